@@ -1,0 +1,1 @@
+//! ELF, DWARF, symbols, demangling, disassembly, control flow and loops.

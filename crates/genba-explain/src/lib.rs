@@ -1,0 +1,1 @@
+//! Attribution of samples to functions, lines and instructions.

@@ -1,0 +1,1 @@
+//! What machine this is: fingerprint, hazards and the calibration of its instructions.

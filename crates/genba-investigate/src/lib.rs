@@ -1,0 +1,1 @@
+//! The road from end to end: observe, locate, case file, page.

@@ -1,0 +1,105 @@
+//! One function, instruction by instruction.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Estimate, Event};
+
+/// An instruction with what is known of its cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AnnotatedInstruction {
+    /// Address in the module (as `objdump` prints it).
+    pub address: u64,
+    /// Disassembly.
+    pub text: String,
+    /// Source file of the innermost (possibly inlined) function here.
+    pub file: Option<String>,
+    /// Source line.
+    pub line: Option<u32>,
+    /// Name of the innermost inlined function, where it is not the annotated one.
+    #[serde(default)]
+    pub inlined: Option<String>,
+    /// Samples attributed to it; a fraction where a sample is split over predecessors.
+    pub samples: f64,
+    /// Share of the function's samples.
+    pub share: Estimate,
+    /// Exact number of executions, where counted.
+    pub count: Option<u64>,
+    /// Time per execution, seconds.
+    pub cost_seconds: Option<Estimate>,
+    /// Cycles per execution.
+    pub cost_cycles: Option<Estimate>,
+    /// What this form costs on this host.
+    pub host_latency_cycles: Option<Estimate>,
+    /// Innermost loop that it belongs to: index into [`Annotation::loops`].
+    #[serde(rename = "loop")]
+    pub loop_index: Option<u32>,
+}
+
+/// A loop of the function.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoopInfo {
+    /// Address of the loop's head.
+    pub head: u64,
+    /// Address of its last instruction.
+    pub last: u64,
+    /// Nesting, 1 for an outermost loop.
+    pub depth: u32,
+    /// The loop around it.
+    pub parent: Option<u32>,
+    /// Share of the function's samples inside.
+    pub share: f64,
+    /// Entered in the middle, so that it is no natural loop.
+    pub irreducible: bool,
+}
+
+/// A jump inside the function, for the arrows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JumpArrow {
+    /// Index of the jumping instruction.
+    pub from: u32,
+    /// Index of the instruction jumped to.
+    pub to: u32,
+    /// Whether it closes a loop.
+    pub back: bool,
+}
+
+/// A line of source beside the code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SourceLine {
+    /// File, as in [`AnnotatedInstruction::file`].
+    pub file: String,
+    /// Line number.
+    pub line: u32,
+    /// Text without the line end.
+    pub text: String,
+}
+
+/// The annotation of one function.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Annotation {
+    /// Demangled name.
+    pub function: String,
+    /// Module.
+    pub module: String,
+    /// Start address in the module.
+    pub address: u64,
+    /// What was sampled.
+    pub event: Event,
+    /// Samples in the function.
+    pub samples: u64,
+    /// The function's share of all samples.
+    pub share: Estimate,
+    /// True if the samples stand where the machine put them, skid not put right.
+    pub raw: bool,
+    /// Instructions in address order.
+    pub instructions: Vec<AnnotatedInstruction>,
+    /// Loops.
+    pub loops: Vec<LoopInfo>,
+    /// Jumps.
+    pub jumps: Vec<JumpArrow>,
+    /// Source lines that the instructions name, where the files were found.
+    pub source: Vec<SourceLine>,
+    /// What the reader must know, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}

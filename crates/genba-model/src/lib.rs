@@ -1,0 +1,29 @@
+//! The vocabulary of genba as plain types with units, and the JSON documents built of them.
+//!
+//! **Scope.** What one stage hands to the next, and what `--json` prints: quantities with
+//! their uncertainty, runs, hosts, profiles, annotations, counters, investigations. Times are
+//! seconds, sizes bytes, shares 0…1, unless a name says otherwise.
+//!
+//! **Not here.** Any I/O, any statistics, any text for people.
+
+mod annotation;
+mod document;
+mod host;
+mod investigation;
+mod profile;
+mod quantity;
+mod run;
+mod stat;
+
+pub use annotation::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
+pub use document::{Document, SCHEMA};
+pub use host::{Hazard, HostFingerprint};
+pub use investigation::{
+    Concentration, Investigation, MetricSummary, NoiseFloor, RunSummary, Workload,
+};
+pub use profile::{
+    CallEdge, Event, FunctionRow, LineRow, ModuleRow, Precision, Profile, StackRow, ThreadRow,
+};
+pub use quantity::{Estimate, Unit};
+pub use run::{CpuTime, ExitKind, Metric, RunRecord};
+pub use stat::{Counter, CounterNote, CounterState, Stat};

@@ -1,0 +1,174 @@
+//! One execution of a workload and what it cost.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Unit;
+
+/// CPU time of something, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user mode.
+    pub user: f64,
+    /// In the kernel on its behalf.
+    pub system: f64,
+}
+
+impl CpuTime {
+    /// User and system together.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.user + self.system
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExitKind {
+    /// It exited with this code.
+    Code(i32),
+    /// A signal ended it (the number); `core` tells of a core dump.
+    Signal {
+        /// Signal number.
+        signal: i32,
+        /// Whether the kernel says that it dumped core.
+        core: bool,
+    },
+    /// It ran longer than its time-out and was ended.
+    TimedOut,
+    /// The person (Ctrl-C) or the caller ended it.
+    Cancelled,
+}
+
+impl ExitKind {
+    /// Whether it exited with code 0.
+    #[must_use]
+    pub fn success(self) -> bool {
+        self == Self::Code(0)
+    }
+}
+
+/// The account of one run.
+///
+/// `target` is the process that the command became, with all its threads; `beside` is every
+/// other process that it left behind it or waited for (children, compilers that a JIT starts,
+/// daemons). The kernel's accounts of the two together are exact to a microsecond; the
+/// division between target and beside is exact for the sum of user and system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Wall time from just before `execve` to the target's end, monotonic clock, seconds.
+    pub wall_seconds: f64,
+    /// The target's own CPU time.
+    pub target: CpuTime,
+    /// CPU time of the processes beside it.
+    pub beside: CpuTime,
+    /// Number of processes beside the target that were reaped after it (orphans); children that
+    /// the target itself waited for are in the times but cannot be counted.
+    pub orphans: u32,
+    /// Peak resident set of the largest single process among target and waited-for children, bytes.
+    pub max_rss_bytes: u64,
+    /// Page faults served without I/O, target and waited-for children.
+    pub minor_faults: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Context switches because the process waited.
+    pub voluntary_switches: u64,
+    /// Context switches because its time slice ended or somebody else was more important.
+    pub involuntary_switches: u64,
+    /// How it ended.
+    pub exit: ExitKind,
+    /// Bytes that it wrote to standard output, where that was captured or counted.
+    pub stdout_bytes: Option<u64>,
+}
+
+impl RunRecord {
+    /// CPU time of target and processes beside it together.
+    #[must_use]
+    pub fn cpu(&self) -> CpuTime {
+        CpuTime {
+            user: self.target.user + self.beside.user,
+            system: self.target.system + self.beside.system,
+        }
+    }
+
+    /// The value of a metric of this run.
+    #[must_use]
+    pub fn metric(&self, metric: Metric) -> f64 {
+        match metric {
+            Metric::Wall => self.wall_seconds,
+            Metric::User => self.cpu().user,
+            Metric::System => self.cpu().system,
+            Metric::Cpu => self.cpu().total(),
+            Metric::MaxRss => self.max_rss_bytes as f64,
+            Metric::MinorFaults => self.minor_faults as f64,
+            Metric::MajorFaults => self.major_faults as f64,
+            Metric::VoluntarySwitches => self.voluntary_switches as f64,
+            Metric::InvoluntarySwitches => self.involuntary_switches as f64,
+        }
+    }
+}
+
+/// What a run yields by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Wall time.
+    Wall,
+    /// User CPU time of the whole process tree.
+    User,
+    /// System CPU time of the whole process tree.
+    System,
+    /// User and system together.
+    Cpu,
+    /// Peak resident set.
+    MaxRss,
+    /// Minor page faults.
+    MinorFaults,
+    /// Major page faults.
+    MajorFaults,
+    /// Voluntary context switches.
+    VoluntarySwitches,
+    /// Involuntary context switches.
+    InvoluntarySwitches,
+}
+
+impl Metric {
+    /// All of them, in the order of output.
+    pub const ALL: [Self; 9] = [
+        Self::Wall,
+        Self::User,
+        Self::System,
+        Self::Cpu,
+        Self::MaxRss,
+        Self::MinorFaults,
+        Self::MajorFaults,
+        Self::VoluntarySwitches,
+        Self::InvoluntarySwitches,
+    ];
+
+    /// Name in JSON and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Wall => "wall",
+            Self::User => "user",
+            Self::System => "system",
+            Self::Cpu => "cpu",
+            Self::MaxRss => "max_rss",
+            Self::MinorFaults => "minor_faults",
+            Self::MajorFaults => "major_faults",
+            Self::VoluntarySwitches => "voluntary_switches",
+            Self::InvoluntarySwitches => "involuntary_switches",
+        }
+    }
+
+    /// Its unit.
+    #[must_use]
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::Wall | Self::User | Self::System | Self::Cpu => Unit::Seconds,
+            Self::MaxRss => Unit::Bytes,
+            _ => Unit::Count,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Sampling and counting with perf_event, stacks, and reading perf.data.

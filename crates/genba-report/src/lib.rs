@@ -1,0 +1,1 @@
+//! Terminal tables and plots, the HTML page, flame graphs.

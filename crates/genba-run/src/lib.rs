@@ -1,0 +1,1 @@
+//! Start a command, account for it, and end its whole process tree.

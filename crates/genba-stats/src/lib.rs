@@ -1,0 +1,1 @@
+//! Pure statistics: effects, intervals, sequential verdicts.

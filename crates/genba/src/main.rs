@@ -1,0 +1,2 @@
+//! A performance-investigation workbench for native programs and language runtimes.
+fn main() {}
