@@ -7,6 +7,7 @@
 //! **Not here.** Any I/O, any statistics, any text for people.
 
 mod annotation;
+mod case;
 mod document;
 mod host;
 mod investigation;
@@ -16,6 +17,7 @@ mod run;
 mod stat;
 
 pub use annotation::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
+pub use case::{CaseState, CaseSummary};
 pub use document::{Document, SCHEMA};
 pub use host::{Hazard, HostFingerprint};
 pub use investigation::{

@@ -1,0 +1,249 @@
+//! The directory of cases.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use genba_model::{
+    CaseState, CaseSummary, Document, HostFingerprint, Investigation, SCHEMA, Workload,
+};
+
+use crate::case::{DATABASE, now};
+use crate::schema::Access;
+use crate::{Case, Error, Phase, Result, id};
+
+/// Largest file that is imported, bytes.
+pub const MAX_IMPORT_BYTES: u64 = 1 << 30;
+
+/// Where the cases are: `$GENBA_HOME`, or `.genba` in the working directory.
+#[derive(Clone, Debug)]
+pub struct Store {
+    root: PathBuf,
+}
+
+impl Store {
+    /// The store that the environment names; nothing is made until a case is.
+    #[must_use]
+    pub fn open_root() -> Self {
+        let root = std::env::var_os("GENBA_HOME")
+            .filter(|home| !home.is_empty())
+            .map_or_else(|| PathBuf::from(".genba"), PathBuf::from);
+        Self::at(root)
+    }
+
+    /// The store in this directory.
+    #[must_use]
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Starts a case; this process is its writer until it is finished or dropped.
+    ///
+    /// # Errors
+    /// The directory cannot be written to.
+    pub fn create(&self, workload: &Workload, host: &HostFingerprint) -> Result<Case> {
+        let (id, directory) = self.make_directory(None)?;
+        let genba = env!("CARGO_PKG_VERSION");
+        Case::begin(id, directory, workload, host, &now(), genba)
+    }
+
+    /// The case whose identifier starts with `wanted`, or the one started last for `latest`;
+    /// open for reading.
+    ///
+    /// # Errors
+    /// None or several such cases, or the file is damaged, foreign or newer.
+    pub fn find(&self, wanted: &str) -> Result<Case> {
+        let id = self.resolve(wanted)?;
+        let directory = self.root.join(&id);
+        Case::open(id, directory, Access::Read)
+    }
+
+    /// As [`Store::find`], open for adding to it.
+    ///
+    /// # Errors
+    /// As [`Store::find`].
+    pub fn find_to_write(&self, wanted: &str) -> Result<Case> {
+        let id = self.resolve(wanted)?;
+        let directory = self.root.join(&id);
+        Case::open(id, directory, Access::Write)
+    }
+
+    /// All cases, the latest first. One that cannot be read is listed with the reason.
+    ///
+    /// # Errors
+    /// The directory itself cannot be read; one that does not exist has no cases.
+    pub fn list(&self) -> Result<Vec<CaseSummary>> {
+        let mut cases: Vec<CaseSummary> = self
+            .identifiers()?
+            .into_iter()
+            .map(|id| {
+                let directory = self.root.join(&id);
+                Case::open(id.clone(), directory.clone(), Access::Read)
+                    .and_then(|case| case.summary())
+                    .unwrap_or_else(|error| unreadable(id, &directory, &error))
+            })
+            .collect();
+        // RFC 3339 in UTC sorts as text; the unreadable ones, without a start, come last.
+        cases.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.id.cmp(&b.id)));
+        Ok(cases)
+    }
+
+    /// Makes a case of an exported document, under its own identifier where that is free.
+    ///
+    /// # Errors
+    /// The document is no investigation, or over [`MAX_IMPORT_BYTES`].
+    pub fn import(&self, reader: impl Read) -> Result<Case> {
+        let mut text = Vec::new();
+        reader
+            .take(MAX_IMPORT_BYTES + 1)
+            .read_to_end(&mut text)
+            .map_err(|error| import_error(format!("it cannot be read: {error}")))?;
+        if text.len() as u64 > MAX_IMPORT_BYTES {
+            return Err(Error::TooLarge {
+                what: "the file to import".to_owned(),
+                bytes: text.len() as u64,
+                limit: MAX_IMPORT_BYTES,
+            });
+        }
+        #[derive(serde::Deserialize)]
+        struct Envelope {
+            schema: String,
+            kind: String,
+        }
+        let envelope: Envelope = serde_json::from_slice(&text)
+            .map_err(|error| import_error(format!("it is no document of genba: {error}")))?;
+        if envelope.schema != SCHEMA || envelope.kind != "investigation" {
+            let (schema, kind) = (cut(&envelope.schema), cut(&envelope.kind));
+            return Err(import_error(format!(
+                "its schema is {schema:?} and its kind {kind:?}, not {SCHEMA:?} and \"investigation\""
+            )));
+        }
+        let document: Document<Investigation> = serde_json::from_slice(&text)
+            .map_err(|error| import_error(format!("it is no investigation: {error}")))?;
+        drop(text);
+        let all = document.body;
+        let (id, directory) = self.make_directory(Some(&all.case))?;
+        let mut case = Case::begin(
+            id,
+            directory.clone(),
+            &all.workload,
+            &all.host,
+            &all.started,
+            &all.genba,
+        )?;
+        let kept = all
+            .runs
+            .runs
+            .iter()
+            .try_for_each(|run| case.add_run(run, Phase::Measure))
+            .and_then(|()| case.put_investigation(&all))
+            .and_then(|()| case.finish());
+        if let Err(error) = kept {
+            drop(case);
+            // Ours, made a moment ago; half an import is of no use to anybody.
+            let _ = std::fs::remove_dir_all(&directory);
+            return Err(error);
+        }
+        Ok(case)
+    }
+
+    fn resolve(&self, wanted: &str) -> Result<String> {
+        let missing = || Error::NotFound {
+            wanted: cut(wanted),
+            root: self.root.clone(),
+        };
+        if wanted == "latest" {
+            let newest = self.list()?.into_iter().next().ok_or_else(missing)?;
+            return Ok(newest.id);
+        }
+        if !id::is_prefix(wanted) {
+            return Err(missing());
+        }
+        let mut matches = self.identifiers()?;
+        matches.retain(|id| id.starts_with(wanted));
+        if let Some(exact) = matches.iter().position(|id| id == wanted) {
+            return Ok(matches.swap_remove(exact));
+        }
+        match matches.len() {
+            0 => Err(missing()),
+            1 => Ok(matches.swap_remove(0)),
+            _ => {
+                matches.sort();
+                matches.truncate(8);
+                Err(Error::Ambiguous {
+                    wanted: wanted.to_owned(),
+                    matches,
+                })
+            }
+        }
+    }
+
+    fn identifiers(&self) -> Result<Vec<String>> {
+        let entries = match std::fs::read_dir(&self.root) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(Error::io("read", &self.root)(error)),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(Error::io("read", &self.root))?;
+            if let Ok(name) = entry.file_name().into_string()
+                && id::is_valid(&name)
+                && entry.path().join(DATABASE).exists()
+            {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Makes the directory of a new case; `create_dir` is what makes the identifier unique.
+    fn make_directory(&self, wanted: Option<&str>) -> Result<(String, PathBuf)> {
+        if !self.root.exists() {
+            std::fs::create_dir_all(&self.root).map_err(Error::io("create", &self.root))?;
+            // Cases are not for the repository that they were made in.
+            let _ = std::fs::write(self.root.join(".gitignore"), "*\n");
+        }
+        let wanted = wanted.filter(|id| id::is_valid(id)).map(str::to_owned);
+        let candidates = wanted.into_iter().chain((0..64).map(id::candidate));
+        for id in candidates {
+            let directory = self.root.join(&id);
+            match std::fs::create_dir(&directory) {
+                Ok(()) => return Ok((id, directory)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create", &directory)(error)),
+            }
+        }
+        let full = std::io::Error::other("no free identifier");
+        Err(Error::io("create a case in", &self.root)(full))
+    }
+}
+
+fn unreadable(id: String, directory: &Path, error: &Error) -> CaseSummary {
+    CaseSummary {
+        id,
+        state: CaseState::Unreadable,
+        started: String::new(),
+        ended: None,
+        command: Vec::new(),
+        name: None,
+        runs: 0,
+        wall_seconds: None,
+        path: directory.to_string_lossy().into_owned(),
+        error: Some(error.to_string()),
+    }
+}
+
+fn import_error(why: String) -> Error {
+    Error::Import { why }
+}
+
+/// What somebody typed or sent, short enough for a message.
+fn cut(text: &str) -> String {
+    text.chars().take(40).collect()
+}

@@ -1,0 +1,55 @@
+//! What a list of cases says about each.
+
+use serde::{Deserialize, Serialize};
+
+/// How far a case came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaseState {
+    /// A genba process is writing to it now.
+    Running,
+    /// It was brought to its end.
+    Complete,
+    /// Its writer died or was stopped; the runs that ended are there.
+    Interrupted,
+    /// The file is damaged, foreign or of a newer genba.
+    Unreadable,
+}
+
+impl CaseState {
+    /// Name in JSON and in the list.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Complete => "complete",
+            Self::Interrupted => "interrupted",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// One row of `genba case list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseSummary {
+    /// Identifier, hexadecimal.
+    pub id: String,
+    /// How far it came.
+    pub state: CaseState,
+    /// Start, RFC 3339; empty if unreadable.
+    pub started: String,
+    /// End, RFC 3339, if it came to one.
+    pub ended: Option<String>,
+    /// The command; empty if unreadable.
+    pub command: Vec<String>,
+    /// Name that people gave it.
+    pub name: Option<String>,
+    /// Measured runs that ended.
+    pub runs: u64,
+    /// Median wall time of them, seconds.
+    pub wall_seconds: Option<f64>,
+    /// The case's directory.
+    pub path: String,
+    /// Why it is unreadable.
+    pub error: Option<String>,
+}
