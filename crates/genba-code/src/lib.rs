@@ -1,1 +1,26 @@
-//! ELF, DWARF, symbols, demangling, disassembly, control flow and loops.
+//! Code that is not measured: ELF files, symbols, DWARF lines and inlined frames, demangling,
+//! kernel symbols, source text, disassembly, control flow and loops.
+//!
+//! **Scope.** Given an address in a module, say what is there: the function, the chain of
+//! inlined functions, file and line, the instruction and what kind of cost it has, the block
+//! and the loop it belongs to. Reads files; runs nothing.
+//!
+//! **Not here.** Samples, counts, processes and their memory maps, and what any of it costs on
+//! this host.
+//!
+//! **Trust.** All input is hostile: every parser here is bounded in memory and time, does not
+//! recurse on what a file says, and gives errors or less information instead of a panic.
+//! Files are mapped, so a file that is truncated by someone else while it is read can end the
+//! process with SIGBUS, as in every tool that maps files.
+
+mod disassembler;
+mod error;
+mod flow;
+mod instruction;
+mod x86_64;
+
+pub use disassembler::Disassembler;
+pub use error::CodeError;
+pub use flow::{Block, BlockId, ControlFlow, Loop};
+pub use instruction::{CostClass, Flow, Instruction, Syntax};
+pub use object::Architecture;

@@ -1,0 +1,65 @@
+//! Disassembly, whatever the architecture.
+
+use object::Architecture;
+
+use crate::error::CodeError;
+use crate::instruction::{Instruction, Syntax};
+use crate::x86_64;
+
+/// Turns bytes into [`Instruction`]s.
+///
+/// ```
+/// use genba_code::{Disassembler, Syntax};
+/// let disassembler = Disassembler::x86_64(Syntax::Intel);
+/// let code = disassembler.disassemble(&[0x48, 0x31, 0xc0, 0xc3], 0x1000, &|_| None);
+/// assert_eq!(code[0].text, "xor rax,rax");
+/// assert_eq!(code[1].address, 0x1003);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Disassembler {
+    bits: u32,
+    syntax: Syntax,
+}
+
+impl Disassembler {
+    /// A disassembler of x86-64 code.
+    #[must_use]
+    pub fn x86_64(syntax: Syntax) -> Self {
+        Self { bits: 64, syntax }
+    }
+
+    /// A disassembler for the architecture of a binary.
+    ///
+    /// # Errors
+    /// [`CodeError::Architecture`] for anything but x86-64 and i386.
+    pub fn new(architecture: Architecture, syntax: Syntax) -> Result<Self, CodeError> {
+        let bits = match architecture {
+            Architecture::X86_64 | Architecture::X86_64_X32 => 64,
+            Architecture::I386 => 32,
+            other => {
+                return Err(CodeError::Architecture {
+                    arch: format!("{other:?}"),
+                });
+            }
+        };
+        Ok(Self { bits, syntax })
+    }
+
+    /// All instructions of `bytes`, which lie at `address`, in address order and without gaps:
+    /// bytes that are no instruction come out as `(bad)`, a byte each.
+    ///
+    /// `resolve` names the targets of branches and of relative addresses (`name+0x10`); see
+    /// [`Binary::name_address`](crate::Binary::name_address).
+    #[must_use]
+    pub fn disassemble(
+        &self,
+        bytes: &[u8],
+        address: u64,
+        resolve: &dyn Fn(u64) -> Option<String>,
+    ) -> Vec<Instruction> {
+        // Instructions average a little over four bytes.
+        let mut out = Vec::with_capacity(bytes.len() / 4 + 1);
+        x86_64::disassemble(self.bits, self.syntax, bytes, address, resolve, &mut out);
+        out
+    }
+}
