@@ -1,0 +1,43 @@
+# All that is done by hand in this repository. Rust (rustup.rs) must be there;
+# what else is missing is installed from Debian by scripts/install-deps.
+
+FUZZ_SECONDS ?= 60
+BENCH_FLAGS ?=
+TEST_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test lint bench fuzz clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+build: ## genba itself, optimised: target/release/genba
+	scripts/install-deps build
+	cargo build --release --locked --package genba
+
+demo: ## investigate Tokyo Cabinet and SQLite, from a fresh machine to two pages
+	scripts/demo
+
+test: ## all tests
+	scripts/install-deps build test
+	cargo test --workspace --locked --no-fail-fast $(TEST_FLAGS)
+
+lint: ## formatting, clippy (warnings are errors), licences, lengths of files
+	scripts/install-deps build
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	scripts/check-licences
+	scripts/check-lengths
+
+bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
+	scripts/install-deps build bench
+	scripts/build-demo-programs speedtest1 speedtest1-fp
+	cargo build --release --locked --package genba
+	python3 bench/bench.py $(BENCH_FLAGS)
+
+fuzz: ## each fuzz target for FUZZ_SECONDS (60)
+	scripts/install-deps build
+	scripts/fuzz $(FUZZ_SECONDS)
+
+clean: ## remove what was built
+	cargo clean
