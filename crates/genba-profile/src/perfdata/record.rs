@@ -1,0 +1,396 @@
+//! Records of the data section, parsed from their bytes.
+
+use super::attr::{Attr, flag, sample};
+use super::bytes::{Cursor, c_string};
+
+/// `PERF_RECORD_*` of the kernel and, from 64 on, of perf itself.
+#[allow(missing_docs)]
+pub mod kind {
+    pub const MMAP: u32 = 1;
+    pub const LOST: u32 = 2;
+    pub const COMM: u32 = 3;
+    pub const EXIT: u32 = 4;
+    pub const THROTTLE: u32 = 5;
+    pub const UNTHROTTLE: u32 = 6;
+    pub const FORK: u32 = 7;
+    pub const SAMPLE: u32 = 9;
+    pub const MMAP2: u32 = 10;
+    pub const LOST_SAMPLES: u32 = 13;
+    pub const USER_FIRST: u32 = 64;
+    pub const HEADER_ATTR: u32 = 64;
+    pub const HEADER_TRACING_DATA: u32 = 66;
+    pub const HEADER_BUILD_ID: u32 = 67;
+    pub const FINISHED_ROUND: u32 = 68;
+    pub const AUXTRACE: u32 = 71;
+    pub const HEADER_FEATURE: u32 = 80;
+    pub const COMPRESSED: u32 = 81;
+    pub const COMPRESSED2: u32 = 83;
+}
+
+/// `PERF_RECORD_MISC_*`.
+#[allow(missing_docs)]
+pub mod misc {
+    pub const CPUMODE: u16 = 7;
+    pub const KERNEL: u16 = 1;
+    pub const USER: u16 = 2;
+    pub const GUEST_KERNEL: u16 = 4;
+    pub const MMAP_DATA: u16 = 1 << 13;
+    pub const COMM_EXEC: u16 = 1 << 13;
+    pub const MMAP_BUILD_ID: u16 = 1 << 14;
+}
+
+/// Markers in call chains: everything from here on is no address (`PERF_CONTEXT_MAX`).
+pub const CONTEXT_MAX: u64 = -4095i64 as u64;
+/// What follows in the chain is kernel code.
+pub const CONTEXT_KERNEL: u64 = -128i64 as u64;
+/// What follows in the chain is user code.
+pub const CONTEXT_USER: u64 = -512i64 as u64;
+
+/// Size of the header before every record.
+pub const HEADER_SIZE: usize = 8;
+
+/// A record whose body has not been looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Raw<'a> {
+    /// [`kind`].
+    pub kind: u32,
+    /// [`misc`] bits.
+    pub misc: u16,
+    /// What follows the header.
+    pub body: &'a [u8],
+}
+
+impl<'a> Raw<'a> {
+    /// The record at the start of `data` and its whole size; `None` if it does not fit in there
+    /// or its size cannot be.
+    #[must_use]
+    #[inline]
+    pub fn parse(data: &'a [u8]) -> Option<(Self, usize)> {
+        let mut cursor = Cursor::new(data);
+        let kind = cursor.u32()?;
+        let misc = cursor.u16()?;
+        let size = usize::from(cursor.u16()?);
+        let body = data.get(HEADER_SIZE..size)?;
+        Some((Self { kind, misc, body }, size))
+    }
+}
+
+/// How samples and the trailers of other records are laid out for one event.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    sample_type: u64,
+    read_format: u64,
+    branch_sample_type: u64,
+    regs_user: u64,
+    id_all: bool,
+}
+
+/// A parsed sample; slices are left in place.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SampleRecord<'a> {
+    /// Instruction pointer.
+    pub ip: u64,
+    /// Process.
+    pub pid: i32,
+    /// Thread.
+    pub tid: i32,
+    /// Time in the recording's clock, ns.
+    pub time: u64,
+    /// Data address, if sampled.
+    pub addr: u64,
+    /// CPU.
+    pub cpu: u32,
+    /// Events since the last sample.
+    pub period: u64,
+    /// Call chain: 8-byte entries, innermost first, with context markers.
+    pub chain: &'a [u8],
+    /// ABI of the registers (0 none, 1 32-bit, 2 64-bit).
+    pub abi: u64,
+    /// User registers in ascending order of the mask, 8 bytes each.
+    pub regs: &'a [u8],
+    /// Copy of the user stack from the stack pointer up.
+    pub stack: &'a [u8],
+}
+
+impl Layout {
+    /// The layout that an attribute means.
+    #[must_use]
+    pub fn new(attr: &Attr) -> Self {
+        Self {
+            sample_type: attr.sample_type,
+            read_format: attr.read_format,
+            branch_sample_type: attr.branch_sample_type,
+            regs_user: attr.regs_user,
+            id_all: attr.has(flag::SAMPLE_ID_ALL),
+        }
+    }
+
+    fn has(&self, bit: u64) -> bool {
+        self.sample_type & bit != 0
+    }
+
+    fn fixed_before(&self, bit: u64) -> usize {
+        // In the order of the record, all of 8 bytes.
+        let order = [
+            sample::IDENTIFIER,
+            sample::IP,
+            sample::TID,
+            sample::TIME,
+            sample::ADDR,
+            sample::ID,
+        ];
+        order
+            .iter()
+            .take_while(|&&b| b != bit)
+            .filter(|&&b| self.has(b))
+            .count()
+            * 8
+    }
+
+    /// Time of a record, for sorting; `None` if records of this event carry none.
+    #[must_use]
+    #[inline]
+    pub fn time(&self, raw: &Raw<'_>) -> Option<u64> {
+        if !self.has(sample::TIME) {
+            return None;
+        }
+        if raw.kind == kind::SAMPLE {
+            let offset = self.fixed_before(sample::TIME);
+            return Cursor::new(raw.body.get(offset..)?).u64();
+        }
+        // The trailer ends with: TIME ID STREAM_ID CPU IDENTIFIER.
+        let after = [
+            sample::ID,
+            sample::STREAM_ID,
+            sample::CPU,
+            sample::IDENTIFIER,
+        ];
+        self.trailer(raw, &after, 8)
+    }
+
+    /// Id of the event that a record belongs to.
+    #[must_use]
+    pub fn id(&self, raw: &Raw<'_>) -> Option<u64> {
+        if raw.kind == kind::SAMPLE {
+            let offset = if self.has(sample::IDENTIFIER) {
+                0
+            } else if self.has(sample::ID) {
+                self.fixed_before(sample::ID)
+            } else {
+                return None;
+            };
+            return Cursor::new(raw.body.get(offset..)?).u64();
+        }
+        if self.has(sample::IDENTIFIER) {
+            self.trailer(raw, &[], 8)
+        } else if self.has(sample::ID) {
+            self.trailer(raw, &[sample::STREAM_ID, sample::CPU], 8)
+        } else {
+            None
+        }
+    }
+
+    fn trailer(&self, raw: &Raw<'_>, after: &[u64], size: usize) -> Option<u64> {
+        if !self.id_all {
+            return None;
+        }
+        let behind = after.iter().filter(|&&b| self.has(b)).count() * 8;
+        let start = raw.body.len().checked_sub(behind + size)?;
+        Cursor::new(&raw.body[start..]).u64()
+    }
+
+    /// Parses a sample; `None` if its body ends before its fields do.
+    #[must_use]
+    pub fn sample<'a>(&self, body: &'a [u8]) -> Option<SampleRecord<'a>> {
+        let mut c = Cursor::new(body);
+        let mut out = SampleRecord::default();
+        if self.has(sample::IDENTIFIER) {
+            c.skip(8)?;
+        }
+        if self.has(sample::IP) {
+            out.ip = c.u64()?;
+        }
+        if self.has(sample::TID) {
+            out.pid = c.i32()?;
+            out.tid = c.i32()?;
+        }
+        if self.has(sample::TIME) {
+            out.time = c.u64()?;
+        }
+        if self.has(sample::ADDR) {
+            out.addr = c.u64()?;
+        }
+        if self.has(sample::ID) {
+            c.skip(8)?;
+        }
+        if self.has(sample::STREAM_ID) {
+            c.skip(8)?;
+        }
+        if self.has(sample::CPU) {
+            out.cpu = c.u32()?;
+            c.skip(4)?;
+        }
+        out.period = 1;
+        if self.has(sample::PERIOD) {
+            out.period = c.u64()?;
+        }
+        if self.has(sample::READ) {
+            self.skip_read(&mut c)?;
+        }
+        if self.has(sample::CALLCHAIN) {
+            let entries = usize::try_from(c.u64()?).ok()?;
+            out.chain = c.take(entries.checked_mul(8)?)?;
+        }
+        if self.has(sample::RAW) {
+            let size = c.u32()? as usize;
+            c.skip(size)?;
+        }
+        if self.has(sample::BRANCH_STACK) {
+            const HW_INDEX: u64 = 1 << 17;
+            let entries = usize::try_from(c.u64()?).ok()?;
+            if self.branch_sample_type & HW_INDEX != 0 {
+                c.skip(8)?;
+            }
+            c.skip(entries.checked_mul(24)?)?;
+        }
+        if self.has(sample::REGS_USER) {
+            out.abi = c.u64()?;
+            if out.abi != 0 {
+                out.regs = c.take(self.regs_user.count_ones() as usize * 8)?;
+            }
+        }
+        if self.has(sample::STACK_USER) {
+            let size = usize::try_from(c.u64()?).ok()?;
+            if size != 0 {
+                let copy = c.take(size)?;
+                let filled = usize::try_from(c.u64()?).ok()?;
+                out.stack = copy.get(..filled)?;
+            }
+        }
+        Some(out)
+    }
+
+    fn skip_read(&self, c: &mut Cursor<'_>) -> Option<()> {
+        const ENABLED: u64 = 1;
+        const RUNNING: u64 = 2;
+        const ID: u64 = 4;
+        const GROUP: u64 = 8;
+        const LOST: u64 = 16;
+        let one = |bit| usize::from(self.read_format & bit != 0);
+        let times = one(ENABLED) + one(RUNNING);
+        let each = 1 + one(ID) + one(LOST);
+        if one(GROUP) == 1 {
+            let members = usize::try_from(c.u64()?).ok()?;
+            c.skip(
+                members
+                    .checked_mul(each)?
+                    .checked_add(times)?
+                    .checked_mul(8)?,
+            )
+        } else {
+            c.skip((times + each) * 8)
+        }
+    }
+}
+
+/// A mapping that appeared in a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MmapRecord {
+    /// Process; -1 for the kernel.
+    pub pid: i32,
+    /// First address.
+    pub start: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Offset in the file of the first address.
+    pub pgoff: u64,
+    /// Build id where the record carries it.
+    pub build_id: Option<Vec<u8>>,
+    /// Inode (0 where unknown): tells a replaced file from its successor.
+    pub inode: u64,
+    /// Whether it can be executed.
+    pub executable: bool,
+    /// Path, or a name in brackets.
+    pub path: String,
+}
+
+/// Parses `PERF_RECORD_MMAP` and `MMAP2`.
+#[must_use]
+pub fn mmap(raw: &Raw<'_>) -> Option<MmapRecord> {
+    let mut c = Cursor::new(raw.body);
+    let pid = c.i32()?;
+    c.skip(4)?;
+    let (start, len, pgoff) = (c.u64()?, c.u64()?, c.u64()?);
+    let mut record = MmapRecord {
+        pid,
+        start,
+        len,
+        pgoff,
+        build_id: None,
+        inode: 0,
+        executable: raw.misc & misc::MMAP_DATA == 0,
+        path: String::new(),
+    };
+    if raw.kind == kind::MMAP2 {
+        let id = c.take(24)?;
+        if raw.misc & misc::MMAP_BUILD_ID != 0 {
+            let size = usize::from(id[0]).min(20);
+            record.build_id = (size > 0).then(|| id[4..4 + size].to_vec());
+        } else {
+            record.inode = Cursor::new(&id[8..]).u64()?;
+        }
+        const PROT_EXEC: u32 = 4;
+        record.executable = c.u32()? & PROT_EXEC != 0;
+        c.skip(4)?;
+    }
+    record.path = c_string(c.rest());
+    Some(record)
+}
+
+/// A name that a thread got, and whether by `execve`.
+#[must_use]
+pub fn comm(raw: &Raw<'_>) -> Option<(i32, i32, String, bool)> {
+    let mut c = Cursor::new(raw.body);
+    let (pid, tid) = (c.i32()?, c.i32()?);
+    Some((
+        pid,
+        tid,
+        c_string(c.rest()),
+        raw.misc & misc::COMM_EXEC != 0,
+    ))
+}
+
+/// A thread or process that began or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// Its process.
+    pub pid: i32,
+    /// The process that made it.
+    pub ppid: i32,
+    /// Its thread id.
+    pub tid: i32,
+    /// The thread that made it.
+    pub ptid: i32,
+}
+
+/// Parses `PERF_RECORD_FORK` and `EXIT`.
+#[must_use]
+pub fn task(raw: &Raw<'_>) -> Option<TaskRecord> {
+    let mut c = Cursor::new(raw.body);
+    Some(TaskRecord {
+        pid: c.i32()?,
+        ppid: c.i32()?,
+        tid: c.i32()?,
+        ptid: c.i32()?,
+    })
+}
+
+/// Samples that the kernel says it lost, from `LOST` and `LOST_SAMPLES`.
+#[must_use]
+pub fn lost(raw: &Raw<'_>) -> Option<u64> {
+    let mut c = Cursor::new(raw.body);
+    if raw.kind == kind::LOST {
+        c.skip(8)?;
+    }
+    c.u64()
+}

@@ -1,0 +1,245 @@
+//! A recording as a file and what it says about itself.
+
+use std::path::Path;
+
+use genba_model::{Event, Precision};
+use memmap2::Mmap;
+
+use super::scan::{self, ReadOptions};
+use super::tables::{Sample, Samples, Tables};
+use crate::error::ReadError;
+use crate::event;
+use crate::perfdata::attr::{flag, sample};
+use crate::perfdata::feature::FileEvent;
+use crate::perfdata::file::{self, Structure};
+
+/// An event of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventInfo {
+    /// perf's name of it.
+    pub name: String,
+    /// Whether it counts in hardware.
+    pub hardware: bool,
+    /// Whether weights are nanoseconds (`cpu-clock`, `task-clock`, `timer-signal`).
+    pub clock: bool,
+    /// Samples a second asked for; 0 if there was a fixed period.
+    pub frequency_hz: u64,
+    /// Fixed period; 0 if there was a frequency.
+    pub period: u64,
+    /// Precision asked for, 0…3.
+    pub precise_ip: u8,
+    /// Whether kernel code was sampled too.
+    pub kernel: bool,
+    /// Whether samples carry call chains or stack copies.
+    pub stacks: bool,
+    /// Bytes of stack copied with each sample (DWARF unwinding); 0 if none.
+    pub stack_copy: u32,
+}
+
+impl EventInfo {
+    fn new(e: &FileEvent) -> Self {
+        let a = &e.attr;
+        let name = e.name.clone().unwrap_or_else(|| a.guess_name());
+        let freq = a.has(flag::FREQ);
+        let timer = name == crate::TIMER_SIGNAL;
+        Self {
+            hardware: event::is_hardware(a.kind) && !timer,
+            clock: event::is_clock(a.kind, a.config) || timer,
+            frequency_hz: if freq { a.period_or_freq } else { 0 },
+            period: if freq { 0 } else { a.period_or_freq },
+            precise_ip: a.precise_ip(),
+            kernel: !a.has(flag::EXCLUDE_KERNEL),
+            stacks: a.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0,
+            stack_copy: if a.sample_type & sample::STACK_USER != 0 {
+                a.stack_user
+            } else {
+                0
+            },
+            name,
+        }
+    }
+
+    /// The same in the common vocabulary.
+    #[must_use]
+    pub fn event(&self) -> Event {
+        Event {
+            name: self.name.clone(),
+            hardware: self.hardware,
+            frequency_hz: self.frequency_hz,
+            kernel: self.kernel,
+            precision: if self.hardware && self.precise_ip > 0 {
+                Precision::Precise
+            } else {
+                Precision::Skid
+            },
+        }
+    }
+}
+
+/// What a recording says about itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordingInfo {
+    /// Host name.
+    pub hostname: Option<String>,
+    /// Kernel release.
+    pub os_release: Option<String>,
+    /// Version of the tool that recorded.
+    pub version: Option<String>,
+    /// Machine (`x86_64`).
+    pub arch: Option<String>,
+    /// CPU model.
+    pub cpu: Option<String>,
+    /// CPUs online.
+    pub cpus: Option<u32>,
+    /// The recorder's command line (`perf record …`, `genba record …`).
+    pub command: Vec<String>,
+    /// Events, at least one.
+    pub events: Vec<EventInfo>,
+    /// Why the end is missing, if it is.
+    pub cut_short: Option<String>,
+}
+
+enum Bytes {
+    Mapped(Mmap),
+    Owned(Vec<u8>),
+}
+
+/// An opened recording.
+pub struct Recording {
+    bytes: Bytes,
+    name: String,
+    structure: Structure,
+    info: RecordingInfo,
+}
+
+impl std::fmt::Debug for Recording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Recording")
+            .field("name", &self.name)
+            .field("info", &self.info)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Recording {
+    /// Opens a `perf.data` of genba's or perf's.
+    ///
+    /// The file is mapped, not read: it must not be cut while it is in use (the system would
+    /// end this process with SIGBUS).
+    ///
+    /// # Errors
+    /// When it cannot be read, is no recording, or describes no event. A file whose end is
+    /// missing is no error: [`RecordingInfo::cut_short`] says so.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let io = |source| ReadError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let file = std::fs::File::open(path).map_err(io)?;
+        let meta = file.metadata().map_err(io)?;
+        let bytes = if meta.is_file() && meta.len() > 0 {
+            // SAFETY: the mapping is private and read-only; that nobody cuts the file meanwhile
+            // is the caller's part, as documented.
+            Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(io)?)
+        } else if meta.is_dir() {
+            return Err(io(std::io::Error::from_raw_os_error(libc::EISDIR)));
+        } else {
+            Bytes::Owned(Vec::new())
+        };
+        Self::new(bytes, path.display().to_string())
+    }
+
+    /// The same from memory; `name` is for messages.
+    ///
+    /// # Errors
+    /// As [`Recording::open`].
+    pub fn from_bytes(bytes: Vec<u8>, name: &str) -> Result<Self, ReadError> {
+        Self::new(Bytes::Owned(bytes), name.to_owned())
+    }
+
+    fn new(bytes: Bytes, name: String) -> Result<Self, ReadError> {
+        let mut structure = {
+            let data: &[u8] = match &bytes {
+                Bytes::Mapped(m) => m,
+                Bytes::Owned(v) => v,
+            };
+            file::parse(data, &name)?
+        };
+        let f = &mut structure.features;
+        let info = RecordingInfo {
+            hostname: f.hostname.clone(),
+            os_release: f.os_release.clone(),
+            version: f.version.clone(),
+            arch: f.arch.clone(),
+            cpu: f.cpu.clone(),
+            cpus: f.cpus,
+            command: std::mem::take(&mut f.command),
+            events: structure.events.iter().map(EventInfo::new).collect(),
+            cut_short: structure.cut_short.clone(),
+        };
+        Ok(Self {
+            bytes,
+            name,
+            structure,
+            info,
+        })
+    }
+
+    /// What the file says about itself.
+    #[must_use]
+    pub fn info(&self) -> &RecordingInfo {
+        &self.info
+    }
+
+    /// Index of an event by name (`cycles` finds `cycles:u` too) or by number from 0.
+    ///
+    /// # Errors
+    /// When there is none such.
+    pub fn find_event(&self, wanted: &str) -> Result<usize, ReadError> {
+        let events = &self.info.events;
+        let base = |name: &str| name.split(':').next().unwrap_or("").to_owned();
+        events
+            .iter()
+            .position(|e| e.name == wanted)
+            .or_else(|| events.iter().position(|e| base(&e.name) == wanted))
+            .or_else(|| wanted.parse().ok().filter(|&n: &usize| n < events.len()))
+            .ok_or_else(|| ReadError::NoSuchEvent {
+                name: self.name.clone(),
+                event: wanted.to_owned(),
+                known: events
+                    .iter()
+                    .map(|e| e.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
+    }
+
+    /// Goes once over the records in time order and gives `sink` every sample of the chosen
+    /// event with the tables as far as they have grown. Memory is bounded by the number of
+    /// distinct places and stacks, not by that of samples.
+    ///
+    /// # Errors
+    /// When the records are compressed or absurd; damaged single records are counted in
+    /// [`super::Totals::damaged`] and passed over.
+    pub fn scan(
+        &self,
+        options: &ReadOptions,
+        sink: &mut dyn FnMut(&Sample, &Tables),
+    ) -> Result<Tables, ReadError> {
+        let data: &[u8] = match &self.bytes {
+            Bytes::Mapped(m) => m,
+            Bytes::Owned(v) => v,
+        };
+        scan::scan(data, &self.structure, &self.name, options, sink)
+    }
+
+    /// All samples of one event.
+    ///
+    /// # Errors
+    /// As [`Recording::scan`].
+    pub fn load(&self, options: &ReadOptions) -> Result<Samples, ReadError> {
+        let mut samples = Vec::new();
+        let tables = self.scan(options, &mut |sample, _| samples.push(*sample))?;
+        Ok(Samples { samples, tables })
+    }
+}

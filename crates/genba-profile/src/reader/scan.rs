@@ -1,0 +1,534 @@
+//! One pass over a recording: processes, their maps, and samples put in their places.
+
+use std::path::Path;
+
+use super::hash::FastMap;
+use super::order::Ordered;
+use super::space::{Map, Space};
+use super::tables::{
+    Frame, LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId,
+};
+use super::unwind::{ModuleCache, ProcessUnwinder};
+use super::x86_64::user_regs;
+use crate::error::ReadError;
+use crate::perfdata::attr::sample;
+use crate::perfdata::bytes::Cursor;
+use crate::perfdata::file::Structure;
+use crate::perfdata::record::{self, CONTEXT_KERNEL, CONTEXT_MAX, CONTEXT_USER, Raw, kind, misc};
+
+/// No real recording has more maps alive at once; a file that says so is meant to fill memory.
+const MAX_MAPS: usize = 4 << 20;
+
+/// What to read.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    /// Which event, by name or number; the first if `None`.
+    pub event: Option<String>,
+    /// Whether call stacks are wanted; without, every stack is its innermost frame.
+    pub stacks: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            event: None,
+            stacks: true,
+        }
+    }
+}
+
+/// A frame before it has a place: address and whether it is a return address.
+type Address = (u64, bool);
+
+#[derive(Default)]
+struct Process {
+    space: Space,
+    threads: u32,
+    unwinder: Option<ProcessUnwinder>,
+    anonymous: Option<ModuleId>,
+    unknown: Option<ModuleId>,
+}
+
+struct ThreadState {
+    pid: i32,
+    comm: String,
+    id: ThreadId,
+    /// The last stack, outermost first: most of it is the next one's too.
+    last: Vec<(u64, bool, StackId)>,
+    last_generation: u64,
+}
+
+struct Scan<'o> {
+    tables: Tables,
+    options: &'o ReadOptions,
+    build_ids: FastMap<u64, Vec<u8>>,
+    processes: FastMap<i32, Process>,
+    threads: FastMap<i32, ThreadState>,
+    modules: std::collections::HashMap<(String, u64, Option<Vec<u8>>), ModuleId>,
+    kernel: Space,
+    kernel_module: Option<ModuleId>,
+    files: ModuleCache,
+    maps: usize,
+    regs_mask: u64,
+    chain: Vec<Address>,
+    unwound: Vec<u64>,
+}
+
+fn path_key(path: &str) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = super::hash::Fold::default();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// See [`super::Recording::scan`].
+pub fn scan(
+    data: &[u8],
+    structure: &Structure,
+    name: &str,
+    options: &ReadOptions,
+    sink: &mut dyn FnMut(&Sample, &Tables),
+) -> Result<Tables, ReadError> {
+    let wanted = chosen(structure, name, options)?;
+    let attr = &structure.events[wanted].attr;
+    let mut scan = Scan {
+        tables: Tables::default(),
+        options,
+        build_ids: structure
+            .features
+            .build_ids
+            .iter()
+            .map(|(path, id)| (path_key(path), id.clone()))
+            .collect(),
+        processes: FastMap::default(),
+        threads: FastMap::default(),
+        modules: std::collections::HashMap::new(),
+        kernel: Space::default(),
+        kernel_module: None,
+        files: ModuleCache::default(),
+        maps: 0,
+        regs_mask: attr.regs_user,
+        chain: Vec::new(),
+        unwound: Vec::new(),
+    };
+    scan.tables.totals.stacks =
+        attr.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0 && options.stacks;
+    let mut records = Ordered::new(data, structure);
+    while let Some((event, layout, raw)) = records.next() {
+        let understood = match raw.kind {
+            kind::SAMPLE if event != wanted => Some(()),
+            kind::SAMPLE => layout.sample(raw.body).map(|record| {
+                let sample = scan.sample(&record, raw.misc);
+                sink(&sample, &scan.tables);
+            }),
+            _ => scan.other(&raw),
+        };
+        if understood.is_none() {
+            scan.tables.totals.damaged += 1;
+        }
+        if scan.maps > MAX_MAPS {
+            return Err(ReadError::TooMuch(name.to_owned(), MAX_MAPS));
+        }
+    }
+    if records.compressed {
+        return Err(ReadError::Compressed(name.to_owned()));
+    }
+    scan.tables.totals.cut_short = records.cut_short;
+    Ok(scan.tables)
+}
+
+fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<usize, ReadError> {
+    let Some(wanted) = &options.event else {
+        return Ok(0);
+    };
+    let names: Vec<String> = structure
+        .events
+        .iter()
+        .map(|e| e.name.clone().unwrap_or_else(|| e.attr.guess_name()))
+        .collect();
+    let base = |n: &str| n.split(':').next().unwrap_or("").to_owned();
+    names
+        .iter()
+        .position(|n| n == wanted)
+        .or_else(|| names.iter().position(|n| base(n) == *wanted))
+        .or_else(|| wanted.parse().ok().filter(|&n: &usize| n < names.len()))
+        .ok_or_else(|| ReadError::NoSuchEvent {
+            name: name.to_owned(),
+            event: wanted.clone(),
+            known: names.join(", "),
+        })
+}
+
+impl Scan<'_> {
+    fn other(&mut self, raw: &Raw<'_>) -> Option<()> {
+        match raw.kind {
+            kind::MMAP | kind::MMAP2 => self.map(record::mmap(raw)?, raw.misc),
+            kind::COMM => {
+                let (pid, tid, comm, exec) = record::comm(raw)?;
+                if exec {
+                    let process = self.processes.entry(pid).or_default();
+                    let freed = process.space.clear();
+                    self.maps = self.maps.saturating_sub(freed);
+                    process.unwinder = None;
+                    process.anonymous = None;
+                }
+                self.name_thread(pid, tid, &comm);
+            }
+            kind::FORK => self.fork(record::task(raw)?, raw.misc),
+            kind::EXIT => self.exit(record::task(raw)?),
+            kind::LOST | kind::LOST_SAMPLES => self.tables.totals.lost += record::lost(raw)?,
+            kind::THROTTLE => self.tables.totals.throttled += 1,
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn name_thread(&mut self, pid: i32, tid: i32, comm: &str) {
+        let id = self.tables.intern_thread(pid, tid, comm);
+        let processes = &mut self.processes;
+        let state = self.threads.entry(tid).or_insert_with(|| {
+            processes.entry(pid).or_default().threads += 1;
+            ThreadState {
+                pid,
+                comm: String::new(),
+                id,
+                last: Vec::new(),
+                last_generation: 0,
+            }
+        });
+        state.pid = pid;
+        comm.clone_into(&mut state.comm);
+        state.id = id;
+        state.last.clear();
+    }
+
+    fn fork(&mut self, task: record::TaskRecord, flags: u16) {
+        // perf writes such records for processes that ran before; their maps follow (FORK_EXEC).
+        const FORK_EXEC: u16 = 1 << 13;
+        if task.pid != task.ppid && flags & FORK_EXEC == 0 {
+            let space = self.processes.get(&task.ppid).map(|p| p.space.fork());
+            let child = Process {
+                space: space.unwrap_or_default(),
+                ..Process::default()
+            };
+            self.processes.insert(task.pid, child);
+        }
+        let parent = self.threads.get(&task.ptid);
+        let comm = parent.map_or_else(String::new, |t| t.comm.clone());
+        self.threads.remove(&task.tid);
+        self.name_thread(task.pid, task.tid, &comm);
+    }
+
+    fn exit(&mut self, task: record::TaskRecord) {
+        if self.threads.remove(&task.tid).is_none() {
+            return;
+        }
+        if let Some(process) = self.processes.get_mut(&task.pid) {
+            process.threads = process.threads.saturating_sub(1);
+            if process.threads == 0 {
+                let freed = process.space.clear();
+                self.maps = self.maps.saturating_sub(freed);
+                self.processes.remove(&task.pid);
+            }
+        }
+    }
+
+    fn map(&mut self, mmap: record::MmapRecord, flags: u16) {
+        if !mmap.executable {
+            return;
+        }
+        let end = mmap.start.saturating_add(mmap.len);
+        let in_kernel = mmap.pid == -1 || flags & misc::CPUMODE == misc::KERNEL;
+        let kind = if !in_kernel {
+            module_kind(&mmap.path)
+        } else if mmap.path.starts_with("[kernel") || mmap.path.starts_with("[guest.kernel") {
+            ModuleKind::Kernel
+        } else {
+            ModuleKind::KernelModule
+        };
+        let id = match kind {
+            ModuleKind::Kernel => self.kernel_id(),
+            ModuleKind::Anonymous => self.anonymous_id(mmap.pid, &mmap.path),
+            _ => self.module_id(&mmap, kind),
+        };
+        let to_offset = match kind {
+            ModuleKind::File => mmap.pgoff.wrapping_sub(mmap.start),
+            ModuleKind::Vdso => mmap.start.wrapping_neg(),
+            _ => 0,
+        };
+        let map = Map {
+            start: mmap.start,
+            end,
+            module: id,
+            to_offset,
+        };
+        let space = if in_kernel {
+            &mut self.kernel
+        } else {
+            &mut self.processes.entry(mmap.pid).or_default().space
+        };
+        self.maps += space.insert(map);
+    }
+
+    fn module_id(&mut self, mmap: &record::MmapRecord, kind: ModuleKind) -> ModuleId {
+        let build_id = mmap
+            .build_id
+            .clone()
+            .or_else(|| self.build_ids.get(&path_key(&mmap.path)).cloned());
+        let key = (mmap.path.clone(), mmap.inode, build_id);
+        if let Some(&id) = self.modules.get(&key) {
+            return id;
+        }
+        let id = self.tables.add_module(Module {
+            path: key.0.clone(),
+            build_id: key.2.clone(),
+            kind,
+            pid: None,
+        });
+        self.modules.insert(key, id);
+        id
+    }
+
+    fn kernel_id(&mut self) -> ModuleId {
+        let tables = &mut self.tables;
+        let build_ids = &self.build_ids;
+        *self.kernel_module.get_or_insert_with(|| {
+            tables.add_module(Module {
+                path: "[kernel]".to_owned(),
+                build_id: build_ids.get(&path_key("[kernel.kallsyms]")).cloned(),
+                kind: ModuleKind::Kernel,
+                pid: None,
+            })
+        })
+    }
+
+    fn anonymous_id(&mut self, pid: i32, path: &str) -> ModuleId {
+        let process = self.processes.entry(pid).or_default();
+        let tables = &mut self.tables;
+        *process.anonymous.get_or_insert_with(|| {
+            let jit = Path::new(&crate::perf_map::path_for(pid)).exists();
+            tables.add_module(Module {
+                path: if path.is_empty() { "[anonymous]" } else { path }.to_owned(),
+                build_id: None,
+                kind: if jit {
+                    ModuleKind::Jit
+                } else {
+                    ModuleKind::Anonymous
+                },
+                pid: Some(pid),
+            })
+        })
+    }
+
+    fn kernel_location(&mut self, address: u64) -> LocationId {
+        let module = match self.kernel.find(address) {
+            Some(map) => map.module,
+            None => self.kernel_id(),
+        };
+        self.tables.intern_location(module, address)
+    }
+
+    fn user_location(&mut self, pid: i32, address: u64, is_return: bool) -> LocationId {
+        let process = self.processes.entry(pid).or_default();
+        if let Some(&id) = process.space.cache.get(&address) {
+            return id;
+        }
+        // A call may be the last instruction of a mapping; its return address is then outside.
+        let inside = address.wrapping_sub(u64::from(is_return));
+        let (module, offset) = match process.space.find(inside) {
+            Some(map) => (map.module, address.wrapping_add(map.to_offset)),
+            None => {
+                let tables = &mut self.tables;
+                let unknown = *process.unknown.get_or_insert_with(|| {
+                    tables.add_module(Module {
+                        path: "[unknown]".to_owned(),
+                        build_id: None,
+                        kind: ModuleKind::Unknown,
+                        pid: Some(pid),
+                    })
+                });
+                (unknown, address)
+            }
+        };
+        let id = self.tables.intern_location(module, offset);
+        process.space.cache.insert(address, id);
+        id
+    }
+
+    fn location(&mut self, pid: i32, address: u64, is_return: bool) -> LocationId {
+        if is_kernel_address(address) {
+            self.kernel_location(address)
+        } else {
+            self.user_location(pid, address, is_return)
+        }
+    }
+
+    fn sample(&mut self, record: &record::SampleRecord<'_>, flags: u16) -> Sample {
+        let mode = flags & misc::CPUMODE;
+        let kernel = mode == misc::KERNEL || mode == misc::GUEST_KERNEL;
+        let (pid, tid) = (record.pid, record.tid);
+        if !self.threads.contains_key(&tid) {
+            self.name_thread(pid, tid, "");
+        }
+        let mut truncated = false;
+        self.chain.clear();
+        self.chain.push((record.ip, false));
+        if self.options.stacks {
+            self.frame_pointer_chain(record.chain, kernel);
+            if !record.stack.is_empty() {
+                truncated = !self.unwind(record, kernel);
+            }
+        }
+        let stack = self.intern_stack(pid, tid);
+        let thread = self.threads.get(&tid).map_or(ThreadId(0), |t| t.id);
+        let totals = &mut self.tables.totals;
+        totals.first = if totals.samples == 0 {
+            record.time
+        } else {
+            totals.first.min(record.time)
+        };
+        totals.last = totals.last.max(record.time);
+        totals.samples += 1;
+        totals.weight = totals.weight.wrapping_add(record.period);
+        totals.kernel += u64::from(kernel);
+        totals.copied_stacks += u64::from(!record.stack.is_empty());
+        totals.truncated += u64::from(truncated);
+        Sample {
+            time: record.time,
+            pid,
+            tid,
+            cpu: record.cpu,
+            weight: record.period,
+            kernel,
+            truncated,
+            addr: record.addr,
+            location: self.tables.frame(stack).location,
+            stack,
+            thread,
+        }
+    }
+
+    /// Appends the callers in a recorded chain, innermost first, to the chain.
+    fn frame_pointer_chain(&mut self, chain: &[u8], in_kernel: bool) {
+        let mut cursor = Cursor::new(chain);
+        // The first entry of the sample's own mode is the sample's address itself; the first
+        // of the user part under a kernel sample is where user code went into the kernel.
+        let mut at_start = true;
+        let mut exact = false;
+        while let Some(address) = cursor.u64() {
+            if address >= CONTEXT_MAX {
+                exact = match address {
+                    CONTEXT_KERNEL => !in_kernel,
+                    CONTEXT_USER => in_kernel,
+                    _ => false,
+                };
+                continue;
+            }
+            if !at_start || exact {
+                self.chain.push((address, !exact));
+            }
+            at_start = false;
+            exact = false;
+        }
+    }
+
+    /// Appends the user frames that a stack copy unwinds to; false if they do not reach the end.
+    fn unwind(&mut self, record: &record::SampleRecord<'_>, kernel: bool) -> bool {
+        const ABI_64: u64 = 2;
+        let Some(regs) = user_regs(self.regs_mask, record.regs).filter(|_| record.abi == ABI_64)
+        else {
+            return false;
+        };
+        let Some(process) = self.processes.get_mut(&record.pid) else {
+            return false;
+        };
+        if process
+            .unwinder
+            .as_ref()
+            .is_none_or(|u| u.is_stale(&process.space))
+        {
+            let modules = &self.tables.modules;
+            process.unwinder = Some(ProcessUnwinder::new(
+                &process.space,
+                modules,
+                &mut self.files,
+            ));
+        }
+        self.unwound.clear();
+        let Some(unwinder) = &mut process.unwinder else {
+            return false;
+        };
+        let complete = unwinder.unwind(regs, record.stack, &mut self.unwound);
+        // In user mode the innermost frame is the sample itself.
+        let skip = usize::from(!kernel);
+        let frames = self.unwound.iter().enumerate().skip(skip);
+        self.chain
+            .extend(frames.map(|(depth, &address)| (address, depth > 0)));
+        complete
+    }
+
+    /// Interns the chain from the outermost frame in, reusing what the last stack of the thread
+    /// had in common with it.
+    fn intern_stack(&mut self, pid: i32, tid: i32) -> StackId {
+        let generation = self.processes.get(&pid).map_or(0, |p| p.space.generation);
+        let mut last = Vec::new();
+        if let Some(thread) = self.threads.get_mut(&tid)
+            && thread.pid == pid
+        {
+            last = std::mem::take(&mut thread.last);
+            if thread.last_generation != generation {
+                last.clear();
+            }
+        }
+        let common = self
+            .chain
+            .iter()
+            .rev()
+            .zip(&last)
+            .take_while(|(new, old)| (new.0, new.1) == (old.0, old.1))
+            .count();
+        last.truncate(common);
+        let mut parent = last.last().map(|l| l.2);
+        for depth in (0..self.chain.len() - common).rev() {
+            let (address, is_return) = self.chain[depth];
+            let location = self.location(pid, address, is_return);
+            let id = self.tables.intern_frame(Frame {
+                parent,
+                location,
+                is_return_address: is_return,
+            });
+            last.push((address, is_return, id));
+            parent = Some(id);
+        }
+        if let Some(thread) = self.threads.get_mut(&tid) {
+            thread.last = last;
+            thread.last_generation = generation;
+        }
+        // The chain has the sample's own address at least.
+        parent.unwrap_or(StackId(0))
+    }
+}
+
+/// Upper half of the address space, as on every 64-bit Linux.
+fn is_kernel_address(address: u64) -> bool {
+    address >> 63 == 1
+}
+
+fn module_kind(path: &str) -> ModuleKind {
+    if path == "[vdso]" {
+        return ModuleKind::Vdso;
+    }
+    let no_file = path.is_empty()
+        || path.starts_with("//anon")
+        || path.starts_with('[')
+        || path.starts_with("/memfd:")
+        || path.starts_with("anon_inode:")
+        || path.starts_with("/anon_hugepage")
+        || path.starts_with("/SYSV")
+        || path.starts_with("/dev/zero");
+    if no_file {
+        ModuleKind::Anonymous
+    } else {
+        ModuleKind::File
+    }
+}
