@@ -1,1 +1,49 @@
-//! Pure statistics: effects, intervals, sequential verdicts.
+//! Pure statistics for measurements on noisy machines: summaries, intervals, sequential verdicts.
+//!
+//! **Scope.** Numbers in, numbers with intervals out; every method names its source. Robust
+//! methods throughout: run times have heavy right tails, drift and bursts, so means, standard
+//! deviations and t-tests are used nowhere except on trimmed data.
+//!
+//! **Not here.** Clocks, files, processes, randomness at run time (`rand` serves only the tests),
+//! text for people.
+//!
+//! **Contract.** NaN, infinities, and values that a method cannot take (zero or negative times
+//! for a ratio) are refused with a [`StatsError`] that names the place; no function returns NaN.
+//! Intervals carry the level that they really have where that differs from the one asked for.
+//!
+//! | question | function |
+//! |---|---|
+//! | what is the typical value? | [`median_interval`], [`hodges_lehmann`], [`midmean`] |
+//! | how scattered? | [`mad`], [`quantile`] |
+//! | which runs are unlike the rest? | [`outliers`], [`first_unlike_rest`], [`trend`] |
+//! | which share of the samples? | [`wilson`], [`wilson_weighted`] |
+//! | run again? | [`StopRule`] |
+//! | what could be seen here? | [`noise_floor`] |
+
+mod check;
+mod error;
+mod hodges_lehmann;
+mod interval;
+mod median;
+mod midmean;
+mod noise_floor;
+mod normal;
+mod outliers;
+mod proportion;
+mod quantile;
+mod signed_rank;
+mod stopping;
+mod trend;
+
+pub use error::StatsError;
+pub use hodges_lehmann::hodges_lehmann;
+pub use interval::{Interval, IntervalRule};
+pub use median::median_interval;
+pub use midmean::midmean;
+pub use noise_floor::{noise_floor, pairs_to_see, visible_effect};
+pub use outliers::{OUTLIER_THRESHOLD, Outlier, outliers};
+pub use proportion::{effective_size, wilson, wilson_weighted};
+pub use quantile::{MAD_TO_SIGMA, mad, median, quantile};
+pub use signed_rank::{SignedRank, signed_rank};
+pub use stopping::{StopDecision, StopRule};
+pub use trend::{Trend, first_unlike_rest, trend};

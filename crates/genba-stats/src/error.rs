@@ -1,0 +1,62 @@
+//! What can be wrong with the numbers.
+
+/// Why a statistic cannot be given.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StatsError {
+    /// There are fewer values than the method needs.
+    #[error("{got} value(s) given where at least {needed} are needed: measure more")]
+    TooFew {
+        /// Values needed.
+        needed: usize,
+        /// Values given.
+        got: usize,
+    },
+    /// A value is NaN or infinite.
+    #[error("value number {index} is {value}, which is no measurement")]
+    NotFinite {
+        /// Index from 0.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A ratio needs positive values.
+    #[error(
+        "value number {index} is {value}: a ratio needs values above zero (is the clock or the \
+         metric too coarse for so short a run?)"
+    )]
+    NotPositive {
+        /// Index from 0.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A level, share or threshold is out of its range.
+    #[error("{name} is {value}, but must lie {range}")]
+    Parameter {
+        /// Which.
+        name: &'static str,
+        /// The value given.
+        value: f64,
+        /// Range in words.
+        range: &'static str,
+    },
+    /// Two series that belong together differ in length.
+    #[error("{left} values against {right}: pairs need equally many of both")]
+    Unpaired {
+        /// Length of the first.
+        left: usize,
+        /// Length of the second.
+        right: usize,
+    },
+    /// After the baseline was subtracted nothing certain is left to divide by.
+    #[error(
+        "what remains after subtracting the baseline lies between {low} and {high}, so it is not \
+         told from zero: measure more iterations or more runs"
+    )]
+    NothingLeft {
+        /// Lower end of what remains.
+        low: f64,
+        /// Upper end.
+        high: f64,
+    },
+}
