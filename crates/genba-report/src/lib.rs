@@ -1,1 +1,31 @@
-//! Terminal tables and plots, the HTML page, flame graphs.
+//! How genba talks: terminal tables and plots, the HTML page, flame graphs.
+//!
+//! **Scope.** From the plain types of [`genba_model`] to text: for terminals of a given width
+//! ([`terminal`]), one self-contained page ([`page`]), interactive flame graphs ([`flame`]),
+//! small plots ([`plot`]), and the formatting of numbers that shows no more digits than the
+//! interval supports ([`number`]).
+//!
+//! **Not here.** Any I/O, any statistics, any decision about what was found.
+//!
+//! **Hostile names.** Symbols, paths, command lines and source text come from files that
+//! anybody may have written. All of them pass [`text::sanitise`] on the way to a terminal,
+//! [`html::escape`] on the way to a page, [`csv::field`] on the way to a table.
+
+pub mod csv;
+mod facts;
+pub mod flame;
+mod gutter;
+pub mod html;
+mod listing;
+pub mod number;
+pub mod page;
+pub mod plot;
+mod screen;
+mod table;
+pub mod terminal;
+pub mod text;
+
+pub use screen::Screen;
+
+#[cfg(test)]
+mod test_fixture;

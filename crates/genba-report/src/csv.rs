@@ -1,0 +1,71 @@
+//! Fields of comma-separated tables (RFC 4180).
+
+/// One field, in quotes where it needs them, and without what a spreadsheet would run.
+///
+/// A field that starts with `= + - @`, a tab or a carriage return is a formula to spreadsheets
+/// (OWASP, "CSV injection"); such text gets an apostrophe in front. Numbers keep their sign.
+///
+/// ```
+/// use genba_report::csv::field;
+/// assert_eq!(field("a,b"), "\"a,b\"");
+/// assert_eq!(field("=cmd()"), "'=cmd()");
+/// assert_eq!(field("-1.5"), "-1.5");
+/// ```
+#[must_use]
+pub fn field(text: &str) -> String {
+    // The marker is looked for behind white space too, which some programs strip first.
+    let first = text.trim_start_matches([' ', '\0']).chars().next();
+    let formula = matches!(first, Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n'))
+        && text.parse::<f64>().is_err();
+    let mut out = String::with_capacity(text.len() + 2);
+    if formula {
+        out.push('\'');
+    }
+    out.extend(text.chars().filter(|&c| c != '\0'));
+    if out.contains([',', '"', '\n', '\r', ';', '\t']) {
+        out = format!("\"{}\"", out.replace('"', "\"\""));
+    }
+    out
+}
+
+/// A record: fields joined, with the line end.
+#[must_use]
+pub fn record<S: AsRef<str>>(fields: &[S]) -> String {
+    let mut line = fields
+        .iter()
+        .map(|f| field(f.as_ref()))
+        .collect::<Vec<_>>()
+        .join(",");
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quoting_and_formulas() {
+        assert_eq!(field("say \"hi\""), "\"say \"\"hi\"\"\"");
+        assert_eq!(field("+1+cmd|' /C calc'!A0"), "'+1+cmd|' /C calc'!A0");
+        assert_eq!(field("  =1,2"), "\"'  =1,2\"");
+        assert_eq!(field("plain"), "plain");
+        assert_eq!(record(&["a", "b\nc"]), "a,\"b\nc\"\n");
+    }
+
+    proptest! {
+        #[test]
+        fn no_field_is_a_formula(text in any::<String>()) {
+            let out = field(&text);
+            let inner = out.strip_prefix('"').unwrap_or(&out);
+            let danger = inner.trim_start_matches(' ').starts_with(['=', '@', '\t', '\r']);
+            prop_assert!(!danger, "{out:?}");
+        }
+
+        #[test]
+        fn quotes_balance(text in any::<String>()) {
+            prop_assert_eq!(field(&text).matches('"').count() % 2, 0);
+        }
+    }
+}

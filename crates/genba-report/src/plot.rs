@@ -1,0 +1,136 @@
+//! Small plots of a distribution for a terminal.
+
+/// Values sorted, those that are no numbers left out.
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted
+}
+
+fn bins(values: &[f64], number: usize) -> Vec<usize> {
+    let sorted = sorted(values);
+    let mut bins = vec![0; number];
+    let (Some(&low), Some(&high)) = (sorted.first(), sorted.last()) else {
+        return bins;
+    };
+    for value in sorted {
+        let place = if high > low {
+            ((value - low) / (high - low) * number as f64) as usize
+        } else {
+            number / 2
+        };
+        if let Some(bin) = bins.get_mut(place.min(number.saturating_sub(1))) {
+            *bin += 1;
+        }
+    }
+    bins
+}
+
+/// A histogram in one line of block characters: `▁▂▇█▅▂▁`, from the smallest value on the left
+/// to the largest on the right. Empty for fewer than three values.
+#[must_use]
+pub fn sparkline(values: &[f64], width: usize) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    if sorted(values).len() < 3 {
+        return String::new();
+    }
+    let bins = bins(values, width.clamp(1, 200));
+    let most = bins.iter().copied().max().unwrap_or(0).max(1);
+    bins.iter()
+        .map(|&n| match n {
+            0 => '▁',
+            n => BLOCKS[(n * 7).div_ceil(most).min(7)],
+        })
+        .collect()
+}
+
+/// The values on a line between `low` and `high`: `·····•●●●•···`. Two strips of the same ends
+/// can be read one above the other.
+#[must_use]
+pub fn strip(values: &[f64], low: f64, high: f64, width: usize) -> String {
+    let width = width.clamp(1, 500);
+    let mut cells = vec![0_usize; width];
+    for &value in values.iter().filter(|v| v.is_finite()) {
+        let place = if high > low {
+            ((value - low) / (high - low) * (width - 1) as f64).round()
+        } else {
+            (width / 2) as f64
+        };
+        if place >= 0.0 && place < width as f64 {
+            cells[place as usize] += 1;
+        }
+    }
+    cells
+        .iter()
+        .map(|n| match n {
+            0 => '·',
+            1 => '•',
+            _ => '●',
+        })
+        .collect()
+}
+
+/// A histogram with a row a bin: label, bar, count.
+#[must_use]
+pub fn histogram(
+    values: &[f64],
+    rows: usize,
+    width: usize,
+    label: impl Fn(f64) -> String,
+) -> String {
+    let sorted = sorted(values);
+    let (Some(&low), Some(&high)) = (sorted.first(), sorted.last()) else {
+        return String::new();
+    };
+    let rows = if high > low { rows.clamp(1, 100) } else { 1 };
+    let bins = bins(values, rows);
+    let most = bins.iter().copied().max().unwrap_or(0).max(1);
+    let labels: Vec<String> = (0..rows)
+        .map(|i| label(low + (high - low) * (i as f64 + 0.5) / rows as f64))
+        .collect();
+    let column = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0);
+    let room = width.saturating_sub(column + 10).clamp(4, 400);
+    let mut out = String::new();
+    for (label, &n) in labels.iter().zip(&bins) {
+        let eighths = n * room * 8 / most;
+        let mut bar = "█".repeat(eighths / 8);
+        if !eighths.is_multiple_of(8) {
+            bar.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
+        }
+        let pad = " ".repeat(column - label.chars().count());
+        out.push_str(format!("  {pad}{label} ┤{bar} {n}").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn shapes() {
+        let values = [1.0, 1.1, 1.1, 1.2, 1.2, 1.2, 1.3, 2.0];
+        assert_eq!(sparkline(&values, 5), "█▃▁▁▃");
+        assert_eq!(sparkline(&[1.0, 1.0, 1.0], 5), "▁▁█▁▁");
+        assert_eq!(sparkline(&[1.0, 2.0], 5), "");
+        assert_eq!(strip(&values, 1.0, 2.0, 11), "•●●•······•");
+        assert_eq!(
+            histogram(&[1.0, 1.0, 2.0], 2, 20, |v| format!("{v:.2}")),
+            "  1.25 ┤██████ 2\n  1.75 ┤███ 1\n"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_values_make_a_plot_of_the_width(
+            values in prop::collection::vec(any::<f64>(), 0..50), width in 0_usize..100
+        ) {
+            let line = sparkline(&values, width);
+            prop_assert!(line.is_empty() || line.chars().count() == width.max(1));
+            prop_assert_eq!(strip(&values, 0.0, 1.0, width).chars().count(), width.max(1));
+            let _ = histogram(&values, width, width, |v| v.to_string());
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! One function: source and instructions together.
+
+use genba_model::{AnnotatedInstruction, Annotation};
+
+use crate::listing::{Choice, Content, Row, rows};
+use crate::screen::{DIM, PLAIN, STRONG, heat};
+use crate::{Screen, facts, number, text};
+
+/// What an annotation shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnnotateOptions {
+    /// Fold instructions below this share of the function's samples (0…1); `None` shows all.
+    pub hide_below: Option<f64>,
+    /// Columns for loops and arrows.
+    pub arrow_columns: usize,
+}
+
+impl Default for AnnotateOptions {
+    fn default() -> Self {
+        Self {
+            hide_below: None,
+            arrow_columns: 5,
+        }
+    }
+}
+
+/// Columns that are only there if some instruction has them.
+struct Columns {
+    times: bool,
+    each: bool,
+    here: bool,
+    gutter: usize,
+    address: usize,
+}
+
+const SHARE: usize = 8;
+const TIMES: usize = 9;
+const EACH: usize = 19;
+const HERE: usize = 7;
+
+/// The listing.
+#[must_use]
+pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> String {
+    let width = screen.columns();
+    let place = facts::source(
+        a.instructions.first().and_then(|i| i.file.as_deref()),
+        a.instructions.first().and_then(|i| i.line),
+    );
+    let name = text::fit(&a.function, width.saturating_sub(30).max(20));
+    let mut out = format!(
+        "{}  {}\n",
+        screen.paint(STRONG, &name),
+        screen.paint(
+            DIM,
+            &text::fit(
+                &format!("{place} {}", text::file_name(&a.module)),
+                width.saturating_sub(text::display_width(&name) + 2)
+            )
+        )
+    );
+    for line in super::wrap(&text::sanitise(&facts::annotation_head(a)), width) {
+        out.push_str(&format!("{}\n", screen.paint(DIM, &line)));
+    }
+    out.push('\n');
+    let rows = rows(
+        a,
+        Choice {
+            cold_below: options.hide_below,
+            arrow_columns: options.arrow_columns.min(20),
+            most: usize::MAX,
+        },
+    );
+    let last = a.instructions.iter().map(|i| i.address).max().unwrap_or(0);
+    let columns = Columns {
+        times: a.instructions.iter().any(|i| i.count.is_some()),
+        each: a
+            .instructions
+            .iter()
+            .any(|i| i.cost_seconds.is_some() || i.cost_cycles.is_some()),
+        here: a
+            .instructions
+            .iter()
+            .any(|i| i.host_latency_cycles.is_some()),
+        gutter: rows.first().map_or(0, |r| r.gutter.chars().count()),
+        address: format!("{last:x}").len().max(5),
+    };
+    out.push_str(&screen.paint(DIM, head(&columns).trim_end()));
+    out.push('\n');
+    for row in &rows {
+        out.push_str(line(a, row, &columns, screen).trim_end());
+        out.push('\n');
+    }
+    let loops = facts::loops(a);
+    if !loops.is_empty() {
+        out.push('\n');
+    }
+    for sentence in loops {
+        out.push_str(&format!("  {}\n", text::fit(&sentence, width - 2)));
+    }
+    if !a.instructions.is_empty() && a.source.is_empty() {
+        let lines = a.instructions.iter().any(|i| i.line.is_some());
+        super::remark(
+            &mut out,
+            if lines {
+                "the source files that the line information names were not found"
+            } else {
+                "no line information for this function: build with -g to see its source"
+            },
+            screen,
+        );
+    }
+    for note in &a.notes {
+        super::remark(&mut out, note, screen);
+    }
+    out
+}
+
+fn head(c: &Columns) -> String {
+    let mut out = format!("{:>SHARE$}", "share");
+    if c.times {
+        out.push_str(&format!("{:>TIMES$}", "times"));
+    }
+    if c.each {
+        out.push_str(&format!("{:>EACH$}", "each"));
+    }
+    if c.here {
+        out.push_str(&format!("{:>HERE$}", "here"));
+    }
+    out
+}
+
+fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
+    let blank = head_width(c);
+    // Beyond the margin and the address the rest of the line is for text.
+    let room = screen
+        .columns()
+        .saturating_sub(blank + 2 + c.gutter + c.address + 3)
+        .max(10);
+    let gutter = screen.paint(DIM, &row.gutter);
+    match &row.content {
+        Content::Instruction(index) => {
+            let i = &a.instructions[*index];
+            let style = heat(i.share.value);
+            let body = if style == DIM { PLAIN } else { style };
+            format!(
+                "{}  {gutter}{}  {}",
+                figures(i, c, screen),
+                screen.paint(DIM, &format!("{:>w$x}", i.address, w = c.address)),
+                screen.paint(body, &text::fit(&i.text, room)),
+            )
+        }
+        Content::Source {
+            file,
+            line,
+            text: source,
+            inlined,
+            new_file,
+        } => {
+            let mut body = source.as_deref().map_or_else(
+                || format!("{}:{line}", text::file_name(file)),
+                |source| text::sanitise(source).trim_end().to_owned(),
+            );
+            let mut tail = String::new();
+            if *new_file {
+                tail = format!("  {}", text::fit(text::file_name(file), 24));
+            }
+            if let Some(name) = inlined {
+                tail = format!("{tail}  inlined {}", text::fit(name, 30));
+            }
+            // The text gives way before the names do.
+            let least = room.saturating_sub(text::display_width(&tail)).max(8);
+            body = text::fit(&body, least);
+            format!(
+                "{:blank$}  {gutter}{} {}{}",
+                "",
+                screen.paint(DIM, &format!("{line:>w$} │", w = c.address)),
+                screen.paint(STRONG, &body),
+                screen.paint(DIM, &text::fit(&tail, room)),
+            )
+        }
+        Content::Folded { from, to, share } => {
+            let words = format!("… {}", number::plural((to - from) as u64, "instruction"));
+            let share = if *share > 0.0 {
+                number::share(*share)
+            } else {
+                String::new()
+            };
+            let pad = blank - SHARE;
+            format!(
+                "{}{:pad$}  {gutter}{:w$}  {}",
+                screen.paint(DIM, &format!("{share:>SHARE$}")),
+                "",
+                "",
+                screen.paint(DIM, &words),
+                w = c.address,
+            )
+        }
+    }
+}
+
+fn head_width(c: &Columns) -> usize {
+    let on = |there: bool, width: usize| if there { width } else { 0 };
+    SHARE + on(c.times, TIMES) + on(c.each, EACH) + on(c.here, HERE)
+}
+
+fn figures(i: &AnnotatedInstruction, c: &Columns, screen: Screen) -> String {
+    let share = if i.share.value > 0.0 {
+        number::percent(&i.share)
+    } else {
+        String::new()
+    };
+    let mut out = screen.paint(heat(i.share.value), &format!("{share:>SHARE$}"));
+    if c.times {
+        let times = i.count.map(|n| number::count(n as f64)).unwrap_or_default();
+        out.push_str(&format!("{times:>TIMES$}"));
+    }
+    if c.each {
+        let cycles = i
+            .cost_cycles
+            .map(|e| format!("{} cyc", number::plain(&e, 3)));
+        let time = i.cost_seconds.map(|e| number::time(&e));
+        let each = [time, cycles]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("  ");
+        out.push_str(&format!("{each:>EACH$}"));
+    }
+    if c.here {
+        let here = i
+            .host_latency_cycles
+            .map(|e| {
+                if (e.high - e.low).abs() < 0.05 {
+                    number::plain(&e, 2)
+                } else {
+                    format!("{:.0}–{:.0}", e.low, e.high)
+                }
+            })
+            .unwrap_or_default();
+        out.push_str(&format!("{here:>HERE$}"));
+    }
+    out
+}

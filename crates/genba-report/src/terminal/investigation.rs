@@ -1,0 +1,240 @@
+//! The summary of an investigation: one screen, the answer first, the next step last.
+
+use genba_model::{Investigation, Metric, Profile};
+
+use crate::screen::{DIM, HEAD, STRONG, heat};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, facts, number, plot, text};
+
+/// Where to go from here; what is `None` is not mentioned.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Next<'a> {
+    /// Path of the page.
+    pub page: Option<&'a str>,
+    /// A command.
+    pub command: Option<&'a str>,
+}
+
+/// Rows of functions at most, so that one screen is enough.
+const MOST_FUNCTIONS: usize = 10;
+/// The functions shown carry this share of the time, or there are [`MOST_FUNCTIONS`] of them.
+const ENOUGH: f64 = 0.95;
+/// Notes at most.
+const MOST_NOTES: usize = 6;
+
+/// The summary.
+#[must_use]
+pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> String {
+    let width = screen.columns();
+    let mut out = String::new();
+    let head = format!(
+        "genba {} · {} · {}",
+        all.genba,
+        facts::host(&all.host),
+        facts::observed(all)
+    );
+    for line in super::wrap(&text::sanitise(&head), width) {
+        out.push_str(&format!("{}\n", screen.paint(DIM, &line)));
+    }
+    let case = format!("case {}", text::sanitise(&all.case));
+    let room = width.saturating_sub(text::display_width(&case) + 2);
+    let command = text::fit(&text::command(&all.workload.command), room);
+    out.push_str(&format!("{case}  {}\n\n", screen.paint(STRONG, &command)));
+    runs(&mut out, all, screen);
+    if let Some(profile) = &all.profile {
+        out.push('\n');
+        where_(&mut out, profile, screen);
+    }
+    let notes = remarks(all);
+    if !notes.is_empty() {
+        out.push('\n');
+    }
+    for note in notes.iter().take(MOST_NOTES) {
+        super::remark(&mut out, note, screen);
+    }
+    if notes.len() > MOST_NOTES {
+        out.push_str(&format!(
+            "  … {} more on the page\n",
+            notes.len() - MOST_NOTES
+        ));
+    }
+    let mut last = Vec::new();
+    if let Some(page) = next.page {
+        last.push(format!(
+            "{}  {}",
+            screen.paint(HEAD, "PAGE"),
+            text::sanitise(page)
+        ));
+    }
+    if let Some(command) = next.command {
+        last.push(format!(
+            "{}  {}",
+            screen.paint(HEAD, "NEXT"),
+            text::sanitise(command)
+        ));
+    }
+    if !last.is_empty() {
+        let wide = next.page.unwrap_or_default().len() + next.command.unwrap_or_default().len();
+        let between = if wide + 20 > width { "\n" } else { "     " };
+        out.push_str(&format!("\n{}\n", last.join(between)));
+    }
+    out
+}
+
+fn runs(out: &mut String, all: &Investigation, screen: Screen) {
+    let runs = &all.runs;
+    let Some(wall) = facts::summary(runs, Metric::Wall) else {
+        let n = runs.runs.len() as u64;
+        out.push_str(&if n == 0 {
+            "  no run ended\n".to_owned()
+        } else {
+            format!("  {} ended\n", number::plural(n, "run"))
+        });
+        return;
+    };
+    let mut parts = vec![format!(
+        "{} wall{}",
+        screen.paint(STRONG, &number::time(&wall.median)),
+        super::stat::space(&number::plus_minus(&wall.median))
+    )];
+    let bare = |metric: Metric| facts::summary(runs, metric).map(|m| m.median);
+    if let (Some(user), Some(system)) = (bare(Metric::User), bare(Metric::System)) {
+        parts.push(format!(
+            "user {}  sys {}",
+            number::time(&user),
+            number::time(&system)
+        ));
+    }
+    if let Some(rss) = bare(Metric::MaxRss) {
+        parts.push(number::bytes(rss.value));
+    }
+    if let Some(faults) = bare(Metric::MinorFaults) {
+        parts.push(format!("{} faults", number::count(faults.value)));
+    }
+    let plot = plot::sparkline(&facts::walls(runs), 7);
+    parts.push(format!(
+        "{}{}",
+        number::plural(runs.runs.len() as u64, "run"),
+        super::stat::space(&plot)
+    ));
+    // Broken between facts, never within one.
+    let plain = |part: &String| text::display_width(&anstyle_free(part));
+    let mut line = String::from("  ");
+    let mut used = 2;
+    for part in &parts {
+        let wide = plain(part);
+        if used > 2 && used + 3 + wide > screen.columns() {
+            out.push_str(&format!("{line}\n"));
+            line = String::from("  ");
+            used = 2;
+        }
+        if used > 2 {
+            line.push_str("   ");
+            used += 3;
+        }
+        line.push_str(part);
+        used += wide;
+    }
+    out.push_str(&format!("{line}\n"));
+    if let Some(stat) = &all.stat {
+        let list = facts::highlights(stat);
+        if !list.is_empty() {
+            let line = text::fit(&list.join("   "), screen.columns() - 2);
+            out.push_str(&format!("  {line}\n"));
+        }
+    }
+    if let Some(floor) = facts::noise_floor(&all.noise_floor) {
+        for line in super::wrap(&floor, screen.columns() - 2) {
+            out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
+        }
+    }
+}
+
+/// The text without the styles that this crate put in.
+fn anstyle_free(text: &str) -> String {
+    let mut out = String::new();
+    let mut inside = false;
+    for c in text.chars() {
+        match c {
+            '\x1b' => inside = true,
+            'm' if inside => inside = false,
+            c if !inside => out.push(c),
+            _ => {}
+        }
+    }
+    out
+}
+
+fn where_(out: &mut String, profile: &Profile, screen: Screen) {
+    let sentence = match &profile.concentration {
+        Some(c) => facts::concentration(c),
+        None => facts::sampling(profile),
+    };
+    out.push_str(&format!(
+        "{}   {}\n",
+        screen.paint(HEAD, "WHERE"),
+        text::fit(&sentence, screen.columns() - 8)
+    ));
+    if profile.functions.is_empty() {
+        out.push_str("  no samples: the command took no time that could be sampled\n");
+        return;
+    }
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::right("total"),
+        Column::flexible("function", 16),
+        Column::flexible("source", 10),
+    ]);
+    let mut carried = 0.0;
+    for (index, f) in profile.functions.iter().enumerate() {
+        let worth = f.self_share.value >= 0.005 || index == 0;
+        if index >= MOST_FUNCTIONS || carried >= ENOUGH || !worth {
+            break;
+        }
+        carried += f.self_share.value;
+        let source = facts::source(f.file.as_deref(), f.line);
+        let place = match (f.kernel, source.is_empty()) {
+            (true, _) => "kernel".to_owned(),
+            (false, true) => text::file_name(&f.module).to_owned(),
+            (false, false) => source,
+        };
+        table.row(vec![
+            Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
+            Cell::new(number::plus_minus_points(&f.self_share), DIM),
+            if profile.stacks {
+                number::percent(&f.total)
+            } else {
+                String::new()
+            }
+            .into(),
+            f.function.as_str().into(),
+            Cell::new(place, DIM),
+        ]);
+    }
+    out.push_str(&table.render(screen));
+}
+
+/// All that the reader must know, each once.
+fn remarks(all: &Investigation) -> Vec<String> {
+    let mut list: Vec<String> = Vec::new();
+    list.extend(facts::failures(&all.runs));
+    list.extend(facts::outliers(&all.runs));
+    if let Some(profile) = &all.profile {
+        let losses = facts::losses(profile);
+        if !losses.is_empty() {
+            list.push(format!("samples: {}", losses.trim_start_matches(", ")));
+        }
+    }
+    list.extend(all.hazards.iter().map(|h| match &h.remedy {
+        Some(remedy) => format!("{} ({remedy})", h.text),
+        None => h.text.clone(),
+    }));
+    list.extend(all.notes.iter().cloned());
+    if let Some(profile) = &all.profile {
+        list.extend(profile.notes.iter().cloned());
+    }
+    let mut seen = std::collections::HashSet::new();
+    list.retain(|note| seen.insert(note.clone()));
+    list
+}

@@ -1,0 +1,60 @@
+//! Text for terminals. Every function returns whole lines, the last one ended as well.
+
+mod annotation;
+mod cases;
+mod investigation;
+mod message;
+mod report;
+mod stat;
+
+pub use annotation::{AnnotateOptions, annotation};
+pub use cases::cases;
+pub use investigation::{Next, investigation};
+pub use message::{error, note, warning};
+pub use report::{By, ReportOptions, report};
+pub use stat::stat;
+
+use crate::Screen;
+use crate::screen::WARN;
+use crate::text;
+
+/// `! text`, wrapped to the screen, for what the reader must know.
+fn remark(out: &mut String, sentence: &str, screen: Screen) {
+    let lines = wrap(
+        &text::sanitise(sentence),
+        screen.columns().saturating_sub(2),
+    );
+    for (index, line) in lines.iter().enumerate() {
+        let mark = if index == 0 { "!" } else { " " };
+        out.push_str(&screen.paint(WARN, mark));
+        out.push(' ');
+        out.push_str(line);
+        out.push('\n');
+    }
+}
+
+/// Breaks at spaces; words longer than a line are cut in the middle.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut used = 0;
+    for word in text.split(' ') {
+        let word = text::fit(word, width.max(1));
+        let wide = text::display_width(&word);
+        if used > 0 && used + 1 + wide > width {
+            lines.push(String::new());
+            used = 0;
+        }
+        if let Some(line) = lines.last_mut() {
+            if used > 0 {
+                line.push(' ');
+                used += 1;
+            }
+            line.push_str(&word);
+            used += wide;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests;

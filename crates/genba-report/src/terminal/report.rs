@@ -1,0 +1,336 @@
+//! Where the time goes: functions, lines, modules, threads; callers and callees.
+
+use genba_model::Profile;
+
+use crate::screen::{DIM, HEAD, STRONG, heat};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, facts, number, text};
+
+/// What the rows of a report are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// Functions by self and total.
+    #[default]
+    Function,
+    /// Source lines.
+    Line,
+    /// Executables and libraries.
+    Module,
+    /// Threads.
+    Thread,
+}
+
+/// What a report shows.
+#[derive(Clone, Debug)]
+pub struct ReportOptions {
+    /// What the rows are.
+    pub by: By,
+    /// Most rows.
+    pub limit: usize,
+    /// Leave out rows whose self and total are below this share.
+    pub least_share: f64,
+    /// Show callers and callees of the functions whose name contains this text (those of the
+    /// same name, where there are such) instead of the table.
+    pub calls_of: Option<String>,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        Self {
+            by: By::Function,
+            limit: 30,
+            least_share: 0.001,
+            calls_of: None,
+        }
+    }
+}
+
+/// The report.
+#[must_use]
+pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> String {
+    let width = screen.columns();
+    let mut out = String::new();
+    if !profile.command.is_empty() {
+        let command = text::fit(&text::command(&profile.command), width);
+        out.push_str(&format!("{}\n", screen.paint(STRONG, &command)));
+    }
+    for line in super::wrap(&text::sanitise(&facts::sampling(profile)), width) {
+        out.push_str(&screen.paint(DIM, &line));
+        out.push('\n');
+    }
+    if let Some(c) = &profile.concentration {
+        out.push_str(&format!("{}\n", facts::concentration(c)));
+    }
+    out.push('\n');
+    if let Some(wanted) = &options.calls_of {
+        out.push_str(&calls(profile, wanted, options, screen));
+    } else {
+        let (table, shown, all) = match options.by {
+            By::Function => functions(profile, options),
+            By::Line => lines(profile, options),
+            By::Module => modules(profile, options),
+            By::Thread => threads(profile, options),
+        };
+        if all == 0 {
+            out.push_str(match (options.by, profile.samples) {
+                (_, 0) => "  no samples: the command took no time that could be sampled\n",
+                (By::Line, _) => {
+                    "  no line information: build with -g, or install the debug symbols\n"
+                }
+                _ => "  nothing to show\n",
+            });
+        } else {
+            out.push_str(&table.render(screen));
+        }
+        if shown < all {
+            let rest = format!("  … {} more below", number::grouped((all - shown) as f64));
+            let limit = format!(
+                " {} or beyond the limit of {}",
+                number::share(options.least_share),
+                options.limit
+            );
+            out.push_str(&screen.paint(DIM, &(rest + &limit)));
+            out.push('\n');
+        }
+    }
+    if profile.stacks && profile.truncated_stacks >= 0.005 {
+        let sentence = format!(
+            "{} of the stacks could not be unwound to their start: totals of callers are too small by up to that",
+            number::share(profile.truncated_stacks)
+        );
+        super::remark(&mut out, &sentence, screen);
+    }
+    for note in &profile.notes {
+        super::remark(&mut out, note, screen);
+    }
+    out
+}
+
+type Rows = (Table, usize, usize);
+
+fn functions(profile: &Profile, options: &ReportOptions) -> Rows {
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::right("total"),
+        Column::right("±"),
+        Column::left(""),
+        Column::flexible("function", 16),
+        Column::flexible("module", 8),
+        Column::flexible("source", 8),
+    ]);
+    let kernel = profile.functions.iter().any(|f| f.kernel);
+    let mut shown = 0;
+    for f in &profile.functions {
+        let most = f.self_share.value.max(f.total.value);
+        if shown >= options.limit || most < options.least_share {
+            continue;
+        }
+        shown += 1;
+        let total = profile.stacks;
+        table.row(vec![
+            Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
+            Cell::new(number::plus_minus_points(&f.self_share), DIM),
+            if total {
+                number::percent(&f.total).into()
+            } else {
+                "".into()
+            },
+            Cell::new(
+                if total {
+                    number::plus_minus_points(&f.total)
+                } else {
+                    String::new()
+                },
+                DIM,
+            ),
+            Cell::new(
+                match (kernel, f.kernel) {
+                    (false, _) => "",
+                    (true, true) => "k",
+                    (true, false) => "u",
+                },
+                DIM,
+            ),
+            f.function.as_str().into(),
+            Cell::new(text::file_name(&f.module), DIM),
+            Cell::new(facts::source(f.file.as_deref(), f.line), DIM),
+        ]);
+    }
+    (table, shown, profile.functions.len())
+}
+
+fn lines(profile: &Profile, options: &ReportOptions) -> Rows {
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::flexible("line", 10),
+        Column::flexible("function", 12),
+        Column::flexible("source", 12),
+    ]);
+    let mut shown = 0;
+    for l in &profile.lines {
+        if shown >= options.limit || l.self_share.value < options.least_share {
+            continue;
+        }
+        shown += 1;
+        table.row(vec![
+            Cell::new(number::percent(&l.self_share), heat(l.self_share.value)),
+            Cell::new(number::plus_minus_points(&l.self_share), DIM),
+            facts::source(Some(&l.file), Some(l.line)).into(),
+            l.function.as_str().into(),
+            Cell::new(l.text.as_deref().unwrap_or_default().trim(), DIM),
+        ]);
+    }
+    (table, shown, profile.lines.len())
+}
+
+fn modules(profile: &Profile, options: &ReportOptions) -> Rows {
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::flexible("module", 16),
+        Column::left("symbols"),
+        Column::flexible("build id", 8),
+    ]);
+    let mut shown = 0;
+    for m in &profile.modules {
+        if shown >= options.limit || m.self_share.value < options.least_share {
+            continue;
+        }
+        shown += 1;
+        table.row(vec![
+            Cell::new(number::percent(&m.self_share), heat(m.self_share.value)),
+            Cell::new(number::plus_minus_points(&m.self_share), DIM),
+            m.module.as_str().into(),
+            m.symbols.as_str().into(),
+            Cell::new(m.build_id.as_deref().unwrap_or_default(), DIM),
+        ]);
+    }
+    (table, shown, profile.modules.len())
+}
+
+fn threads(profile: &Profile, options: &ReportOptions) -> Rows {
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::right("pid"),
+        Column::right("tid"),
+        Column::flexible("name", 12),
+    ]);
+    let mut shown = 0;
+    for t in &profile.threads {
+        if shown >= options.limit || t.self_share.value < options.least_share {
+            continue;
+        }
+        shown += 1;
+        table.row(vec![
+            Cell::new(number::percent(&t.self_share), heat(t.self_share.value)),
+            Cell::new(number::plus_minus_points(&t.self_share), DIM),
+            t.pid.to_string().into(),
+            t.tid.to_string().into(),
+            t.name.as_str().into(),
+        ]);
+    }
+    (table, shown, profile.threads.len())
+}
+
+/// Most functions whose callers and callees are shown at once.
+const MOST_CALLS: usize = 5;
+
+fn calls(profile: &Profile, wanted: &str, options: &ReportOptions, screen: Screen) -> String {
+    if !profile.stacks {
+        return "  this profile has no call stacks: record with -g or --call-graph dwarf\n"
+            .to_owned();
+    }
+    let named = |exact: bool| -> Vec<usize> {
+        let fits = |name: &str| {
+            if exact {
+                name == wanted
+            } else {
+                name.contains(wanted)
+            }
+        };
+        (0..profile.functions.len())
+            .filter(|&i| fits(&profile.functions[i].function))
+            .collect()
+    };
+    let mut found = named(true);
+    if found.is_empty() {
+        found = named(false);
+    }
+    if found.is_empty() {
+        return format!(
+            "  no function in this profile is called {}\n",
+            text::fit(wanted, 60)
+        );
+    }
+    let mut out = String::new();
+    let beyond = found.len().saturating_sub(MOST_CALLS);
+    for &index in found.iter().take(MOST_CALLS) {
+        let f = &profile.functions[index];
+        let place = facts::source(f.file.as_deref(), f.line);
+        let head = format!("{} {place}", text::fit(&f.function, screen.columns() - 20));
+        out.push_str(&format!(
+            "{}\n  self {}   total {}\n",
+            screen.paint(STRONG, &text::fit(&head, screen.columns())),
+            number::percent(&f.self_share),
+            number::percent(&f.total),
+        ));
+        let side = |callers: bool| -> Vec<(f64, usize)> {
+            let mut list: Vec<(f64, usize)> = profile
+                .edges
+                .iter()
+                .filter_map(|e| {
+                    let (near, far) = if callers {
+                        (e.callee, e.caller)
+                    } else {
+                        (e.caller, e.callee)
+                    };
+                    (near as usize == index).then_some((e.share, far as usize))
+                })
+                .collect();
+            list.sort_by(|a, b| b.0.total_cmp(&a.0));
+            list
+        };
+        for (title, list) in [("called by", side(true)), ("calls", side(false))] {
+            if list.is_empty() {
+                continue;
+            }
+            out.push_str(&format!("{}\n", screen.paint(HEAD, title)));
+            let mut table = Table::new(vec![
+                Column::right(""),
+                Column::right(""),
+                Column::flexible("", 16),
+                Column::flexible("", 8),
+            ]);
+            for &(share, far) in list.iter().take(options.limit) {
+                let Some(other) = profile.functions.get(far) else {
+                    continue;
+                };
+                let of_total = if f.total.value > 0.0 {
+                    share / f.total.value
+                } else {
+                    0.0
+                };
+                table.row(vec![
+                    Cell::new(number::share(share), heat(share)),
+                    Cell::new(format!("{} of it", number::share(of_total)), DIM),
+                    if far == index {
+                        format!("{} (itself)", other.function)
+                    } else {
+                        other.function.clone()
+                    }
+                    .into(),
+                    Cell::new(text::file_name(&other.module), DIM),
+                ]);
+            }
+            out.push_str(&table.render(screen));
+        }
+        out.push('\n');
+    }
+    if beyond > 0 {
+        out.push_str(&format!("  … and {beyond} more of that name\n"));
+    }
+    out
+}

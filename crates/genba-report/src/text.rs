@@ -1,0 +1,196 @@
+//! Text from elsewhere made harmless and short enough for a terminal.
+
+use std::fmt::Write as _;
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// Longest text, in characters, that [`sanitise`] lets through whole.
+pub const MAX_CHARS: usize = 4096;
+
+/// The text with everything spelt out that a terminal would obey instead of show: escape
+/// sequences, control characters, marks that reverse the direction of what follows. Bounded to
+/// [`MAX_CHARS`] characters with `…` in the middle.
+///
+/// ```
+/// assert_eq!(genba_report::text::sanitise("a\x1b[31mb"), "a\\x1b[31mb");
+/// ```
+#[must_use]
+pub fn sanitise(text: &str) -> String {
+    bounded(text, MAX_CHARS)
+}
+
+/// As [`sanitise`], and no wider than `width` columns, with `…` in the middle.
+#[must_use]
+pub fn fit(text: &str, width: usize) -> String {
+    // Marks without a width could make a short text endless, hence the bound on characters.
+    let clean = bounded(text, width.saturating_mul(2).clamp(16, MAX_CHARS));
+    if display_width(&clean) <= width {
+        return clean;
+    }
+    let Some(room) = width.checked_sub(1) else {
+        return String::new();
+    };
+    // The start of a name says more than its end; the end tells overloads apart.
+    let tail = take_width(clean.chars().rev(), room * 2 / 5);
+    let head = take_width(clean.chars(), room - tail.1);
+    let mut out = head.0;
+    out.push('…');
+    out.extend(tail.0.chars().rev());
+    out
+}
+
+/// Columns that the text takes in a terminal.
+#[must_use]
+pub fn display_width(text: &str) -> usize {
+    text.chars().map(char_width).sum()
+}
+
+/// A command as one could type it: arguments in quotes where they need them, harmless.
+#[must_use]
+pub fn command(words: &[String]) -> String {
+    let mut out = String::new();
+    for (index, word) in words.iter().enumerate() {
+        if out.len() > 4 * MAX_CHARS {
+            out.push('…');
+            break;
+        }
+        if index > 0 {
+            out.push(' ');
+        }
+        let plain = |c: char| c.is_alphanumeric() || "_-+=./:,@%^~".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            out.push_str(&sanitise(word));
+        } else if word.contains('\'') {
+            let escaped = sanitise(word).replace('\'', "'\\''");
+            let _ = write!(out, "'{escaped}'");
+        } else {
+            let _ = write!(out, "'{}'", sanitise(word));
+        }
+    }
+    out
+}
+
+/// The last component of a path.
+#[must_use]
+pub fn file_name(path: &str) -> &str {
+    let trimmed = path.trim_end_matches('/');
+    match trimmed.rsplit_once('/') {
+        Some((_, name)) if !name.is_empty() => name,
+        _ => path,
+    }
+}
+
+fn bounded(text: &str, limit: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(limit));
+    // A text of a megabyte is not walked through to be cut to a line.
+    if text.len() <= limit || text.chars().nth(limit).is_none() {
+        text.chars().for_each(|c| push_visible(&mut out, c));
+        return out;
+    }
+    let half = limit / 2;
+    text.chars()
+        .take(half)
+        .for_each(|c| push_visible(&mut out, c));
+    out.push('…');
+    let tail: Vec<char> = text.chars().rev().take(half).collect();
+    tail.iter().rev().for_each(|&c| push_visible(&mut out, c));
+    out
+}
+
+fn push_visible(out: &mut String, c: char) {
+    if is_harmless(c) {
+        out.push(c);
+        return;
+    }
+    let code = c as u32;
+    let _ = match c {
+        '\n' => write!(out, "\\n"),
+        '\r' => write!(out, "\\r"),
+        '\t' => write!(out, " "),
+        _ if code < 0x100 => write!(out, "\\x{code:02x}"),
+        _ => write!(out, "\\u{{{code:x}}}"),
+    };
+}
+
+/// Whether a terminal or a page only shows this character.
+#[must_use]
+pub fn is_harmless(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c,
+            // Direction marks, embeddings, overrides and isolates; separators that break lines.
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{180e}' | '\u{ad}'
+            // Tags and private use: invisible, or whatever the font makes of them.
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn char_width(c: char) -> usize {
+    c.width().unwrap_or(0)
+}
+
+fn take_width(chars: impl Iterator<Item = char>, room: usize) -> (String, usize) {
+    let mut out = String::new();
+    let mut used = 0;
+    for c in chars {
+        let width = char_width(c);
+        if used + width > room {
+            break;
+        }
+        used += width;
+        out.push(c);
+    }
+    (out, used)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn escape_sequences_are_shown() {
+        assert_eq!(sanitise("\x1b]0;evil\x07"), "\\x1b]0;evil\\x07");
+        assert_eq!(sanitise("\u{9b}31m"), "\\x9b31m");
+        assert_eq!(sanitise("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(sanitise("line\nbreak\tx"), "line\\nbreak x");
+        assert_eq!(sanitise("größer 現場"), "größer 現場");
+    }
+
+    #[test]
+    fn cut_in_the_middle() {
+        assert_eq!(fit("abcdefghijklmnop", 9), "abcde…nop");
+        assert_eq!(fit("short", 9), "short");
+        assert_eq!(fit("anything", 0), "");
+        assert_eq!(fit("anything", 1), "…");
+        assert_eq!(fit("現場現場", 5).chars().count(), 3);
+    }
+
+    #[test]
+    fn a_megabyte_is_cut() {
+        let long = "x".repeat(1 << 20);
+        assert!(sanitise(&long).chars().count() <= MAX_CHARS + 1);
+        assert_eq!(display_width(&fit(&long, 40)), 40);
+        let marks = "a\u{301}".repeat(1 << 20);
+        assert!(fit(&marks, 40).len() < 400);
+    }
+
+    #[test]
+    fn commands_are_quoted() {
+        let words = ["./x", "a b", "", "it's", "\x1b["].map(str::to_owned);
+        assert_eq!(command(&words), r"./x 'a b' '' 'it'\''s' '\x1b['");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_commands_a_terminal_survives(text in any::<String>()) {
+            prop_assert!(sanitise(&text).chars().all(|c| !c.is_control() && is_harmless(c)));
+            prop_assert!(command(&[text]).chars().all(is_harmless));
+        }
+
+        #[test]
+        fn a_fitted_text_fits(text in any::<String>(), width in 0_usize..200) {
+            prop_assert!(display_width(&fit(&text, width)) <= width);
+        }
+    }
+}
