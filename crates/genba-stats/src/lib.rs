@@ -19,21 +19,34 @@
 //! | which share of the samples? | [`wilson`], [`wilson_weighted`] |
 //! | run again? | [`StopRule`] |
 //! | what could be seen here? | [`noise_floor`] |
+//! | how do two variants differ, the number of pairs fixed? | [`paired_effect`] |
+//! | may I look after every pair? | [`Judge`], [`ConfidenceSequence`], [`FiveLooks`] |
+//! | several variants at once? | [`e_bh`], [`holm`] |
+//! | and without the loop round it? | [`cost_per_iteration`], [`subtracted_ratio`] |
 
+mod betting;
 mod check;
+mod confidence_sequence;
 mod error;
+mod forecast;
 mod hodges_lehmann;
 mod interval;
+mod judge;
+mod looks;
 mod median;
 mod midmean;
+mod multiple;
 mod noise_floor;
 mod normal;
 mod outliers;
+mod pairs;
 mod proportion;
 mod quantile;
 mod signed_rank;
 mod stopping;
+mod subtract;
 mod trend;
+mod verdict;
 
 pub use error::StatsError;
 pub use hodges_lehmann::hodges_lehmann;
@@ -47,3 +60,12 @@ pub use quantile::{MAD_TO_SIGMA, mad, median, quantile};
 pub use signed_rank::{SignedRank, signed_rank};
 pub use stopping::{StopDecision, StopRule};
 pub use trend::{Trend, first_unlike_rest, trend};
+
+pub use confidence_sequence::ConfidenceSequence;
+pub use forecast::forecast;
+pub use judge::Judge;
+pub use looks::{FiveLooks, LOOKS, Look};
+pub use multiple::{e_bh, holm};
+pub use pairs::{PairedEffect, log_ratios, paired_effect};
+pub use subtract::{cost_per_iteration, subtracted_ratio};
+pub use verdict::{Verdict, equivalent};

@@ -1,0 +1,145 @@
+//! The judge of a comparison: pairs go in one by one, a verdict comes out.
+
+use genba_model::Estimate;
+
+use crate::verdict::check_delta;
+use crate::{
+    ConfidenceSequence, FiveLooks, Look, StatsError, Verdict, equivalent, forecast, log_ratios,
+};
+
+/// Judges a variant against its baseline while the pairs come in. May be asked after every pair.
+///
+/// ```
+/// use genba_stats::{Judge, Verdict};
+/// let mut judge = Judge::new(0.05, 0.01).unwrap();
+/// while judge.verdict() == Verdict::Undecided {
+///     judge.push(2.00, 1.90).unwrap(); // seconds of the baseline and of the variant
+/// }
+/// assert_eq!(judge.verdict(), Verdict::Faster);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Judge {
+    delta: f64,
+    sequence: ConfidenceSequence,
+    looks: FiveLooks,
+}
+
+impl Judge {
+    /// `alpha`: probability of a false alarm (0.05). `delta`: differences up to this share
+    /// (0.01) are of no interest, and shown to be absent end the measurement; 0 for never.
+    ///
+    /// # Errors
+    /// Parameters out of range.
+    pub fn new(alpha: f64, delta: f64) -> Result<Self, StatsError> {
+        check_delta(delta)?;
+        Ok(Self {
+            delta,
+            sequence: ConfidenceSequence::new(alpha)?,
+            looks: FiveLooks::new(alpha)?,
+        })
+    }
+
+    /// Adds a pair of values (both above 0) made next to one another in random order.
+    ///
+    /// # Errors
+    /// A value that is not finite or not above 0; the judge is unchanged then.
+    pub fn push(&mut self, baseline: f64, variant: f64) -> Result<(), StatsError> {
+        let log_ratio = log_ratios(&[baseline], &[variant])?[0];
+        self.sequence.push(log_ratio)?;
+        self.looks.push(log_ratio)
+    }
+
+    /// The verdict now.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let median = self.sequence.median().unwrap_or(0.0);
+        if self.sequence.excludes_zero() {
+            // On which side: that of the interval, whose end may touch 0 by interpolation.
+            let below = self
+                .sequence
+                .interval()
+                .map_or(median < 0.0, |logs| logs.high <= 0.0);
+            return if below {
+                Verdict::Faster
+            } else {
+                Verdict::Slower
+            };
+        }
+        let same = !self.sequence.conflict()
+            && self
+                .sequence
+                .ratio()
+                .is_some_and(|ratio| equivalent(&ratio, self.delta));
+        if same {
+            Verdict::Same
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    /// Ratio variant ÷ baseline with the interval valid at any time; `None` in the first pairs.
+    #[must_use]
+    pub fn ratio(&self) -> Option<Estimate> {
+        self.sequence.ratio()
+    }
+
+    /// The look of the cross-check that found a difference, if one did.
+    #[must_use]
+    pub fn cross_check(&self) -> Option<Look> {
+        self.looks.rejected()
+    }
+
+    /// About how many more pairs would tell; `None` if the answer is there, if there are fewer
+    /// than eight pairs to judge from, or if the number is beyond all measuring.
+    #[must_use]
+    pub fn more_pairs(&self) -> Option<usize> {
+        if self.verdict() != Verdict::Undecided || self.sequence.count() < 8 {
+            return None;
+        }
+        forecast(
+            self.sequence.median()?,
+            self.sequence.scatter()?,
+            self.delta,
+            self.sequence.count(),
+        )
+    }
+
+    /// The sequence beneath: pairs, e-value, conflict.
+    #[must_use]
+    pub fn sequence(&self) -> &ConfidenceSequence {
+        &self.sequence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_runs_end_as_the_same() {
+        let mut judge = Judge::new(0.05, 0.01).unwrap();
+        for i in 0..600u32 {
+            let noise = 1.0 + f64::from(i * 37 % 101) * 0.0004;
+            let other = 1.0 + f64::from(i * 53 % 101) * 0.0004;
+            judge.push(noise, other).unwrap();
+            if judge.verdict() != Verdict::Undecided {
+                break;
+            }
+            assert!(i < 8 || judge.more_pairs().is_some());
+        }
+        assert_eq!(judge.verdict(), Verdict::Same);
+        assert_eq!(judge.more_pairs(), None);
+    }
+
+    #[test]
+    fn refuses_zero_times_and_stays_as_it_was() {
+        let mut judge = Judge::new(0.05, 0.01).unwrap();
+        assert!(matches!(
+            judge.push(1.0, 0.0),
+            Err(StatsError::NotPositive { .. })
+        ));
+        assert!(judge.push(f64::NAN, 1.0).is_err());
+        assert_eq!(judge.sequence().count(), 0);
+        assert!(Judge::new(0.05, -1.0).is_err());
+    }
+}
