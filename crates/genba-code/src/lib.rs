@@ -13,14 +13,35 @@
 //! Files are mapped, so a file that is truncated by someone else while it is read can end the
 //! process with SIGBUS, as in every tool that maps files.
 
+mod binary;
+mod data;
+mod demangle;
 mod disassembler;
+mod dwarf;
+mod elf;
 mod error;
 mod flow;
 mod instruction;
+mod kallsyms;
+mod plt;
+mod separate;
+mod source;
+mod symbols;
+mod symtab;
+mod vdso;
 mod x86_64;
 
+pub use binary::Binary;
+pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, without_parameters};
 pub use disassembler::Disassembler;
+pub use dwarf::{CodeFrame, CompileUnit, FunctionInfo, SourceLocation};
+pub use elf::{Section, Segment};
 pub use error::CodeError;
 pub use flow::{Block, BlockId, ControlFlow, Loop};
 pub use instruction::{CostClass, Flow, Instruction, Syntax};
+pub use kallsyms::{Kallsyms, KernelSymbol};
 pub use object::Architecture;
+pub use separate::DebugSearch;
+pub use source::{SourceCache, SourceFile};
+pub use symbols::{Symbol, SymbolSource};
+pub use symtab::Binding;

@@ -1,0 +1,390 @@
+//! An executable, a library, or the image of the vDSO: all that can be asked of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use object::Architecture;
+
+use crate::data::Data;
+use crate::disassembler::Disassembler;
+use crate::dwarf::{self, CodeFrame, CompileUnit, DebugInfo, FunctionInfo, SourceLocation};
+use crate::elf::{Layout, Section, Segment};
+use crate::error::CodeError;
+use crate::instruction::{Instruction, Syntax};
+use crate::plt;
+use crate::separate::{self, DebugSearch, Found, Separate, hex};
+use crate::symbols::{Symbol, SymbolSource, Symbols};
+use crate::symtab::{SHT_DYNSYM, SHT_SYMTAB};
+
+/// A file of code. Everything beyond its headers is read when it is first asked for, and kept;
+/// it can be shared between threads.
+///
+/// Addresses are those of the file as linked ("svma", what `objdump` and `nm` print); see
+/// [`Self::file_offset_to_svma`] for how a running program's addresses come to them.
+pub struct Binary {
+    name: String,
+    path: Option<PathBuf>,
+    data: Data,
+    layout: Layout,
+    search: DebugSearch,
+    separate: OnceLock<Option<Separate>>,
+    symbols: OnceLock<Symbols>,
+    debug: OnceLock<Result<Option<DebugInfo>, String>>,
+}
+
+impl std::fmt::Debug for Binary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Binary")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Binary {
+    /// Opens a file; separate debug files are looked for in the usual places.
+    ///
+    /// # Errors
+    /// [`CodeError::Read`] if it cannot be read, [`CodeError::NotElf`] if it is no ELF file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, CodeError> {
+        Self::open_with(path, DebugSearch::default())
+    }
+
+    /// Opens a file, looking for separate debug files in the places given.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with(path: impl AsRef<Path>, search: DebugSearch) -> Result<Self, CodeError> {
+        let path = path.as_ref();
+        let data = Data::open(path)?;
+        Self::new(
+            data,
+            path.display().to_string(),
+            Some(path.to_owned()),
+            search,
+        )
+    }
+
+    /// An image in memory; `name` is for messages. A separate debug file is found by build id
+    /// only.
+    ///
+    /// # Errors
+    /// [`CodeError::NotElf`] if it is no ELF file.
+    pub fn from_bytes(
+        bytes: impl Into<Arc<[u8]>>,
+        name: impl Into<String>,
+    ) -> Result<Self, CodeError> {
+        let data = Data::Memory(bytes.into());
+        Self::new(data, name.into(), None, DebugSearch::default())
+    }
+
+    fn new(
+        data: Data,
+        name: String,
+        path: Option<PathBuf>,
+        search: DebugSearch,
+    ) -> Result<Self, CodeError> {
+        let layout = Layout::parse(&data).map_err(|reason| CodeError::NotElf {
+            name: name.clone(),
+            reason,
+        })?;
+        Ok(Self {
+            name,
+            path,
+            data,
+            layout,
+            search,
+            separate: OnceLock::new(),
+            symbols: OnceLock::new(),
+            debug: OnceLock::new(),
+        })
+    }
+
+    /// Path or name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// GNU build id in hexadecimal.
+    #[must_use]
+    pub fn build_id(&self) -> Option<String> {
+        self.layout.build_id.as_deref().map(hex)
+    }
+
+    /// Architecture of the code.
+    #[must_use]
+    pub fn architecture(&self) -> Architecture {
+        self.layout.architecture
+    }
+
+    /// Whether it is loaded wherever there is room: libraries and position-independent
+    /// executables.
+    #[must_use]
+    pub fn is_pie(&self) -> bool {
+        const ET_DYN: u16 = 3;
+        self.layout.kind == ET_DYN
+    }
+
+    /// The parts that are loaded.
+    #[must_use]
+    pub fn segments(&self) -> &[Segment] {
+        &self.layout.segments
+    }
+
+    /// The sections; empty if the file has none.
+    #[must_use]
+    pub fn sections(&self) -> &[Section] {
+        &self.layout.sections
+    }
+
+    /// Bytes of code: of executable sections, of executable segments where there are none.
+    #[must_use]
+    pub fn text_size(&self) -> u64 {
+        let sections = self.layout.sections.iter().filter(|s| s.executable);
+        let size = sections.fold(0u64, |sum, s| sum.saturating_add(s.size));
+        if size > 0 {
+            return size;
+        }
+        let segments = self.layout.segments.iter().filter(|s| s.executable);
+        segments.fold(0u64, |sum, s| sum.saturating_add(s.file_size))
+    }
+
+    /// The address in the module of what is at this offset of the file. For a mapping of a
+    /// process: `svma = file_offset_to_svma(address - mapping.start + mapping.offset)`.
+    #[must_use]
+    pub fn file_offset_to_svma(&self, offset: u64) -> Option<u64> {
+        // Mappings are whole pages and share the page on a border of two segments; the
+        // executable one is meant.
+        let holds = |s: &&Segment| {
+            offset
+                .checked_sub(s.file_offset)
+                .is_some_and(|within| within < s.file_size)
+        };
+        let segments = || self.layout.segments.iter().filter(holds);
+        let segment = segments()
+            .find(|s| s.executable)
+            .or_else(|| segments().next())?;
+        segment.address.checked_add(offset - segment.file_offset)
+    }
+
+    /// The bytes at an address, fewer than `size` where the segment's contents in the file end.
+    #[must_use]
+    pub fn bytes_at(&self, svma: u64, size: u64) -> Option<&[u8]> {
+        self.layout.bytes_at(&self.data, svma, size)
+    }
+
+    /// The symbol that holds an address.
+    #[must_use]
+    pub fn symbol_at(&self, svma: u64) -> Option<Symbol> {
+        self.symbol_table().at(svma)
+    }
+
+    /// All symbols of code by address, the best alias of each address.
+    pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.symbol_table().iter()
+    }
+
+    /// How many addresses have a symbol.
+    #[must_use]
+    pub fn symbol_count(&self) -> usize {
+        self.symbol_table().len()
+    }
+
+    /// All symbols at exactly this address, the best first.
+    #[must_use]
+    pub fn aliases(&self, svma: u64) -> Vec<Symbol> {
+        self.symbol_table().aliases(svma)
+    }
+
+    /// Symbols of this name: as in the table, demangled, or demangled without parameters.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Vec<Symbol> {
+        self.symbol_table().find(name)
+    }
+
+    /// `name+0x10` (demangled) for an address inside a symbol, for operands of instructions.
+    #[must_use]
+    pub fn name_address(&self, svma: u64) -> Option<String> {
+        let symbol = self.symbol_at(svma)?;
+        let name = crate::demangle::cut_name(symbol.display_name(), MAX_OPERAND_NAME);
+        Some(match svma - symbol.address {
+            0 => name.into_owned(),
+            offset => format!("{name}+{offset:#x}"),
+        })
+    }
+
+    /// Where the symbols are from: `symtab`, `build-id` or `debuglink` (a separate file, found
+    /// that way), `dynsym` (exported functions only) or `none`.
+    #[must_use]
+    pub fn symbols_source(&self) -> &'static str {
+        let symbols = self.symbol_table();
+        if symbols.has(SymbolSource::Symtab) {
+            "symtab"
+        } else if symbols.has(SymbolSource::Debug) {
+            match self.separate().map(|s| s.found) {
+                Some(Found::DebugLink) => "debuglink",
+                _ => "build-id",
+            }
+        } else if symbols.has(SymbolSource::Dynsym) {
+            "dynsym"
+        } else {
+            "none"
+        }
+    }
+
+    /// The separate file with symbols and debug information, where one was found.
+    #[must_use]
+    pub fn separate_debug_file(&self) -> Option<&Path> {
+        self.separate().map(|s| s.path.as_path())
+    }
+
+    /// Whether there is debug information that can be used.
+    #[must_use]
+    pub fn has_debug_info(&self) -> bool {
+        self.debug_info().is_some()
+    }
+
+    /// Why there is none although there should be.
+    ///
+    /// # Errors
+    /// [`CodeError::Dwarf`] if the file has debug information that is damaged.
+    pub fn check_debug_info(&self) -> Result<(), CodeError> {
+        match self.load_debug() {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(CodeError::Dwarf {
+                name: self.name.clone(),
+                reason: reason.clone(),
+            }),
+        }
+    }
+
+    /// Functions at an address, inlined ones first, the one that the symbol table names last.
+    /// Without debug information the symbol alone; empty where there is not even that.
+    #[must_use]
+    pub fn frames_at(&self, svma: u64) -> Vec<CodeFrame> {
+        let mut frames = self
+            .debug_info()
+            .map_or_else(Vec::new, |d| d.frames_at(svma));
+        if frames.last().is_none_or(|f| f.function.is_none()) {
+            let name = self.symbol_at(svma).map(|s| Arc::from(s.display_name()));
+            match frames.last_mut() {
+                Some(frame) => frame.function = name,
+                None if name.is_some() => frames.push(CodeFrame {
+                    function: name,
+                    file: None,
+                    line: None,
+                    column: None,
+                    inlined: false,
+                }),
+                None => {}
+            }
+        }
+        frames
+    }
+
+    /// File and line of an address, of the innermost function: cheaper than
+    /// [`Self::frames_at`], as it reads line tables only.
+    #[must_use]
+    pub fn line_at(&self, svma: u64) -> Option<SourceLocation> {
+        self.debug_info()?.line_at(svma)
+    }
+
+    /// What the debug information says of the function at an address (not of those inlined).
+    #[must_use]
+    pub fn function_at(&self, svma: u64) -> Option<FunctionInfo> {
+        self.debug_info()?.function_at(svma)
+    }
+
+    /// The translation unit of an address.
+    #[must_use]
+    pub fn compile_unit_at(&self, svma: u64) -> Option<CompileUnit> {
+        self.debug_info()?.compile_unit_at(svma)
+    }
+
+    /// The instructions of a range of addresses, operands named by the symbols.
+    ///
+    /// # Errors
+    /// [`CodeError::Architecture`] if the code is not of a known architecture.
+    pub fn disassemble(
+        &self,
+        begin: u64,
+        end: u64,
+        syntax: Syntax,
+    ) -> Result<Vec<Instruction>, CodeError> {
+        let disassembler = Disassembler::new(self.architecture(), syntax)?;
+        let bytes = self
+            .bytes_at(begin, end.saturating_sub(begin))
+            .unwrap_or(&[]);
+        Ok(disassembler.disassemble(bytes, begin, &|svma| self.name_address(svma)))
+    }
+
+    fn separate(&self) -> Option<&Separate> {
+        self.separate
+            .get_or_init(|| separate::find(self.path.as_deref(), &self.layout, &self.search))
+            .as_ref()
+    }
+
+    fn symbol_table(&self) -> &Symbols {
+        self.symbols.get_or_init(|| {
+            let mut symbols = Symbols::default();
+            let own = (&self.layout, &self.data);
+            let add = |symbols: &mut Symbols, kind, source| {
+                symbols.add_table(own.0, own.1, kind, source, own.0)
+            };
+            let full = add(&mut symbols, SHT_SYMTAB, SymbolSource::Symtab)
+                || self.separate().is_some_and(|s| {
+                    let source = SymbolSource::Debug;
+                    symbols.add_table(&s.layout, &s.data, SHT_SYMTAB, source, &self.layout)
+                });
+            if !full {
+                add(&mut symbols, SHT_DYNSYM, SymbolSource::Dynsym);
+            }
+            plt::add(&mut symbols, &self.layout, &self.data);
+            symbols.finish(&self.layout);
+            symbols
+        })
+    }
+
+    fn debug_info(&self) -> Option<&DebugInfo> {
+        self.load_debug().as_ref().ok()?.as_ref()
+    }
+
+    fn load_debug(&self) -> &Result<Option<DebugInfo>, String> {
+        self.debug.get_or_init(|| {
+            let own = dwarf::load(&self.data)?;
+            let (file, path, layout) = match own {
+                Some(file) => (file, self.path.as_deref(), &self.layout),
+                None => {
+                    let Some(separate) = self.separate() else {
+                        return Ok(None);
+                    };
+                    let Some(file) = dwarf::load(&separate.data)? else {
+                        return Ok(None);
+                    };
+                    (file, Some(separate.path.as_path()), &separate.layout)
+                }
+            };
+            let sup = match separate::find_supplementary(path, layout, &self.search) {
+                Some(data) => dwarf::load(&data)?,
+                None => None,
+            };
+            Ok(DebugInfo::new(file, sup, self.code_ranges()))
+        })
+    }
+
+    /// Where code is, sorted and without overlap of the ends.
+    fn code_ranges(&self) -> Vec<(u64, u64)> {
+        let mut ranges: Vec<(u64, u64)> = self
+            .layout
+            .sections
+            .iter()
+            .filter(|s| s.executable && s.size > 0)
+            .map(|s| (s.address, s.address.saturating_add(s.size)))
+            .collect();
+        ranges.sort_unstable();
+        ranges
+    }
+}
+
+/// Longest name in an operand, bytes.
+const MAX_OPERAND_NAME: usize = 200;

@@ -1,0 +1,198 @@
+//! Rust and C++ names as people wrote them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use cpp_demangle::DemangleOptions;
+
+/// Names longer than this stay as they are, in bytes.
+pub const MAX_MANGLED: usize = 16 << 10;
+/// Demangled names are given up beyond this length, in bytes: substitutions can make them
+/// exponentially longer than their mangled form.
+pub const MAX_DEMANGLED: usize = 64 << 10;
+
+/// The demangled form of a Rust (legacy or v0, without its hash) or C++ (Itanium) symbol;
+/// `None` for names that are not mangled, are too long, or are damaged. Takes bounded time
+/// and memory.
+#[must_use]
+pub fn demangle(name: &str) -> Option<String> {
+    if name.len() > MAX_MANGLED {
+        return None;
+    }
+    // `foo.isra.0`, `foo.cold`, `foo.llvm.123` demangle with their suffix; `foo@plt` below.
+    if let Some(stem) = name.strip_suffix("@plt") {
+        return demangle(stem).map(|name| name + "@plt");
+    }
+    if name.starts_with("_R") || name.starts_with("_ZN") {
+        if let Ok(rust) = rustc_demangle::try_demangle(name) {
+            return bounded(|out| {
+                use fmt::Write as _;
+                write!(out, "{rust:#}")
+            });
+        }
+    }
+    if !(name.starts_with("_Z") || name.starts_with("___Z") || name.starts_with("_GLOBAL_")) {
+        return None;
+    }
+    let symbol = cpp_demangle::Symbol::new(name.as_bytes()).ok()?;
+    let options = DemangleOptions::new();
+    bounded(|out| symbol.structured_demangle(out, &options))
+}
+
+/// A name cut for display to at most `limit` bytes, on a character's border, with an ellipsis
+/// where something was cut.
+#[must_use]
+pub fn cut_name(name: &str, limit: usize) -> Cow<'_, str> {
+    if name.len() <= limit {
+        return Cow::Borrowed(name);
+    }
+    let mut end = limit.saturating_sub('…'.len_utf8());
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    Cow::Owned(format!("{}…", &name[..end]))
+}
+
+/// A demangled name without its parameters, template arguments kept: `ns::f<int>(char)` →
+/// `ns::f<int>`. What people type to name a function.
+#[must_use]
+pub fn without_parameters(name: &str) -> &str {
+    let bytes = name.as_bytes();
+    let mut depth = 0i32;
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'<' => depth += 1,
+            b'>' if i > 0 && bytes[i - 1] == b'-' => {}
+            b'>' => depth -= 1,
+            b'(' if depth <= 0 && i > 0 => {
+                let rest = &name[i..];
+                if rest.starts_with("(anonymous namespace)") || name[..i].ends_with("operator") {
+                    // Not the parameters yet.
+                    i += rest.find(')').unwrap_or(0);
+                } else {
+                    return &name[..i];
+                }
+            }
+            b'o' if name[i..].starts_with("operator") => {
+                // The symbols of `operator<<` are not brackets.
+                i += "operator".len();
+                while i < bytes.len() && matches!(bytes[i], b'<' | b'>' | b'-' | b'=') {
+                    i += 1;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    name
+}
+
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        if self.0.len() + s.len() > MAX_DEMANGLED {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(s);
+        Ok(())
+    }
+}
+
+fn bounded(write: impl FnOnce(&mut Bounded) -> fmt::Result) -> Option<String> {
+    let mut out = Bounded(String::new());
+    write(&mut out).ok()?;
+    Some(out.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rust_and_cpp_and_plain() {
+        let cases = [
+            ("_ZN3foo3barEv", Some("foo::bar()")),
+            (
+                "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+                Some("core::fmt::Write::write_fmt"),
+            ),
+            ("_RNvCs15kBYyAo9fc_7mycrate3foo", Some("mycrate::foo")),
+            (
+                "_ZNSt6vectorIiSaIiEE9push_backERKi",
+                Some("std::vector<int, std::allocator<int> >::push_back(int const&)"),
+            ),
+            ("_Z3foov@plt", Some("foo()@plt")),
+            ("main", None),
+            ("", None),
+            ("_Z", None),
+        ];
+        for (raw, expected) in cases {
+            assert_eq!(demangle(raw).as_deref(), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn long_and_exploding_names_are_harmless() {
+        assert_eq!(demangle(&format!("_Z{}", "N".repeat(100 << 20))), None);
+        assert_eq!(demangle(&format!("_Z1f{}", "P".repeat(10_000))), None);
+        // Each substitution doubles the type before it.
+        let mut name = String::from("_Z1fSt4pairIiiE");
+        for i in 0..60 {
+            let s = match i {
+                0 => "S_".to_owned(),
+                n => format!(
+                    "S{}_",
+                    std::char::from_digit((n - 1) % 36, 36)
+                        .unwrap()
+                        .to_ascii_uppercase()
+                ),
+            };
+            name.push_str(&format!("St4pairI{s}{s}E"));
+        }
+        if let Some(out) = demangle(&name) {
+            assert!(out.len() <= MAX_DEMANGLED);
+        }
+    }
+
+    #[test]
+    fn parameters_are_cut() {
+        for (full, short) in [
+            ("foo::bar(int, char)", "foo::bar"),
+            ("foo<int (*)(char)>::bar(int)", "foo<int (*)(char)>::bar"),
+            ("(anonymous namespace)::f(int)", "(anonymous namespace)::f"),
+            (
+                "ns::(anonymous namespace)::f(int)",
+                "ns::(anonymous namespace)::f",
+            ),
+            ("S::operator()(int) const", "S::operator()"),
+            ("S::operator<<(int)", "S::operator<<"),
+            ("S::operator->()", "S::operator->"),
+            ("core::fmt::Write::write_fmt", "core::fmt::Write::write_fmt"),
+        ] {
+            assert_eq!(without_parameters(full), short);
+        }
+    }
+
+    #[test]
+    fn cut_on_a_border() {
+        assert_eq!(cut_name("abcdef", 6), "abcdef");
+        assert_eq!(cut_name("äääääää", 6), "ä…");
+    }
+
+    proptest! {
+        #[test]
+        fn any_name_is_harmless(name in "(_Z|_R|_ZN)?[A-Za-z0-9_<>(),.@$]{0,200}|.{0,50}") {
+            if let Some(out) = demangle(&name) {
+                prop_assert!(out.len() <= MAX_DEMANGLED);
+                let short = without_parameters(&out);
+                prop_assert!(out.starts_with(short));
+            }
+            let _ = without_parameters(&name);
+            prop_assert!(cut_name(&name, 20).len() <= 20 || name.len() <= 20);
+        }
+    }
+}

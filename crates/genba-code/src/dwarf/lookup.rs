@@ -1,0 +1,302 @@
+//! Questions by address.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gimli::{AttributeValue, UnitOffset};
+
+use super::attributes::string;
+use super::functions::file_index;
+use super::lines::Place;
+use super::load::DwarfFile;
+use super::units::{Unit, Units};
+use crate::demangle::demangle;
+
+/// A place in the source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceLocation {
+    /// Path as the compiler recorded it, made absolute with its directory where it was
+    /// relative; see [`SourceCache`](crate::SourceCache) to find the file here.
+    pub file: Option<Arc<str>>,
+    /// Line from 1; `None` for code that belongs to no line.
+    pub line: Option<u32>,
+    /// Column from 1.
+    pub column: Option<u32>,
+}
+
+/// One of the functions that an address is in, after inlining.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CodeFrame {
+    /// Name, demangled.
+    pub function: Option<Arc<str>>,
+    /// Where control is in it: for the innermost frame the line of the address, for others
+    /// that of the call.
+    pub file: Option<Arc<str>>,
+    /// Line from 1.
+    pub line: Option<u32>,
+    /// Column from 1.
+    pub column: Option<u32>,
+    /// Whether this function was inlined into the next frame's.
+    pub inlined: bool,
+}
+
+/// The translation unit of an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompileUnit {
+    /// Main source file.
+    pub name: Option<String>,
+    /// Directory of the compilation.
+    pub directory: Option<String>,
+    /// Compiler and options (`DW_AT_producer`): GNU compilers record their options here.
+    pub producer: Option<String>,
+    /// Language (`C11`, `C_plus_plus_14`, `Rust`), as DWARF calls it without `DW_LANG_`.
+    pub language: Option<String>,
+}
+
+/// What the debug information says of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionInfo {
+    /// Name, demangled.
+    pub name: Option<Arc<str>>,
+    /// Name in the symbol table, where it is recorded.
+    pub linkage_name: Option<String>,
+    /// First address of the contiguous part that holds the address asked for.
+    pub begin: u64,
+    /// Address after it.
+    pub end: u64,
+    /// File that declares it.
+    pub file: Option<Arc<str>>,
+    /// Line of its declaration.
+    pub line: Option<u32>,
+}
+
+/// What an entry and those that it refers to say of a function.
+#[derive(Debug, Default)]
+struct Named {
+    name: Option<Arc<str>>,
+    linkage: Option<String>,
+    file: Option<Arc<str>>,
+    line: Option<u32>,
+}
+
+/// The debug information of a binary.
+pub(crate) struct DebugInfo {
+    units: Arc<Units>,
+    /// By file (supplementary or not) and offset.
+    names: Mutex<HashMap<(bool, usize), Arc<Named>>>,
+}
+
+/// How many entries a chain of references may pass.
+const MAX_REFERENCES: usize = 16;
+
+impl DebugInfo {
+    /// `code` is where code is, sorted; `None` if there is no unit in the file.
+    pub(crate) fn new(
+        file: DwarfFile,
+        sup: Option<DwarfFile>,
+        code: Vec<(u64, u64)>,
+    ) -> Option<Self> {
+        let sup = sup.map(|file| Arc::new(Units::new(file, None, Vec::new())));
+        let units = Units::new(file, sup, code);
+        (!units.is_empty()).then(|| Self {
+            units: Arc::new(units),
+            names: Mutex::new(HashMap::new()),
+        })
+    }
+
+    pub(crate) fn line_at(&self, address: u64) -> Option<SourceLocation> {
+        self.units.at(address).find_map(|unit| {
+            let lines = unit.lines()?;
+            Some(location(unit, lines.at(address)?))
+        })
+    }
+
+    /// Frames, innermost first; empty where neither a function nor a line is known.
+    pub(crate) fn frames_at(&self, address: u64) -> Vec<CodeFrame> {
+        let mut best = Vec::new();
+        for unit in self.units.at(address) {
+            let place = unit
+                .lines()
+                .and_then(|lines| lines.at(address))
+                .map(|place| location(unit, place));
+            let Some(function) = unit.functions().at(address) else {
+                if let (Some(place), true) = (place, best.is_empty()) {
+                    best.push(frame(None, place, false));
+                }
+                continue;
+            };
+            let mut here = place.unwrap_or(SourceLocation {
+                file: None,
+                line: None,
+                column: None,
+            });
+            let mut frames = Vec::new();
+            for call in function.inlines_at(unit, address).iter().rev() {
+                let caller = location(
+                    unit,
+                    Place {
+                        file: call.call_file.unwrap_or(u32::MAX),
+                        line: call.call_line,
+                        column: call.call_column,
+                    },
+                );
+                let name = self.named(unit, call.entry).name.clone();
+                frames.push(frame(name, std::mem::replace(&mut here, caller), true));
+            }
+            let name = self.named(unit, function.entry).name.clone();
+            frames.push(frame(name, here, false));
+            return frames;
+        }
+        best
+    }
+
+    pub(crate) fn function_at(&self, address: u64) -> Option<FunctionInfo> {
+        self.units.at(address).find_map(|unit| {
+            let functions = unit.functions();
+            let function = functions.at(address)?;
+            let (begin, end) = functions.range_at(address)?;
+            let named = self.named(unit, function.entry);
+            Some(FunctionInfo {
+                name: named.name.clone(),
+                linkage_name: named.linkage.clone(),
+                begin,
+                end,
+                file: named.file.clone(),
+                line: named.line,
+            })
+        })
+    }
+
+    pub(crate) fn compile_unit_at(&self, address: u64) -> Option<CompileUnit> {
+        // Of units that overlap, the one that has a line for the address.
+        let unit = self
+            .units
+            .at(address)
+            .find(|u| u.lines().is_some_and(|l| l.at(address).is_some()))
+            .or_else(|| self.units.at(address).next())?;
+        Some(CompileUnit {
+            name: unit.name(),
+            directory: unit.comp_dir(),
+            producer: unit.producer(),
+            language: unit
+                .language
+                .and_then(|language| language.static_string())
+                .map(|l| l.trim_start_matches("DW_LANG_").to_owned()),
+        })
+    }
+
+    fn named(&self, unit: &Unit, entry: UnitOffset) -> Arc<Named> {
+        let Some(offset) = entry.to_debug_info_offset(&unit.gimli.header) else {
+            return Arc::default();
+        };
+        // The entries that are asked for are those of the main file.
+        let key = (false, offset.0);
+        let lock = || self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(named) = lock().get(&key) {
+            return Arc::clone(named);
+        }
+        let named = Arc::new(self.resolve(unit, entry));
+        lock().insert(key, Arc::clone(&named));
+        named
+    }
+
+    fn resolve(&self, unit: &Unit, entry: UnitOffset) -> Named {
+        let mut found = Named::default();
+        let mut plain = None;
+        let mut at = Some((unit, entry));
+        for _ in 0..MAX_REFERENCES {
+            let Some((unit, entry)) = at.take() else {
+                break;
+            };
+            let Ok(Some(next)) = read(unit, entry, &mut found, &mut plain) else {
+                break;
+            };
+            at = match next {
+                AttributeValue::UnitRef(offset) => Some((unit, offset)),
+                AttributeValue::DebugInfoRef(offset) => {
+                    // A reference within the file that the unit is of.
+                    if std::ptr::eq(&*unit.shared, &*self.units.shared) {
+                        self.units.holding(offset)
+                    } else {
+                        self.sup().and_then(|sup| sup.holding(offset))
+                    }
+                }
+                AttributeValue::DebugInfoRefSup(offset) => {
+                    self.sup().and_then(|sup| sup.holding(offset))
+                }
+                _ => None,
+            };
+        }
+        let demangled = found.linkage.as_deref().and_then(demangle);
+        found.name = demangled
+            .or(plain)
+            .or_else(|| found.linkage.clone())
+            .map(Arc::from);
+        found
+    }
+
+    fn sup(&self) -> Option<&Units> {
+        self.units.shared.sup.as_deref()
+    }
+}
+
+/// Reads what an entry says of names and declaration, without overwriting what is known, and
+/// the reference to the entry that says more.
+fn read(
+    unit: &Unit,
+    entry: UnitOffset,
+    found: &mut Named,
+    plain: &mut Option<String>,
+) -> gimli::Result<Option<AttributeValue<super::Slice>>> {
+    let mut entries = unit.gimli.entries_raw(Some(entry))?;
+    let Some(abbreviation) = entries.read_abbreviation()? else {
+        return Ok(None);
+    };
+    let mut next = None;
+    for &specification in abbreviation.attributes() {
+        let attribute = entries.read_attribute(specification)?;
+        match attribute.name() {
+            gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name
+                if found.linkage.is_none() =>
+            {
+                found.linkage = string(unit, attribute.value());
+            }
+            gimli::DW_AT_name if plain.is_none() => *plain = string(unit, attribute.value()),
+            gimli::DW_AT_decl_line if found.line.is_none() => {
+                found.line = attribute
+                    .udata_value()
+                    .and_then(|line| u32::try_from(line).ok())
+                    .filter(|&line| line != 0);
+            }
+            gimli::DW_AT_decl_file if found.file.is_none() => {
+                if let AttributeValue::FileIndex(index) = attribute.value() {
+                    found.file =
+                        file_index(unit, index).and_then(|index| unit.lines()?.file(unit, index));
+                }
+            }
+            gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
+                next = Some(attribute.value());
+            }
+            _ => {}
+        }
+    }
+    Ok(next)
+}
+
+fn location(unit: &Unit, place: Place) -> SourceLocation {
+    SourceLocation {
+        file: unit.lines().and_then(|lines| lines.file(unit, place.file)),
+        line: (place.line != 0).then_some(place.line),
+        column: (place.column != 0).then_some(place.column),
+    }
+}
+
+fn frame(function: Option<Arc<str>>, at: SourceLocation, inlined: bool) -> CodeFrame {
+    CodeFrame {
+        function,
+        file: at.file,
+        line: at.line,
+        column: at.column,
+        inlined,
+    }
+}

@@ -1,0 +1,204 @@
+//! Finding the separate file that holds a stripped program's symbols and debug information,
+//! where gdb looks for it ("Debugging Information in Separate Files", gdb manual).
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::data::Data;
+use crate::elf::Layout;
+
+/// Where separate debug files are looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DebugSearch {
+    /// Directories that mirror the file system and hold `.build-id` (`/usr/lib/debug`).
+    pub roots: Vec<PathBuf>,
+    /// Caches of the debuginfod client. Nothing is ever downloaded.
+    pub caches: Vec<PathBuf>,
+}
+
+impl DebugSearch {
+    /// No place at all: only the file itself is used.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            roots: Vec::new(),
+            caches: Vec::new(),
+        }
+    }
+}
+
+impl Default for DebugSearch {
+    /// The system's directory, and the cache that debuginfod's own tools fill.
+    fn default() -> Self {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        let cache = variable("DEBUGINFOD_CACHE_PATH")
+            .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("debuginfod_client")))
+            .or_else(|| Some(variable("HOME")?.join(".cache/debuginfod_client")));
+        Self {
+            roots: vec![PathBuf::from("/usr/lib/debug")],
+            caches: cache.into_iter().collect(),
+        }
+    }
+}
+
+/// How a separate file was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    BuildId,
+    DebugLink,
+}
+
+/// A separate file, and its headers.
+pub(crate) struct Separate {
+    pub(crate) path: PathBuf,
+    pub(crate) data: Data,
+    pub(crate) layout: Layout,
+    pub(crate) found: Found,
+}
+
+/// Looks by build id, then by debug link with its checksum.
+pub(crate) fn find(path: Option<&Path>, layout: &Layout, search: &DebugSearch) -> Option<Separate> {
+    if let Some(id) = &layout.build_id {
+        for candidate in build_id_paths(id, search, "debuginfo") {
+            if let Some(found) = open(candidate, Found::BuildId)
+                && found.layout.build_id.as_ref() == Some(id)
+            {
+                return Some(found);
+            }
+        }
+    }
+    let (name, checksum) = layout.debug_link.as_ref()?;
+    for candidate in link_paths(path?, name, search) {
+        if let Some(found) = open(candidate, Found::DebugLink)
+            && crc32(&found.data) == *checksum
+        {
+            return Some(found);
+        }
+    }
+    None
+}
+
+/// The supplementary file that dwz made of what several debug files share.
+pub(crate) fn find_supplementary(
+    path: Option<&Path>,
+    layout: &Layout,
+    search: &DebugSearch,
+) -> Option<Data> {
+    let (name, id) = layout.alt_link.as_ref()?;
+    let name = Path::new(OsStr::from_bytes(name));
+    let mut candidates = Vec::new();
+    if name.is_absolute() {
+        candidates.push(name.to_owned());
+    } else if let Some(directory) = path.and_then(Path::parent) {
+        candidates.push(directory.join(name));
+    }
+    if name.is_absolute() {
+        candidates.extend(search.roots.iter().map(|root| join_absolute(root, name)));
+    }
+    candidates.extend(build_id_paths(id, search, "debuginfo"));
+    candidates.into_iter().find_map(|candidate| {
+        let found = open(candidate, Found::BuildId)?;
+        (found.layout.build_id.as_ref() == Some(id)).then_some(found.data)
+    })
+}
+
+fn open(path: PathBuf, found: Found) -> Option<Separate> {
+    let data = Data::open(&path).ok()?;
+    let layout = Layout::parse(&data).ok()?;
+    Some(Separate {
+        path,
+        data,
+        layout,
+        found,
+    })
+}
+
+fn build_id_paths(id: &[u8], search: &DebugSearch, file: &str) -> Vec<PathBuf> {
+    let Some((first, rest)) = id.split_first() else {
+        return Vec::new();
+    };
+    let rest = hex(rest);
+    let in_root = |root: &PathBuf| root.join(format!(".build-id/{first:02x}/{rest}.debug"));
+    let in_cache = |cache: &PathBuf| cache.join(hex(id)).join(file);
+    search
+        .roots
+        .iter()
+        .map(in_root)
+        .chain(search.caches.iter().map(in_cache))
+        .collect()
+}
+
+fn link_paths(path: &Path, name: &[u8], search: &DebugSearch) -> Vec<PathBuf> {
+    // A link is a file name; one with a directory in it could lead anywhere.
+    let name = Path::new(OsStr::from_bytes(name));
+    let Some(name) = name.file_name().filter(|n| *n == name.as_os_str()) else {
+        return Vec::new();
+    };
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let Some(directory) = real.parent() else {
+        return Vec::new();
+    };
+    let mut paths = vec![directory.join(name), directory.join(".debug").join(name)];
+    // A file is not its own debug file, whatever its link says.
+    paths.retain(|p| *p != real);
+    paths.extend(
+        search
+            .roots
+            .iter()
+            .map(|root| join_absolute(root, directory).join(name)),
+    );
+    paths
+}
+
+fn join_absolute(root: &Path, absolute: &Path) -> PathBuf {
+    root.join(absolute.strip_prefix("/").unwrap_or(absolute))
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The checksum of debug links: CRC-32 (IEEE 802.3), reflected.
+fn crc32(bytes: &[u8]) -> u32 {
+    const TABLE: [u32; 256] = {
+        let mut table = [0u32; 256];
+        let mut i = 0;
+        while i < 256 {
+            let mut value = i as u32;
+            let mut bit = 0;
+            while bit < 8 {
+                value = (value >> 1) ^ if value & 1 != 0 { 0xedb8_8320 } else { 0 };
+                bit += 1;
+            }
+            table[i] = value;
+            i += 1;
+        }
+        table
+    };
+    !bytes.iter().fold(!0, |crc, &byte| {
+        (crc >> 8) ^ TABLE[usize::from(crc as u8 ^ byte)]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksum_of_the_standard() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn a_link_leads_nowhere_else() {
+        let search = DebugSearch::default();
+        assert!(link_paths(Path::new("/bin/true"), b"../../etc/passwd", &search).is_empty());
+        assert!(link_paths(Path::new("/bin/true"), b"", &search).is_empty());
+    }
+}

@@ -1,0 +1,373 @@
+//! The functions that a binary's symbol tables name.
+
+use std::borrow::Cow;
+
+use crate::data::Data;
+use crate::demangle::{MAX_MANGLED, demangle, without_parameters};
+use crate::elf::{Layout, Section};
+use crate::symtab::{self, Binding, RawSymbol};
+
+/// Where a symbol was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolSource {
+    /// The full symbol table of the file itself.
+    Symtab,
+    /// The table for the dynamic linker: exported functions only.
+    Dynsym,
+    /// The symbol table of a separate file with debug information.
+    Debug,
+    /// Made from the procedure linkage table.
+    Plt,
+}
+
+/// A named piece of code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Address in the module, as `nm` prints it.
+    pub address: u64,
+    /// Bytes; where the table does not say, up to the next symbol or the section's end.
+    pub size: u64,
+    /// Name in the table, cut to [`MAX_MANGLED`] bytes.
+    pub name: String,
+    /// Name as it was written, where it is mangled.
+    pub demangled: Option<String>,
+    /// Where it was found.
+    pub source: SymbolSource,
+    /// How it is bound.
+    pub binding: Binding,
+}
+
+impl Symbol {
+    /// The name for people: demangled if it was mangled.
+    #[must_use]
+    pub fn display_name(&self) -> &str {
+        self.demangled.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether it is an entry of the procedure linkage table.
+    #[must_use]
+    pub fn is_plt(&self) -> bool {
+        self.source == SymbolSource::Plt
+    }
+
+    /// Address of the byte after it.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.address.saturating_add(self.size)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    address: u64,
+    size: u64,
+    /// Where its name starts: in the synthetic names for the PLT, else in its string table.
+    name: u64,
+    source: SymbolSource,
+    binding: Binding,
+    label: bool,
+    sized: bool,
+}
+
+/// A string table within a file.
+#[derive(Debug)]
+struct Strings {
+    source: SymbolSource,
+    data: Data,
+    end: u64,
+}
+
+/// The symbols of a binary, sorted.
+#[derive(Debug, Default)]
+pub(crate) struct Symbols {
+    strings: Vec<Strings>,
+    synthetic: Vec<u8>,
+    /// Sorted by address, the best alias first.
+    all: Vec<Entry>,
+    /// The best alias of each address, with the furthest end of it and all before it.
+    best: Vec<(Entry, u64)>,
+}
+
+/// How many symbols before an address are looked at for one that reaches over it.
+const MAX_WALK: usize = 64;
+
+impl Symbols {
+    /// Adds the table of type `kind` (`SHT_…`); false if there is none with code in it.
+    pub(crate) fn add_table(
+        &mut self,
+        layout: &Layout,
+        data: &Data,
+        kind: u32,
+        source: SymbolSource,
+        code: &Layout,
+    ) -> bool {
+        let Some(section) = layout.sections.iter().find(|s| s.kind == kind) else {
+            return false;
+        };
+        let Some((start, size)) = string_range(layout, section) else {
+            return false;
+        };
+        let before = self.all.len();
+        for raw in symtab::symbols(layout, data, section) {
+            // A debug file's sections have the numbers and flags of the program's.
+            if raw.is_code(if layout.sections.len() == code.sections.len() {
+                code
+            } else {
+                layout
+            }) {
+                self.all.push(entry(&raw, start, source));
+            }
+        }
+        self.strings.push(Strings {
+            source,
+            data: data.clone(),
+            end: start.saturating_add(size),
+        });
+        self.all.len() > before
+    }
+
+    /// Adds an entry of the procedure linkage table.
+    pub(crate) fn add_plt(&mut self, address: u64, size: u64, name: &[u8]) {
+        let at = self.synthetic.len() as u64;
+        self.synthetic
+            .extend_from_slice(&name[..name.len().min(MAX_MANGLED)]);
+        self.synthetic.extend_from_slice(b"@plt\0");
+        self.all.push(Entry {
+            address,
+            size,
+            name: at,
+            source: SymbolSource::Plt,
+            binding: Binding::Global,
+            label: false,
+            sized: true,
+        });
+    }
+
+    /// Sorts, chooses among aliases and infers sizes, once all is added.
+    pub(crate) fn finish(&mut self, layout: &Layout) {
+        let mut all = std::mem::take(&mut self.all);
+        all.sort_by(|a, b| {
+            a.address
+                .cmp(&b.address)
+                .then_with(|| rank(a).cmp(&rank(b)))
+        });
+        // Names are looked at only among aliases that are equal in all else.
+        let tied = |a: &Entry, b: &Entry| a.address == b.address && rank(a) == rank(b);
+        for group in all.chunk_by_mut(tied) {
+            if group.len() > 1 {
+                group.sort_by_cached_key(|e| {
+                    let name = self.raw_name(e);
+                    let underscores = name.iter().take_while(|&&b| b == b'_').count();
+                    (underscores, usize::MAX - name.len())
+                });
+            }
+        }
+        let limits = Limits::new(layout);
+        let mut next = None;
+        for i in (0..all.len()).rev() {
+            if all.get(i + 1).is_some_and(|n| n.address != all[i].address) {
+                next = all.get(i + 1).map(|n| n.address);
+            }
+            if all[i].size == 0 {
+                let limit = limits.end_of(all[i].address);
+                let end = [next, limit].into_iter().flatten().min();
+                all[i].size = end.map_or(0, |end| end.saturating_sub(all[i].address));
+            }
+        }
+        let mut furthest = 0;
+        self.best = Vec::new();
+        for group in all.chunk_by(|a, b| a.address == b.address) {
+            furthest = furthest.max(group[0].address.saturating_add(group[0].size));
+            self.best.push((group[0], furthest));
+        }
+        self.all = all;
+    }
+
+    /// The symbol that holds `address`: of those that do, the one that starts last.
+    pub(crate) fn at(&self, address: u64) -> Option<Symbol> {
+        let after = self.best.partition_point(|(e, _)| e.address <= address);
+        for (entry, furthest) in self.best[..after].iter().rev().take(MAX_WALK) {
+            if *furthest <= address {
+                return None;
+            }
+            if address - entry.address < entry.size {
+                return Some(self.symbol(entry));
+            }
+        }
+        None
+    }
+
+    /// All symbols, one for each address, sorted.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Symbol> + '_ {
+        self.best.iter().map(|(e, _)| self.symbol(e))
+    }
+
+    pub(crate) fn has(&self, source: SymbolSource) -> bool {
+        self.all.iter().any(|e| e.source == source)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.best.len()
+    }
+
+    /// All aliases at exactly this address, the best first.
+    pub(crate) fn aliases(&self, address: u64) -> Vec<Symbol> {
+        let start = self.all.partition_point(|e| e.address < address);
+        self.all[start..]
+            .iter()
+            .take_while(|e| e.address == address)
+            .map(|e| self.symbol(e))
+            .collect()
+    }
+
+    /// Symbols of this name: raw, demangled, or demangled without parameters; in order of
+    /// address, one for each address.
+    pub(crate) fn find(&self, name: &str) -> Vec<Symbol> {
+        let hint = mangled_hint(name);
+        let mut found: Vec<Symbol> = Vec::new();
+        for entry in &self.all {
+            let raw = self.raw_name(entry);
+            let same = raw == name.as_bytes()
+                || (raw.starts_with(b"_")
+                    && hint.is_none_or(|hint| contains(raw, hint.as_bytes()))
+                    && demangle(&String::from_utf8_lossy(raw)).is_some_and(|demangled| {
+                        demangled == name || without_parameters(&demangled) == name
+                    }));
+            if same && found.last().is_none_or(|f| f.address != entry.address) {
+                found.push(self.symbol(entry));
+            }
+        }
+        found
+    }
+
+    fn symbol(&self, entry: &Entry) -> Symbol {
+        let name = String::from_utf8_lossy(self.raw_name(entry)).into_owned();
+        Symbol {
+            address: entry.address,
+            size: entry.size,
+            demangled: demangle(&name),
+            name,
+            source: entry.source,
+            binding: entry.binding,
+        }
+    }
+
+    fn raw_name(&self, entry: &Entry) -> &[u8] {
+        let (data, end): (&[u8], u64) = if entry.source == SymbolSource::Plt {
+            (&self.synthetic, u64::MAX)
+        } else {
+            match self.strings.iter().find(|s| s.source == entry.source) {
+                Some(strings) => (&strings.data, strings.end),
+                None => return b"",
+            }
+        };
+        name_at(data, entry.name, end)
+    }
+
+    /// Name of entry `index` of the dynamic symbol table, for the PLT.
+    pub(crate) fn name_in_table<'a>(
+        layout: &Layout,
+        data: &'a [u8],
+        table: &Section,
+        raw: &RawSymbol,
+    ) -> Cow<'a, [u8]> {
+        match string_range(layout, table) {
+            Some((start, size)) => Cow::Borrowed(name_at(
+                data,
+                start.saturating_add(raw.name.into()),
+                start.saturating_add(size),
+            )),
+            None => Cow::Borrowed(b""),
+        }
+    }
+}
+
+fn entry(raw: &RawSymbol, strings: u64, source: SymbolSource) -> Entry {
+    Entry {
+        address: raw.address,
+        size: raw.size,
+        name: strings.saturating_add(raw.name.into()),
+        source,
+        binding: raw.binding,
+        label: raw.is_label(),
+        sized: raw.size != 0,
+    }
+}
+
+/// What decides among aliases before their names do; the least wins. The order is that of
+/// perf: a size, a type, a strong binding, a global one; then fewer leading underscores and
+/// the longer name.
+fn rank(entry: &Entry) -> (bool, bool, Binding) {
+    (!entry.sized, entry.label, entry.binding)
+}
+
+fn string_range(layout: &Layout, table: &Section) -> Option<(u64, u64)> {
+    layout.sections.get(table.link as usize)?.file
+}
+
+/// The name at an offset: up to a NUL, cut at [`MAX_MANGLED`] so that a file of names without
+/// end costs no more than others.
+fn name_at(data: &[u8], start: u64, end: u64) -> &[u8] {
+    let end = usize::try_from(end).unwrap_or(usize::MAX).min(data.len());
+    let Ok(start) = usize::try_from(start) else {
+        return b"";
+    };
+    let bytes = data.get(start..end).unwrap_or(b"");
+    let bytes = &bytes[..bytes.len().min(MAX_MANGLED)];
+    match bytes.iter().position(|&b| b == 0) {
+        Some(length) => &bytes[..length],
+        None => bytes,
+    }
+}
+
+/// Ends of executable sections (of segments, where there are none).
+struct Limits(Vec<(u64, u64)>);
+
+impl Limits {
+    fn new(layout: &Layout) -> Self {
+        let mut ranges: Vec<(u64, u64)> = layout
+            .sections
+            .iter()
+            .filter(|s| s.executable)
+            .map(|s| (s.address, s.address.saturating_add(s.size)))
+            .collect();
+        if ranges.is_empty() {
+            ranges = layout
+                .segments
+                .iter()
+                .filter(|s| s.executable)
+                .map(|s| (s.address, s.address.saturating_add(s.memory_size)))
+                .collect();
+        }
+        ranges.sort_unstable();
+        Self(ranges)
+    }
+
+    fn end_of(&self, address: u64) -> Option<u64> {
+        let after = self.0.partition_point(|&(start, _)| start <= address);
+        let &(_, end) = self.0.get(after.checked_sub(1)?)?;
+        (address < end).then_some(end)
+    }
+}
+
+/// An identifier that every mangled form of this name holds literally, to spare demangling
+/// all others; `None` where there may be none (operators, closures, abbreviations of `std`).
+fn mangled_hint(name: &str) -> Option<&str> {
+    let path = without_parameters(name);
+    let path = path.split('<').next().unwrap_or(path);
+    let last = path.rsplit("::").next().unwrap_or(path).trim();
+    let plain = !last.is_empty() && last.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    let abbreviated = [
+        "string",
+        "basic_string",
+        "allocator",
+        "istream",
+        "ostream",
+        "iostream",
+    ];
+    (plain && !path.contains("operator") && !abbreviated.contains(&last)).then_some(last)
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack.windows(needle.len()).any(|w| w == needle)
+}
