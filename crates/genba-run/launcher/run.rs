@@ -1,0 +1,513 @@
+//! One run: start, wait, account, and end the tree.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::Launcher;
+use crate::child::Child;
+use crate::protocol::{Header, MAX_FDS, Reply, START, Start, flag, reason, reply, request, stage};
+use crate::{sys, tree};
+
+const MILLISECOND: u64 = 1_000_000;
+/// After SIGKILL has been sent for so long to what does not die, report it and go on.
+const GIVE_UP: u64 = 10_000 * MILLISECOND;
+
+/// Waits for a request or a signal, at most until `until`; says which came.
+pub fn wait_for_events(launcher: &Launcher, until: Option<u64>) -> [bool; 2] {
+    let event = |fd| sys::PollFd {
+        fd,
+        events: sys::POLLIN,
+        revents: 0,
+    };
+    let mut fds = [event(launcher.socket), event(launcher.signals)];
+    let timeout = until.map(|until| until.saturating_sub(sys::now()));
+    match sys::ppoll(&mut fds, timeout) {
+        Ok(_) => fds.map(|fd| fd.revents != 0),
+        Err(_) => [false, false],
+    }
+}
+
+/// Reaps what ends while no run is on: processes that an earlier run left running.
+pub fn reap_idle() {
+    let mut usage = sys::Rusage::default();
+    while let Ok(Some(_)) = sys::wait(sys::P_ALL, 0, sys::WEXITED | sys::WNOHANG, &mut usage) {}
+}
+
+/// A request's bytes and the pointers into them, unmapped when dropped.
+struct Request {
+    memory: *mut u8,
+    length: usize,
+    body: usize,
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        // SAFETY: whatever pointed into it has gone: the child left this memory before.
+        unsafe { sys::unmap(self.memory, self.length) };
+    }
+}
+
+impl Request {
+    /// Reads a body of `length` bytes, with room for pointers to its strings.
+    fn receive(launcher: &Launcher, header: Header) -> Option<Self> {
+        let body = header.body as usize;
+        // At most one string a byte, and two null pointers.
+        let strings = body.next_multiple_of(8);
+        let length = strings + 8 * (body + 2);
+        let Ok(memory) = sys::map(length) else {
+            return None;
+        };
+        let mut request = Self {
+            memory,
+            length,
+            body,
+        };
+        sys::receive_all(launcher.socket, request.bytes()).then_some(request)
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the mapping is at least that long, and `self` is borrowed meanwhile.
+        unsafe { core::slice::from_raw_parts_mut(self.memory, self.body) }
+    }
+
+    fn child(&mut self, launcher: &Launcher, fds: [i32; MAX_FDS]) -> Option<Child<'_>> {
+        let pointers = self
+            .memory
+            .wrapping_add(self.body.next_multiple_of(8))
+            .cast::<usize>();
+        let body = &*self.bytes();
+        let start = Start::decode(body)?;
+        let (mask, strings) = body.get(START..)?.split_at_checked(start.mask as usize)?;
+        if strings.last() != Some(&0) {
+            return None;
+        }
+        let mut strings = strings.split(|&byte| byte == 0);
+        let program = strings.next()?.as_ptr();
+        let directory = strings.next()?;
+        let mut at = pointers;
+        let mut fill = |count: u32| {
+            let array = at;
+            for _ in 0..count {
+                // SAFETY: there are at most as many strings as bytes in the body, and the
+                // mapping has room for so many pointers and two more.
+                unsafe { at.write(strings.next()?.as_ptr() as usize) };
+                at = at.wrapping_add(1);
+            }
+            // SAFETY: as above; this is one of the two more.
+            unsafe { at.write(0) };
+            at = at.wrapping_add(1);
+            Some(array)
+        };
+        let argv = fill(start.argc)?;
+        let envp = fill(start.envc)?;
+        // What `split` yields after the last zero byte is not a string.
+        strings.next()?;
+        Some(Child {
+            start,
+            launcher: launcher.pid,
+            null: launcher.null,
+            fds,
+            mask,
+            program,
+            directory: if directory.is_empty() {
+                core::ptr::null()
+            } else {
+                directory.as_ptr()
+            },
+            argv,
+            envp,
+            gate: AtomicU32::new(0),
+            here: AtomicU32::new(1),
+            stamp: AtomicU64::new(0),
+            stage: AtomicU32::new(0),
+            errno: AtomicU32::new(0),
+        })
+    }
+}
+
+/// Serves a start request. `None`: genba has gone, or talks nonsense.
+pub fn serve(launcher: &mut Launcher, header: Header, fds: [i32; MAX_FDS]) -> Option<()> {
+    let mut request = Request::receive(launcher, header)?;
+    let child = request.child(launcher, fds)?;
+    let start = child.start;
+    if start.fds() != header.fds {
+        return None;
+    }
+    launcher.grace = start.grace;
+    let spawned = child.spawn();
+    for &fd in fds.iter().filter(|&&fd| fd >= 0) {
+        // A pipe must end when the target's side closes it.
+        sys::close(fd);
+    }
+    let pid = match spawned {
+        Ok(pid) => pid,
+        Err(errno) => {
+            failed(launcher, stage::CLONE, errno as u64);
+            return Some(());
+        }
+    };
+    let started = Reply {
+        kind: reply::STARTED,
+        pid: pid as u64,
+        ..Reply::default()
+    };
+    let mut run = Run::new(pid, &start);
+    if start.flags & flag::GATED != 0 {
+        launcher.reply(&started);
+        match wait_at_gate(launcher, pid) {
+            Gate::Released => child.release(),
+            Gate::Ended => child.wait_gone(),
+            Gate::Gone => {
+                let _ = sys::kill(pid, sys::SIGKILL);
+                child.wait_gone();
+                return None;
+            }
+        }
+    }
+    run.result.start = child.stamp.load(Ordering::Acquire);
+    let failure = (
+        child.stage.load(Ordering::Acquire),
+        child.errno.load(Ordering::Acquire),
+    );
+    if failure.0 != 0 || run.result.start == 0 {
+        let mut usage = sys::Rusage::default();
+        let _ = sys::wait(sys::P_PID, pid, sys::WEXITED, &mut usage);
+        let killed = failure.0 == 0;
+        let stage = if killed {
+            stage::KILLED
+        } else {
+            u64::from(failure.0)
+        };
+        failed(launcher, stage, u64::from(failure.1));
+        return Some(());
+    }
+    drop(request);
+    if start.flags & flag::ANNOUNCE != 0 {
+        launcher.reply(&started);
+    }
+    run.deadline = (start.timeout > 0).then(|| run.result.start.saturating_add(start.timeout));
+    run.conduct(launcher)
+}
+
+fn failed(launcher: &Launcher, stage: u64, errno: u64) {
+    launcher.reply(&Reply {
+        kind: reply::FAILED,
+        stage,
+        errno,
+        ..Reply::default()
+    });
+}
+
+enum Gate {
+    Released,
+    /// The child was ended, or died, at the gate.
+    Ended,
+    /// genba has gone.
+    Gone,
+}
+
+fn wait_at_gate(launcher: &Launcher, pid: i32) -> Gate {
+    let mut usage = sys::Rusage::default();
+    loop {
+        let [request, signal] = wait_for_events(launcher, None);
+        if signal {
+            if launcher.take_signals() {
+                return Gate::Gone;
+            }
+            let options = sys::WEXITED | sys::WNOHANG | sys::WNOWAIT;
+            if let Ok(Some(_)) = sys::wait(sys::P_PID, pid, options, &mut usage) {
+                return Gate::Ended;
+            }
+        }
+        if request {
+            let mut fds = [-1; MAX_FDS];
+            let Some(header) = launcher.receive(&mut fds) else {
+                return Gate::Gone;
+            };
+            if launcher.receive_u64(header).is_none() {
+                return Gate::Gone;
+            }
+            match header.kind {
+                request::RELEASE => return Gate::Released,
+                request::END => {
+                    let _ = sys::kill(pid, sys::SIGKILL);
+                    return Gate::Ended;
+                }
+                _ => return Gate::Gone,
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    /// The target is at work.
+    Running,
+    /// Everybody has had SIGTERM, and time until then.
+    Asked { until: u64 },
+    /// Everybody gets SIGKILL, again and again: new ones may have been born meanwhile.
+    Killing { next: u64, pause: u64, give_up: u64 },
+}
+
+struct Run {
+    pid: i32,
+    phase: Phase,
+    deadline: Option<u64>,
+    grace: u64,
+    keep: bool,
+    target_ended: bool,
+    result: Reply,
+}
+
+impl Run {
+    fn new(pid: i32, start: &Start) -> Self {
+        Self {
+            pid,
+            phase: Phase::Running,
+            deadline: None,
+            grace: start.grace,
+            keep: start.flags & flag::KEEP != 0,
+            target_ended: false,
+            result: Reply {
+                kind: reply::ENDED,
+                pid: pid as u64,
+                ..Reply::default()
+            },
+        }
+    }
+
+    /// Until the tree is gone. `None`: genba has gone (the tree with it).
+    fn conduct(&mut self, launcher: &Launcher) -> Option<()> {
+        loop {
+            let until = match self.phase {
+                Phase::Running => self.deadline,
+                Phase::Asked { until } => Some(until),
+                Phase::Killing { next, .. } => Some(next),
+            };
+            let [request, signal] = wait_for_events(launcher, until);
+            let now = sys::now();
+            if signal {
+                if launcher.take_signals() {
+                    return None;
+                }
+                if self.collect(now) {
+                    break;
+                }
+            }
+            if request {
+                self.obey(launcher, now)?;
+            }
+            if self.advance(now) {
+                break;
+            }
+        }
+        launcher.reply(&self.result);
+        Some(())
+    }
+
+    fn obey(&mut self, launcher: &Launcher, now: u64) -> Option<()> {
+        let mut fds = [-1; MAX_FDS];
+        let header = launcher.receive(&mut fds)?;
+        let grace = launcher.receive_u64(header)?;
+        if header.kind != request::END {
+            return None;
+        }
+        if !self.target_ended && self.result.reason == reason::NONE {
+            self.result.reason = reason::ASKED;
+        }
+        self.grace = grace;
+        self.ask(now);
+        Some(())
+    }
+
+    /// Moves on to the next phase when its time has come; true when there is no more to wait for.
+    fn advance(&mut self, now: u64) -> bool {
+        match self.phase {
+            Phase::Running => {
+                if self.deadline.is_some_and(|deadline| now >= deadline) {
+                    self.result.reason = reason::TIMEOUT;
+                    self.ask(now);
+                }
+                false
+            }
+            Phase::Asked { until } if now >= until => {
+                self.phase = Phase::Killing {
+                    next: now + MILLISECOND,
+                    pause: MILLISECOND,
+                    give_up: now + GIVE_UP,
+                };
+                self.signal(&[sys::SIGKILL]);
+                false
+            }
+            Phase::Asked { .. } => false,
+            Phase::Killing {
+                next,
+                pause,
+                give_up,
+            } => {
+                if now >= next {
+                    let pause = (pause * 2).min(50 * MILLISECOND);
+                    self.phase = Phase::Killing {
+                        next: now + pause,
+                        pause,
+                        give_up,
+                    };
+                    self.signal(&[sys::SIGKILL]);
+                }
+                if now >= give_up {
+                    self.result.survivors = tree::count();
+                    return true;
+                }
+                false
+            }
+        }
+    }
+
+    fn ask(&mut self, now: u64) {
+        let until = now.saturating_add(self.grace);
+        let until = match self.phase {
+            Phase::Running => {
+                if self.grace > 0 {
+                    // A stopped process must go on to hear of its end.
+                    self.signal(&[sys::SIGTERM, sys::SIGCONT]);
+                }
+                until
+            }
+            // Asked again: sooner, never later.
+            Phase::Asked { until: before } => until.min(before),
+            Phase::Killing { .. } => return,
+        };
+        self.phase = Phase::Asked { until };
+    }
+
+    fn signal(&self, signals: &[i32]) {
+        tree::signal(signals, if self.target_ended { 0 } else { self.pid });
+    }
+
+    /// Takes to account whoever has ended; true when nobody is left, or may be left.
+    fn collect(&mut self, now: u64) -> bool {
+        loop {
+            let mut usage = sys::Rusage::default();
+            let look = sys::WEXITED | sys::WNOHANG | sys::WNOWAIT;
+            match sys::wait(sys::P_ALL, 0, look, &mut usage) {
+                Err(sys::ECHILD) => return self.target_ended,
+                Ok(Some(ended)) => {
+                    let is_target = ended.pid == self.pid && !self.target_ended;
+                    if is_target {
+                        self.account(now, ended, &usage);
+                    } else {
+                        self.result.orphans += 1;
+                        self.result.orphan_user += usage.user_us();
+                        self.result.orphan_system += usage.system_us();
+                    }
+                    let _ = sys::wait(sys::P_PID, ended.pid, sys::WEXITED, &mut usage);
+                }
+                Ok(None) => break,
+                Err(_) => return false,
+            }
+        }
+        if !self.target_ended {
+            return false;
+        }
+        match self.phase {
+            Phase::Running => {
+                self.result.left = tree::count();
+                if self.keep {
+                    return true;
+                }
+                self.ask(now);
+            }
+            // A killed parent's children are ours now: no need to wait for their turn.
+            Phase::Killing { pause, give_up, .. } => {
+                self.phase = Phase::Killing {
+                    next: now,
+                    pause,
+                    give_up,
+                };
+            }
+            Phase::Asked { .. } => {}
+        }
+        false
+    }
+
+    /// The target is a zombie: read its clocks while it still has an id.
+    fn account(&mut self, now: u64, ended: sys::Ended, usage: &sys::Rusage) {
+        self.target_ended = true;
+        let result = &mut self.result;
+        let clock = |kind| sys::clock(sys::process_clock(ended.pid, kind));
+        let clocks = (
+            clock(sys::CPUCLOCK_SCHED),
+            clock(sys::CPUCLOCK_VIRT),
+            clock(sys::CPUCLOCK_PROF),
+        );
+        if let (Ok(sched), Ok(virt), Ok(prof)) = clocks {
+            result.own_known = 1;
+            result.own_sched = sched;
+            result.own_virt = virt;
+            result.own_prof = prof;
+        }
+        result.end = now;
+        result.code = ended.code as u64;
+        result.status = ended.status as u64;
+        result.user = usage.user_us();
+        result.system = usage.system_us();
+        let field = |index: usize| usage.0.get(index).copied().unwrap_or(0) as u64;
+        result.max_rss = field(4);
+        result.minor_faults = field(8);
+        result.major_faults = field(9);
+        result.voluntary = field(16);
+        result.involuntary = field(17);
+    }
+}
+
+/// genba has gone: ends whatever is left below the launcher.
+pub fn end_everything(launcher: &Launcher) {
+    // Not in anybody's account; the target, if any, is a child like the others.
+    let mut run = Run::new(
+        0,
+        &Start {
+            grace: launcher.grace,
+            ..Start::default()
+        },
+    );
+    run.target_ended = true;
+    let mut now = sys::now();
+    if run.collect_rest() {
+        return;
+    }
+    run.ask(now);
+    loop {
+        let until = match run.phase {
+            Phase::Running => None,
+            Phase::Asked { until } => Some(until),
+            Phase::Killing { next, .. } => Some(next),
+        };
+        wait_for_signal(launcher, until);
+        now = sys::now();
+        if run.collect_rest() || run.advance(now) {
+            return;
+        }
+    }
+}
+
+fn wait_for_signal(launcher: &Launcher, until: Option<u64>) {
+    let mut fds = [sys::PollFd {
+        fd: launcher.signals,
+        events: sys::POLLIN,
+        revents: 0,
+    }];
+    let _ = sys::ppoll(
+        &mut fds,
+        until.map(|until| until.saturating_sub(sys::now())),
+    );
+    launcher.take_signals();
+}
+
+impl Run {
+    /// Reaps without accounting; true when nobody is left.
+    fn collect_rest(&mut self) -> bool {
+        reap_idle();
+        let mut usage = sys::Rusage::default();
+        let look = sys::WEXITED | sys::WNOHANG | sys::WNOWAIT;
+        sys::wait(sys::P_ALL, 0, look, &mut usage) == Err(sys::ECHILD)
+    }
+}
