@@ -15,6 +15,7 @@ pub mod perf_map;
 pub mod perfdata;
 pub mod permission;
 pub mod reader;
+pub mod sampler;
 
 /// Name of the event of recordings that were made by timer signals.
 pub const TIMER_SIGNAL: &str = "timer-signal";

@@ -7,3 +7,5 @@ pub mod bytes;
 pub mod feature;
 pub mod file;
 pub mod record;
+pub mod synthesize;
+pub mod writer;

@@ -1,0 +1,178 @@
+//! Records that the recorder writes itself: for what was there before it looked.
+
+use super::record::{kind, misc};
+
+/// Fields of the trailer that every record but samples carries; must agree with the attribute
+/// that `sampler::attr` builds: TID, TIME, CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Trailer {
+    /// Process.
+    pub pid: i32,
+    /// Thread.
+    pub tid: i32,
+    /// Time, ns; 0 sorts before everything.
+    pub time: u64,
+    /// CPU.
+    pub cpu: u32,
+}
+
+fn record(kind: u32, misc: u16, body: &[u8], trailer: Trailer) -> Vec<u8> {
+    let size = 8 + body.len() + 24;
+    let mut out = Vec::with_capacity(size);
+    out.extend(kind.to_le_bytes());
+    out.extend(misc.to_le_bytes());
+    // Bodies are paths of at most PATH_MAX and names: far below 64 KiB.
+    out.extend((size as u16).to_le_bytes());
+    out.extend(body);
+    out.extend(trailer.pid.to_le_bytes());
+    out.extend(trailer.tid.to_le_bytes());
+    out.extend(trailer.time.to_le_bytes());
+    out.extend(u64::from(trailer.cpu).to_le_bytes());
+    out
+}
+
+fn padded(text: &str) -> Vec<u8> {
+    const PATH_MAX: usize = 4096;
+    let mut out = text.as_bytes()[..text.len().min(PATH_MAX - 1)].to_vec();
+    out.resize((out.len() + 1).next_multiple_of(8), 0);
+    out
+}
+
+/// The name of a thread; `exec` if it comes of an `execve`.
+#[must_use]
+pub fn comm(pid: i32, tid: i32, name: &str, exec: bool, time: u64) -> Vec<u8> {
+    let mut body = pid.to_le_bytes().to_vec();
+    body.extend(tid.to_le_bytes());
+    body.extend(padded(name));
+    let flags = if exec { misc::COMM_EXEC } else { 0 };
+    let trailer = Trailer { pid, tid, time, cpu: 0 };
+    record(kind::COMM, flags, &body, trailer)
+}
+
+/// A thread or process that began (or, with `kind::EXIT`, ended).
+#[must_use]
+pub fn task(kind: u32, pid: i32, ppid: i32, tid: i32, ptid: i32, time: u64) -> Vec<u8> {
+    let mut body = Vec::with_capacity(24);
+    for n in [pid, ppid, tid, ptid] {
+        body.extend(n.to_le_bytes());
+    }
+    body.extend(time.to_le_bytes());
+    record(kind, 0, &body, Trailer { pid, tid, time, cpu: 0 })
+}
+
+/// Code of the kernel (`pid` -1) in an old-style record, as perf writes it.
+#[must_use]
+pub fn kernel_map(start: u64, len: u64, pgoff: u64, name: &str) -> Vec<u8> {
+    let mut body = (-1i32).to_le_bytes().to_vec();
+    body.extend(0i32.to_le_bytes());
+    for n in [start, len, pgoff] {
+        body.extend(n.to_le_bytes());
+    }
+    body.extend(padded(name));
+    let trailer = Trailer { pid: -1, ..Trailer::default() };
+    record(kind::MMAP, misc::KERNEL, &body, trailer)
+}
+
+/// A line of `/proc/PID/maps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MapsLine {
+    /// First address.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+    /// `PROT_*`.
+    pub prot: u32,
+    /// Whether it is shared with others.
+    pub shared: bool,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Device, major and minor.
+    pub device: (u32, u32),
+    /// Inode.
+    pub inode: u64,
+    /// Path or name in brackets; empty for anonymous memory.
+    pub path: String,
+}
+
+/// Parses a line of `/proc/PID/maps`.
+#[must_use]
+pub fn maps_line(line: &str) -> Option<MapsLine> {
+    // The path may hold spaces, the five fields before it do not.
+    let mut rest = line;
+    let mut field = || {
+        rest = rest.trim_start_matches(' ');
+        let end = rest.find(' ').unwrap_or(rest.len());
+        let (head, tail) = rest.split_at(end);
+        rest = tail;
+        head
+    };
+    let (range, flags, offset, device, inode) = (field(), field(), field(), field(), field());
+    let hex = |s| u64::from_str_radix(s, 16).ok();
+    let (start, end) = range.split_once('-')?;
+    let (major, minor) = device.split_once(':')?;
+    let flags = flags.as_bytes();
+    let bit = |index: usize, letter: u8, bit: u32| match flags.get(index) {
+        Some(&f) if f == letter => bit,
+        _ => 0,
+    };
+    Some(MapsLine {
+        start: hex(start)?,
+        end: hex(end)?,
+        prot: bit(0, b'r', 1) | bit(1, b'w', 2) | bit(2, b'x', 4),
+        shared: flags.get(3) == Some(&b's'),
+        offset: hex(offset)?,
+        device: (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?),
+        inode: inode.parse().ok()?,
+        path: rest.trim_start_matches(' ').to_owned(),
+    })
+}
+
+/// A mapping of a process.
+#[must_use]
+pub fn user_map(pid: i32, tid: i32, map: &MapsLine, time: u64) -> Vec<u8> {
+    let mut body = pid.to_le_bytes().to_vec();
+    body.extend(tid.to_le_bytes());
+    for n in [map.start, map.end.saturating_sub(map.start), map.offset] {
+        body.extend(n.to_le_bytes());
+    }
+    body.extend(map.device.0.to_le_bytes());
+    body.extend(map.device.1.to_le_bytes());
+    body.extend(map.inode.to_le_bytes());
+    body.extend(0u64.to_le_bytes()); // inode generation
+    body.extend(map.prot.to_le_bytes());
+    body.extend((if map.shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE }).to_le_bytes());
+    body.extend(padded(if map.path.is_empty() { "//anon" } else { &map.path }));
+    record(kind::MMAP2, misc::USER, &body, Trailer { pid, tid, time, cpu: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perfdata::record::{self as parse, Raw};
+
+    const LINE: &str =
+        "7f00-8f00 r-xp 00001000 fe:01 4711                       /opt/a b/x.so (deleted)";
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let line = maps_line(LINE).unwrap();
+        assert_eq!(line.path, "/opt/a b/x.so (deleted)");
+        let bytes = user_map(7, 8, &line, 9);
+        let (raw, size) = Raw::parse(&bytes).unwrap();
+        assert_eq!(size, bytes.len());
+        let map = parse::mmap(&raw).unwrap();
+        assert_eq!((map.pid, map.start, map.len, map.pgoff), (7, 0x7f00, 0x1000, 0x1000));
+        assert_eq!((map.inode, map.executable, map.path.as_str()), (4711, true, line.path.as_str()));
+        let bytes = comm(1, 2, "name", true, 3);
+        let (raw, _) = Raw::parse(&bytes).unwrap();
+        assert_eq!(parse::comm(&raw), Some((1, 2, "name".to_owned(), true)));
+    }
+
+    #[test]
+    fn odd_lines_are_no_maps() {
+        for odd in ["", "7f00", "x-y r-xp 0 0:0 0 ", "1-2 r-xp 0 0 0 a"] {
+            assert_eq!(maps_line(odd), None, "{odd}");
+        }
+        assert_eq!(maps_line("1-2 r-xp 0 0:0 0 ").unwrap().path, "");
+    }
+}

@@ -1,0 +1,24 @@
+//! Sampling with `perf_event_open`.
+//!
+//! [`choose`] decides what can be sampled here and says why; [`Session::open`] attaches to a
+//! process that waits before `execve` or to a running one; [`Session::run`] moves records from
+//! the rings into the file until told to stop.
+
+mod attr;
+mod choice;
+mod host;
+mod options;
+pub(crate) mod ring;
+mod session;
+pub(crate) mod sys;
+mod task;
+
+pub use choice::{Choice, choose, hardware_cycles_work};
+pub use options::{CallGraph, Rate, RecordOptions};
+pub use ring::Seen;
+pub use session::{Session, Target};
+
+#[allow(unused_imports)]
+pub(crate) use host::{describe, monotonic_ns};
+#[allow(unused_imports)]
+pub(crate) use task::kernel_maps;
