@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use genba_model::{
-    Annotation, Concentration, CounterState, ExitKind, HostFingerprint, Investigation, Metric,
-    MetricSummary, NoiseFloor, Profile, RunSummary, Stat,
+    AnnotatedInstruction, Annotation, Concentration, CounterState, ExitKind, HostFingerprint,
+    Investigation, Metric, MetricSummary, NoiseFloor, Profile, RunSummary, Stat,
 };
 
 use crate::number;
@@ -216,14 +216,8 @@ pub(crate) fn walls(runs: &RunSummary) -> Vec<f64> {
 
 /// The derived ratios that say most: `1.24 insn per cycle`, `1.2 % of all branches`.
 pub(crate) fn highlights(stat: &Stat) -> Vec<String> {
-    const ORDER: [(&str, &str); 4] = [
-        ("instructions", ""),
-        ("cycles", ""),
-        ("branch-misses", "missed "),
-        ("LLC-load-misses", "missed "),
-    ];
     let mut found = Vec::new();
-    for (event, _) in ORDER {
+    for event in ["instructions", "cycles", "branch-misses", "LLC-load-misses"] {
         let counter = stat
             .counters
             .iter()
@@ -358,4 +352,38 @@ pub(crate) fn loops(a: &Annotation) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Cost per execution: `5.8 ns  20.2 cyc`; `~` for what is too small to be told from nothing.
+pub(crate) fn each(i: &AnnotatedInstruction) -> String {
+    let time = i.cost_seconds.map(|e| match e.value * 1e9 {
+        ns if ns < 0.05 => "~".to_owned(),
+        ns if ns < 9.95 => format!("{ns:.1} ns"),
+        _ => number::time(&e),
+    });
+    [time, cycles(i)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join("  ")
+}
+
+/// Cycles per execution: `20.2 cyc`.
+pub(crate) fn cycles(i: &AnnotatedInstruction) -> Option<String> {
+    i.cost_cycles.map(|e| match e.value {
+        c if c < 0.05 => "~".to_owned(),
+        c if c < 999.5 => format!("{c:.1} cyc"),
+        c => format!("{} cyc", number::count(c)),
+    })
+}
+
+/// What the instruction costs on this host, cycles: `7–18`, `4`.
+pub(crate) fn here(i: &AnnotatedInstruction) -> String {
+    i.host_latency_cycles.map_or_else(String::new, |e| {
+        if (e.high - e.low).abs() < 0.5 {
+            number::plain(&e, 2)
+        } else {
+            format!("{:.0}–{:.0}", e.low, e.high)
+        }
+    })
 }

@@ -121,25 +121,31 @@ pub(crate) fn rows(a: &Annotation, choice: Choice) -> Vec<Row> {
         .collect()
 }
 
-fn shown(a: &Annotation, choice: Choice) -> Vec<bool> {
+/// Which instructions are shown.
+pub(crate) fn shown(a: &Annotation, choice: Choice) -> Vec<bool> {
     let number = a.instructions.len();
-    let mut threshold = choice.cold_below;
-    if number > choice.most {
-        let mut shares: Vec<f64> = a.instructions.iter().map(|i| i.share.value).collect();
-        shares.sort_by(|x, y| y.total_cmp(x));
-        // Each hot one brings its context with it.
-        let limit = shares[choice.most / (2 * CONTEXT + 1)].max(f64::MIN_POSITIVE);
-        threshold = Some(threshold.unwrap_or(0.0).max(limit));
-    }
-    let Some(threshold) = threshold else {
-        return vec![true; number];
-    };
     let mut shown = vec![false; number];
-    for (index, instruction) in a.instructions.iter().enumerate() {
-        if instruction.share.value >= threshold {
-            let from = index.saturating_sub(CONTEXT);
-            shown[from..(index + CONTEXT + 1).min(number)].fill(true);
-        }
+    let mut show_around = |index: usize| {
+        let from = index.saturating_sub(CONTEXT);
+        shown[from..(index + CONTEXT + 1).min(number)].fill(true);
+    };
+    let hot = |index: usize| {
+        let least = choice.cold_below.unwrap_or(0.0);
+        a.instructions[index].share.value >= least
+    };
+    if number > choice.most {
+        let mut order: Vec<usize> = (0..number).filter(|&i| hot(i)).collect();
+        order.sort_by(|&x, &y| {
+            let share = |i: usize| a.instructions[i].share.value;
+            share(y).total_cmp(&share(x))
+        });
+        // Each brings its context with it.
+        order.truncate(choice.most / (2 * CONTEXT + 1));
+        order.into_iter().for_each(&mut show_around);
+    } else if choice.cold_below.is_some() {
+        (0..number).filter(|&i| hot(i)).for_each(&mut show_around);
+    } else {
+        return vec![true; number];
     }
     // A fold that hides less than it takes is no gain.
     let mut start = 0;

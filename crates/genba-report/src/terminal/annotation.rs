@@ -27,7 +27,7 @@ impl Default for AnnotateOptions {
 /// Columns that are only there if some instruction has them.
 struct Columns {
     times: bool,
-    each: bool,
+    each: usize,
     here: bool,
     gutter: usize,
     address: usize,
@@ -35,7 +35,9 @@ struct Columns {
 
 const SHARE: usize = 8;
 const TIMES: usize = 9;
-const EACH: usize = 19;
+const EACH: usize = 20;
+/// The same where the screen is narrow: cycles only.
+const EACH_NARROW: usize = 10;
 const HERE: usize = 7;
 
 /// The listing.
@@ -73,10 +75,15 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
     let last = a.instructions.iter().map(|i| i.address).max().unwrap_or(0);
     let columns = Columns {
         times: a.instructions.iter().any(|i| i.count.is_some()),
-        each: a
+        each: if a
             .instructions
             .iter()
-            .any(|i| i.cost_seconds.is_some() || i.cost_cycles.is_some()),
+            .any(|i| i.cost_seconds.is_some() || i.cost_cycles.is_some())
+        {
+            if width < 100 { EACH_NARROW } else { EACH }
+        } else {
+            0
+        },
         here: a
             .instructions
             .iter()
@@ -120,8 +127,8 @@ fn head(c: &Columns) -> String {
     if c.times {
         out.push_str(&format!("{:>TIMES$}", "times"));
     }
-    if c.each {
-        out.push_str(&format!("{:>EACH$}", "each"));
+    if c.each > 0 {
+        out.push_str(&format!("{:>w$}", "each", w = c.each));
     }
     if c.here {
         out.push_str(&format!("{:>HERE$}", "here"));
@@ -167,15 +174,15 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
             if let Some(name) = inlined {
                 tail = format!("{tail}  inlined {}", text::fit(name, 30));
             }
-            // The text gives way before the names do.
-            let least = room.saturating_sub(text::display_width(&tail)).max(8);
-            body = text::fit(&body, least);
+            // Both give way: the names to half of the room, the text to the rest.
+            let tail = text::fit(&tail, room / 2);
+            body = text::fit(&body, room - text::display_width(&tail));
             format!(
                 "{:blank$}  {gutter}{} {}{}",
                 "",
                 screen.paint(DIM, &format!("{line:>w$} │", w = c.address)),
                 screen.paint(STRONG, &body),
-                screen.paint(DIM, &text::fit(&tail, room)),
+                screen.paint(DIM, &tail),
             )
         }
         Content::Folded { from, to, share } => {
@@ -191,7 +198,7 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
                 screen.paint(DIM, &format!("{share:>SHARE$}")),
                 "",
                 "",
-                screen.paint(DIM, &words),
+                screen.paint(DIM, &text::fit(&words, room)),
                 w = c.address,
             )
         }
@@ -200,7 +207,7 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
 
 fn head_width(c: &Columns) -> usize {
     let on = |there: bool, width: usize| if there { width } else { 0 };
-    SHARE + on(c.times, TIMES) + on(c.each, EACH) + on(c.here, HERE)
+    SHARE + on(c.times, TIMES) + c.each + on(c.here, HERE)
 }
 
 fn figures(i: &AnnotatedInstruction, c: &Columns, screen: Screen) -> String {
@@ -214,30 +221,16 @@ fn figures(i: &AnnotatedInstruction, c: &Columns, screen: Screen) -> String {
         let times = i.count.map(|n| number::count(n as f64)).unwrap_or_default();
         out.push_str(&format!("{times:>TIMES$}"));
     }
-    if c.each {
-        let cycles = i
-            .cost_cycles
-            .map(|e| format!("{} cyc", number::plain(&e, 3)));
-        let time = i.cost_seconds.map(|e| number::time(&e));
-        let each = [time, cycles]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join("  ");
-        out.push_str(&format!("{each:>EACH$}"));
+    if c.each > 0 {
+        let each = if c.each == EACH {
+            facts::each(i)
+        } else {
+            facts::cycles(i).unwrap_or_default()
+        };
+        out.push_str(&format!("{each:>w$}", w = c.each));
     }
     if c.here {
-        let here = i
-            .host_latency_cycles
-            .map(|e| {
-                if (e.high - e.low).abs() < 0.05 {
-                    number::plain(&e, 2)
-                } else {
-                    format!("{:.0}–{:.0}", e.low, e.high)
-                }
-            })
-            .unwrap_or_default();
-        out.push_str(&format!("{here:>HERE$}"));
+        out.push_str(&format!("{:>HERE$}", facts::here(i)));
     }
     out
 }

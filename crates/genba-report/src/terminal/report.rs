@@ -59,7 +59,10 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
         out.push('\n');
     }
     if let Some(c) = &profile.concentration {
-        out.push_str(&format!("{}\n", facts::concentration(c)));
+        for line in super::wrap(&facts::concentration(c), width) {
+            out.push_str(&line);
+            out.push('\n');
+        }
     }
     out.push('\n');
     if let Some(wanted) = &options.calls_of {
@@ -93,7 +96,11 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
             out.push('\n');
         }
     }
-    if profile.stacks && profile.truncated_stacks >= 0.005 {
+    let cut = profile.stacks && profile.truncated_stacks >= 0.005;
+    if cut || !profile.notes.is_empty() {
+        out.push('\n');
+    }
+    if cut {
         let sentence = format!(
             "{} of the stacks could not be unwound to their start: totals of callers are too small by up to that",
             number::share(profile.truncated_stacks)

@@ -26,7 +26,7 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
         Column::left(""),
         Column::flexible("", 12),
         Column::left(""),
-        Column::flexible("", 10),
+        Column::flexible("", 24),
         Column::right(""),
     ]);
     for counter in &stat.counters {
@@ -44,7 +44,7 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
             .map(|n| facts::note_text(n.value, &n.text))
             .unwrap_or_default();
         let multiplexed = if counter.running_share < 0.9995 {
-            format!("counted {}", number::share(counter.running_share))
+            format!("({})", number::share(counter.running_share))
         } else {
             String::new()
         };
@@ -58,6 +58,14 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
         ]);
     }
     out.push_str(&table.render(screen));
+    let shared =
+        |c: &genba_model::Counter| c.state == CounterState::Counted && c.running_share < 0.9995;
+    if stat.counters.iter().any(shared) {
+        let legend = "(…): share of the time on the hardware; the value is extrapolated";
+        for line in super::wrap(legend, width - 2) {
+            out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
+        }
+    }
     let missing = facts::missing(stat);
     if !missing.is_empty() {
         out.push('\n');

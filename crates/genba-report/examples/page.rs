@@ -1,0 +1,21 @@
+//! Writes the page and the flame graph of an invented investigation, to be looked at:
+//! `cargo run -p genba-report --example page -- OUT.html [hostile]`.
+
+#[allow(dead_code, missing_docs)]
+#[path = "../src/test_fixture.rs"]
+mod fixture;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let out = arguments.next().ok_or("which file?")?;
+    let all = match arguments.next().as_deref() {
+        Some("hostile") => fixture::hostile(),
+        _ => fixture::investigation(),
+    };
+    std::fs::write(&out, genba_report::page::html(&all))?;
+    if let Some(profile) = &all.profile {
+        let svg = genba_report::flame::svg(profile, &genba_report::flame::FlameOptions::default())?;
+        std::fs::write(format!("{out}.svg"), svg)?;
+    }
+    Ok(())
+}

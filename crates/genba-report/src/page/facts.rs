@@ -1,0 +1,251 @@
+//! Head, cards, notes, host and foot of the page.
+
+use std::fmt::Write as _;
+
+use genba_model::{Estimate, Investigation, Metric, RunSummary};
+
+use crate::html::{escape, escape_fit};
+use crate::{facts, number};
+
+pub(super) fn header(out: &mut String, all: &Investigation, command: &str) {
+    let name = match &all.workload.name {
+        Some(name) => format!(" <span class=\"dim\">{}</span>", escape_fit(name, 120)),
+        None => String::new(),
+    };
+    let _ = writeln!(
+        out,
+        "<header><h1>{}{name}</h1><div class=\"host\">case {} · {} · {} · {}</div></header>",
+        escape_fit(command, 600),
+        escape_fit(&all.case, 40),
+        escape_fit(&when(&all.started), 40),
+        escape_fit(&facts::host(&all.host), 200),
+        escape_fit(&facts::observed(all), 200),
+    );
+}
+
+/// `2026-11-21 20:15 UTC` of an RFC 3339 time in UTC; other texts as they are.
+fn when(started: &str) -> String {
+    match (started.get(..16), started.ends_with('Z')) {
+        (Some(minute), true) => format!("{} UTC", minute.replacen('T', " ", 1)),
+        _ => started.to_owned(),
+    }
+}
+
+pub(super) fn cards(out: &mut String, all: &Investigation) {
+    let runs = &all.runs;
+    let Some(wall) = facts::summary(runs, Metric::Wall) else {
+        let _ = writeln!(
+            out,
+            "<p class=\"lead\">{} ended.</p>",
+            number::plural(runs.runs.len() as u64, "run")
+        );
+        return;
+    };
+    let _ = write!(
+        out,
+        "<section class=\"facts\"><div class=\"fact\"><small>wall time, median of {}</small>\
+         <span class=\"big\">{}</span> <span class=\"dim\">{}</span>{}</div>",
+        number::plural(runs.runs.len() as u64, "run"),
+        number::time(&wall.median),
+        number::plus_minus(&wall.median),
+        distribution(runs, &wall.median),
+    );
+    let median = |metric: Metric| facts::summary(runs, metric).map(|m| m.median);
+    let mut card = |label: &str, value: Option<String>, more: String| {
+        if let Some(value) = value {
+            let _ = write!(
+                out,
+                "<div class=\"fact\"><small>{label}</small><span class=\"big\">{value}</span>\
+                 <br><small>{more}</small></div>"
+            );
+        }
+    };
+    let spread = |e: Option<Estimate>| e.map(|e| number::plus_minus(&e)).unwrap_or_default();
+    let (user, system) = (median(Metric::User), median(Metric::System));
+    card("user", user.map(|e| number::time(&e)), spread(user));
+    card("system", system.map(|e| number::time(&e)), spread(system));
+    let faults = median(Metric::MinorFaults)
+        .map(|e| format!("{} faults", number::count(e.value)))
+        .unwrap_or_default();
+    let rss = median(Metric::MaxRss).map(|e| number::bytes(e.value));
+    card("peak memory", rss, faults);
+    if let Some(floor) = all.noise_floor.iter().find(|f| f.metric == Metric::Wall) {
+        let share = Some(number::share(floor.share));
+        card(
+            "visible difference",
+            share,
+            "smaller ones would not show".to_owned(),
+        );
+    }
+    out.push_str("</section>\n");
+}
+
+/// More dots than this are too many for one plot; they are thinned evenly.
+const MOST_DOTS: usize = 400;
+
+/// Every run a dot, stacked where they meet; the median and its interval behind them.
+fn distribution(runs: &RunSummary, median: &Estimate) -> String {
+    const WIDTH: f64 = 360.0;
+    const FLOOR: f64 = 44.0;
+    let all = &runs.runs;
+    let step = all.len().div_ceil(MOST_DOTS).max(1);
+    let dots: Vec<(usize, f64)> = all
+        .iter()
+        .enumerate()
+        .step_by(step)
+        .map(|(i, r)| (i, r.wall_seconds))
+        .filter(|(_, w)| w.is_finite())
+        .collect();
+    let low = dots.iter().map(|d| d.1).fold(f64::INFINITY, f64::min);
+    let high = dots.iter().map(|d| d.1).fold(f64::NEG_INFINITY, f64::max);
+    if dots.len() < 2 || high <= low {
+        return String::new();
+    }
+    let place = |v: f64| 6.0 + ((v - low) / (high - low)).clamp(0.0, 1.0) * (WIDTH - 12.0);
+    let mut columns = std::collections::BTreeMap::<i64, usize>::new();
+    for dot in &dots {
+        *columns.entry((place(dot.1) / 8.0) as i64).or_default() += 1;
+    }
+    let tallest = columns.values().copied().max().unwrap_or(1).max(1);
+    let rise = (36.0 / tallest as f64).min(8.0);
+    let mut out = format!(
+        "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} 60\" width=\"100%\" role=\"img\" \
+         aria-label=\"distribution of the run times, {} to {}\">\
+         <rect x=\"{:.1}\" y=\"2\" width=\"{:.1}\" height=\"46\" fill=\"var(--cool)\" opacity=\".13\"/>\
+         <line x1=\"{m:.1}\" x2=\"{m:.1}\" y1=\"2\" y2=\"48\" stroke=\"var(--cool)\"/>\
+         <line x1=\"0\" x2=\"{WIDTH}\" y1=\"48.5\" y2=\"48.5\" stroke=\"var(--line)\"/>",
+        number::seconds(low),
+        number::seconds(high),
+        place(median.low),
+        (place(median.high) - place(median.low)).max(1.0),
+        m = place(median.value),
+    );
+    let mut heights = std::collections::BTreeMap::<i64, usize>::new();
+    for (index, wall) in dots {
+        let x = place(wall);
+        let level = heights.entry((x / 8.0) as i64).or_default();
+        let y = FLOOR - *level as f64 * rise;
+        *level += 1;
+        let far = runs.outliers.contains(&(index as u32));
+        let _ = write!(
+            out,
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{}\" fill=\"var(--{})\" opacity=\".8\">\
+             <title>run {}: {}</title></circle>",
+            if rise < 5.0 { 2 } else { 4 },
+            if far { "warm" } else { "cool" },
+            index + 1,
+            fine(wall)
+        );
+    }
+    let _ = write!(
+        out,
+        "<text x=\"0\" y=\"59\">{}</text><text x=\"{WIDTH}\" y=\"59\" text-anchor=\"end\">{}</text></svg>",
+        fine(low),
+        fine(high)
+    );
+    out
+}
+
+/// A single measurement with four digits.
+pub(super) fn fine(seconds: f64) -> String {
+    number::time(&Estimate::exact(seconds))
+}
+
+/// Notes shown at most.
+const MOST_NOTES: usize = 60;
+
+pub(super) fn notes(out: &mut String, all: &Investigation) {
+    let mut list: Vec<String> = Vec::new();
+    list.extend(facts::failures(&all.runs));
+    list.extend(facts::outliers(&all.runs));
+    list.extend(facts::noise_floor(&all.noise_floor));
+    if let Some(profile) = &all.profile {
+        let losses = facts::losses(profile);
+        if !losses.is_empty() {
+            list.push(format!("samples: {}", losses.trim_start_matches(", ")));
+        }
+        if profile.stacks && profile.truncated_stacks >= 0.005 {
+            list.push(format!(
+                "{} of the stacks could not be unwound to their start: totals of callers are too small by up to that",
+                number::share(profile.truncated_stacks)
+            ));
+        }
+    }
+    for hazard in &all.hazards {
+        list.push(match &hazard.remedy {
+            Some(remedy) => format!("{} ({remedy})", hazard.text),
+            None => hazard.text.clone(),
+        });
+    }
+    list.extend(all.notes.iter().cloned());
+    if let Some(profile) = &all.profile {
+        list.extend(profile.notes.iter().cloned());
+    }
+    if let Some(stat) = &all.stat {
+        list.extend(stat.notes.iter().cloned());
+    }
+    let mut seen = std::collections::HashSet::new();
+    list.retain(|note| seen.insert(note.clone()));
+    if list.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=\"notes note\">");
+    for note in list.iter().take(MOST_NOTES) {
+        let _ = write!(out, "<li>{}</li>", escape_fit(note, 600));
+    }
+    out.push_str("</ul>\n");
+}
+
+pub(super) fn host(out: &mut String, all: &Investigation) {
+    let host = &all.host;
+    out.push_str("<h2>Where it was measured</h2>\n<table>");
+    let mut row = |label: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = write!(
+                out,
+                "<tr><td class=\"l dim\">{label}</td><td class=\"l name\">{}</td></tr>",
+                escape_fit(value, 300)
+            );
+        }
+    };
+    row("CPU", &host.cpu);
+    row("microarchitecture", &host.microarchitecture);
+    row("CPUs to run on", &host.cpus.to_string());
+    row("memory", &number::bytes(host.memory_bytes as f64));
+    row("kernel", &host.kernel);
+    row("system", &host.os);
+    row(
+        "virtual machine",
+        host.virtualisation.as_deref().unwrap_or("no"),
+    );
+    row(
+        "hardware counters",
+        if host.hardware_counters { "yes" } else { "no" },
+    );
+    row("host fingerprint", &host.id);
+    row("directory", &all.workload.directory);
+    row(
+        "shell",
+        all.workload
+            .shell
+            .as_deref()
+            .unwrap_or("none: started directly"),
+    );
+    out.push_str("</table>\n");
+}
+
+pub(super) fn footer(out: &mut String, all: &Investigation, command: &str) {
+    // The whole command, as far as it is one that could be typed.
+    let again = if all.workload.shell.is_some() {
+        format!("genba investigate -- {command}")
+    } else {
+        format!("genba investigate -N -- {command}")
+    };
+    let _ = writeln!(
+        out,
+        "<p class=\"foot\">Again: <code>{}</code><br>Intervals are 95 %; no number without a unit, a \
+         count or an interval behind it. genba {}</p>",
+        escape(&again),
+        escape_fit(&all.genba, 20)
+    );
+}

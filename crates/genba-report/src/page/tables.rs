@@ -1,0 +1,333 @@
+//! Tables of the page: functions, counters, lines, modules, threads, runs.
+
+use std::fmt::Write as _;
+
+use genba_model::{CounterState, FunctionRow, Investigation, Profile, Stat};
+
+use super::facts::fine;
+use crate::html::escape_fit;
+use crate::{facts, number, text};
+
+/// Rows of a table at once; more are folded.
+const OPEN_ROWS: usize = 14;
+/// Rows of a table at most.
+const MOST_ROWS: usize = 120;
+/// Runs in the table at most.
+const MOST_RUNS: usize = 500;
+/// Shares below this are left out of tables.
+const LEAST: f64 = 0.0005;
+
+/// A bar for a share of 0…1, relative to the largest.
+fn bar(share: f64, largest: f64) -> String {
+    let part = if largest > 0.0 {
+        (share / largest).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    let hot = if share >= 0.10 { " class=\"hot\"" } else { "" };
+    format!(
+        "<span class=\"track\"><i{hot} style=\"width:{:.1}%\"></i></span>",
+        part * 100.0
+    )
+}
+
+pub(super) fn heat(share: f64) -> &'static str {
+    match share {
+        s if s >= 0.10 => " class=\"hot\"",
+        s if s >= 0.02 => " class=\"warm\"",
+        _ => "",
+    }
+}
+
+pub(super) fn functions(out: &mut String, profile: &Profile) {
+    out.push_str("<h2>Where the time goes</h2>\n");
+    if let Some(c) = &profile.concentration {
+        let _ = write!(out, "<p class=\"lead\"><b>{}</b>.", facts::concentration(c));
+    } else {
+        out.push_str("<p class=\"lead\">");
+    }
+    let _ = writeln!(
+        out,
+        " <span class=\"dim\">{}.</span></p>",
+        escape_fit(&facts::sampling(profile), 300)
+    );
+    let rows: Vec<&FunctionRow> = profile
+        .functions
+        .iter()
+        .filter(|f| f.self_share.value.max(f.total.value) >= LEAST)
+        .take(MOST_ROWS)
+        .collect();
+    if rows.is_empty() {
+        out.push_str("<p>No samples: the command took no time that could be sampled.</p>\n");
+        return;
+    }
+    let (open, folded) = rows.split_at(rows.len().min(OPEN_ROWS));
+    function_table(out, profile, open);
+    if !folded.is_empty() {
+        let _ = writeln!(
+            out,
+            "<details><summary class=\"small dim\">{} more</summary>",
+            number::plural(folded.len() as u64, "function")
+        );
+        function_table(out, profile, folded);
+        out.push_str("</details>\n");
+    }
+}
+
+fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
+    let largest = profile
+        .functions
+        .iter()
+        .map(|f| f.self_share.value)
+        .fold(0.0, f64::max);
+    out.push_str("<div class=\"scroll\"><table class=\"wide\"><tr><th>self</th><th>±</th><th class=\"l\"></th>");
+    if profile.stacks {
+        out.push_str("<th>total</th>");
+    }
+    out.push_str("<th class=\"l\">function</th><th class=\"l\">source</th><th class=\"l\">module</th></tr>\n");
+    for f in rows {
+        let _ = write!(
+            out,
+            "<tr><td{}>{}</td><td class=\"dim small\">{}</td><td class=\"l\">{}</td>",
+            heat(f.self_share.value),
+            escape_lt(&number::percent(&f.self_share)),
+            escape_lt(&number::plus_minus_points(&f.self_share)),
+            bar(f.self_share.value, largest),
+        );
+        if profile.stacks {
+            let _ = write!(out, "<td>{}</td>", escape_lt(&number::percent(&f.total)));
+        }
+        let _ = writeln!(
+            out,
+            "<td class=\"l name\"><code title=\"{}\">{}</code></td><td class=\"l where place\" title=\"{}\">{}</td><td class=\"l where place\" title=\"{}\">{}</td></tr>",
+            escape_fit(&f.function, 600),
+            escape_fit(&f.function, 110),
+            escape_fit(f.file.as_deref().unwrap_or_default(), 300),
+            escape_fit(&facts::source(f.file.as_deref(), f.line), 60),
+            escape_fit(&f.module, 300),
+            escape_fit(
+                if f.kernel {
+                    "kernel"
+                } else {
+                    text::file_name(&f.module)
+                },
+                40
+            ),
+        );
+    }
+    out.push_str("</table></div>\n");
+}
+
+/// `<0.1 %` holds a character that HTML gives a meaning to.
+pub(super) fn escape_lt(number: &str) -> String {
+    number.replace('<', "&lt;")
+}
+
+pub(super) fn counters(out: &mut String, stat: &Stat) {
+    out.push_str("<h2>Counters</h2>\n<div class=\"scroll\"><table>");
+    let multiplexed = stat
+        .counters
+        .iter()
+        .any(|c| c.state == CounterState::Counted && c.running_share < 0.9995);
+    out.push_str("<tr><th class=\"l\">event</th><th>value</th><th class=\"l\"></th><th>±</th><th class=\"l\"></th>");
+    if multiplexed {
+        out.push_str("<th>counted</th>");
+    }
+    out.push_str("</tr>\n");
+    for c in stat.counters.iter().take(MOST_ROWS) {
+        let (CounterState::Counted, Some(value)) = (c.state, &c.value) else {
+            continue;
+        };
+        let amount = if c.unit.is_empty() {
+            number::counted(value)
+        } else {
+            number::grouped_decimals(value.value, 2)
+        };
+        let note = c
+            .note
+            .as_ref()
+            .map(|n| facts::note_text(n.value, &n.text))
+            .unwrap_or_default();
+        let _ = write!(
+            out,
+            "<tr><td class=\"l\"><code>{}</code></td><td>{amount}</td><td class=\"l dim\">{}</td><td class=\"dim small\">{}</td><td class=\"l\">{}</td>",
+            escape_fit(&c.event, 60),
+            escape_fit(&c.unit, 12),
+            escape_lt(&number::plus_minus(value)),
+            escape_fit(&note, 80),
+        );
+        if multiplexed {
+            let share = if c.running_share < 0.9995 {
+                number::share(c.running_share)
+            } else {
+                String::new()
+            };
+            let _ = write!(out, "<td class=\"dim small\">{share}</td>");
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table></div>\n");
+    for (reason, events) in facts::missing(stat) {
+        let list: Vec<String> = events.iter().take(60).map(|e| escape_fit(e, 60)).collect();
+        let _ = writeln!(
+            out,
+            "<p class=\"small dim\">{reason}: {}</p>",
+            list.join(", ")
+        );
+    }
+}
+
+pub(super) fn lines_modules_threads(out: &mut String, profile: &Profile) {
+    let tables = [
+        (!profile.lines.is_empty(), "source lines"),
+        (!profile.modules.is_empty(), "modules"),
+        (!profile.threads.is_empty(), "threads"),
+    ];
+    if tables.iter().all(|t| !t.0) {
+        return;
+    }
+    out.push_str("<h2>The same time by line, module and thread</h2>\n");
+    let own = |e: &genba_model::Estimate| {
+        format!(
+            "<td{}>{}</td><td class=\"dim small\">{}</td>",
+            heat(e.value),
+            escape_lt(&number::percent(e)),
+            escape_lt(&number::plus_minus_points(e))
+        )
+    };
+    if tables[0].0 {
+        open(
+            out,
+            "source lines",
+            "<th class=\"l\">line</th><th class=\"l\">function</th><th class=\"l\">source</th>",
+        );
+        for l in profile
+            .lines
+            .iter()
+            .filter(|l| l.self_share.value >= LEAST)
+            .take(MOST_ROWS)
+        {
+            let _ = writeln!(
+                out,
+                "<tr>{}<td class=\"l where\" title=\"{}\">{}</td><td class=\"l name\"><code>{}</code></td><td class=\"l\"><code>{}</code></td></tr>",
+                own(&l.self_share),
+                escape_fit(&l.file, 300),
+                escape_fit(&facts::source(Some(&l.file), Some(l.line)), 60),
+                escape_fit(&l.function, 90),
+                escape_fit(l.text.as_deref().unwrap_or_default().trim(), 120),
+            );
+        }
+        close(out);
+    }
+    if tables[1].0 {
+        open(
+            out,
+            "modules",
+            "<th class=\"l\">module</th><th class=\"l\">symbols</th><th class=\"l\">build id</th>",
+        );
+        for m in profile.modules.iter().take(MOST_ROWS) {
+            let _ = writeln!(
+                out,
+                "<tr>{}<td class=\"l name\"><code>{}</code></td><td class=\"l\">{}</td><td class=\"l where\">{}</td></tr>",
+                own(&m.self_share),
+                escape_fit(&m.module, 200),
+                escape_fit(&m.symbols, 30),
+                escape_fit(m.build_id.as_deref().unwrap_or_default(), 48),
+            );
+        }
+        close(out);
+    }
+    if tables[2].0 {
+        open(
+            out,
+            "threads",
+            "<th>pid</th><th>tid</th><th class=\"l\">name</th>",
+        );
+        for t in profile.threads.iter().take(MOST_ROWS) {
+            let _ = writeln!(
+                out,
+                "<tr>{}<td>{}</td><td>{}</td><td class=\"l\"><code>{}</code></td></tr>",
+                own(&t.self_share),
+                t.pid,
+                t.tid,
+                escape_fit(&t.name, 40),
+            );
+        }
+        close(out);
+    }
+}
+
+fn open(out: &mut String, title: &str, heads: &str) {
+    let _ = writeln!(
+        out,
+        "<details><summary>{title}</summary><div class=\"scroll\"><table><tr><th>self</th><th>±</th>{heads}</tr>"
+    );
+}
+
+fn close(out: &mut String) {
+    out.push_str("</table></div></details>\n");
+}
+
+pub(super) fn runs(out: &mut String, all: &Investigation) {
+    let runs = &all.runs.runs;
+    if runs.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Runs</h2>\n");
+    if !all.runs.metrics.is_empty() {
+        out.push_str("<div class=\"scroll\"><table><tr><th class=\"l\">over all runs</th><th>median</th><th>±</th><th>least</th><th>most</th></tr>\n");
+        for m in &all.runs.metrics {
+            let show = |value: f64| match m.unit {
+                genba_model::Unit::Seconds => fine(value),
+                genba_model::Unit::Bytes => number::bytes(value),
+                genba_model::Unit::Count => number::count(value),
+            };
+            let median = match m.unit {
+                genba_model::Unit::Seconds => number::time(&m.median),
+                _ => show(m.median.value),
+            };
+            let _ = writeln!(
+                out,
+                "<tr><td class=\"l\">{}</td><td>{median}</td><td class=\"dim small\">{}</td><td>{}</td><td>{}</td></tr>",
+                facts::metric_label(m.metric),
+                escape_lt(&number::plus_minus(&m.median)),
+                show(m.min),
+                show(m.max),
+            );
+        }
+        out.push_str("</table></div>\n");
+    }
+    let _ = writeln!(
+        out,
+        "<details><summary>each of {}</summary><div class=\"scroll\"><table><tr><th>run</th><th>wall</th><th>user</th><th>sys</th><th>peak memory</th><th>faults</th><th>major</th><th>waited</th><th>preempted</th><th class=\"l\">end</th><th class=\"l\"></th></tr>",
+        number::plural(runs.len() as u64, "run")
+    );
+    for (index, r) in runs.iter().take(MOST_RUNS).enumerate() {
+        let far = all.runs.outliers.contains(&(index as u32));
+        let cpu = r.cpu();
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td{}>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"l\">{}</td><td class=\"l dim\">{}</td></tr>",
+            index + 1,
+            if far { " class=\"warm\"" } else { "" },
+            fine(r.wall_seconds),
+            fine(cpu.user),
+            fine(cpu.system),
+            number::bytes(r.max_rss_bytes as f64),
+            number::grouped(r.minor_faults as f64),
+            number::grouped(r.major_faults as f64),
+            number::grouped(r.voluntary_switches as f64),
+            number::grouped(r.involuntary_switches as f64),
+            facts::exit(r.exit),
+            if far { "far from the rest" } else { "" },
+        );
+    }
+    close(out);
+    if runs.len() > MOST_RUNS {
+        let _ = writeln!(
+            out,
+            "<p class=\"small dim\">and {} more in the case</p>",
+            runs.len() - MOST_RUNS
+        );
+    }
+}
