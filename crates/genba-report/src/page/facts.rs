@@ -69,12 +69,23 @@ pub(super) fn cards(out: &mut String, all: &Investigation) {
         .unwrap_or_default();
     let rss = median(Metric::MaxRss).map(|e| number::bytes(e.value));
     card("peak memory", rss, faults);
-    if let Some(floor) = all.noise_floor.iter().find(|f| f.metric == Metric::Wall) {
-        let share = Some(number::share(floor.share));
+    let mut floors = all
+        .noise_floor
+        .iter()
+        .filter(|f| f.share.is_finite() && f.share > 0.0);
+    if let Some(floor) = floors.next() {
+        let mut more = format!("in {} time", facts::metric_label(floor.metric));
+        for other in floors {
+            let (share, metric) = (
+                number::share(other.share),
+                facts::metric_label(other.metric),
+            );
+            let _ = write!(more, ", {share} in {metric}");
+        }
         card(
-            "visible difference",
-            share,
-            "smaller ones would not show".to_owned(),
+            "smallest visible difference",
+            Some(number::share(floor.share)),
+            more,
         );
     }
     out.push_str("</section>\n");
@@ -158,18 +169,14 @@ pub(super) fn notes(out: &mut String, all: &Investigation) {
     let mut list: Vec<String> = Vec::new();
     list.extend(facts::failures(&all.runs));
     list.extend(facts::outliers(&all.runs));
-    list.extend(facts::noise_floor(&all.noise_floor));
-    if let Some(profile) = &all.profile {
-        let losses = facts::losses(profile);
-        if !losses.is_empty() {
-            list.push(format!("samples: {}", losses.trim_start_matches(", ")));
-        }
-        if profile.stacks && profile.truncated_stacks >= 0.005 {
-            list.push(format!(
+    if let Some(profile) = &all.profile
+        && profile.stacks
+        && profile.truncated_stacks >= 0.005
+    {
+        list.push(format!(
                 "{} of the stacks could not be unwound to their start: totals of callers are too small by up to that",
                 number::share(profile.truncated_stacks)
             ));
-        }
     }
     for hazard in &all.hazards {
         list.push(match &hazard.remedy {
