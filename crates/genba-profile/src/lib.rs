@@ -9,6 +9,7 @@
 //! **Not here.** Names: no symbols, no source lines, no demangling. Putting the skid right.
 //! Text for people beyond errors and notes.
 
+pub mod count;
 pub mod error;
 pub mod event;
 pub mod perf_map;
