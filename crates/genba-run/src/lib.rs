@@ -28,9 +28,11 @@ mod executor;
 mod explain;
 mod launcher;
 mod output;
-#[path = "../launcher/procstat.rs"]
 #[cfg(test)]
+#[path = "../launcher/procstat.rs"]
 mod procstat;
+#[cfg(test)]
+mod procstat_tests;
 #[path = "../launcher/protocol.rs"]
 #[allow(dead_code)]
 mod protocol;

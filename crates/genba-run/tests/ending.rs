@@ -1,0 +1,253 @@
+//! The whole tree ends, whatever it does.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::{eventually, launcher, marked, marker, run};
+use genba_model::ExitKind;
+use genba_run::{Cancel, CommandSpec, Launcher, Output};
+
+/// A target with two descendants: one ignores SIGTERM, the other has forked twice into a
+/// session of its own and ignores SIGTERM and SIGHUP. The marker is an argument of all three.
+fn stubborn(marker: &str) -> CommandSpec {
+    let line = "trap '' TERM HUP INT
+        (setsid sh -c 'trap \"\" TERM HUP; while :; do sleep 1000; done' \"$1\" &)
+        sh -c 'while :; do sleep 1000; done' \"$1\" &
+        echo ready
+        while :; do sleep 1000; done";
+    CommandSpec::direct(["sh", "-c", line, "sh", marker])
+}
+
+#[test]
+fn a_time_out_ends_who_ignores_sigterm_and_who_forked_twice() {
+    let name = marker("timeout");
+    let mut spec = stubborn(&name);
+    spec.timeout = Some(Duration::from_millis(300));
+    spec.grace = Duration::from_millis(50);
+    spec.stdout = Output::Capture { limit: 100 };
+    let finished = run(&spec);
+    assert_eq!(finished.record.exit, ExitKind::TimedOut);
+    assert_eq!(finished.stdout.captured, b"ready\n");
+    assert!(finished.record.wall_seconds >= 0.3, "{:?}", finished.record);
+    assert!(finished.record.orphans >= 2, "{:?}", finished.record);
+    assert_eq!(finished.survivors, 0);
+    assert_eq!(marked(&name), [] as [i32; 0]);
+}
+
+#[test]
+fn who_listens_to_sigterm_has_time_to_clean_up() {
+    let mut spec = CommandSpec::shell(
+        "trap 'echo tidied; exit 3' TERM; echo ready; while :; do sleep 0.01; done",
+    );
+    spec.timeout = Some(Duration::from_millis(200));
+    spec.grace = Duration::from_secs(20);
+    spec.stdout = Output::Capture { limit: 100 };
+    let started = Instant::now();
+    let finished = run(&spec);
+    assert_eq!(finished.record.exit, ExitKind::TimedOut);
+    assert_eq!(finished.stdout.captured, b"ready\ntidied\n");
+    assert!(
+        started.elapsed() < Duration::from_secs(15),
+        "it did not wait for the grace period"
+    );
+}
+
+#[test]
+fn a_stopped_target_ends_on_time_out() {
+    let mut spec = CommandSpec::shell("kill -STOP $$; sleep 1000");
+    spec.timeout = Some(Duration::from_millis(100));
+    spec.grace = Duration::from_secs(20);
+    let finished = run(&spec);
+    assert_eq!(finished.record.exit, ExitKind::TimedOut);
+}
+
+#[test]
+fn cancel_from_another_thread_ends_a_pipeline() {
+    let name = marker("cancel");
+    let cancel = Cancel::new().expect("a token");
+    let trigger = cancel.clone();
+    let watched = name.clone();
+    let thread = std::thread::spawn(move || {
+        eventually("the pipeline runs", || !marked(&watched).is_empty());
+        trigger.trigger();
+    });
+    let line = format!("yes {name} | sh -c 'sleep 1000; cat' {name} | cat");
+    let mut launcher = Launcher::new().expect("a launcher");
+    let finished = launcher
+        .run(&CommandSpec::shell(&line), &cancel)
+        .expect("a run");
+    thread.join().expect("the thread");
+    assert_eq!(finished.record.exit, ExitKind::Cancelled);
+    assert_eq!(marked(&name), [] as [i32; 0]);
+    let again = launcher.run(&CommandSpec::direct(["true"]), &cancel);
+    assert!(matches!(again, Err(genba_run::RunError::Cancelled)));
+    let fresh = Cancel::new().expect("a token");
+    assert!(
+        launcher
+            .run(&CommandSpec::direct(["true"]), &fresh)
+            .expect("a run")
+            .record
+            .exit
+            .success()
+    );
+}
+
+#[test]
+fn what_a_target_leaves_behind_is_ended_and_counted() {
+    let name = marker("behind");
+    let line = format!("(setsid sh -c 'sleep 1000; :' {name} &) ; exit 5");
+    let finished = run(&CommandSpec::shell(&line));
+    assert_eq!(finished.record.exit, ExitKind::Code(5));
+    assert!(finished.left_behind >= 1, "{finished:?}");
+    assert!(finished.record.orphans >= 1, "{finished:?}");
+    assert_eq!(marked(&name), [] as [i32; 0]);
+}
+
+#[test]
+fn a_grandchild_that_keeps_the_pipe_open_does_not_hang_the_run() {
+    let name = marker("pipe");
+    let line = format!(
+        "(trap '' TERM; setsid sh -c 'while :; do echo x; sleep 0.001; done' {name} &) ; echo done"
+    );
+    let mut spec = CommandSpec::shell(&line);
+    spec.stdout = Output::Capture { limit: 1000 };
+    spec.grace = Duration::from_millis(100);
+    let finished = run(&spec);
+    assert_eq!(finished.record.exit, ExitKind::Code(0));
+    assert!(String::from_utf8_lossy(&finished.stdout.captured).contains("done"));
+    assert_eq!(marked(&name), [] as [i32; 0]);
+}
+
+#[test]
+fn a_server_may_stay_until_the_launcher_goes() {
+    let name = marker("server");
+    let (mut launcher, cancel) = launcher();
+    let line = format!("(setsid sh -c 'while :; do sleep 1000; done' {name} &)");
+    let mut spec = CommandSpec::shell(&line);
+    spec.leave_running = true;
+    // A pipe that the server keeps open must not hang us either.
+    spec.stdout = Output::Count;
+    let set_up = launcher.run(&spec, &cancel).expect("a run");
+    assert!(set_up.left_behind >= 1, "{set_up:?}");
+    eventually("the server is up", || !marked(&name).is_empty());
+    let run = launcher
+        .run(&CommandSpec::direct(["true"]), &cancel)
+        .expect("a run");
+    assert_eq!(
+        run.record.orphans, 0,
+        "the server is not in another run's account"
+    );
+    assert!(
+        !marked(&name).is_empty(),
+        "it is still there after another run"
+    );
+    drop(launcher);
+    assert_eq!(marked(&name), [] as [i32; 0]);
+}
+
+#[test]
+fn dropping_a_run_ends_it_and_the_launcher_goes_on() {
+    let name = marker("drop");
+    let (mut launcher, cancel) = launcher();
+    let running = launcher.start(&stubborn(&name)).expect("a start");
+    assert!(running.pid() > 0);
+    drop(running);
+    assert_eq!(marked(&name), [] as [i32; 0]);
+    assert!(
+        launcher
+            .run(&CommandSpec::direct(["true"]), &cancel)
+            .expect("a run")
+            .record
+            .exit
+            .success()
+    );
+}
+
+#[test]
+fn a_killed_launcher_takes_the_target_with_it_and_is_replaced() {
+    let name = marker("launcher");
+    let (mut launcher, cancel) = launcher();
+    let pid = launcher.pid().expect("it runs");
+    let spec = CommandSpec::direct(["sh", "-c", "while :; do sleep 1000; done", &name]);
+    let running = launcher.start(&spec).expect("a start");
+    let target = running.pid();
+    // SAFETY: plain kill of a process that this test started.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+    let error = running.wait(&cancel).expect_err("the launcher is dead");
+    assert!(
+        matches!(error, genba_run::RunError::LauncherDied),
+        "{error}"
+    );
+    eventually("the target is gone", || {
+        std::fs::read(format!("/proc/{target}/cmdline"))
+            .unwrap_or_default()
+            .is_empty()
+    });
+    assert!(
+        launcher
+            .run(&CommandSpec::direct(["true"]), &cancel)
+            .expect("a run")
+            .record
+            .exit
+            .success()
+    );
+}
+
+/// The example `hold`, next to the test binaries.
+fn hold() -> std::path::PathBuf {
+    let mut path = std::env::current_exe().expect("a path");
+    path.pop();
+    path.pop();
+    path.join("examples/hold")
+}
+
+#[test]
+fn kill_9_of_genba_leaves_no_process_behind() {
+    let name = marker("kill9");
+    let spec = stubborn(&name);
+    // Cargo builds examples for `cargo test`, but not for `cargo test --test ending`.
+    if !hold().exists() {
+        eprintln!("skipped: kill_9_of_genba_leaves_no_process_behind: the example is not built");
+        return;
+    }
+    let mut genba = Command::new(hold())
+        .args(&spec.argv)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the example starts");
+    let mut line = String::new();
+    let stdout = genba.stdout.take().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut line).expect("a line");
+    let target: i32 = line.trim().parse().expect("the target's id");
+    // hold itself has the marker among its arguments; the target and its two descendants too.
+    eventually("all are up", || marked(&name).len() >= 4);
+    assert!(marked(&name).contains(&target));
+    genba.kill().expect("SIGKILL");
+    genba.wait().expect("its end");
+    eventually("all are gone", || marked(&name).is_empty());
+}
+
+#[test]
+fn a_swarm_of_forks_is_caught() {
+    let name = marker("swarm");
+    // Every process starts two more and stays; bounded by depth.
+    let script = "import os,sys,time
+for _ in range(5): os.fork()
+os.setsid() if os.getpid() != os.getpgid(0) else None
+import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)
+time.sleep(1000)";
+    let mut spec = CommandSpec::direct(["python3", "-c", script, &name]);
+    spec.timeout = Some(Duration::from_millis(1500));
+    spec.grace = Duration::from_millis(20);
+    if !common::have("a_swarm_of_forks_is_caught", "python3") {
+        return;
+    }
+    let finished = run(&spec);
+    assert_eq!(finished.record.exit, ExitKind::TimedOut);
+    assert_eq!(finished.survivors, 0);
+    assert_eq!(marked(&name), [] as [i32; 0]);
+}
