@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, Write};
 
-use genba_code::{Binary, ControlFlow, Disassembler, Syntax};
+use genba_code::{Binary, ControlFlow, DebugSearch, Disassembler, Syntax};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -13,7 +13,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: inspect symbols|lines|frames|time|code|flow FILE [SECTION]".into());
     };
     let started = std::time::Instant::now();
-    let binary = Binary::open(path)?;
+    let search = match std::env::var_os("INSPECT_DEBUG_ROOT") {
+        Some(root) => DebugSearch {
+            roots: vec![root.into()],
+            caches: Vec::new(),
+        },
+        None => DebugSearch::default(),
+    };
+    let binary = Binary::open_with(path, search)?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let addresses = || {
         std::io::stdin()

@@ -1,5 +1,6 @@
 //! An executable, a library, or the image of the vDSO: all that can be asked of it.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -15,6 +16,7 @@ use crate::plt;
 use crate::separate::{self, DebugSearch, Found, Separate, hex};
 use crate::symbols::{Symbol, SymbolSource, Symbols};
 use crate::symtab::{SHT_DYNSYM, SHT_SYMTAB};
+use crate::unwind_ranges;
 
 /// A file of code. Everything beyond its headers is read when it is first asked for, and kept;
 /// it can be shared between threads.
@@ -29,6 +31,7 @@ pub struct Binary {
     search: DebugSearch,
     separate: OnceLock<Option<Separate>>,
     symbols: OnceLock<Symbols>,
+    unwind_ranges: OnceLock<Vec<Range<u64>>>,
     debug: OnceLock<Result<Option<DebugInfo>, String>>,
 }
 
@@ -95,6 +98,7 @@ impl Binary {
             search,
             separate: OnceLock::new(),
             symbols: OnceLock::new(),
+            unwind_ranges: OnceLock::new(),
             debug: OnceLock::new(),
         })
     }
@@ -211,6 +215,16 @@ impl Binary {
             0 => name.into_owned(),
             offset => format!("{name}+{offset:#x}"),
         })
+    }
+
+    /// Begin and end of the code that one entry of `.eh_frame` describes: a function, or a
+    /// part of one that the compiler moved away. For addresses without a symbol.
+    #[must_use]
+    pub fn function_range_at(&self, svma: u64) -> Option<Range<u64>> {
+        let ranges = self
+            .unwind_ranges
+            .get_or_init(|| unwind_ranges::from_eh_frame(&self.layout, &self.data));
+        unwind_ranges::find(ranges, svma)
     }
 
     /// Where the symbols are from: `symtab`, `build-id` or `debuglink` (a separate file, found

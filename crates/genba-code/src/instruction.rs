@@ -129,7 +129,15 @@ pub struct Instruction {
     pub is_lock: bool,
     /// Address that it refers to relative to itself: a global, a constant, a GOT slot.
     pub data_target: Option<u64>,
+    /// Registers whose value it needs, those in addresses among them.
+    pub reads_registers: RegisterSet,
+    /// Registers that it may change.
+    pub writes_registers: RegisterSet,
 }
+
+/// A set of registers, a bit for each. Which bit is whose is up to the architecture; parts of
+/// one register (`al`, `eax`, `xmm0`, `zmm0`) share a bit.
+pub type RegisterSet = u128;
 
 impl Instruction {
     /// Address of the byte after it.

@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Formatter, FormatterOptions, GasFormatter,
-    Instruction as Raw, InstructionInfoFactory, InstructionInfoOptions, IntelFormatter,
+    Instruction as Raw, InstructionInfoFactory, IntelFormatter,
     MemorySizeOptions, Mnemonic, OpAccess, OpKind, Register,
 };
 
-use crate::instruction::{CostClass, Flow, Instruction, Syntax};
+use crate::instruction::{CostClass, Flow, Instruction, RegisterSet, Syntax};
 
 /// Decodes `bytes`, which lie at `address`, into `out`. `resolve` names an address.
 ///
@@ -57,6 +57,8 @@ fn bad(address: u64) -> Instruction {
         writes_memory: false,
         is_lock: false,
         data_target: None,
+        reads_registers: 0,
+        writes_registers: 0,
     }
 }
 
@@ -88,7 +90,7 @@ fn convert(
     resolve: &dyn Fn(u64) -> Option<String>,
 ) -> Instruction {
     let flow = flow(raw);
-    let (reads_memory, writes_memory) = memory_access(raw, info);
+    let access = access(raw, info);
     let data_target = raw
         .is_ip_rel_memory_operand()
         .then(|| raw.ip_rel_memory_address());
@@ -120,33 +122,72 @@ fn convert(
         length: u8::try_from(raw.len()).unwrap_or(u8::MAX),
         text,
         flow,
-        class: class(raw, reads_memory, writes_memory),
+        class: class(raw, access.reads_memory, access.writes_memory),
         mnemonic: mnemonic_name(raw.mnemonic()),
-        reads_memory,
-        writes_memory,
+        reads_memory: access.reads_memory,
+        writes_memory: access.writes_memory,
         is_lock: is_lock(raw),
         data_target,
+        reads_registers: access.reads_registers,
+        writes_registers: access.writes_registers,
     }
 }
 
-/// Whether the instruction accesses memory in fact: `nop [mem]`, `lea` and prefetches do not
-/// count as reads, implicit stack accesses do.
-fn memory_access(raw: &Raw, factory: &mut InstructionInfoFactory) -> (bool, bool) {
-    let info = factory.info_options(raw, InstructionInfoOptions::NO_REGISTER_USAGE);
-    let mut reads = false;
-    let mut writes = false;
+/// What an instruction reads and writes.
+#[derive(Default)]
+struct Access {
+    reads_memory: bool,
+    writes_memory: bool,
+    reads_registers: RegisterSet,
+    writes_registers: RegisterSet,
+}
+
+/// What the instruction accesses in fact: `nop [mem]`, `lea` and prefetches do not count as
+/// reads of memory, implicit stack accesses do. Flags are not registers here.
+fn access(raw: &Raw, factory: &mut InstructionInfoFactory) -> Access {
+    let info = factory.info(raw);
+    let mut found = Access::default();
     for memory in info.used_memory() {
-        match memory.access() {
-            OpAccess::Read | OpAccess::CondRead => reads = true,
-            OpAccess::Write | OpAccess::CondWrite => writes = true,
-            OpAccess::ReadWrite | OpAccess::ReadCondWrite => {
-                reads = true;
-                writes = true;
-            }
-            _ => {}
-        }
+        let (reads, writes) = directions(memory.access());
+        found.reads_memory |= reads;
+        found.writes_memory |= writes;
     }
-    (reads, writes)
+    for used in info.used_registers() {
+        let (reads, writes) = directions(used.access());
+        let bit = register_bit(used.register());
+        found.reads_registers |= if reads { bit } else { 0 };
+        found.writes_registers |= if writes { bit } else { 0 };
+    }
+    found
+}
+
+/// Whether an access reads and whether it writes.
+fn directions(access: OpAccess) -> (bool, bool) {
+    match access {
+        OpAccess::Read | OpAccess::CondRead => (true, false),
+        OpAccess::Write | OpAccess::CondWrite => (false, true),
+        OpAccess::ReadWrite | OpAccess::ReadCondWrite => (true, true),
+        _ => (false, false),
+    }
+}
+
+/// General registers have bits 0…15 in encoding order, vectors 16…47, masks 48…55, x87 and
+/// MMX 56…63; the rest (segments, control registers) has none.
+fn register_bit(register: Register) -> RegisterSet {
+    let full = register.full_register();
+    let number = full.number();
+    let base = if full.is_gpr() {
+        0
+    } else if full.is_vector_register() {
+        16
+    } else if full.is_k() {
+        48
+    } else if full.is_st() || full.is_mm() {
+        56
+    } else {
+        return 0;
+    };
+    1 << (base + number)
 }
 
 fn is_lock(raw: &Raw) -> bool {

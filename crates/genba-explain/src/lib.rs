@@ -1,1 +1,24 @@
 //! Attribution of samples to functions, lines and instructions.
+//!
+//! **Scope.** Joins a recording (where samples stood) with code (what stands there):
+//! [`Scene::open`] reads both, [`Scene::profile`] says where the time is, and
+//! [`Scene::annotate`] goes into one function. The skid of samples is put right in
+//! [`attribution`].
+//!
+//! **Not here.** Taking samples, reading ELF or DWARF, printing.
+
+mod annotate;
+pub mod attribution;
+mod code_base;
+mod error;
+mod function_code;
+mod hits;
+mod lines;
+mod profile;
+mod scene;
+mod stacks;
+
+pub use annotate::AnnotateOptions;
+pub use error::ExplainError;
+pub use profile::ProfileOptions;
+pub use scene::Scene;

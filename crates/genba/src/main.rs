@@ -1,2 +1,38 @@
-//! A performance-investigation workbench for native programs and language runtimes.
-fn main() {}
+//! The `genba` command: parses arguments, calls the verb, turns its result into an exit code.
+
+mod cli;
+mod command_args;
+mod exit;
+mod output;
+mod progress;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Verb};
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output::new(cli.color, cli.quiet);
+    let result = match cli.verb {
+        Verb::Investigate(args) => verbs::investigate::run(args, &output),
+        Verb::Stat(args) => verbs::stat::run(args, &output),
+        Verb::Record(args) => verbs::record::run(args, &output),
+        Verb::Report(args) => verbs::report::run(args, &output),
+        Verb::Annotate(args) => verbs::annotate::run(args, &output),
+        Verb::Flame(args) => verbs::flame::run(args, &output),
+        Verb::Case(args) => verbs::case::run(args, &output),
+        Verb::Completions(args) => verbs::generate::completions(&args),
+        Verb::Man(args) => verbs::generate::man(&args),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(failure) => {
+            output.error(&failure);
+            failure.exit.into()
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The code behind the modules of a recording, opened when it is first asked for.
+
+use std::cell::OnceCell;
+use std::fmt::Write as _;
+
+use genba_code::{Binary, CodeFrame, Kallsyms};
+use genba_profile::perf_map::PerfMap;
+use genba_profile::reader::{Module, ModuleId, ModuleKind};
+
+/// What is known of one module.
+pub(crate) enum Code {
+    /// An ELF file.
+    Binary(Box<Binary>),
+    /// The running kernel.
+    Kernel,
+    /// What a JIT wrote down about its code.
+    Jit(PerfMap),
+    /// Nothing, because of this.
+    Missing(String),
+}
+
+/// A function as far as a module names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// Address in the module.
+    pub address: u64,
+    /// Bytes of code; 0 if unknown.
+    pub size: u64,
+    /// For people.
+    pub name: String,
+    /// As in the symbol table, where it differs.
+    pub linkage_name: Option<String>,
+}
+
+/// All modules of a recording.
+pub(crate) struct CodeBase {
+    modules: Vec<Module>,
+    code: Vec<OnceCell<Code>>,
+    kernel: OnceCell<Result<Kallsyms, String>>,
+    /// Why this machine's kernel symbols are not those of the recording, if they are not.
+    foreign_kernel: Option<String>,
+}
+
+impl CodeBase {
+    /// `os_release` is the kernel that the recording names.
+    pub(crate) fn new(modules: Vec<Module>, os_release: Option<&str>) -> Self {
+        let code = modules.iter().map(|_| OnceCell::new()).collect();
+        let here = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let foreign_kernel = os_release
+            .filter(|there| *there != here.trim())
+            .map(|there| {
+                format!(
+                    "the recording is of kernel {there}, this machine runs {}",
+                    here.trim()
+                )
+            });
+        Self {
+            modules,
+            code,
+            kernel: OnceCell::new(),
+            foreign_kernel,
+        }
+    }
+
+    pub(crate) fn module(&self, id: ModuleId) -> &Module {
+        &self.modules[id.0 as usize]
+    }
+
+    /// The module's name in output: a path, `[kernel]`, `[vdso]`, …
+    pub(crate) fn module_name(&self, id: ModuleId) -> String {
+        let module = self.module(id);
+        match module.kind {
+            ModuleKind::Kernel => "[kernel]".to_owned(),
+            ModuleKind::Vdso => "[vdso]".to_owned(),
+            ModuleKind::Jit => "[jit]".to_owned(),
+            ModuleKind::Anonymous => "[anonymous]".to_owned(),
+            ModuleKind::Unknown => "[unknown]".to_owned(),
+            ModuleKind::File | ModuleKind::KernelModule => module.path.clone(),
+        }
+    }
+
+    pub(crate) fn is_kernel(&self, id: ModuleId) -> bool {
+        matches!(
+            self.module(id).kind,
+            ModuleKind::Kernel | ModuleKind::KernelModule
+        )
+    }
+
+    pub(crate) fn code(&self, id: ModuleId) -> &Code {
+        self.code[id.0 as usize].get_or_init(|| self.open(self.module(id)))
+    }
+
+    fn open(&self, module: &Module) -> Code {
+        match module.kind {
+            ModuleKind::File => open_file(module),
+            ModuleKind::Vdso => match Binary::vdso() {
+                Ok(Some(binary)) => Code::Binary(Box::new(binary)),
+                Ok(None) => Code::Missing("this process has no vDSO".to_owned()),
+                Err(error) => Code::Missing(error.to_string()),
+            },
+            ModuleKind::Kernel | ModuleKind::KernelModule => match self.kernel() {
+                Ok(_) => Code::Kernel,
+                Err(reason) => Code::Missing(reason.clone()),
+            },
+            ModuleKind::Jit => match module.pid.and_then(PerfMap::for_process) {
+                Some(map) => Code::Jit(map),
+                None => Code::Missing("its perf map is gone".to_owned()),
+            },
+            ModuleKind::Anonymous => Code::Missing("memory without a file".to_owned()),
+            ModuleKind::Unknown => Code::Missing("no mapping is known there".to_owned()),
+        }
+    }
+
+    fn kernel(&self) -> &Result<Kallsyms, String> {
+        self.kernel.get_or_init(|| match &self.foreign_kernel {
+            Some(reason) => Err(reason.clone()),
+            None => Kallsyms::load().map_err(|error| error.to_string()),
+        })
+    }
+
+    /// Address in the module (as `objdump` prints it) of an offset as the recording counts it.
+    pub(crate) fn address(&self, id: ModuleId, offset: u64) -> u64 {
+        match (self.module(id).kind, self.code(id)) {
+            (ModuleKind::File | ModuleKind::Vdso, Code::Binary(binary)) => {
+                binary.file_offset_to_svma(offset).unwrap_or(offset)
+            }
+            _ => offset,
+        }
+    }
+
+    /// The function at an address of a module.
+    pub(crate) fn function_at(&self, id: ModuleId, address: u64) -> Option<Named> {
+        match self.code(id) {
+            Code::Binary(binary) => function_in(binary, address),
+            Code::Kernel => {
+                let kernel = self.kernel().as_ref().ok()?;
+                let symbol = kernel.at(address)?;
+                Some(Named {
+                    address: symbol.address,
+                    size: kernel.end_of(address).map_or(0, |end| end - symbol.address),
+                    name: symbol.name.to_string(),
+                    linkage_name: None,
+                })
+            }
+            Code::Jit(map) => {
+                let symbol = map.find(address)?;
+                Some(Named {
+                    address: symbol.start,
+                    size: symbol.end - symbol.start,
+                    name: symbol.name.clone(),
+                    linkage_name: None,
+                })
+            }
+            Code::Missing(_) => None,
+        }
+    }
+
+    /// Functions at an address, inlined ones first.
+    pub(crate) fn frames_at(&self, id: ModuleId, address: u64) -> Vec<CodeFrame> {
+        match self.code(id) {
+            Code::Binary(binary) => binary.frames_at(address),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Bytes of code in the module, where that is known.
+    pub(crate) fn text_size(&self, id: ModuleId) -> Option<u64> {
+        match self.code(id) {
+            Code::Binary(binary) => Some(binary.text_size()),
+            _ => None,
+        }
+    }
+
+    /// Where the symbols are from, in a word.
+    pub(crate) fn symbols_source(&self, id: ModuleId) -> String {
+        match self.code(id) {
+            Code::Binary(binary) if binary.has_debug_info() => {
+                format!("{}, lines", binary.symbols_source())
+            }
+            Code::Binary(binary) => binary.symbols_source().to_owned(),
+            Code::Kernel => "kallsyms".to_owned(),
+            Code::Jit(_) => "perf map".to_owned(),
+            Code::Missing(reason) => format!("none: {reason}"),
+        }
+    }
+
+    /// The ELF file of a module.
+    pub(crate) fn binary(&self, id: ModuleId) -> Result<&Binary, String> {
+        match self.code(id) {
+            Code::Binary(binary) => Ok(binary),
+            Code::Kernel => Err("the kernel's code cannot be read without its vmlinux".to_owned()),
+            Code::Jit(_) => Err("generated code was not kept".to_owned()),
+            Code::Missing(reason) => Err(reason.clone()),
+        }
+    }
+
+    pub(crate) fn build_id(&self, id: ModuleId) -> Option<String> {
+        let hex = |bytes: &Vec<u8>| {
+            bytes.iter().fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            })
+        };
+        self.module(id)
+            .build_id
+            .as_ref()
+            .map(hex)
+            .or_else(|| match self.code(id) {
+                Code::Binary(binary) => binary.build_id(),
+                _ => None,
+            })
+    }
+}
+
+/// Opens a module's file, if it is still the one that was recorded.
+fn open_file(module: &Module) -> Code {
+    let path = module
+        .path
+        .strip_suffix(" (deleted)")
+        .unwrap_or(&module.path);
+    let deleted = path.len() != module.path.len();
+    let binary = match Binary::open(path) {
+        Ok(binary) => binary,
+        Err(_) if deleted => return Code::Missing("the file was deleted".to_owned()),
+        Err(error) => return Code::Missing(error.to_string()),
+    };
+    let recorded = module.build_id.as_ref().map(|id| genba_code::hex(id));
+    match (recorded, binary.build_id()) {
+        // The kernel pads short build ids with zeros.
+        (Some(then), Some(now)) if !then.starts_with(&now) => {
+            Code::Missing("the file has changed since the recording (another build id)".to_owned())
+        }
+        (None, _) if deleted => {
+            Code::Missing("the file was deleted; another is in its place".to_owned())
+        }
+        _ => Code::Binary(Box::new(binary)),
+    }
+}
+
+fn function_in(binary: &Binary, address: u64) -> Option<Named> {
+    if let Some(symbol) = binary.symbol_at(address) {
+        let name = genba_code::cut_name(symbol.display_name(), MAX_NAME).into_owned();
+        let linkage_name = symbol.demangled.is_some().then(|| symbol.name.clone());
+        return Some(Named {
+            address: symbol.address,
+            size: symbol.size,
+            name,
+            linkage_name,
+        });
+    }
+    let range = binary.function_range_at(address)?;
+    Some(Named {
+        address: range.start,
+        size: range.end - range.start,
+        name: format!("[{:#x}]", range.start),
+        linkage_name: None,
+    })
+}
+
+/// Longest name that goes into a profile, bytes.
+const MAX_NAME: usize = 1000;

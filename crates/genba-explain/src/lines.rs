@@ -1,0 +1,179 @@
+//! Source lines, and how concentrated the time is.
+
+use std::collections::HashMap;
+
+use genba_code::Syntax;
+use genba_model::{Concentration, LineRow};
+use genba_profile::reader::ModuleId;
+
+use crate::function_code::FunctionCode;
+use crate::scene::Scene;
+
+/// Weight of an instruction.
+struct Heat {
+    module: ModuleId,
+    bytes: u64,
+    weight: f64,
+}
+
+/// What lines and instructions carry.
+pub(crate) struct Lines {
+    /// Largest first.
+    pub rows: Vec<LineRow>,
+    instructions: Vec<Heat>,
+    /// Weight of the samples that have a line.
+    lined: f64,
+}
+
+/// Part of the time that the concentration is told of.
+const MOST: f64 = 0.8;
+
+impl Lines {
+    /// Attributes the samples of every function to lines and instructions.
+    pub(crate) fn of(scene: &Scene, raw: bool) -> Self {
+        let mut lines = Self {
+            rows: Vec::new(),
+            instructions: Vec::new(),
+            lined: 0.0,
+        };
+        let mut weights: HashMap<(String, u32), (f64, String)> = HashMap::new();
+        for (id, hits) in scene.function_hits() {
+            let function = &scene.functions[id as usize];
+            let spots: Vec<(u64, u64, f64)> =
+                match FunctionCode::new(scene, function, &hits, raw, Syntax::Intel) {
+                    Ok(code) => code
+                        .instructions
+                        .iter()
+                        .zip(&code.weight)
+                        .filter(|(_, weight)| **weight > 0.0)
+                        .map(|(i, &weight)| (i.address, u64::from(i.length), weight))
+                        .collect(),
+                    Err(_) => hits.iter().map(|h| (h.0, 0, h.1.weight as f64)).collect(),
+                };
+            for (address, bytes, weight) in spots {
+                lines.instructions.push(Heat {
+                    module: function.module,
+                    bytes,
+                    weight,
+                });
+                let frames = scene.code.frames_at(function.module, address);
+                let Some(inner) = frames.first() else {
+                    continue;
+                };
+                let (Some(file), Some(line)) = (&inner.file, inner.line) else {
+                    continue;
+                };
+                lines.lined += weight;
+                let name = || {
+                    inner
+                        .function
+                        .as_deref()
+                        .unwrap_or(&function.name)
+                        .to_owned()
+                };
+                let entry = weights
+                    .entry((file.to_string(), line))
+                    .or_insert_with(|| (0.0, name()));
+                entry.0 += weight;
+            }
+        }
+        lines.rows = weights
+            .into_iter()
+            .map(|((file, line), (weight, function))| LineRow {
+                file,
+                line,
+                function,
+                self_share: scene.share(weight),
+                text: None,
+            })
+            .collect();
+        lines.rows.sort_by(|a, b| {
+            b.self_share
+                .value
+                .total_cmp(&a.self_share.value)
+                .then_with(|| (&a.file, a.line).cmp(&(&b.file, b.line)))
+        });
+        lines
+    }
+
+    /// In how little of the code most of the time is; `function_weights` are self weights.
+    pub(crate) fn concentration(
+        &self,
+        scene: &Scene,
+        function_weights: &[u64],
+    ) -> Option<Concentration> {
+        let all = scene.hits.all.weight as f64;
+        let wanted = all * MOST;
+        let functions = how_many(function_weights.iter().map(|&w| w as f64).collect(), wanted)?;
+        let shares = self
+            .rows
+            .iter()
+            .map(|row| row.self_share.value * all)
+            .collect();
+        // Without line information for that much of the time no number of lines is true.
+        let lines = if self.lined >= wanted {
+            how_many(shares, wanted)
+        } else {
+            None
+        };
+        Some(Concentration {
+            share: MOST,
+            functions,
+            lines,
+            code_share: self.code_share(scene, wanted),
+        })
+    }
+
+    /// Bytes of the hottest instructions as a share of the code of all modules sampled.
+    fn code_share(&self, scene: &Scene, wanted: f64) -> Option<f64> {
+        let mut heat: Vec<&Heat> = self.instructions.iter().collect();
+        heat.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        let mut sum = 0.0;
+        let mut bytes = 0;
+        for hot in heat {
+            if sum >= wanted {
+                break;
+            }
+            if hot.bytes == 0 {
+                return None;
+            }
+            sum += hot.weight;
+            bytes += hot.bytes;
+        }
+        let mut modules: Vec<ModuleId> = self.instructions.iter().map(|hot| hot.module).collect();
+        modules.sort_unstable();
+        modules.dedup();
+        let total: u64 = modules
+            .iter()
+            .filter_map(|&id| scene.code.text_size(id))
+            .sum();
+        (sum >= wanted && total > 0).then(|| bytes as f64 / total as f64)
+    }
+}
+
+/// How many of the largest weights are needed for `wanted`; `None` if all do not suffice.
+fn how_many(mut weights: Vec<f64>, wanted: f64) -> Option<u32> {
+    weights.sort_by(|a, b| b.total_cmp(a));
+    let mut sum = 0.0;
+    for (index, weight) in weights.iter().enumerate() {
+        sum += weight;
+        // Sums of parts may stay under the whole by a rounding error.
+        if sum >= wanted * (1.0 - 1e-9) {
+            return u32::try_from(index + 1).ok();
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::how_many;
+
+    #[test]
+    fn counts_the_largest_until_enough() {
+        assert_eq!(how_many(vec![10.0, 60.0, 30.0], 80.0), Some(2));
+        assert_eq!(how_many(vec![100.0], 80.0), Some(1));
+        assert_eq!(how_many(vec![10.0, 20.0], 80.0), None);
+        assert_eq!(how_many(vec![], 0.1), None);
+    }
+}

@@ -1,0 +1,235 @@
+//! A recording joined with the code that it is about: the material of profiles and annotations.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use genba_model::{Estimate, Event};
+use genba_profile::reader::{LocationId, ModuleId, StackId, Tables};
+use genba_profile::{ReadOptions, Recording};
+
+use crate::ExplainError;
+use crate::code_base::CodeBase;
+use crate::hits::Histogram;
+
+/// Index of a function in [`Scene`].
+pub(crate) type FunctionId = u32;
+
+/// A function that samples or stacks touch.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub module: ModuleId,
+    /// Address in the module; of no meaning where `known` is false.
+    pub address: u64,
+    /// Bytes of code; 0 if unknown.
+    pub size: u64,
+    pub name: String,
+    pub linkage_name: Option<String>,
+    /// False for the row that gathers all that has no function in a module.
+    pub known: bool,
+}
+
+/// Where a location is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub function: FunctionId,
+    /// Address in the module, as `objdump` prints it.
+    pub address: u64,
+}
+
+/// A recording joined with code.
+pub struct Scene {
+    pub(crate) event: Event,
+    pub(crate) command: Vec<String>,
+    pub(crate) tables: Tables,
+    pub(crate) hits: Histogram,
+    pub(crate) code: CodeBase,
+    pub(crate) functions: Vec<Function>,
+    /// By location id: the place of the location itself, and of the byte before it (a call).
+    places: Vec<[Option<Place>; 2]>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl std::fmt::Debug for Scene {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scene")
+            .field("event", &self.event)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Scene {
+    /// Opens a recording and joins it with the files it names.
+    ///
+    /// # Errors
+    /// When the file is no recording, or has no samples.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, ExplainError> {
+        let recording = Recording::open(path)?;
+        Self::of(&recording, &path.display().to_string(), options)
+    }
+
+    /// The same of an opened recording; `name` is for messages.
+    ///
+    /// # Errors
+    /// As [`Scene::open`].
+    pub fn of(
+        recording: &Recording,
+        name: &str,
+        options: &ReadOptions,
+    ) -> Result<Self, ExplainError> {
+        let info = recording.info();
+        let index = match &options.event {
+            Some(event) => recording.find_event(event)?,
+            None => 0,
+        };
+        let mut hits = Histogram::default();
+        let tables = recording.scan(options, &mut |sample, tables| hits.add(sample, tables))?;
+        if hits.all.samples == 0 {
+            return Err(ExplainError::NoSamples {
+                recording: name.to_owned(),
+            });
+        }
+        hits.locations
+            .resize(tables.locations.len(), Default::default());
+        hits.stacks.resize(tables.frames.len(), Default::default());
+        hits.threads
+            .resize(tables.threads.len(), Default::default());
+        let code = CodeBase::new(tables.modules.clone(), info.os_release.as_deref());
+        let mut scene = Self {
+            event: info.events[index].event(),
+            command: info.command.clone(),
+            places: vec![[None; 2]; tables.locations.len()],
+            notes: notes(recording, index, &tables),
+            tables,
+            hits,
+            code,
+            functions: Vec::new(),
+        };
+        scene.resolve();
+        Ok(scene)
+    }
+
+    /// Finds the function of every location that a sample or a stack names.
+    fn resolve(&mut self) {
+        let mut ids: HashMap<(ModuleId, Option<u64>), FunctionId> = HashMap::new();
+        let mut wanted: Vec<(LocationId, bool)> = self
+            .tables
+            .frames
+            .iter()
+            .map(|frame| (frame.location, frame.is_return_address))
+            .collect();
+        let sampled = (0u32..)
+            .zip(&self.hits.locations)
+            .filter(|(_, hits)| hits.samples > 0);
+        wanted.extend(sampled.map(|(id, _)| (LocationId(id), false)));
+        for (id, returns) in wanted {
+            let slot = usize::from(returns);
+            if self.places[id.0 as usize][slot].is_some() {
+                continue;
+            }
+            let location = self.tables.location(id);
+            let offset = location.offset.saturating_sub(u64::from(returns));
+            let address = self.code.address(location.module, offset);
+            let named = self.code.function_at(location.module, address);
+            let key = (location.module, named.as_ref().map(|named| named.address));
+            let functions = &mut self.functions;
+            let function = *ids.entry(key).or_insert_with(|| {
+                functions.push(match named {
+                    Some(named) => Function {
+                        module: location.module,
+                        address: named.address,
+                        size: named.size,
+                        name: named.name,
+                        linkage_name: named.linkage_name,
+                        known: true,
+                    },
+                    None => Function {
+                        module: location.module,
+                        address: 0,
+                        size: 0,
+                        name: "[unknown]".to_owned(),
+                        linkage_name: None,
+                        known: false,
+                    },
+                });
+                functions.len() as FunctionId - 1
+            });
+            self.places[id.0 as usize][slot] = Some(Place { function, address });
+        }
+    }
+
+    /// Where a sampled location is.
+    pub(crate) fn place(&self, id: LocationId) -> Option<Place> {
+        self.places[id.0 as usize][0]
+    }
+
+    /// Where the frame of a stack is.
+    pub(crate) fn frame_place(&self, id: StackId) -> Option<Place> {
+        let frame = self.tables.frame(id);
+        self.places[frame.location.0 as usize][usize::from(frame.is_return_address)]
+    }
+
+    /// A share of all samples by weight, with its 95 % interval: Wilson's, on the effective
+    /// number of samples.
+    pub(crate) fn share(&self, weight: f64) -> Estimate {
+        share_of(weight, self.hits.all.weight as f64, self.hits.squares)
+    }
+
+    /// Samples by address of one function as recorded: number and weight.
+    pub(crate) fn function_hits(&self) -> HashMap<FunctionId, Vec<(u64, crate::hits::Hits)>> {
+        let mut by_function: HashMap<FunctionId, Vec<(u64, crate::hits::Hits)>> = HashMap::new();
+        for (id, hits) in (0u32..).zip(&self.hits.locations) {
+            if hits.samples == 0 {
+                continue;
+            }
+            if let Some(place) = self.place(LocationId(id)) {
+                by_function
+                    .entry(place.function)
+                    .or_default()
+                    .push((place.address, *hits));
+            }
+        }
+        by_function
+    }
+}
+
+/// A weight as a share of a total, with its 95 % interval.
+pub(crate) fn share_of(weight: f64, total: f64, squares: f64) -> Estimate {
+    let inside = weight.clamp(0.0, total);
+    genba_stats::wilson_weighted(inside, total, squares, 0.95).unwrap_or_else(|_| Estimate {
+        value: 0.0,
+        low: 0.0,
+        high: 1.0,
+    })
+}
+
+/// What the reader of this recording must know.
+fn notes(recording: &Recording, index: usize, tables: &Tables) -> Vec<String> {
+    let info = recording.info();
+    let mut notes = Vec::new();
+    if let Some(reason) = &info.cut_short {
+        notes.push(format!("the recording is cut short: {reason}"));
+    } else if tables.totals.cut_short {
+        notes.push("the recording is cut short: it ends in the middle of a record".to_owned());
+    }
+    if info.events.len() > 1 {
+        let others: Vec<&str> = info
+            .events
+            .iter()
+            .enumerate()
+            .filter(|&(i, _)| i != index)
+            .map(|(_, event)| event.name.as_str())
+            .collect();
+        notes.push(format!(
+            "this is event {} alone; the recording also has {}",
+            info.events[index].name,
+            others.join(", ")
+        ));
+    }
+    if tables.totals.damaged > 0 {
+        notes.push(format!(
+            "{} damaged records were passed over",
+            tables.totals.damaged
+        ));
+    }
+    notes
+}

@@ -1,0 +1,91 @@
+//! Standard output and error: the answer goes to the one, everything else to the other.
+
+use std::io::{self, IsTerminal, Write};
+
+use genba_report::Screen;
+
+use crate::cli::ColorWhen;
+use crate::exit::Failure;
+
+/// Where answers and remarks go.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    color_out: bool,
+    color_err: bool,
+    quiet: bool,
+}
+
+impl Output {
+    /// Decides about colour once, for the whole run.
+    pub fn new(when: ColorWhen, quiet: bool) -> Self {
+        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
+            || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
+        let decide = |terminal: bool| match when {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto => terminal && !unwanted,
+        };
+        Self {
+            color_out: decide(io::stdout().is_terminal()),
+            color_err: decide(io::stderr().is_terminal()),
+            quiet,
+        }
+    }
+
+    /// The screen that answers are laid out for.
+    pub fn screen(&self) -> Screen {
+        let width = clap_width().unwrap_or(100).clamp(60, 200);
+        Screen { width, colour: self.color_out }
+    }
+
+    /// Whether progress may be shown.
+    pub fn progress(&self) -> bool {
+        !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// Prints an answer. A reader that has gone away (`| head`) is no error.
+    pub fn answer(&self, text: &str) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        let result = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        match result {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Failure::usage(format!("cannot write to standard output: {error}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints a JSON document as the only thing on standard output.
+    pub fn json<T: serde::Serialize>(&self, kind: &str, body: T) -> Result<(), Failure> {
+        let document = genba_model::Document::new(kind, body);
+        let mut text = serde_json::to_string(&document)
+            .map_err(|error| Failure::usage(format!("cannot write this as JSON: {error}")))?;
+        text.push('\n');
+        self.answer(&text)
+    }
+
+    /// A remark on standard error.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(io::stderr(), "{}", genba_report::sanitise_lines(text));
+        }
+    }
+
+    /// An error on standard error.
+    pub fn error(&self, failure: &Failure) {
+        let label = if self.color_err { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
+        let text = genba_report::sanitise_lines(&failure.message);
+        let _ = writeln!(io::stderr(), "{label} {text}");
+    }
+}
+
+/// Width of the terminal that standard output is, or `$COLUMNS`.
+fn clap_width() -> Option<usize> {
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    asked.or_else(|| {
+        rustix::termios::tcgetwinsize(io::stdout())
+            .ok()
+            .map(|size| usize::from(size.ws_col))
+            .filter(|&columns| columns > 0)
+    })
+}

@@ -1,0 +1,53 @@
+//! Progress on standard error, for anything longer than a second.
+
+use std::time::{Duration, Instant};
+
+use genba_investigate::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::output::Output;
+
+/// A progress line that appears after a second and vanishes at the end.
+pub struct Line {
+    bar: ProgressBar,
+    shown: bool,
+    started: Instant,
+    wanted: bool,
+}
+
+/// What lasts less than this shows no progress.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Line {
+    /// A line that nothing has been said on yet.
+    pub fn new(output: &Output) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        bar.set_style(style);
+        Self { bar, shown: false, started: Instant::now(), wanted: output.progress() }
+    }
+}
+
+impl Progress for Line {
+    fn update(&mut self, stage: &str, left: Option<Duration>) {
+        if !self.wanted {
+            return;
+        }
+        if !self.shown && self.started.elapsed() >= PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.enable_steady_tick(Duration::from_millis(120));
+            self.shown = true;
+        }
+        let left = left.map_or(String::new(), |left| {
+            format!(", about {} left", genba_report::number::duration(left.as_secs_f64().ceil()))
+        });
+        self.bar.set_message(format!("{stage}{left}"));
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

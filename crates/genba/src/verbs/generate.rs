@@ -1,0 +1,38 @@
+//! `genba completions` and `genba man`: made from the one definition of the arguments.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory};
+
+use crate::cli::Cli;
+use crate::exit::{Exit, Failure, VerbResult};
+
+/// Arguments of `genba completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell.
+    shell: clap_complete::Shell,
+}
+
+/// Arguments of `genba man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Directory to write the pages to.
+    directory: PathBuf,
+}
+
+/// Prints a shell's completion script.
+pub fn completions(args: &CompletionsArgs) -> VerbResult {
+    clap_complete::generate(args.shell, &mut Cli::command(), "genba", &mut std::io::stdout());
+    Ok(Exit::Done)
+}
+
+/// Writes genba.1 and one page for each verb.
+pub fn man(args: &ManArgs) -> VerbResult {
+    let fail = |error| {
+        Failure::usage(format!("cannot write man pages to {}: {error}", args.directory.display()))
+    };
+    std::fs::create_dir_all(&args.directory).map_err(fail)?;
+    clap_mangen::generate_to(Cli::command(), &args.directory).map_err(fail)?;
+    Ok(Exit::Done)
+}
