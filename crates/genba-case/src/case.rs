@@ -195,6 +195,7 @@ impl Case {
             .map_err(self.fail())?;
         stacks::write(&transaction, &profile.collapsed).map_err(self.fail())?;
         let bare = without_stacks(profile);
+        self.check_round_trip("profile", &bare)?;
         self.put("profile", &bare)?;
         transaction.commit().map_err(self.fail())
     }
@@ -334,8 +335,13 @@ impl Case {
     /// Keeps all parts of an investigation but its runs, which [`Case::add_run`] brought.
     ///
     /// # Errors
-    /// As [`Case::put_document`].
+    /// As [`Case::put_document`]; or a number in it is none (NaN or infinite), which JSON does
+    /// not have and which would make the case unreadable.
     pub fn put_investigation(&self, all: &Investigation) -> Result<()> {
+        self.check_round_trip("summary", &all.runs.metrics)?;
+        self.check_round_trip("noise_floor", &all.noise_floor)?;
+        self.check_round_trip("stat", &all.stat)?;
+        self.check_round_trip("annotations", &all.annotations)?;
         self.put(
             "summary",
             &RunSummary {
@@ -413,6 +419,22 @@ impl Case {
             });
         }
         Ok(text)
+    }
+
+    /// Makes sure that what is about to be written can be read again.
+    fn check_round_trip<T: Serialize + DeserializeOwned>(
+        &self,
+        what: &str,
+        body: &T,
+    ) -> Result<()> {
+        let text = self.json(what, body)?;
+        match serde_json::from_str::<T>(&text) {
+            Ok(_) => Ok(()),
+            Err(source) => Err(Error::Json {
+                what: format!("{what} (has it a number that is NaN or infinite?)"),
+                source,
+            }),
+        }
     }
 
     fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T> {

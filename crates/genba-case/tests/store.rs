@@ -286,6 +286,40 @@ fn a_document_of_another_shape_is_damage() {
 }
 
 #[test]
+fn a_number_that_is_none_is_refused_before_it_spoils_the_case() {
+    let (_keep, store) = store();
+    let mut all = investigation();
+    let case = store.create(&all.workload, &all.host).unwrap();
+    all.noise_floor[0].share = f64::NAN;
+    let error = case.put_investigation(&all).unwrap_err();
+    assert!(matches!(error, Error::Json { .. }), "{error}");
+    let profile = all.profile.as_mut().unwrap();
+    profile.kernel_share.low = f64::INFINITY;
+    assert!(case.put_profile(profile).is_err());
+    assert!(case.investigation().is_ok());
+}
+
+/// A case that cannot be written to, nor its directory, opens all the same.
+#[test]
+fn a_read_only_copy_opens() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (_keep, store) = store();
+    let all = investigation();
+    let mut case = store.create(&all.workload, &all.host).unwrap();
+    case.put_investigation(&all).unwrap();
+    case.finish().unwrap();
+    let directory = case.directory().to_owned();
+    drop(case);
+    let set = |mode| {
+        std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(0o555);
+    let read = store.find("latest").and_then(|case| case.investigation());
+    set(0o755);
+    assert_eq!(read.unwrap().workload, all.workload);
+}
+
+#[test]
 fn two_writers_of_one_store_do_not_meet() {
     let (_keep, store) = store();
     let cases: Vec<_> = (0..300)

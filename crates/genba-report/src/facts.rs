@@ -246,7 +246,7 @@ fn base_event(event: &str) -> &str {
 
 /// A derived ratio: shares (texts that start with "of") in percent, the rest as a number.
 pub(crate) fn note_text(value: f64, text: &str) -> String {
-    if text.starts_with("of ") || text.starts_with('%') {
+    if text.starts_with("of ") || text.starts_with('%') || text.ends_with("cycles idle") {
         let text = text.trim_start_matches('%').trim_start();
         return format!("{} {text}", number::share(value));
     }

@@ -26,6 +26,7 @@ pub mod terminal;
 pub mod text;
 
 pub use screen::Screen;
+pub use text::{sanitise, sanitise_lines};
 
 #[cfg(test)]
 mod test_fixture;

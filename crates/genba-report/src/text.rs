@@ -19,6 +19,21 @@ pub fn sanitise(text: &str) -> String {
     bounded(text, MAX_CHARS)
 }
 
+/// As [`sanitise`] line by line: line ends stay, all else that a terminal would obey goes. For
+/// messages of ours that hold names from elsewhere.
+#[must_use]
+pub fn sanitise_lines(text: &str) -> String {
+    const MOST_LINES: usize = 1000;
+    let mut out = String::new();
+    for (index, line) in text.split('\n').take(MOST_LINES).enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        out.push_str(&sanitise(line));
+    }
+    out
+}
+
 /// As [`sanitise`], and no wider than `width` columns, with `…` in the middle.
 #[must_use]
 pub fn fit(text: &str, width: usize) -> String {
@@ -154,6 +169,7 @@ mod tests {
         assert_eq!(sanitise("\u{9b}31m"), "\\x9b31m");
         assert_eq!(sanitise("a\u{202e}b"), "a\\u{202e}b");
         assert_eq!(sanitise("line\nbreak\tx"), "line\\nbreak x");
+        assert_eq!(sanitise_lines("a\x1b\n  b\r\n"), "a\\x1b\n  b\\r\n");
         assert_eq!(sanitise("größer 現場"), "größer 現場");
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use genba_model::{Estimate, Investigation, Metric, RunSummary};
 
 use crate::html::{escape, escape_fit};
-use crate::{facts, number};
+use crate::{facts, number, text};
 
 pub(super) fn header(out: &mut String, all: &Investigation, command: &str) {
     let name = match &all.workload.name {
@@ -242,12 +242,14 @@ pub(super) fn host(out: &mut String, all: &Investigation) {
 }
 
 pub(super) fn footer(out: &mut String, all: &Investigation, command: &str) {
-    // The whole command, as far as it is one that could be typed.
-    let again = if all.workload.shell.is_some() {
-        format!("genba investigate -- {command}")
-    } else {
-        format!("genba investigate -N -- {command}")
+    // One string goes to a shell unless -N says otherwise; several words never do.
+    let how = match (all.workload.shell.as_deref(), all.workload.command.len()) {
+        (Some("sh"), _) => String::new(),
+        (Some(shell), _) => format!("-S {} ", text::command(&[shell.to_owned()])),
+        (None, 1) => "-N ".to_owned(),
+        (None, _) => String::new(),
     };
+    let again = format!("genba investigate {how}-- {command}");
     let _ = writeln!(
         out,
         "<p class=\"foot\">Again: <code>{}</code><br>Intervals are 95 %; no number without a unit, a \
