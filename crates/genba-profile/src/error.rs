@@ -103,6 +103,9 @@ pub enum ProfileError {
         why: String,
     },
     /// The target could not be started or waited for.
+    #[error(transparent)]
+    Run(#[from] genba_run::RunError),
+    /// Something of genba's own that went wrong.
     #[error("{0}")]
-    Run(String),
+    Internal(String),
 }

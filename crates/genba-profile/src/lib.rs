@@ -16,10 +16,13 @@ pub mod perf_map;
 pub mod perfdata;
 pub mod permission;
 pub mod reader;
+mod record;
 pub mod sampler;
+pub mod timer;
 
 /// Name of the event of recordings that were made by timer signals.
 pub const TIMER_SIGNAL: &str = "timer-signal";
 
 pub use error::{ProfileError, ReadError};
 pub use reader::{ReadOptions, Recording};
+pub use record::{RecordOutcome, attach, record};

@@ -5,10 +5,12 @@
 //! [`genba_model::Counter`]s with perf's derived ratios.
 
 mod notes;
+mod run;
 mod set;
 mod summary;
 
 pub use notes::{note, stalled_per_instruction};
+pub use run::{CountOutcome, count};
 pub use set::{CounterSet, Reading, open};
 pub use summary::summarise;
 
@@ -36,7 +38,10 @@ pub const DETAILED: [&str; 14] = [
 /// The events of `perf stat -d`.
 #[must_use]
 pub fn detailed() -> Vec<EventSpec> {
-    DETAILED.iter().filter_map(|name| EventSpec::parse(name).ok()).collect()
+    DETAILED
+        .iter()
+        .filter_map(|name| EventSpec::parse(name).ok())
+        .collect()
 }
 
 /// Understands a list like `-e cycles:u,instructions`.
@@ -44,5 +49,7 @@ pub fn detailed() -> Vec<EventSpec> {
 /// # Errors
 /// At the first name that is not known.
 pub fn parse_list(text: &str) -> Result<Vec<EventSpec>, ProfileError> {
-    text.split(',').map(|name| EventSpec::parse(name.trim())).collect()
+    text.split(',')
+        .map(|name| EventSpec::parse(name.trim()))
+        .collect()
 }

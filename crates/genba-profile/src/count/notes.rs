@@ -52,7 +52,10 @@ pub fn note(counter: &Counter, all: &[Counter], wall_seconds: f64) -> Option<Cou
 #[must_use]
 pub fn stalled_per_instruction(all: &[Counter]) -> Option<CounterNote> {
     let stalls = ["stalled-cycles-frontend", "stalled-cycles-backend"];
-    let most = stalls.iter().filter_map(|name| value(all, name)).reduce(f64::max)?;
+    let most = stalls
+        .iter()
+        .filter_map(|name| value(all, name))
+        .reduce(f64::max)?;
     let value = most / value(all, "instructions")?;
     value.is_finite().then(|| CounterNote {
         value,

@@ -73,7 +73,8 @@ pub fn open(pid: i32, events: &[EventSpec]) -> CounterSet {
     for event in events {
         let mut event = event.clone();
         let mut result = open_one(&event, pid, event.exclude_kernel);
-        let forbidden = |e: &io::Error| matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM));
+        let forbidden =
+            |e: &io::Error| matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM));
         if result.as_ref().is_err_and(&forbidden) && !event.exclude_kernel && !event.exclude_user {
             kernel_refused = true;
             if !happens_in_kernel(&event) {

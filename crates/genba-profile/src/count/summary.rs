@@ -43,7 +43,10 @@ pub fn summarise(runs: &[Vec<Reading>], wall_seconds: f64) -> Vec<Counter> {
             counter(reading, readings)
         })
         .collect();
-    let notes: Vec<_> = counters.iter().map(|c| note(c, &counters, wall_seconds)).collect();
+    let notes: Vec<_> = counters
+        .iter()
+        .map(|c| note(c, &counters, wall_seconds))
+        .collect();
     for (counter, note) in counters.iter_mut().zip(notes) {
         counter.note = note;
     }
@@ -53,17 +56,27 @@ pub fn summarise(runs: &[Vec<Reading>], wall_seconds: f64) -> Vec<Counter> {
 fn counter<'a>(first: &Reading, readings: impl Iterator<Item = &'a Reading>) -> Counter {
     const NS_PER_MS: f64 = 1e6;
     let clock = first.event.is_clock();
-    let counted: Vec<&Reading> = readings.filter(|r| r.state == CounterState::Counted).collect();
+    let counted: Vec<&Reading> = readings
+        .filter(|r| r.state == CounterState::Counted)
+        .collect();
     let divisor = if clock { NS_PER_MS } else { 1.0 };
     let values: Vec<f64> = counted.iter().map(|r| r.value / divisor).collect();
     let shares: f64 = counted.iter().map(|r| r.running_share).sum();
     let any = !values.is_empty();
     Counter {
         event: first.name.clone(),
-        state: if any { CounterState::Counted } else { first.state },
+        state: if any {
+            CounterState::Counted
+        } else {
+            first.state
+        },
         value: any.then(|| mean(&values)),
         unit: if clock { "msec" } else { "" }.to_owned(),
-        running_share: if any { shares / values.len() as f64 } else { 0.0 },
+        running_share: if any {
+            shares / values.len() as f64
+        } else {
+            0.0
+        },
         note: None,
     }
 }
@@ -86,7 +99,9 @@ mod tests {
 
     #[test]
     fn repeated_runs_give_an_interval() {
-        let runs: Vec<_> = [2e6, 4e6].map(|v| vec![reading(v, CounterState::Counted)]).into();
+        let runs: Vec<_> = [2e6, 4e6]
+            .map(|v| vec![reading(v, CounterState::Counted)])
+            .into();
         let counters = summarise(&runs, 1.0);
         let value = counters[0].value.unwrap();
         assert_eq!((value.value, counters[0].unit.as_str()), (3.0, "msec"));
@@ -97,6 +112,9 @@ mod tests {
     fn what_never_counted_has_no_value() {
         let runs = [vec![reading(0.0, CounterState::NotCounted)]];
         let counters = summarise(&runs, 1.0);
-        assert_eq!((counters[0].state, counters[0].value), (CounterState::NotCounted, None));
+        assert_eq!(
+            (counters[0].state, counters[0].value),
+            (CounterState::NotCounted, None)
+        );
     }
 }

@@ -45,7 +45,12 @@ pub fn comm(pid: i32, tid: i32, name: &str, exec: bool, time: u64) -> Vec<u8> {
     body.extend(tid.to_le_bytes());
     body.extend(padded(name));
     let flags = if exec { misc::COMM_EXEC } else { 0 };
-    let trailer = Trailer { pid, tid, time, cpu: 0 };
+    let trailer = Trailer {
+        pid,
+        tid,
+        time,
+        cpu: 0,
+    };
     record(kind::COMM, flags, &body, trailer)
 }
 
@@ -57,7 +62,17 @@ pub fn task(kind: u32, pid: i32, ppid: i32, tid: i32, ptid: i32, time: u64) -> V
         body.extend(n.to_le_bytes());
     }
     body.extend(time.to_le_bytes());
-    record(kind, 0, &body, Trailer { pid, tid, time, cpu: 0 })
+    record(
+        kind,
+        0,
+        &body,
+        Trailer {
+            pid,
+            tid,
+            time,
+            cpu: 0,
+        },
+    )
 }
 
 /// Code of the kernel (`pid` -1) in an old-style record, as perf writes it.
@@ -69,7 +84,10 @@ pub fn kernel_map(start: u64, len: u64, pgoff: u64, name: &str) -> Vec<u8> {
         body.extend(n.to_le_bytes());
     }
     body.extend(padded(name));
-    let trailer = Trailer { pid: -1, ..Trailer::default() };
+    let trailer = Trailer {
+        pid: -1,
+        ..Trailer::default()
+    };
     record(kind::MMAP, misc::KERNEL, &body, trailer)
 }
 
@@ -121,7 +139,10 @@ pub fn maps_line(line: &str) -> Option<MapsLine> {
         prot: bit(0, b'r', 1) | bit(1, b'w', 2) | bit(2, b'x', 4),
         shared: flags.get(3) == Some(&b's'),
         offset: hex(offset)?,
-        device: (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?),
+        device: (
+            u32::from_str_radix(major, 16).ok()?,
+            u32::from_str_radix(minor, 16).ok()?,
+        ),
         inode: inode.parse().ok()?,
         path: rest.trim_start_matches(' ').to_owned(),
     })
@@ -140,9 +161,30 @@ pub fn user_map(pid: i32, tid: i32, map: &MapsLine, time: u64) -> Vec<u8> {
     body.extend(map.inode.to_le_bytes());
     body.extend(0u64.to_le_bytes()); // inode generation
     body.extend(map.prot.to_le_bytes());
-    body.extend((if map.shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE }).to_le_bytes());
-    body.extend(padded(if map.path.is_empty() { "//anon" } else { &map.path }));
-    record(kind::MMAP2, misc::USER, &body, Trailer { pid, tid, time, cpu: 0 })
+    body.extend(
+        (if map.shared {
+            libc::MAP_SHARED
+        } else {
+            libc::MAP_PRIVATE
+        })
+        .to_le_bytes(),
+    );
+    body.extend(padded(if map.path.is_empty() {
+        "//anon"
+    } else {
+        &map.path
+    }));
+    record(
+        kind::MMAP2,
+        misc::USER,
+        &body,
+        Trailer {
+            pid,
+            tid,
+            time,
+            cpu: 0,
+        },
+    )
 }
 
 #[cfg(test)]
@@ -161,8 +203,14 @@ mod tests {
         let (raw, size) = Raw::parse(&bytes).unwrap();
         assert_eq!(size, bytes.len());
         let map = parse::mmap(&raw).unwrap();
-        assert_eq!((map.pid, map.start, map.len, map.pgoff), (7, 0x7f00, 0x1000, 0x1000));
-        assert_eq!((map.inode, map.executable, map.path.as_str()), (4711, true, line.path.as_str()));
+        assert_eq!(
+            (map.pid, map.start, map.len, map.pgoff),
+            (7, 0x7f00, 0x1000, 0x1000)
+        );
+        assert_eq!(
+            (map.inode, map.executable, map.path.as_str()),
+            (4711, true, line.path.as_str())
+        );
         let bytes = comm(1, 2, "name", true, 3);
         let (raw, _) = Raw::parse(&bytes).unwrap();
         assert_eq!(parse::comm(&raw), Some((1, 2, "name".to_owned(), true)));

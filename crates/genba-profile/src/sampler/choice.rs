@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use perf_event_open_sys::bindings::perf_event_attr;
 
-use super::options::{RecordOptions, Rate};
+use super::options::{Rate, RecordOptions};
 use super::ring::{Ring, Seen};
 use super::sys;
 use crate::error::ProfileError;
@@ -82,9 +82,9 @@ fn probe_cycles() -> Result<(), String> {
     match (values[0], values[2], seen.samples) {
         (_, 0, _) => Err("the cycle counter is never scheduled (others hold it)".to_owned()),
         // Fewer cycles than multiplications: it does not count.
-        (count, ..) if count < STEPS => {
-            Err(format!("the cycle counter counts {count} cycles where there were millions"))
-        }
+        (count, ..) if count < STEPS => Err(format!(
+            "the cycle counter counts {count} cycles where there were millions"
+        )),
         (_, _, 0) => Err("the cycle counter counts but never interrupts".to_owned()),
         _ if drained.is_err() => Err("the cycle counter's ring cannot be read".to_owned()),
         _ => Ok(()),
@@ -101,7 +101,10 @@ pub fn hardware_cycles_work() -> Result<(), String> {
 }
 
 fn refused(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM | libc::ENOSYS))
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EACCES | libc::EPERM | libc::ENOSYS)
+    )
 }
 
 /// Opens the event for this thread, on any CPU, only to see whether the kernel takes it.
@@ -145,13 +148,23 @@ pub fn choose(options: &RecordOptions) -> Result<Choice, ProfileError> {
     let (event, reason) = match &options.event {
         Some(event) => (event.clone(), "asked for".to_owned()),
         None => match probe_cycles() {
-            Ok(()) => (EventSpec::parse("cycles")?, "hardware cycles work here".to_owned()),
-            Err(why) => (EventSpec::parse("cpu-clock")?, format!("{why}; the kernel's clock instead")),
+            Ok(()) => (
+                EventSpec::parse("cycles")?,
+                "hardware cycles work here".to_owned(),
+            ),
+            Err(why) => (
+                EventSpec::parse("cpu-clock")?,
+                format!("{why}; the kernel's clock instead"),
+            ),
         },
     };
     let rate = limited(options.rate, max_sample_rate(), &mut notes);
     let mut kernel = !event.exclude_kernel && !options.user_only;
-    let wanted = if event.precise == EventSpec::HIGHEST { 3 } else { event.precise };
+    let wanted = if event.precise == EventSpec::HIGHEST {
+        3
+    } else {
+        event.precise
+    };
     let mut precise_ip = wanted;
     loop {
         match takes(&event, precise_ip, !kernel, rate) {
@@ -209,9 +222,15 @@ mod tests {
     #[test]
     fn the_rate_is_limited_aloud() {
         let mut notes = Vec::new();
-        assert_eq!(limited(Rate::Frequency(100), Some(99), &mut notes), Rate::Frequency(99));
+        assert_eq!(
+            limited(Rate::Frequency(100), Some(99), &mut notes),
+            Rate::Frequency(99)
+        );
         assert!(notes[0].contains("perf_event_max_sample_rate=100"));
-        assert_eq!(limited(Rate::Period(5), Some(1), &mut notes), Rate::Period(5));
+        assert_eq!(
+            limited(Rate::Period(5), Some(1), &mut notes),
+            Rate::Period(5)
+        );
         assert_eq!(notes.len(), 1);
     }
 
@@ -220,7 +239,10 @@ mod tests {
         sys::REFUSE.set(Some(libc::EPERM));
         let error = choose(&RecordOptions::default());
         sys::REFUSE.set(None);
-        assert!(matches!(error, Err(ProfileError::Forbidden(_))), "{error:?}");
+        assert!(
+            matches!(error, Err(ProfileError::Forbidden(_))),
+            "{error:?}"
+        );
     }
 
     #[test]

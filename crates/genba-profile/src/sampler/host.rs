@@ -48,7 +48,9 @@ pub fn describe(command: &[String]) -> Description {
         cpus: (online, online),
         command: command.to_vec(),
         sample_time: None,
-        kernel_build_id: fs::read("/sys/kernel/notes").ok().and_then(|n| build_id(&n)),
+        kernel_build_id: fs::read("/sys/kernel/notes")
+            .ok()
+            .and_then(|n| build_id(&n)),
     }
 }
 

@@ -18,7 +18,4 @@ pub use options::{CallGraph, Rate, RecordOptions};
 pub use ring::Seen;
 pub use session::{Session, Target};
 
-#[allow(unused_imports)]
 pub(crate) use host::{describe, monotonic_ns};
-#[allow(unused_imports)]
-pub(crate) use task::kernel_maps;

@@ -31,7 +31,9 @@ impl CallGraph {
         }
         let bytes: u32 = text.strip_prefix("dwarf,")?.parse().ok()?;
         let whole = bytes.next_multiple_of(8);
-        (8..=Self::MAX_DWARF_BYTES).contains(&whole).then_some(Self::Dwarf(whole))
+        (8..=Self::MAX_DWARF_BYTES)
+            .contains(&whole)
+            .then_some(Self::Dwarf(whole))
     }
 }
 

@@ -159,7 +159,14 @@ mod tests {
         for cut in (0..=all.len()).step_by(8) {
             let mut seen = Seen::default();
             count(&all[..cut], &all[cut..], &mut seen);
-            assert_eq!(seen, Seen { samples: 1, lost: 42, throttled: 1 });
+            assert_eq!(
+                seen,
+                Seen {
+                    samples: 1,
+                    lost: 42,
+                    throttled: 1
+                }
+            );
         }
     }
 }

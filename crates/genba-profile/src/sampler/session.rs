@@ -14,7 +14,7 @@ use super::options::{CallGraph, RecordOptions};
 use super::ring::{Ring, Seen};
 use super::{sys, task};
 use crate::error::ProfileError;
-use crate::perfdata::writer::{Description, WrittenEvent, Writer};
+use crate::perfdata::writer::{Description, Writer, WrittenEvent};
 
 /// What to attach to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +150,10 @@ impl Session {
         let mut live = self.ring_events.clone();
         loop {
             let mut fds = vec![PollFd::new(&stop, PollFlags::IN)];
-            fds.extend(live.iter().map(|&e| PollFd::new(&self.events[e], PollFlags::IN)));
+            fds.extend(
+                live.iter()
+                    .map(|&e| PollFd::new(&self.events[e], PollFlags::IN)),
+            );
             match poll(&mut fds, Some(&AT_LEAST_EVERY)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(e.into()),
@@ -215,7 +218,9 @@ fn open_all(
         what,
         source,
     };
-    let wanted = options.ring_pages.unwrap_or_else(|| default_pages(options.call_graph));
+    let wanted = options
+        .ring_pages
+        .unwrap_or_else(|| default_pages(options.call_graph));
     let wanted = wanted.max(1).next_power_of_two();
     let mut pages = wanted;
     let mut build_ids = true;
@@ -339,7 +344,8 @@ fn open_thread(
                 sys::set_output(&fd, &out.events[*event]).map_err(|e| (Step::Ring, e))?;
             }
             None => {
-                out.rings.push(Ring::map(&fd, pages).map_err(|e| (Step::Ring, e))?);
+                out.rings
+                    .push(Ring::map(&fd, pages).map_err(|e| (Step::Ring, e))?);
                 out.ring_events.push(out.events.len());
                 *ring_of = Some(out.events.len());
             }

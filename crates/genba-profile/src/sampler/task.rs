@@ -18,7 +18,10 @@ pub fn threads(pid: i32) -> Vec<i32> {
 
 /// Records for a running process: the names of its threads and its code.
 pub fn running(pid: i32) -> Vec<Vec<u8>> {
-    let mut out: Vec<_> = threads(pid).into_iter().map(|tid| named(pid, tid)).collect();
+    let mut out: Vec<_> = threads(pid)
+        .into_iter()
+        .map(|tid| named(pid, tid))
+        .collect();
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     const PROT_EXEC: u32 = 4;
     out.extend(
@@ -42,8 +45,17 @@ pub fn kernel_maps() -> Vec<Vec<u8>> {
     if let Some(start) = kernel_start() {
         // x86-64 keeps a gigabyte for the image; modules follow (Documentation/arch/x86/x86_64/mm.rst).
         const IMAGE_END: u64 = 0xffff_ffff_c000_0000;
-        let end = if start < IMAGE_END { IMAGE_END } else { u64::MAX };
-        out.push(synthesize::kernel_map(start, end - start, start, "[kernel.kallsyms]_text"));
+        let end = if start < IMAGE_END {
+            IMAGE_END
+        } else {
+            u64::MAX
+        };
+        out.push(synthesize::kernel_map(
+            start,
+            end - start,
+            start,
+            "[kernel.kallsyms]_text",
+        ));
     }
     let modules = fs::read_to_string("/proc/modules").unwrap_or_default();
     out.extend(modules.lines().filter_map(|line| {

@@ -1,0 +1,281 @@
+//! Recording a command or a running process from end to end.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use genba_model::{Event, Precision};
+use genba_run::{Cancel, CommandSpec, Finished, Launcher, resolve_program};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::TIMER_SIGNAL;
+use crate::error::ProfileError;
+use crate::sampler::{CallGraph, Choice, Rate, RecordOptions, Seen, Session, Target, choose};
+use crate::timer::{TimerSampler, why_not};
+
+/// What came of a recording.
+#[derive(Clone, Debug)]
+pub struct RecordOutcome {
+    /// What was sampled.
+    pub event: Event,
+    /// Why this event: a sentence to be said aloud.
+    pub reason: String,
+    /// Samples in the file.
+    pub samples: u64,
+    /// Samples that were lost.
+    pub lost: u64,
+    /// Times that the kernel throttled sampling.
+    pub throttled: u64,
+    /// How long it was recorded, seconds.
+    pub duration_seconds: f64,
+    /// How the command ended; `None` for a process that was attached to.
+    pub finished: Option<Finished>,
+    /// What is less than asked for, with the command that mends it.
+    pub notes: Vec<String>,
+}
+
+fn event_of(choice: &Choice) -> Event {
+    Event {
+        name: choice.name(),
+        hardware: choice.event.hardware(),
+        frequency_hz: match choice.rate {
+            Rate::Frequency(hz) => hz,
+            Rate::Period(_) => 0,
+        },
+        kernel: choice.kernel,
+        precision: if choice.precise_ip > 0 {
+            Precision::Precise
+        } else {
+            Precision::Skid
+        },
+    }
+}
+
+fn internal(error: impl std::fmt::Display) -> ProfileError {
+    ProfileError::Internal(error.to_string())
+}
+
+fn stop_pipe() -> Result<(io::PipeReader, io::PipeWriter), ProfileError> {
+    io::pipe().map_err(internal)
+}
+
+fn panicked<T>(_: T) -> ProfileError {
+    ProfileError::Internal("the recording thread ended unexpectedly".to_owned())
+}
+
+/// Runs a command and records it into `path`: by perf events, or by timer signals where these
+/// are forbidden altogether (unless the options say otherwise).
+///
+/// # Errors
+/// When the command cannot be started, nothing can be sampled, or the file cannot be written.
+pub fn record(
+    launcher: &mut Launcher,
+    spec: &CommandSpec,
+    options: &RecordOptions,
+    path: &Path,
+    cancel: &Cancel,
+) -> Result<RecordOutcome, ProfileError> {
+    if options.force_timer {
+        let reason = "timer signals were asked for".to_owned();
+        return record_by_timer(launcher, spec, options, path, cancel, reason);
+    }
+    let choice = match choose(options) {
+        Ok(choice) => choice,
+        // Nobody asked for an event that only perf events have.
+        Err(ProfileError::Forbidden(refusal))
+            if !options.no_timer_fallback
+                && options
+                    .event
+                    .as_ref()
+                    .is_none_or(crate::event::EventSpec::is_clock) =>
+        {
+            let reason = refusal.to_string();
+            return record_by_timer(launcher, spec, options, path, cancel, reason);
+        }
+        Err(e) => return Err(e),
+    };
+    let gated = launcher.prepare(spec)?;
+    let session = Session::open(Target::BeforeExec(gated.pid()), &choice, options, path)?;
+    let mut notes = choice.notes.clone();
+    notes.extend(session.notes.iter().cloned());
+    let (stop, stopper) = stop_pipe()?;
+    let (finished, recorded) = std::thread::scope(|scope| {
+        let recorder = scope.spawn(|| session.run(stop.as_fd()));
+        let finished = gated.release().and_then(|running| running.wait(cancel));
+        drop(stopper);
+        (finished, recorder.join())
+    });
+    let (seen, duration) = recorded.map_err(panicked)??;
+    let finished = finished?;
+    Ok(outcome(
+        event_of(&choice),
+        choice.reason,
+        seen,
+        duration,
+        Some(finished),
+        notes,
+    ))
+}
+
+fn outcome(
+    event: Event,
+    reason: String,
+    seen: Seen,
+    duration_ns: u64,
+    finished: Option<Finished>,
+    notes: Vec<String>,
+) -> RecordOutcome {
+    RecordOutcome {
+        event,
+        reason,
+        samples: seen.samples,
+        lost: seen.lost,
+        throttled: seen.throttled,
+        duration_seconds: duration_ns as f64 / 1e9,
+        finished,
+        notes,
+    }
+}
+
+fn record_by_timer(
+    launcher: &mut Launcher,
+    spec: &CommandSpec,
+    options: &RecordOptions,
+    path: &Path,
+    cancel: &Cancel,
+    reason: String,
+) -> Result<RecordOutcome, ProfileError> {
+    let target = spec
+        .argv
+        .first()
+        .map_or_else(String::new, |a| a.to_string_lossy().into_owned());
+    let failed = |why: String| ProfileError::Timer {
+        target: target.clone(),
+        why,
+    };
+    if let Some(program) = spec.argv.first() {
+        let search = spec.environment.get("PATH".as_ref());
+        let found = resolve_program(program, search.as_deref(), spec.directory.as_deref())?;
+        if let Some(why) = why_not(&spec.directory.clone().unwrap_or_default().join(found)) {
+            return Err(failed(why));
+        }
+    }
+    let hz = match options.rate {
+        Rate::Frequency(hz) => hz,
+        Rate::Period(ns) => 1_000_000_000 / ns.max(1),
+    };
+    let mut notes = vec![
+        "timer signals: user code only, at the kernel's ticks (time between them is in the \
+         weights)"
+            .to_owned(),
+    ];
+    let stacks = match options.call_graph {
+        CallGraph::None => false,
+        CallGraph::FramePointer => true,
+        CallGraph::Dwarf(_) => {
+            notes.push("timer signals copy no stacks: frame pointers are followed".to_owned());
+            true
+        }
+    };
+    let sampler = TimerSampler::new(hz, stacks).map_err(|e| failed(e.to_string()))?;
+    let mut spec = spec.clone();
+    spec.environment.add_preload(sampler.library())?;
+    for (name, value) in sampler.environment() {
+        spec.environment.set(name, value);
+    }
+    let (stop, stopper) = stop_pipe()?;
+    let (finished, recorded) = std::thread::scope(|scope| {
+        let recorder = scope.spawn(|| sampler.run(path, &options.command_line, stop.as_fd()));
+        let finished = launcher.run(&spec, cancel);
+        drop(stopper);
+        (finished, recorder.join())
+    });
+    let (seen, duration, loaded) = recorded.map_err(panicked)??;
+    let finished = finished?;
+    if !loaded {
+        return Err(failed("it did not load the sampling library".to_owned()));
+    }
+    let event = Event {
+        name: TIMER_SIGNAL.to_owned(),
+        hardware: false,
+        frequency_hz: hz,
+        kernel: false,
+        precision: Precision::Skid,
+    };
+    Ok(outcome(
+        event,
+        reason,
+        seen,
+        duration,
+        Some(finished),
+        notes,
+    ))
+}
+
+/// Records a running process, with its threads and whatever it starts, until it ends or
+/// `cancel` is triggered.
+///
+/// # Errors
+/// When there is no such process, it belongs to somebody else, nothing can be sampled, or the
+/// file cannot be written. Timer signals cannot be sent into a process that runs already.
+pub fn attach(
+    pid: i32,
+    options: &RecordOptions,
+    path: &Path,
+    cancel: &Cancel,
+) -> Result<RecordOutcome, ProfileError> {
+    let gone = || ProfileError::Attach {
+        pid,
+        why: "there is no such process".to_owned(),
+    };
+    // First of all, so that no other process can come by the number unnoticed.
+    let end: OwnedFd = Pid::from_raw(pid)
+        .filter(|_| pid > 0)
+        .ok_or_else(gone)
+        .and_then(|p| {
+            pidfd_open(p, PidfdFlags::empty()).map_err(|e| match e {
+                rustix::io::Errno::SRCH => gone(),
+                other => ProfileError::Attach {
+                    pid,
+                    why: other.to_string(),
+                },
+            })
+        })?;
+    let choice = choose(options)?;
+    let session = Session::open(Target::Running(pid), &choice, options, path)?;
+    let mut notes = choice.notes.clone();
+    notes.extend(session.notes.iter().cloned());
+    let (stop, stopper) = stop_pipe()?;
+    let recorded = std::thread::scope(|scope| {
+        let recorder = scope.spawn(|| session.run(stop.as_fd()));
+        while !recorder.is_finished() {
+            // Now and then a look at the recorder: it may have failed to write.
+            let turn = rustix::event::Timespec {
+                tv_sec: 1,
+                tv_nsec: 0,
+            };
+            let mut fds = [
+                PollFd::new(&end, PollFlags::IN),
+                PollFd::from_borrowed_fd(cancel.as_fd(), PollFlags::IN),
+            ];
+            if !matches!(
+                poll(&mut fds, Some(&turn)),
+                Ok(0) | Err(rustix::io::Errno::INTR)
+            ) {
+                break;
+            }
+        }
+        drop(stopper);
+        recorder.join()
+    });
+    let (seen, duration) = recorded.map_err(panicked)??;
+    Ok(outcome(
+        event_of(&choice),
+        choice.reason,
+        seen,
+        duration,
+        None,
+        notes,
+    ))
+}
