@@ -1,5 +1,5 @@
 //! Writes the page and the flame graph of an invented investigation, to be looked at:
-//! `cargo run -p genba-report --example page -- OUT.html [hostile]`.
+//! `cargo run -p genba-report --example page -- OUT.html [hostile | INVESTIGATION.json]`.
 
 #[allow(dead_code, missing_docs)]
 #[path = "../src/test_fixture.rs"]
@@ -10,7 +10,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let out = arguments.next().ok_or("which file?")?;
     let all = match arguments.next().as_deref() {
         Some("hostile") => fixture::hostile(),
-        _ => fixture::investigation(),
+        Some(file) => serde_json::from_slice(&std::fs::read(file)?)?,
+        None => fixture::investigation(),
     };
     std::fs::write(&out, genba_report::page::html(&all))?;
     if let Some(profile) = &all.profile {

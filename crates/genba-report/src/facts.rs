@@ -357,21 +357,21 @@ pub(crate) fn loops(a: &Annotation) -> Vec<String> {
 /// Cost per execution: `5.8 ns  20.2 cyc`; `~` for what is too small to be told from nothing.
 pub(crate) fn each(i: &AnnotatedInstruction) -> String {
     let time = i.cost_seconds.map(|e| match e.value * 1e9 {
-        ns if ns < 0.05 => "~".to_owned(),
+        ns if ns < 0.05 => "~   ".to_owned(),
         ns if ns < 9.95 => format!("{ns:.1} ns"),
         _ => number::time(&e),
     });
-    [time, cycles(i)]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join("  ")
+    // Right-aligned each for itself, so that the units stand under one another.
+    match (time, cycles(i)) {
+        (Some(time), Some(cycles)) => format!("{time:>9}{cycles:>11}"),
+        (time, cycles) => time.or(cycles).unwrap_or_default(),
+    }
 }
 
 /// Cycles per execution: `20.2 cyc`.
 pub(crate) fn cycles(i: &AnnotatedInstruction) -> Option<String> {
     i.cost_cycles.map(|e| match e.value {
-        c if c < 0.05 => "~".to_owned(),
+        c if c < 0.05 => "~    ".to_owned(),
         c if c < 999.5 => format!("{c:.1} cyc"),
         c => format!("{} cyc", number::count(c)),
     })

@@ -17,13 +17,13 @@ const MOST_RUNS: usize = 500;
 /// Shares below this are left out of tables.
 const LEAST: f64 = 0.0005;
 
-/// A bar for a share of 0…1, relative to the largest.
+/// A bar is full at this share, or at the largest where that is more: a flat profile shall
+/// look flat.
+const FULL_BAR: f64 = 0.25;
+
+/// A bar for a share of 0…1.
 fn bar(share: f64, largest: f64) -> String {
-    let part = if largest > 0.0 {
-        (share / largest).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
+    let part = (share / largest.max(FULL_BAR)).clamp(0.0, 1.0);
     let hot = if share >= 0.10 { " class=\"hot\"" } else { "" };
     format!(
         "<span class=\"track\"><i{hot} style=\"width:{:.1}%\"></i></span>",
@@ -66,8 +66,8 @@ pub(super) fn functions(out: &mut String, profile: &Profile) {
     if !folded.is_empty() {
         let _ = writeln!(
             out,
-            "<details><summary class=\"small dim\">{} more</summary>",
-            number::plural(folded.len() as u64, "function")
+            "<details><summary class=\"small dim\">{}</summary>",
+            number::plural(folded.len() as u64, "more function")
         );
         function_table(out, profile, folded);
         out.push_str("</details>\n");
@@ -84,7 +84,12 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
     if profile.stacks {
         out.push_str("<th>total</th>");
     }
-    out.push_str("<th class=\"l\">function</th><th class=\"l\">source</th><th class=\"l\">module</th></tr>\n");
+    let sources = rows.iter().any(|f| f.file.is_some());
+    out.push_str("<th class=\"l\">function</th>");
+    if sources {
+        out.push_str("<th class=\"l\">source</th>");
+    }
+    out.push_str("<th class=\"l\">module</th></tr>\n");
     for f in rows {
         let _ = write!(
             out,
@@ -97,25 +102,34 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
         if profile.stacks {
             let _ = write!(out, "<td>{}</td>", escape_lt(&number::percent(&f.total)));
         }
-        let _ = writeln!(
+        let _ = write!(
             out,
-            "<td class=\"l name\"><code title=\"{}\">{}</code></td><td class=\"l where place\" title=\"{}\">{}</td><td class=\"l where place\" title=\"{}\">{}</td></tr>",
+            "<td class=\"l name\"><code title=\"{}\">{}</code></td>",
             escape_fit(&f.function, 600),
             escape_fit(&f.function, 110),
-            escape_fit(f.file.as_deref().unwrap_or_default(), 300),
-            escape_fit(&facts::source(f.file.as_deref(), f.line), 60),
-            escape_fit(&f.module, 300),
-            escape_fit(
-                if f.kernel {
-                    "kernel"
-                } else {
-                    text::file_name(&f.module)
-                },
-                40
-            ),
         );
+        if sources {
+            let file = f.file.as_deref();
+            place(out, file.unwrap_or_default(), &facts::source(file, f.line));
+        }
+        let module = if f.kernel {
+            "kernel"
+        } else {
+            text::file_name(&f.module)
+        };
+        place(out, &f.module, module);
+        out.push_str("</tr>\n");
     }
     out.push_str("</table></div>\n");
+}
+
+/// A cell with a short name whose long form shows under the pointer.
+fn place(out: &mut String, long: &str, short: &str) {
+    let (long, short) = (escape_fit(long, 300), escape_fit(short, 60));
+    let _ = write!(
+        out,
+        "<td class=\"l where place\" title=\"{long}\">{short}</td>"
+    );
 }
 
 /// `<0.1 %` holds a character that HTML gives a meaning to.

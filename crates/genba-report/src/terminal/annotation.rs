@@ -35,7 +35,7 @@ struct Columns {
 
 const SHARE: usize = 8;
 const TIMES: usize = 9;
-const EACH: usize = 20;
+const EACH: usize = 22;
 /// The same where the screen is narrow: cycles only.
 const EACH_NARROW: usize = 10;
 const HERE: usize = 7;
@@ -168,7 +168,7 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
                 |source| text::sanitise(source).trim_end().to_owned(),
             );
             let mut tail = String::new();
-            if *new_file {
+            if *new_file && source.is_some() {
                 tail = format!("  {}", text::fit(text::file_name(file), 24));
             }
             if let Some(name) = inlined {
