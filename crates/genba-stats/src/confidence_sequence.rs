@@ -103,6 +103,12 @@ impl ConfidenceSequence {
         Ok(())
     }
 
+    /// The error probability that it was made for.
+    #[must_use]
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
     /// Pairs so far.
     #[must_use]
     pub fn count(&self) -> usize {

@@ -50,9 +50,21 @@ impl Judge {
     }
 
     /// The verdict now.
+    ///
+    /// Where no one effect fits all pairs ([`ConfidenceSequence::conflict`]) the pairs must
+    /// still speak against "no difference" as they stand, not only at some time past: an effect
+    /// that changed its sign while it was measured is undecided.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let median = self.sequence.median().unwrap_or(0.0);
+        if self.sequence.conflict() {
+            let threshold = -self.sequence.alpha().ln();
+            return match self.sequence.log_e_value() >= threshold {
+                true if median < 0.0 => Verdict::Faster,
+                true if median > 0.0 => Verdict::Slower,
+                _ => Verdict::Undecided,
+            };
+        }
         if self.sequence.excludes_zero() {
             // On which side: that of the interval, whose end may touch 0 by interpolation.
             let below = self
@@ -65,11 +77,10 @@ impl Judge {
                 Verdict::Slower
             };
         }
-        let same = !self.sequence.conflict()
-            && self
-                .sequence
-                .ratio()
-                .is_some_and(|ratio| equivalent(&ratio, self.delta));
+        let same = self
+            .sequence
+            .ratio()
+            .is_some_and(|ratio| equivalent(&ratio, self.delta));
         if same {
             Verdict::Same
         } else {
@@ -129,6 +140,33 @@ mod tests {
         }
         assert_eq!(judge.verdict(), Verdict::Same);
         assert_eq!(judge.more_pairs(), None);
+    }
+
+    /// Log ratios scattered evenly by ± 5 % about an effect.
+    fn push_about(judge: &mut Judge, effect: f64, count: u32) {
+        for i in 0..count {
+            let d = effect + (f64::from(i * 37 % 101) - 50.0) / 1_000.0;
+            judge.push(1.0, d.exp()).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_effect_that_turns_round_is_undecided() {
+        let mut judge = Judge::new(0.05, 0.01).unwrap();
+        push_about(&mut judge, 0.3, 100);
+        assert_eq!(judge.verdict(), Verdict::Slower);
+        push_about(&mut judge, -0.3, 110);
+        assert!(judge.sequence().conflict());
+        assert_eq!(judge.verdict(), Verdict::Undecided);
+    }
+
+    #[test]
+    fn an_effect_that_grows_is_still_an_effect() {
+        let mut judge = Judge::new(0.05, 0.01).unwrap();
+        push_about(&mut judge, 0.1, 200);
+        push_about(&mut judge, 0.5, 600);
+        assert!(judge.sequence().conflict());
+        assert_eq!(judge.verdict(), Verdict::Slower);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use crate::{Interval, IntervalRule, StatsError, check};
 /// The trimmed mean of the middle half (the lowest and highest quarters, rounded down, left out
 /// of the mean but not forgotten in its interval), with the interval of Tukey and McLaughlin,
 /// "Less vulnerable confidence and significance procedures for location…", Sankhyā A 25 (1963):
-/// the winsorised standard deviation s_w gives ± t(h−1) · s_w ÷ (h/n · √n), h the values kept.
+/// ± t(h−1) · √(SSD_w ÷ (h(h−1))), h the values kept, SSD_w the winsorised sum of squared
+/// deviations.
 ///
 /// The level is that asked for, approximately; below six values no interval is given by this
 /// method, and the range of the values stands in with its level as a median's interval.
@@ -61,14 +62,13 @@ fn half_width(sorted: &[f64], cut: usize, level: f64) -> f64 {
         .map(|value| value.clamp(sorted[cut], sorted[count - cut - 1]))
         .collect();
     let centre = mean(&winsorised);
-    let variance = winsorised
+    let squares: f64 = winsorised
         .iter()
         .map(|value| (value - centre).powi(2))
-        .sum::<f64>()
-        / (count - 1) as f64;
+        .sum();
     let t =
         StudentsT::new(0.0, 1.0, kept - 1.0).map_or(f64::MAX, |t| t.inverse_cdf(0.5 + level / 2.0));
-    t * variance.sqrt() * (count as f64).sqrt() / kept
+    t * (squares / (kept * (kept - 1.0))).sqrt()
 }
 
 /// Mean of non-empty values, computed about the first one so that it cannot overflow for values
@@ -84,16 +84,15 @@ mod tests {
 
     #[test]
     fn agrees_with_the_formula_by_hand() {
-        // By hand, as scipy.stats.mstats.trimmed_mean_ci does it:
         let values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 100.0];
         let interval = midmean(&values, 0.95).unwrap();
         assert!((interval.estimate.value - 4.5).abs() < 1e-12);
         let half = interval.estimate.high - 4.5;
         assert!((half - HALF).abs() < 1e-6, "{half}");
     }
-    // winsorised values 3,3,3,4,5,6,6,6: s_w = sqrt(14/7) = 1.414214; t(3) = 3.182446;
-    // half = 3.182446 · 1.414214 · √8 / 4 = 3.182446
-    const HALF: f64 = 3.182_446;
+    // Winsorised values 3,3,3,4,5,6,6,6: SSD_w = 14, h = 4, t(3) = 3.182446;
+    // half = 3.182446 · √(14 / 12).
+    const HALF: f64 = 3.437_418;
 
     #[test]
     fn one_wild_value_moves_it_little() {
