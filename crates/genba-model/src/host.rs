@@ -28,7 +28,8 @@ pub struct HostFingerprint {
 /// Something about the host that spoils measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hazard {
-    /// Stable identifier: `governor`, `turbo`, `smt`, `steal`, `busy`, `one-cpu`, `swap`.
+    /// Stable identifier: `governor`, `turbo`, `smt`, `steal`, `busy`, `one-cpu`, `swap`, `quota`,
+    /// `throttle`.
     pub id: String,
     /// What was seen, in words with figures.
     pub text: String,
