@@ -7,9 +7,9 @@ pub const SIGTERM: i32 = 15;
 pub const SIGCHLD: i32 = 17;
 pub const SIGCONT: i32 = 18;
 
+pub const ESRCH: i32 = 3;
 pub const EINTR: i32 = 4;
 pub const ECHILD: i32 = 10;
-pub const ENOSYS: i32 = 38;
 
 pub const CLONE_VM: usize = 0x100;
 pub const CLONE_VFORK: usize = 0x4000;

@@ -169,8 +169,9 @@ fn signal_one(table: &Table, process: Process, me: i32, signals: &[i32]) {
                 }
                 Some(pidfd)
             }
-            Err(sys::ENOSYS) => None,
-            Err(_) => return,
+            Err(sys::ESRCH) => return,
+            // An old kernel, or a container that forbids the call.
+            Err(_) => None,
         }
     };
     for &signal in signals {

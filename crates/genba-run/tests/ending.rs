@@ -196,35 +196,37 @@ fn a_killed_launcher_takes_the_target_with_it_and_is_replaced() {
     );
 }
 
-/// The example `hold`, next to the test binaries.
-fn hold() -> std::path::PathBuf {
-    let mut path = std::env::current_exe().expect("a path");
-    path.pop();
-    path.pop();
-    path.join("examples/hold")
+/// Variable that makes [`stands_for_genba`] do something: the marker.
+const HOLD: &str = "GENBA_TEST_HOLD";
+
+/// Not a test by itself: another process that runs a target, for the test below to kill.
+#[test]
+fn stands_for_genba() {
+    let Ok(name) = std::env::var(HOLD) else {
+        return;
+    };
+    let (mut launcher, cancel) = launcher();
+    let running = launcher.start(&stubborn(&name)).expect("a start");
+    println!("\ntarget {}", running.pid());
+    running.wait(&cancel).expect("a run");
 }
 
 #[test]
 fn kill_9_of_genba_leaves_no_process_behind() {
     let name = marker("kill9");
-    let spec = stubborn(&name);
-    // Cargo builds examples for `cargo test`, but not for `cargo test --test ending`.
-    if !hold().exists() {
-        eprintln!("skipped: kill_9_of_genba_leaves_no_process_behind: the example is not built");
-        return;
-    }
-    let mut genba = Command::new(hold())
-        .args(&spec.argv)
+    let mut genba = Command::new(std::env::current_exe().expect("a path"))
+        .args(["--exact", "stands_for_genba", "--nocapture"])
+        .env(HOLD, &name)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("the example starts");
-    let mut line = String::new();
-    let stdout = genba.stdout.take().expect("a pipe");
-    BufReader::new(stdout).read_line(&mut line).expect("a line");
-    let target: i32 = line.trim().parse().expect("the target's id");
-    // hold itself has the marker among its arguments; the target and its two descendants too.
-    eventually("all are up", || marked(&name).len() >= 4);
+        .expect("this program starts");
+    let stdout = BufReader::new(genba.stdout.take().expect("a pipe"));
+    let target: i32 = (stdout.lines().map_while(Result::ok))
+        .find_map(|line| line.strip_prefix("target ")?.parse().ok())
+        .expect("the target's id");
+    // The target, its child, and the one that forked twice.
+    eventually("all are up", || marked(&name).len() >= 3);
     assert!(marked(&name).contains(&target));
     genba.kill().expect("SIGKILL");
     genba.wait().expect("its end");
@@ -234,18 +236,18 @@ fn kill_9_of_genba_leaves_no_process_behind() {
 #[test]
 fn a_swarm_of_forks_is_caught() {
     let name = marker("swarm");
-    // Every process starts two more and stays; bounded by depth.
-    let script = "import os,sys,time
+    // 32 processes, none of which listens to SIGTERM.
+    let script = "import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
 for _ in range(5): os.fork()
-os.setsid() if os.getpid() != os.getpgid(0) else None
-import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.getpid() != os.getpgid(0): os.setsid()
 time.sleep(1000)";
-    let mut spec = CommandSpec::direct(["python3", "-c", script, &name]);
+    let Some(python) = common::python("a_swarm_of_forks_is_caught") else {
+        return;
+    };
+    let mut spec = CommandSpec::direct([python, "-c", script, &name]);
     spec.timeout = Some(Duration::from_millis(1500));
     spec.grace = Duration::from_millis(20);
-    if !common::have("a_swarm_of_forks_is_caught", "python3") {
-        return;
-    }
     let finished = run(&spec);
     assert_eq!(finished.record.exit, ExitKind::TimedOut);
     assert_eq!(finished.survivors, 0);

@@ -124,3 +124,43 @@ fn a_target_that_closes_its_pipe_goes_on() {
     assert_eq!(finished.record.exit, genba_model::ExitKind::Code(4));
     assert_eq!(finished.stdout.bytes, Some(2));
 }
+
+/// Variable that makes [`reads_the_terminal`] do something.
+const TERMINAL: &str = "GENBA_TEST_TERMINAL";
+
+/// Not a test by itself: another process with a terminal, for the test below.
+#[test]
+fn reads_the_terminal() {
+    if std::env::var_os(TERMINAL).is_none() {
+        return;
+    }
+    let mut spec = CommandSpec::shell("read word; echo \"<$word>\" > /dev/tty");
+    spec.stdin = Stdin::Inherit;
+    spec.timeout = Some(std::time::Duration::from_secs(20));
+    assert!(run(&spec).record.exit.success());
+}
+
+#[test]
+fn an_interactive_program_may_read_the_terminal() {
+    let test = "an_interactive_program_may_read_the_terminal";
+    if !common::have(test, "script") {
+        return;
+    }
+    // A target in a background group would be stopped by SIGTTIN, and then by its time-out.
+    let exe = std::env::current_exe().expect("a path");
+    let line = format!("{} --exact reads_the_terminal --nocapture", exe.display());
+    let mut script = std::process::Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .env(TERMINAL, "1")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("script starts");
+    let mut stdin = script.stdin.take().expect("a pipe");
+    std::io::Write::write_all(&mut stdin, b"hello\n").expect("written");
+    let output = script.wait_with_output().expect("its end");
+    drop(stdin);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("<hello>"), "{text}");
+    assert!(output.status.success(), "{text}");
+}
