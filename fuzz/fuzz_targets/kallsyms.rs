@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(symbols) = Kallsyms::parse(bytes) {
         for address in [0, 0xffff_ffff_8100_0000, u64::MAX] {
-            let _ = symbols.symbol_at(address);
+            let _ = (symbols.at(address), symbols.end_of(address));
         }
     }
 });
