@@ -199,6 +199,23 @@ mod tests {
         }
     }
 
+    /// Files from elsewhere may name instructions and loops that are not there.
+    #[test]
+    fn jumps_to_nowhere_are_left_out() {
+        let mut annotation = test_fixture::annotation();
+        for (from, to) in [(0, u32::MAX), (u32::MAX, 0), (5, 5), (36, 37)] {
+            annotation.jumps.push(genba_model::JumpArrow {
+                from,
+                to,
+                back: from % 2 == 0,
+            });
+        }
+        annotation.instructions[3].loop_index = Some(u32::MAX);
+        annotation.instructions[4].share.value = f64::NAN;
+        let rows = rows(&annotation, ALL);
+        assert_eq!(instructions(&rows), annotation.instructions.len());
+    }
+
     #[test]
     fn the_source_line_stands_before_its_instructions() {
         let annotation = &test_fixture::investigation().annotations[0];
