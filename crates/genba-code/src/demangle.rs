@@ -23,13 +23,13 @@ pub fn demangle(name: &str) -> Option<String> {
     if let Some(stem) = name.strip_suffix("@plt") {
         return demangle(stem).map(|name| name + "@plt");
     }
-    if name.starts_with("_R") || name.starts_with("_ZN") {
-        if let Ok(rust) = rustc_demangle::try_demangle(name) {
-            return bounded(|out| {
-                use fmt::Write as _;
-                write!(out, "{rust:#}")
-            });
-        }
+    if (name.starts_with("_R") || name.starts_with("_ZN"))
+        && let Ok(rust) = rustc_demangle::try_demangle(name)
+    {
+        return bounded(|out| {
+            use fmt::Write as _;
+            write!(out, "{rust:#}")
+        });
     }
     if !(name.starts_with("_Z") || name.starts_with("___Z") || name.starts_with("_GLOBAL_")) {
         return None;

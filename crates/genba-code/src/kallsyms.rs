@@ -84,7 +84,7 @@ impl Kallsyms {
                 "there are no kernel symbols in the list; is CONFIG_KALLSYMS set?".to_owned(),
             ));
         }
-        symbols.sort_by(|a, b| a.address.cmp(&b.address));
+        symbols.sort_by_key(|s: &KernelSymbol| s.address);
         Ok(Self { symbols })
     }
 

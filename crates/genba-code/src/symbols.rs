@@ -220,20 +220,33 @@ impl Symbols {
             .collect()
     }
 
-    /// Symbols of this name: raw, demangled, or demangled without parameters; in order of
-    /// address, one for each address.
+    /// Symbols of this name: raw, demangled, or demangled without parameters; where there are
+    /// none, the clones that the compiler made of it (`name.constprop.0`). In order of address,
+    /// one for each address.
     pub(crate) fn find(&self, name: &str) -> Vec<Symbol> {
         let hint = mangled_hint(name);
-        let mut found: Vec<Symbol> = Vec::new();
-        for entry in &self.all {
-            let raw = self.raw_name(entry);
-            let same = raw == name.as_bytes()
+        let exact = self.select(|raw| {
+            raw == name.as_bytes()
                 || (raw.starts_with(b"_")
                     && hint.is_none_or(|hint| contains(raw, hint.as_bytes()))
                     && demangle(&String::from_utf8_lossy(raw)).is_some_and(|demangled| {
                         demangled == name || without_parameters(&demangled) == name
-                    }));
-            if same && found.last().is_none_or(|f| f.address != entry.address) {
+                    }))
+        });
+        if !exact.is_empty() {
+            return exact;
+        }
+        self.select(|raw| {
+            raw.strip_prefix(name.as_bytes())
+                .is_some_and(is_clone_suffix)
+        })
+    }
+
+    fn select(&self, same: impl Fn(&[u8]) -> bool) -> Vec<Symbol> {
+        let mut found: Vec<Symbol> = Vec::new();
+        for entry in &self.all {
+            if found.last().is_none_or(|f| f.address != entry.address) && same(self.raw_name(entry))
+            {
                 found.push(self.symbol(entry));
             }
         }
@@ -368,6 +381,45 @@ fn mangled_hint(name: &str) -> Option<&str> {
     (plain && !path.contains("operator") && !abbreviated.contains(&last)).then_some(last)
 }
 
+/// What GCC and LLVM put behind the names of functions that they copied or cut.
+fn is_clone_suffix(rest: &[u8]) -> bool {
+    ["constprop", "isra", "part", "cold", "lto_priv", "llvm"]
+        .iter()
+        .any(|kind| {
+            rest.strip_prefix(b".")
+                .and_then(|rest| rest.strip_prefix(kind.as_bytes()))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"."))
+        })
+}
+
 fn contains(haystack: &[u8], needle: &[u8]) -> bool {
     haystack.windows(needle.len()).any(|w| w == needle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_are_known() {
+        for (rest, expected) in [
+            (".constprop.0", true),
+            (".isra.0.cold", true),
+            (".cold", true),
+            ("", false),
+            (".colder", false),
+            ("x.cold", false),
+        ] {
+            assert_eq!(is_clone_suffix(rest.as_bytes()), expected, "{rest}");
+        }
+    }
+
+    #[test]
+    fn hints_are_safe() {
+        assert_eq!(mangled_hint("ns::Box<int>::get(int)"), Some("Box"));
+        assert_eq!(mangled_hint("S::operator()"), None);
+        assert_eq!(mangled_hint("S::~S()"), None);
+        assert_eq!(mangled_hint("std::string::string"), None);
+        assert_eq!(mangled_hint("core::fmt::write"), Some("write"));
+    }
 }

@@ -13,10 +13,17 @@ const MAX_RANGES: usize = 8 << 20;
 /// a damaged entry is left out.
 pub(crate) fn from_eh_frame(layout: &Layout, data: &[u8]) -> Vec<Range<u64>> {
     let find = |name: &str| layout.sections.iter().find(|section| section.name == name);
-    let Some(section) = find(".eh_frame") else { return Vec::new() };
-    let Some(bytes) = layout.section_data(data, section) else { return Vec::new() };
-    let endian =
-        if layout.little_endian { RunTimeEndian::Little } else { RunTimeEndian::Big };
+    let Some(section) = find(".eh_frame") else {
+        return Vec::new();
+    };
+    let Some(bytes) = layout.section_data(data, section) else {
+        return Vec::new();
+    };
+    let endian = if layout.little_endian {
+        RunTimeEndian::Little
+    } else {
+        RunTimeEndian::Big
+    };
     let eh_frame = EhFrame::from(EndianSlice::new(bytes, endian));
     let mut bases = BaseAddresses::default().set_eh_frame(section.address);
     if let Some(text) = find(".text") {
@@ -28,8 +35,12 @@ pub(crate) fn from_eh_frame(layout: &Layout, data: &[u8]) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let mut entries = eh_frame.entries(&bases);
     while let Ok(Some(entry)) = entries.next() {
-        let CieOrFde::Fde(partial) = entry else { continue };
-        let Ok(fde) = partial.parse(EhFrame::cie_from_offset) else { continue };
+        let CieOrFde::Fde(partial) = entry else {
+            continue;
+        };
+        let Ok(fde) = partial.parse(EhFrame::cie_from_offset) else {
+            continue;
+        };
         let (begin, length) = (fde.initial_address(), fde.len());
         // A linker that drops a function leaves its description at address 0.
         if begin == 0 || length == 0 {

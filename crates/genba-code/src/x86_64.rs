@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Formatter, FormatterOptions, GasFormatter,
-    Instruction as Raw, InstructionInfoFactory, IntelFormatter,
-    MemorySizeOptions, Mnemonic, OpAccess, OpKind, Register,
+    Instruction as Raw, InstructionInfoFactory, IntelFormatter, MemorySizeOptions, Mnemonic,
+    OpAccess, OpKind, Register,
 };
 
 use crate::instruction::{CostClass, Flow, Instruction, RegisterSet, Syntax};

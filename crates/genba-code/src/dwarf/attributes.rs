@@ -43,7 +43,7 @@ impl Ranges {
         };
         if let Some(list) = &self.list {
             let unit = unit.gimli.unit_ref(unit.dwarf());
-            let Ok(Some(mut ranges)) = unit.attr_ranges(list.clone()) else {
+            let Ok(Some(mut ranges)) = unit.attr_ranges(*list) else {
                 return;
             };
             while *budget > 0 {

@@ -83,15 +83,15 @@ impl Unit {
     }
 
     pub(super) fn name(&self) -> Option<String> {
-        string(self, self.name.clone()?)
+        string(self, self.name?)
     }
 
     pub(super) fn comp_dir(&self) -> Option<String> {
-        string(self, self.comp_dir.clone()?)
+        string(self, self.comp_dir?)
     }
 
     pub(super) fn producer(&self) -> Option<String> {
-        string(self, self.producer.clone()?)
+        string(self, self.producer?)
     }
 }
 

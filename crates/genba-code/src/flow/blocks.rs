@@ -58,8 +58,8 @@ impl ControlFlow {
         let starts = block_starts(instructions, &targets);
         let (mut blocks, block_of) = cut(instructions.len(), &starts);
         let mut has_indirect = false;
-        for id in 0..blocks.len() {
-            let last = blocks[id].instructions.end as usize - 1;
+        for block in &mut blocks {
+            let last = block.instructions.end as usize - 1;
             let flow = instructions[last].flow;
             has_indirect |= flow == crate::instruction::Flow::IndirectJump;
             let mut successors: SmallVec<[BlockId; 2]> = SmallVec::new();
@@ -72,7 +72,7 @@ impl ControlFlow {
                     successors.push(target);
                 }
             }
-            blocks[id].successors = successors;
+            block.successors = successors;
         }
         for id in 0..blocks.len() {
             for i in 0..blocks[id].successors.len() {

@@ -1,0 +1,408 @@
+//! Real programs: what `nm`, `objdump` and `readelf` say must be what we say. Fixtures are
+//! compiled here; a test whose tools are missing says so and ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use genba_code::{Binary, ControlFlow, DebugSearch, Syntax};
+
+const C: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+static inline __attribute__((always_inline)) int leaf(int x) {
+    return x * x + 1; /* line 5 */
+}
+static inline __attribute__((always_inline)) int middle(int x) {
+    int s = 0;
+    for (int i = 0; i < x; i++)
+        s += leaf(i) ^ s; /* line 10 */
+    return s;
+}
+__attribute__((noipa)) long digits(long n, long b) { /* line 13 */
+    long s = 0;
+    while (n) { s += n % b; n /= b; } /* line 15 */
+    return s;
+}
+__attribute__((noipa)) int outer(int x) {
+    return middle(x); /* line 19 */
+}
+int main(int argc, char **argv) {
+    printf("%d %ld\n", outer(atoi(argv[argc - 1])), digits(argc, 10));
+    return 0;
+}
+"#;
+
+const CPP: &str = r#"
+#include <string>
+#include <vector>
+namespace ns {
+template <class T> struct Box {
+    T value;
+    __attribute__((noinline)) T get(const T &other) const { return value + other; }
+};
+}
+int main(int argc, char **argv) {
+    std::vector<std::string> all;
+    for (int i = 0; i < argc; i++)
+        all.push_back(ns::Box<std::string>{argv[i]}.get("x"));
+    return all.size() > 100;
+}
+"#;
+
+/// Runs a tool; `None` if it is missing or fails.
+fn run(tool: &str, arguments: &[&str]) -> Option<String> {
+    let out = Command::new(tool).args(arguments).output().ok()?;
+    out.status
+        .success()
+        .then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+/// Compiles a fixture; says that the test is skipped if that cannot be done.
+fn compile(
+    test: &str,
+    source: &str,
+    name: &str,
+    flags: &[&str],
+) -> Option<(tempfile::TempDir, PathBuf)> {
+    let directory = tempfile::tempdir().unwrap();
+    let input = directory.path().join(name);
+    std::fs::write(&input, source).unwrap();
+    let output = directory.path().join("program");
+    let compiler = if name.ends_with(".c") { "gcc" } else { "g++" };
+    let mut arguments = vec![
+        "-O2",
+        "-o",
+        output.to_str().unwrap(),
+        input.to_str().unwrap(),
+    ];
+    arguments.extend(flags);
+    if run(compiler, &arguments).is_none() {
+        eprintln!(
+            "skipped: {test}: {compiler} {} does not work here",
+            flags.join(" ")
+        );
+        return None;
+    }
+    Some((directory, output))
+}
+
+fn same_symbols_as_nm(test: &str, path: &Path) {
+    let binary = Binary::open_with(path, DebugSearch::none()).unwrap();
+    let dynamic = binary.symbols_source() == "dynsym";
+    let mut arguments = vec!["--defined-only", "--no-sort"];
+    arguments.extend(dynamic.then_some("-D"));
+    arguments.push(path.to_str().unwrap());
+    let Some(listing) = run("nm", &arguments) else {
+        eprintln!("skipped: {test}: nm does not work here");
+        return;
+    };
+    let mut expected: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+    for line in listing.lines() {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        if let [address, "t" | "T" | "i", name] = fields[..] {
+            let name = name.split('@').next().unwrap().to_owned();
+            let address = u64::from_str_radix(address, 16).unwrap();
+            expected.entry(address).or_default().insert(name);
+        }
+    }
+    assert!(!expected.is_empty());
+    for (address, names) in &expected {
+        let found = binary
+            .symbol_at(*address)
+            .unwrap_or_else(|| panic!("{names:?} missing"));
+        assert_eq!(found.address, *address, "{names:?}");
+        let aliases = binary.aliases(*address);
+        for name in names {
+            assert!(
+                aliases
+                    .iter()
+                    .any(|a| a.name.split('@').next() == Some(name)),
+                "{name}"
+            );
+        }
+        assert!(
+            binary
+                .find(&found.name)
+                .iter()
+                .any(|f| f.address == *address)
+        );
+    }
+    // And stubs as objdump names them.
+    let plt = run(
+        "objdump",
+        &[
+            "-d",
+            "-j",
+            ".plt",
+            "-j",
+            ".plt.sec",
+            "-j",
+            ".plt.got",
+            path.to_str().unwrap(),
+        ],
+    );
+    for line in plt.unwrap_or_default().lines() {
+        if let Some((address, name)) = line.strip_suffix("@plt>:").and_then(|l| l.split_once(" <"))
+        {
+            let address = u64::from_str_radix(address, 16).unwrap();
+            let found = binary
+                .symbol_at(address)
+                .unwrap_or_else(|| panic!("{name}@plt missing"));
+            assert!(found.is_plt() && found.address == address, "{found:?}");
+            let name = name.split('@').next().unwrap();
+            assert!(
+                found.name.starts_with(name) || name.is_empty(),
+                "{found:?} {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn symbols_equal_nm() {
+    let test = "symbols_equal_nm";
+    if let Some((_keep, path)) = compile(test, C, "a.c", &["-g"]) {
+        same_symbols_as_nm(test, &path);
+        let stripped = path.with_extension("stripped");
+        let arguments = [
+            "-s",
+            "-o",
+            stripped.to_str().unwrap(),
+            path.to_str().unwrap(),
+        ];
+        if run("strip", &arguments).is_some() {
+            assert_eq!(Binary::open(&stripped).unwrap().find("main"), []);
+        }
+    }
+    if let Some((_keep, path)) = compile(test, CPP, "a.cc", &["-g"]) {
+        same_symbols_as_nm(test, &path);
+    }
+    for path in [
+        "/bin/bash",
+        "/usr/bin/python3",
+        "/lib/x86_64-linux-gnu/libc.so.6",
+    ] {
+        if Path::new(path).exists() {
+            same_symbols_as_nm(test, Path::new(path));
+        } else {
+            eprintln!("skipped: {test}: there is no {path}");
+        }
+    }
+}
+
+#[test]
+fn instructions_equal_objdump() {
+    let test = "instructions_equal_objdump";
+    let Some((_keep, path)) = compile(test, CPP, "a.cc", &["-g"]) else {
+        return;
+    };
+    let Some(listing) = run(
+        "objdump",
+        &["-d", "-z", "-w", "-j", ".text", path.to_str().unwrap()],
+    ) else {
+        eprintln!("skipped: {test}: objdump does not work here");
+        return;
+    };
+    let expected: Vec<(u64, usize)> = listing
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split('\t');
+            let address = fields.next()?.trim().strip_suffix(':')?;
+            let bytes = fields.next()?.split_whitespace().count();
+            Some((u64::from_str_radix(address, 16).ok()?, bytes))
+        })
+        .collect();
+    let binary = Binary::open(&path).unwrap();
+    let text = binary
+        .sections()
+        .iter()
+        .find(|s| s.name == ".text")
+        .unwrap();
+    let code = binary
+        .disassemble(text.address, text.address + text.size, Syntax::Intel)
+        .unwrap();
+    let ours: Vec<(u64, usize)> = code.iter().map(|i| (i.address, i.length.into())).collect();
+    assert_eq!(ours, expected);
+    assert!(
+        code.iter().any(|i| i.text.starts_with("call <ns::Box<")),
+        "named call"
+    );
+}
+
+/// Checks what is known of the C fixture by its source.
+fn check_c(binary: &Binary) {
+    let outer = &binary.find("outer")[0];
+    let code = binary
+        .disassemble(outer.address, outer.end(), Syntax::Intel)
+        .unwrap();
+    let frames: Vec<_> = code.iter().map(|i| binary.frames_at(i.address)).collect();
+    let deepest = frames.iter().max_by_key(|f| f.len()).unwrap();
+    let names: Vec<_> = deepest
+        .iter()
+        .map(|f| f.function.as_deref().unwrap())
+        .collect();
+    assert_eq!(names, ["leaf", "middle", "outer"]);
+    let lines: Vec<_> = deepest.iter().map(|f| f.line.unwrap()).collect();
+    assert_eq!(lines, [5, 10, 19]);
+    assert!(deepest.iter().map(|f| f.inlined).eq([true, true, false]));
+    assert!(deepest[0].file.as_deref().unwrap().ends_with("/a.c"));
+
+    let digits = &binary.find("digits")[0];
+    let code = binary
+        .disassemble(digits.address, digits.end(), Syntax::Intel)
+        .unwrap();
+    let division = code.iter().position(|i| i.mnemonic == "idiv").unwrap();
+    let line = binary.line_at(code[division].address).unwrap();
+    assert_eq!(line.line, Some(15));
+    let flow = ControlFlow::build(&code);
+    let inner = flow
+        .loop_of_instruction(division)
+        .expect("the division is in a loop");
+    assert_eq!(
+        (flow.loops()[inner as usize].depth, flow.loops().len()),
+        (1, 1)
+    );
+
+    let function = binary.function_at(digits.address + 1).unwrap();
+    assert_eq!(
+        (function.name.as_deref(), function.line),
+        (Some("digits"), Some(13))
+    );
+    assert_eq!(
+        (function.begin, function.end),
+        (digits.address, digits.end())
+    );
+    let unit = binary.compile_unit_at(digits.address).unwrap();
+    assert!(unit.producer.unwrap().contains("GNU C"));
+    assert!(unit.name.unwrap().ends_with("a.c"));
+    assert!(unit.language.unwrap().starts_with('C'));
+}
+
+#[test]
+fn lines_and_inlines_in_every_form_of_dwarf() {
+    let test = "lines_and_inlines_in_every_form_of_dwarf";
+    for flags in [
+        &["-g"][..],
+        &["-g", "-gdwarf-4"],
+        &["-g", "-gdwarf-3", "-gstrict-dwarf"],
+        &["-g", "-gz=zlib"],
+        &["-g", "-gz=zstd"],
+        &["-g", "-no-pie"],
+        &["-g", "-ffunction-sections", "-Wl,--gc-sections"],
+        &["-g", "-flto"],
+    ] {
+        if let Some((_keep, path)) = compile(test, C, "a.c", flags) {
+            let binary = Binary::open(&path).unwrap();
+            assert_eq!(binary.is_pie(), !flags.contains(&"-no-pie"));
+            check_c(&binary);
+        }
+    }
+}
+
+#[test]
+fn separate_debug_files_are_found() {
+    let test = "separate_debug_files_are_found";
+    let Some((directory, path)) = compile(test, C, "a.c", &["-g", "-Wl,--build-id"]) else {
+        return;
+    };
+    let text = |p: &Path| p.to_str().unwrap().to_owned();
+    let debug = directory.path().join("program.debug");
+    let bare = directory.path().join("bare");
+    let steps = [
+        vec!["--only-keep-debug".to_owned(), text(&path), text(&debug)],
+        vec![
+            "--strip-all".to_owned(),
+            format!("--add-gnu-debuglink={}", text(&debug)),
+            text(&path),
+            text(&bare),
+        ],
+    ];
+    for step in &steps {
+        let step: Vec<&str> = step.iter().map(String::as_str).collect();
+        if run("objcopy", &step).is_none() {
+            eprintln!("skipped: {test}: objcopy does not work here");
+            return;
+        }
+    }
+    // By debug link, beside the program.
+    let binary = Binary::open_with(&bare, DebugSearch::none()).unwrap();
+    assert_eq!(binary.symbols_source(), "debuglink");
+    check_c(&binary);
+    // A debug file of other contents fails its checksum.
+    let mut bytes = std::fs::read(&debug).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&debug, &bytes).unwrap();
+    let binary = Binary::open_with(&bare, DebugSearch::none()).unwrap();
+    assert_ne!(binary.symbols_source(), "debuglink");
+    assert!(!binary.has_debug_info());
+    bytes[last] ^= 1;
+    std::fs::remove_file(&debug).unwrap();
+    // By build id, in a root of its own and in debuginfod's cache.
+    let id = binary.build_id().unwrap();
+    let root = directory.path().join("root");
+    let cache = directory.path().join("cache");
+    for (place, file) in [
+        (
+            root.join(".build-id").join(&id[..2]),
+            format!("{}.debug", &id[2..]),
+        ),
+        (cache.join(&id), "debuginfo".to_owned()),
+    ] {
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join(file), &bytes).unwrap();
+    }
+    for search in [
+        DebugSearch {
+            roots: vec![root],
+            caches: Vec::new(),
+        },
+        DebugSearch {
+            roots: Vec::new(),
+            caches: vec![cache],
+        },
+    ] {
+        let binary = Binary::open_with(&bare, search).unwrap();
+        assert_eq!(binary.symbols_source(), "build-id");
+        check_c(&binary);
+    }
+}
+
+#[test]
+fn cpp_names() {
+    let Some((_keep, path)) = compile("cpp_names", CPP, "a.cc", &["-g"]) else {
+        return;
+    };
+    let binary = Binary::open(&path).unwrap();
+    let found = binary
+        .symbols()
+        .find(|s| s.display_name().contains("ns::Box<") && s.display_name().contains("::get("))
+        .expect("Box::get");
+    let full = found.demangled.clone().unwrap();
+    assert!(binary.find(&full).contains(&found));
+    assert!(
+        binary
+            .find(genba_code::without_parameters(&full))
+            .contains(&found)
+    );
+    assert!(binary.find(&found.name).contains(&found));
+    assert_eq!(binary.find("no::such"), []);
+    let frames = binary.frames_at(found.address);
+    assert_eq!(
+        frames.last().unwrap().function.as_deref(),
+        Some(full.as_str())
+    );
+}
+
+#[test]
+fn bad_files_are_errors() {
+    let text = |p: &str| Binary::open(p).unwrap_err().to_string();
+    assert!(text("/no/such/file").contains("/no/such/file"));
+    assert!(text("/dev/zero").contains("not a regular file"));
+    assert!(text("/etc/passwd").contains("not a usable ELF file"));
+    let empty = Binary::from_bytes(Vec::new(), "empty")
+        .unwrap_err()
+        .to_string();
+    assert!(empty.contains("empty"), "{empty}");
+}
