@@ -1,8 +1,13 @@
 //! The arguments that say what to run and how; shared by all verbs that run a command.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use genba_model::Workload;
+use genba_run::{CommandSpec, Output, Shell, Stdin};
+
+use crate::exit::Failure;
 
 /// What to run and how.
 #[derive(Debug, Args)]
@@ -33,8 +38,79 @@ pub struct CommandArgs {
     pub directory: Option<PathBuf>,
 
     /// The command: a program with its arguments, or one string for the shell.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     pub command: Vec<String>,
+}
+
+/// A command with its streams, and the same as the case keeps it.
+pub struct Prepared {
+    /// For the launcher.
+    pub spec: CommandSpec,
+    /// For the case.
+    pub workload: Workload,
+}
+
+impl CommandArgs {
+    /// Makes the command; `default_output` is where its output goes unless told otherwise.
+    pub fn prepare(&self, default_output: Output) -> Result<Prepared, Failure> {
+        let Some(first) = self.command.first() else {
+            return Err(Failure::usage(
+                "there is no command to run; write it after `--`, as in: genba stat -- ls -l",
+            ));
+        };
+        let shell = if self.no_shell {
+            Shell::None
+        } else {
+            self.shell()?
+        };
+        // One word with shell syntax in it is a line for the shell, as hyperfine has it; several
+        // words are program and arguments, as perf has it.
+        let is_line = self.command.len() == 1 && has_shell_syntax(first);
+        let mut spec = if is_line {
+            CommandSpec::from_line(first, &shell).map_err(Failure::from)?
+        } else {
+            CommandSpec::direct(&self.command)
+        };
+        spec.stdin = match self.input.as_str() {
+            "null" => Stdin::Null,
+            "inherit" => Stdin::Inherit,
+            path => Stdin::File(path.into()),
+        };
+        spec.stdout = match self.output.as_deref() {
+            None => default_output,
+            Some("null") => Output::Null,
+            Some("inherit") => Output::Inherit,
+            Some(path) => Output::File(path.into()),
+        };
+        spec.directory.clone_from(&self.directory);
+        spec.timeout = self.timeout.map(Duration::from_secs_f64);
+        let directory = match &self.directory {
+            Some(directory) => directory.clone(),
+            None => std::env::current_dir().unwrap_or_default(),
+        };
+        let workload = Workload {
+            command: self.command.clone(),
+            shell: (is_line && !self.no_shell).then(|| self.shell.clone()),
+            directory: directory.display().to_string(),
+            name: None,
+        };
+        Ok(Prepared { spec, workload })
+    }
+
+    fn shell(&self) -> Result<Shell, Failure> {
+        Shell::parse(&self.shell).map_err(Failure::from)
+    }
+}
+
+/// Whether a single word asks for a shell.
+fn has_shell_syntax(word: &str) -> bool {
+    word.chars()
+        .any(|c| c.is_whitespace() || "|&;<>()$`\\\"'*?[]#~=%!{}".contains(c))
+        && !std::path::Path::new(word).exists()
 }
 
 /// Parses a number of seconds above zero.
@@ -42,6 +118,8 @@ pub fn positive_seconds(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('s').unwrap_or(text);
     match number.parse::<f64>() {
         Ok(seconds) if seconds.is_finite() && seconds > 0.0 && seconds < 1e9 => Ok(seconds),
-        _ => Err(format!("`{text}` is not a number of seconds above zero; write 2.5 or 30s")),
+        _ => Err(format!(
+            "`{text}` is not a number of seconds above zero; write 2.5 or 30s"
+        )),
     }
 }

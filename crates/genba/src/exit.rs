@@ -3,8 +3,14 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use genba_case::Error as CaseError;
+use genba_investigate::InvestigateError;
+use genba_profile::ProfileError;
+use genba_run::{ErrorKind, RunError};
+
 /// The documented exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Exit {
     /// Done.
     Done = 0,
@@ -14,6 +20,8 @@ pub enum Exit {
     TargetFailed = 3,
     /// This machine cannot do that.
     Unsupported = 4,
+    /// Ended by Ctrl-C or SIGTERM; what shells report of a command that SIGINT ended.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -34,12 +42,54 @@ pub struct Failure {
 impl Failure {
     /// A failure with this code.
     pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
-        Self { exit, message: message.to_string() }
+        Self {
+            exit,
+            message: message.to_string(),
+        }
     }
 
     /// For `map_err`: an input that cannot be used.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self::new(Exit::Usage, message)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let exit = match error.kind() {
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::Cancelled => Exit::Interrupted,
+            ErrorKind::Machine | ErrorKind::Internal => Exit::Unsupported,
+        };
+        Self::new(exit, error)
+    }
+}
+
+impl From<ProfileError> for Failure {
+    fn from(error: ProfileError) -> Self {
+        match error {
+            ProfileError::Run(error) => error.into(),
+            error => Self::new(Exit::Unsupported, error),
+        }
+    }
+}
+
+impl From<CaseError> for Failure {
+    fn from(error: CaseError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<InvestigateError> for Failure {
+    fn from(error: InvestigateError) -> Self {
+        let exit = match error {
+            InvestigateError::Run(error) => return error.into(),
+            InvestigateError::Profile(error) => return error.into(),
+            InvestigateError::TargetFailed { .. } => Exit::TargetFailed,
+            InvestigateError::Interrupted { .. } => Exit::Interrupted,
+            InvestigateError::Case(_) | InvestigateError::Page { .. } => Exit::Usage,
+        };
+        Self::new(exit, error)
     }
 }
 

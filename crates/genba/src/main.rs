@@ -3,8 +3,11 @@
 mod cli;
 mod command_args;
 mod exit;
+mod interrupt;
 mod output;
 mod progress;
+mod recording_args;
+mod sampling_args;
 mod verbs;
 
 use std::process::ExitCode;

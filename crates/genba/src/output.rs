@@ -35,7 +35,10 @@ impl Output {
     /// The screen that answers are laid out for.
     pub fn screen(&self) -> Screen {
         let width = clap_width().unwrap_or(100).clamp(60, 200);
-        Screen { width, colour: self.color_out }
+        Screen {
+            width,
+            colour: self.color_out,
+        }
     }
 
     /// Whether progress may be shown.
@@ -48,9 +51,9 @@ impl Output {
         let mut out = io::stdout().lock();
         let result = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         match result {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::usage(format!("cannot write to standard output: {error}")))
-            }
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::usage(
+                format!("cannot write to standard output: {error}"),
+            )),
             _ => Ok(()),
         }
     }
@@ -67,25 +70,39 @@ impl Output {
     /// A remark on standard error.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(io::stderr(), "{}", genba_report::sanitise_lines(text));
+            let _ = writeln!(io::stderr(), "{}", sanitise(text));
         }
     }
 
     /// An error on standard error.
     pub fn error(&self, failure: &Failure) {
-        let label = if self.color_err { "\x1b[1;31merror:\x1b[0m" } else { "error:" };
-        let text = genba_report::sanitise_lines(&failure.message);
+        let label = if self.color_err {
+            "\x1b[1;31merror:\x1b[0m"
+        } else {
+            "error:"
+        };
+        let text = sanitise(&failure.message);
         let _ = writeln!(io::stderr(), "{label} {text}");
     }
 }
 
 /// Width of the terminal that standard output is, or `$COLUMNS`.
 fn clap_width() -> Option<usize> {
-    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let asked = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
     asked.or_else(|| {
         rustix::termios::tcgetwinsize(io::stdout())
             .ok()
             .map(|size| usize::from(size.ws_col))
             .filter(|&columns| columns > 0)
     })
+}
+
+/// A message with its line ends, everything else harmless.
+fn sanitise(text: &str) -> String {
+    text.lines()
+        .map(genba_report::text::sanitise)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

@@ -25,7 +25,12 @@ impl Line {
         let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
         bar.set_style(style);
-        Self { bar, shown: false, started: Instant::now(), wanted: output.progress() }
+        Self {
+            bar,
+            shown: false,
+            started: Instant::now(),
+            wanted: output.progress(),
+        }
     }
 }
 
@@ -40,7 +45,10 @@ impl Progress for Line {
             self.shown = true;
         }
         let left = left.map_or(String::new(), |left| {
-            format!(", about {} left", genba_report::number::duration(left.as_secs_f64().ceil()))
+            format!(
+                ", about {} left",
+                genba_report::number::duration(left.as_secs_f64().ceil())
+            )
         });
         self.bar.set_message(format!("{stage}{left}"));
     }

@@ -12,7 +12,7 @@ mod summary;
 pub use notes::{note, stalled_per_instruction};
 pub use run::{CountOutcome, count};
 pub use set::{CounterSet, Reading, open};
-pub use summary::summarise;
+pub use summary::{mean, summarise};
 
 use crate::error::ProfileError;
 use crate::event::EventSpec;

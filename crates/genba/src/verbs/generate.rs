@@ -23,14 +23,22 @@ pub struct ManArgs {
 
 /// Prints a shell's completion script.
 pub fn completions(args: &CompletionsArgs) -> VerbResult {
-    clap_complete::generate(args.shell, &mut Cli::command(), "genba", &mut std::io::stdout());
+    clap_complete::generate(
+        args.shell,
+        &mut Cli::command(),
+        "genba",
+        &mut std::io::stdout(),
+    );
     Ok(Exit::Done)
 }
 
 /// Writes genba.1 and one page for each verb.
 pub fn man(args: &ManArgs) -> VerbResult {
     let fail = |error| {
-        Failure::usage(format!("cannot write man pages to {}: {error}", args.directory.display()))
+        Failure::usage(format!(
+            "cannot write man pages to {}: {error}",
+            args.directory.display()
+        ))
     };
     std::fs::create_dir_all(&args.directory).map_err(fail)?;
     clap_mangen::generate_to(Cli::command(), &args.directory).map_err(fail)?;

@@ -1,10 +1,18 @@
 //! `genba record`: sample a command or a process into a perf.data file.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
+use genba_profile::RecordOutcome;
+use genba_profile::sampler::CallGraph;
+use genba_run::{Launcher, Output as Stream};
 
 use crate::command_args::CommandArgs;
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::interrupt;
+use crate::output::Output;
+use crate::sampling_args::SamplingArgs;
 
 /// Arguments of `genba record`.
 #[derive(Debug, ClapArgs)]
@@ -22,9 +30,75 @@ pub struct Args {
     pid: Option<i32>,
 
     /// File to write; an existing one becomes FILE.old.
-    #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
+    #[arg(short = 'o', long, value_name = "FILE", default_value = "perf.data")]
     file: PathBuf,
 
     #[command(flatten)]
     run: CommandArgs,
+}
+
+/// Runs it. The command's output is passed through, as perf does.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let options = args.sampling.options(CallGraph::None);
+    let cancel = interrupt::token()?;
+    let outcome = if let Some(pid) = args.pid {
+        keep_old(&args.file)?;
+        genba_profile::attach(pid, &options, &args.file, &cancel)?
+    } else {
+        let mut prepared = args.run.prepare(Stream::Inherit)?;
+        prepared.spec.stderr = Stream::Inherit;
+        let mut launcher = Launcher::new()?;
+        keep_old(&args.file)?;
+        genba_profile::record(&mut launcher, &prepared.spec, &options, &args.file, &cancel)?
+    };
+    say(&outcome, &args.file, output);
+    let Some(finished) = &outcome.finished else {
+        return Ok(Exit::Done);
+    };
+    if cancel.is_triggered() {
+        return Ok(Exit::Interrupted);
+    }
+    if !finished.record.exit.success() {
+        output.note(&genba_investigate::in_words(&finished.record));
+        return Ok(Exit::TargetFailed);
+    }
+    Ok(Exit::Done)
+}
+
+/// Says what was recorded: the choice of the event, what is missing, how much there is.
+fn say(outcome: &RecordOutcome, file: &Path, output: &Output) {
+    for note in &outcome.notes {
+        output.note(&format!("note: {note}"));
+    }
+    if !outcome.event.hardware {
+        output.note(&format!(
+            "note: sampled by {}: {}",
+            outcome.event.name, outcome.reason
+        ));
+    }
+    let mut lost = String::new();
+    if outcome.lost > 0 {
+        lost.push_str(&format!(", {} lost", outcome.lost));
+    }
+    if outcome.throttled > 0 {
+        lost.push_str(&format!(", throttled {} times", outcome.throttled));
+    }
+    output.note(&format!(
+        "{} samples of {} in {:.2} s{lost}: {}",
+        outcome.samples,
+        outcome.event.name,
+        outcome.duration_seconds,
+        file.display()
+    ));
+}
+
+/// Renames an existing recording to `FILE.old`, as perf does.
+fn keep_old(file: &Path) -> Result<(), Failure> {
+    if !file.is_file() {
+        return Ok(());
+    }
+    let mut old: OsString = file.as_os_str().to_owned();
+    old.push(".old");
+    std::fs::rename(file, &old)
+        .map_err(|error| Failure::usage(format!("cannot rename {}: {error}", file.display())))
 }

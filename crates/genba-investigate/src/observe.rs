@@ -1,0 +1,223 @@
+//! Runs without any observer, repeated until their time is known.
+
+use std::time::{Duration, Instant};
+
+use genba_model::{ExitKind, RunRecord};
+use genba_run::{Cancel, CommandSpec, Executor, Finished, RunError};
+use genba_stats::{StopDecision, StopRule};
+
+use crate::{InvestigateError, Progress};
+
+/// When to stop, and whether a failing target is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Repeat {
+    /// Time that all runs together may take.
+    pub budget: Duration,
+    /// When the median is known well enough.
+    pub rule: StopRule,
+    /// Measure a target that fails.
+    pub ignore_failure: bool,
+}
+
+/// Repeats a command until the interval of its median wall time is narrow enough or the budget
+/// is spent. Each run is handed to `keep` as soon as it has ended. Cancelled, it returns what
+/// there is: the caller sees it by the token.
+///
+/// # Errors
+/// When the command cannot be started, when it fails and that is not ignored, or when `keep`
+/// refuses.
+pub fn repeat(
+    executor: &mut dyn Executor,
+    spec: &CommandSpec,
+    options: &Repeat,
+    cancel: &Cancel,
+    progress: &mut dyn Progress,
+    keep: &mut dyn FnMut(&RunRecord) -> Result<(), InvestigateError>,
+) -> Result<Vec<RunRecord>, InvestigateError> {
+    let started = Instant::now();
+    let mut runs: Vec<RunRecord> = Vec::new();
+    let mut walls: Vec<f64> = Vec::new();
+    loop {
+        let spent = started.elapsed();
+        let each = if runs.is_empty() {
+            0.0
+        } else {
+            spent.as_secs_f64() / runs.len() as f64
+        };
+        let decision = options.rule.decide(
+            &walls,
+            spent.as_secs_f64(),
+            each,
+            options.budget.as_secs_f64(),
+        );
+        // Wall times are finite: the rule cannot refuse them.
+        let Ok(StopDecision::Continue {
+            half_width,
+            more_runs,
+        }) = decision
+        else {
+            break;
+        };
+        announce(
+            progress,
+            options,
+            spent,
+            each,
+            runs.len(),
+            half_width,
+            more_runs,
+        );
+        let finished = match executor.execute(spec, cancel) {
+            Ok(finished) if finished.record.exit == ExitKind::Cancelled => break,
+            Err(RunError::Cancelled) => break,
+            other => other?,
+        };
+        check(&finished, options.ignore_failure)?;
+        keep(&finished.record)?;
+        walls.push(finished.record.wall_seconds);
+        runs.push(finished.record);
+        if cancel.is_triggered() {
+            break;
+        }
+    }
+    Ok(runs)
+}
+
+/// An error if the target failed and that matters.
+pub(crate) fn check(finished: &Finished, ignore_failure: bool) -> Result<(), InvestigateError> {
+    let fails = !finished.record.exit.success();
+    // A time-out is never what was asked to be measured.
+    if fails && (!ignore_failure || finished.record.exit == ExitKind::TimedOut) {
+        return Err(InvestigateError::of(finished));
+    }
+    Ok(())
+}
+
+fn announce(
+    progress: &mut dyn Progress,
+    options: &Repeat,
+    spent: Duration,
+    each: f64,
+    done: usize,
+    half_width: Option<f64>,
+    more_runs: Option<usize>,
+) {
+    let reached = half_width.map_or(String::new(), |half| format!(", ±{:.1} %", half * 100.0));
+    let budget = options.budget.saturating_sub(spent);
+    let left = match more_runs {
+        Some(more) if each > 0.0 => {
+            Duration::try_from_secs_f64(more as f64 * each).map_or(budget, |left| left.min(budget))
+        }
+        _ => budget,
+    };
+    progress.update(&format!("measuring: run {}{reached}", done + 1), Some(left));
+}
+
+#[cfg(test)]
+mod tests {
+    use genba_run::MockExecutor;
+
+    use super::*;
+    use crate::NoProgress;
+
+    fn options() -> Repeat {
+        Repeat {
+            budget: Duration::from_secs(60),
+            rule: StopRule::default(),
+            ignore_failure: false,
+        }
+    }
+
+    fn spec() -> CommandSpec {
+        CommandSpec::direct(["mock"])
+    }
+
+    #[test]
+    fn steady_runs_stop_at_the_least_number() {
+        let mut mock = MockExecutor::new(|_| Ok(Finished::mock(1.0)));
+        let cancel = Cancel::new().unwrap();
+        let mut kept = 0;
+        let mut keep = |_: &RunRecord| {
+            kept += 1;
+            Ok(())
+        };
+        let runs = repeat(
+            &mut mock,
+            &spec(),
+            &options(),
+            &cancel,
+            &mut NoProgress,
+            &mut keep,
+        )
+        .unwrap();
+        assert_eq!(runs.len(), StopRule::default().min_runs);
+        assert_eq!(kept, runs.len());
+    }
+
+    #[test]
+    fn a_failing_target_is_an_error_unless_ignored() {
+        let failing = |_: &CommandSpec| {
+            let mut finished = Finished::mock(1.0);
+            finished.record.exit = ExitKind::Code(7);
+            Ok(finished)
+        };
+        let cancel = Cancel::new().unwrap();
+        let mut keep = |_: &RunRecord| Ok(());
+        let mut mock = MockExecutor::new(failing);
+        let error = repeat(
+            &mut mock,
+            &spec(),
+            &options(),
+            &cancel,
+            &mut NoProgress,
+            &mut keep,
+        );
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("exited with code 7")
+        );
+        let ignoring = Repeat {
+            ignore_failure: true,
+            ..options()
+        };
+        let mut mock = MockExecutor::new(failing);
+        let runs = repeat(
+            &mut mock,
+            &spec(),
+            &ignoring,
+            &cancel,
+            &mut NoProgress,
+            &mut keep,
+        );
+        assert!(!runs.unwrap().is_empty());
+    }
+
+    #[test]
+    fn cancelling_keeps_what_ended() {
+        let cancel = Cancel::new().unwrap();
+        let trigger = cancel.clone();
+        let mut count = 0;
+        let mut mock = MockExecutor::new(move |_| {
+            count += 1;
+            let mut finished = Finished::mock(1.0);
+            if count == 4 {
+                trigger.trigger();
+                finished.record.exit = ExitKind::Cancelled;
+            }
+            Ok(finished)
+        });
+        let mut keep = |_: &RunRecord| Ok(());
+        let runs = repeat(
+            &mut mock,
+            &spec(),
+            &options(),
+            &cancel,
+            &mut NoProgress,
+            &mut keep,
+        )
+        .unwrap();
+        assert_eq!(runs.len(), 3);
+    }
+}

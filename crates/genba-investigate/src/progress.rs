@@ -1,0 +1,17 @@
+//! Progress, whoever shows it.
+
+use std::time::Duration;
+
+/// Is told what happens now.
+pub trait Progress {
+    /// A stage in words, and about how long it will still take.
+    fn update(&mut self, stage: &str, left: Option<Duration>);
+}
+
+/// Shows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn update(&mut self, _stage: &str, _left: Option<Duration>) {}
+}

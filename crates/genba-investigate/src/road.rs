@@ -1,0 +1,342 @@
+//! The whole road: noise check, runs, counters, samples, profile, annotations, page.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use genba_case::{Case, Phase, Store};
+use genba_code::SourceCache;
+use genba_explain::{AnnotateOptions, ProfileOptions, Scene};
+use genba_host::NoiseWatch;
+use genba_model::{Annotation, HostFingerprint, Investigation, Profile, RunRecord, Stat, Workload};
+use genba_profile::sampler::{Rate, RecordOptions};
+use genba_profile::{ReadOptions, count};
+use genba_run::{Cancel, CommandSpec, Launcher};
+use genba_stats::StopRule;
+
+use crate::counters::CountOptions;
+use crate::observe::{self, Repeat};
+use crate::{InvestigateError, Progress, counters, summary};
+
+/// What to investigate and how much time to take.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Time that the repeated runs may take; counting and sampling come on top, a run each.
+    pub budget: Duration,
+    /// Measure a target that fails.
+    pub ignore_failure: bool,
+    /// How to sample.
+    pub record: RecordOptions,
+    /// Most functions to annotate.
+    pub annotations: usize,
+    /// Where sources are that have moved since the build: old and new prefix.
+    pub source_prefixes: Vec<(String, String)>,
+    /// Version of genba, for the case.
+    pub version: String,
+}
+
+/// What an investigation leaves.
+#[derive(Debug)]
+pub struct Outcome {
+    /// All that was found.
+    pub investigation: Investigation,
+    /// The page.
+    pub page: PathBuf,
+}
+
+/// Functions with less of the time than this are not annotated.
+const LEAST_ANNOTATED: f64 = 0.01;
+
+/// How long the check of the machine before the first run takes.
+const NOISE_CHECK: Duration = Duration::from_millis(200);
+
+/// Times of a fixed piece of work that spread more than this make a machine worth a warning.
+const NOISY: f64 = 0.05;
+
+/// A workload that is done sooner than this is sampled at a higher rate.
+const SHORT_SECONDS: f64 = 1.0;
+
+/// The highest rate that genba chooses by itself, Hz: one interrupt every 50 µs still costs
+/// about 1–2 % only.
+const HIGHEST_HZ: f64 = 20_000.0;
+
+/// Investigates a command. Everything measured goes to the case at once; cancelled, the case
+/// keeps it and is marked as interrupted.
+///
+/// # Errors
+/// When the command cannot be started or fails, when the case cannot be written, or when it
+/// was cancelled.
+pub fn investigate(
+    store: &Store,
+    workload: &Workload,
+    spec: &CommandSpec,
+    options: &Options,
+    cancel: &Cancel,
+    progress: &mut dyn Progress,
+) -> Result<Outcome, InvestigateError> {
+    let mut launcher = Launcher::new()?;
+    progress.update("looking at the machine", None);
+    let hardware = genba_profile::sampler::hardware_cycles_work();
+    let host = genba_host::fingerprint(hardware.is_ok());
+    let mut notes = Vec::new();
+    let check = genba_host::noise_check(NOISE_CHECK);
+    if check.spread > NOISY {
+        notes.push(format!(
+            "the machine is noisy now: a fixed piece of work varies by {:.0} %",
+            check.spread * 100.0
+        ));
+    }
+    // A command that is not there should leave no case behind.
+    let program = spec
+        .argv
+        .first()
+        .map_or_else(Default::default, Clone::clone);
+    let path = spec.environment.get(OsStr::new("PATH"));
+    genba_run::resolve_program(&program, path.as_deref(), spec.directory.as_deref())?;
+    let mut case = store.create(workload, &host)?;
+    let mut road = Road {
+        launcher: &mut launcher,
+        spec,
+        options,
+        cancel,
+        case: &mut case,
+        notes,
+    };
+    let result = road.walk(workload, host, progress);
+    match result {
+        Ok(outcome) => {
+            case.finish()?;
+            Ok(outcome)
+        }
+        Err(error) => {
+            case.interrupt()?;
+            if cancel.is_triggered() {
+                let kept = format!("; what was measured is in case {}", case.id());
+                return Err(InvestigateError::Interrupted { kept });
+            }
+            Err(error)
+        }
+    }
+}
+
+struct Road<'a> {
+    launcher: &'a mut Launcher,
+    spec: &'a CommandSpec,
+    options: &'a Options,
+    cancel: &'a Cancel,
+    case: &'a mut Case,
+    notes: Vec<String>,
+}
+
+impl Road<'_> {
+    fn walk(
+        &mut self,
+        workload: &Workload,
+        host: HostFingerprint,
+        progress: &mut dyn Progress,
+    ) -> Result<Outcome, InvestigateError> {
+        let watch = NoiseWatch::start();
+        let runs = self.measure(progress)?;
+        let measured: f64 = runs.iter().map(|run| run.cpu().total()).sum();
+        let hazards = genba_host::current_hazards(watch.stop(measured));
+        self.case.put_document("hazards", &hazards)?;
+        let noise_floor = summary::noise_floors(&runs);
+        let runs = summary::summarise(runs);
+        let wall = runs
+            .metrics
+            .first()
+            .map_or(0.0, |metric| metric.median.value);
+        let stat = self.count(workload, progress)?;
+        if let Some(stat) = &stat {
+            self.case.put_document("stat", stat)?;
+        }
+        let (profile, annotations) = self.sample(wall, progress)?;
+        progress.update("writing the page", None);
+        let investigation = Investigation {
+            case: self.case.id().to_owned(),
+            genba: self.options.version.clone(),
+            started: self.case.summary()?.started,
+            workload: workload.clone(),
+            host,
+            hazards,
+            runs,
+            noise_floor,
+            stat,
+            profile,
+            annotations,
+            notes: std::mem::take(&mut self.notes),
+        };
+        self.case.put_investigation(&investigation)?;
+        let page = self.case.page_path();
+        write_page(&page, &genba_report::page::html(&investigation))?;
+        Ok(Outcome {
+            investigation,
+            page,
+        })
+    }
+
+    fn measure(&mut self, progress: &mut dyn Progress) -> Result<Vec<RunRecord>, InvestigateError> {
+        let repeat = Repeat {
+            budget: self.options.budget,
+            rule: StopRule::default(),
+            ignore_failure: self.options.ignore_failure,
+        };
+        let case = &*self.case;
+        let mut keep = |run: &RunRecord| Ok(case.add_run(run, Phase::Measure)?);
+        let runs = observe::repeat(
+            self.launcher,
+            self.spec,
+            &repeat,
+            self.cancel,
+            progress,
+            &mut keep,
+        )?;
+        self.go_on()?;
+        if runs.iter().any(|run| !run.exit.success()) {
+            self.notes
+                .push("the command failed and was measured all the same, as asked".to_owned());
+        }
+        Ok(runs)
+    }
+
+    fn go_on(&self) -> Result<(), InvestigateError> {
+        if self.cancel.is_triggered() {
+            return Err(InvestigateError::Interrupted {
+                kept: String::new(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Counters of one run; a machine that refuses them is no reason to stop.
+    fn count(
+        &mut self,
+        workload: &Workload,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Stat>, InvestigateError> {
+        let options = CountOptions {
+            events: count::detailed(),
+            runs: 1,
+            ignore_failure: self.options.ignore_failure,
+        };
+        let stat = counters::count(
+            self.launcher,
+            self.spec,
+            &workload.command,
+            &options,
+            self.cancel,
+            progress,
+        );
+        self.go_on()?;
+        match stat {
+            Ok(stat) => Ok(Some(stat)),
+            Err(InvestigateError::Profile(error)) => {
+                self.notes.push(format!("no counters: {error}"));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Samples one run and says where its time went; a machine that refuses is no reason to stop.
+    fn sample(
+        &mut self,
+        wall: f64,
+        progress: &mut dyn Progress,
+    ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
+        let left = Duration::try_from_secs_f64(wall).ok();
+        progress.update("sampling", left);
+        let mut record = self.options.record.clone();
+        if let Rate::Frequency(hz) = record.rate {
+            record.rate = Rate::Frequency(hz.max(rate_for(wall)));
+        }
+        let path = self.case.recording_path();
+        let recorded = genba_profile::record(self.launcher, self.spec, &record, &path, self.cancel);
+        self.go_on()?;
+        let recorded = match recorded {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                self.notes.push(format!("no samples: {error}"));
+                return Ok((None, Vec::new()));
+            }
+        };
+        if let Some(finished) = &recorded.finished {
+            self.case.add_run(&finished.record, Phase::Sample)?;
+            observe::check(finished, self.options.ignore_failure)?;
+        }
+        if !recorded.event.hardware {
+            self.notes.push(format!(
+                "sampled by {}: {}",
+                recorded.event.name, recorded.reason
+            ));
+        }
+        self.notes.extend(recorded.notes);
+        progress.update("reading symbols", None);
+        match Scene::open(&path, &ReadOptions::default()) {
+            Ok(scene) => self.locate(&scene),
+            Err(error) => {
+                self.notes.push(error.to_string());
+                Ok((None, Vec::new()))
+            }
+        }
+    }
+
+    fn locate(
+        &mut self,
+        scene: &Scene,
+    ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
+        let options = ProfileOptions {
+            raw: false,
+            lines: true,
+            collapsed: true,
+        };
+        let mut profile = scene.profile(&options);
+        let mut sources = SourceCache::new();
+        for (old, new) in &self.options.source_prefixes {
+            sources = sources.with_prefix(old.clone(), new.clone());
+        }
+        for row in &mut profile.lines {
+            row.text = sources.line(&row.file, row.line);
+        }
+        let annotations = scene.annotate_hottest(
+            self.options.annotations,
+            LEAST_ANNOTATED,
+            &AnnotateOptions::default(),
+            &mut sources,
+        );
+        Ok((Some(profile), annotations))
+    }
+}
+
+/// Samples a second that give a short run as many samples as [`SHORT_SECONDS`] at the usual rate.
+fn rate_for(wall: f64) -> u64 {
+    const USUAL_HZ: f64 = 4999.0;
+    if wall >= SHORT_SECONDS || wall <= 0.0 {
+        return 0;
+    }
+    (USUAL_HZ * SHORT_SECONDS / wall).min(HIGHEST_HZ) as u64
+}
+
+/// Writes the page beside its place and moves it there, so that no half page is ever found.
+fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError> {
+    let fail = |source| InvestigateError::Page {
+        path: path.display().to_string(),
+        source,
+    };
+    let beside = path.with_extension("html.tmp");
+    std::fs::write(&beside, html).map_err(fail)?;
+    std::fs::rename(&beside, path).map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rate_for;
+
+    #[test]
+    fn short_runs_are_sampled_faster_up_to_a_bound() {
+        assert_eq!(rate_for(5.0), 0);
+        assert_eq!(rate_for(0.5), 9998);
+        assert_eq!(rate_for(0.001), 20_000);
+        assert_eq!(rate_for(0.0), 0);
+    }
+}

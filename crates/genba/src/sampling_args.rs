@@ -1,0 +1,74 @@
+//! How to sample; shared by `record` and `investigate`.
+
+use clap::{Args, ValueEnum};
+use genba_profile::event::EventSpec;
+use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
+
+/// What takes the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SamplerArg {
+    /// perf_event_open where it is allowed, else timer signals.
+    Auto,
+    /// perf_event_open or nothing.
+    Perf,
+    /// Timer signals from inside the program.
+    Timer,
+}
+
+/// How to sample.
+#[derive(Debug, Args)]
+pub struct SamplingArgs {
+    /// Event, with perf's modifiers (`cycles:u`); without this cycles, or cpu-clock where the
+    /// machine has no counter for them.
+    #[arg(short, long, value_name = "EVENT", value_parser = EventSpec::parse)]
+    event: Option<EventSpec>,
+
+    /// Samples a second.
+    #[arg(short = 'F', long, value_name = "HZ", default_value_t = 4999,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "count")]
+    freq: u64,
+
+    /// One sample every so many events instead.
+    #[arg(short, long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+
+    /// Call stacks by frame pointers: the same as --call-graph fp.
+    #[arg(short = 'g', conflicts_with = "call_graph")]
+    frame_pointers: bool,
+
+    /// Call stacks: `fp`, `dwarf`, `dwarf,BYTES` of stack copied, or `none`.
+    #[arg(long, value_name = "HOW", value_parser = call_graph)]
+    call_graph: Option<CallGraph>,
+
+    /// What takes the samples.
+    #[arg(long, value_enum, default_value_t = SamplerArg::Auto)]
+    sampler: SamplerArg,
+}
+
+impl SamplingArgs {
+    /// The library's options; `default_stacks` is for verbs that want stacks unasked.
+    pub fn options(&self, default_stacks: CallGraph) -> RecordOptions {
+        RecordOptions {
+            event: self.event.clone(),
+            rate: self.count.map_or(Rate::Frequency(self.freq), Rate::Period),
+            call_graph: match self.call_graph {
+                Some(how) => how,
+                None if self.frame_pointers => CallGraph::FramePointer,
+                None => default_stacks,
+            },
+            no_timer_fallback: self.sampler == SamplerArg::Perf,
+            force_timer: self.sampler == SamplerArg::Timer,
+            command_line: std::env::args().collect(),
+            ..RecordOptions::default()
+        }
+    }
+}
+
+fn call_graph(text: &str) -> Result<CallGraph, String> {
+    CallGraph::parse(text).ok_or_else(|| {
+        format!(
+            "`{text}` is none of fp, dwarf, dwarf,BYTES (up to {}) and none",
+            CallGraph::MAX_DWARF_BYTES
+        )
+    })
+}

@@ -1,0 +1,95 @@
+//! `genba annotate`: one function of a recording, source and assembly together.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use genba_code::{SourceCache, Syntax};
+use genba_explain::AnnotateOptions;
+use genba_report::terminal;
+
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::output::Output;
+use crate::recording_args::{RecordingArgs, failure};
+
+/// How instructions are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum SyntaxArg {
+    /// Destination first.
+    Intel,
+    /// As the GNU tools do by default.
+    Att,
+}
+
+/// Arguments of `genba annotate`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba annotate qsort_r                 of ./perf.data
+  genba annotate -i latest main          of the newest case here
+  genba annotate --raw --syntax att f    as `perf annotate` shows it
+  genba annotate 0x12d0                  the function at an address, where there is no name")]
+pub struct Args {
+    #[command(flatten)]
+    recording: RecordingArgs,
+
+    /// Leave the samples where the machine put them: the skid is not put right.
+    #[arg(long)]
+    raw: bool,
+
+    /// How instructions are written.
+    #[arg(long, value_enum, default_value_t = SyntaxArg::Intel)]
+    syntax: SyntaxArg,
+
+    /// Show the whole function, the parts without samples too.
+    #[arg(long)]
+    all: bool,
+
+    /// Where sources are that have moved since the build.
+    #[arg(long, value_name = "OLD=NEW")]
+    source_prefix: Vec<String>,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+
+    /// The function: its name, its name in the symbol table, or an address in it.
+    function: String,
+}
+
+/// Functions of more instructions than this are folded where they are cold.
+const FOLD_ABOVE: usize = 60;
+
+/// What is cold: less than this share of the function's samples.
+const COLD: f64 = 0.005;
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let scene = args.recording.open(false)?;
+    let mut sources = SourceCache::new();
+    for prefix in &args.source_prefix {
+        let Some((old, new)) = prefix.split_once('=') else {
+            return Err(Failure::usage(format!(
+                "--source-prefix {prefix}: write OLD=NEW, the path at build time and the path here"
+            )));
+        };
+        sources = sources.with_prefix(old, new);
+    }
+    let options = AnnotateOptions {
+        raw: args.raw,
+        syntax: match args.syntax {
+            SyntaxArg::Intel => Syntax::Intel,
+            SyntaxArg::Att => Syntax::Att,
+        },
+    };
+    let annotation = scene
+        .annotate(&args.function, &options, &mut sources)
+        .map_err(|error| failure(&error))?;
+    if args.json {
+        output.json("annotation", annotation)?;
+        return Ok(Exit::Done);
+    }
+    let folds = !args.all && annotation.instructions.len() > FOLD_ABOVE;
+    let options = terminal::AnnotateOptions {
+        hide_below: folds.then_some(COLD),
+        ..Default::default()
+    };
+    output.answer(&terminal::annotation(&annotation, options, output.screen()))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,157 @@
+//! `genba case`: the cases under `.genba`.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use genba_case::Store;
+use genba_report::terminal::{self, Next};
+
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::output::Output;
+
+/// Arguments of `genba case`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba case list
+  genba case show latest
+  genba case export 7f3a -o page.html          one self-contained page
+  genba case export 7f3a --format json -o case.json
+  genba case import case.json                  on another machine")]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// All cases here, newest first.
+    List {
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+    /// What a case found.
+    Show {
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+        /// Its id, the beginning of it, or `latest`.
+        #[arg(default_value = "latest")]
+        case: String,
+    },
+    /// Write a case as a page or as JSON.
+    Export {
+        /// What to write; by the file's ending, else a page.
+        #[arg(long, value_enum)]
+        format: Option<Format>,
+        /// File to write; `-` is standard output.
+        #[arg(short, long, value_name = "FILE", default_value = "-")]
+        output: PathBuf,
+        /// Its id, the beginning of it, or `latest`.
+        #[arg(default_value = "latest")]
+        case: String,
+    },
+    /// Read a case that was exported as JSON.
+    Import {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+/// What to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One self-contained page.
+    Html,
+    /// One JSON document.
+    Json,
+}
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let store = Store::open_root();
+    match args.action {
+        Action::List { json } => list(&store, json, output),
+        Action::Show { json, case } => show(&store, &case, json, output),
+        Action::Export {
+            format,
+            output: file,
+            case,
+        } => export(&store, &case, format, &file, output),
+        Action::Import { file } => import(&store, &file, output),
+    }
+}
+
+fn list(store: &Store, json: bool, output: &Output) -> VerbResult {
+    let cases = store.list()?;
+    if json {
+        output.json("cases", serde_json::json!({ "cases": cases }))?;
+    } else if cases.is_empty() {
+        output.note(&format!(
+            "no cases in {}; make one with: genba investigate -- COMMAND",
+            store.root().display()
+        ));
+    } else {
+        output.answer(&terminal::cases(&cases, output.screen()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
+    let case = store.find(id)?;
+    let investigation = case.investigation()?;
+    if json {
+        output.json("investigation", investigation)?;
+        return Ok(Exit::Done);
+    }
+    let page = case.page_path();
+    let page = page.exists().then(|| page.display().to_string());
+    let next = Next {
+        page: page.as_deref(),
+        command: None,
+    };
+    output.answer(&terminal::investigation(
+        &investigation,
+        next,
+        output.screen(),
+    ))?;
+    Ok(Exit::Done)
+}
+
+fn export(
+    store: &Store,
+    id: &str,
+    format: Option<Format>,
+    file: &PathBuf,
+    output: &Output,
+) -> VerbResult {
+    let case = store.find(id)?;
+    let ends_in_json = file.extension().is_some_and(|ending| ending == "json");
+    let format = format.unwrap_or(if ends_in_json {
+        Format::Json
+    } else {
+        Format::Html
+    });
+    let text = match format {
+        Format::Html => genba_report::page::html(&case.investigation()?),
+        Format::Json => serde_json::to_string(&case.export()?)
+            .map_err(|error| Failure::usage(format!("cannot write this as JSON: {error}")))?,
+    };
+    if file.as_os_str() == "-" {
+        output.answer(&text)?;
+        return Ok(Exit::Done);
+    }
+    std::fs::write(file, text)
+        .map_err(|error| Failure::usage(format!("cannot write {}: {error}", file.display())))?;
+    output.note(&format!("wrote {}", file.display()));
+    Ok(Exit::Done)
+}
+
+fn import(store: &Store, file: &PathBuf, output: &Output) -> VerbResult {
+    let reader = File::open(file)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
+    let case = store.import(reader)?;
+    output.note(&format!("imported as case {}", case.id()));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,69 @@
+//! `genba flame`: a flame graph of a recording.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use genba_explain::ProfileOptions;
+use genba_report::flame::{self, FlameOptions};
+
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::output::Output;
+use crate::recording_args::RecordingArgs;
+
+/// Arguments of `genba flame`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba record -g -- ./prog && genba flame     writes flame.svg
+  genba flame -i latest -o -                   to standard output
+  genba flame --collapsed -o stacks.txt        the text that other flame graph tools read")]
+pub struct Args {
+    #[command(flatten)]
+    recording: RecordingArgs,
+
+    /// File to write; `-` is standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "flame.svg")]
+    output: PathBuf,
+
+    /// Grow downwards.
+    #[arg(long)]
+    inverted: bool,
+
+    /// Merge from the leaves: who calls the hot functions.
+    #[arg(long)]
+    reversed: bool,
+
+    /// Write collapsed stacks instead of a picture.
+    #[arg(long)]
+    collapsed: bool,
+}
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let scene = args.recording.open(true)?;
+    let profile = scene.profile(&ProfileOptions {
+        collapsed: true,
+        ..ProfileOptions::default()
+    });
+    if !profile.stacks {
+        output.note("note: the samples have no call stacks, so this is one layer; record with -g");
+    }
+    let text = if args.collapsed {
+        flame::collapsed(&profile)
+    } else {
+        let options = FlameOptions {
+            inverted: args.inverted,
+            reversed: args.reversed,
+            ..FlameOptions::default()
+        };
+        flame::svg(&profile, &options).map_err(Failure::usage)?
+    };
+    if args.output.as_os_str() == "-" {
+        output.answer(&text)?;
+        return Ok(Exit::Done);
+    }
+    std::fs::write(&args.output, text).map_err(|error| {
+        Failure::usage(format!("cannot write {}: {error}", args.output.display()))
+    })?;
+    output.note(&format!("wrote {}", args.output.display()));
+    Ok(Exit::Done)
+}

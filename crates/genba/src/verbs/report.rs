@@ -1,0 +1,89 @@
+//! `genba report`: where the samples of a recording are.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use genba_explain::ProfileOptions;
+use genba_report::terminal::{self, ReportOptions};
+
+use crate::exit::{Exit, VerbResult};
+use crate::output::Output;
+use crate::recording_args::RecordingArgs;
+
+/// What the rows are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Functions by self and total time.
+    Function,
+    /// Source lines.
+    Line,
+    /// Executables and libraries.
+    Module,
+    /// Threads.
+    Thread,
+}
+
+/// Arguments of `genba report`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba report                          functions of ./perf.data
+  genba report -i 7f3a --by line        source lines of a case
+  genba report --calls qsort            who calls qsort, and whom it calls (needs -g)")]
+pub struct Args {
+    #[command(flatten)]
+    recording: RecordingArgs,
+
+    /// What the rows are.
+    #[arg(long, value_enum, default_value_t = By::Function)]
+    by: By,
+
+    /// Show callers and callees of this function instead.
+    #[arg(long, value_name = "FUNCTION")]
+    calls: Option<String>,
+
+    /// Most rows; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    limit: usize,
+
+    /// Leave out rows below this share, in percent.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
+    percent_limit: f64,
+
+    /// Leave the samples where the machine put them: the skid is not put right (lines).
+    #[arg(long)]
+    raw: bool,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let scene = args.recording.open(true)?;
+    let options = ProfileOptions {
+        raw: args.raw,
+        lines: true,
+        collapsed: false,
+    };
+    let profile = scene.profile(&options);
+    if args.json {
+        output.json("profile", profile)?;
+        return Ok(Exit::Done);
+    }
+    let options = ReportOptions {
+        by: match args.by {
+            By::Function => terminal::By::Function,
+            By::Line => terminal::By::Line,
+            By::Module => terminal::By::Module,
+            By::Thread => terminal::By::Thread,
+        },
+        limit: if args.limit == 0 {
+            usize::MAX
+        } else {
+            args.limit
+        },
+        least_share: args.percent_limit / 100.0,
+        calls_of: args.calls,
+    };
+    output.answer(&terminal::report(&profile, &options, output.screen()))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,95 @@
+//! `genba stat`: count events of a command.
+
+use clap::Args as ClapArgs;
+use genba_investigate::counters::{self, CountOptions};
+use genba_model::ExitKind;
+use genba_profile::count;
+use genba_report::terminal;
+use genba_run::{Launcher, Output as Stream};
+
+use crate::command_args::CommandArgs;
+use crate::exit::{Exit, VerbResult};
+use crate::interrupt;
+use crate::output::Output;
+use crate::progress::Line;
+
+/// Arguments of `genba stat`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba stat -- gzip -k9 file               what perf stat -d shows
+  genba stat -r 10 -- ./prog                means with intervals over ten runs
+  genba stat -e cycles:u,branch-misses -- ./prog")]
+pub struct Args {
+    /// Events instead of the usual ones, separated by commas.
+    #[arg(short, long, value_name = "EVENTS")]
+    event: Option<String>,
+
+    /// Number of runs.
+    #[arg(short, long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    runs: u32,
+
+    /// Count a command that fails.
+    #[arg(short, long)]
+    ignore_failure: bool,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    run: CommandArgs,
+}
+
+/// Runs it. The command's output is passed through, as perf does; with --json it is not, since
+/// standard output is the document's.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let (stdout, stderr) = if args.json {
+        (
+            Stream::Null,
+            Stream::Capture {
+                limit: super::ERROR_OUTPUT,
+            },
+        )
+    } else {
+        (Stream::Inherit, Stream::Inherit)
+    };
+    let mut prepared = args.run.prepare(stdout)?;
+    prepared.spec.stderr = stderr;
+    let events = match &args.event {
+        Some(list) => count::parse_list(list)
+            .map_err(|error| crate::exit::Failure::usage(error.to_string()))?,
+        None => count::detailed(),
+    };
+    // A single run that fails is shown with its counters, as perf does.
+    let ignore_failure = args.ignore_failure || args.runs == 1;
+    let options = CountOptions {
+        events,
+        runs: args.runs,
+        ignore_failure,
+    };
+    let cancel = interrupt::token()?;
+    let mut launcher = Launcher::new()?;
+    let mut progress = Line::new(output);
+    let stat = counters::count(
+        &mut launcher,
+        &prepared.spec,
+        &prepared.workload.command,
+        &options,
+        &cancel,
+        &mut progress,
+    )?;
+    drop(progress);
+    let exit = stat.exit;
+    if args.json {
+        output.json("stat", stat)?;
+    } else {
+        output.answer(&terminal::stat(&stat, output.screen()))?;
+    }
+    Ok(match exit {
+        _ if cancel.is_triggered() => Exit::Interrupted,
+        ExitKind::Code(0) => Exit::Done,
+        _ if args.ignore_failure => Exit::Done,
+        _ => Exit::TargetFailed,
+    })
+}
