@@ -5,6 +5,9 @@
 //! large. This one stays well under 300 KiB. It also outlives genba long enough to end what
 //! genba started, however genba dies.
 //!
+//! **Two processes.** The worker does everything; the guard, its parent, only ends what the
+//! worker leaves behind should somebody kill that.
+//!
 //! **Not here.** Looking programs up, reading output, any policy: genba does that.
 //!
 //! Neither libc nor std: `build.rs` compiles it with `rustc` alone.
@@ -37,7 +40,8 @@ pub struct Launcher {
     /// `/dev/null`.
     null: i32,
     pid: i32,
-    genba: i32,
+    /// Whose end is the end: genba for the guard, the guard for the worker.
+    parent: i32,
     /// Grace period of the last run, nanoseconds.
     grace: u64,
 }
@@ -48,9 +52,10 @@ impl Launcher {
         let _ = sys::send(self.socket, &reply.encode());
     }
 
-    /// Whether genba has died without the socket telling (somebody else holds its other end).
+    /// Whether the parent has died; the second line of defence, should the socket not tell
+    /// because somebody else holds its other end.
     fn orphaned(&self) -> bool {
-        sys::getppid() != self.genba
+        sys::getppid() != self.parent
     }
 
     /// Empties the signal queue; true if one of them says that genba has died.
@@ -109,29 +114,32 @@ impl Launcher {
     }
 }
 
-fn connect() -> Option<Launcher> {
-    sys::set_signal_mask(true);
-    sys::set_name(c"genba-launcher");
+/// What guard and worker have in common: orphans come to it, and it hears of its parent's end.
+/// That signal also comes when merely the thread that started it ends, hence the look at the
+/// parent in [`Launcher::orphaned`].
+fn settle() {
     let _ = sys::prctl(sys::PR_SET_CHILD_SUBREAPER, 1);
-    // Second line of defence; it also fires when merely the thread that started the launcher
-    // ends, hence the look at the parent.
     let _ = sys::prctl(sys::PR_SET_PDEATHSIG, sys::SIGTERM as usize);
+}
+
+fn connect(guard: i32) -> Option<Launcher> {
+    settle();
     // genba passes the connection as stdin, and the real stdin over it.
     let socket = sys::dup_above(0, 3).ok()?;
-    let mut launcher = Launcher {
+    let launcher = Launcher {
         socket,
         signals: sys::signalfd(&[sys::SIGCHLD, sys::SIGTERM]).ok()?,
         null: sys::open(None, c"/dev/null", sys::O_RDWR).ok()?,
         pid: sys::getpid(),
-        genba: 0,
+        parent: guard,
         grace: 0,
     };
     let mut fds = [-1; protocol::MAX_FDS];
     let header = launcher.receive(&mut fds)?;
-    if header.kind != request::HELLO || header.fds != 1 {
+    if header.kind != request::HELLO || header.fds != 1 || launcher.orphaned() {
         return None;
     }
-    launcher.genba = launcher.receive_u64(header)? as u32 as i32;
+    launcher.receive_u64(header)?;
     sys::dup_to(fds[0], 0).ok()?;
     sys::close(fds[0]);
     launcher.reply(&Reply {
@@ -142,11 +150,53 @@ fn connect() -> Option<Launcher> {
     Some(launcher)
 }
 
+/// Stands behind the worker, so that even a worker killed by SIGKILL leaves nothing behind:
+/// what was below it comes to the guard then.
+fn guard(worker: i32, genba: i32) {
+    for fd in 0..3 {
+        sys::close(fd);
+    }
+    let Ok(signals) = sys::signalfd(&[sys::SIGCHLD, sys::SIGTERM]) else {
+        return;
+    };
+    let launcher = Launcher {
+        socket: -1,
+        signals,
+        null: -1,
+        pid: sys::getpid(),
+        parent: genba,
+        grace: 0,
+    };
+    let mut usage = sys::Rusage::default();
+    loop {
+        let options = sys::WEXITED | sys::WNOHANG;
+        match sys::wait(sys::P_PID, worker, options, &mut usage) {
+            Ok(None) => {}
+            _ => return run::end_everything(&launcher),
+        }
+        let [_, signal] = run::wait_for_events(&launcher, None);
+        if signal && launcher.take_signals() {
+            // genba has died. So does the guard, and the worker hears of that.
+            return;
+        }
+    }
+}
+
 /// Where `_start` goes.
 pub extern "C" fn launcher_main() -> ! {
-    if let Some(mut launcher) = connect() {
-        let _ = launcher.serve();
-        run::end_everything(&launcher);
+    sys::set_signal_mask(true);
+    sys::set_name(c"genba-launcher");
+    settle();
+    let (genba, guard_pid) = (sys::getppid(), sys::getpid());
+    match sys::fork() {
+        Ok(0) => {
+            if let Some(mut launcher) = connect(guard_pid) {
+                let _ = launcher.serve();
+                run::end_everything(&launcher);
+            }
+        }
+        Ok(worker) => guard(worker, genba),
+        Err(_) => {}
     }
     sys::exit(0)
 }

@@ -23,7 +23,7 @@ pub const REPLY: usize = REPLY_WORDS * 8;
 
 /// Kinds of requests.
 pub mod request {
-    /// Body: process id and process group of genba (u32 each). One descriptor: its stdin.
+    /// No body. One descriptor: genba's stdin.
     pub const HELLO: u32 = 1;
     /// Body: [`super::Start`], CPU mask, strings.
     pub const START: u32 = 2;

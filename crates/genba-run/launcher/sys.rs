@@ -108,6 +108,11 @@ pub fn getppid() -> i32 {
     plain(nr::GETPPID, 0, 0, 0).unwrap_or(0) as i32
 }
 
+/// A copy of this process; `Ok(0)` in the copy.
+pub fn fork() -> Result<i32> {
+    plain(nr::FORK, 0, 0, 0).map(|pid| pid as i32)
+}
+
 pub fn exit(code: usize) -> ! {
     loop {
         let _ = plain(nr::EXIT_GROUP, code, 0, 0);

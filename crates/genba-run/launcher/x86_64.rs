@@ -13,6 +13,7 @@ pub mod nr {
     pub const SENDTO: usize = 44;
     pub const RECVFROM: usize = 45;
     pub const RECVMSG: usize = 47;
+    pub const FORK: usize = 57;
     pub const EXECVE: usize = 59;
     pub const KILL: usize = 62;
     pub const FCNTL: usize = 72;

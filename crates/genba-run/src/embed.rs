@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use crate::RunError;
 use crate::channel::Channel;
-use crate::protocol::{HEADER, Header, reply, request};
+use crate::protocol::{Header, reply, request};
 
 static LAUNCHER: &[u8] = include_bytes!(env!("GENBA_LAUNCHER"));
 const NAME: &CStr = c"genba-launcher";
@@ -24,7 +24,9 @@ const NAME: &CStr = c"genba-launcher";
 pub struct Process {
     /// `None` only while being dropped.
     channel: Option<Channel>,
+    /// The guard; the worker is its child.
     child: Child,
+    pid: i32,
     /// genba's directory when it was started, and so its own.
     pub directory: Option<PathBuf>,
 }
@@ -57,9 +59,9 @@ impl Process {
         self.channel.as_ref().ok_or(RunError::LauncherDied)
     }
 
-    /// Process id of the launcher.
+    /// Process id of the worker, the parent of targets.
     pub fn pid(&self) -> i32 {
-        self.child.id() as i32
+        self.pid
     }
 }
 
@@ -149,28 +151,27 @@ fn spawn(program: &Path) -> io::Result<(Child, OwnedFd)> {
 }
 
 fn shake_hands((child, socket): (Child, OwnedFd)) -> Result<Process, RunError> {
-    let process = Process {
+    let mut process = Process {
         channel: Some(Channel::new(socket)),
         child,
+        pid: 0,
         directory: std::env::current_dir().ok(),
     };
-    let mut frame = Header {
+    let hello = Header {
         kind: request::HELLO,
-        body: 8,
+        body: 0,
         fds: 1,
-    }
-    .encode()
-    .to_vec();
-    frame.extend_from_slice(&std::process::id().to_le_bytes());
-    frame.extend_from_slice(&[0; 4]);
-    debug_assert_eq!(frame.len(), HEADER + 8);
+    };
     let channel = process.channel()?;
     let greet = || {
-        channel.send(&frame, &[io::stdin().as_fd()])?;
+        channel.send(&hello.encode(), &[io::stdin().as_fd()])?;
         channel.receive()
     };
     match greet() {
-        Ok(answer) if answer.kind == reply::READY => Ok(process),
+        Ok(answer) if answer.kind == reply::READY => {
+            process.pid = answer.pid as i32;
+            Ok(process)
+        }
         Ok(_) => Err(RunError::Protocol),
         Err(error) => Err(RunError::Launcher {
             detail: format!("it does not answer: {error}"),

@@ -166,34 +166,41 @@ fn dropping_a_run_ends_it_and_the_launcher_goes_on() {
     );
 }
 
+/// The parent of a process.
+fn parent(pid: i32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("its stat");
+    let fields = stat
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.split_whitespace().nth(1));
+    fields.and_then(|text| text.parse().ok()).expect("a number")
+}
+
 #[test]
-fn a_killed_launcher_takes_the_target_with_it_and_is_replaced() {
-    let name = marker("launcher");
-    let (mut launcher, cancel) = launcher();
-    let pid = launcher.pid().expect("it runs");
-    let spec = CommandSpec::direct(["sh", "-c", "while :; do sleep 1000; done", &name]);
-    let running = launcher.start(&spec).expect("a start");
-    let target = running.pid();
-    // SAFETY: plain kill of a process that this test started.
-    unsafe { libc::kill(pid, libc::SIGKILL) };
-    let error = running.wait(&cancel).expect_err("the launcher is dead");
-    assert!(
-        matches!(error, genba_run::RunError::LauncherDied),
-        "{error}"
-    );
-    eventually("the target is gone", || {
-        std::fs::read(format!("/proc/{target}/cmdline"))
-            .unwrap_or_default()
-            .is_empty()
-    });
-    assert!(
-        launcher
+fn a_killed_launcher_takes_the_tree_with_it_and_is_replaced() {
+    for kill_guard in [false, true] {
+        let name = marker(if kill_guard { "guard" } else { "worker" });
+        let (mut launcher, cancel) = launcher();
+        let worker = launcher.pid().expect("it runs");
+        let running = launcher.start(&stubborn(&name)).expect("a start");
+        eventually("all are up", || marked(&name).len() >= 3);
+        let victim = if kill_guard { parent(worker) } else { worker };
+        // SAFETY: plain kill of a process that this test started.
+        unsafe { libc::kill(victim, libc::SIGKILL) };
+        let ended = running.wait(&cancel);
+        if !kill_guard {
+            let error = ended.expect_err("the worker is dead");
+            assert!(
+                matches!(error, genba_run::RunError::LauncherDied),
+                "{error}"
+            );
+        }
+        eventually("all are gone", || marked(&name).is_empty());
+        let again = launcher
             .run(&CommandSpec::direct(["true"]), &cancel)
-            .expect("a run")
-            .record
-            .exit
-            .success()
-    );
+            .expect("a run");
+        assert!(again.record.exit.success());
+    }
 }
 
 /// Variable that makes [`stands_for_genba`] do something: the marker.
