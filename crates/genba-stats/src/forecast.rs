@@ -13,8 +13,8 @@ const START_UP: f64 = 9.0;
 /// deviation, `delta` the share that is of no interest. The nearer of two ends counts: the
 /// interval leaves 0, or it fits into ± delta.
 ///
-/// It rests on the same pairs as the estimate and is no better than that: right within a factor
-/// of two or three. `None` beyond 10⁷ pairs or for values that are not finite.
+/// It rests on the same pairs as the estimate and is no better than that: with few pairs, or an
+/// effect near 0 or near delta, it may be wrong several times over; show one digit of it. `None` beyond 10⁷ pairs or for values that are not finite.
 #[must_use]
 pub fn forecast(log_median: f64, scatter: f64, delta: f64, pairs: usize) -> Option<usize> {
     let distance = log_median.abs();

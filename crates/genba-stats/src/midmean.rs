@@ -15,7 +15,7 @@ use crate::{Interval, IntervalRule, StatsError, check};
 /// method, and the range of the values stands in with its level as a median's interval.
 ///
 /// # Errors
-/// No values, a value that is not finite, a level outside 0…1.
+/// No values, a value that is not finite or whose square is not, a level outside 0…1.
 pub fn midmean(values: &[f64], level: f64) -> Result<Interval, StatsError> {
     check::finite(values, 1)?;
     check::open_unit("level", level)?;
@@ -24,6 +24,7 @@ pub fn midmean(values: &[f64], level: f64) -> Result<Interval, StatsError> {
     let cut = count / 4;
     let kept = &sorted[cut..count - cut];
     let mean = mean(kept);
+    check::finite(&[mean], 1)?;
     if count < 6 {
         let reached = 1.0 - 0.5f64.powi(i32::try_from(count).unwrap_or(i32::MAX) - 1);
         return Ok(Interval {
@@ -42,6 +43,8 @@ pub fn midmean(values: &[f64], level: f64) -> Result<Interval, StatsError> {
         });
     }
     let half = half_width(&sorted, cut, level);
+    // Squares of values beyond 10¹⁵⁴ overflow.
+    check::finite(&[mean, half], 2)?;
     Ok(Interval {
         estimate: Estimate {
             value: mean,

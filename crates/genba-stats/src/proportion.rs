@@ -34,9 +34,10 @@ pub fn wilson(successes: f64, trials: f64, level: f64) -> Result<Estimate, Stats
     }
     let share = (successes / trials).min(1.0);
     let z = normal::quantile(0.5 + level / 2.0);
-    let z2 = z * z / trials;
-    let centre = (share + z2 / 2.0) / (1.0 + z2);
-    let half = z / (1.0 + z2) * (share * (1.0 - share) / trials + z2 / (4.0 * trials)).sqrt();
+    // Multiplied through by the trials, so that neither few nor many of them overflow.
+    let z2 = z * z;
+    let centre = (share * trials + z2 / 2.0) / (trials + z2);
+    let half = z / (trials + z2) * (share * trials * (1.0 - share) + z2 / 4.0).sqrt();
     // At the ends the formula gives 0 and 1 up to rounding; the value never leaves the interval.
     Ok(Estimate {
         value: share,
