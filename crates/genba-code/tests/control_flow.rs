@@ -228,3 +228,23 @@ fn after_a_call_comes_from_the_call() {
     assert_eq!(flow.predecessors(4).as_slice(), [2]);
     assert_eq!(flow.blocks().len(), 3);
 }
+
+#[test]
+fn padding_is_no_way_in() {
+    // 0: jmp 6; 2: nop; 3: inc eax; 5: nop; 6: dec edi; 8: jne 3; a: ret — a loop entered at
+    // its test, its body aligned by a nop that never runs.
+    let code = Disassembler::x86_64(Syntax::Intel).disassemble(
+        &[
+            0xeb, 0x04, 0x90, 0xff, 0xc0, 0x90, 0xff, 0xcf, 0x75, 0xf9, 0xc3,
+        ],
+        0,
+        &|_| None,
+    );
+    let flow = ControlFlow::build(&code);
+    assert_eq!(flow.predecessors(2).as_slice(), [5]);
+    assert_eq!(flow.loops().len(), 1);
+    assert!(!flow.loops()[0].irreducible);
+    assert_eq!(flow.loops()[0].head, flow.block_of(4).unwrap());
+    // A nop that is run is no padding.
+    assert_eq!(flow.predecessors(4).as_slice(), [0, 3]);
+}

@@ -274,9 +274,14 @@ fn check_c(binary: &Binary) {
         (digits.address, digits.end())
     );
     let unit = binary.compile_unit_at(digits.address).unwrap();
-    assert!(unit.producer.unwrap().contains("GNU C"));
-    assert!(unit.name.unwrap().ends_with("a.c"));
-    assert!(unit.language.unwrap().starts_with('C'));
+    let producer = unit.producer.unwrap();
+    assert!(producer.contains("GNU"), "{producer}");
+    let name = unit.name.unwrap();
+    assert!(
+        name.ends_with("a.c") || name.contains("artificial"),
+        "{name}"
+    );
+    assert!(unit.language.unwrap().starts_with("C"));
 }
 
 #[test]

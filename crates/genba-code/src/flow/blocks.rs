@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::dominators;
 use super::loops::{self, Loop, Loops};
 use super::walk::Walk;
-use crate::instruction::Instruction;
+use crate::instruction::{CostClass, Instruction};
 
 /// Index of a basic block in [`ControlFlow::blocks`].
 pub type BlockId = u32;
@@ -74,6 +74,7 @@ impl ControlFlow {
             }
             block.successors = successors;
         }
+        drop_padding(&mut blocks, instructions);
         for id in 0..blocks.len() {
             for i in 0..blocks[id].successors.len() {
                 let to = blocks[id].successors[i] as usize;
@@ -217,6 +218,27 @@ impl Block {
             predecessors: SmallVec::new(),
             reachable: false,
             known_entry: true,
+        }
+    }
+}
+
+/// Takes the way out of padding: no-operations behind a jump or return, which align what comes
+/// after them and never run. As an entry they would make irreducible every loop that is entered
+/// at its test, and stand as predecessors where samples are put right.
+fn drop_padding(blocks: &mut [Block], instructions: &[Instruction]) {
+    let mut entered = vec![false; blocks.len()];
+    for block in blocks.iter() {
+        for &to in &block.successors {
+            entered[to as usize] = true;
+        }
+    }
+    for (block, _) in blocks.iter_mut().zip(entered).skip(1).filter(|(_, e)| !e) {
+        let range = block.instructions.start as usize..block.instructions.end as usize;
+        let padding = instructions[range]
+            .iter()
+            .all(|i| i.class == CostClass::Nop && !i.mnemonic.starts_with("endbr"));
+        if padding {
+            block.successors.clear();
         }
     }
 }
