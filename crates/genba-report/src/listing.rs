@@ -121,6 +121,14 @@ pub(crate) fn rows(a: &Annotation, choice: Choice) -> Vec<Row> {
         .collect()
 }
 
+/// The disassembly with its operands in a column: `mov    rax, rsi`.
+pub(crate) fn aligned(text: &str) -> String {
+    match text.trim().split_once(' ') {
+        Some((mnemonic, operands)) => format!("{mnemonic:<6} {}", operands.trim_start()),
+        None => text.trim().to_owned(),
+    }
+}
+
 /// Which instructions are shown.
 pub(crate) fn shown(a: &Annotation, choice: Choice) -> Vec<bool> {
     let number = a.instructions.len();
@@ -134,7 +142,8 @@ pub(crate) fn shown(a: &Annotation, choice: Choice) -> Vec<bool> {
         a.instructions[index].share.value >= least
     };
     if number > choice.most {
-        let mut order: Vec<usize> = (0..number).filter(|&i| hot(i)).collect();
+        let seen = |i: usize| a.instructions[i].share.value > 0.0;
+        let mut order: Vec<usize> = (0..number).filter(|&i| hot(i) && seen(i)).collect();
         order.sort_by(|&x, &y| {
             let share = |i: usize| a.instructions[i].share.value;
             share(y).total_cmp(&share(x))

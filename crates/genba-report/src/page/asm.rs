@@ -13,11 +13,11 @@ use crate::{facts, number, text};
 const MOST_FUNCTIONS: usize = 12;
 const OPEN_FUNCTIONS: usize = 2;
 /// Instructions of one function at most.
-const MOST_INSTRUCTIONS: usize = 2500;
+const MOST_INSTRUCTIONS: usize = 1000;
 /// Instructions below this share of the function's samples are cold.
 const COLD: f64 = 0.002;
 /// Characters of a line at most.
-const LINE: usize = 180;
+const LINE: usize = 130;
 
 pub(super) fn listings(out: &mut String, annotations: &[Annotation]) {
     if annotations.is_empty() {
@@ -192,7 +192,7 @@ fn line(out: &mut String, a: &Annotation, row: &Row, c: &Columns) {
                 out,
                 "<span class=\"g\">{gutter}</span><span class=\"a\">{:>w$x}</span><span class=\"x\">{}</span></div>",
                 i.address,
-                escape_fit(&i.text, LINE),
+                escape_fit(&listing::aligned(&i.text), LINE),
                 w = c.address
             );
         }

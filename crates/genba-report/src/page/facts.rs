@@ -198,7 +198,13 @@ pub(super) fn notes(out: &mut String, all: &Investigation) {
     }
     out.push_str("<ul class=\"notes note\">");
     for note in list.iter().take(MOST_NOTES) {
-        let _ = write!(out, "<li>{}</li>", escape_fit(note, 600));
+        // A note may have a second line that says what mends it.
+        let lines: Vec<String> = note
+            .lines()
+            .take(4)
+            .map(|line| escape_fit(line.trim(), 600))
+            .collect();
+        let _ = write!(out, "<li>{}</li>", lines.join("<br>"));
     }
     out.push_str("</ul>\n");
 }

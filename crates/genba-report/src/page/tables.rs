@@ -17,6 +17,8 @@ const MOST_RUNS: usize = 500;
 /// Shares below this are left out of tables.
 const LEAST: f64 = 0.0005;
 
+/// The same for functions that only call others.
+const LEAST_TOTAL: f64 = 0.005;
 /// A bar is full at this share, or at the largest where that is more: a flat profile shall
 /// look flat.
 const FULL_BAR: f64 = 0.25;
@@ -54,7 +56,7 @@ pub(super) fn functions(out: &mut String, profile: &Profile) {
     let rows: Vec<&FunctionRow> = profile
         .functions
         .iter()
-        .filter(|f| f.self_share.value.max(f.total.value) >= LEAST)
+        .filter(|f| f.self_share.value >= LEAST || f.total.value >= LEAST_TOTAL)
         .take(MOST_ROWS)
         .collect();
     if rows.is_empty() {

@@ -2,7 +2,7 @@
 
 use genba_model::{AnnotatedInstruction, Annotation};
 
-use crate::listing::{Choice, Content, Row, rows};
+use crate::listing::{Choice, Content, Row, aligned, rows};
 use crate::screen::{DIM, PLAIN, STRONG, heat};
 use crate::{Screen, facts, number, text};
 
@@ -153,7 +153,7 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
                 "{}  {gutter}{}  {}",
                 figures(i, c, screen),
                 screen.paint(DIM, &format!("{:>w$x}", i.address, w = c.address)),
-                screen.paint(body, &text::fit(&i.text, room)),
+                screen.paint(body, &text::fit(&aligned(&i.text), room)),
             )
         }
         Content::Source {

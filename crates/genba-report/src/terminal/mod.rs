@@ -20,18 +20,23 @@ use crate::text;
 
 /// `! text`, wrapped to the screen, for what the reader must know.
 fn remark(out: &mut String, sentence: &str, screen: Screen) {
-    let lines = wrap(
-        &text::sanitise(sentence),
-        screen.columns().saturating_sub(2),
-    );
-    for (index, line) in lines.iter().enumerate() {
+    let width = screen.columns().saturating_sub(2);
+    // A note may have a second line that says what mends it.
+    let lines = sentence
+        .lines()
+        .take(MOST_NOTE_LINES)
+        .flat_map(|line| wrap(&text::sanitise(line.trim()), width));
+    for (index, line) in lines.enumerate() {
         let mark = if index == 0 { "!" } else { " " };
         out.push_str(&screen.paint(WARN, mark));
         out.push(' ');
-        out.push_str(line);
+        out.push_str(&line);
         out.push('\n');
     }
 }
+
+/// Lines of one note at most.
+const MOST_NOTE_LINES: usize = 4;
 
 /// Breaks at spaces; words longer than a line are cut in the middle.
 fn wrap(text: &str, width: usize) -> Vec<String> {
