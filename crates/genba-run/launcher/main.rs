@@ -26,6 +26,7 @@ mod procstat;
 #[allow(dead_code)]
 mod protocol;
 mod run;
+mod start;
 mod sys;
 mod tree;
 
