@@ -230,18 +230,17 @@ pub fn attach(
         why: "there is no such process".to_owned(),
     };
     // First of all, so that no other process can come by the number unnoticed.
-    let end: OwnedFd = Pid::from_raw(pid)
-        .filter(|_| pid > 0)
-        .ok_or_else(gone)
-        .and_then(|p| {
-            pidfd_open(p, PidfdFlags::empty()).map_err(|e| match e {
-                rustix::io::Errno::SRCH => gone(),
-                other => ProfileError::Attach {
-                    pid,
-                    why: other.to_string(),
-                },
-            })
-        })?;
+    if pid <= 0 {
+        return Err(gone());
+    }
+    let process = Pid::from_raw(pid).ok_or_else(gone)?;
+    let end: OwnedFd = pidfd_open(process, PidfdFlags::empty()).map_err(|e| match e {
+        rustix::io::Errno::SRCH => gone(),
+        other => ProfileError::Attach {
+            pid,
+            why: other.to_string(),
+        },
+    })?;
     let choice = choose(options)?;
     let session = Session::open(Target::Running(pid), &choice, options, path)?;
     let mut notes = choice.notes.clone();
