@@ -17,7 +17,9 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(protocol::Header::decode(&again), Some(header));
     }
     if let Some(start) = protocol::Start::decode(bytes) {
-        let again = start.encode();
+        // What follows the fixed part counts: there must be bytes for all the strings.
+        let mut again = start.encode().to_vec();
+        again.extend_from_slice(&bytes[again.len().min(bytes.len())..]);
         assert_eq!(protocol::Start::decode(&again), Some(start));
         let _ = start.fds();
     }
