@@ -88,7 +88,7 @@ pub enum Error {
         limit: u64,
     },
     /// A file to import that is no exported investigation.
-    #[error("cannot import: {why}\n  genba case export --json CASE writes such a file")]
+    #[error("cannot import: {why}\n  genba case export --format json CASE writes such a file")]
     Import {
         /// Why not.
         why: String,

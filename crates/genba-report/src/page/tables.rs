@@ -127,7 +127,8 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
 
 /// A cell with a short name whose long form shows under the pointer.
 fn place(out: &mut String, long: &str, short: &str) {
-    let (long, short) = (escape_fit(long, 300), escape_fit(short, 60));
+    // Cut in the middle, so that the line number at the end stays.
+    let (long, short) = (escape_fit(long, 300), escape_fit(short, 26));
     let _ = write!(
         out,
         "<td class=\"l where place\" title=\"{long}\">{short}</td>"
