@@ -8,7 +8,8 @@ const OUTLIER: f64 = 3.5;
 
 /// Pairs that a comparison of this workload would make in about the time that the runs took.
 fn pairs(runs: usize) -> usize {
-    (runs / 2).max(1)
+    // Fewer pairs decide nothing, however plain the case.
+    (runs / 2).max(genba_stats::MIN_PAIRS)
 }
 
 /// Summarises runs; every run counts.

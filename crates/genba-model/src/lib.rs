@@ -8,6 +8,7 @@
 
 mod annotation;
 mod case;
+mod comparison;
 mod document;
 mod host;
 mod investigation;
@@ -18,6 +19,10 @@ mod stat;
 
 pub use annotation::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
 pub use case::{CaseState, CaseSummary};
+pub use comparison::{
+    Comparison, ComparisonReport, Correction, Direction, IterationCost, Variant, VariantMetric,
+    VerdictName,
+};
 pub use document::{Document, SCHEMA};
 pub use host::{Hazard, HostFingerprint};
 pub use investigation::{

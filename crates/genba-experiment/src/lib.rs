@@ -1,0 +1,1 @@
+//! Experiments: variants in one interleaved schedule, judged pair by pair.
