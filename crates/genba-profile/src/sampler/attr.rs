@@ -74,6 +74,8 @@ pub fn build(plan: &Plan) -> perf_event_attr {
     attr.set_precise_ip(plan.precise_ip.into());
     attr.set_mmap(1);
     attr.set_mmap2(1);
+    // perf unwinds our files only if it knows where the read-only segments are mapped.
+    attr.set_mmap_data(matches!(plan.call_graph, CallGraph::Dwarf(_)).into());
     attr.set_build_id(plan.build_ids.into());
     attr.set_comm(1);
     attr.set_comm_exec(1);
