@@ -6,8 +6,9 @@ use genba_code::{SourceCache, Syntax};
 use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
 
 use crate::ExplainError;
+use crate::code_base::short_name;
 use crate::function_code::FunctionCode;
-use crate::hits::Hits;
+use crate::hits::{AddressHits, Hits};
 use crate::scene::{Function, FunctionId, Scene, share_of};
 
 /// How to annotate.
@@ -66,7 +67,7 @@ impl Scene {
         sources: &mut SourceCache,
     ) -> Vec<Annotation> {
         let all = self.hits.all.weight as f64;
-        let mut functions: Vec<(u64, FunctionId, Vec<(u64, Hits)>)> = self
+        let mut functions: Vec<(u64, FunctionId, AddressHits)> = self
             .function_hits()
             .into_iter()
             .map(|(id, hits)| (hits.iter().map(|hit| hit.1.weight).sum(), id, hits))
@@ -145,8 +146,8 @@ impl Scene {
                     line: inner.and_then(|f| f.line),
                     inlined: inner
                         .filter(|f| f.inlined)
-                        .and_then(|f| f.function.as_ref())
-                        .map(ToString::to_string),
+                        .and_then(|f| f.function.as_deref())
+                        .map(short_name),
                     samples: code.samples[index],
                     share: share_of(code.weight[index], total, squares),
                     count: None,
@@ -160,7 +161,7 @@ impl Scene {
     }
 
     /// What to say when no function of this name was sampled.
-    fn hint(&self, name: &str, hits: &HashMap<FunctionId, Vec<(u64, Hits)>>) -> String {
+    fn hint(&self, name: &str, hits: &HashMap<FunctionId, AddressHits>) -> String {
         let lower = name.to_lowercase();
         let mut near: Vec<(u64, &str)> = hits
             .iter()
@@ -191,7 +192,7 @@ fn is_named(function: &Function, name: &str) -> bool {
     }
     function.name == name
         || function.linkage_name.as_deref() == Some(name)
-        || genba_code::without_parameters(&function.name) == name
+        || genba_code::without_parameters(name) == function.name
 }
 
 fn loops(code: &FunctionCode, total: f64) -> Vec<LoopInfo> {

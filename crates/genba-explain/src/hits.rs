@@ -12,6 +12,9 @@ pub(crate) struct Hits {
     pub weight: u64,
 }
 
+/// Hits of one function by address in its module.
+pub(crate) type AddressHits = Vec<(u64, Hits)>;
+
 impl Hits {
     fn add(&mut self, weight: u64) {
         self.samples += 1;

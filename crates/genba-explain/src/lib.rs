@@ -14,11 +14,13 @@ mod error;
 mod function_code;
 mod hits;
 mod lines;
+mod merge;
 mod profile;
 mod scene;
 mod stacks;
 
 pub use annotate::AnnotateOptions;
 pub use error::ExplainError;
+pub use merge::with_stacks_of;
 pub use profile::ProfileOptions;
 pub use scene::Scene;

@@ -6,6 +6,7 @@ use genba_code::Syntax;
 use genba_model::{Concentration, LineRow};
 use genba_profile::reader::ModuleId;
 
+use crate::code_base::short_name;
 use crate::function_code::FunctionCode;
 use crate::scene::Scene;
 
@@ -65,11 +66,8 @@ impl Lines {
                 };
                 lines.lined += weight;
                 let name = || {
-                    inner
-                        .function
-                        .as_deref()
-                        .unwrap_or(&function.name)
-                        .to_owned()
+                    let name = inner.function.as_deref();
+                    name.map_or_else(|| function.name.clone(), short_name)
                 };
                 let entry = weights
                     .entry((file.to_string(), line))

@@ -9,7 +9,7 @@ use genba_profile::{ReadOptions, Recording};
 
 use crate::ExplainError;
 use crate::code_base::CodeBase;
-use crate::hits::Histogram;
+use crate::hits::{AddressHits, Histogram};
 
 /// Index of a function in [`Scene`].
 pub(crate) type FunctionId = u32;
@@ -175,8 +175,8 @@ impl Scene {
     }
 
     /// Samples by address of one function as recorded: number and weight.
-    pub(crate) fn function_hits(&self) -> HashMap<FunctionId, Vec<(u64, crate::hits::Hits)>> {
-        let mut by_function: HashMap<FunctionId, Vec<(u64, crate::hits::Hits)>> = HashMap::new();
+    pub(crate) fn function_hits(&self) -> HashMap<FunctionId, AddressHits> {
+        let mut by_function: HashMap<FunctionId, AddressHits> = HashMap::new();
         for (id, hits) in (0u32..).zip(&self.hits.locations) {
             if hits.samples == 0 {
                 continue;
@@ -195,7 +195,7 @@ impl Scene {
 /// A weight as a share of a total, with its 95 % interval.
 pub(crate) fn share_of(weight: f64, total: f64, squares: f64) -> Estimate {
     let inside = weight.clamp(0.0, total);
-    genba_stats::wilson_weighted(inside, total, squares, 0.95).unwrap_or_else(|_| Estimate {
+    genba_stats::wilson_weighted(inside, total, squares, 0.95).unwrap_or(Estimate {
         value: 0.0,
         low: 0.0,
         high: 1.0,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use genba_model::{Estimate, ExitKind, Metric, RunRecord, Stat};
-use genba_profile::count::{self, Reading};
+use genba_model::{ExitKind, Stat};
+use genba_profile::count::{self, CountedRun};
 use genba_profile::event::EventSpec;
 use genba_run::{Cancel, CommandSpec, Launcher, RunError};
 
@@ -33,13 +33,12 @@ pub fn count(
     cancel: &Cancel,
     progress: &mut dyn Progress,
 ) -> Result<Stat, InvestigateError> {
-    let mut readings: Vec<Vec<Reading>> = Vec::new();
-    let mut runs: Vec<RunRecord> = Vec::new();
-    let mut notes: Vec<String> = Vec::new();
+    let mut runs: Vec<CountedRun> = Vec::new();
     for index in 0..options.runs.max(1) {
         let left = runs.last().map(|run| {
             let more = f64::from(options.runs.saturating_sub(index));
-            Duration::try_from_secs_f64(run.wall_seconds * more).unwrap_or(Duration::MAX)
+            let seconds = run.finished.record.wall_seconds * more;
+            Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
         });
         progress.update(
             &format!("counting: run {} of {}", index + 1, options.runs.max(1)),
@@ -48,40 +47,19 @@ pub fn count(
         if cancel.is_triggered() {
             break;
         }
-        let gated = launcher.prepare(spec)?;
-        let counters = count::open(gated.pid(), &options.events);
-        for note in &counters.notes {
-            if !notes.contains(note) {
-                notes.push(note.clone());
+        let run = count::once(launcher, spec, &options.events, cancel)?;
+        if run.finished.record.exit == ExitKind::Cancelled {
+            // A run that was cut short says nothing beside whole ones, yet more than nothing.
+            if runs.is_empty() {
+                runs.push(run);
             }
-        }
-        let finished = gated.release()?.wait(cancel)?;
-        if finished.record.exit == ExitKind::Cancelled && !runs.is_empty() {
             break;
         }
-        if finished.record.exit != ExitKind::Cancelled {
-            check(&finished, options.ignore_failure)?;
-        }
-        readings.push(counters.read());
-        runs.push(finished.record);
+        check(&run.finished, options.ignore_failure)?;
+        runs.push(run);
     }
-    let Some(last) = runs.last() else {
+    if runs.is_empty() {
         return Err(RunError::Cancelled.into());
-    };
-    let exit = last.exit;
-    let mean = |metric: Metric| -> Estimate {
-        let values: Vec<f64> = runs.iter().map(|run| run.metric(metric)).collect();
-        count::mean(&values)
-    };
-    let wall = mean(Metric::Wall);
-    Ok(Stat {
-        command: command.to_vec(),
-        runs: u32::try_from(runs.len()).unwrap_or(u32::MAX),
-        counters: count::summarise(&readings, wall.value),
-        wall,
-        user: mean(Metric::User),
-        system: mean(Metric::System),
-        exit,
-        notes,
-    })
+    }
+    Ok(count::stat_of(command, runs))
 }

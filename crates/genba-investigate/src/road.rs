@@ -9,8 +9,8 @@ use genba_code::SourceCache;
 use genba_explain::{AnnotateOptions, ProfileOptions, Scene};
 use genba_host::NoiseWatch;
 use genba_model::{Annotation, HostFingerprint, Investigation, Profile, RunRecord, Stat, Workload};
-use genba_profile::sampler::{Rate, RecordOptions};
-use genba_profile::{ReadOptions, count};
+use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
+use genba_profile::{ReadOptions, RecordOutcome, count};
 use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_stats::StopRule;
 
@@ -109,7 +109,8 @@ pub fn investigate(
             Ok(outcome)
         }
         Err(error) => {
-            case.interrupt()?;
+            // What went wrong first is what must be told.
+            let _ = case.interrupt();
             if cancel.is_triggered() {
                 let kept = format!("; what was measured is in case {}", case.id());
                 return Err(InvestigateError::Interrupted { kept });
@@ -238,32 +239,22 @@ impl Road<'_> {
         }
     }
 
-    /// Samples one run and says where its time went; a machine that refuses is no reason to stop.
+    /// Samples a run and says where its time went; a machine that refuses is no reason to stop.
+    /// Unless stacks were asked for in a certain way, they come from a run of their own: copies
+    /// of the stack at a low rate, since most programs are built without frame pointers.
     fn sample(
         &mut self,
         wall: f64,
         progress: &mut dyn Progress,
     ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
-        let left = Duration::try_from_secs_f64(wall).ok();
-        progress.update("sampling", left);
         let mut record = self.options.record.clone();
         if let Rate::Frequency(hz) = record.rate {
             record.rate = Rate::Frequency(hz.max(rate_for(wall)));
         }
         let path = self.case.recording_path();
-        let recorded = genba_profile::record(self.launcher, self.spec, &record, &path, self.cancel);
-        self.go_on()?;
-        let recorded = match recorded {
-            Ok(recorded) => recorded,
-            Err(error) => {
-                self.notes.push(format!("no samples: {error}"));
-                return Ok((None, Vec::new()));
-            }
+        let Some(recorded) = self.record(&record, &path, "sampling", wall, progress)? else {
+            return Ok((None, Vec::new()));
         };
-        if let Some(finished) = &recorded.finished {
-            self.case.add_run(&finished.record, Phase::Sample)?;
-            observe::check(finished, self.options.ignore_failure)?;
-        }
         if !recorded.event.hardware {
             self.notes.push(format!(
                 "sampled by {}: {}",
@@ -272,19 +263,78 @@ impl Road<'_> {
         }
         self.notes.extend(recorded.notes);
         progress.update("reading symbols", None);
-        match Scene::open(&path, &ReadOptions::default()) {
-            Ok(scene) => self.locate(&scene),
+        let scene = match Scene::open(&path, &ReadOptions::default()) {
+            Ok(scene) => scene,
             Err(error) => {
                 self.notes.push(error.to_string());
-                Ok((None, Vec::new()))
+                return Ok((None, Vec::new()));
             }
+        };
+        let (profile, annotations) = self.locate(&scene);
+        if record.call_graph != CallGraph::None || record.force_timer {
+            return Ok((Some(profile), annotations));
         }
+        let stacked = self.sample_stacks(wall, progress)?;
+        let profile = match stacked {
+            Some(stacked) => genba_explain::with_stacks_of(profile, stacked),
+            None => profile,
+        };
+        Ok((Some(profile), annotations))
     }
 
-    fn locate(
+    /// Samples a run with copies of the stack, for totals and the flame graph alone; the
+    /// recording is large and not kept.
+    fn sample_stacks(
         &mut self,
-        scene: &Scene,
-    ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
+        wall: f64,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Profile>, InvestigateError> {
+        let mut record = self.options.record.clone();
+        record.call_graph = CallGraph::Dwarf(CallGraph::DWARF_BYTES);
+        record.rate = Rate::Frequency(stack_rate_for(wall));
+        let path = self.case.directory().join("stacks.data");
+        let recorded = self.record(&record, &path, "sampling stacks", wall, progress)?;
+        let profile = recorded.and_then(|_| {
+            progress.update("unwinding stacks", None);
+            let scene = Scene::open(&path, &ReadOptions::default()).ok()?;
+            Some(scene.profile(&ProfileOptions {
+                raw: false,
+                lines: false,
+                collapsed: true,
+            }))
+        });
+        // It was only needed for this; a copy that stays is no harm.
+        let _ = std::fs::remove_file(&path);
+        Ok(profile)
+    }
+
+    /// One recorded run; `None`, with a note, where it cannot be sampled.
+    fn record(
+        &mut self,
+        options: &RecordOptions,
+        path: &Path,
+        stage: &str,
+        wall: f64,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<RecordOutcome>, InvestigateError> {
+        progress.update(stage, Duration::try_from_secs_f64(wall).ok());
+        let recorded = genba_profile::record(self.launcher, self.spec, options, path, self.cancel);
+        self.go_on()?;
+        let recorded = match recorded {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                self.notes.push(format!("no samples: {error}"));
+                return Ok(None);
+            }
+        };
+        if let Some(finished) = &recorded.finished {
+            self.case.add_run(&finished.record, Phase::Sample)?;
+            observe::check(finished, self.options.ignore_failure)?;
+        }
+        Ok(Some(recorded))
+    }
+
+    fn locate(&mut self, scene: &Scene) -> (Profile, Vec<Annotation>) {
         let options = ProfileOptions {
             raw: false,
             lines: true,
@@ -304,8 +354,17 @@ impl Road<'_> {
             &AnnotateOptions::default(),
             &mut sources,
         );
-        Ok((Some(profile), annotations))
+        (profile, annotations)
     }
+}
+
+/// Samples with stacks that are enough for totals and a flame graph.
+const STACK_SAMPLES: f64 = 8000.0;
+
+/// Samples a second with stack copies: [`STACK_SAMPLES`] in all, so that the recording's size
+/// does not grow with the run's length.
+fn stack_rate_for(wall: f64) -> u64 {
+    (STACK_SAMPLES / wall.max(1e-3)).clamp(49.0, 4999.0) as u64
 }
 
 /// Samples a second that give a short run as many samples as [`SHORT_SECONDS`] at the usual rate.
@@ -330,7 +389,7 @@ fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError> {
 
 #[cfg(test)]
 mod tests {
-    use super::rate_for;
+    use super::{rate_for, stack_rate_for};
 
     #[test]
     fn short_runs_are_sampled_faster_up_to_a_bound() {
@@ -338,5 +397,6 @@ mod tests {
         assert_eq!(rate_for(0.5), 9998);
         assert_eq!(rate_for(0.001), 20_000);
         assert_eq!(rate_for(0.0), 0);
+        assert_eq!((stack_rate_for(0.001), stack_rate_for(1e6)), (4999, 49));
     }
 }

@@ -228,20 +228,16 @@ fn counters_agree_with_the_run() {
         "-c",
         "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done",
     ]);
-    let counted =
-        genba_profile::count::count(&mut launcher, &spec, &events, 2, &cancel).expect("counted");
-    assert_eq!(
-        (counted.stat.runs, counted.stat.counters.len()),
-        (2, events.len())
-    );
-    let clock = &counted.stat.counters[0];
+    let mut run =
+        || genba_profile::count::once(&mut launcher, &spec, &events, &cancel).expect("counted");
+    let runs = vec![run(), run()];
+    let stat = genba_profile::count::stat_of(&["sh".to_owned()], runs);
+    assert_eq!((stat.runs, stat.counters.len()), (2, events.len()));
+    let clock = &stat.counters[0];
     let Some(ms) = clock.value else {
-        return skip(
-            "counters_agree_with_the_run",
-            &counted.stat.notes.join("; "),
-        );
+        return skip("counters_agree_with_the_run", &stat.notes.join("; "));
     };
-    let cpu = counted.stat.user.value + counted.stat.system.value;
+    let cpu = stat.user.value + stat.system.value;
     // Two accounts of the same CPU time by the same kernel.
     assert!(
         (ms.value / 1e3 / cpu - 1.0).abs() < 0.25,

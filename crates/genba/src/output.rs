@@ -70,7 +70,7 @@ impl Output {
     /// A remark on standard error.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(io::stderr(), "{}", sanitise(text));
+            let _ = writeln!(io::stderr(), "{}", genba_report::sanitise_lines(text));
         }
     }
 
@@ -81,7 +81,7 @@ impl Output {
         } else {
             "error:"
         };
-        let text = sanitise(&failure.message);
+        let text = genba_report::sanitise_lines(&failure.message);
         let _ = writeln!(io::stderr(), "{label} {text}");
     }
 }
@@ -97,12 +97,4 @@ fn clap_width() -> Option<usize> {
             .map(|size| usize::from(size.ws_col))
             .filter(|&columns| columns > 0)
     })
-}
-
-/// A message with its line ends, everything else harmless.
-fn sanitise(text: &str) -> String {
-    text.lines()
-        .map(genba_report::text::sanitise)
-        .collect::<Vec<_>>()
-        .join("\n")
 }

@@ -10,9 +10,9 @@ mod set;
 mod summary;
 
 pub use notes::{note, stalled_per_instruction};
-pub use run::{CountOutcome, count};
+pub use run::{CountedRun, once, stat_of};
 pub use set::{CounterSet, Reading, open};
-pub use summary::{mean, summarise};
+pub use summary::summarise;
 
 use crate::error::ProfileError;
 use crate::event::EventSpec;

@@ -1,64 +1,78 @@
-//! Counting a command from end to end, once or several times.
+//! Counting a command: one run at a time, and what several say together.
 
-use genba_model::Stat;
+use genba_model::{ExitKind, Stat};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
 use super::summary::mean;
-use super::{open, summarise};
+use super::{Reading, open, summarise};
 use crate::error::ProfileError;
 use crate::event::EventSpec;
 
-/// What came of counting.
+/// One run with its counters.
 #[derive(Clone, Debug)]
-pub struct CountOutcome {
-    /// The counters, with intervals over the runs.
-    pub stat: Stat,
-    /// Every run.
-    pub finished: Vec<Finished>,
+pub struct CountedRun {
+    /// The run.
+    pub finished: Finished,
+    /// The counters.
+    pub readings: Vec<Reading>,
+    /// What is less than asked for.
+    pub notes: Vec<String>,
 }
 
-/// Runs a command `runs` times (at least once) and counts `events` over it. Stops early when
-/// cancelled; what was counted till then is given.
+/// Runs a command once and counts `events` over it.
 ///
 /// # Errors
 /// When the command cannot be started. Events that cannot be counted are no error.
-pub fn count(
+pub fn once(
     launcher: &mut Launcher,
     spec: &CommandSpec,
     events: &[EventSpec],
-    runs: u32,
     cancel: &Cancel,
-) -> Result<CountOutcome, ProfileError> {
-    let mut readings = Vec::new();
-    let mut finished: Vec<Finished> = Vec::new();
-    let mut notes = Vec::new();
-    for _ in 0..runs.max(1) {
-        let gated = launcher.prepare(spec)?;
-        let counters = open(gated.pid(), events);
-        let run = gated.release().and_then(|running| running.wait(cancel))?;
-        readings.push(counters.read());
-        notes = counters.notes;
-        finished.push(run);
-        if cancel.is_triggered() {
-            break;
-        }
-    }
-    let over = |value: fn(&Finished) -> f64| mean(&finished.iter().map(value).collect::<Vec<_>>());
+) -> Result<CountedRun, ProfileError> {
+    let gated = launcher.prepare(spec)?;
+    let counters = open(gated.pid(), events);
+    let finished = gated.release().and_then(|running| running.wait(cancel))?;
+    let readings = counters.read();
+    Ok(CountedRun {
+        finished,
+        readings,
+        notes: counters.notes,
+    })
+}
+
+/// The counters of all runs of `command`, with intervals over the runs.
+#[must_use]
+pub fn stat_of(command: &[String], runs: Vec<CountedRun>) -> Stat {
+    let over = |value: fn(&Finished) -> f64| {
+        mean(
+            &runs
+                .iter()
+                .map(|run| value(&run.finished))
+                .collect::<Vec<_>>(),
+        )
+    };
     let wall = over(|f| f.record.wall_seconds);
-    let exit = finished.last().map(|f| f.record.exit);
-    let stat = Stat {
-        command: spec
-            .argv
-            .iter()
-            .map(|a| a.to_string_lossy().into_owned())
-            .collect(),
-        runs: finished.len() as u32,
+    let user = over(|f| f.record.cpu().user);
+    let system = over(|f| f.record.cpu().system);
+    let exit = runs
+        .last()
+        .map_or(ExitKind::Cancelled, |run| run.finished.record.exit);
+    let mut notes: Vec<String> = Vec::new();
+    let mut readings = Vec::with_capacity(runs.len());
+    for run in runs {
+        readings.push(run.readings);
+        notes.extend(run.notes);
+    }
+    notes.sort();
+    notes.dedup();
+    Stat {
+        command: command.to_vec(),
+        runs: u32::try_from(readings.len()).unwrap_or(u32::MAX),
         counters: summarise(&readings, wall.value),
         wall,
-        user: over(|f| f.record.cpu().user),
-        system: over(|f| f.record.cpu().system),
-        exit: exit.unwrap_or(genba_model::ExitKind::Cancelled),
+        user,
+        system,
+        exit,
         notes,
-    };
-    Ok(CountOutcome { stat, finished })
+    }
 }

@@ -21,7 +21,7 @@ use crate::sampling_args::SamplingArgs;
 #[command(after_help = "Examples:
   genba investigate -- ./prog args          measure, profile, annotate; page under .genba/
   genba investigate --budget 10 'gzip -c file | wc -c'
-  genba investigate --call-graph dwarf -- ./prog   stacks of programs without frame pointers")]
+  genba investigate -g -- ./prog            stacks by frame pointers, in one sampled run")]
 pub struct Args {
     /// Time for repeated runs, seconds; they stop sooner when the time is known to 1 %.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = positive_seconds)]
@@ -72,7 +72,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let options = Options {
         budget: Duration::from_secs_f64(args.budget),
         ignore_failure: args.ignore_failure,
-        record: args.sampling.options(CallGraph::FramePointer),
+        record: args.sampling.options(CallGraph::None),
         annotations: ANNOTATIONS,
         source_prefixes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
