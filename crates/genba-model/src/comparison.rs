@@ -106,6 +106,18 @@ pub struct Comparison {
     pub cross_check: Option<bool>,
 }
 
+impl Comparison {
+    /// Whether the variant was judged worse and the estimate lies beyond the threshold, a share
+    /// (0.01 is 1 %): what a gate refuses.
+    ///
+    /// Not the nearer end of the interval: a measurement stops as soon as the interval leaves
+    /// "no difference", so that end would hardly ever lie beyond a threshold.
+    #[must_use]
+    pub fn is_worse_by(&self, threshold: f64) -> bool {
+        self.verdict == VerdictName::Slower && (self.ratio.value - 1.0).abs() >= threshold
+    }
+}
+
 /// Correction for several comparisons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Correction {

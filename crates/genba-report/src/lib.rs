@@ -2,7 +2,7 @@
 //!
 //! **Scope.** From the plain types of [`genba_model`] to text: for terminals of a given width
 //! ([`terminal`]), one self-contained page ([`page`]), interactive flame graphs ([`flame`]),
-//! small plots ([`plot`]), and the formatting of numbers that shows no more digits than the
+//! small plots ([`plot`]), the files that other programs read ([`export`]), and the formatting of numbers that shows no more digits than the
 //! interval supports ([`number`]).
 //!
 //! **Not here.** Any I/O, any statistics, any decision about what was found.
@@ -12,6 +12,8 @@
 //! [`html::escape`] on the way to a page, [`csv::field`] on the way to a table.
 
 pub mod csv;
+mod effect;
+pub mod export;
 mod facts;
 pub mod flame;
 mod gutter;
@@ -28,5 +30,7 @@ pub mod text;
 pub use screen::Screen;
 pub use text::{sanitise, sanitise_lines};
 
+#[cfg(test)]
+mod test_comparison;
 #[cfg(test)]
 mod test_fixture;

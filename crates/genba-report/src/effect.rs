@@ -1,0 +1,466 @@
+//! Effects and verdicts in words: sentences that the terminal, the page and Markdown share. They
+//! hold names from elsewhere: callers make them harmless.
+
+use genba_model::{Comparison, ComparisonReport, Direction, Estimate, Variant, VerdictName};
+
+use crate::number;
+
+/// Order in which metrics are shown; the target's own come after them, by name.
+const ORDER: [&str; 9] = [
+    "wall",
+    "user",
+    "system",
+    "cpu",
+    "max_rss",
+    "minor_faults",
+    "major_faults",
+    "voluntary_switches",
+    "involuntary_switches",
+];
+
+/// Place of a metric among all.
+pub(crate) fn place(metric: &str) -> usize {
+    ORDER
+        .iter()
+        .position(|&m| m == metric)
+        .unwrap_or(ORDER.len())
+}
+
+/// Short label of a metric: `sys`, `max RSS`.
+pub(crate) fn label(metric: &str) -> String {
+    match metric {
+        "system" => "sys".to_owned(),
+        "max_rss" => "max RSS".to_owned(),
+        "cpu" => "CPU".to_owned(),
+        other => other.replace('_', " "),
+    }
+}
+
+/// As part of a sentence: `wall time`.
+pub(crate) fn phrase(metric: &str) -> String {
+    match metric {
+        "wall" | "user" | "system" => format!("{metric} time"),
+        "cpu" => "CPU time".to_owned(),
+        other => label(other),
+    }
+}
+
+/// What kind of amount a metric is, which decides about the words for more and less.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Time,
+    Size,
+    Amount,
+    Rate,
+}
+
+fn kind(report: &ComparisonReport, metric: &str) -> Kind {
+    let found = report.variants.iter().find_map(|v| v.metrics.get(metric));
+    match found {
+        Some(m) if m.direction == Direction::MoreIsBetter => Kind::Rate,
+        Some(m) if m.unit == "seconds" => Kind::Time,
+        Some(m) if m.unit == "bytes" => Kind::Size,
+        Some(_) => Kind::Amount,
+        None if matches!(metric, "wall" | "user" | "system" | "cpu") => Kind::Time,
+        None => Kind::Amount,
+    }
+}
+
+/// The word for a ratio below one (`less`) or above.
+fn word(kind: Kind, less: bool) -> &'static str {
+    match (kind, less) {
+        (Kind::Time, true) => "faster",
+        (Kind::Time, false) => "slower",
+        (Kind::Size | Kind::Rate, true) => "smaller",
+        (Kind::Size | Kind::Rate, false) => "larger",
+        (Kind::Amount, true) => "less",
+        (Kind::Amount, false) => "more",
+    }
+}
+
+/// Whether both ends and the value are numbers above zero.
+pub(crate) fn usable(e: &Estimate) -> bool {
+    [e.value, e.low, e.high]
+        .iter()
+        .all(|v| v.is_finite() && *v > 0.0)
+}
+
+/// A ratio turned so that it is above one where it says "less", and its word.
+fn turned(ratio: &Estimate, less: bool) -> Estimate {
+    if less {
+        Estimate {
+            value: 1.0 / ratio.value,
+            low: 1.0 / ratio.high,
+            high: 1.0 / ratio.low,
+        }
+    } else {
+        *ratio
+    }
+}
+
+/// Decimals of a factor whose distance from one is of interest: 1.37, 1.021.
+fn factor_decimals(e: &Estimate) -> usize {
+    let half = (e.high - e.low) / 2.0;
+    number::decimals(half, 3).clamp(1, 4)
+}
+
+/// `1.37×`.
+pub(crate) fn factor(e: &Estimate) -> String {
+    let places = factor_decimals(e);
+    format!("{}×", number::grouped_decimals(e.value, places))
+}
+
+/// `1.35–1.39`.
+fn factor_range(e: &Estimate) -> String {
+    let places = factor_decimals(e);
+    format!(
+        "{}–{}",
+        number::grouped_decimals(e.low, places),
+        number::grouped_decimals(e.high, places)
+    )
+}
+
+/// Percent with as many decimals as are wanted at this size, without a sign.
+fn points(share: f64) -> String {
+    let value = (share * 100.0).abs();
+    let places = match value {
+        v if v >= 20.0 => 0,
+        v if v >= 0.095 => 1,
+        _ => 2,
+    };
+    let text = number::grouped_decimals(value, places);
+    let text = if places == 1 {
+        text.strip_suffix(".0").unwrap_or(&text)
+    } else {
+        &text
+    };
+    format!("{text} %")
+}
+
+/// A difference with its sign: `−0.3 %`.
+pub(crate) fn signed(share: f64) -> String {
+    let text = points(share);
+    if text.bytes().all(|b| !(b'1'..=b'9').contains(&b)) {
+        return text;
+    }
+    format!("{}{text}", if share < 0.0 { '−' } else { '+' })
+}
+
+/// `−0.3 % … +0.5 %` of a ratio.
+pub(crate) fn range(ratio: &Estimate) -> String {
+    if !usable(ratio) {
+        return "no interval yet".to_owned();
+    }
+    format!("{} … {}", signed(ratio.low - 1.0), signed(ratio.high - 1.0))
+}
+
+/// `95 %` for an alpha of 0.05.
+pub(crate) fn level(alpha: f64) -> String {
+    points(1.0 - alpha.clamp(0.0, 1.0))
+}
+
+/// The comparison of a variant in a metric.
+pub(crate) fn find<'a>(
+    report: &'a ComparisonReport,
+    variant: &str,
+    metric: &str,
+) -> Option<&'a Comparison> {
+    report
+        .comparisons
+        .iter()
+        .find(|c| c.variant == variant && c.metric == metric)
+}
+
+/// Comparisons in the metric that decided, in the order of the variants.
+pub(crate) fn deciding(report: &ComparisonReport) -> Vec<&Comparison> {
+    report
+        .comparisons
+        .iter()
+        .filter(|c| c.metric == report.metric)
+        .collect()
+}
+
+/// Seconds that one pair took, on the average of what was measured.
+fn seconds_a_pair(report: &ComparisonReport) -> Option<f64> {
+    let each = report.elapsed_seconds / f64::from(report.blocks);
+    (each.is_finite() && each > 0.0).then_some(each)
+}
+
+/// The verdict as a sentence, without an end: "after is 1.37× faster than before in wall time
+/// (1.35–1.39, 95 %), decided after 14 pairs, 61 s saved of the budget".
+pub(crate) fn sentence(report: &ComparisonReport, c: &Comparison) -> String {
+    let what = phrase(&c.metric);
+    let pairs = number::plural(u64::from(c.pairs), "pair");
+    let level = level(c.alpha);
+    // With two variants everybody knows who is meant.
+    let who = if report.variants.len() > 2 {
+        format!("{} against {}: ", c.variant, c.baseline)
+    } else {
+        String::new()
+    };
+    let kind = kind(report, &c.metric);
+    match c.verdict {
+        VerdictName::Faster | VerdictName::Slower if usable(&c.ratio) => {
+            let less = c.ratio.value < 1.0;
+            let e = turned(&c.ratio, less);
+            let (effect, word) = (factor(&e), word(kind, less));
+            let head = match kind {
+                Kind::Time => format!(
+                    "{} is {effect} {word} than {} in {what}",
+                    c.variant, c.baseline
+                ),
+                _ => format!(
+                    "{} of {} is {effect} {word} than of {}",
+                    what, c.variant, c.baseline
+                ),
+            };
+            let how = if report.budget_seconds.is_some() {
+                format!("decided after {pairs}")
+            } else {
+                format!("after {pairs}")
+            };
+            format!(
+                "{head} ({}, {level}), {how}{}",
+                factor_range(&e),
+                saved(report)
+            )
+        }
+        VerdictName::Same => format!(
+            "{who}no difference larger than {} in {what} ({}, {level}), after {pairs}{}",
+            points(c.delta),
+            range(&c.ratio),
+            saved(report)
+        ),
+        _ => format!(
+            "{who}no verdict yet{}: {} after {pairs}{}",
+            if c.metric == "wall" {
+                String::new()
+            } else {
+                format!(" in {what}")
+            },
+            between(kind, &c.ratio),
+            more(report, c)
+        ),
+    }
+}
+
+/// `between 0.4 % slower and 1.1 % faster`.
+fn between(kind: Kind, ratio: &Estimate) -> String {
+    if !usable(ratio) {
+        return "no interval".to_owned();
+    }
+    let (low, high) = (ratio.low - 1.0, ratio.high - 1.0);
+    if low < 0.0 && high > 0.0 {
+        return format!(
+            "between {} {} and {} {}",
+            points(high),
+            word(kind, false),
+            points(low),
+            word(kind, true)
+        );
+    }
+    let (near, far) = if low.abs() < high.abs() {
+        (low, high)
+    } else {
+        (high, low)
+    };
+    format!(
+        "between {} and {} {}, but not the same all the time",
+        points(near),
+        points(far),
+        word(kind, far < 0.0)
+    )
+}
+
+fn more(report: &ComparisonReport, c: &Comparison) -> String {
+    let Some(more) = c.more_pairs.filter(|&m| m > 0) else {
+        return String::new();
+    };
+    let time = seconds_a_pair(report)
+        .map(|each| format!(" ({})", whole_duration(each * f64::from(more))))
+        .unwrap_or_default();
+    let what = if c.delta > 0.0 {
+        format!("tell a {} difference", points(c.delta))
+    } else {
+        "tell".to_owned()
+    };
+    format!(
+        "; about {} more would {what}{time}",
+        number::grouped(two_digits(f64::from(more)))
+    )
+}
+
+/// A forecast is no better than this.
+fn two_digits(value: f64) -> f64 {
+    if value < 10.0 {
+        return value.round();
+    }
+    let unit = 10_f64.powf(value.log10().floor() - 1.0);
+    (value / unit).round() * unit
+}
+
+/// A forecast of time: `4 min`, `40 s`, `2 h`.
+fn whole_duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 100.0 => format!("{} s", number::grouped(s.ceil())),
+        s if s < 5_400.0 => format!("{} min", number::grouped((s / 60.0).round())),
+        s => format!("{} h", number::grouped((s / 3600.0).round())),
+    }
+}
+
+fn saved(report: &ComparisonReport) -> String {
+    let left = report.budget_seconds.map(|b| b - report.elapsed_seconds);
+    match left {
+        Some(left) if left >= 1.0 && left.is_finite() && report.variants.len() == 2 => {
+            format!(", {} saved of the budget", number::duration(left.floor()))
+        }
+        _ => String::new(),
+    }
+}
+
+/// The effect in a few words: `1.37× faster`, `same within 0.5 %`, `undecided (−1 % … +2 %)`.
+pub(crate) fn short(report: &ComparisonReport, c: &Comparison) -> String {
+    match c.verdict {
+        VerdictName::Faster | VerdictName::Slower if usable(&c.ratio) => {
+            let less = c.ratio.value < 1.0;
+            let e = turned(&c.ratio, less);
+            format!("{} {}", factor(&e), word(kind(report, &c.metric), less))
+        }
+        VerdictName::Same => format!("same within {}", points(within(c))),
+        _ if usable(&c.ratio) => format!("undecided ({})", range(&c.ratio)),
+        _ => "undecided".to_owned(),
+    }
+}
+
+/// The largest difference that the interval leaves.
+fn within(c: &Comparison) -> f64 {
+    let far = (c.ratio.low - 1.0).abs().max((c.ratio.high - 1.0).abs());
+    if far.is_finite() { far } else { c.delta }
+}
+
+/// What else must be said about a verdict: the other test's word, the correction.
+pub(crate) fn doubts(report: &ComparisonReport) -> Vec<String> {
+    let mut list = Vec::new();
+    for c in deciding(report) {
+        let decided = matches!(c.verdict, VerdictName::Faster | VerdictName::Slower);
+        if decided && c.cross_check == Some(false) {
+            list.push(format!(
+                "{} against {}: the cross-check (Wilcoxon in five looks) does not confirm it",
+                c.variant, c.baseline
+            ));
+        }
+        if decided
+            && let Some(correction) = &c.corrected
+            && !correction.holds
+        {
+            list.push(format!(
+                "{} against {}: does not stand after correcting for the number of comparisons ({})",
+                c.variant, c.baseline, correction.method
+            ));
+        }
+    }
+    list
+}
+
+/// A value of a metric with its unit, and as many digits as its interval supports.
+pub(crate) fn amount(e: &Estimate, unit: &str) -> String {
+    match unit {
+        "seconds" => number::time(e),
+        "bytes" => number::bytes(e.value),
+        "count" | "" => number::counted(e),
+        own => format!("{} {own}", number::plain(e, 4)),
+    }
+}
+
+/// Place in the ranking of every variant: `1`, `=2`; empty where nothing was ranked.
+pub(crate) fn rank(report: &ComparisonReport, variant: &str) -> String {
+    let mut before = 0;
+    for group in &report.ranks {
+        if group.iter().any(|name| name == variant) {
+            let tie = if group.len() > 1 { "=" } else { "" };
+            return format!("{tie}{}", before + 1);
+        }
+        before += group.len();
+    }
+    String::new()
+}
+
+/// The variants that stayed in, best first where they are ranked, else in their order.
+pub(crate) fn ordered(report: &ComparisonReport) -> Vec<&Variant> {
+    let mut list: Vec<&Variant> = report
+        .variants
+        .iter()
+        .filter(|v| v.excluded.is_none())
+        .collect();
+    let places: std::collections::HashMap<&str, usize> = report
+        .ranks
+        .iter()
+        .enumerate()
+        .flat_map(|(place, group)| group.iter().map(move |name| (name.as_str(), place)))
+        .collect();
+    // Stable: what was not ranked stays behind, in its order.
+    list.sort_by_key(|v| places.get(v.name.as_str()).copied().unwrap_or(usize::MAX));
+    list
+}
+
+/// Finite values of a metric.
+pub(crate) fn values(variant: &Variant, metric: &str) -> Vec<f64> {
+    variant
+        .metrics
+        .get(metric)
+        .map(|m| {
+            m.values
+                .iter()
+                .flatten()
+                .copied()
+                .filter(|v| v.is_finite())
+                .collect()
+        })
+        .unwrap_or_default()
+}
+
+/// Ends of a common axis for the runs of all variants: from the smallest value to the largest,
+/// but no further than three interquartile ranges beyond the quartiles of some variant, so that
+/// one run does not flatten the rest. `None` without two values that differ.
+pub(crate) fn axis(variants: &[&Variant], metric: &str) -> Option<(f64, f64)> {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for variant in variants {
+        let mut sorted = values(variant, metric);
+        sorted.sort_by(f64::total_cmp);
+        let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else {
+            continue;
+        };
+        let (q1, q3) = (sorted[sorted.len() / 4], sorted[sorted.len() * 3 / 4]);
+        // Runs that are nearly all equal have no range to speak of.
+        let reach = 3.0 * (q3 - q1).max(q3.abs() * 0.002);
+        low = low.min(first.max(q1 - reach));
+        high = high.max(last.min(q3 + reach));
+    }
+    (high > low).then_some((low, high))
+}
+
+/// Runs that lie beyond the axis, and are drawn at its ends.
+pub(crate) fn beyond(values: &[f64], axis: (f64, f64)) -> usize {
+    values.iter().filter(|&&v| v < axis.0 || v > axis.1).count()
+}
+
+/// Why variants were taken out, hazards, doubts, notes: each once.
+pub(crate) fn remarks(report: &ComparisonReport) -> Vec<String> {
+    let mut list: Vec<String> = report
+        .variants
+        .iter()
+        .filter_map(|v| {
+            let why = v.excluded.as_deref()?;
+            Some(format!("{} is not compared: {why}", v.name))
+        })
+        .collect();
+    list.extend(doubts(report));
+    list.extend(report.hazards.iter().map(|h| match &h.remedy {
+        Some(remedy) => format!("{} ({remedy})", h.text),
+        None => h.text.clone(),
+    }));
+    list.extend(report.notes.iter().cloned());
+    let mut seen = std::collections::HashSet::new();
+    list.retain(|note| seen.insert(note.clone()));
+    list
+}
