@@ -20,6 +20,9 @@ pub struct Store {
     root: PathBuf,
 }
 
+/// Keeps cases out of the version control of the directory that they are in.
+const IGNORE: &str = ".gitignore";
+
 impl Store {
     /// The store that the environment names; nothing is made until a case is.
     #[must_use]
@@ -50,6 +53,22 @@ impl Store {
         let (id, directory) = self.make_directory(None)?;
         let genba = env!("CARGO_PKG_VERSION");
         Case::begin(id, directory, workload, host, &now(), genba)
+    }
+
+    /// Removes a case that came to nothing, and the root if nothing else is in it.
+    ///
+    /// # Errors
+    /// The case's directory cannot be removed.
+    pub fn discard(&self, case: Case) -> Result<()> {
+        let directory = case.directory().to_owned();
+        drop(case);
+        std::fs::remove_dir_all(&directory).map_err(Error::io("remove", &directory))?;
+        if self.identifiers()?.is_empty() {
+            let _ = std::fs::remove_file(self.root.join(IGNORE));
+            // Fails if anything else is there, and then it should.
+            let _ = std::fs::remove_dir(&self.root);
+        }
+        Ok(())
     }
 
     /// The case whose identifier starts with `wanted`, or the one started last for `latest`;
@@ -207,7 +226,7 @@ impl Store {
         if !self.root.exists() {
             std::fs::create_dir_all(&self.root).map_err(Error::io("create", &self.root))?;
             // Cases are not for the repository that they were made in.
-            let _ = std::fs::write(self.root.join(".gitignore"), "*\n");
+            let _ = std::fs::write(self.root.join(IGNORE), "*\n");
         }
         let wanted = wanted.filter(|id| id::is_valid(id)).map(str::to_owned);
         let candidates = wanted.into_iter().chain((0..64).map(id::candidate));

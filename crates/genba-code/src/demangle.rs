@@ -16,12 +16,23 @@ pub const MAX_DEMANGLED: usize = 64 << 10;
 /// and memory.
 #[must_use]
 pub fn demangle(name: &str) -> Option<String> {
+    demangle_with(name, &DemangleOptions::new())
+}
+
+/// As [`demangle`], without the parameters and the return type of C++ functions: the name that
+/// perf and gdb list a function under.
+#[must_use]
+pub fn demangle_brief(name: &str) -> Option<String> {
+    demangle_with(name, &DemangleOptions::new().no_params().no_return_type())
+}
+
+fn demangle_with(name: &str, options: &DemangleOptions) -> Option<String> {
     if name.len() > MAX_MANGLED {
         return None;
     }
     // `foo.isra.0`, `foo.cold`, `foo.llvm.123` demangle with their suffix; `foo@plt` below.
     if let Some(stem) = name.strip_suffix("@plt") {
-        return demangle(stem).map(|name| name + "@plt");
+        return demangle_with(stem, options).map(|name| name + "@plt");
     }
     if (name.starts_with("_R") || name.starts_with("_ZN"))
         && let Ok(rust) = rustc_demangle::try_demangle(name)
@@ -35,8 +46,7 @@ pub fn demangle(name: &str) -> Option<String> {
         return None;
     }
     let symbol = cpp_demangle::Symbol::new(name.as_bytes()).ok()?;
-    let options = DemangleOptions::new();
-    bounded(|out| symbol.structured_demangle(out, &options))
+    bounded(|out| symbol.structured_demangle(out, options))
 }
 
 /// A name cut for display to at most `limit` bytes, on a character's border, with an ellipsis
@@ -132,6 +142,22 @@ mod tests {
         ];
         for (raw, expected) in cases {
             assert_eq!(demangle(raw).as_deref(), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn brief_names_are_those_of_perf() {
+        for (raw, expected) in [
+            ("_ZN3foo3barEi", "foo::bar"),
+            ("_Z1fIiEvT_", "f<int>"),
+            ("_ZN1AclEi", "A::operator()"),
+            ("_Z3fooi.cold", "foo [clone .cold]"),
+            (
+                "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+                "core::fmt::Write::write_fmt",
+            ),
+        ] {
+            assert_eq!(demangle_brief(raw).as_deref(), Some(expected), "{raw}");
         }
     }
 

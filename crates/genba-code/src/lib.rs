@@ -33,7 +33,9 @@ mod vdso;
 mod x86_64;
 
 pub use binary::Binary;
-pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, without_parameters};
+pub use demangle::{
+    MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief, without_parameters,
+};
 pub use disassembler::Disassembler;
 pub use dwarf::{CodeFrame, CompileUnit, FunctionInfo, SourceLocation};
 pub use elf::{Section, Segment};

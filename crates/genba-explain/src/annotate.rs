@@ -6,7 +6,6 @@ use genba_code::{SourceCache, Syntax};
 use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
 
 use crate::ExplainError;
-use crate::code_base::short_name;
 use crate::function_code::FunctionCode;
 use crate::hits::{AddressHits, Hits};
 use crate::scene::{Function, FunctionId, Scene, share_of};
@@ -146,8 +145,8 @@ impl Scene {
                     line: inner.and_then(|f| f.line),
                     inlined: inner
                         .filter(|f| f.inlined)
-                        .and_then(|f| f.function.as_deref())
-                        .map(short_name),
+                        .and_then(|f| f.function.as_ref())
+                        .map(ToString::to_string),
                     samples: code.samples[index],
                     share: share_of(code.weight[index], total, squares),
                     count: None,

@@ -239,8 +239,10 @@ fn open_file(module: &Module) -> Code {
 
 fn function_in(binary: &Binary, address: u64) -> Option<Named> {
     if let Some(symbol) = binary.symbol_at(address) {
-        let name = short_name(symbol.display_name());
-        let linkage_name = symbol.demangled.is_some().then(|| symbol.name.clone());
+        let brief = genba_code::demangle_brief(&symbol.name);
+        let linkage_name = brief.is_some().then(|| symbol.name.clone());
+        let name = genba_code::cut_name(brief.as_deref().unwrap_or(&symbol.name), MAX_NAME);
+        let name = name.into_owned();
         return Some(Named {
             address: symbol.address,
             size: symbol.size,
@@ -257,40 +259,5 @@ fn function_in(binary: &Binary, address: u64) -> Option<Named> {
     })
 }
 
-/// A name as perf shows it: without parameters, with what marks a part or copy that the
-/// compiler made (`f [clone .cold]`).
-pub(crate) fn short_name(name: &str) -> String {
-    let plain = genba_code::without_parameters(name);
-    let clone = name[plain.len()..]
-        .find("[clone ")
-        .map(|at| &name[plain.len() + at..]);
-    let whole = match clone {
-        Some(clone) => format!("{plain} {clone}"),
-        None => plain.to_owned(),
-    };
-    genba_code::cut_name(&whole, MAX_NAME).into_owned()
-}
-
 /// Longest name that goes into a profile, bytes.
 const MAX_NAME: usize = 1000;
-
-#[cfg(test)]
-mod tests {
-    use super::short_name;
-
-    #[test]
-    fn names_are_those_of_perf() {
-        for (full, short) in [
-            ("main", "main"),
-            ("ns::f<int (*)(char)>(long) const", "ns::f<int (*)(char)>"),
-            ("f(int) [clone .cold]", "f [clone .cold]"),
-            ("A::operator()(int) const", "A::operator()"),
-            (
-                "<T as core::fmt::Debug>::fmt",
-                "<T as core::fmt::Debug>::fmt",
-            ),
-        ] {
-            assert_eq!(short_name(full), short);
-        }
-    }
-}

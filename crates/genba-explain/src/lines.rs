@@ -6,7 +6,6 @@ use genba_code::Syntax;
 use genba_model::{Concentration, LineRow};
 use genba_profile::reader::ModuleId;
 
-use crate::code_base::short_name;
 use crate::function_code::FunctionCode;
 use crate::scene::Scene;
 
@@ -67,7 +66,7 @@ impl Lines {
                 lines.lined += weight;
                 let name = || {
                     let name = inner.function.as_deref();
-                    name.map_or_else(|| function.name.clone(), short_name)
+                    name.unwrap_or(&function.name).to_owned()
                 };
                 let entry = weights
                     .entry((file.to_string(), line))

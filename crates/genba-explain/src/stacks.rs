@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use genba_model::StackRow;
 use genba_profile::reader::StackId;
 
-use crate::code_base::short_name;
 use crate::scene::{FunctionId, Scene};
 
 /// Totals over the call tree.
@@ -164,7 +163,7 @@ fn frame_names(scene: &Scene, id: StackId) -> Vec<String> {
         .map(|frame| {
             frame
                 .function
-                .map_or_else(|| "[inlined]".to_owned(), |name| short_name(&name))
+                .map_or_else(|| "[inlined]".to_owned(), |name| name.to_string())
         })
         .collect();
     names.push(outer);

@@ -109,7 +109,11 @@ pub fn investigate(
             Ok(outcome)
         }
         Err(error) => {
-            // What went wrong first is what must be told.
+            // What went wrong first is what must be told, whatever closing the case says.
+            if case.runs(Phase::Measure).is_ok_and(|runs| runs.is_empty()) {
+                let _ = store.discard(case);
+                return Err(error);
+            }
             let _ = case.interrupt();
             if cancel.is_triggered() {
                 let kept = format!("; what was measured is in case {}", case.id());
@@ -249,7 +253,9 @@ impl Road<'_> {
     ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
         let mut record = self.options.record.clone();
         if let Rate::Frequency(hz) = record.rate {
-            record.rate = Rate::Frequency(hz.max(rate_for(wall)));
+            // A rate of our own choice never asks for more than the kernel allows.
+            let most = genba_profile::sampler::max_sample_rate().unwrap_or(u64::MAX);
+            record.rate = Rate::Frequency(hz.max(rate_for(wall).min(most)));
         }
         let path = self.case.recording_path();
         let Some(recorded) = self.record(&record, &path, "sampling", wall, progress)? else {

@@ -10,7 +10,7 @@ use super::functions::file_index;
 use super::lines::Place;
 use super::load::DwarfFile;
 use super::units::{Unit, Units};
-use crate::demangle::demangle;
+use crate::demangle::demangle_brief;
 
 /// A place in the source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +27,7 @@ pub struct SourceLocation {
 /// One of the functions that an address is in, after inlining.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CodeFrame {
-    /// Name, demangled.
+    /// Name, demangled, without parameters.
     pub function: Option<Arc<str>>,
     /// Where control is in it: for the innermost frame the line of the address, for others
     /// that of the call.
@@ -56,7 +56,7 @@ pub struct CompileUnit {
 /// What the debug information says of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionInfo {
-    /// Name, demangled.
+    /// Name, demangled, without parameters.
     pub name: Option<Arc<str>>,
     /// Name in the symbol table, where it is recorded.
     pub linkage_name: Option<String>,
@@ -227,7 +227,7 @@ impl DebugInfo {
                 _ => None,
             };
         }
-        let demangled = found.linkage.as_deref().and_then(demangle);
+        let demangled = found.linkage.as_deref().and_then(demangle_brief);
         found.name = demangled
             .or(plain)
             .or_else(|| found.linkage.clone())

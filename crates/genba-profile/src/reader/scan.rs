@@ -176,7 +176,10 @@ impl Scan<'_> {
             }
             kind::FORK => self.fork(record::task(raw)?, raw.misc),
             kind::EXIT => self.exit(record::task(raw)?),
-            kind::LOST | kind::LOST_SAMPLES => self.tables.totals.lost += record::lost(raw)?,
+            kind::LOST | kind::LOST_SAMPLES => {
+                let lost = &mut self.tables.totals.lost;
+                *lost = lost.saturating_add(record::lost(raw)?);
+            }
             kind::THROTTLE => self.tables.totals.throttled += 1,
             _ => {}
         }

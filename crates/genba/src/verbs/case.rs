@@ -151,7 +151,9 @@ fn export(
 fn import(store: &Store, file: &PathBuf, output: &Output) -> VerbResult {
     let reader = File::open(file)
         .map_err(|error| Failure::usage(format!("cannot read {}: {error}", file.display())))?;
-    let case = store.import(reader)?;
+    let case = store
+        .import(reader)
+        .map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
     output.note(&format!("imported as case {}", case.id()));
     Ok(Exit::Done)
 }

@@ -1,0 +1,199 @@
+//! What people get wrong: a clear error, the documented exit code, no panic.
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use support::{genba, json, program, record, scratch};
+
+/// Runs genba and checks the exit code and that the error says `about`.
+fn fails(directory: &Path, args: &[&str], code: i32, about: &str) {
+    let output = genba(directory, args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+    assert!(said.contains(about), "{args:?}: {said}");
+    assert!(!said.contains("panicked"), "{args:?}: {said}");
+    assert!(output.stdout.is_empty(), "{args:?}: an error is no answer");
+}
+
+#[test]
+fn commands_that_cannot_run() {
+    let directory = scratch();
+    let here = directory.path();
+    fs::write(here.join("text"), "no program").expect("a file");
+    fs::write(here.join("broken"), "\x7fELFnonsense").expect("a file");
+    fs::set_permissions(here.join("broken"), fs::Permissions::from_mode(0o755)).expect("a mode");
+    for verb in ["stat", "record", "investigate"] {
+        fails(
+            here,
+            &[verb, "--", "no-such-command-anywhere"],
+            2,
+            "no-such-command-anywhere",
+        );
+        fails(here, &[verb, "--", "./text"], 2, "chmod +x");
+        fails(here, &[verb, "--", "/"], 2, "directory");
+        fails(here, &[verb, "--", "./broken"], 2, "./broken");
+        fails(here, &[verb], 2, "genba stat -- ls -l");
+    }
+    assert!(
+        !here.join(".genba").exists(),
+        "a command that is not there leaves no case"
+    );
+}
+
+#[test]
+fn commands_that_fail() {
+    let directory = scratch();
+    let here = directory.path();
+    let command = "echo went wrong >&2; exit 7";
+    fails(
+        here,
+        &["investigate", "--", "sh", "-c", command],
+        3,
+        "went wrong",
+    );
+    fails(
+        here,
+        &["stat", "-r", "3", "--json", "--", "sh", "-c", command],
+        3,
+        "code 7",
+    );
+    let output = genba(here, &["stat", "--json", "--", "sh", "-c", "kill -SEGV $$"]);
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        text.contains("\"signal\":11"),
+        "one run that crashes is counted and said: {text}"
+    );
+    fails(
+        here,
+        &["investigate", "--timeout", "0.2", "--", "sleep", "60"],
+        3,
+        "time-out",
+    );
+}
+
+#[test]
+fn recordings_that_are_none() {
+    let directory = scratch();
+    let here = directory.path();
+    fails(here, &["report"], 2, "genba record -- COMMAND");
+    fails(
+        here,
+        &["report", "-i", "nothing-here"],
+        2,
+        "neither a file nor a case",
+    );
+    fs::write(here.join("empty"), "").expect("a file");
+    fails(here, &["report", "-i", "empty"], 2, "empty");
+    fs::write(here.join("random"), [7u8; 4096]).expect("a file");
+    fails(here, &["annotate", "-i", "random", "f"], 2, "random");
+    fails(here, &["flame", "-i", "."], 2, ".");
+    fails(here, &["case", "show", "ffff"], 2, "ffff");
+    fails(here, &["case", "import", "random"], 2, "random");
+}
+
+#[test]
+fn recordings_cut_anywhere() {
+    let test = "recordings_cut_anywhere";
+    let directory = scratch();
+    let here = directory.path();
+    let Some(prog) = program(test, here, "divloop.c", &["-O2"]) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    if record(test, here, &["-e", "cpu-clock:u"], &[prog, "400000"]).is_none() {
+        return;
+    }
+    let whole = fs::read(here.join("recording")).expect("the recording");
+    let all = json(here, "profile", &["report", "-i", "recording", "--json"]);
+    let count = all["samples"].to_string();
+    for length in (0..whole.len()).step_by(997.max(whole.len() / 60)) {
+        fs::write(here.join("cut"), &whole[..length]).expect("a file");
+        let output = genba(here, &["report", "-i", "cut"]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let code = output.status.code();
+        assert!(
+            matches!(code, Some(0 | 2 | 3)),
+            "cut at {length}: {code:?} {said}"
+        );
+        assert!(!said.contains("panicked"), "cut at {length}: {said}");
+        if code == Some(0) {
+            let text = String::from_utf8_lossy(&output.stdout);
+            // What is cut off may be the description behind the samples.
+            let complete = text.contains(&format!("{count} samples"));
+            assert!(
+                complete || text.contains("cut short"),
+                "cut at {length} is not said:\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_without_samples() {
+    let test = "a_run_without_samples";
+    let directory = scratch();
+    let here = directory.path();
+    // One sample every 10^15 ns: the run ends before the first.
+    let options = ["-e", "cpu-clock:u", "-c", "1000000000000000"];
+    if record(test, here, &options, &["true"]).is_none() {
+        return;
+    }
+    fails(here, &["report", "-i", "recording"], 3, "no samples");
+}
+
+#[test]
+fn a_function_that_was_not_sampled() {
+    let test = "a_function_that_was_not_sampled";
+    let directory = scratch();
+    let here = directory.path();
+    let Some(prog) = program(test, here, "divloop.c", &["-O2"]) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    if record(test, here, &["-e", "cpu-clock:u"], &[prog, "2000000"]).is_none() {
+        return;
+    }
+    fails(
+        here,
+        &["annotate", "-i", "recording", "digit"],
+        2,
+        "sampled were: digits",
+    );
+    fails(
+        here,
+        &["annotate", "-i", "recording", "quux"],
+        2,
+        "genba report",
+    );
+}
+
+#[test]
+fn usage_is_explained() {
+    let directory = scratch();
+    let here = directory.path();
+    fails(here, &["stat", "--no-such-flag"], 2, "--no-such-flag");
+    fails(
+        here,
+        &["record", "-e", "no-such-event", "--", "true"],
+        2,
+        "no-such-event",
+    );
+    fails(here, &["record", "-F", "0", "--", "true"], 2, "0");
+    fails(
+        here,
+        &["record", "--call-graph", "lbr", "--", "true"],
+        2,
+        "dwarf",
+    );
+    fails(here, &["record", "-p", "999999999"], 4, "999999999");
+    fails(
+        here,
+        &["investigate", "--budget", "-3", "--", "true"],
+        2,
+        "seconds",
+    );
+}

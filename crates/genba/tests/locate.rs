@@ -1,0 +1,403 @@
+//! record, report, annotate, flame: on programs whose answer is known.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use support::{answer, has, json, program, record, scratch, skip};
+
+const DEBUG: [&str; 2] = ["-g", "-O2"];
+
+fn share(row: &Value) -> f64 {
+    row["self"]["value"].as_f64().expect("a share")
+}
+
+/// Shares by function name.
+fn functions(profile: &Value) -> BTreeMap<String, f64> {
+    let mut shares = BTreeMap::new();
+    for row in profile["functions"].as_array().expect("functions") {
+        let name = row["function"].as_str().expect("a name");
+        // perf does not show which copy of a function it is.
+        let name = name.split(" [clone ").next().unwrap_or(name).to_owned();
+        *shares.entry(name).or_insert(0.0) += share(row);
+    }
+    shares
+}
+
+/// The division and what is after it, as shares of the function.
+fn division_and_successor(directory: &Path, args: &[&str]) -> (f64, f64) {
+    let annotation = json(directory, "annotation", args);
+    let instructions = annotation["instructions"].as_array().expect("instructions");
+    let at = instructions
+        .iter()
+        .position(|i| {
+            i["text"]
+                .as_str()
+                .is_some_and(|text| text.starts_with("div "))
+        })
+        .expect("a division");
+    let share = |i: usize| instructions[i]["share"]["value"].as_f64().expect("a share");
+    (share(at), share(at + 1))
+}
+
+fn division_carries(test: &str, options: &[&str]) {
+    let directory = scratch();
+    let Some(prog) = program(test, directory.path(), "divloop.c", &DEBUG) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    if record(test, directory.path(), options, &[prog, "8000000"]).is_none() {
+        return;
+    }
+    let args = ["annotate", "-i", "recording", "--json", "digits"];
+    let (division, successor) = division_and_successor(directory.path(), &args);
+    assert!(division >= 0.8, "the division has {division}");
+    assert!(successor < 0.05, "its successor has {successor}");
+    let args = ["annotate", "-i", "recording", "--json", "--raw", "digits"];
+    let (division, successor) = division_and_successor(directory.path(), &args);
+    assert!(
+        division < 0.1 && successor > 0.4,
+        "raw: {division}, {successor}"
+    );
+}
+
+#[test]
+fn a_division_carries_its_loop_by_the_clock() {
+    division_carries(
+        "a_division_carries_its_loop_by_the_clock",
+        &["-e", "cpu-clock:u"],
+    );
+}
+
+#[test]
+fn a_division_carries_its_loop_by_the_event_of_this_machine() {
+    division_carries(
+        "a_division_carries_its_loop_by_the_event_of_this_machine",
+        &[],
+    );
+}
+
+#[test]
+fn threads_share_as_they_work() {
+    let test = "threads_share_as_they_work";
+    let directory = scratch();
+    let flags = ["-g", "-O2", "-pthread"];
+    let Some(prog) = program(test, directory.path(), "threads.c", &flags) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    if record(
+        test,
+        directory.path(),
+        &["-e", "cpu-clock:u"],
+        &[prog, "3", "100"],
+    )
+    .is_none()
+    {
+        return;
+    }
+    let profile = json(
+        directory.path(),
+        "profile",
+        &["report", "-i", "recording", "--json"],
+    );
+    let threads = profile["threads"].as_array().expect("threads");
+    let shares: Vec<f64> = threads.iter().take(3).map(share).collect();
+    // They work 3 : 2 : 1, and the samples are thousands.
+    for (share, want) in shares.iter().zip([3.0 / 6.0, 2.0 / 6.0, 1.0 / 6.0]) {
+        assert!((share - want).abs() < 0.08, "{shares:?}");
+    }
+}
+
+#[test]
+fn a_process_tree_is_followed() {
+    let test = "a_process_tree_is_followed";
+    let directory = scratch();
+    let Some(prog) = program(test, directory.path(), "forks.c", &DEBUG) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    if record(
+        test,
+        directory.path(),
+        &["-e", "cpu-clock:u"],
+        &[prog, "3", "100"],
+    )
+    .is_none()
+    {
+        return;
+    }
+    let profile = json(
+        directory.path(),
+        "profile",
+        &["report", "-i", "recording", "--json"],
+    );
+    let pids: std::collections::BTreeSet<i64> = profile["threads"]
+        .as_array()
+        .expect("threads")
+        .iter()
+        .map(|row| row["pid"].as_i64().expect("a pid"))
+        .collect();
+    assert!(pids.len() >= 3, "{pids:?}");
+    assert!(
+        functions(&profile)
+            .get("after_exec")
+            .copied()
+            .unwrap_or(0.0)
+            > 0.02
+    );
+}
+
+#[test]
+fn stacks_add_up_to_main() {
+    let test = "stacks_add_up_to_main";
+    let directory = scratch();
+    let flags = ["-g", "-O2", "-fno-omit-frame-pointer"];
+    let Some(prog) = program(test, directory.path(), "inline.cc", &flags) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    for how in ["fp", "dwarf"] {
+        let options = ["-e", "cpu-clock:u", "--call-graph", how];
+        if record(test, directory.path(), &options, &[prog, "400"]).is_none() {
+            return;
+        }
+        let profile = json(
+            directory.path(),
+            "profile",
+            &["report", "-i", "recording", "--json"],
+        );
+        let total = profile["functions"]
+            .as_array()
+            .expect("functions")
+            .iter()
+            .find(|row| row["function"] == "main")
+            .map(|row| row["total"]["value"].as_f64().expect("a total"));
+        assert!(
+            total.is_some_and(|total| total > 0.9),
+            "{how}: main has {total:?}"
+        );
+        let svg = answer(directory.path(), &["flame", "-i", "recording", "-o", "-"]);
+        assert!(svg.starts_with("<?xml") && svg.contains("main"), "{how}");
+    }
+}
+
+#[test]
+fn a_stripped_program_is_read_with_what_there_is() {
+    let test = "a_stripped_program_is_read_with_what_there_is";
+    let directory = scratch();
+    let flags = ["-O2", "-s"];
+    let Some(prog) = program(test, directory.path(), "divloop.c", &flags) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    if record(
+        test,
+        directory.path(),
+        &["-e", "cpu-clock:u"],
+        &[prog, "4000000"],
+    )
+    .is_none()
+    {
+        return;
+    }
+    let profile = json(
+        directory.path(),
+        "profile",
+        &["report", "-i", "recording", "--json"],
+    );
+    let hottest = &profile["functions"][0];
+    assert!(share(hottest) > 0.8, "{hottest}");
+    let name = hottest["function"].as_str().expect("a name");
+    let address = name.trim_start_matches('[').trim_end_matches(']');
+    let args = ["annotate", "-i", "recording", "--json", address];
+    let (division, _) = division_and_successor(directory.path(), &args);
+    assert!(division >= 0.8, "{division}");
+}
+
+#[test]
+fn hostile_names_are_shown_and_not_obeyed() {
+    let test = "hostile_names_are_shown_and_not_obeyed";
+    let directory = scratch();
+    let Some(prog) = program(test, directory.path(), "hostile-names.c", &DEBUG) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    if record(
+        test,
+        directory.path(),
+        &["-e", "cpu-clock:u", "-g"],
+        &[prog, "20"],
+    )
+    .is_none()
+    {
+        return;
+    }
+    for args in [
+        &["report", "-i", "recording"][..],
+        &["report", "-i", "recording", "--by", "line"],
+        &["flame", "-i", "recording", "-o", "-"],
+        &["flame", "-i", "recording", "--collapsed", "-o", "-"],
+    ] {
+        let text = answer(directory.path(), args);
+        assert!(!text.contains('\x1b'), "{args:?} lets an escape through");
+        if args[0] == "flame" && !args.contains(&"--collapsed") {
+            assert!(
+                !text.contains("<script>alert"),
+                "{args:?} lets a script through"
+            );
+        }
+    }
+    let text = answer(directory.path(), &["report", "-i", "recording"]);
+    assert!(
+        text.contains("<script>alert(1)</script>"),
+        "a name is shown as it is:\n{text}"
+    );
+}
+
+/// `perf report` of a recording: function → percent, self, by perf's own symbols.
+fn perf_report(directory: &Path, file: &str) -> Option<BTreeMap<String, f64>> {
+    let output = Command::new("perf")
+        .args([
+            "report",
+            "-i",
+            file,
+            "--stdio",
+            "--no-children",
+            "-g",
+            "none",
+        ])
+        .args(["-F", "overhead,sym", "-t", "|", "--percent-limit", "0"])
+        .current_dir(directory)
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut shares = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let Some((percent, symbol)) = line.split_once('|') else {
+            continue;
+        };
+        let Ok(percent) = percent.trim().trim_end_matches('%').parse::<f64>() else {
+            continue;
+        };
+        let name = symbol.trim().get(4..).unwrap_or("").trim().to_owned();
+        *shares.entry(name).or_insert(0.0) += percent / 100.0;
+    }
+    Some(shares)
+}
+
+#[test]
+fn functions_agree_with_perf_on_one_recording() {
+    let test = "functions_agree_with_perf_on_one_recording";
+    let directory = scratch();
+    if !has(test, "perf") {
+        return;
+    }
+    let programs = [
+        ("inline.cc", "400"),
+        ("divloop.c", "4000000"),
+        ("hash.rs", "40"),
+    ];
+    for (source, argument) in programs {
+        let flags: &[&str] = if source.ends_with(".rs") {
+            &["-g", "-O"]
+        } else {
+            &DEBUG
+        };
+        let Some(prog) = program(test, directory.path(), source, flags) else {
+            continue;
+        };
+        let prog = prog.to_str().expect("a plain path");
+        let options = ["-e", "cpu-clock:u"];
+        if record(test, directory.path(), &options, &[prog, argument]).is_none() {
+            return;
+        }
+        let perf = perf_report(directory.path(), "recording").expect("perf runs");
+        if perf.is_empty() {
+            return skip(test, "perf report shows nothing here");
+        }
+        let profile = json(
+            directory.path(),
+            "profile",
+            &["report", "-i", "recording", "--json"],
+        );
+        let own = functions(&profile);
+        for (name, share) in perf.iter().filter(|(name, _)| !name.starts_with("0x")) {
+            // perf prints two digits.
+            if *share < 0.01 {
+                continue;
+            }
+            let here = own.get(name).copied().unwrap_or(0.0);
+            assert!(
+                (here - share).abs() < 0.002,
+                "{source} {name}: perf {share}, genba {here}"
+            );
+        }
+    }
+}
+
+#[test]
+fn perfs_own_recording_is_read() {
+    let test = "perfs_own_recording_is_read";
+    let directory = scratch();
+    if !has(test, "perf") {
+        return;
+    }
+    let Some(prog) = program(test, directory.path(), "divloop.c", &DEBUG) else {
+        return;
+    };
+    let recorded = Command::new("perf")
+        .args([
+            "record",
+            "-q",
+            "-F",
+            "4999",
+            "-e",
+            "cpu-clock:u",
+            "-g",
+            "-o",
+            "perf.data",
+        ])
+        .arg(&prog)
+        .arg("4000000")
+        .current_dir(directory.path())
+        .output()
+        .expect("perf starts");
+    if !recorded.status.success() {
+        return skip(test, &String::from_utf8_lossy(&recorded.stderr));
+    }
+    let profile = json(directory.path(), "profile", &["report", "--json"]);
+    assert!(functions(&profile)["digits"] > 0.9);
+    assert_eq!(profile["stacks"], true);
+}
+
+#[test]
+fn timer_signals_give_the_same_picture() {
+    let test = "timer_signals_give_the_same_picture";
+    let directory = scratch();
+    let Some(prog) = program(test, directory.path(), "divloop.c", &DEBUG) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    let said = record(
+        test,
+        directory.path(),
+        &["--sampler", "timer"],
+        &[prog, "12000000"],
+    );
+    let Some(said) = said else { return };
+    assert!(
+        said.contains("timer-signal"),
+        "the fallback is said aloud: {said}"
+    );
+    let profile = json(
+        directory.path(),
+        "profile",
+        &["report", "-i", "recording", "--json"],
+    );
+    assert_eq!(profile["event"]["name"], "timer-signal");
+    assert!(functions(&profile)["digits"] > 0.9);
+}

@@ -1,0 +1,112 @@
+//! What the end-to-end tests share: genba itself, test programs, skips that are seen.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Says, by name, why a test does not run here.
+pub fn skip(test: &str, reason: &str) {
+    eprintln!("skipped: {test}: {reason}");
+}
+
+/// A directory of the test's own.
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+/// genba, run in `directory`.
+pub fn genba(directory: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_genba"))
+        .args(args)
+        .current_dir(directory)
+        .env_remove("GENBA_HOME")
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "120")
+        .output()
+        .expect("genba starts")
+}
+
+/// genba's answer; the test fails with its error output if it failed.
+pub fn answer(directory: &Path, args: &[&str]) -> String {
+    let output = genba(directory, args);
+    assert!(
+        output.status.success(),
+        "genba {args:?}: {:?}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// genba's answer as JSON, its envelope checked.
+pub fn json(directory: &Path, kind: &str, args: &[&str]) -> Value {
+    let text = answer(directory, args);
+    let value: Value = serde_json::from_str(&text).expect("one JSON document and nothing else");
+    assert_eq!(value["schema"], "genba/1");
+    assert_eq!(value["kind"], kind);
+    value
+}
+
+/// A program of `testdata/`, compiled with `flags`; `None`, with a skip, without a compiler.
+pub fn program(test: &str, directory: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../testdata")
+        .join(source);
+    let stem = path.file_stem().expect("a name").to_owned();
+    let out = directory.join(stem);
+    let compiler = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("cc") => "g++",
+        Some("rs") => "rustc",
+        _ => "gcc",
+    };
+    let result = Command::new(compiler)
+        .args(flags)
+        .arg(&path)
+        .arg("-o")
+        .arg(&out)
+        .output();
+    match result {
+        Err(error) => {
+            skip(test, &format!("{compiler}: {error}"));
+            None
+        }
+        Ok(output) => {
+            assert!(
+                output.status.success(),
+                "{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            Some(out)
+        }
+    }
+}
+
+/// Whether a tool is there; skips if not.
+pub fn has(test: &str, tool: &str) -> bool {
+    let found = Command::new(tool)
+        .arg("--version")
+        .output()
+        .is_ok_and(|o| o.status.success());
+    if !found {
+        skip(test, &format!("{tool} is not installed"));
+    }
+    found
+}
+
+/// Records a command; `None`, with a skip, where this machine cannot sample with these options.
+pub fn record(test: &str, directory: &Path, options: &[&str], command: &[&str]) -> Option<String> {
+    let mut args = vec!["record", "--output", "null", "-o", "recording"];
+    args.extend(options);
+    args.push("--");
+    args.extend(command);
+    let output = genba(directory, &args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(4) {
+        skip(test, &said);
+        return None;
+    }
+    assert!(output.status.success(), "{args:?}: {said}");
+    Some(said)
+}
