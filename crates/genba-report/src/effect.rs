@@ -98,10 +98,15 @@ fn turned(ratio: &Estimate, less: bool) -> Estimate {
     }
 }
 
-/// Decimals of a factor whose distance from one is of interest: 1.37, 1.021.
+/// Decimals of a factor: those of one digit of its interval's half width, so that 1.3704
+/// (1.3504–1.3899) is 1.37 (1.35–1.39).
 fn factor_decimals(e: &Estimate) -> usize {
     let half = (e.high - e.low) / 2.0;
-    number::decimals(half, 3).clamp(1, 4)
+    let least = if e.value < 2.0 { 2 } else { 1 };
+    if !half.is_finite() || half <= 0.0 {
+        return 2;
+    }
+    (-half.log10().floor()).clamp(f64::from(least), 5.0) as usize
 }
 
 /// `1.37×`.
@@ -121,7 +126,7 @@ fn factor_range(e: &Estimate) -> String {
 }
 
 /// Percent with as many decimals as are wanted at this size, without a sign.
-fn points(share: f64) -> String {
+pub(crate) fn points(share: f64) -> String {
     let value = (share * 100.0).abs();
     let places = match value {
         v if v >= 20.0 => 0,
@@ -152,6 +157,17 @@ pub(crate) fn range(ratio: &Estimate) -> String {
         return "no interval yet".to_owned();
     }
     format!("{} … {}", signed(ratio.low - 1.0), signed(ratio.high - 1.0))
+}
+
+/// The interval in the words of the effect: `1.35–1.39×` where a difference was found, else
+/// `−0.3 % … +0.5 %`.
+pub(crate) fn interval(c: &Comparison) -> String {
+    match c.verdict {
+        VerdictName::Faster | VerdictName::Slower if usable(&c.ratio) => {
+            format!("{}×", factor_range(&turned(&c.ratio, c.ratio.value < 1.0)))
+        }
+        _ => range(&c.ratio),
+    }
 }
 
 /// `95 %` for an alpha of 0.05.

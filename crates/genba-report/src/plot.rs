@@ -70,6 +70,31 @@ pub fn strip(values: &[f64], low: f64, high: f64, width: usize) -> String {
         .collect()
 }
 
+/// As [`strip`] for runs too many to be told apart, as a histogram: `   ▁▃▇█▅▂▁    `. What lies
+/// beyond the ends is counted at the ends.
+#[must_use]
+pub fn density(values: &[f64], low: f64, high: f64, width: usize) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let width = width.clamp(1, 500);
+    let mut cells = vec![0_usize; width];
+    for &value in values.iter().filter(|v| v.is_finite()) {
+        let place = if high > low {
+            ((value - low) / (high - low) * (width - 1) as f64).round()
+        } else {
+            (width / 2) as f64
+        };
+        cells[place.clamp(0.0, (width - 1) as f64) as usize] += 1;
+    }
+    let most = cells.iter().copied().max().unwrap_or(0).max(1);
+    cells
+        .iter()
+        .map(|&n| match n {
+            0 => '·',
+            n => BLOCKS[(n * 7).div_ceil(most).min(7)],
+        })
+        .collect()
+}
+
 /// A histogram with a row a bin: label, bar, count.
 #[must_use]
 pub fn histogram(

@@ -108,8 +108,7 @@ fn table(out: &mut String, report: &ComparisonReport, threshold: f64) {
             code(&variant.name),
             median.unwrap_or_default(),
             c.map(|c| plain(&outcome(report, c))).unwrap_or_default(),
-            c.map(|c| plain(&effect::range(&c.ratio)))
-                .unwrap_or_default(),
+            c.map(|c| plain(&effect::interval(c))).unwrap_or_default(),
             variant.runs
         );
     }
@@ -148,7 +147,7 @@ fn others(out: &mut String, report: &ComparisonReport) {
             code(&c.variant),
             plain(&effect::label(&c.metric)),
             plain(&outcome(report, c)),
-            plain(&effect::range(&c.ratio))
+            plain(&effect::interval(c))
         );
     }
     if list.len() > MOST_ROWS {

@@ -29,17 +29,12 @@ pub(super) fn plain(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     for c in text::sanitise(sentence).chars() {
         match c {
-            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '|' | '!' | '~'
-            | '@' => {
-                // "(" and "@" matter only in a link and a mention; escaped they look the same,
-                // but a mention needs more than a backslash.
-                if c == '@' {
-                    out.push_str("&#64;");
-                } else {
-                    out.push('\\');
-                    out.push(c);
-                }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' => {
+                out.push('\\');
+                out.push(c);
             }
+            // A mention needs more than a backslash.
+            '@' => out.push_str("&#64;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),

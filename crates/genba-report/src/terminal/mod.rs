@@ -2,6 +2,7 @@
 
 mod annotation;
 mod cases;
+mod comparison;
 mod investigation;
 mod message;
 mod report;
@@ -9,6 +10,7 @@ mod stat;
 
 pub use annotation::{AnnotateOptions, annotation};
 pub use cases::cases;
+pub use comparison::{Progress, comparison, progress_line};
 pub use investigation::{Next, investigation};
 pub use message::{error, note, warning};
 pub use report::{By, ReportOptions, report};
@@ -61,5 +63,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+#[cfg(test)]
+mod comparison_tests;
 #[cfg(test)]
 mod tests;

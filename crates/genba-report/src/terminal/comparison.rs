@@ -1,0 +1,388 @@
+//! Variants against one another: the runs, the verdict under them, what must be known last.
+
+use genba_model::{Comparison, ComparisonReport, Estimate, Variant, VerdictName};
+
+use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, effect, number, plot, text};
+
+/// Variants whose verdict is a sentence; of more the table says it.
+const MOST_SENTENCES: usize = 3;
+/// Rows of a table at most.
+const MOST_ROWS: usize = 200;
+/// Remarks at most.
+const MOST_REMARKS: usize = 12;
+/// More runs than this are drawn as a histogram, not as dots.
+const MOST_DOTS: usize = 40;
+
+/// The result of `genba bench`.
+#[must_use]
+pub fn comparison(report: &ComparisonReport, screen: Screen) -> String {
+    let mut out = String::new();
+    variants(&mut out, report, screen);
+    verdicts(&mut out, report, screen);
+    iterations(&mut out, report, screen);
+    let remarks = effect::remarks(report);
+    if !remarks.is_empty() && !out.is_empty() && report.variants.len() > 2 {
+        out.push('\n');
+    }
+    for note in remarks.iter().take(MOST_REMARKS) {
+        super::remark(&mut out, note, screen);
+    }
+    if remarks.len() > MOST_REMARKS {
+        out.push_str(&format!("  … {} more\n", remarks.len() - MOST_REMARKS));
+    }
+    out
+}
+
+/// Median with its spread in a metric, or nothing.
+fn median(variant: &Variant, metric: &str) -> (String, String) {
+    variant
+        .metrics
+        .get(metric)
+        .map(|m| {
+            (
+                effect::amount(&m.median, &m.unit),
+                number::plus_minus(&m.median),
+            )
+        })
+        .unwrap_or_default()
+}
+
+/// Head of the column of a metric.
+fn head(metric: &str) -> &'static str {
+    match metric {
+        "wall" => "wall",
+        "user" => "user",
+        "system" => "sys",
+        "cpu" => "CPU",
+        "max_rss" => "max RSS",
+        _ => "median",
+    }
+}
+
+fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
+    let shown = effect::ordered(report);
+    if shown.is_empty() {
+        out.push_str("  no variant is left to compare\n");
+        return;
+    }
+    let wide = screen.columns() >= 110;
+    let several = report.variants.len() > 2;
+    let metric = report.metric.as_str();
+    // Beside the metric that decided, the times that explain it.
+    let beside: Vec<&str> = ["wall", "user", "system"]
+        .into_iter()
+        .filter(|&m| m != metric && (!several || wide))
+        .collect();
+    let mut columns = Vec::new();
+    if several {
+        columns.push(Column::right("rank"));
+    }
+    columns.push(Column::flexible("", 6));
+    columns.push(Column::flexible("", 8));
+    columns.push(Column::right(head(metric)));
+    columns.push(Column::right("±"));
+    columns.extend(beside.iter().map(|m| Column::right(head(m))));
+    columns.push(Column::right("runs"));
+    if several {
+        columns.push(Column::left("effect"));
+        columns.push(Column::left(""));
+    }
+    columns.push(Column::left(""));
+    let mut table = Table::new(columns);
+    let axis = effect::axis(&shown, metric);
+    let room = if wide { 24 } else { 13 };
+    let largest = shown
+        .iter()
+        .filter_map(|v| v.metrics.get(metric))
+        .map(|m| m.median.value)
+        .filter(|v| v.is_finite())
+        .fold(0.0, f64::max);
+    for variant in shown.iter().take(MOST_ROWS) {
+        let c = effect::find(report, &variant.name, metric);
+        let (value, spread) = median(variant, metric);
+        let mut row = Vec::new();
+        if several {
+            row.push(Cell::new(effect::rank(report, &variant.name), DIM));
+        }
+        row.push(Cell::new(variant.name.as_str(), STRONG));
+        let command = if variant.command == variant.name || (several && !wide) {
+            ""
+        } else {
+            variant.command.as_str()
+        };
+        row.push(command.into());
+        row.push(Cell::new(value, STRONG));
+        row.push(Cell::new(spread.replace('±', ""), DIM));
+        for m in &beside {
+            row.push(median(variant, m).0.into());
+        }
+        row.push(Cell::new(variant.runs.to_string(), DIM));
+        if several {
+            row.push(outcome(report, variant, c));
+            let level = variant.metrics.get(metric).map(|m| m.median.value);
+            row.push(bar(level, largest, 10).into());
+            row.push(
+                if wide {
+                    dots(variant, metric, axis, room)
+                } else {
+                    String::new()
+                }
+                .into(),
+            );
+        } else {
+            row.push(dots(variant, metric, axis, room).into());
+        }
+        table.row(row);
+    }
+    out.push_str(&table.render(screen));
+    if shown.len() > MOST_ROWS {
+        out.push_str(&format!("  … {} more\n", shown.len() - MOST_ROWS));
+    }
+    beyond(out, &shown, metric, axis, screen);
+}
+
+/// Says what the strips leave out: runs beyond their ends.
+fn beyond(
+    out: &mut String,
+    shown: &[&Variant],
+    metric: &str,
+    axis: Option<(f64, f64)>,
+    screen: Screen,
+) {
+    let Some(axis) = axis.filter(|_| shown.len() <= 2 || screen.columns() >= 110) else {
+        return;
+    };
+    let far: usize = shown
+        .iter()
+        .map(|v| effect::beyond(&effect::values(v, metric), axis))
+        .sum();
+    let unit = shown
+        .iter()
+        .find_map(|v| v.metrics.get(metric))
+        .map_or("", |m| m.unit.as_str());
+    let end = |v: f64| effect::amount(&Estimate::exact(v), unit);
+    let mut line = format!("runs from {} to {}", end(axis.0), end(axis.1));
+    if far > 0 {
+        line.push_str(&format!(
+            "; {} beyond, shown at the end",
+            number::plural(far as u64, "run")
+        ));
+    }
+    let line = text::fit(&line, screen.columns() - 2);
+    out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
+}
+
+fn dots(variant: &Variant, metric: &str, axis: Option<(f64, f64)>, room: usize) -> String {
+    let values = effect::values(variant, metric);
+    let Some((low, high)) = axis.filter(|_| values.len() > 1) else {
+        return String::new();
+    };
+    if values.len() > MOST_DOTS {
+        return plot::density(&values, low, high, room);
+    }
+    let clamped: Vec<f64> = values.iter().map(|v| v.clamp(low, high)).collect();
+    plot::strip(&clamped, low, high, room)
+}
+
+/// A bar for a median, full for the largest.
+fn bar(value: Option<f64>, largest: f64, room: usize) -> String {
+    let share = value.unwrap_or(0.0) / largest;
+    if !share.is_finite() || share <= 0.0 {
+        return String::new();
+    }
+    let eighths = ((share.min(1.0) * (room * 8) as f64).round() as usize).max(1);
+    let mut bar = "█".repeat(eighths / 8);
+    if !eighths.is_multiple_of(8) {
+        bar.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
+    }
+    bar
+}
+
+fn outcome(report: &ComparisonReport, variant: &Variant, c: Option<&Comparison>) -> Cell {
+    match c {
+        None if report
+            .variants
+            .first()
+            .is_some_and(|v| v.name == variant.name) =>
+        {
+            Cell::new("baseline", DIM)
+        }
+        None => Cell::new("", PLAIN),
+        Some(c) => Cell::new(effect::short(report, c), style(c.verdict)),
+    }
+}
+
+fn style(verdict: VerdictName) -> anstyle::Style {
+    match verdict {
+        VerdictName::Faster => GOOD,
+        VerdictName::Slower => HOT,
+        VerdictName::Same => PLAIN,
+        VerdictName::Undecided => DIM,
+    }
+}
+
+fn verdicts(out: &mut String, report: &ComparisonReport, screen: Screen) {
+    let deciding = effect::deciding(report);
+    if deciding.is_empty() {
+        return;
+    }
+    let width = screen.columns();
+    if deciding.len() > MOST_SENTENCES {
+        let line = summary(&deciding, report);
+        out.push_str(&format!("\n{}\n", text::fit(&line, width)));
+        return;
+    }
+    out.push('\n');
+    for c in deciding {
+        let sentence = text::sanitise(&effect::sentence(report, c));
+        // Names of any length must not push the verdict off the screen.
+        for line in super::wrap(&sentence, width).iter().take(6) {
+            let style = match c.verdict {
+                VerdictName::Undecided => PLAIN,
+                _ => style(c.verdict).bold(),
+            };
+            out.push_str(&format!("{}\n", screen.paint(style, line)));
+        }
+        let others = others(report, c);
+        for line in fill(&others, width - 2) {
+            out.push_str(&format!("  {line}\n"));
+        }
+    }
+}
+
+/// How many came to what.
+fn summary(deciding: &[&Comparison], report: &ComparisonReport) -> String {
+    let count = |verdict: VerdictName| deciding.iter().filter(|c| c.verdict == verdict).count();
+    let baseline = deciding.first().map_or("", |c| c.baseline.as_str());
+    let parts: Vec<String> = [
+        (VerdictName::Faster, "better"),
+        (VerdictName::Slower, "worse"),
+        (VerdictName::Same, "the same"),
+        (VerdictName::Undecided, "undecided"),
+    ]
+    .into_iter()
+    .filter_map(|(verdict, word)| {
+        let n = count(verdict);
+        (n > 0).then(|| format!("{n} {word}"))
+    })
+    .collect();
+    format!(
+        "{} against {} in {}: {}",
+        number::plural(deciding.len() as u64, "variant"),
+        text::fit(baseline, 40),
+        effect::phrase(&report.metric),
+        parts.join(", ")
+    )
+}
+
+/// The other metrics of the same two variants: `user 1.37× faster`.
+fn others(report: &ComparisonReport, c: &Comparison) -> Vec<String> {
+    let mut list: Vec<&Comparison> = report
+        .comparisons
+        .iter()
+        .filter(|o| o.variant == c.variant && o.metric != c.metric)
+        .collect();
+    list.sort_by_key(|o| effect::place(&o.metric));
+    list.iter()
+        .map(|o| {
+            format!(
+                "{} {}",
+                text::fit(&effect::label(&o.metric), 30),
+                effect::short(report, o)
+            )
+        })
+        .collect()
+}
+
+/// Facts in lines, broken between them.
+fn fill(parts: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let part = text::fit(part, width);
+        match lines.last_mut() {
+            Some(line) if text::display_width(line) + 3 + text::display_width(&part) <= width => {
+                line.push_str("   ");
+                line.push_str(&part);
+            }
+            _ => lines.push(part),
+        }
+    }
+    lines
+}
+
+fn iterations(out: &mut String, report: &ComparisonReport, screen: Screen) {
+    if report.iterations.is_empty() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", screen.paint(HEAD, "PER ITERATION")));
+    let mut table = Table::new(vec![
+        Column::flexible("", 8),
+        Column::left(""),
+        Column::right("cost"),
+        Column::right("interval, 95 %"),
+        Column::right("iterations"),
+        Column::flexible("taken off", 8),
+    ]);
+    for cost in report.iterations.iter().take(MOST_ROWS) {
+        let end = |v: f64| {
+            let e = Estimate {
+                value: v,
+                ..cost.cost
+            };
+            effect::amount(&e, &cost.unit)
+        };
+        table.row(vec![
+            Cell::new(cost.variant.as_str(), STRONG),
+            effect::label(&cost.metric).into(),
+            Cell::new(effect::amount(&cost.cost, &cost.unit), STRONG),
+            format!("{} … {}", end(cost.cost.low), end(cost.cost.high)).into(),
+            Cell::new(number::count(cost.iterations), DIM),
+            Cell::new(cost.subtracted.as_deref().unwrap_or(""), DIM),
+        ]);
+    }
+    out.push_str(&table.render(screen));
+}
+
+/// What is known while the runs go on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Progress<'a> {
+    /// The variant that is judged.
+    pub variant: &'a str,
+    /// Metric that decides.
+    pub metric: &'a str,
+    /// Pairs so far.
+    pub pairs: u32,
+    /// Variant ÷ baseline so far, with the interval that may be looked at any time.
+    pub ratio: Option<Estimate>,
+    /// Seconds of the budget that are left, at most.
+    pub left_seconds: Option<f64>,
+    /// Other variants that are not decided yet.
+    pub others: u32,
+}
+
+/// The present state in one line without its end, never wider than the screen:
+/// `after  37 pairs  wall −2.1 % … +0.4 %  at most 12 s left`.
+#[must_use]
+pub fn progress_line(progress: &Progress<'_>, screen: Screen) -> String {
+    let mut parts = vec![number::plural(u64::from(progress.pairs), "pair")];
+    let metric = text::fit(&effect::label(progress.metric), 20);
+    parts.push(match &progress.ratio {
+        Some(ratio) => format!("{metric} {}", effect::range(ratio)),
+        None => format!("{metric}: no interval yet"),
+    });
+    if progress.others > 0 {
+        parts.push(format!("{} more undecided", progress.others));
+    }
+    if let Some(left) = progress.left_seconds.filter(|l| l.is_finite() && *l >= 0.0) {
+        parts.push(format!("at most {} left", number::duration(left.ceil())));
+    }
+    let rest = parts.join("  ");
+    let width = screen.columns() - 1;
+    let room = width
+        .saturating_sub(text::display_width(&rest) + 2)
+        .clamp(6, 40);
+    let line = format!("{}  {rest}", text::fit(progress.variant, room));
+    text::fit(&line, width)
+}
