@@ -46,7 +46,7 @@ fn metric(centre: f64, spread: f64, runs: u32, seed: u64, unit: &str) -> Variant
     }
 }
 
-pub(crate) fn variant(name: &str, command: &str, wall: f64, runs: u32, seed: u64) -> Variant {
+pub fn variant(name: &str, command: &str, wall: f64, runs: u32, seed: u64) -> Variant {
     let metrics = [
         ("wall", metric(wall, 0.03, runs, seed, "seconds")),
         (
@@ -126,7 +126,7 @@ fn report(variants: Vec<Variant>, comparisons: Vec<Comparison>) -> ComparisonRep
 }
 
 /// Two variants, one faster.
-pub(crate) fn faster() -> ComparisonReport {
+pub fn faster() -> ComparisonReport {
     use VerdictName::{Faster, Same};
     let mut all = report(
         vec![
@@ -148,7 +148,7 @@ pub(crate) fn faster() -> ComparisonReport {
 }
 
 /// No difference.
-pub(crate) fn same() -> ComparisonReport {
+pub fn same() -> ComparisonReport {
     let mut all = report(
         vec![
             variant("before", "gzip -9 FILE", 0.0231, 57, 1),
@@ -171,7 +171,7 @@ pub(crate) fn same() -> ComparisonReport {
 }
 
 /// Nothing decided.
-pub(crate) fn undecided() -> ComparisonReport {
+pub fn undecided() -> ComparisonReport {
     let mut all = report(
         vec![
             variant("before", "./serve --once", 0.2, 400, 3),
@@ -207,7 +207,7 @@ pub(crate) fn undecided() -> ComparisonReport {
 
 /// Seven variants in groups, one of them excluded, one metric of the target's own, costs per
 /// iteration.
-pub(crate) fn many() -> ComparisonReport {
+pub fn many() -> ComparisonReport {
     use VerdictName::{Faster, Slower, Undecided};
     let names = ["before", "bzip2", "gzip", "lz4", "xz", "zstd", "brotli"];
     let walls = [1.0, 0.71, 0.42, 0.11, 3.9, 0.113, 0.5];
@@ -287,7 +287,7 @@ pub(crate) fn many() -> ComparisonReport {
 }
 
 /// Every name and text an attack, and numbers that are none.
-pub(crate) fn hostile() -> ComparisonReport {
+pub fn hostile() -> ComparisonReport {
     const EVIL: &str = "<script>alert(1)</script>\x1b[31m\u{202e}\"'`|=cmd()\n**x** @all ";
     let mut all = many();
     for (i, v) in all.variants.iter_mut().enumerate() {
@@ -349,7 +349,7 @@ pub(crate) fn hostile() -> ComparisonReport {
 }
 
 /// A run each of one variant that was never compared.
-pub(crate) fn alone() -> ComparisonReport {
+pub fn alone() -> ComparisonReport {
     let mut all = report(vec![variant("true", "true", 0.0007, 1, 5)], vec![]);
     all.blocks = 1;
     all

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use genba_model::{Estimate, Investigation, Metric, RunSummary};
+use genba_model::{Estimate, HostFingerprint, Investigation, Metric, RunSummary};
 
 use crate::html::{escape, escape_fit};
 use crate::{facts, number, text};
@@ -24,7 +24,7 @@ pub(super) fn header(out: &mut String, all: &Investigation, command: &str) {
 }
 
 /// `2026-11-21 20:15 UTC` of an RFC 3339 time in UTC; other texts as they are.
-fn when(started: &str) -> String {
+pub(super) fn when(started: &str) -> String {
     match (started.get(..16), started.ends_with('Z')) {
         (Some(minute), true) => format!("{} UTC", minute.replacen('T', " ", 1)),
         _ => started.to_owned(),
@@ -191,6 +191,11 @@ pub(super) fn notes(out: &mut String, all: &Investigation) {
     if let Some(stat) = &all.stat {
         list.extend(stat.notes.iter().cloned());
     }
+    note_list(out, list);
+}
+
+/// What the reader must know, each once.
+pub(super) fn note_list(out: &mut String, mut list: Vec<String>) {
     let mut seen = std::collections::HashSet::new();
     list.retain(|note| seen.insert(note.clone()));
     if list.is_empty() {
@@ -210,7 +215,19 @@ pub(super) fn notes(out: &mut String, all: &Investigation) {
 }
 
 pub(super) fn host(out: &mut String, all: &Investigation) {
-    let host = &all.host;
+    let shell = all.workload.shell.as_deref();
+    host_table(
+        out,
+        &all.host,
+        &[
+            ("directory", &all.workload.directory),
+            ("shell", shell.unwrap_or("none: started directly")),
+        ],
+    );
+}
+
+/// The host, and what else there is to say about where and how.
+pub(super) fn host_table(out: &mut String, host: &HostFingerprint, more: &[(&str, &str)]) {
     out.push_str("<h2>Where it was measured</h2>\n<table>");
     let mut row = |label: &str, value: &str| {
         if !value.is_empty() {
@@ -236,14 +253,9 @@ pub(super) fn host(out: &mut String, all: &Investigation) {
         if host.hardware_counters { "yes" } else { "no" },
     );
     row("host fingerprint", &host.id);
-    row("directory", &all.workload.directory);
-    row(
-        "shell",
-        all.workload
-            .shell
-            .as_deref()
-            .unwrap_or("none: started directly"),
-    );
+    for (label, value) in more {
+        row(label, value);
+    }
     out.push_str("</table>\n");
 }
 

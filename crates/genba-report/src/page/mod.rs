@@ -6,6 +6,9 @@
 //! graph's zoom and search are missing. Sizes are bounded, whatever the input.
 
 mod asm;
+mod comparison;
+mod distribution;
+mod effects;
 mod facts;
 mod flame;
 mod tables;
@@ -20,6 +23,8 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 /// SHA-256 of [`SCRIPT`] in Base64, for the content-security policy; a test holds it true.
 const SCRIPT_HASH: &str = "SnhY2CPkwGM6ffqTvpg3Zk6WDYsbO2fi+kvnRaM3SWw=";
+
+pub use comparison::comparison_html;
 
 /// One self-contained HTML file.
 #[must_use]
@@ -58,5 +63,7 @@ pub fn html(all: &Investigation) -> String {
     out
 }
 
+#[cfg(test)]
+mod comparison_tests;
 #[cfg(test)]
 mod tests;
