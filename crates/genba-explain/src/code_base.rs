@@ -37,16 +37,17 @@ pub(crate) struct CodeBase {
     modules: Vec<Module>,
     code: Vec<OnceCell<Code>>,
     kernel: OnceCell<Result<Kallsyms, String>>,
-    /// Why this machine's kernel symbols are not those of the recording, if they are not.
-    foreign_kernel: Option<String>,
+    /// Why there are no kernel symbols, if that is known without looking.
+    no_kernel: Option<String>,
 }
 
 impl CodeBase {
-    /// `os_release` is the kernel that the recording names.
-    pub(crate) fn new(modules: Vec<Module>, os_release: Option<&str>) -> Self {
+    /// `os_release` is the kernel that the recording names. Reading the kernel's symbols takes
+    /// longer than all the rest; `kernel_names` says whether they are wanted.
+    pub(crate) fn new(modules: Vec<Module>, os_release: Option<&str>, kernel_names: bool) -> Self {
         let code = modules.iter().map(|_| OnceCell::new()).collect();
         let here = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        let foreign_kernel = os_release
+        let foreign = os_release
             .filter(|there| *there != here.trim())
             .map(|there| {
                 format!(
@@ -54,11 +55,12 @@ impl CodeBase {
                     here.trim()
                 )
             });
+        let unwanted = (!kernel_names).then(|| "kernel symbols were not asked for".to_owned());
         Self {
             modules,
             code,
             kernel: OnceCell::new(),
-            foreign_kernel,
+            no_kernel: foreign.or(unwanted),
         }
     }
 
@@ -112,7 +114,7 @@ impl CodeBase {
     }
 
     fn kernel(&self) -> &Result<Kallsyms, String> {
-        self.kernel.get_or_init(|| match &self.foreign_kernel {
+        self.kernel.get_or_init(|| match &self.no_kernel {
             Some(reason) => Err(reason.clone()),
             None => Kallsyms::load().map_err(|error| error.to_string()),
         })
@@ -138,7 +140,7 @@ impl CodeBase {
                 Some(Named {
                     address: symbol.address,
                     size: kernel.end_of(address).map_or(0, |end| end - symbol.address),
-                    name: symbol.name.to_string(),
+                    name: symbol.name.to_owned(),
                     linkage_name: None,
                 })
             }

@@ -23,4 +23,4 @@ pub use annotate::AnnotateOptions;
 pub use error::ExplainError;
 pub use merge::with_stacks_of;
 pub use profile::ProfileOptions;
-pub use scene::Scene;
+pub use scene::{Scene, SceneOptions};

@@ -57,12 +57,35 @@ impl std::fmt::Debug for Scene {
     }
 }
 
+/// What to read of a recording.
+#[derive(Clone, Debug)]
+pub struct SceneOptions {
+    /// Which event, by name or number; the first if `None`.
+    pub event: Option<String>,
+    /// Whether call stacks are wanted.
+    pub stacks: bool,
+    /// Whether functions of the kernel are to be named: reading its symbols takes tens of
+    /// milliseconds.
+    pub kernel_names: bool,
+}
+
+impl Default for SceneOptions {
+    /// Everything of the first event.
+    fn default() -> Self {
+        Self {
+            event: None,
+            stacks: true,
+            kernel_names: true,
+        }
+    }
+}
+
 impl Scene {
     /// Opens a recording and joins it with the files it names.
     ///
     /// # Errors
     /// When the file is no recording, or has no samples.
-    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, ExplainError> {
+    pub fn open(path: &Path, options: &SceneOptions) -> Result<Self, ExplainError> {
         let recording = Recording::open(path)?;
         Self::of(&recording, &path.display().to_string(), options)
     }
@@ -74,7 +97,7 @@ impl Scene {
     pub fn of(
         recording: &Recording,
         name: &str,
-        options: &ReadOptions,
+        options: &SceneOptions,
     ) -> Result<Self, ExplainError> {
         let info = recording.info();
         let index = match &options.event {
@@ -82,7 +105,11 @@ impl Scene {
             None => 0,
         };
         let mut hits = Histogram::default();
-        let tables = recording.scan(options, &mut |sample, tables| hits.add(sample, tables))?;
+        let read = ReadOptions {
+            event: options.event.clone(),
+            stacks: options.stacks,
+        };
+        let tables = recording.scan(&read, &mut |sample, tables| hits.add(sample, tables))?;
         if hits.all.samples == 0 {
             return Err(ExplainError::NoSamples {
                 recording: name.to_owned(),
@@ -93,7 +120,11 @@ impl Scene {
         hits.stacks.resize(tables.frames.len(), Default::default());
         hits.threads
             .resize(tables.threads.len(), Default::default());
-        let code = CodeBase::new(tables.modules.clone(), info.os_release.as_deref());
+        let code = CodeBase::new(
+            tables.modules.clone(),
+            info.os_release.as_deref(),
+            options.kernel_names,
+        );
         let mut scene = Self {
             event: info.events[index].event(),
             command: info.command.clone(),

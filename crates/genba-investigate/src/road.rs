@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use genba_case::{Case, Phase, Store};
 use genba_code::SourceCache;
-use genba_explain::{AnnotateOptions, ProfileOptions, Scene};
+use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
 use genba_host::NoiseWatch;
 use genba_model::{Annotation, HostFingerprint, Investigation, Profile, RunRecord, Stat, Workload};
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
-use genba_profile::{ReadOptions, RecordOutcome, count};
+use genba_profile::{RecordOutcome, count};
 use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_stats::StopRule;
 
@@ -269,7 +269,7 @@ impl Road<'_> {
         }
         self.notes.extend(recorded.notes);
         progress.update("reading symbols", None);
-        let scene = match Scene::open(&path, &ReadOptions::default()) {
+        let scene = match Scene::open(&path, &SceneOptions::default()) {
             Ok(scene) => scene,
             Err(error) => {
                 self.notes.push(error.to_string());
@@ -302,7 +302,7 @@ impl Road<'_> {
         let recorded = self.record(&record, &path, "sampling stacks", wall, progress)?;
         let profile = recorded.and_then(|_| {
             progress.update("unwinding stacks", None);
-            let scene = Scene::open(&path, &ReadOptions::default()).ok()?;
+            let scene = Scene::open(&path, &SceneOptions::default()).ok()?;
             Some(scene.profile(&ProfileOptions {
                 raw: false,
                 lines: false,

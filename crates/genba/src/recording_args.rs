@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use genba_explain::{ExplainError, Scene};
-use genba_profile::ReadOptions;
+use genba_explain::{ExplainError, Scene, SceneOptions};
 
 use crate::exit::{Exit, Failure};
 
@@ -22,11 +21,12 @@ pub struct RecordingArgs {
 
 impl RecordingArgs {
     /// Opens the recording and joins it with the code.
-    pub fn open(&self, stacks: bool) -> Result<Scene, Failure> {
+    pub fn open(&self, stacks: bool, kernel_names: bool) -> Result<Scene, Failure> {
         let path = self.path()?;
-        let options = ReadOptions {
+        let options = SceneOptions {
             event: self.event.clone(),
             stacks,
+            kernel_names,
         };
         Scene::open(&path, &options).map_err(|error| failure(&error))
     }

@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_code::{SourceCache, Syntax};
-use genba_explain::AnnotateOptions;
+use genba_explain::{AnnotateOptions, ExplainError};
 use genba_report::terminal;
 
 use crate::exit::{Exit, Failure, VerbResult};
@@ -61,7 +61,6 @@ const COLD: f64 = 0.005;
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let scene = args.recording.open(false)?;
     let mut sources = SourceCache::new();
     for prefix in &args.source_prefix {
         let Some((old, new)) = prefix.split_once('=') else {
@@ -78,9 +77,16 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             SyntaxArg::Att => Syntax::Att,
         },
     };
-    let annotation = scene
-        .annotate(&args.function, &options, &mut sources)
-        .map_err(|error| failure(&error))?;
+    let annotate = |kernel_names: bool, sources: &mut SourceCache| {
+        let scene = args.recording.open(false, kernel_names)?;
+        Ok::<_, Failure>(scene.annotate(&args.function, &options, sources))
+    };
+    let annotation = match annotate(false, &mut sources)? {
+        // It may be a function of the kernel: then the reason why it has no code is told.
+        Err(ExplainError::NoSuchFunction { .. }) => annotate(true, &mut sources)?,
+        other => other,
+    };
+    let annotation = annotation.map_err(|error| failure(&error))?;
     if args.json {
         output.json("annotation", annotation)?;
         return Ok(Exit::Done);

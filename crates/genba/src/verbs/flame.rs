@@ -39,7 +39,7 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let scene = args.recording.open(true)?;
+    let scene = args.recording.open(true, true)?;
     let profile = scene.profile(&ProfileOptions {
         collapsed: true,
         ..ProfileOptions::default()

@@ -58,7 +58,7 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let scene = args.recording.open(true)?;
+    let scene = args.recording.open(true, true)?;
     let options = ProfileOptions {
         raw: args.raw,
         lines: true,
