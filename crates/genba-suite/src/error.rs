@@ -1,0 +1,136 @@
+//! Why a suite cannot be used.
+
+use std::path::PathBuf;
+
+use genba_run::RunError;
+
+/// Why a suite cannot be read or made ready.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SuiteError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// File.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is too large.
+    #[error("{path} has more than {limit} bytes: no suite is that long")]
+    TooLong {
+        /// File.
+        path: PathBuf,
+        /// Bytes allowed.
+        limit: u64,
+    },
+    /// The name says neither TOML nor YAML.
+    #[error(
+        "{path}: a suite is a .toml file (genba's) or a .yml or .yaml file (benchmark_driver's)"
+    )]
+    Kind {
+        /// File.
+        path: PathBuf,
+    },
+    /// The file is not TOML, not YAML, or has keys that it should not have. The text names the
+    /// line and the key.
+    #[error("{file}: {message}")]
+    Syntax {
+        /// Name of the file.
+        file: String,
+        /// What the parser says.
+        message: String,
+    },
+    /// The file is well-formed, and makes no sense at one place.
+    #[error("{file}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
+    Invalid {
+        /// Name of the file.
+        file: String,
+        /// Line, where it is known.
+        line: Option<usize>,
+        /// What is wrong and what to do.
+        message: String,
+    },
+    /// A key whose value is Ruby code that benchmark_driver would evaluate in its own process.
+    #[error(
+        "{file}: {key} is Ruby code, which genba does not evaluate. Say where the number is with \
+         {regex}: 'REGULAR EXPRESSION' or {json}: /JSON/POINTER instead{}",
+        .suggestion.as_ref().map(|text| format!("; perhaps {regex}: '{text}'")).unwrap_or_default()
+    )]
+    RubyCode {
+        /// Name of the file.
+        file: String,
+        /// Key.
+        key: String,
+        /// Key for a regular expression.
+        regex: &'static str,
+        /// Key for a JSON pointer.
+        json: &'static str,
+        /// A regular expression found in the code.
+        suggestion: Option<String>,
+    },
+    /// Systems × operations × parameters come to too many.
+    #[error("{file}: systems × operations × parameters come to more than {limit} variants")]
+    TooMany {
+        /// Name of the file.
+        file: String,
+        /// Variants allowed.
+        limit: usize,
+    },
+    /// An `--executable` that cannot be understood.
+    #[error("--executable {text:?}: {message}")]
+    Executable {
+        /// As given.
+        text: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A build command failed.
+    #[error("the suite's build command failed ({how}): {command}\n{stderr}")]
+    Build {
+        /// Command.
+        command: String,
+        /// Exit code or signal.
+        how: String,
+        /// Its last words.
+        stderr: String,
+    },
+    /// Something could not be started.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A temporary file cannot be made.
+    #[error("cannot write {what}: {source}")]
+    Temporary {
+        /// What.
+        what: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl SuiteError {
+    /// Exit code for the command line: 3 where a command of the suite failed, what the runner
+    /// says where it could not be started, 4 for temporary files, 2 (usage) otherwise.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Build { .. } => 3,
+            Self::Run(error) => error.exit_code(),
+            Self::Temporary { .. } => 4,
+            _ => 2,
+        }
+    }
+}
+
+/// Shorthand for a message about one line of a file.
+pub(crate) fn invalid(
+    file: &str,
+    line: impl Into<Option<usize>>,
+    message: impl Into<String>,
+) -> SuiteError {
+    SuiteError::Invalid {
+        file: file.to_owned(),
+        line: line.into(),
+        message: message.into(),
+    }
+}

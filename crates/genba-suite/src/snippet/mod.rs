@@ -1,0 +1,175 @@
+//! Code for an interpreter, timed inside one of its processes with the loop's own cost taken
+//! off.
+//!
+//! **Method.** As benchmark_driver does, a script is generated that runs `while i < n` around
+//! the code and around nothing, and the second is taken off the first. Other than there, both
+//! loops alternate in several rounds after one that does not count, so that the code's caches
+//! are warm and a drift of the machine's speed falls on both alike; and one process is one run,
+//! so that the schedule interleaves interpreters and snippets. The number of iterations is
+//! found once per snippet with the first interpreter and is the same for all of them.
+//!
+//! **What a script reports** (lines `name value unit` to the descriptor in
+//! `$GENBA_METRICS_FD`, or to standard error where there is none): see [`metrics`].
+
+mod layout;
+mod python;
+mod ruby;
+
+use genba_model::Direction;
+
+pub use layout::{Generated, SourceMap};
+pub use python::Python;
+pub use ruby::Ruby;
+
+use crate::model::{MetricSource, MetricSpec};
+
+/// Iterations that a script may be asked for.
+pub const MAX_LOOP_COUNT: u64 = 1_000_000_000_000;
+
+/// A piece of somebody's code and what to call it in messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Such as `script of "join"`.
+    pub label: String,
+    /// The code.
+    pub text: String,
+}
+
+impl Part {
+    /// A piece of code.
+    #[must_use]
+    pub fn new(label: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            text: text.into(),
+        }
+    }
+}
+
+/// Code to be timed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// What it is written in.
+    pub language: Language,
+    /// Interpreter and its options.
+    pub interpreter: Vec<String>,
+    /// Run once before; what it defines is visible to the script.
+    pub preludes: Vec<Part>,
+    /// What is timed.
+    pub script: Part,
+    /// Run once after.
+    pub teardowns: Vec<Part>,
+    /// Iterations in one run; found by trying if `None`.
+    pub loop_count: Option<u64>,
+    /// Oldest version of the interpreter that will do.
+    pub required_version: Option<String>,
+}
+
+/// Languages with a runner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// Ruby 2.4 or later.
+    Ruby,
+    /// Python 3.8 or later.
+    Python,
+}
+
+impl Language {
+    /// Its runner.
+    #[must_use]
+    pub fn runner(self) -> &'static dyn SnippetRunner {
+        match self {
+            Self::Ruby => &Ruby,
+            Self::Python => &Python,
+        }
+    }
+}
+
+/// What a generated script does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mode {
+    /// Finds how many iterations take this many seconds, and reports `iterations`.
+    Calibrate {
+        /// Seconds that the loop around the script should take.
+        seconds: f64,
+    },
+    /// Times this many iterations and reports [`metrics`].
+    Measure {
+        /// Iterations that count.
+        loop_count: u64,
+    },
+}
+
+/// Makes scripts of one language. Pure: nothing is run here.
+pub trait SnippetRunner {
+    /// Name of the language.
+    fn language(&self) -> &'static str;
+    /// Interpreter where none is given.
+    fn default_interpreter(&self) -> &'static str;
+    /// Extension of its scripts, without the dot.
+    fn extension(&self) -> &'static str;
+    /// Arguments that make the interpreter print its version and nothing else.
+    fn version_arguments(&self) -> &'static [&'static str];
+    /// The script.
+    ///
+    /// # Errors
+    /// What no script can be made of, as a sentence.
+    fn generate(&self, snippet: &Snippet, mode: Mode) -> Result<Generated, String>;
+}
+
+/// Rounds in which the loops alternate, and how many iterations each has. The first does not
+/// count. Few iterations are not divided: a round of one would measure the clock.
+pub(crate) fn rounds(loop_count: u64) -> Vec<u64> {
+    const ROUNDS: u64 = 4;
+    const LEAST: u64 = 100;
+    if loop_count < ROUNDS * LEAST {
+        // At least one iteration, so that nothing is measured cold.
+        return vec![loop_count.div_ceil(ROUNDS), loop_count];
+    }
+    let share = loop_count / ROUNDS;
+    let last = loop_count - share * (ROUNDS - 1);
+    vec![share, share, share, share, last]
+}
+
+/// The numbers that a snippet's script reports, the deciding one first.
+///
+/// `per_iteration` may come out as zero or negative where the script costs less than the
+/// loop's own scatter; `iterations_per_second` is not reported then.
+#[must_use]
+pub fn metrics() -> Vec<MetricSpec> {
+    let spec = |name: &str, unit: &str, direction| MetricSpec {
+        name: name.to_owned(),
+        source: MetricSource::Reported,
+        unit: unit.to_owned(),
+        direction,
+    };
+    let seconds = |name| spec(name, "seconds", Direction::LessIsBetter);
+    vec![
+        seconds("per_iteration"),
+        seconds("per_iteration_user"),
+        seconds("per_iteration_system"),
+        seconds("empty_loop"),
+        spec(
+            "iterations_per_second",
+            "iterations/s",
+            Direction::MoreIsBetter,
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn rounds_that_count_add_up(loop_count in 1..MAX_LOOP_COUNT) {
+            let rounds = rounds(loop_count);
+            prop_assert!(rounds[0] >= 1 && rounds[0] <= loop_count);
+            prop_assert_eq!(rounds[1..].iter().sum::<u64>(), loop_count);
+            prop_assert!(rounds.iter().all(|&count| count > 0));
+        }
+    }
+}
