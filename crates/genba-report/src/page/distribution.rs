@@ -12,7 +12,7 @@ const MOST_ROWS: usize = 60;
 /// Dots of a variant at most; more are thinned evenly.
 const MOST_DOTS: usize = 240;
 /// Size of one variant's plot.
-const WIDTH: f64 = 600.0;
+const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 46.0;
 /// Least and most of the axis are this far from the edges.
 const MARGIN: f64 = 8.0;
@@ -26,7 +26,7 @@ pub(super) fn section(out: &mut String, report: &ComparisonReport) {
     let ranked = !report.ranks.is_empty();
     let _ = write!(
         out,
-        "<h2>{}, run by run</h2>\n<div class=\"scroll\"><table class=\"wide\"><tr>{}\
+        "<h2>{}, run by run</h2>\n<div class=\"scroll\"><table class=\"wide picture\"><tr>{}\
          <th class=\"l\">variant</th><th class=\"l\">every run a dot; median and its interval, \
          95 %</th><th>median</th><th>±</th><th>runs</th></tr>\n",
         escape_fit(&effect::phrase(metric), 60),
@@ -48,7 +48,7 @@ pub(super) fn section(out: &mut String, report: &ComparisonReport) {
             out,
             "<td class=\"l\"><code>{}</code>{}</td><td class=\"l\">{}</td><td><b>{}</b></td>\
              <td class=\"dim small\">{}</td><td class=\"dim\">{}</td></tr>",
-            escape_fit(&variant.name, 48),
+            escape_fit(&variant.name, 30),
             command(variant),
             plot(variant, metric, &m.unit, &m.median, axis),
             escape_fit(&effect::amount(&m.median, &m.unit), 40),
@@ -81,7 +81,7 @@ fn command(variant: &Variant) -> String {
     }
     format!(
         "<br><span class=\"where\">{}</span>",
-        escape_fit(&variant.command, 44)
+        escape_fit(&variant.command, 30)
     )
 }
 

@@ -10,7 +10,7 @@ use crate::html::escape_fit;
 
 /// Rows of a table at most.
 const MOST_ROWS: usize = 200;
-const WIDTH: f64 = 360.0;
+const WIDTH: f64 = 300.0;
 const HEIGHT: f64 = 20.0;
 /// The axis ends at a factor of this at most.
 const MOST_FACTOR: f64 = 100.0;
@@ -53,7 +53,7 @@ fn table(out: &mut String, report: &ComparisonReport, rows: &[&Comparison]) {
     let alpha = rows.first().map_or(0.05, |c| c.alpha);
     let _ = write!(
         out,
-        "<div class=\"scroll\"><table class=\"wide\"><tr><th class=\"l\">variant</th>\
+        "<div class=\"scroll\"><table class=\"wide picture\"><tr><th class=\"l\">variant</th>\
          <th class=\"l\">variant ÷ baseline, interval {}</th><th>effect</th><th>interval</th>\
          <th class=\"l\">verdict</th><th>pairs</th><th class=\"l\"></th></tr>\n",
         effect::level(alpha)
@@ -79,7 +79,25 @@ fn table(out: &mut String, report: &ComparisonReport, rows: &[&Comparison]) {
             escape_fit(&beside(c), 120),
         );
     }
-    out.push_str("</table></div>\n");
+    let _ = writeln!(
+        out,
+        "<tr><td></td><td class=\"l\">{}</td><td></td><td></td><td></td><td></td><td></td></tr>\
+         </table></div>",
+        scale(reach)
+    );
+}
+
+/// What the ends of the axis are.
+fn scale(reach: f64) -> String {
+    let middle = WIDTH / 2.0;
+    format!(
+        "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} 14\" width=\"{WIDTH}\" role=\"img\" \
+         aria-label=\"axis\"><text x=\"0\" y=\"11\">{}</text><text x=\"{middle}\" y=\"11\" \
+         text-anchor=\"middle\">baseline</text><text x=\"{WIDTH}\" y=\"11\" \
+         text-anchor=\"end\">{}</text></svg>",
+        effect::signed((-reach).exp() - 1.0),
+        effect::signed(reach.exp() - 1.0)
+    )
 }
 
 fn verdict(report: &ComparisonReport, c: &Comparison) -> String {
