@@ -2,17 +2,35 @@
 //!
 //! **Scope.** A [`Plan`] of variants is run in blocks, every variant once a block in random
 //! order ([`schedule`]), until the primary metric is decided or the budget is spent ([`run`]),
-//! and becomes a [`genba_model::ComparisonReport`]: effects with intervals, verdicts, ranks,
-//! costs per iteration, hazards. The target's own metrics are found in its output or read from
-//! `$GENBA_METRICS_FD`.
+//! and becomes a [`genba_model::ComparisonReport`] ([`report`]): effects with intervals,
+//! verdicts, ranks, costs per iteration, hazards. The target's own metrics are found in its
+//! output or read from `$GENBA_METRICS_FD`. [`against`] compares with runs kept in a case,
+//! [`doctor`] says what this machine could see.
 //!
 //! **Not here.** How a process is started (genba-run), what the statistics are (genba-stats),
 //! any text for the terminal beyond notes, the case store.
 
+pub mod channel;
+mod compare;
+mod driver;
 mod error;
+mod failure;
+mod hazards;
+mod iteration;
+mod live;
+mod measurement;
 mod metric;
+mod output_check;
+mod pairing;
 mod plan;
+mod report;
+mod runner;
+pub mod schedule;
 
+pub use driver::{NoObserver, Observer, Progress, Stage, run, run_with_clock};
 pub use error::ExperimentError;
+pub use measurement::{End, Measurement};
 pub use metric::{MetricPlan, MetricSource, direction_of};
 pub use plan::{Plan, Stop, VariantPlan};
+pub use report::{Setting, now, report};
+pub use runner::{HostRunner, Measured, Runner};

@@ -1,0 +1,155 @@
+//! Judging the primary metric while the blocks come in. Pure.
+
+use genba_model::Estimate;
+use genba_stats::{Judge, MIN_PAIRS, StopDecision, StopRule, Verdict, e_bh};
+
+use crate::Plan;
+use crate::measurement::Measurement;
+
+/// What the judges say after a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum State {
+    /// All is decided.
+    Decided,
+    /// Go on; about so many blocks more, where that can be said.
+    Open(Option<usize>),
+    /// No value of the primary metric can be used.
+    Unusable,
+}
+
+/// After so many blocks without a single usable pair there will be none.
+const HOPELESS: usize = 20;
+
+/// A judge for each variant but the baseline.
+#[derive(Debug)]
+pub(crate) struct Live {
+    series: Option<usize>,
+    baseline: usize,
+    judges: Vec<(usize, Judge)>,
+    /// Blocks taken in.
+    seen: usize,
+    /// Next number of runs at which a single variant's interval is computed again.
+    next_look: usize,
+}
+
+impl Live {
+    /// Judges for the variants that are left, fed with all blocks so far. `None` once no variant
+    /// is left.
+    pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
+        let compared = measurement.compared(plan);
+        let (baseline, others) = compared.split_first()?;
+        let judges = others
+            .iter()
+            .filter_map(|variant| Some((*variant, Judge::new(plan.alpha, plan.delta).ok()?)))
+            .collect();
+        let mut live = Self {
+            series: measurement.find(&plan.primary),
+            baseline: *baseline,
+            judges,
+            seen: 0,
+            next_look: 0,
+        };
+        live.take_in(measurement);
+        Some(live)
+    }
+
+    /// Feeds the blocks that have become complete.
+    pub fn take_in(&mut self, measurement: &Measurement) {
+        let Some(series) = self.series else { return };
+        let baseline = measurement.variants[self.baseline].column(series);
+        for (variant, judge) in &mut self.judges {
+            let values = measurement.variants[*variant].column(series);
+            for (baseline, value) in baseline.iter().zip(values).skip(self.seen) {
+                // A pair that cannot be used is named in the notes; see `compare`.
+                let _ = judge.push(*baseline, *value);
+            }
+        }
+        self.seen = measurement.blocks as usize;
+    }
+
+    /// What the judges say now.
+    pub fn state(&mut self, plan: &Plan, measurement: &Measurement) -> State {
+        let Some(series) = self.series else {
+            return State::Unusable;
+        };
+        if self.judges.is_empty() {
+            return self.single(plan, measurement, series);
+        }
+        if self.seen >= HOPELESS
+            && self
+                .judges
+                .iter()
+                .all(|(_, judge)| judge.sequence().count() == 0)
+        {
+            return State::Unusable;
+        }
+        let verdicts: Vec<Verdict> = self
+            .judges
+            .iter()
+            .map(|(_, judge)| judge.verdict())
+            .collect();
+        let differ = |verdict: &Verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
+        let decided = verdicts
+            .iter()
+            .all(|verdict| *verdict != Verdict::Undecided)
+            && (self.judges.len() == 1
+                || e_bh(&self.log_e_values(), plan.alpha).is_ok_and(|holds| {
+                    (verdicts.iter().zip(holds)).all(|(verdict, holds)| holds || !differ(verdict))
+                }));
+        if decided {
+            return State::Decided;
+        }
+        let more = (self.judges.iter())
+            .filter(|(_, judge)| judge.verdict() == Verdict::Undecided)
+            .map(|(_, judge)| judge.more_pairs())
+            .try_fold(1, |most, more| Some(most.max(more?)));
+        State::Open(more.filter(|_| self.seen >= MIN_PAIRS / 2))
+    }
+
+    fn log_e_values(&self) -> Vec<f64> {
+        (self.judges.iter())
+            .map(|(_, judge)| judge.sequence().log_e_value())
+            .collect()
+    }
+
+    /// One variant alone is measured until its median is known to ± delta.
+    fn single(&mut self, plan: &Plan, measurement: &Measurement, series: usize) -> State {
+        let runs = measurement.blocks as usize;
+        if runs < self.next_look {
+            return State::Open(None);
+        }
+        // Sorting all values after every run would take time of its own.
+        self.next_look = runs + 1 + runs / 50;
+        let values = measurement.variants[self.baseline].finite(series);
+        if values.is_empty() {
+            return if runs >= HOPELESS {
+                State::Unusable
+            } else {
+                State::Open(None)
+            };
+        }
+        let rule = StopRule {
+            half_width: if plan.delta > 0.0 { plan.delta } else { 0.01 },
+            ..StopRule::default()
+        };
+        match rule.decide(&values, 0.0, 0.0, f64::MAX) {
+            Ok(StopDecision::Continue { more_runs, .. }) => State::Open(more_runs),
+            _ => State::Decided,
+        }
+    }
+
+    /// The comparison that is furthest from an answer: variant and interval of the ratio.
+    pub fn current(&self) -> Option<(usize, Option<Estimate>)> {
+        let (variant, judge) = (self.judges.iter())
+            .find(|(_, judge)| judge.verdict() == Verdict::Undecided)
+            .or_else(|| self.judges.first())?;
+        Some((*variant, judge.ratio()))
+    }
+
+    /// How many variants have no verdict.
+    pub fn undecided(&self) -> usize {
+        (self.judges.iter())
+            .filter(|(_, judge)| judge.verdict() == Verdict::Undecided)
+            .count()
+    }
+}

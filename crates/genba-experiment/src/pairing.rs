@@ -1,0 +1,292 @@
+//! From two columns to an effect with its verdict. Pure.
+
+use genba_model::{Direction, Estimate, VerdictName};
+use genba_stats::{
+    IntervalRule, Judge, MIN_PAIRS, Verdict, forecast, log_ratios, mad, median, paired_effect,
+    signed_rank,
+};
+
+/// What is asked of a pairing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question {
+    pub alpha: f64,
+    pub delta: f64,
+    pub direction: Direction,
+    /// The number of pairs was fixed beforehand and reached.
+    pub fixed: bool,
+}
+
+/// How strongly "no difference" is refuted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Evidence {
+    /// Natural logarithm of an e-value.
+    LogE(f64),
+    /// A p-value.
+    P(f64),
+}
+
+/// What the pairs say.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Effect {
+    /// Variant ÷ baseline.
+    pub ratio: Estimate,
+    pub verdict: VerdictName,
+    pub pairs: u32,
+    pub more_pairs: Option<u32>,
+    pub cross_check: Option<bool>,
+    pub evidence: Evidence,
+    /// The level that the interval has where it is below that asked for.
+    pub low_level: Option<f64>,
+}
+
+/// Pairs in which both values can be used, and the first that cannot.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pairs {
+    pub baseline: Vec<f64>,
+    pub variant: Vec<f64>,
+    /// Of the first unusable pair: whether the baseline is at fault, run (from 0), value.
+    pub unusable: Option<(bool, usize, f64)>,
+}
+
+impl Pairs {
+    /// Pairs run `i` of the one with run `i` of the other: they are of the same block.
+    pub fn of(baseline: &[f64], variant: &[f64]) -> Self {
+        let mut pairs = Self::default();
+        let good = |value: f64| value.is_finite() && value > 0.0;
+        for (run, (left, right)) in baseline.iter().zip(variant).enumerate() {
+            if good(*left) && good(*right) {
+                pairs.baseline.push(*left);
+                pairs.variant.push(*right);
+            } else if pairs.unusable.is_none() {
+                let at_fault = !good(*left);
+                pairs.unusable = Some((at_fault, run, if at_fault { *left } else { *right }));
+            }
+        }
+        pairs
+    }
+
+    /// Judges them; `None` without a single pair.
+    pub fn judge(&self, question: &Question) -> Option<Effect> {
+        let logs = log_ratios(&self.baseline, &self.variant).ok()?;
+        // Fewer pairs than the sequence needs to say anything: then it had no part in the
+        // decision to stop, and the number counts as fixed beforehand (by the budget).
+        let mut effect = if question.fixed || logs.len() < MIN_PAIRS {
+            self.at_a_fixed_number(&logs, question)?
+        } else {
+            self.at_any_number(&logs, question)?
+        };
+        if self.unusable.is_some() {
+            effect.verdict = VerdictName::Undecided;
+        }
+        Some(effect)
+    }
+
+    fn at_a_fixed_number(&self, logs: &[f64], question: &Question) -> Option<Effect> {
+        let found = paired_effect(&self.baseline, &self.variant, 1.0 - question.alpha).ok()?;
+        let ratio = found.ratio.estimate;
+        let regular = found.ratio.rule == IntervalRule::Regular;
+        let verdict = if regular {
+            Verdict::of_ratio(&ratio, question.delta)
+        } else {
+            Verdict::Undecided
+        };
+        let more = (verdict == Verdict::Undecided)
+            .then(|| more_pairs(logs, question.delta))
+            .flatten();
+        Some(Effect {
+            ratio,
+            verdict: named(verdict, question.direction),
+            pairs: count(logs.len()),
+            more_pairs: more,
+            cross_check: None,
+            evidence: Evidence::P(signed_rank(logs).map_or(1.0, |test| test.p_value)),
+            low_level: (!regular).then_some(found.ratio.level),
+        })
+    }
+
+    fn at_any_number(&self, logs: &[f64], question: &Question) -> Option<Effect> {
+        let mut judge = Judge::new(question.alpha, question.delta).ok()?;
+        for (baseline, variant) in self.baseline.iter().zip(&self.variant) {
+            judge.push(*baseline, *variant).ok()?;
+        }
+        let usable = |ratio: &Estimate| ratio.low.is_finite() && ratio.high.is_finite();
+        let verdict = judge.verdict();
+        let Some(ratio) = judge.ratio().filter(usable) else {
+            // No finite end yet: the range of the pairs stands in, and proves nothing.
+            let ratios: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
+            let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = ratios.iter().copied().fold(0.0, f64::max);
+            let value = median(&ratios).ok()?;
+            return high.is_finite().then(|| Effect {
+                ratio: Estimate { value, low, high },
+                verdict: VerdictName::Undecided,
+                pairs: count(logs.len()),
+                more_pairs: more_pairs(logs, question.delta),
+                cross_check: Some(judge.cross_check().is_some()),
+                evidence: Evidence::LogE(judge.sequence().log_e_value()),
+                low_level: Some(0.0),
+            });
+        };
+        Some(Effect {
+            ratio,
+            verdict: named(verdict, question.direction),
+            pairs: count(logs.len()),
+            more_pairs: judge.more_pairs().map(count),
+            cross_check: Some(judge.cross_check().is_some()),
+            evidence: Evidence::LogE(judge.sequence().log_e_value()),
+            low_level: None,
+        })
+    }
+}
+
+/// About how many more pairs would tell.
+pub(crate) fn more_pairs(logs: &[f64], delta: f64) -> Option<u32> {
+    // From two or three pairs the scatter is anybody's guess.
+    if logs.len() < 4 {
+        return None;
+    }
+    let scatter = genba_stats::MAD_TO_SIGMA * mad(logs).ok()?;
+    forecast(median(logs).ok()?, scatter, delta, logs.len()).map(count)
+}
+
+/// Of a metric of which more is better, a larger value is the faster variant.
+pub(crate) fn named(verdict: Verdict, direction: Direction) -> VerdictName {
+    let verdict = match direction {
+        Direction::LessIsBetter => verdict,
+        Direction::MoreIsBetter => verdict.swapped(),
+    };
+    match verdict {
+        Verdict::Faster => VerdictName::Faster,
+        Verdict::Slower => VerdictName::Slower,
+        Verdict::Same => VerdictName::Same,
+        Verdict::Undecided => VerdictName::Undecided,
+    }
+}
+
+pub(crate) fn differs(verdict: VerdictName) -> bool {
+    matches!(verdict, VerdictName::Faster | VerdictName::Slower)
+}
+
+pub(crate) fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Which differences stand after correcting for their number, and by which method: e-BH on
+/// e-values, Holm on p-values. `None` where both kinds are mixed (variants with and without
+/// enough pairs), or for a single comparison.
+pub(crate) fn corrected(evidence: &[Evidence], alpha: f64) -> Option<(&'static str, Vec<bool>)> {
+    if evidence.len() < 2 {
+        return None;
+    }
+    let logs: Option<Vec<f64>> = (evidence.iter())
+        .map(|one| match one {
+            Evidence::LogE(log) => Some(*log),
+            Evidence::P(_) => None,
+        })
+        .collect();
+    if let Some(logs) = logs {
+        return genba_stats::e_bh(&logs, alpha)
+            .ok()
+            .map(|holds| ("e-BH", holds));
+    }
+    // A p-value is at most the inverse of an e-value (Markov), so that a mixture goes as p.
+    let p_values: Vec<f64> = (evidence.iter())
+        .map(|one| match one {
+            Evidence::LogE(log) => (-log).exp().min(1.0),
+            Evidence::P(p) => *p,
+        })
+        .collect();
+    genba_stats::holm(&p_values, alpha)
+        .ok()
+        .map(|holds| ("Holm", holds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn question(fixed: bool, direction: Direction) -> Question {
+        Question {
+            alpha: 0.05,
+            delta: 0.01,
+            direction,
+            fixed,
+        }
+    }
+
+    /// Twice the time, with a little scatter.
+    fn doubled(count: u32) -> Pairs {
+        let left: Vec<f64> = (0..count)
+            .map(|i| 1.0 + f64::from(i * 7 % 11) * 0.001)
+            .collect();
+        let right: Vec<f64> = (0..count)
+            .map(|i| 2.0 + f64::from(i * 5 % 13) * 0.001)
+            .collect();
+        Pairs::of(&left, &right)
+    }
+
+    #[test]
+    fn six_pairs_can_tell_and_five_cannot() {
+        let less = question(true, Direction::LessIsBetter);
+        let six = doubled(6).judge(&less).unwrap();
+        assert_eq!(six.verdict, VerdictName::Slower);
+        assert_eq!(six.low_level, None);
+        let five = doubled(5).judge(&less).unwrap();
+        assert_eq!(five.verdict, VerdictName::Undecided);
+        assert!(five.low_level.unwrap() < 0.95);
+        assert!(five.more_pairs.is_some());
+        let one = doubled(1).judge(&less).unwrap();
+        assert_eq!((one.verdict, one.pairs), (VerdictName::Undecided, 1));
+        assert_eq!(Pairs::default().judge(&less), None);
+    }
+
+    #[test]
+    fn of_a_rate_more_is_faster() {
+        for fixed in [true, false] {
+            let more = question(fixed, Direction::MoreIsBetter);
+            let effect = doubled(30).judge(&more).unwrap();
+            assert_eq!(effect.verdict, VerdictName::Faster);
+            assert!((effect.ratio.value - 2.0).abs() < 0.02);
+        }
+    }
+
+    #[test]
+    fn a_zero_among_the_values_leaves_it_undecided_and_named() {
+        let mut right = vec![2.0; 30];
+        right[4] = 0.0;
+        let pairs = Pairs::of(&[1.0; 30], &right);
+        assert_eq!(pairs.unusable, Some((false, 4, 0.0)));
+        let effect = pairs
+            .judge(&question(true, Direction::LessIsBetter))
+            .unwrap();
+        assert_eq!((effect.verdict, effect.pairs), (VerdictName::Undecided, 29));
+    }
+
+    #[test]
+    fn corrections_are_named() {
+        let e = [Evidence::LogE(9.0), Evidence::LogE(0.0)];
+        assert_eq!(corrected(&e, 0.05), Some(("e-BH", vec![true, false])));
+        let p = [Evidence::P(0.03), Evidence::P(0.04)];
+        assert_eq!(corrected(&p, 0.05), Some(("Holm", vec![false, false])));
+        let mixed = [Evidence::P(0.001), Evidence::LogE(9.0)];
+        assert_eq!(corrected(&mixed, 0.05), Some(("Holm", vec![true, true])));
+        assert_eq!(corrected(&e[..1], 0.05), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_nan_comes_out(
+            left in prop::collection::vec(prop::num::f64::ANY, 0..40),
+            right in prop::collection::vec(prop::num::f64::ANY, 0..40),
+            fixed: bool,
+        ) {
+            let effect = Pairs::of(&left, &right).judge(&question(fixed, Direction::LessIsBetter));
+            if let Some(effect) = effect {
+                let ratio = effect.ratio;
+                prop_assert!(ratio.value.is_finite() && ratio.low.is_finite() && ratio.high.is_finite());
+                prop_assert!(ratio.low <= ratio.high);
+            }
+        }
+    }
+}
