@@ -1,5 +1,6 @@
 //! Finding and reading source files that debug information names.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
@@ -24,15 +25,25 @@ pub struct SourceCache {
 pub struct SourceFile {
     /// Where it was found.
     pub path: PathBuf,
-    lines: Vec<Box<str>>,
+    bytes: Vec<u8>,
+    /// Where each line begins; files are shorter than 2³² bytes.
+    lines: Vec<u32>,
 }
 
 impl SourceFile {
     /// Text of a line, from 1, without its end.
     #[must_use]
-    pub fn line(&self, number: u32) -> Option<&str> {
+    pub fn line(&self, number: u32) -> Option<Cow<'_, str>> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
-        self.lines.get(index).map(|line| &**line)
+        let begin = *self.lines.get(index)? as usize;
+        let end = self
+            .lines
+            .get(index + 1)
+            .map_or(self.bytes.len(), |&next| next as usize);
+        let line = self.bytes.get(begin..end)?;
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        Some(String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]))
     }
 
     /// How many lines there are.
@@ -87,7 +98,7 @@ impl SourceCache {
 
     /// Text of a line of a recorded path.
     pub fn line(&mut self, recorded: &str, number: u32) -> Option<String> {
-        self.file(recorded)?.line(number).map(str::to_owned)
+        self.file(recorded)?.line(number).map(Cow::into_owned)
     }
 
     fn candidates(&self, recorded: &str) -> Vec<PathBuf> {
@@ -140,18 +151,20 @@ fn read(path: &Path) -> Option<SourceFile> {
         .take(MAX_FILE)
         .read_to_end(&mut bytes)
         .ok()?;
-    let mut lines: Vec<Box<str>> = bytes
-        .split(|&b| b == b'\n')
-        .map(|line| {
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
-            String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]).into()
-        })
+    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let mut lines: Vec<u32> = std::iter::once(0)
+        .chain(ends.map(|(at, _)| at as u32 + 1))
         .collect();
-    if lines.last().is_some_and(|line| line.is_empty()) {
+    // Behind the last line end there is no line.
+    if lines
+        .last()
+        .is_some_and(|&begin| begin as usize == bytes.len())
+    {
         lines.pop();
     }
     Some(SourceFile {
         path: path.to_owned(),
+        bytes,
         lines,
     })
 }
