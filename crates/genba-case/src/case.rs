@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use genba_model::{
-    Annotation, CaseState, CaseSummary, Document, HostFingerprint, Investigation, Profile,
-    RunRecord, RunSummary, Workload,
+    Annotation, CaseKind, CaseState, CaseSummary, Document, HostFingerprint, Investigation,
+    Profile, RunRecord, RunSummary, Workload,
 };
 use rusqlite::{Connection, OptionalExtension as _};
 use serde::{Serialize, de::DeserializeOwned};
@@ -30,6 +30,8 @@ pub enum Phase {
     Stat,
     /// Under the sampler.
     Sample,
+    /// Of one variant of a comparison; see [`Case::add_variant_run`].
+    Variant,
 }
 
 impl Phase {
@@ -41,6 +43,7 @@ impl Phase {
             Self::Measure => "measure",
             Self::Stat => "stat",
             Self::Sample => "sample",
+            Self::Variant => "variant",
         }
     }
 }
@@ -107,6 +110,10 @@ impl Case {
         &self.id
     }
 
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// The case's directory.
     #[must_use]
     pub fn directory(&self) -> &Path {
@@ -130,12 +137,14 @@ impl Case {
     /// # Errors
     /// The disk is full, the file went away, or another process keeps it locked for 5 s.
     pub fn add_run(&self, run: &RunRecord, phase: Phase) -> Result<()> {
+        self.keep_run(run.wall_seconds, run, phase)
+    }
+
+    pub(crate) fn keep_run(&self, wall: f64, run: &impl Serialize, phase: Phase) -> Result<()> {
         let record = self.json("a run", run)?;
         self.connection
-            .execute(
-                "INSERT INTO run (phase, wall_seconds, record) VALUES (?1, ?2, ?3)",
-                (phase.name(), run.wall_seconds, record),
-            )
+            .prepare_cached("INSERT INTO run (phase, wall_seconds, record) VALUES (?1, ?2, ?3)")
+            .and_then(|mut insert| insert.execute((phase.name(), wall, record)))
             .map_err(self.fail())?;
         Ok(())
     }
@@ -145,6 +154,10 @@ impl Case {
     /// # Errors
     /// The file is damaged.
     pub fn runs(&self, phase: Phase) -> Result<Vec<RunRecord>> {
+        self.kept_runs(phase)
+    }
+
+    pub(crate) fn kept_runs<T: DeserializeOwned>(&self, phase: Phase) -> Result<Vec<T>> {
         let mut query = self
             .connection
             .prepare("SELECT record FROM run WHERE phase = ?1 ORDER BY seq")
@@ -271,6 +284,7 @@ impl Case {
     /// The file is damaged.
     pub fn summary(&self) -> Result<CaseSummary> {
         let workload: Workload = self.required("workload")?;
+        let kind = self.kind()?;
         let walls = {
             let mut query = self
                 .connection
@@ -290,12 +304,16 @@ impl Case {
         };
         Ok(CaseSummary {
             id: self.id.clone(),
+            kind,
             state: self.state()?,
             started: self.get("started")?.unwrap_or_default(),
             ended: self.get("ended")?,
             command: workload.command,
             name: workload.name,
-            runs: walls.len() as u64,
+            runs: match kind {
+                CaseKind::Investigation => walls.len() as u64,
+                CaseKind::Comparison => self.count_variant_runs()?,
+            },
             wall_seconds: median,
             path: self.directory.to_string_lossy().into_owned(),
             error: None,
@@ -371,7 +389,7 @@ impl Case {
         Ok(Document::new("investigation", self.investigation()?))
     }
 
-    fn put(&self, kind: &str, body: &impl Serialize) -> Result<()> {
+    pub(crate) fn put(&self, kind: &str, body: &impl Serialize) -> Result<()> {
         let text = self.json(kind, body)?;
         self.connection
             .execute(
@@ -387,7 +405,7 @@ impl Case {
             .ok_or_else(|| self.corrupt(&format!("it has no {kind}")))
     }
 
-    fn set(&self, key: &str, value: &str) -> Result<()> {
+    pub(crate) fn set(&self, key: &str, value: &str) -> Result<()> {
         self.connection
             .execute(
                 "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)",
@@ -397,7 +415,7 @@ impl Case {
         Ok(())
     }
 
-    fn get(&self, key: &str) -> Result<Option<String>> {
+    pub(crate) fn get(&self, key: &str) -> Result<Option<String>> {
         self.connection
             .query_row("SELECT value FROM meta WHERE key = ?1", [key], |row| {
                 row.get(0)
@@ -406,7 +424,7 @@ impl Case {
             .map_err(self.fail())
     }
 
-    fn json(&self, what: &str, body: &impl Serialize) -> Result<String> {
+    pub(crate) fn json(&self, what: &str, body: &impl Serialize) -> Result<String> {
         let text = serde_json::to_string(body).map_err(|source| Error::Json {
             what: what.to_owned(),
             source,
@@ -422,7 +440,7 @@ impl Case {
     }
 
     /// Makes sure that what is about to be written can be read again.
-    fn check_round_trip<T: Serialize + DeserializeOwned>(
+    pub(crate) fn check_round_trip<T: Serialize + DeserializeOwned>(
         &self,
         what: &str,
         body: &T,
@@ -448,7 +466,7 @@ impl Case {
         }
     }
 
-    fn fail(&self) -> impl Fn(rusqlite::Error) -> Error + use<> {
+    pub(crate) fn fail(&self) -> impl Fn(rusqlite::Error) -> Error + use<> {
         let path = self.directory.join(DATABASE);
         move |error| Error::sqlite(&path)(error)
     }

@@ -87,7 +87,7 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
-    /// A file to import that is no exported investigation.
+    /// A file to import that is no exported case.
     #[error("cannot import: {why}\n  genba case export --format json CASE writes such a file")]
     Import {
         /// Why not.

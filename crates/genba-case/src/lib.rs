@@ -3,7 +3,8 @@
 //! **Scope.** A directory per case, `ROOT/<id>/`, with `case.sqlite` (workload, host, runs,
 //! documents, stacks) and, beside it, whatever the caller puts there (`perf.data`,
 //! `case.html`). Every run is committed as it ends, so that a kill at any moment loses at most
-//! the run in progress. Listing, finding by prefix, export to one JSON document and import of
+//! the run in progress. A case is about one
+//! workload (an investigation) or about variants of one (a comparison). Listing, finding by prefix, export to one JSON document and import of
 //! such a document on another machine.
 //!
 //! **Not here.** Measuring, statistics, rendering. The store keeps what it is given.
@@ -12,6 +13,7 @@
 //! error, never a panic; SQLite runs in its defensive mode, and what is read is bounded.
 
 mod case;
+mod comparison;
 mod error;
 mod id;
 mod lock;
@@ -20,5 +22,6 @@ mod stacks;
 mod store;
 
 pub use case::{Case, MAX_DOCUMENT_BYTES, Phase};
+pub use comparison::VariantRun;
 pub use error::{Error, Result};
 pub use store::{MAX_IMPORT_BYTES, Store};

@@ -4,12 +4,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use genba_model::{
-    CaseState, CaseSummary, Document, HostFingerprint, Investigation, SCHEMA, Workload,
+    CaseKind, CaseState, CaseSummary, ComparisonReport, Document, HostFingerprint, Investigation,
+    SCHEMA, Workload,
 };
 
 use crate::case::{DATABASE, now};
 use crate::schema::Access;
-use crate::{Case, Error, Phase, Result, id};
+use crate::{Case, Error, Phase, Result, comparison, id};
 
 /// Largest file that is imported, bytes.
 pub const MAX_IMPORT_BYTES: u64 = 1 << 30;
@@ -71,6 +72,16 @@ impl Store {
         Ok(())
     }
 
+    /// As [`Store::create`] for a comparison; the workload is that of the baseline.
+    ///
+    /// # Errors
+    /// As [`Store::create`].
+    pub fn create_comparison(&self, workload: &Workload, host: &HostFingerprint) -> Result<Case> {
+        let case = self.create(workload, host)?;
+        case.mark_comparison()?;
+        Ok(case)
+    }
+
     /// The case whose identifier starts with `wanted`, or the one started last for `latest`;
     /// open for reading.
     ///
@@ -115,7 +126,7 @@ impl Store {
     /// Makes a case of an exported document, under its own identifier where that is free.
     ///
     /// # Errors
-    /// The document is no investigation, or over [`MAX_IMPORT_BYTES`].
+    /// The document is neither an investigation nor a comparison, or over [`MAX_IMPORT_BYTES`].
     pub fn import(&self, reader: impl Read) -> Result<Case> {
         let mut text = Vec::new();
         reader
@@ -136,39 +147,51 @@ impl Store {
         }
         let envelope: Envelope = serde_json::from_slice(&text)
             .map_err(|error| import_error(format!("it is no document of genba: {error}")))?;
-        if envelope.schema != SCHEMA || envelope.kind != "investigation" {
-            let (schema, kind) = (cut(&envelope.schema), cut(&envelope.kind));
-            return Err(import_error(format!(
-                "its schema is {schema:?} and its kind {kind:?}, not {SCHEMA:?} and \"investigation\""
-            )));
-        }
-        let document: Document<Investigation> = serde_json::from_slice(&text)
-            .map_err(|error| import_error(format!("it is no investigation: {error}")))?;
-        drop(text);
-        let all = document.body;
-        let (id, directory) = self.make_directory(Some(&all.case))?;
-        let mut case = Case::begin(
-            id,
-            directory.clone(),
-            &all.workload,
-            &all.host,
-            &all.started,
-            &all.genba,
-        )?;
-        let kept = all
-            .runs
-            .runs
-            .iter()
-            .try_for_each(|run| case.add_run(run, Phase::Measure))
-            .and_then(|()| case.put_investigation(&all))
-            .and_then(|()| case.finish());
-        if let Err(error) = kept {
-            drop(case);
-            // Ours, made a moment ago; half an import is of no use to anybody.
-            let _ = std::fs::remove_dir_all(&directory);
-            return Err(error);
-        }
+        let case = match (envelope.schema.as_str(), envelope.kind.as_str()) {
+            (SCHEMA, "investigation") => {
+                let all: Investigation = body(&text, "investigation")?;
+                drop(text);
+                let case = self.begin_import(&all.case, &all.workload, &all.host, &all)?;
+                fill(case, |case| {
+                    all.runs
+                        .runs
+                        .iter()
+                        .try_for_each(|run| case.add_run(run, Phase::Measure))?;
+                    case.put_investigation(&all)
+                })
+            }
+            (SCHEMA, "comparison") => {
+                let all: ComparisonReport = body(&text, "comparison")?;
+                drop(text);
+                let wanted = all.case.clone().unwrap_or_default();
+                let workload = comparison::workload(&all);
+                let case = self.begin_import(&wanted, &workload, &all.host, &all)?;
+                fill(case, |case| {
+                    case.mark_comparison()?;
+                    case.put_comparison(&all)
+                })
+            }
+            (schema, kind) => {
+                let (schema, kind) = (cut(schema), cut(kind));
+                return Err(import_error(format!(
+                    "its schema is {schema:?} and its kind {kind:?}, not {SCHEMA:?} and \
+                     \"investigation\" or \"comparison\""
+                )));
+            }
+        }?;
         Ok(case)
+    }
+
+    fn begin_import(
+        &self,
+        wanted: &str,
+        workload: &Workload,
+        host: &HostFingerprint,
+        origin: &impl Origin,
+    ) -> Result<Case> {
+        let (id, directory) = self.make_directory(Some(wanted))?;
+        let (started, genba) = origin.origin();
+        Case::begin(id, directory, workload, host, started, genba)
     }
 
     fn resolve(&self, wanted: &str) -> Result<String> {
@@ -243,9 +266,46 @@ impl Store {
     }
 }
 
+/// When and by which genba a document was made.
+trait Origin {
+    fn origin(&self) -> (&str, &str);
+}
+
+impl Origin for Investigation {
+    fn origin(&self) -> (&str, &str) {
+        (&self.started, &self.genba)
+    }
+}
+
+impl Origin for ComparisonReport {
+    fn origin(&self) -> (&str, &str) {
+        (&self.started, &self.genba)
+    }
+}
+
+/// The body of a document that says to be of this kind.
+fn body<T: serde::de::DeserializeOwned>(text: &[u8], kind: &str) -> Result<T> {
+    serde_json::from_slice::<Document<T>>(text)
+        .map(|document| document.body)
+        .map_err(|error| import_error(format!("it is no {kind}: {error}")))
+}
+
+/// Fills a case that was just made; if that fails nothing is left of it.
+fn fill(mut case: Case, with: impl FnOnce(&Case) -> Result<()>) -> Result<Case> {
+    if let Err(error) = with(&case).and_then(|()| case.finish()) {
+        let directory = case.directory().to_owned();
+        drop(case);
+        // Ours, made a moment ago; half an import is of no use to anybody.
+        let _ = std::fs::remove_dir_all(directory);
+        return Err(error);
+    }
+    Ok(case)
+}
+
 fn unreadable(id: String, directory: &Path, error: &Error) -> CaseSummary {
     CaseSummary {
         id,
+        kind: CaseKind::default(),
         state: CaseState::Unreadable,
         started: String::new(),
         ended: None,

@@ -29,24 +29,49 @@ impl CaseState {
     }
 }
 
+/// What a case is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaseKind {
+    /// One workload, where its time goes and why.
+    #[default]
+    Investigation,
+    /// Variants against one another.
+    Comparison,
+}
+
+impl CaseKind {
+    /// Name in JSON and in the case file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Investigation => "investigation",
+            Self::Comparison => "comparison",
+        }
+    }
+}
+
 /// One row of `genba case list`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseSummary {
     /// Identifier, hexadecimal.
     pub id: String,
+    /// What it is about.
+    #[serde(default)]
+    pub kind: CaseKind,
     /// How far it came.
     pub state: CaseState,
     /// Start, RFC 3339; empty if unreadable.
     pub started: String,
     /// End, RFC 3339, if it came to one.
     pub ended: Option<String>,
-    /// The command; empty if unreadable.
+    /// The command, of a comparison its baseline's; empty if unreadable.
     pub command: Vec<String>,
     /// Name that people gave it.
     pub name: Option<String>,
     /// Measured runs that ended.
     pub runs: u64,
-    /// Median wall time of them, seconds.
+    /// Median wall time of them, seconds; `None` for a comparison, whose variants have one each.
     pub wall_seconds: Option<f64>,
     /// The case's directory.
     pub path: String,

@@ -18,7 +18,7 @@ mod run;
 mod stat;
 
 pub use annotation::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
-pub use case::{CaseState, CaseSummary};
+pub use case::{CaseKind, CaseState, CaseSummary};
 pub use comparison::{
     Comparison, ComparisonReport, Correction, Direction, IterationCost, Variant, VariantMetric,
     VerdictName,

@@ -198,6 +198,7 @@ fn case_list() {
     use genba_model::{CaseState, CaseSummary};
     let case = |id: &str, state, error: Option<&str>| CaseSummary {
         id: id.into(),
+        kind: Default::default(),
         state,
         started: if error.is_some() {
             ""

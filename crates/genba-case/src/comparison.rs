@@ -1,0 +1,126 @@
+//! Cases about variants: their runs, kept as they end, and the report.
+
+use std::collections::BTreeMap;
+
+use genba_model::{CaseKind, ComparisonReport, Document, RunRecord, Workload};
+use serde::{Deserialize, Serialize};
+
+use crate::{Case, Phase, Result};
+
+/// A run of one variant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VariantRun {
+    /// Name of the variant.
+    pub variant: String,
+    /// Block that it belongs to, from 0; runs of one block are compared with one another.
+    pub block: u32,
+    /// The target's own metrics, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own: BTreeMap<String, f64>,
+    /// The account of the run.
+    #[serde(flatten)]
+    pub run: RunRecord,
+}
+
+impl Case {
+    /// What the case is about.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn kind(&self) -> Result<CaseKind> {
+        let name = self.get("kind")?;
+        Ok(match name.as_deref() == Some(CaseKind::Comparison.name()) {
+            true => CaseKind::Comparison,
+            false => CaseKind::Investigation,
+        })
+    }
+
+    pub(crate) fn mark_comparison(&self) -> Result<()> {
+        self.set("kind", CaseKind::Comparison.name())
+    }
+
+    /// Adds a run of a variant that ended and commits it at once: a kill −9 loses at most the
+    /// run in progress.
+    ///
+    /// # Errors
+    /// As [`Case::add_run`]; also a metric of the target's own that is no number.
+    pub fn add_variant_run(&self, run: &VariantRun) -> Result<()> {
+        // JSON has no NaN and would keep a null that cannot be read as a number again.
+        if run.own.values().any(|v| !v.is_finite()) {
+            self.check_round_trip("a run", run)?;
+        }
+        self.keep_run(run.run.wall_seconds, run, Phase::Variant)
+    }
+
+    /// The runs of all variants in the order in which they ended; also those of a case that
+    /// was interrupted.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn variant_runs(&self) -> Result<Vec<VariantRun>> {
+        self.kept_runs(Phase::Variant)
+    }
+
+    /// Keeps the report, in the place of an earlier one.
+    ///
+    /// # Errors
+    /// As [`Case::put_investigation`].
+    pub fn put_comparison(&self, report: &ComparisonReport) -> Result<()> {
+        self.check_round_trip("comparison", report)?;
+        self.put("comparison", report)
+    }
+
+    /// The report under this case's own identifier; `None` while there is none, as in a case
+    /// that was interrupted.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn comparison(&self) -> Result<Option<ComparisonReport>> {
+        let report: Option<ComparisonReport> = self.get_document("comparison")?;
+        Ok(report.map(|mut report| {
+            // An import may have had to take another identifier.
+            report.case = Some(self.id().to_owned());
+            report
+        }))
+    }
+
+    /// The case as the JSON document that [`crate::Store::import`] reads on another machine:
+    /// of kind `comparison` if it is one and has its report, else `investigation`.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn export_json(&self) -> Result<String> {
+        match self.comparison()? {
+            Some(report) => self.json("comparison", &Document::new("comparison", report)),
+            None => self.json("investigation", &self.export()?),
+        }
+    }
+
+    pub(crate) fn count_variant_runs(&self) -> Result<u64> {
+        let kept: i64 = self
+            .connection()
+            .query_row(
+                "SELECT count(*) FROM run WHERE phase = ?1",
+                [Phase::Variant.name()],
+                |row| row.get(0),
+            )
+            .map_err(self.fail())?;
+        // An import has its runs in the report only.
+        if kept > 0 {
+            return Ok(u64::try_from(kept).unwrap_or_default());
+        }
+        let report = self.comparison()?;
+        Ok(report.map_or(0, |r| r.variants.iter().map(|v| u64::from(v.runs)).sum()))
+    }
+}
+
+/// The workload of an imported comparison: its baseline.
+pub(crate) fn workload(report: &ComparisonReport) -> Workload {
+    let first = report.variants.first();
+    Workload {
+        command: first.map(|v| vec![v.command.clone()]).unwrap_or_default(),
+        shell: None,
+        directory: String::new(),
+        name: first.map(|v| v.name.clone()),
+    }
+}
