@@ -2,78 +2,22 @@
 
 use std::time::{Duration, Instant};
 
-use genba_model::{Estimate, ExitKind, RunRecord};
-use genba_run::{Cancel, CommandSpec, ErrorKind, Output, RunError};
+use genba_model::ExitKind;
+use genba_run::{Cancel, CommandSpec, ErrorKind, RunError};
 
 use crate::live::{Live, State};
 use crate::measurement::{End, Measurement};
 use crate::output_check::OutputCheck;
 use crate::runner::Runner;
 use crate::schedule::{PADDING_VARIABLE, Schedule};
-use crate::{ExperimentError, Plan, Stop, VariantPlan, failure};
-
-/// What is going on.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// What is done now.
-    pub stage: Stage,
-    /// Blocks done.
-    pub blocks: u32,
-    /// Blocks in all, for a fixed number.
-    pub planned: Option<u32>,
-    /// Variants without a verdict.
-    pub undecided: usize,
-    /// The comparison furthest from an answer: its variant, and its ratio to the baseline.
-    pub current: Option<(&'a str, Option<Estimate>)>,
-    /// At most about so long, seconds.
-    pub left_seconds: Option<f64>,
-}
-
-/// What is done now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Set-up commands.
-    SetUp,
-    /// Runs that are not measured.
-    WarmUp,
-    /// Measured runs.
-    Measure,
-    /// Clean-up commands.
-    CleanUp,
-}
-
-/// Is told what happens, and keeps the runs.
-pub trait Observer {
-    /// About ten times a second.
-    fn progress(&mut self, progress: &Progress<'_>);
-
-    /// A measured run has ended.
-    ///
-    /// # Errors
-    /// Why it cannot be kept; that ends the measurement.
-    fn keep(&mut self, variant: &VariantPlan, run: &RunRecord) -> Result<(), String>;
-}
-
-/// Watches nothing and keeps nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoObserver;
-
-impl Observer for NoObserver {
-    fn progress(&mut self, _: &Progress<'_>) {}
-    fn keep(&mut self, _: &VariantPlan, _: &RunRecord) -> Result<(), String> {
-        Ok(())
-    }
-}
+use crate::streams::{capture_errors, line, specs};
+use crate::{ExperimentError, KeptRun, Observer, Plan, Progress, Stage, Stop, failure};
 
 /// Progress is told no more often than this, seconds.
 const PROGRESS_SECONDS: f64 = 0.1;
 /// A decision is not acted on before so much was measured, seconds: what disturbs all of a few
 /// hundredths of a second is no effect of the variants.
 const LEAST_SECONDS: f64 = 0.3;
-/// Output that is kept to find metrics in, bytes.
-const METRIC_OUTPUT: usize = 4 << 20;
-/// Error output that is kept for messages, bytes.
-const ERROR_OUTPUT: usize = 64 << 10;
 /// After an interruption the clean-up commands may take so long each.
 const CLEAN_UP_SECONDS: u64 = 60;
 
@@ -263,9 +207,12 @@ impl Driver<'_> {
         if self.cancel.is_triggered() {
             return Some(End::Interrupted);
         }
+        // Of the next block more than half must fit.
+        let spends = |seconds: f64| spent + spent / f64::from(blocks) / 2.0 > seconds;
         match self.plan.stop {
             Stop::Blocks(count) => (blocks >= count).then_some(End::Counted),
-            Stop::Budget { .. } if blocks == 0 => None,
+            _ if blocks == 0 => None,
+            Stop::Time { seconds } => spends(seconds).then_some(End::BudgetSpent),
             Stop::Budget {
                 seconds,
                 min_blocks,
@@ -331,8 +278,13 @@ impl Driver<'_> {
             if let Some(check) = &mut self.check {
                 check.saw(variant, &run.finished.stdout);
             }
-            (self.observer.keep(plan, &run.finished.record))
-                .map_err(|what| ExperimentError::Keep { what })?;
+            let kept = KeptRun {
+                variant: &plan.name,
+                block: self.measurement.blocks,
+                record: &run.finished.record,
+                own: self.measurement.last_own(variant),
+            };
+            (self.observer.keep(&kept)).map_err(|what| ExperimentError::Keep { what })?;
         }
         self.steps(variant, "conclude", &plan.conclude, false)?;
         Ok(Ran::Measured)
@@ -402,17 +354,20 @@ impl Driver<'_> {
         let blocks = self.measurement.blocks;
         let planned = match self.plan.stop {
             Stop::Blocks(count) => Some(count),
-            Stop::Budget { .. } => None,
+            Stop::Budget { .. } | Stop::Time { .. } => None,
         };
         let left_seconds = state.and_then(|(state, spent)| {
             let each = spent / f64::from(blocks);
             let (more, most) = match (self.plan.stop, state) {
-                (Stop::Blocks(count), _) => (Some((count - blocks) as usize), f64::INFINITY),
-                (Stop::Budget { seconds, .. }, State::Open(more)) => {
-                    (more, (seconds - spent).max(0.0))
+                (Stop::Blocks(count), _) => {
+                    (Some(count.saturating_sub(blocks) as usize), f64::INFINITY)
                 }
-                (Stop::Budget { seconds, .. }, _) => (None, (seconds - spent).max(0.0)),
+                (Stop::Budget { seconds, .. }, State::Open(more)) => (more, seconds - spent),
+                (Stop::Budget { seconds, .. } | Stop::Time { seconds }, _) => {
+                    (None, seconds - spent)
+                }
             };
+            let most = most.max(0.0);
             let left = more.map_or(most, |more| (more as f64 * each).min(most));
             left.is_finite().then_some(left)
         });
@@ -429,66 +384,10 @@ impl Driver<'_> {
     }
 }
 
-/// The specs with the streams that metrics, the check and messages need.
-fn specs(plan: &Plan) -> Result<Vec<CommandSpec>, ExperimentError> {
-    let reads_output = plan.metrics.iter().any(|metric| metric.reads_output());
-    let reads_errors = plan.metrics.iter().any(|metric| metric.reads_errors());
-    let spec_of = |variant: &VariantPlan| {
-        let mut spec = variant.spec.clone();
-        let needs_output = reads_output || plan.check_output;
-        if needs_output && matches!(spec.stdout, Output::Inherit | Output::File(_)) {
-            return Err(ExperimentError::Plan {
-                what: format!(
-                    "the output of {} goes elsewhere, so that no metric can be found in it and it \
-                     cannot be checked; leave --output away",
-                    variant.name
-                ),
-            });
-        }
-        if reads_output {
-            spec.stdout = Output::Capture {
-                limit: METRIC_OUTPUT,
-            };
-        } else if plan.check_output {
-            spec.stdout = Output::Count;
-        }
-        if reads_errors {
-            spec.stderr = Output::Capture {
-                limit: METRIC_OUTPUT,
-            };
-        } else {
-            capture_errors(&mut spec);
-        }
-        Ok(spec)
-    };
-    plan.variants.iter().map(spec_of).collect()
-}
-
-fn capture_errors(spec: &mut CommandSpec) {
-    if matches!(spec.stderr, Output::Null) {
-        spec.stderr = Output::Capture {
-            limit: ERROR_OUTPUT,
-        };
-    }
-}
-
 /// The words of an error that is the variant's own; one of the launcher's ends everything.
 fn refusal(error: RunError) -> Result<String, ExperimentError> {
     match error.kind() {
         ErrorKind::Usage => Ok(error.to_string()),
         _ => Err(error.into()),
-    }
-}
-
-/// A command as people read it.
-fn line(spec: &CommandSpec) -> String {
-    match &spec.shell_line {
-        Some(line) => line.clone(),
-        None => {
-            let words: Vec<_> = (spec.argv.iter())
-                .map(|word| word.to_string_lossy())
-                .collect();
-            words.join(" ")
-        }
     }
 }

@@ -10,8 +10,10 @@
 //! **Not here.** How a process is started (genba-run), what the statistics are (genba-stats),
 //! any text for the terminal beyond notes, the case store.
 
+mod against;
 pub mod channel;
 mod compare;
+pub mod doctor;
 mod driver;
 mod error;
 mod failure;
@@ -20,17 +22,22 @@ mod iteration;
 mod live;
 mod measurement;
 mod metric;
+mod observer;
 mod output_check;
 mod pairing;
+pub mod parameters;
 mod plan;
 mod report;
 mod runner;
 pub mod schedule;
+mod streams;
 
-pub use driver::{NoObserver, Observer, Progress, Stage, run, run_with_clock};
+pub use against::against;
+pub use driver::{run, run_with_clock};
 pub use error::ExperimentError;
 pub use measurement::{End, Measurement};
 pub use metric::{MetricPlan, MetricSource, direction_of};
+pub use observer::{KeptRun, NoObserver, Observer, Progress, Stage};
 pub use plan::{Plan, Stop, VariantPlan};
 pub use report::{Setting, now, report};
 pub use runner::{HostRunner, Measured, Runner};

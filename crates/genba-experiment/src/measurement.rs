@@ -232,6 +232,17 @@ impl Measurement {
         }
     }
 
+    /// What the latest run of a variant yielded beside its account.
+    pub(crate) fn last_own(&self, variant: usize) -> BTreeMap<String, f64> {
+        (self.series.iter().enumerate())
+            .filter(|(_, series)| !matches!(series.origin, Origin::BuiltIn(_)))
+            .filter_map(|(number, series)| {
+                let value = *self.variants[variant].column(number).last()?;
+                value.is_finite().then(|| (series.name.clone(), value))
+            })
+            .collect()
+    }
+
     fn trouble(&mut self, variant: usize, metric: &str, run: usize, what: String) {
         let known = self.troubles.entry((variant, metric.to_owned()));
         known.or_insert((run, what, 0)).2 += 1;

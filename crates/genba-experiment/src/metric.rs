@@ -105,6 +105,20 @@ impl MetricPlan {
         Self::json(name, unit, direction, rest)
     }
 
+    /// Understands `NAME[:UNIT][:more|less]` of a metric that is written to `$GENBA_METRICS_FD`.
+    ///
+    /// # Errors
+    /// There is no name.
+    pub fn parse_channel(text: &str) -> Result<Self, ExperimentError> {
+        let whole = format!("{text}=");
+        let (name, unit, direction, rest) = parse_head(&whole)?;
+        if !rest.is_empty() {
+            let what = "write NAME, NAME:UNIT or NAME:UNIT:more".to_owned();
+            return Err(wrong(text, what));
+        }
+        Ok(Self::channel(name, unit, direction))
+    }
+
     /// Which way is better, decided.
     #[must_use]
     pub fn direction(&self) -> Direction {

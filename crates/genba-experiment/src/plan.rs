@@ -80,6 +80,11 @@ pub enum Stop {
         /// Blocks that are made even beyond the budget.
         min_blocks: u32,
     },
+    /// When the time is spent, decided or not.
+    Time {
+        /// Seconds.
+        seconds: f64,
+    },
 }
 
 /// Time for a variant when nobody said how much, seconds.
@@ -200,7 +205,9 @@ impl Plan {
         }
         match self.stop {
             Stop::Blocks(0) => return wrong("the number of runs is 0".to_owned()),
-            Stop::Budget { seconds, .. } if !(seconds > 0.0 && seconds.is_finite()) => {
+            Stop::Budget { seconds, .. } | Stop::Time { seconds }
+                if !(seconds > 0.0 && seconds.is_finite()) =>
+            {
                 return wrong(format!("the budget is {seconds} seconds"));
             }
             _ => {}

@@ -62,7 +62,7 @@ pub fn report(plan: &Plan, measurement: &Measurement, setting: Setting) -> Compa
         elapsed_seconds: measurement.elapsed_seconds,
         budget_seconds: match plan.stop {
             Stop::Blocks(_) => None,
-            Stop::Budget { seconds, .. } => Some(seconds),
+            Stop::Budget { seconds, .. } | Stop::Time { seconds } => Some(seconds),
         },
         variants: variants(plan, measurement),
         comparisons,
