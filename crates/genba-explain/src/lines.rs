@@ -117,34 +117,37 @@ impl Lines {
             share: MOST,
             functions,
             lines,
-            code_share: self.code_share(scene, wanted),
+            code_share: self.code_share(scene),
         })
     }
 
-    /// Bytes of the hottest instructions as a share of the code of all modules sampled.
-    fn code_share(&self, scene: &Scene, wanted: f64) -> Option<f64> {
-        let mut heat: Vec<&Heat> = self.instructions.iter().collect();
+    /// Bytes of the hottest instructions as a share of the code that they are in. Code that
+    /// cannot be read (the kernel's) stays out of both.
+    fn code_share(&self, scene: &Scene) -> Option<f64> {
+        let mut heat: Vec<&Heat> = self
+            .instructions
+            .iter()
+            .filter(|hot| hot.bytes > 0)
+            .collect();
+        let wanted = MOST * heat.iter().map(|hot| hot.weight).sum::<f64>();
         heat.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        let mut sum = 0.0;
-        let mut bytes = 0;
-        for hot in heat {
-            if sum >= wanted {
-                break;
-            }
-            if hot.bytes == 0 {
-                return None;
-            }
-            sum += hot.weight;
-            bytes += hot.bytes;
-        }
-        let mut modules: Vec<ModuleId> = self.instructions.iter().map(|hot| hot.module).collect();
+        let mut modules: Vec<ModuleId> = heat.iter().map(|hot| hot.module).collect();
         modules.sort_unstable();
         modules.dedup();
         let total: u64 = modules
             .iter()
             .filter_map(|&id| scene.code.text_size(id))
             .sum();
-        (sum >= wanted && total > 0).then(|| bytes as f64 / total as f64)
+        let mut sum = 0.0;
+        let mut bytes = 0;
+        for hot in heat {
+            if sum >= wanted {
+                break;
+            }
+            sum += hot.weight;
+            bytes += hot.bytes;
+        }
+        (total > 0).then(|| bytes as f64 / total as f64)
     }
 }
 

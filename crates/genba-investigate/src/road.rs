@@ -253,9 +253,9 @@ impl Road<'_> {
     ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
         let mut record = self.options.record.clone();
         if let Rate::Frequency(hz) = record.rate {
-            // A rate of our own choice never asks for more than the kernel allows.
+            // A rate of our own choice stays below what makes the kernel throttle.
             let most = genba_profile::sampler::max_sample_rate().unwrap_or(u64::MAX);
-            record.rate = Rate::Frequency(hz.max(rate_for(wall).min(most)));
+            record.rate = Rate::Frequency(hz.max(rate_for(wall).min(most / 5 * 4)));
         }
         let path = self.case.recording_path();
         let Some(recorded) = self.record(&record, &path, "sampling", wall, progress)? else {

@@ -1,20 +1,18 @@
 //! One pass over a recording: processes, their maps, and samples put in their places.
 
+mod stack;
+
 use std::path::Path;
 
 use super::hash::FastMap;
 use super::order::Ordered;
 use super::space::{Map, Space};
-use super::tables::{
-    Frame, LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId,
-};
+use super::tables::{LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId};
 use super::unwind::{ModuleCache, ProcessUnwinder};
-use super::x86_64::user_regs;
 use crate::error::ReadError;
 use crate::perfdata::attr::sample;
-use crate::perfdata::bytes::Cursor;
 use crate::perfdata::file::Structure;
-use crate::perfdata::record::{self, CONTEXT_KERNEL, CONTEXT_MAX, CONTEXT_USER, Raw, kind, misc};
+use crate::perfdata::record::{self, Raw, kind, misc};
 
 /// No real recording has more maps alive at once; a file that says so is meant to fill memory.
 const MAX_MAPS: usize = 4 << 20;
@@ -364,151 +362,6 @@ impl Scan<'_> {
         } else {
             self.user_location(pid, address, is_return)
         }
-    }
-
-    fn sample(&mut self, record: &record::SampleRecord<'_>, flags: u16) -> Sample {
-        let mode = flags & misc::CPUMODE;
-        let kernel = mode == misc::KERNEL || mode == misc::GUEST_KERNEL;
-        let (pid, tid) = (record.pid, record.tid);
-        if !self.threads.contains_key(&tid) {
-            self.name_thread(pid, tid, "");
-        }
-        let mut truncated = false;
-        self.chain.clear();
-        self.chain.push((record.ip, false));
-        if self.options.stacks {
-            self.frame_pointer_chain(record.chain, kernel);
-            if !record.stack.is_empty() {
-                truncated = !self.unwind(record, kernel);
-            }
-        }
-        let stack = self.intern_stack(pid, tid);
-        let thread = self.threads.get(&tid).map_or(ThreadId(0), |t| t.id);
-        let totals = &mut self.tables.totals;
-        totals.first = if totals.samples == 0 {
-            record.time
-        } else {
-            totals.first.min(record.time)
-        };
-        totals.last = totals.last.max(record.time);
-        totals.samples += 1;
-        totals.weight = totals.weight.wrapping_add(record.period);
-        totals.kernel += u64::from(kernel);
-        totals.copied_stacks += u64::from(!record.stack.is_empty());
-        totals.truncated += u64::from(truncated);
-        Sample {
-            time: record.time,
-            pid,
-            tid,
-            cpu: record.cpu,
-            weight: record.period,
-            kernel,
-            truncated,
-            addr: record.addr,
-            location: self.tables.frame(stack).location,
-            stack,
-            thread,
-        }
-    }
-
-    /// Appends the callers in a recorded chain, innermost first, to the chain.
-    fn frame_pointer_chain(&mut self, chain: &[u8], in_kernel: bool) {
-        let mut cursor = Cursor::new(chain);
-        // The first entry of the sample's own mode is the sample's address itself; the first
-        // of the user part under a kernel sample is where user code went into the kernel.
-        let mut at_start = true;
-        let mut exact = false;
-        while let Some(address) = cursor.u64() {
-            if address >= CONTEXT_MAX {
-                exact = match address {
-                    CONTEXT_KERNEL => !in_kernel,
-                    CONTEXT_USER => in_kernel,
-                    _ => false,
-                };
-                continue;
-            }
-            if !at_start || exact {
-                self.chain.push((address, !exact));
-            }
-            at_start = false;
-            exact = false;
-        }
-    }
-
-    /// Appends the user frames that a stack copy unwinds to; false if they do not reach the end.
-    fn unwind(&mut self, record: &record::SampleRecord<'_>, kernel: bool) -> bool {
-        const ABI_64: u64 = 2;
-        let Some(regs) = user_regs(self.regs_mask, record.regs).filter(|_| record.abi == ABI_64)
-        else {
-            return false;
-        };
-        let Some(process) = self.processes.get_mut(&record.pid) else {
-            return false;
-        };
-        if process
-            .unwinder
-            .as_ref()
-            .is_none_or(|u| u.is_stale(&process.space))
-        {
-            let modules = &self.tables.modules;
-            process.unwinder = Some(ProcessUnwinder::new(
-                &process.space,
-                modules,
-                &mut self.files,
-            ));
-        }
-        self.unwound.clear();
-        let Some(unwinder) = &mut process.unwinder else {
-            return false;
-        };
-        let complete = unwinder.unwind(regs, record.stack, &mut self.unwound);
-        // In user mode the innermost frame is the sample itself.
-        let skip = usize::from(!kernel);
-        let frames = self.unwound.iter().enumerate().skip(skip);
-        self.chain
-            .extend(frames.map(|(depth, &address)| (address, depth > 0)));
-        complete
-    }
-
-    /// Interns the chain from the outermost frame in, reusing what the last stack of the thread
-    /// had in common with it.
-    fn intern_stack(&mut self, pid: i32, tid: i32) -> StackId {
-        let generation = self.processes.get(&pid).map_or(0, |p| p.space.generation);
-        let mut last = Vec::new();
-        if let Some(thread) = self.threads.get_mut(&tid)
-            && thread.pid == pid
-        {
-            last = std::mem::take(&mut thread.last);
-            if thread.last_generation != generation {
-                last.clear();
-            }
-        }
-        let common = self
-            .chain
-            .iter()
-            .rev()
-            .zip(&last)
-            .take_while(|(new, old)| (new.0, new.1) == (old.0, old.1))
-            .count();
-        last.truncate(common);
-        let mut parent = last.last().map(|l| l.2);
-        for depth in (0..self.chain.len() - common).rev() {
-            let (address, is_return) = self.chain[depth];
-            let location = self.location(pid, address, is_return);
-            let id = self.tables.intern_frame(Frame {
-                parent,
-                location,
-                is_return_address: is_return,
-            });
-            last.push((address, is_return, id));
-            parent = Some(id);
-        }
-        if let Some(thread) = self.threads.get_mut(&tid) {
-            thread.last = last;
-            thread.last_generation = generation;
-        }
-        // The chain has the sample's own address at least.
-        parent.unwrap_or(StackId(0))
     }
 }
 
