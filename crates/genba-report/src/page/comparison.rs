@@ -217,11 +217,11 @@ fn metrics(out: &mut String, report: &ComparisonReport) {
     out.push_str("<h2>Metrics</h2>\n");
     for metric in names(report) {
         let open = if metric == report.metric { " open" } else { "" };
-        let _ = write!(
+        let _ = writeln!(
             out,
             "<details{open}><summary>{}</summary><div class=\"scroll\"><table><tr>\
              <th class=\"l\">variant</th><th>median</th><th>±</th><th>middle half</th>\
-             <th>mean</th><th>σ</th><th>least</th><th>most</th><th>runs</th></tr>\n",
+             <th>mean</th><th>σ</th><th>least</th><th>most</th><th>runs</th></tr>",
             escape_fit(&effect::phrase(metric), 80)
         );
         for v in report.variants.iter().take(MOST_VARIANTS) {

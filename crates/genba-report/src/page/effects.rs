@@ -51,11 +51,11 @@ pub(super) fn section(out: &mut String, report: &ComparisonReport) {
 fn table(out: &mut String, report: &ComparisonReport, rows: &[&Comparison]) {
     let reach = reach(rows);
     let alpha = rows.first().map_or(0.05, |c| c.alpha);
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<div class=\"scroll\"><table class=\"wide picture\"><tr><th class=\"l\">variant</th>\
          <th class=\"l\">variant ÷ baseline, interval {}</th><th>effect</th><th>interval</th>\
-         <th class=\"l\">verdict</th><th>pairs</th><th class=\"l\"></th></tr>\n",
+         <th class=\"l\">verdict</th><th>pairs</th><th class=\"l\"></th></tr>",
         effect::level(alpha)
     );
     for c in rows.iter().take(MOST_ROWS) {

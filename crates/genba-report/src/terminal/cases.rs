@@ -1,6 +1,6 @@
 //! `genba case list`.
 
-use genba_model::{CaseState, CaseSummary};
+use genba_model::{CaseKind, CaseState, CaseSummary};
 
 use crate::screen::{DIM, ERROR, GOOD, PLAIN, STRONG, WARN};
 use crate::table::{Cell, Column, Table};
@@ -15,6 +15,7 @@ pub fn cases(cases: &[CaseSummary], screen: Screen) -> String {
     let mut table = Table::new(vec![
         Column::left("case"),
         Column::left("state"),
+        Column::left(""),
         Column::left("started"),
         Column::right("runs"),
         Column::right("wall"),
@@ -35,6 +36,10 @@ pub fn cases(cases: &[CaseSummary], screen: Screen) -> String {
         table.row(vec![
             Cell::new(&case.id, STRONG),
             Cell::new(case.state.name(), state),
+            match case.kind {
+                CaseKind::Comparison => Cell::new(case.kind.name(), DIM),
+                CaseKind::Investigation => "".into(),
+            },
             Cell::new(when(&case.started), DIM),
             if readable {
                 number::grouped(case.runs as f64).into()
