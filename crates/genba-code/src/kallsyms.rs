@@ -120,6 +120,12 @@ impl Kallsyms {
         self.entries.get(after).map(|e| e.address)
     }
 
+    /// Address of the first symbol of this name.
+    #[must_use]
+    pub fn address_of(&self, name: &str) -> Option<u64> {
+        self.symbols().find(|s| s.name == name).map(|s| s.address)
+    }
+
     /// All symbols by address.
     pub fn symbols(&self) -> impl Iterator<Item = KernelSymbol<'_>> {
         self.entries.iter().map(|entry| self.symbol(entry))
@@ -190,6 +196,8 @@ mod tests {
         let helper = list.at(0xffff_ffff_c000_0010).unwrap();
         assert_eq!(helper.module, Some("kvm"));
         assert!(list.at(5).is_none());
+        assert_eq!(list.address_of("_text"), Some(0xffff_ffff_8100_0000));
+        assert_eq!(list.address_of("data"), None);
         assert_eq!(
             list.end_of(0xffff_ffff_8100_0000),
             Some(0xffff_ffff_8100_0100)

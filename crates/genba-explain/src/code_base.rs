@@ -39,12 +39,19 @@ pub(crate) struct CodeBase {
     kernel: OnceCell<Result<Kallsyms, String>>,
     /// Why there are no kernel symbols, if that is known without looking.
     no_kernel: Option<String>,
+    /// A kernel symbol and where it was when it was recorded.
+    kernel_reference: Option<(String, u64)>,
 }
 
 impl CodeBase {
     /// `os_release` is the kernel that the recording names. Reading the kernel's symbols takes
     /// longer than all the rest; `kernel_names` says whether they are wanted.
-    pub(crate) fn new(modules: Vec<Module>, os_release: Option<&str>, kernel_names: bool) -> Self {
+    pub(crate) fn new(
+        modules: Vec<Module>,
+        os_release: Option<&str>,
+        kernel_reference: Option<(String, u64)>,
+        kernel_names: bool,
+    ) -> Self {
         let code = modules.iter().map(|_| OnceCell::new()).collect();
         let here = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let foreign = os_release
@@ -61,6 +68,7 @@ impl CodeBase {
             code,
             kernel: OnceCell::new(),
             no_kernel: foreign.or(unwanted),
+            kernel_reference,
         }
     }
 
@@ -116,7 +124,15 @@ impl CodeBase {
     fn kernel(&self) -> &Result<Kallsyms, String> {
         self.kernel.get_or_init(|| match &self.no_kernel {
             Some(reason) => Err(reason.clone()),
-            None => Kallsyms::load().map_err(|error| error.to_string()),
+            None => {
+                let symbols = Kallsyms::load().map_err(|error| error.to_string())?;
+                match &self.kernel_reference {
+                    Some((name, then)) if symbols.address_of(name) != Some(*then) => Err(
+                        "the machine was started anew since: the kernel is elsewhere".to_owned(),
+                    ),
+                    _ => Ok(symbols),
+                }
+            }
         })
     }
 

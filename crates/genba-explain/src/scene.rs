@@ -123,6 +123,7 @@ impl Scene {
         let code = CodeBase::new(
             tables.modules.clone(),
             info.os_release.as_deref(),
+            tables.kernel_reference.clone(),
             options.kernel_names,
         );
         let mut scene = Self {

@@ -247,6 +247,14 @@ impl Scan<'_> {
         } else {
             ModuleKind::KernelModule
         };
+        if kind == ModuleKind::Kernel
+            && let Some((_, symbol)) = mmap.path.rsplit_once(']')
+            && !symbol.is_empty()
+            && self.tables.kernel_reference.is_none()
+        {
+            // The offset of the kernel's map is the address of the symbol that its name ends in.
+            self.tables.kernel_reference = Some((symbol.to_owned(), mmap.pgoff));
+        }
         let id = match kind {
             ModuleKind::Kernel => self.kernel_id(),
             ModuleKind::Anonymous => self.anonymous_id(mmap.pid, &mmap.path),

@@ -152,6 +152,9 @@ pub struct Tables {
     pub threads: Vec<Thread>,
     /// Totals.
     pub totals: Totals,
+    /// A symbol of the kernel with its address when it was recorded: if it has another now, the
+    /// machine was started anew since, and the kernel's symbols have moved.
+    pub kernel_reference: Option<(String, u64)>,
     location_ids: FastMap<(u32, u64), LocationId>,
     frame_ids: FastMap<(u32, u32), StackId>,
     thread_ids: HashMap<Thread, ThreadId>,
