@@ -6,10 +6,10 @@ BENCH_FLAGS ?=
 TEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint bench fuzz clean
+.PHONY: help build demo test lint bench bench-stats fuzz clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 build: ## genba itself, optimised: target/release/genba
 	scripts/install-deps build
@@ -34,6 +34,10 @@ bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	scripts/build-demo-programs speedtest1 speedtest1-fp
 	cargo build --release --locked --package genba
 	python3 bench/bench.py $(BENCH_FLAGS)
+
+bench-stats: ## false alarms and power of the judge, beside hyperfine's and poop's rules (35 min)
+	scripts/install-deps build
+	bench/bench-stats $(BENCH_FLAGS)
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	scripts/install-deps build

@@ -300,19 +300,17 @@ fn more(report: &ComparisonReport, c: &Comparison) -> String {
     } else {
         "tell".to_owned()
     };
-    format!(
-        "; about {} more would {what}{time}",
-        number::grouped(two_digits(f64::from(more)))
-    )
+    format!("; about {} more would {what}{time}", roughly(more))
 }
 
-/// A forecast is no better than this.
-fn two_digits(value: f64) -> f64 {
+/// About so many, to one digit: a forecast is no better than that.
+pub(crate) fn roughly(pairs: u32) -> String {
+    let value = f64::from(pairs);
     if value < 10.0 {
-        return value.round();
+        return number::grouped(value);
     }
-    let unit = 10_f64.powf(value.log10().floor() - 1.0);
-    (value / unit).round() * unit
+    let unit = 10_f64.powf(value.log10().floor());
+    number::grouped((value / unit).round() * unit)
 }
 
 /// A forecast of time: `4 min`, `40 s`, `2 h`.

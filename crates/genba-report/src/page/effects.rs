@@ -129,7 +129,10 @@ fn beside(c: &Comparison) -> String {
         list.push(format!("{word} under {}", correction.method));
     }
     if let Some(more) = c.more_pairs.filter(|&m| m > 0) {
-        list.push(format!("about {more} more pairs would tell"));
+        list.push(format!(
+            "about {} more pairs would tell",
+            effect::roughly(more)
+        ));
     }
     list.join(", ")
 }

@@ -94,7 +94,7 @@ fn the_sentences_of_the_three_verdicts() {
     );
     assert_eq!(
         sentence(&fixture::undecided()),
-        "no verdict yet: between 0.4 % slower and 1.1 % faster after 400 pairs; about 910 more \
+        "no verdict yet: between 0.4 % slower and 1.1 % faster after 400 pairs; about 900 more \
          would tell a 0.5 % difference (4 min)"
     );
 }
