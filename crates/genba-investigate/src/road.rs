@@ -201,6 +201,13 @@ impl Road<'_> {
             self.notes
                 .push("the command failed and was measured all the same, as asked".to_owned());
         }
+        let orphans: u32 = runs.iter().map(|run| run.orphans).sum();
+        if orphans > 0 {
+            self.notes.push(format!(
+                "{orphans} processes outlived the command over {} runs; they were ended with it",
+                runs.len()
+            ));
+        }
         Ok(runs)
     }
 

@@ -45,10 +45,11 @@ impl Progress for Line {
             self.shown = true;
         }
         let left = left.map_or(String::new(), |left| {
-            format!(
-                ", about {} left",
-                genba_report::number::duration(left.as_secs_f64().ceil())
-            )
+            let seconds = left.as_secs_f64().ceil() as u64;
+            match seconds / 60 {
+                0 => format!(", about {seconds} s left"),
+                minutes => format!(", about {minutes} min {} s left", seconds % 60),
+            }
         });
         self.bar.set_message(format!("{stage}{left}"));
     }
