@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use genba_experiment::ExperimentError;
 use genba_run::RunError;
 
 /// Why a suite cannot be read or made ready.
@@ -95,6 +96,23 @@ pub enum SuiteError {
         /// Its last words.
         stderr: String,
     },
+    /// Metrics of one name that are found in different places.
+    #[error("{benchmark}: its variants define the metric {metric:?} in different ways")]
+    Metrics {
+        /// Benchmark.
+        benchmark: String,
+        /// Metric.
+        metric: String,
+    },
+    /// A snippet was to be planned before [`crate::Session::prepare`].
+    #[error("the {label} has not been made ready to run")]
+    Unprepared {
+        /// The snippet.
+        label: String,
+    },
+    /// The driver refuses something.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
     /// Something could not be started.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -133,4 +151,18 @@ pub(crate) fn invalid(
         line: line.into(),
         message: message.into(),
     }
+}
+
+/// A parser's message for the terminal: it quotes the file, whose control characters must not
+/// reach the person's terminal as such.
+pub(crate) fn printable(message: &str) -> String {
+    let mut result = String::with_capacity(message.len());
+    for character in message.trim_end().chars() {
+        match character {
+            '\n' => result.push('\n'),
+            other if other.is_control() => result.extend(other.escape_unicode()),
+            other => result.push(other),
+        }
+    }
+    result
 }

@@ -10,7 +10,7 @@ use genba_run::{Cancel, CommandSpec, Executor, Finished, Output, RunError, Stdin
 use tempfile::TempDir;
 
 use crate::channel::Channel;
-use crate::snippet::{Language, MAX_LOOP_COUNT, Mode, Snippet};
+use crate::snippet::{Language, MAX_LOOP_COUNT, Mode, PER_ITERATION, Snippet};
 use crate::version::at_least;
 use crate::{Executable, Suite, SuiteError, Variant, Work};
 
@@ -223,7 +223,7 @@ impl Trial<'_> {
         );
         let loop_count = match self.snippet.loop_count.or(counts.get(&key).copied()) {
             Some(count) => {
-                self.attempt(Mode::Measure { loop_count: 1 }, "per_iteration")?;
+                self.attempt(Mode::Measure { loop_count: 1 }, PER_ITERATION)?;
                 count
             }
             None => {

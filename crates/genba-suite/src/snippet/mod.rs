@@ -8,8 +8,17 @@
 //! so that the schedule interleaves interpreters and snippets. The number of iterations is
 //! found once per snippet with the first interpreter and is the same for all of them.
 //!
-//! **What a script reports** (lines `name value unit` to the descriptor in
-//! `$GENBA_METRICS_FD`, or to standard error where there is none): see [`metrics`].
+//! **What a script reports**, as lines `name value unit` to the descriptor in
+//! `$GENBA_METRICS_FD`, or to standard error where there is none:
+//!
+//! | metric | unit | |
+//! |---|---|---|
+//! | `per_iteration` | seconds | one iteration, the empty loop taken off; decides |
+//! | `per_iteration_user` | seconds | of it, in user mode |
+//! | `per_iteration_system` | seconds | of it, in the kernel |
+//! | `with_loop` | seconds | one iteration with the loop round it; always above zero |
+//! | `empty_loop` | seconds | one iteration of the empty loop |
+//! | `iterations_per_second` | iterations/s | the inverse of `per_iteration`, where that is above zero |
 
 mod layout;
 mod python;
@@ -22,6 +31,9 @@ pub use python::Python;
 pub use ruby::Ruby;
 
 use crate::model::{MetricSource, MetricSpec};
+
+/// Name of the metric that decides.
+pub const PER_ITERATION: &str = "per_iteration";
 
 /// Iterations that a script may be asked for.
 pub const MAX_LOOP_COUNT: u64 = 1_000_000_000_000;
@@ -132,30 +144,18 @@ pub(crate) fn rounds(loop_count: u64) -> Vec<u64> {
     vec![share, share, share, share, last]
 }
 
-/// The numbers that a snippet's script reports, the deciding one first.
+/// The metric that decides between snippets: seconds that one iteration takes, the empty loop
+/// taken off.
 ///
-/// `per_iteration` may come out as zero or negative where the script costs less than the
-/// loop's own scatter; `iterations_per_second` is not reported then.
+/// It may come out as zero or below where the code costs less than the loop's own scatter.
 #[must_use]
-pub fn metrics() -> Vec<MetricSpec> {
-    let spec = |name: &str, unit: &str, direction| MetricSpec {
-        name: name.to_owned(),
+pub fn metric() -> MetricSpec {
+    MetricSpec {
+        name: PER_ITERATION.to_owned(),
         source: MetricSource::Reported,
-        unit: unit.to_owned(),
-        direction,
-    };
-    let seconds = |name| spec(name, "seconds", Direction::LessIsBetter);
-    vec![
-        seconds("per_iteration"),
-        seconds("per_iteration_user"),
-        seconds("per_iteration_system"),
-        seconds("empty_loop"),
-        spec(
-            "iterations_per_second",
-            "iterations/s",
-            Direction::MoreIsBetter,
-        ),
-    ]
+        unit: "seconds".to_owned(),
+        direction: Direction::LessIsBetter,
+    }
 }
 
 #[cfg(test)]

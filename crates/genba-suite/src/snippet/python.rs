@@ -61,7 +61,7 @@ if _genba_result is None:
     _sys.exit("genba: the script left its function (a return?)")
 "#;
 
-const ROUND: &str = "\
+const ROUND: &str = "
         _genba_cpu0 = _genba_times()
         _genba_t0 = _genba_clock()
         for _genba_i in _genba_repeat(None, _genba_n):
@@ -80,7 +80,7 @@ const ROUND: &str = "\
         _genba_whole = False
 ";
 
-const CALIBRATE_HEAD: &str = "\
+const CALIBRATE_HEAD: &str = "
 def _genba_run(_genba_clock, _genba_times, _genba_repeat):
     _genba_PRELUDE
     _genba_n = 1
@@ -88,7 +88,7 @@ def _genba_run(_genba_clock, _genba_times, _genba_repeat):
     while True:
 ";
 
-const CALIBRATE_TAIL: &str = "\
+const CALIBRATE_TAIL: &str = "
         _genba_s = (_genba_t3 - _genba_t2) / 1e9
         if _genba_s >= _genba_goal / 4 or _genba_n >= 1000000000000:
             break
@@ -97,7 +97,7 @@ const CALIBRATE_TAIL: &str = "\
     return max(1, min(1000000000000, int(_genba_n * _genba_goal / max(_genba_s, 1e-9))))
 ";
 
-const MEASURE_HEAD: &str = "\
+const MEASURE_HEAD: &str = "
 def _genba_run(_genba_clock, _genba_times, _genba_repeat):
     _genba_PRELUDE
     _genba_empty = _genba_net = 0
@@ -106,7 +106,7 @@ def _genba_run(_genba_clock, _genba_times, _genba_repeat):
     for _genba_round, _genba_n in enumerate(_genba_counts):
 ";
 
-const MEASURE_TAIL: &str = "\
+const MEASURE_TAIL: &str = "
         if _genba_round > 0:
             _genba_empty += _genba_t1 - _genba_t0
             _genba_net += (_genba_t3 - _genba_t2) - (_genba_t1 - _genba_t0)
@@ -121,6 +121,8 @@ _genba_empty, _genba_net, _genba_user, _genba_system = _genba_result
 _genba_lines = "per_iteration %r seconds\n" % (_genba_net / 1e9 / _genba_total)
 _genba_lines += "per_iteration_user %r seconds\n" % (_genba_user / _genba_total)
 _genba_lines += "per_iteration_system %r seconds\n" % (_genba_system / _genba_total)
+_genba_gross = (_genba_net + _genba_empty) / 1e9 / _genba_total
+_genba_lines += "with_loop %r seconds\n" % _genba_gross
 _genba_lines += "empty_loop %r seconds\n" % (_genba_empty / 1e9 / _genba_total)
 if _genba_net > 0:
     _genba_lines += "iterations_per_second %r iterations/s\n" % (_genba_total * 1e9 / _genba_net)

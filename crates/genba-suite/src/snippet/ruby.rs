@@ -17,7 +17,7 @@ const TOOLS: &str = r#"
 __genba_clock = -> { ::Process.clock_gettime(::Process::CLOCK_MONOTONIC, :nanosecond) }
 __genba_report = lambda do |lines|
   if (fd = ::ENV["GENBA_METRICS_FD"])
-    io = ::IO.for_fd(::Integer(fd), "w")
+    io = ::IO.for_fd(::Kernel.Integer(fd), "w")
     io.autoclose = false
     io.write(lines)
     io.flush
@@ -29,7 +29,7 @@ end
 
 /// One round: the empty loop, then the script's. Timestamps lie closest to the loops; the CPU
 /// times are taken outside of them.
-const ROUND_BEGIN: &str = "\
+const ROUND_BEGIN: &str = "
   __genba_i = 0
   __genba_cpu0 = ::Process.times
   __genba_t0 = __genba_clock.call
@@ -43,7 +43,7 @@ const ROUND_BEGIN: &str = "\
   while __genba_i < __genba_n
     __genba_i += 1
 ";
-const ROUND_END: &str = "\
+const ROUND_END: &str = "
   end
   __genba_t3 = __genba_clock.call
   __genba_cpu2 = ::Process.times
@@ -52,7 +52,7 @@ const ROUND_END: &str = "\
   end
 ";
 
-const CALIBRATE_END: &str = "\
+const CALIBRATE_END: &str = "
   __genba_s = (__genba_t3 - __genba_t2) / 1e9
   break if __genba_s >= __genba_goal / 4 || __genba_n >= 1_000_000_000_000
   __genba_n = (__genba_n * (__genba_goal / 2 / [__genba_s, 1e-9].max).clamp(2, 100)).ceil
@@ -64,7 +64,7 @@ __genba_n = [(__genba_n * __genba_goal / [__genba_s, 1e-9].max).round, 1].max
 __genba_report.call("iterations #{[__genba_n, 1_000_000_000_000].min} count\n")
 "#;
 
-const MEASURE_END: &str = "\
+const MEASURE_END: &str = "
   if __genba_round > 0
     __genba_empty += __genba_t1 - __genba_t0
     __genba_net += (__genba_t3 - __genba_t2) - (__genba_t1 - __genba_t0)
@@ -79,6 +79,7 @@ const MEASURE_REPORT: &str = r#"
 __genba_lines = "per_iteration #{__genba_net / 1e9 / __genba_total} seconds\n" \
   "per_iteration_user #{__genba_user / __genba_total} seconds\n" \
   "per_iteration_system #{__genba_system / __genba_total} seconds\n" \
+  "with_loop #{(__genba_net + __genba_empty) / 1e9 / __genba_total} seconds\n" \
   "empty_loop #{__genba_empty / 1e9 / __genba_total} seconds\n"
 if __genba_net > 0
   __genba_lines += "iterations_per_second #{__genba_total * 1e9 / __genba_net} iterations/s\n"

@@ -215,7 +215,7 @@ impl<'a> Expansion<'a> {
             } else if matches!(variant.work, Work::Snippet(_)) {
                 benchmark
                     .metric
-                    .get_or_insert_with(|| "per_iteration".to_owned());
+                    .get_or_insert_with(|| snippet::PER_ITERATION.to_owned());
             }
             subtract = subtract.or(operation.subtract.as_ref());
             benchmark.variants.push(variant);
@@ -285,7 +285,7 @@ impl<'a> Expansion<'a> {
         variant.iterations = self.iterations(operation, &variables)?;
         variant.metrics = self.metrics(operation)?;
         if matches!(variant.work, Work::Snippet(_)) {
-            variant.metrics.extend(snippet::metrics());
+            variant.metrics.push(snippet::metric());
         }
         Ok(variant)
     }

@@ -25,7 +25,7 @@ pub struct Places<'a> {
 pub fn parse_toml(text: &str, places: &Places<'_>) -> Result<Suite, SuiteError> {
     let document = toml::from_str(text).map_err(|error| SuiteError::Syntax {
         file: places.file.to_owned(),
-        message: error.to_string().trim_end().to_owned(),
+        message: crate::error::printable(&error.to_string()),
     })?;
     expand::Expansion::new(text, document, places)?.suite()
 }

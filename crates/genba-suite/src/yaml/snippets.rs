@@ -69,14 +69,14 @@ fn benchmark(name: String, variants: Vec<Variant>) -> Benchmark {
         name,
         parameters: Default::default(),
         variants,
-        metric: Some("per_iteration".to_owned()),
+        metric: Some(snippet::PER_ITERATION.to_owned()),
         subtract: None,
     }
 }
 
 fn variant(name: &str, snippet: Snippet) -> Variant {
     let mut variant = Variant::new(name, Work::Snippet(snippet));
-    variant.metrics = snippet::metrics();
+    variant.metrics.push(snippet::metric());
     variant
 }
 
