@@ -1,6 +1,8 @@
 //! Comparing with runs kept in a case: not interleaved, and only on the same host. Pure.
 
-use genba_model::{Comparison, ComparisonReport, Variant, VariantMetric, VerdictName};
+use genba_model::{
+    Comparison, ComparisonReport, HostFingerprint, Variant, VariantMetric, VerdictName,
+};
 use genba_stats::{IntervalRule, Verdict, median_interval};
 
 use crate::ExperimentError;
@@ -20,19 +22,7 @@ pub fn against(
     earlier: &ComparisonReport,
     case: &str,
 ) -> Result<ComparisonReport, ExperimentError> {
-    if now.host.id != earlier.host.id {
-        let describe = |host: &genba_model::HostFingerprint| {
-            format!(
-                "{} ({}, {} CPUs, kernel {})",
-                host.id, host.cpu, host.cpus, host.kernel
-            )
-        };
-        return Err(ExperimentError::OtherHost {
-            case: case.to_owned(),
-            there: describe(&earlier.host),
-            here: describe(&now.host),
-        });
-    }
+    check_host(&now.host, earlier, case)?;
     let usable = |variant: &&Variant| variant.excluded.is_none() && variant.runs > 0;
     let Some(first) = earlier.variants.iter().find(usable) else {
         return Err(ExperimentError::Plan {
@@ -85,6 +75,31 @@ pub fn against(
     }
     now.comparisons.extend(comparisons);
     Ok(now)
+}
+
+/// Refuses an earlier report of another host.
+///
+/// # Errors
+/// It is of another host; both are named.
+pub fn check_host(
+    here: &HostFingerprint,
+    earlier: &ComparisonReport,
+    case: &str,
+) -> Result<(), ExperimentError> {
+    if here.id == earlier.host.id {
+        return Ok(());
+    }
+    let describe = |host: &HostFingerprint| {
+        format!(
+            "{} ({}, {} CPUs, kernel {})",
+            host.id, host.cpu, host.cpus, host.kernel
+        )
+    };
+    Err(ExperimentError::OtherHost {
+        case: case.to_owned(),
+        there: describe(&earlier.host),
+        here: describe(here),
+    })
 }
 
 fn unpaired(

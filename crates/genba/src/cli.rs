@@ -10,7 +10,8 @@ use crate::verbs;
     name = "genba",
     version,
     about = "A performance-investigation workbench for native programs and language runtimes",
-    after_help = "Start with:\n  genba investigate -- ./prog args      the whole road: measure, profile, annotate, page\n  genba record -g -- ./prog args        sample only; then: genba report, genba annotate FUNCTION\n  genba stat -- ./prog args             counters, as perf stat -d\n\nExit codes: 0 done; 1 a gate refused; 2 usage; 3 the target failed; 4 this machine cannot do that.",
+    after_help = "Start with:\n  genba investigate -- ./prog args      the whole road: measure, profile, annotate, page\n  genba record -g -- ./prog args        sample only; then: genba report, genba annotate FUNCTION\n  genba bench './old' './new'           which is faster, and by how much
+  genba stat -- ./prog args             counters, as perf stat -d\n\nExit codes: 0 done; 1 a gate refused; 2 usage; 3 the target failed; 4 this machine cannot do that.",
     max_term_width = 100,
     arg_required_else_help = true
 )]
@@ -44,6 +45,12 @@ pub enum ColorWhen {
 pub enum Verb {
     /// Measure, profile and annotate a command; leaves a case and a page.
     Investigate(verbs::investigate::Args),
+    /// Compare commands: interleaved, paired, until the difference is known.
+    Bench(verbs::bench::Args),
+    /// As bench, and exit with 1 if a variant is slower: for CI.
+    Gate(verbs::gate::Args),
+    /// This machine: what it can see.
+    Host(verbs::host::Args),
     /// Count events of a command: what `perf stat -d` shows.
     Stat(verbs::stat::Args),
     /// Sample a command or a process into a perf.data file.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use genba_case::Error as CaseError;
+use genba_experiment::ExperimentError;
 use genba_investigate::InvestigateError;
 use genba_profile::ProfileError;
 use genba_run::{ErrorKind, RunError};
@@ -14,6 +15,8 @@ use genba_run::{ErrorKind, RunError};
 pub enum Exit {
     /// Done.
     Done = 0,
+    /// The verdict that a gate was asked to refuse.
+    Refused = 1,
     /// The command line or an input file cannot be used.
     Usage = 2,
     /// The target could not be started, or failed.
@@ -88,6 +91,18 @@ impl From<InvestigateError> for Failure {
             InvestigateError::TargetFailed { .. } => Exit::TargetFailed,
             InvestigateError::Interrupted { .. } => Exit::Interrupted,
             InvestigateError::Case(_) | InvestigateError::Page { .. } => Exit::Usage,
+        };
+        Self::new(exit, error)
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        let exit = match error {
+            ExperimentError::Run(error) => return error.into(),
+            ExperimentError::NothingLeft { usage: false, .. } => Exit::TargetFailed,
+            ExperimentError::Interrupted => Exit::Interrupted,
+            _ => Exit::Usage,
         };
         Self::new(exit, error)
     }

@@ -2,6 +2,7 @@
 
 mod cli;
 mod command_args;
+mod comparing;
 mod exit;
 mod interrupt;
 mod output;
@@ -22,6 +23,9 @@ fn main() -> ExitCode {
     let output = Output::new(cli.color, cli.quiet);
     let result = match cli.verb {
         Verb::Investigate(args) => verbs::investigate::run(args, &output),
+        Verb::Bench(args) => verbs::bench::run(args, &output),
+        Verb::Gate(args) => verbs::gate::run(args, &output),
+        Verb::Host(args) => verbs::host::run(args, &output),
         Verb::Stat(args) => verbs::stat::run(args, &output),
         Verb::Record(args) => verbs::record::run(args, &output),
         Verb::Report(args) => verbs::report::run(args, &output),

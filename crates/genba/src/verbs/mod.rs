@@ -1,9 +1,12 @@
 //! One file per verb: its arguments, and the call of the library that does the work.
 
 pub mod annotate;
+pub mod bench;
 pub mod case;
 pub mod flame;
+pub mod gate;
 pub mod generate;
+pub mod host;
 pub mod investigate;
 pub mod record;
 pub mod report;

@@ -1,0 +1,475 @@
+//! The arguments of a comparison, and the plan that they make.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use genba_experiment::parameters::{Parameter, mentions, product, replace};
+use genba_experiment::{MetricPlan, Plan, Stop, VariantPlan};
+use genba_profile::event::EventSpec;
+use genba_run::{CommandSpec, Output, Shell, Stdin};
+
+use super::named::NamedCommands;
+use super::values::{duration, share};
+use crate::exit::Failure;
+
+/// What to compare, and how.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    #[command(flatten)]
+    pub commands: NamedCommands,
+
+    /// A parameter with its values, separated by commas, for {VAR} in commands; several of
+    /// these make a product.
+    #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], allow_hyphen_values = true)]
+    pub parameter_list: Vec<String>,
+
+    /// A parameter with a range of numbers.
+    #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], allow_hyphen_values = true)]
+    pub parameter_scan: Vec<String>,
+
+    /// Step of the range (1); give one for all ranges or one each.
+    #[arg(short = 'D', long, value_name = "STEP", allow_hyphen_values = true)]
+    pub parameter_step_size: Vec<String>,
+
+    /// Rounds before the measurement that are not counted.
+    #[arg(short, long, value_name = "N")]
+    pub warmup: Option<u32>,
+
+    /// Exactly so many runs of each command, instead of as many as the answer needs.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub runs: Option<u32>,
+
+    /// Run this before each run; one for all commands, or one for each in order.
+    #[arg(short, long, value_name = "COMMAND")]
+    pub prepare: Vec<String>,
+
+    /// Run this after each run; one for all, or one for each.
+    #[arg(short, long, value_name = "COMMAND")]
+    pub conclude: Vec<String>,
+
+    /// Run this once before the first run; one for all, or one for each.
+    #[arg(short, long, value_name = "COMMAND")]
+    pub setup: Vec<String>,
+
+    /// Run this once after the last run; one for all, or one for each.
+    #[arg(short = 'C', long, value_name = "COMMAND")]
+    pub cleanup: Vec<String>,
+
+    /// Measure commands that fail.
+    #[arg(short, long)]
+    pub ignore_failure: bool,
+
+    /// The shell for all commands.
+    #[arg(short = 'S', long, value_name = "SHELL")]
+    pub shell: Option<String>,
+
+    /// No shell: split commands into words and start them directly (--shell=none).
+    #[arg(short = 'N')]
+    pub no_shell: bool,
+
+    /// Standard input: `null` or a file; one for all commands, or one for each.
+    #[arg(long, value_name = "WHERE")]
+    pub input: Vec<String>,
+
+    /// Standard output: `null`, `pipe`, `inherit` or a file.
+    #[arg(long, value_name = "WHERE", default_value = "null")]
+    pub output: String,
+
+    /// Variable of the environment for all commands; {VAR} is replaced here too.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+
+    /// Working directory; one for all commands, or one for each.
+    #[arg(long, value_name = "DIR")]
+    pub directory: Vec<String>,
+
+    /// End a run after so long, and leave its command out.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub timeout: Option<Duration>,
+
+    /// Run on these CPUs only, as in 0,2-3.
+    #[arg(long, value_name = "CPUS")]
+    pub pin: Option<String>,
+
+    /// The metric that decides: wall, user, system, cpu, max_rss, an event (instructions), or
+    /// one of the target's own [default: wall].
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+
+    /// Time for all of it; it ends sooner when all is decided [default: 10s for each command].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub budget: Option<Duration>,
+
+    /// Differences up to this are of no interest [default: 1%].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub delta: Option<f64>,
+
+    /// Rate of false alarms allowed [default: 5%].
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub alpha: Option<f64>,
+
+    /// Seed of the random order; the report names the one that was used.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Iterations that one run makes, for the cost of one.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub per_iteration: Option<u64>,
+
+    /// Take the cost of this command (the empty loop) off all others.
+    #[arg(long, value_name = "NAME")]
+    pub subtract: Option<String>,
+
+    /// A metric in the output, found by a regular expression (group 1, or the group `value`).
+    #[arg(long, value_name = "NAME[:UNIT][:more|less]=REGEX")]
+    pub metric_regex: Vec<String>,
+
+    /// A metric in JSON output.
+    #[arg(long, value_name = "NAME[:UNIT][:more|less]=/POINTER")]
+    pub metric_json: Vec<String>,
+
+    /// A metric that the command writes to $GENBA_METRICS_FD as a line `NAME VALUE [UNIT]`; all
+    /// such are shown, this gives one a unit and a direction.
+    #[arg(long, value_name = "NAME[:UNIT][:more|less]")]
+    pub metric_fd: Vec<String>,
+
+    /// Count events as well, those named or the usual ones.
+    #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true,
+          default_missing_value = "instructions,cycles,branch-misses,cache-misses")]
+    pub counters: Option<String>,
+
+    /// Leave out commands that write something else to standard output than the first.
+    #[arg(long)]
+    pub check_output: bool,
+
+    /// Compare with the runs of this case as well, if it was measured on this host.
+    #[arg(long, value_name = "CASE")]
+    pub against: Option<String>,
+
+    /// Keep no case.
+    #[arg(long)]
+    pub no_case: bool,
+
+    /// Interpreters for a suite of snippets, as benchmark_driver's -e: NAME::COMMAND;…
+    #[arg(short = 'e', long, value_name = "LIST")]
+    pub executables: Vec<String>,
+
+    /// Time that the loop round a snippet takes in one run.
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub loop_time: Option<Duration>,
+
+    /// Only the benchmarks of a suite whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+
+    /// Write hyperfine's JSON to this file.
+    #[arg(long, value_name = "FILE")]
+    pub export_json: Option<PathBuf>,
+
+    /// Write hyperfine's CSV to this file.
+    #[arg(long, value_name = "FILE")]
+    pub export_csv: Option<PathBuf>,
+
+    /// Write a Markdown table to this file.
+    #[arg(long, value_name = "FILE")]
+    pub export_markdown: Option<PathBuf>,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Args {
+    /// The plan for the commands.
+    pub fn plan(&self) -> Result<Plan, Failure> {
+        if self.commands.commands.is_empty() {
+            return Err(Failure::usage(
+                "there is no command to measure; write: genba bench 'COMMAND' 'OTHER COMMAND'",
+            ));
+        }
+        if let Some(name) = &self.commands.left_over {
+            return Err(Failure::usage(format!(
+                "-n {name}: there are more names than commands"
+            )));
+        }
+        let mut plan = Plan::new(self.variants()?);
+        plan.metrics = self.metrics()?;
+        self.put_over(&mut plan)?;
+        Ok(plan)
+    }
+
+    /// What was said on the command line goes over what a suite says.
+    pub fn put_over(&self, plan: &mut Plan) -> Result<(), Failure> {
+        if let Some(metric) = &self.metric {
+            plan.primary.clone_from(metric);
+        }
+        if let Some(events) = &self.counters {
+            let events = events.split(',').map(|name| name.trim().to_owned());
+            plan.counters = events.collect();
+        }
+        // An event may be asked for by naming it as the metric.
+        let known = genba_model::Metric::ALL
+            .iter()
+            .any(|one| one.name() == plan.primary)
+            || plan.metrics.iter().any(|one| one.name == plan.primary)
+            || plan.counters.contains(&plan.primary);
+        if !known && EventSpec::parse(&plan.primary).is_ok() {
+            plan.counters.push(plan.primary.clone());
+        }
+        if let Some(budget) = self.budget {
+            plan.stop = Stop::Budget {
+                seconds: budget.as_secs_f64(),
+                min_blocks: 1,
+            };
+        }
+        if let Some(runs) = self.runs {
+            plan.stop = Stop::Blocks(runs);
+        }
+        plan.warmup = self.warmup.unwrap_or(plan.warmup);
+        plan.delta = self.delta.unwrap_or(plan.delta);
+        plan.alpha = self.alpha.unwrap_or(plan.alpha);
+        plan.seed = self.seed.unwrap_or(plan.seed);
+        plan.ignore_failure |= self.ignore_failure;
+        plan.check_output |= self.check_output;
+        let cpus = self.pin.as_deref().map(cpu_list).transpose()?;
+        for variant in &mut plan.variants {
+            variant.spec.timeout = self.timeout.or(variant.spec.timeout);
+            variant.spec.cpus = cpus.clone().or(variant.spec.cpus.take());
+        }
+        if let Some(name) = &self.subtract {
+            for variant in &mut plan.variants {
+                variant.overhead_only = variant.name == *name;
+                variant.subtract = (variant.name != *name).then(|| name.clone());
+            }
+        }
+        plan.check().map_err(Failure::usage)
+    }
+
+    /// The shell for commands.
+    pub fn shell(&self) -> Result<Shell, Failure> {
+        match (&self.shell, self.no_shell) {
+            (_, true) => Ok(Shell::None),
+            (Some(shell), false) => Ok(Shell::parse(shell)?),
+            (None, false) => Ok(Shell::default()),
+        }
+    }
+
+    fn metrics(&self) -> Result<Vec<MetricPlan>, Failure> {
+        let regex = self
+            .metric_regex
+            .iter()
+            .map(|text| MetricPlan::parse_regex(text));
+        let json = self
+            .metric_json
+            .iter()
+            .map(|text| MetricPlan::parse_json(text));
+        let channel = self
+            .metric_fd
+            .iter()
+            .map(|text| MetricPlan::parse_channel(text));
+        let all = regex.chain(json).chain(channel);
+        all.collect::<Result<_, _>>().map_err(Failure::usage)
+    }
+
+    fn parameters(&self) -> Result<Vec<Parameter>, Failure> {
+        let mut parameters = Vec::new();
+        for pair in self.parameter_list.chunks_exact(2) {
+            parameters.push(Parameter::list(&pair[0], &pair[1]));
+        }
+        let steps = &self.parameter_step_size;
+        for (index, range) in self.parameter_scan.chunks_exact(3).enumerate() {
+            let step = if steps.len() == 1 {
+                steps.first()
+            } else {
+                steps.get(index)
+            };
+            let step = step.map(String::as_str);
+            parameters.push(Parameter::range(&range[0], &range[1], &range[2], step));
+        }
+        parameters
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map_err(Failure::usage)
+    }
+
+    fn variants(&self) -> Result<Vec<VariantPlan>, Failure> {
+        let parameters = self.parameters()?;
+        let count = self.commands.commands.len();
+        let mut variants: Vec<VariantPlan> = Vec::new();
+        let mut used = BTreeSet::new();
+        for index in 0..count {
+            let texts = self.texts(index, count)?;
+            let own: Vec<Parameter> = (parameters.iter())
+                .filter(|one| texts.all().any(|text| mentions(text, &one.name)))
+                .cloned()
+                .collect();
+            used.extend(own.iter().map(|one| one.name.clone()));
+            for values in product(&own).map_err(Failure::usage)? {
+                variants.push(self.variant(&texts, values)?);
+            }
+        }
+        if let Some(unused) = parameters.iter().find(|one| !used.contains(&one.name)) {
+            return Err(Failure::usage(format!(
+                "no command has {{{}}} in it, which -L or -P gives values for",
+                unused.name
+            )));
+        }
+        make_unique(&mut variants);
+        Ok(variants)
+    }
+
+    /// What belongs to a command, before parameters are put in.
+    fn texts(&self, index: usize, count: usize) -> Result<Texts<'_>, Failure> {
+        let (name, command) = &self.commands.commands[index];
+        Ok(Texts {
+            name: name.as_deref(),
+            command,
+            setup: each("--setup", &self.setup, index, count)?,
+            prepare: each("--prepare", &self.prepare, index, count)?,
+            conclude: each("--conclude", &self.conclude, index, count)?,
+            cleanup: each("--cleanup", &self.cleanup, index, count)?,
+            input: each("--input", &self.input, index, count)?,
+            directory: each("--directory", &self.directory, index, count)?,
+            env: &self.env,
+        })
+    }
+
+    fn variant(
+        &self,
+        texts: &Texts<'_>,
+        values: BTreeMap<String, String>,
+    ) -> Result<VariantPlan, Failure> {
+        let shell = self.shell()?;
+        let fill = |text: &str| replace(text, &values);
+        let spec_of = |line: &str| -> Result<CommandSpec, Failure> {
+            let mut spec = CommandSpec::from_line(&fill(line), &shell)?;
+            spec.directory = texts.directory.map(|path| fill(path).into());
+            for variable in texts.env {
+                let Some((name, value)) = variable.split_once('=') else {
+                    return Err(Failure::usage(format!(
+                        "--env {variable}: write NAME=VALUE"
+                    )));
+                };
+                spec.environment.set(fill(name), fill(value));
+            }
+            Ok(spec)
+        };
+        let step = |line: Option<&str>| -> Result<Vec<CommandSpec>, Failure> {
+            line.map(&spec_of)
+                .transpose()
+                .map(|spec| spec.into_iter().collect())
+        };
+        let mut spec = spec_of(texts.command)?;
+        spec.stdin = match texts.input.map(fill).as_deref() {
+            None | Some("null") => Stdin::Null,
+            Some(path) => Stdin::File(path.into()),
+        };
+        spec.stdout = match self.output.as_str() {
+            "null" => Output::Null,
+            "pipe" => Output::Count,
+            "inherit" => Output::Inherit,
+            path => Output::File(path.into()),
+        };
+        if self.output == "inherit" {
+            spec.stderr = Output::Inherit;
+        }
+        let command = fill(texts.command);
+        let name = texts.name.map_or_else(|| command.clone(), fill);
+        let mut variant = VariantPlan::new(name, command, spec);
+        variant.setup = step(texts.setup)?;
+        variant.prepare = step(texts.prepare)?;
+        variant.conclude = step(texts.conclude)?;
+        variant.cleanup = step(texts.cleanup)?;
+        variant.iterations = self.per_iteration;
+        variant.parameters = values;
+        Ok(variant)
+    }
+}
+
+struct Texts<'a> {
+    name: Option<&'a str>,
+    command: &'a str,
+    setup: Option<&'a str>,
+    prepare: Option<&'a str>,
+    conclude: Option<&'a str>,
+    cleanup: Option<&'a str>,
+    input: Option<&'a str>,
+    directory: Option<&'a str>,
+    env: &'a [String],
+}
+
+impl<'a> Texts<'a> {
+    fn all(&self) -> impl Iterator<Item = &'a str> {
+        let one = [
+            self.name,
+            Some(self.command),
+            self.setup,
+            self.prepare,
+            self.conclude,
+            self.cleanup,
+            self.input,
+            self.directory,
+        ];
+        let env = self.env.iter().map(String::as_str);
+        one.into_iter().flatten().chain(env)
+    }
+}
+
+/// One value for all commands, or one for each.
+fn each<'a>(
+    option: &str,
+    values: &'a [String],
+    index: usize,
+    count: usize,
+) -> Result<Option<&'a str>, Failure> {
+    match values.len() {
+        0 | 1 => Ok(values.first().map(String::as_str)),
+        some if some == count => Ok(values.get(index).map(String::as_str)),
+        some => Err(Failure::usage(format!(
+            "{option} is given {some} times for {count} commands: once for all, or once for each"
+        ))),
+    }
+}
+
+/// Tells variants of one name apart: by their parameters, else by a number.
+fn make_unique(variants: &mut [VariantPlan]) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for variant in variants.iter() {
+        *counts.entry(variant.name.clone()).or_default() += 1;
+    }
+    for variant in variants.iter_mut() {
+        if counts[&variant.name] > 1 && !variant.parameters.is_empty() {
+            let values: Vec<String> = (variant.parameters.iter())
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            variant.name = format!("{} ({})", variant.name, values.join(", "));
+        }
+    }
+    let mut taken = BTreeSet::new();
+    for variant in variants.iter_mut() {
+        let base = variant.name.clone();
+        let mut number = 1;
+        while !taken.insert(variant.name.clone()) {
+            number += 1;
+            variant.name = format!("{base} ({number})");
+        }
+    }
+}
+
+/// `0,2-3`.
+fn cpu_list(text: &str) -> Result<Vec<usize>, Failure> {
+    let wrong = || Failure::usage(format!("--pin {text}: write CPU numbers as in 0,2-3"));
+    let mut cpus = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: usize = first.trim().parse().map_err(|_| wrong())?;
+        let last: usize = last.trim().parse().map_err(|_| wrong())?;
+        if first > last || last >= 4096 {
+            return Err(wrong());
+        }
+        cpus.extend(first..=last);
+    }
+    Ok(cpus.into_iter().collect())
+}

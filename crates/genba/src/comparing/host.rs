@@ -1,0 +1,46 @@
+//! A plan measured on this host.
+
+use genba_experiment::{HostRunner, Observer, Plan, Setting, now, report, run};
+use genba_host::NoiseWatch;
+use genba_model::{ComparisonReport, HostFingerprint};
+use genba_run::Cancel;
+
+use crate::exit::Failure;
+
+/// This host.
+pub struct Here {
+    /// What tells it from others.
+    pub fingerprint: HostFingerprint,
+}
+
+impl Here {
+    /// Looks at the machine.
+    pub fn look() -> Self {
+        let hardware = genba_profile::sampler::hardware_cycles_work();
+        Self {
+            fingerprint: genba_host::fingerprint(hardware.is_ok()),
+        }
+    }
+}
+
+/// Measures a plan and judges it.
+pub fn measure(
+    plan: &Plan,
+    here: &Here,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<ComparisonReport, Failure> {
+    let mut runner = HostRunner::new(&plan.counters)?;
+    let started = now();
+    let watch = NoiseWatch::start();
+    let measurement = run(plan, &mut runner, cancel, observer)?;
+    let window = watch.stop(measurement.cpu_seconds());
+    let setting = Setting {
+        case: None,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started,
+        host: here.fingerprint.clone(),
+        hazards: genba_host::current_hazards(window),
+    };
+    Ok(report(plan, &measurement, setting))
+}

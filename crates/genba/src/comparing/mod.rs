@@ -1,0 +1,14 @@
+//! What `bench`, `gate` and `host doctor` share: arguments to plans, plans to reports.
+
+mod args;
+mod host;
+mod named;
+mod observer;
+mod run;
+mod suite;
+mod values;
+
+pub use args::Args;
+pub use host::{Here, measure};
+pub use run::{Done, run, write};
+pub use values::{duration, share};

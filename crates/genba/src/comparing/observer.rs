@@ -1,0 +1,112 @@
+//! Keeps runs in a case, shows progress.
+
+use genba_case::{Case, Store, VariantRun};
+use genba_experiment::{KeptRun, Observer, Progress, Stage};
+use genba_investigate::Progress as _;
+use genba_model::{HostFingerprint, Workload};
+use genba_report::terminal;
+
+use crate::output::Output;
+use crate::progress::Line;
+
+/// The case of a comparison, made when the first run has ended: a command that is not there
+/// leaves none.
+pub struct Keeper {
+    store: Option<Store>,
+    workload: Workload,
+    host: HostFingerprint,
+    case: Option<Case>,
+}
+
+impl Keeper {
+    /// A keeper that keeps in `store`, if there is one.
+    pub fn new(store: Option<Store>, workload: Workload, host: HostFingerprint) -> Self {
+        Self {
+            store,
+            workload,
+            host,
+            case: None,
+        }
+    }
+
+    /// The case, if a run was kept.
+    pub fn case(&mut self) -> Option<&mut Case> {
+        self.case.as_mut()
+    }
+
+    fn keep(&mut self, title: Option<&str>, run: &KeptRun<'_>) -> Result<(), String> {
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        if self.case.is_none() {
+            let made = store.create_comparison(&self.workload, &self.host);
+            self.case = Some(made.map_err(|error| error.to_string())?);
+        }
+        let Some(case) = &self.case else {
+            return Ok(());
+        };
+        let variant = match title {
+            Some(title) => format!("{title}: {}", run.variant),
+            None => run.variant.to_owned(),
+        };
+        case.add_variant_run(&VariantRun {
+            variant,
+            block: run.block,
+            own: run.own.clone(),
+            run: run.record.clone(),
+        })
+        .map_err(|error| error.to_string())
+    }
+}
+
+/// Watches one plan.
+pub struct Watcher<'a> {
+    /// Where the runs go.
+    pub keeper: &'a mut Keeper,
+    /// Title of the plan, where there are several.
+    pub title: Option<&'a str>,
+    /// Metric that decides.
+    pub metric: &'a str,
+    /// The progress line.
+    pub line: &'a mut Line,
+    /// The screen.
+    pub output: &'a Output,
+}
+
+impl Observer for Watcher<'_> {
+    fn progress(&mut self, progress: &Progress<'_>) {
+        let text = match (progress.stage, progress.current) {
+            (Stage::SetUp, _) => "setting up".to_owned(),
+            (Stage::WarmUp, _) => "warming up".to_owned(),
+            (Stage::CleanUp, _) => "cleaning up".to_owned(),
+            (Stage::Measure, Some((variant, ratio))) => {
+                let others = progress.undecided.saturating_sub(1);
+                let shown = terminal::Progress {
+                    variant,
+                    metric: self.metric,
+                    pairs: progress.blocks,
+                    ratio,
+                    left_seconds: progress.left_seconds,
+                    others: u32::try_from(others).unwrap_or(u32::MAX),
+                };
+                terminal::progress_line(&shown, self.output.screen())
+            }
+            (Stage::Measure, None) => match progress.left_seconds {
+                Some(left) => format!(
+                    "run {}, at most {} left",
+                    progress.blocks + 1,
+                    genba_report::number::duration(left.ceil())
+                ),
+                None => format!("run {}", progress.blocks + 1),
+            },
+        };
+        let title = self
+            .title
+            .map_or(String::new(), |title| format!("{title}: "));
+        self.line.update(&format!("{title}{text}"), None);
+    }
+
+    fn keep(&mut self, run: &KeptRun<'_>) -> Result<(), String> {
+        self.keeper.keep(self.title, run)
+    }
+}

@@ -1,0 +1,239 @@
+//! From arguments to reports: measure, keep, export.
+
+use std::path::Path;
+
+use genba_case::Store;
+use genba_experiment::{Plan, against, check_host, merge};
+use genba_model::{ComparisonReport, Workload};
+use genba_report::export;
+use genba_run::Cancel;
+
+use super::args::Args;
+use super::host::{Here, measure};
+use super::observer::{Keeper, Watcher};
+use super::suite;
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::output::Output;
+use crate::progress::Line;
+
+/// What was measured.
+pub struct Done {
+    /// The reports with their titles; one, without a title, unless a suite was given.
+    pub reports: Vec<(Option<String>, ComparisonReport)>,
+    /// All of them in one document.
+    pub whole: ComparisonReport,
+    /// Exit code, a gate's refusal aside.
+    pub exit: Exit,
+    /// The page, if a case is kept.
+    pub page: Option<String>,
+    /// What is to be said beside the reports.
+    pub notes: Vec<String>,
+}
+
+/// Measures what the arguments say.
+pub fn run(args: &Args, output: &Output) -> Result<Done, Failure> {
+    let cancel = interrupt::token()?;
+    let mut line = Line::new(output);
+    let suite = match suite::file(args) {
+        Some(path) => Some(suite::ready(path, args, &cancel, &mut line)?),
+        None => None,
+    };
+    let single;
+    let (plans, mut notes) = match &suite {
+        Some(ready) => (&ready.plans, ready.notes.clone()),
+        None => {
+            single = vec![args.plan()?];
+            (&single, Vec::new())
+        }
+    };
+    let here = Here::look();
+    let store = Store::open_root();
+    let earlier = earlier(args, &store, &here)?;
+    let workload = workload(plans, args);
+    let kept = (!args.no_case).then(|| store.clone());
+    let mut keeper = Keeper::new(kept, workload, here.fingerprint.clone());
+    let result = all(
+        plans,
+        &here,
+        &cancel,
+        &mut keeper,
+        &mut line,
+        output,
+        &mut notes,
+    );
+    drop(line);
+    let (mut reports, mut exit) = match result {
+        Ok(done) => done,
+        Err(failure) => {
+            if let Some(case) = keeper.case() {
+                let _ = case.interrupt();
+            }
+            return Err(failure);
+        }
+    };
+    if let Some((case, report)) = &earlier {
+        for (_, now) in &mut reports {
+            *now = against(now.clone(), report, case)?;
+        }
+    }
+    if let Some(case) = keeper.case() {
+        for (_, report) in &mut reports {
+            report.case = Some(case.id().to_owned());
+        }
+    }
+    let titled = reports
+        .iter()
+        .map(|(title, report)| (title.clone().unwrap_or_default(), report.clone()))
+        .collect();
+    let whole = merge(titled).ok_or_else(|| Failure::usage("nothing was measured"))?;
+    let page = keep(&mut keeper, &whole, &cancel)?;
+    if whole
+        .variants
+        .iter()
+        .any(|variant| variant.excluded.is_some())
+    {
+        exit = Exit::TargetFailed;
+    }
+    if cancel.is_triggered() {
+        exit = Exit::Interrupted;
+    }
+    write_exports(args, &whole)?;
+    Ok(Done {
+        reports,
+        whole,
+        exit,
+        page,
+        notes,
+    })
+}
+
+type Reports = Vec<(Option<String>, ComparisonReport)>;
+
+fn all(
+    plans: &[Plan],
+    here: &Here,
+    cancel: &Cancel,
+    keeper: &mut Keeper,
+    line: &mut Line,
+    output: &Output,
+    notes: &mut Vec<String>,
+) -> Result<(Reports, Exit), Failure> {
+    let several = plans.len() > 1;
+    let mut reports = Vec::new();
+    let mut exit = Exit::Done;
+    let mut last = None;
+    for plan in plans {
+        if cancel.is_triggered() {
+            break;
+        }
+        let title = plan.name.as_deref().filter(|_| several);
+        let mut watcher = Watcher {
+            keeper: &mut *keeper,
+            title,
+            metric: &plan.primary,
+            line: &mut *line,
+            output,
+        };
+        match measure(plan, here, cancel, &mut watcher) {
+            Ok(report) => reports.push((plan.name.clone(), report)),
+            // Of a suite, the other comparisons go on.
+            Err(failure) if several && failure.exit == Exit::TargetFailed => {
+                exit = failure.exit;
+                let title = title.unwrap_or_default();
+                notes.push(format!("{title}: {}", failure.message));
+                last = Some(failure);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    match last {
+        Some(failure) if reports.is_empty() => Err(failure),
+        _ => Ok((reports, exit)),
+    }
+}
+
+/// The report of the case to compare with; of another host it is refused before anything runs.
+fn earlier(
+    args: &Args,
+    store: &Store,
+    here: &Here,
+) -> Result<Option<(String, ComparisonReport)>, Failure> {
+    let Some(wanted) = &args.against else {
+        return Ok(None);
+    };
+    let case = store.find(wanted)?;
+    let Some(report) = case.comparison()? else {
+        return Err(Failure::usage(format!(
+            "case {} holds no comparison that was brought to its end; make one with: genba bench",
+            case.id()
+        )));
+    };
+    check_host(&here.fingerprint, &report, case.id())?;
+    Ok(Some((case.id().to_owned(), report)))
+}
+
+fn workload(plans: &[Plan], args: &Args) -> Workload {
+    let first = plans.first().and_then(|plan| plan.variants.first());
+    let file = suite::file(args).map(|path| path.display().to_string());
+    Workload {
+        command: first
+            .map(|variant| vec![variant.command.clone()])
+            .unwrap_or_default(),
+        shell: None,
+        directory: std::env::current_dir()
+            .unwrap_or_default()
+            .display()
+            .to_string(),
+        name: file.or_else(|| first.map(|variant| variant.name.clone())),
+    }
+}
+
+/// Keeps the report and its page in the case.
+fn keep(
+    keeper: &mut Keeper,
+    whole: &ComparisonReport,
+    cancel: &Cancel,
+) -> Result<Option<String>, Failure> {
+    let Some(case) = keeper.case() else {
+        return Ok(None);
+    };
+    case.put_comparison(whole)?;
+    let page = case.page_path();
+    write(&page, &genba_report::page::comparison_html(whole))?;
+    if cancel.is_triggered() {
+        case.interrupt()?;
+    } else {
+        case.finish()?;
+    }
+    Ok(Some(page.display().to_string()))
+}
+
+fn write_exports(args: &Args, whole: &ComparisonReport) -> Result<(), Failure> {
+    let exports: [(&Option<_>, fn(&ComparisonReport) -> String); 3] = [
+        (&args.export_json, export::hyperfine_json),
+        (&args.export_csv, export::csv),
+        (&args.export_markdown, export::markdown),
+    ];
+    for (path, export) in exports {
+        if let Some(path) = path {
+            write(path, &export(whole))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file beside its place and moves it there, so that no half one is ever found.
+pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let fail = |error| Failure::usage(format!("cannot write {}: {error}", path.display()));
+    // A device or a pipe is written to, not replaced.
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, text).map_err(fail);
+    }
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".genba-tmp");
+    let beside = path.with_file_name(name);
+    std::fs::write(&beside, text)
+        .and_then(|()| std::fs::rename(&beside, path))
+        .map_err(fail)
+}

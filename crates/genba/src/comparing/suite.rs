@@ -1,0 +1,80 @@
+//! A suite's file made ready to be measured.
+
+use std::path::Path;
+
+use genba_experiment::Plan;
+use genba_investigate::Progress as _;
+use genba_run::{Cancel, Launcher};
+use genba_suite::{DEFAULT_LOOP_SECONDS, FileKind, Session, parse_executables};
+
+use super::args::Args;
+use crate::exit::{Exit, Failure};
+use crate::progress::Line;
+
+/// The suite that the only argument names, if it names one.
+pub fn file(args: &Args) -> Option<&Path> {
+    match args.commands.commands.as_slice() {
+        [(None, word)] => {
+            let path = Path::new(word);
+            (FileKind::of(path).is_some() && path.is_file()).then_some(path)
+        }
+        _ => None,
+    }
+}
+
+/// What is to be measured, and what is to be said about it. The session must live as long as
+/// the plans are run: its scripts go with it.
+pub struct Ready {
+    /// The session.
+    _session: Session,
+    /// Its plans.
+    pub plans: Vec<Plan>,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+/// Reads the file, builds what it asks for, finds loop counts.
+pub fn ready(path: &Path, args: &Args, cancel: &Cancel, line: &mut Line) -> Result<Ready, Failure> {
+    let mut executables = Vec::new();
+    for list in &args.executables {
+        executables.extend(parse_executables(list).map_err(Failure::usage)?);
+    }
+    let mut session = Session::open(path, &executables).map_err(Failure::usage)?;
+    if let Some(filter) = &args.filter {
+        session.retain(|name| name.contains(filter.as_str()));
+    }
+    let mut launcher = Launcher::new()?;
+    let stop = |error: genba_suite::SuiteError| {
+        if cancel.is_triggered() {
+            Failure::new(Exit::Interrupted, error)
+        } else {
+            Failure::new(Exit::TargetFailed, error)
+        }
+    };
+    let mut tell = |text: &str| line.update(text, None);
+    session
+        .build(&mut launcher, cancel, &mut tell)
+        .map_err(stop)?;
+    let seconds = (args.loop_time).map_or(DEFAULT_LOOP_SECONDS, |time| time.as_secs_f64());
+    (session.prepare(&mut launcher, cancel, seconds, &mut tell)).map_err(stop)?;
+    let mut notes = session.suite().notes.clone();
+    for one in session.excluded() {
+        notes.push(format!("{}: {} {}", one.benchmark, one.variant, one.reason));
+    }
+    let mut plans = session.plans(&args.shell()?).map_err(Failure::usage)?;
+    if plans.is_empty() {
+        let mut message = format!("{}: there is nothing to measure", path.display());
+        for note in &notes {
+            message.push_str(&format!("\n  {note}"));
+        }
+        return Err(Failure::new(Exit::TargetFailed, message));
+    }
+    for plan in &mut plans {
+        args.put_over(plan)?;
+    }
+    Ok(Ready {
+        _session: session,
+        plans,
+        notes,
+    })
+}

@@ -1,0 +1,62 @@
+//! `genba gate`: refuse a variant that is slower.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use genba_report::export;
+
+use crate::comparing::{self, share, write};
+use crate::exit::{Exit, VerbResult};
+use crate::output::Output;
+
+/// Arguments of `genba gate`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba gate -n main ./main -n change ./change                 exit 1 if change is slower by 2 %
+  genba gate --threshold 5% --against 7f3a ./change            against runs kept in a case
+  genba gate --markdown \"$GITHUB_STEP_SUMMARY\" ./main ./change  in a workflow of GitHub
+
+Prints GitHub-flavoured Markdown.
+Exit codes: 0 not slower beyond the threshold, as far as the runs tell; 1 slower; 3 a command failed.")]
+pub struct Args {
+    /// A verdict of slower by this share or more is refused.
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    threshold: f64,
+
+    /// Add the Markdown to this file, and print the table for terminals instead.
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+
+    #[command(flatten)]
+    compare: comparing::Args,
+}
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let done = comparing::run(&args.compare, output)?;
+    let refused = (done.whole.comparisons.iter())
+        .filter(|one| one.metric == done.whole.metric)
+        .any(|one| one.is_worse_by(args.threshold));
+    let text = export::github_markdown(&done.whole, args.threshold);
+    if let Some(path) = &args.markdown {
+        // A workflow's summary gathers the words of several steps.
+        let before = std::fs::read_to_string(path).unwrap_or_default();
+        write(path, &format!("{before}{text}"))?;
+    }
+    let exit = match done.exit {
+        Exit::Interrupted => Exit::Interrupted,
+        _ if refused => Exit::Refused,
+        exit => exit,
+    };
+    for note in &done.notes {
+        output.note(note);
+    }
+    if args.compare.json {
+        output.json("comparison", done.whole)?;
+    } else if args.markdown.is_some() {
+        output.answer(&super::bench::text(&done, output))?;
+    } else {
+        output.answer(&text)?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,158 @@
+//! `genba host`: this machine.
+
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Subcommand};
+use genba_experiment::doctor::{self, Diagnosis};
+use genba_experiment::{KeptRun, Observer, Progress};
+use genba_investigate::Progress as _;
+use genba_model::VerdictName;
+use genba_report::{number, terminal};
+use genba_run::CommandSpec;
+
+use crate::comparing::{Here, duration, measure};
+use crate::exit::{Exit, VerbResult};
+use crate::interrupt;
+use crate::output::Output;
+use crate::progress::Line;
+
+/// Arguments of `genba host`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba host doctor                        which differences can be seen here in 20 s
+  genba host doctor --budget 60s -- ./prog args")]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Run a command against itself: what this machine can see, and what spoils it.
+    Doctor {
+        /// Time to take.
+        #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+        budget: Duration,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+        /// The command, instead of a short loop of the shell's.
+        #[arg(last = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+}
+
+/// About 10 ms of work for the CPU and nothing else.
+const LOOP: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    match args.action {
+        Action::Doctor {
+            budget,
+            json,
+            command,
+        } => doctor_verb(budget, json, &command, output),
+    }
+}
+
+fn doctor_verb(budget: Duration, json: bool, command: &[String], output: &Output) -> VerbResult {
+    let (spec, line) = if command.is_empty() {
+        (CommandSpec::shell(LOOP), LOOP.to_owned())
+    } else {
+        (CommandSpec::direct(command), command.join(" "))
+    };
+    let here = Here::look();
+    let mut plan = doctor::plan(&spec, &line, budget.as_secs_f64());
+    if here.fingerprint.hardware_counters {
+        plan.counters = vec!["instructions".to_owned()];
+    }
+    let cancel = interrupt::token()?;
+    let mut watcher = Watcher(Line::new(output));
+    let report = measure(&plan, &here, &cancel, &mut watcher)?;
+    drop(watcher);
+    let diagnosis = doctor::diagnose(&report);
+    if json {
+        output.json("doctor", diagnosis)?;
+    } else {
+        output.answer(&text(&diagnosis, output))?;
+    }
+    Ok(if cancel.is_triggered() {
+        Exit::Interrupted
+    } else {
+        Exit::Done
+    })
+}
+
+struct Watcher(Line);
+
+impl Observer for Watcher {
+    fn progress(&mut self, progress: &Progress<'_>) {
+        let left = (progress.left_seconds).and_then(|left| Duration::try_from_secs_f64(left).ok());
+        let stage = format!("the command against itself: pair {}", progress.blocks + 1);
+        self.0.update(&stage, left);
+    }
+
+    fn keep(&mut self, _: &KeptRun<'_>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn text(found: &Diagnosis, output: &Output) -> String {
+    let screen = output.screen();
+    let host = &found.host;
+    let mut text = format!(
+        "{}, {} CPUs{}\n{}: {} a run\n\n",
+        genba_report::sanitise(&host.cpu),
+        host.cpus,
+        (host.virtualisation.as_ref()).map_or(String::new(), |name| format!(", {name}")),
+        genba_report::sanitise(&found.command),
+        number::seconds(found.run_seconds),
+    );
+    let seen: Vec<String> = (found.metrics.iter())
+        .filter_map(|one| Some(format!("{} in {}", number::share(one.visible?), one.metric)))
+        .collect();
+    let time = number::duration(found.seconds);
+    if seen.is_empty() {
+        text.push_str(&format!(
+            "{time} are too short to see anything: give it more time (--budget)\n"
+        ));
+    } else {
+        text.push_str(&format!(
+            "differences under {} are invisible in {time}\n",
+            seen.join(", ")
+        ));
+    }
+    for one in &found.metrics {
+        let verdict = match one.verdict {
+            VerdictName::Same => "same, as it should be",
+            VerdictName::Undecided => "undecided, which is no false alarm",
+            VerdictName::Faster | VerdictName::Slower => {
+                "called different: a false alarm, which may happen once in twenty times"
+            }
+        };
+        text.push_str(&format!(
+            "  {:<13} {} pairs, scatter of a pair {}; against itself {verdict}\n",
+            one.metric,
+            one.pairs,
+            number::share(one.scatter),
+        ));
+    }
+    if !found.hazards.is_empty() {
+        text.push('\n');
+    }
+    for hazard in &found.hazards {
+        let remedy = hazard
+            .remedy
+            .as_ref()
+            .map_or(String::new(), |remedy| format!("\n{remedy}"));
+        text.push_str(&terminal::warning(
+            &format!("{}{remedy}", hazard.text),
+            screen,
+        ));
+    }
+    for note in &found.notes {
+        text.push_str(&terminal::note(note, screen));
+    }
+    text
+}
