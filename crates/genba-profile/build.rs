@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    for file in ["timer.rs", "layout.rs", "x86_64.rs"] {
+    for file in ["timer.rs", "c.rs", "interpose.rs", "layout.rs", "x86_64.rs"] {
         println!("cargo::rerun-if-changed=preload/{file}");
     }
     let variable = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"));

@@ -8,97 +8,27 @@
 #![no_std]
 #![allow(non_camel_case_types)]
 
-use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+use core::ffi::{c_char, c_int, c_void};
 use core::ptr::{null, null_mut};
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
+#[path = "x86_64.rs"]
+mod arch;
+#[path = "c.rs"]
+mod c;
+#[path = "interpose.rs"]
+mod interpose;
 #[path = "layout.rs"]
 #[allow(dead_code)]
 mod layout;
-#[path = "x86_64.rs"]
-mod arch;
+
+use c::*;
+use interpose::{next_sigaction, next_sigmask};
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     // SAFETY: takes nothing; ends the process.
     unsafe { abort() }
-}
-
-const SIG_SETSIZE: usize = 128;
-const SA_SIGINFO: c_int = 4;
-const SA_ONSTACK: c_int = 0x0800_0000;
-const SA_RESTART: c_int = 0x1000_0000;
-const RTLD_NEXT: *mut c_void = -1isize as *mut c_void;
-const CLOCK_MONOTONIC: c_int = 1;
-const CLOCK_THREAD_CPUTIME_ID: c_int = 3;
-const SIGEV_THREAD_ID: c_int = 4;
-const SS_DISABLE: c_int = 2;
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct sigset_t([u64; SIG_SETSIZE / 8]);
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct sigaction_t {
-    handler: usize,
-    mask: sigset_t,
-    flags: c_int,
-    restorer: usize,
-}
-
-#[repr(C)]
-struct timespec {
-    sec: i64,
-    nsec: i64,
-}
-
-#[repr(C)]
-struct sigevent {
-    value: usize,
-    signo: c_int,
-    notify: c_int,
-    tid: c_int,
-    pad: [c_int; 11],
-}
-
-#[repr(C)]
-struct stack_t {
-    sp: *mut c_void,
-    flags: c_int,
-    size: usize,
-}
-
-type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-
-#[link(name = "c")]
-unsafe extern "C" {
-    fn abort() -> !;
-    fn syscall(number: c_long, ...) -> c_long;
-    fn getenv(name: *const c_char) -> *const c_char;
-    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
-    fn read(fd: c_int, buffer: *mut c_void, n: usize) -> isize;
-    fn close(fd: c_int) -> c_int;
-    fn mmap(a: *mut c_void, n: usize, p: c_int, f: c_int, fd: c_int, o: i64) -> *mut c_void;
-    fn munmap(a: *mut c_void, n: usize) -> c_int;
-    fn malloc(n: usize) -> *mut c_void;
-    fn free(p: *mut c_void);
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-    fn clock_gettime(clock: c_int, t: *mut timespec) -> c_int;
-    fn sigaltstack(new: *const stack_t, old: *mut stack_t) -> c_int;
-    fn pthread_atfork(
-        prepare: Option<unsafe extern "C" fn()>,
-        parent: Option<unsafe extern "C" fn()>,
-        child: Option<unsafe extern "C" fn()>,
-    ) -> c_int;
-    fn pthread_key_create(key: *mut u32, end: Option<unsafe extern "C" fn(*mut c_void)>) -> c_int;
-    fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
-    fn pthread_getspecific(key: u32) -> *mut c_void;
-    fn pthread_self() -> c_ulong;
-    fn pthread_getattr_np(thread: c_ulong, attr: *mut [u64; 8]) -> c_int;
-    fn pthread_attr_getstack(attr: *const [u64; 8], a: *mut *mut c_void, n: *mut usize) -> c_int;
-    fn pthread_attr_destroy(attr: *mut [u64; 8]) -> c_int;
-    fn __errno_location() -> *mut c_int;
 }
 
 /// The mapped ring; null until it is there.
@@ -122,7 +52,12 @@ const ALTERNATE: usize = 64 << 10;
 
 fn ids() -> (c_int, c_int) {
     // SAFETY: these calls take nothing and cannot fail. Not from caches: we may be a child.
-    unsafe { (syscall(arch::SYS_GETPID) as c_int, syscall(arch::SYS_GETTID) as c_int) }
+    unsafe {
+        (
+            syscall(arch::SYS_GETPID) as c_int,
+            syscall(arch::SYS_GETTID) as c_int,
+        )
+    }
 }
 
 fn now() -> u64 {
@@ -190,7 +125,12 @@ fn push(kind: u64, time: u64, weight: u64, ip: u64, length: u64, payload: &[u64]
 }
 
 /// Follows frame pointers within the thread's own stack, which is mapped as a whole.
-unsafe fn chain(thread: &Thread, sp: usize, mut fp: usize, out: &mut [u64; layout::WORDS]) -> usize {
+unsafe fn chain(
+    thread: &Thread,
+    sp: usize,
+    mut fp: usize,
+    out: &mut [u64; layout::WORDS],
+) -> usize {
     let mut n = 0;
     if sp < thread.stack_low || sp >= thread.stack_high {
         return 0; // on another stack: nothing is known of its bounds
@@ -227,7 +167,14 @@ unsafe extern "C" fn handler(_: c_int, info: *const c_int, context: *const c_voi
                 n = chain(&*thread, sp, fp, &mut frames);
             }
         }
-        push(layout::SAMPLE, time, weight, ip as u64, n as u64, &frames[..n]);
+        push(
+            layout::SAMPLE,
+            time,
+            weight,
+            ip as u64,
+            n as u64,
+            &frames[..n],
+        );
         *__errno_location() = errno;
     }
 }
@@ -247,7 +194,12 @@ unsafe fn begin_thread() {
             if thread.is_null() {
                 return;
             }
-            thread.write(Thread { timer: -1, stack_low: 0, stack_high: 0, alternate: null_mut() });
+            thread.write(Thread {
+                timer: -1,
+                stack_low: 0,
+                stack_high: 0,
+                alternate: null_mut(),
+            });
             let mut attr = [0u64; 8];
             if pthread_getattr_np(pthread_self(), &raw mut attr) == 0 {
                 let (mut low, mut size) = (null_mut(), 0);
@@ -279,9 +231,18 @@ unsafe fn begin_thread() {
         }
         (*thread).timer = timer;
         let ns = PERIOD.load(Ordering::Relaxed) as i64;
-        let part = |ns: i64| timespec { sec: ns / 1_000_000_000, nsec: ns % 1_000_000_000 };
+        let part = |ns: i64| timespec {
+            sec: ns / 1_000_000_000,
+            nsec: ns % 1_000_000_000,
+        };
         let both = [part(ns), part(ns)];
-        syscall(arch::SYS_TIMER_SETTIME, timer, 0, both.as_ptr(), null::<c_void>());
+        syscall(
+            arch::SYS_TIMER_SETTIME,
+            timer,
+            0,
+            both.as_ptr(),
+            null::<c_void>(),
+        );
     }
 }
 
@@ -290,7 +251,11 @@ unsafe fn begin_thread() {
 unsafe fn alternate_stack(thread: *mut Thread) {
     // SAFETY: as in `begin_thread`.
     unsafe {
-        let mut old = stack_t { sp: null_mut(), flags: 0, size: 0 };
+        let mut old = stack_t {
+            sp: null_mut(),
+            flags: 0,
+            size: 0,
+        };
         if sigaltstack(null(), &raw mut old) != 0 || old.flags & SS_DISABLE == 0 {
             return;
         }
@@ -298,7 +263,11 @@ unsafe fn alternate_stack(thread: *mut Thread) {
         if memory as isize == -1 {
             return;
         }
-        let new = stack_t { sp: memory, flags: 0, size: ALTERNATE };
+        let new = stack_t {
+            sp: memory,
+            flags: 0,
+            size: ALTERNATE,
+        };
         if sigaltstack(&raw const new, null_mut()) == 0 {
             (*thread).alternate = memory;
         } else {
@@ -317,10 +286,18 @@ unsafe extern "C" fn end_thread(value: *mut c_void) {
             syscall(arch::SYS_TIMER_DELETE, (*thread).timer);
         }
         if !(*thread).alternate.is_null() {
-            let mut now = stack_t { sp: null_mut(), flags: 0, size: 0 };
+            let mut now = stack_t {
+                sp: null_mut(),
+                flags: 0,
+                size: 0,
+            };
             sigaltstack(null(), &raw mut now);
             if now.sp == (*thread).alternate {
-                let off = stack_t { sp: null_mut(), flags: SS_DISABLE, size: 0 };
+                let off = stack_t {
+                    sp: null_mut(),
+                    flags: SS_DISABLE,
+                    size: 0,
+                };
                 sigaltstack(&raw const off, null_mut());
             }
             munmap((*thread).alternate, ALTERNATE);
@@ -371,7 +348,9 @@ unsafe fn number(name: *const c_char) -> u64 {
         let mut text = getenv(name);
         let mut n = 0u64;
         while !text.is_null() && (*text as u8).is_ascii_digit() {
-            n = n.saturating_mul(10).saturating_add(u64::from(*text as u8 - b'0'));
+            n = n
+                .saturating_mul(10)
+                .saturating_add(u64::from(*text as u8 - b'0'));
             text = text.add(1);
         }
         n
@@ -398,7 +377,10 @@ unsafe extern "C" fn begin() {
         }
         RING.store(ring.cast(), Ordering::Release);
         PERIOD.store(period, Ordering::Relaxed);
-        STACKS.store(number(c"GENBA_TIMER_STACKS".as_ptr()) as u32, Ordering::Relaxed);
+        STACKS.store(
+            number(c"GENBA_TIMER_STACKS".as_ptr()) as u32,
+            Ordering::Relaxed,
+        );
         let mut name = [0u64; layout::WORDS];
         let comm = open(c"/proc/self/comm".as_ptr(), O_RDWR_CLOEXEC & !2);
         let n = read(comm, name.as_mut_ptr().cast(), 16).max(0);
@@ -447,201 +429,3 @@ static BEGIN: unsafe extern "C" fn() = begin;
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static END: unsafe extern "C" fn() = end;
-
-// What the target calls by these names comes here first.
-
-/// Address of the next definition of a function, looked up once.
-macro_rules! next {
-    ($name:literal) => {{
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let mut address = NEXT.load(Ordering::Relaxed);
-        if address == 0 {
-            // SAFETY: a constant name.
-            address = unsafe { dlsym(RTLD_NEXT, $name.as_ptr()) } as usize;
-            NEXT.store(address, Ordering::Relaxed);
-        }
-        // SAFETY: a null pointer stays `None`; else it is the C library's function of this name,
-        // of the type that the context gives it.
-        unsafe { core::mem::transmute::<usize, Option<_>>(address) }
-    }};
-}
-
-type Sigaction = unsafe extern "C" fn(c_int, *const sigaction_t, *mut sigaction_t) -> c_int;
-type Sigmask = unsafe extern "C" fn(c_int, *const sigset_t, *mut sigset_t) -> c_int;
-
-unsafe fn next_sigaction(s: c_int, new: *const sigaction_t, old: *mut sigaction_t) -> c_int {
-    let next: Option<Sigaction> = next!(c"sigaction");
-    // SAFETY: the caller's arguments, passed on.
-    next.map_or(-1, |next| unsafe { next(s, new, old) })
-}
-
-unsafe fn next_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int {
-    let next: Option<Sigmask> = next!(c"pthread_sigmask");
-    // SAFETY: the caller's arguments, passed on.
-    next.map_or(-1, |next| unsafe { next(how, new, old) })
-}
-
-fn is_ours(signal: c_int) -> bool {
-    signal != 0 && signal == SIGNAL.load(Ordering::Relaxed)
-}
-
-/// A copy of a set without our signal.
-unsafe fn without(set: *const sigset_t) -> sigset_t {
-    // The kernel's set is 8 bytes; of the C library's larger one no more is ever used, and some
-    // callers have no more.
-    let mut copy = sigset_t([0; SIG_SETSIZE / 8]);
-    // SAFETY: the caller's set.
-    copy.0[0] = unsafe { *set.cast::<u64>() };
-    let signal = SIGNAL.load(Ordering::Relaxed);
-    if signal != 0 {
-        copy.0[0] &= !(1 << (signal - 1));
-    }
-    copy
-}
-
-/// Programs that set all signals back must not set ours.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigaction(s: c_int, new: *const sigaction_t, old: *mut sigaction_t) -> c_int {
-    // SAFETY: the caller's arguments.
-    unsafe {
-        if is_ours(s) {
-            if !old.is_null() {
-                *old = core::mem::zeroed();
-            }
-            return 0;
-        }
-        next_sigaction(s, new, old)
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn signal(s: c_int, new: usize) -> usize {
-    if is_ours(s) {
-        return 0;
-    }
-    type Signal = unsafe extern "C" fn(c_int, usize) -> usize;
-    let next: Option<Signal> = next!(c"signal");
-    // SAFETY: the caller's arguments.
-    next.map_or(usize::MAX, |next| unsafe { next(s, new) })
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int {
-    // SAFETY: the caller's arguments; the copy lives through the call.
-    unsafe {
-        if new.is_null() {
-            return next_sigmask(how, new, old);
-        }
-        let copy = without(new);
-        next_sigmask(how, &raw const copy, old)
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigprocmask(how: c_int, new: *const sigset_t, old: *mut sigset_t) -> c_int {
-    let next: Option<Sigmask> = next!(c"sigprocmask");
-    // SAFETY: as for `pthread_sigmask`.
-    unsafe {
-        let Some(next) = next else { return -1 };
-        if new.is_null() {
-            return next(how, new, old);
-        }
-        let copy = without(new);
-        next(how, &raw const copy, old)
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigwait(set: *const sigset_t, got: *mut c_int) -> c_int {
-    type Sigwait = unsafe extern "C" fn(*const sigset_t, *mut c_int) -> c_int;
-    let next: Option<Sigwait> = next!(c"sigwait");
-    // SAFETY: the caller's arguments; the copy lives through the call.
-    unsafe {
-        let copy = without(set);
-        next.map_or(38, |next| next(&raw const copy, got))
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigwaitinfo(set: *const sigset_t, info: *mut c_void) -> c_int {
-    type Sigwaitinfo = unsafe extern "C" fn(*const sigset_t, *mut c_void) -> c_int;
-    let next: Option<Sigwaitinfo> = next!(c"sigwaitinfo");
-    // SAFETY: as for `sigwait`.
-    unsafe {
-        let copy = without(set);
-        next.map_or(-1, |next| next(&raw const copy, info))
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigtimedwait(
-    set: *const sigset_t,
-    info: *mut c_void,
-    limit: *const timespec,
-) -> c_int {
-    type Sigtimedwait =
-        unsafe extern "C" fn(*const sigset_t, *mut c_void, *const timespec) -> c_int;
-    let next: Option<Sigtimedwait> = next!(c"sigtimedwait");
-    // SAFETY: as for `sigwait`.
-    unsafe {
-        let copy = without(set);
-        next.map_or(-1, |next| next(&raw const copy, info, limit))
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn signalfd(fd: c_int, set: *const sigset_t, flags: c_int) -> c_int {
-    type Signalfd = unsafe extern "C" fn(c_int, *const sigset_t, c_int) -> c_int;
-    let next: Option<Signalfd> = next!(c"signalfd");
-    // SAFETY: as for `sigwait`.
-    unsafe {
-        let copy = without(set);
-        next.map_or(-1, |next| next(fd, &raw const copy, flags))
-    }
-}
-
-#[repr(C)]
-struct Launch {
-    start: Start,
-    argument: *mut c_void,
-}
-
-unsafe extern "C" fn launched(launch: *mut c_void) -> *mut c_void {
-    // SAFETY: what `pthread_create` below allocated for this thread alone.
-    unsafe {
-        let Launch { start, argument } = launch.cast::<Launch>().read();
-        free(launch);
-        begin_thread();
-        start(argument)
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_create(
-    thread: *mut c_ulong,
-    attr: *const c_void,
-    start: Start,
-    argument: *mut c_void,
-) -> c_int {
-    type Create =
-        unsafe extern "C" fn(*mut c_ulong, *const c_void, Start, *mut c_void) -> c_int;
-    let next: Option<Create> = next!(c"pthread_create");
-    const EAGAIN: c_int = 11;
-    // SAFETY: the caller's arguments; `launch` is freed by the thread, or here if there is none.
-    unsafe {
-        let Some(next) = next else { return EAGAIN };
-        if SIGNAL.load(Ordering::Relaxed) == 0 {
-            return next(thread, attr, start, argument);
-        }
-        let launch = malloc(size_of::<Launch>()).cast::<Launch>();
-        if launch.is_null() {
-            return EAGAIN;
-        }
-        launch.write(Launch { start, argument });
-        let result = next(thread, attr, launched, launch.cast());
-        if result != 0 {
-            free(launch.cast());
-        }
-        result
-    }
-}
