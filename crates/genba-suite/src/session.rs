@@ -10,6 +10,7 @@ use genba_run::{Cancel, CommandSpec, Executor, Finished, Output, RunError, Stdin
 use tempfile::TempDir;
 
 use crate::channel::Channel;
+use crate::error::printable;
 use crate::snippet::{Language, MAX_LOOP_COUNT, Mode, PER_ITERATION, Snippet};
 use crate::version::at_least;
 use crate::{Executable, Suite, SuiteError, Variant, Work};
@@ -108,7 +109,7 @@ impl Session {
                 return Err(SuiteError::Build {
                     command: step.command.clone(),
                     how: how(finished.record.exit),
-                    stderr: text.join("\n").trim().to_owned(),
+                    stderr: printable(text.join("\n").trim()),
                 });
             }
         }
@@ -223,7 +224,11 @@ impl Trial<'_> {
         );
         let loop_count = match self.snippet.loop_count.or(counts.get(&key).copied()) {
             Some(count) => {
-                self.attempt(Mode::Measure { loop_count: 1 }, PER_ITERATION)?;
+                let mode = Mode::Measure {
+                    loop_count: 1,
+                    warm_up: false,
+                };
+                self.attempt(mode, PER_ITERATION)?;
                 count
             }
             None => {
@@ -237,7 +242,10 @@ impl Trial<'_> {
                 count
             }
         };
-        self.write(Mode::Measure { loop_count })?;
+        self.write(Mode::Measure {
+            loop_count,
+            warm_up: self.snippet.loop_count != Some(1),
+        })?;
         let path = self.path.to_string_lossy().into_owned();
         Ok(self
             .snippet
@@ -257,7 +265,7 @@ impl Trial<'_> {
         let finished = self.run([path.clone()], Some(&channel))?;
         let stderr = String::from_utf8_lossy(&finished.stderr.captured).into_owned();
         if !finished.record.exit.success() {
-            let stderr = map.translate(stderr.trim(), &path);
+            let stderr = printable(&first_lines(&map.translate(stderr.trim(), &path)));
             let how = how(finished.record.exit);
             return Err(Failure::Exclude(format!("it fails ({how}): {stderr}")));
         }
@@ -307,6 +315,16 @@ impl Trial<'_> {
             Err(RunError::Cancelled) => Err(SuiteError::Run(RunError::Cancelled).into()),
             Err(error) => Err(Failure::Exclude(error.to_string())),
         }
+    }
+}
+
+/// Enough of an interpreter's complaint to see what is wrong.
+fn first_lines(text: &str) -> String {
+    const LINES: usize = 12;
+    let lines: Vec<_> = text.lines().take(LINES + 1).collect();
+    match lines.get(..LINES).filter(|_| lines.len() > LINES) {
+        Some(first) => format!("{}\n…", first.join("\n")),
+        None => lines.join("\n"),
     }
 }
 

@@ -33,6 +33,13 @@ fn snippet(language: Language, interpreter: &str, prelude: &str, script: &str) -
     }
 }
 
+fn measure(loop_count: u64) -> Mode {
+    Mode::Measure {
+        loop_count,
+        warm_up: true,
+    }
+}
+
 struct Outcome {
     success: bool,
     stdout: String,
@@ -95,9 +102,23 @@ fn the_script_runs_as_often_as_said_in_the_preludes_scope() {
         if language == Language::Python {
             snippet.teardowns = vec![Part::new("teardown", "sys.stdout.write(str(count))")];
         }
-        // One round that does not count before those that do.
-        for (loop_count, expected) in [(1, 2), (10, 13), (400, 500), (1003, 250 + 1003)] {
-            let outcome = run(&snippet, Mode::Measure { loop_count });
+        // With a round that does not count before those that do, and without.
+        let cases = [
+            (1, true, 2),
+            (1, false, 1),
+            (10, true, 13),
+            (400, true, 500),
+            (1003, true, 251 + 1003),
+            (1003, false, 1003),
+        ];
+        for (loop_count, warm_up, expected) in cases {
+            let outcome = run(
+                &snippet,
+                Mode::Measure {
+                    loop_count,
+                    warm_up,
+                },
+            );
             assert!(outcome.success, "{}", outcome.stderr);
             assert_eq!(
                 outcome.stdout,
@@ -155,10 +176,7 @@ fn difficult_code_is_taken_as_it_is() {
             continue;
         };
         let snippet = snippet(language, &interpreter, prelude, script);
-        for mode in [
-            Mode::Measure { loop_count: 3 },
-            Mode::Calibrate { seconds: 1e-3 },
-        ] {
+        for mode in [measure(3), Mode::Calibrate { seconds: 1e-3 }] {
             let outcome = run(&snippet, mode);
             assert!(outcome.success, "{script:?}: {}", outcome.stderr);
             assert!(!outcome.stderr.is_empty());
@@ -200,7 +218,7 @@ fn errors_name_the_persons_code() {
             continue;
         };
         let snippet = snippet(language, &interpreter, prelude, script);
-        let outcome = run(&snippet, Mode::Measure { loop_count: 10 });
+        let outcome = run(&snippet, measure(10));
         assert!(!outcome.success);
         assert!(
             outcome.stderr.contains(expected),

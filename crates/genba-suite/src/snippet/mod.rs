@@ -4,7 +4,8 @@
 //! **Method.** As benchmark_driver does, a script is generated that runs `while i < n` around
 //! the code and around nothing, and the second is taken off the first. Other than there, both
 //! loops alternate in several rounds after one that does not count, so that the code's caches
-//! are warm and a drift of the machine's speed falls on both alike; and one process is one run,
+//! are warm and a drift of the machine's speed falls on both alike (a script with a
+//! `loop_count` of 1 runs once, as it does there); and one process is one run,
 //! so that the schedule interleaves interpreters and snippets. The number of iterations is
 //! found once per snippet with the first interpreter and is the same for all of them.
 //!
@@ -106,10 +107,13 @@ pub enum Mode {
         /// Seconds that the loop around the script should take.
         seconds: f64,
     },
-    /// Times this many iterations and reports [`metrics`].
+    /// Times this many iterations and reports the metrics above.
     Measure {
         /// Iterations that count.
         loop_count: u64,
+        /// Whether a round that does not count comes first. Not for scripts that were written
+        /// to run once: what they define may not be defined again.
+        warm_up: bool,
     },
 }
 
@@ -130,18 +134,21 @@ pub trait SnippetRunner {
     fn generate(&self, snippet: &Snippet, mode: Mode) -> Result<Generated, String>;
 }
 
-/// Rounds in which the loops alternate, and how many iterations each has. The first does not
-/// count. Few iterations are not divided: a round of one would measure the clock.
-pub(crate) fn rounds(loop_count: u64) -> Vec<u64> {
+/// Rounds in which the loops alternate: how many come first and do not count, and the
+/// iterations of each. Few iterations are not divided: a round of one would measure the clock.
+pub(crate) fn rounds(loop_count: u64, warm_up: bool) -> (usize, Vec<u64>) {
     const ROUNDS: u64 = 4;
     const LEAST: u64 = 100;
-    if loop_count < ROUNDS * LEAST {
-        // At least one iteration, so that nothing is measured cold.
-        return vec![loop_count.div_ceil(ROUNDS), loop_count];
+    let mut rounds = if loop_count < ROUNDS * LEAST {
+        vec![loop_count]
+    } else {
+        let share = loop_count / ROUNDS;
+        vec![share, share, share, loop_count - share * (ROUNDS - 1)]
+    };
+    if warm_up {
+        rounds.insert(0, loop_count.div_ceil(ROUNDS));
     }
-    let share = loop_count / ROUNDS;
-    let last = loop_count - share * (ROUNDS - 1);
-    vec![share, share, share, share, last]
+    (usize::from(warm_up), rounds)
 }
 
 /// The metric that decides between snippets: seconds that one iteration takes, the empty loop
@@ -165,11 +172,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rounds_that_count_add_up(loop_count in 1..MAX_LOOP_COUNT) {
-            let rounds = rounds(loop_count);
-            prop_assert!(rounds[0] >= 1 && rounds[0] <= loop_count);
-            prop_assert_eq!(rounds[1..].iter().sum::<u64>(), loop_count);
-            prop_assert!(rounds.iter().all(|&count| count > 0));
+        fn rounds_that_count_add_up(loop_count in 1..MAX_LOOP_COUNT, warm_up: bool) {
+            let (first, rounds) = rounds(loop_count, warm_up);
+            prop_assert_eq!(rounds[first..].iter().sum::<u64>(), loop_count);
+            prop_assert_eq!(rounds[..first].len(), usize::from(warm_up));
+            prop_assert!(rounds.iter().all(|&count| count > 0 && count <= loop_count));
         }
     }
 }

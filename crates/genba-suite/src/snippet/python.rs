@@ -107,7 +107,7 @@ def _genba_run(_genba_clock, _genba_times, _genba_repeat):
 ";
 
 const MEASURE_TAIL: &str = "
-        if _genba_round > 0:
+        if _genba_round >= _genba_first:
             _genba_empty += _genba_t1 - _genba_t0
             _genba_net += (_genba_t3 - _genba_t2) - (_genba_t1 - _genba_t0)
             _genba_user += _genba_cpu2[0] - 2 * _genba_cpu1[0] + _genba_cpu0[0]
@@ -191,12 +191,16 @@ impl SnippetRunner for Python {
                 CALIBRATE_TAIL.replace("_genba_goal", &format!("{seconds:?}")),
                 "_genba_report(\"iterations %d count\\n\" % _genba_result)\n".to_owned(),
             ),
-            Mode::Measure { loop_count } => {
-                let counts: Vec<_> = rounds(loop_count).iter().map(u64::to_string).collect();
-                let counts = format!("({})", counts.join(", "));
+            Mode::Measure {
+                loop_count,
+                warm_up,
+            } => {
+                let (first, counts) = rounds(loop_count, warm_up);
+                let counts: Vec<_> = counts.iter().map(u64::to_string).collect();
+                let counts = format!("({},)", counts.join(", "));
                 (
                     MEASURE_HEAD.replace("_genba_counts", &counts),
-                    MEASURE_TAIL.to_owned(),
+                    MEASURE_TAIL.replace("_genba_first", &first.to_string()),
                     format!("_genba_total = {loop_count}\n{MEASURE_REPORT}"),
                 )
             }

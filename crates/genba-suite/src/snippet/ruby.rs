@@ -65,7 +65,7 @@ __genba_report.call("iterations #{[__genba_n, 1_000_000_000_000].min} count\n")
 "#;
 
 const MEASURE_END: &str = "
-  if __genba_round > 0
+  if __genba_round >= __genba_first
     __genba_empty += __genba_t1 - __genba_t0
     __genba_net += (__genba_t3 - __genba_t2) - (__genba_t1 - __genba_t0)
     __genba_user += __genba_cpu2.utime - 2 * __genba_cpu1.utime + __genba_cpu0.utime
@@ -125,13 +125,18 @@ impl SnippetRunner for Ruby {
                     "__genba_goal = {seconds:?}\n__genba_n = 1\nwhile true\n"
                 ));
             }
-            Mode::Measure { loop_count } => {
-                let counts: Vec<_> = rounds(loop_count).iter().map(u64::to_string).collect();
+            Mode::Measure {
+                loop_count,
+                warm_up,
+            } => {
+                let (first, counts) = rounds(loop_count, warm_up);
+                let counts: Vec<_> = counts.iter().map(u64::to_string).collect();
                 script.own(&format!(
                     "__genba_total = {loop_count}\n\
                      __genba_empty = __genba_net = 0\n\
                      __genba_user = __genba_system = 0.0\n\
                      __genba_round = 0\n\
+                     __genba_first = {first}\n\
                      __genba_counts = [{}]\n\
                      while __genba_round < __genba_counts.size\n  \
                      __genba_n = __genba_counts[__genba_round]\n",
@@ -176,7 +181,10 @@ mod tests {
 
     #[test]
     fn magic_comments_come_first_and_the_script_is_there_once() {
-        let mode = Mode::Measure { loop_count: 1000 };
+        let mode = Mode::Measure {
+            loop_count: 1000,
+            warm_up: true,
+        };
         let script = Ruby.generate(&snippet("x.frob"), mode).expect("a script");
         assert!(script.text.starts_with("# frozen_string_literal: true\n"));
         assert_eq!(script.text.matches("x.frob").count(), 1);
