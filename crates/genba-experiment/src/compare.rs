@@ -45,19 +45,15 @@ pub(crate) fn compare(plan: &Plan, measurement: &Measurement) -> Compared {
             );
             // Of what nobody asked for (page faults of zero) nobody needs to hear.
             let asked_for = primary || !matches!(series.origin, Origin::BuiltIn(_));
-            if let Some((at_fault, run, value)) = pairs.unusable {
+            if !asked_for && !pairs.sound() {
+                continue;
+            }
+            if let (true, Some((at_fault, run, value))) = (asked_for, pairs.unusable) {
                 let who = if at_fault { *baseline } else { *variant };
-                let known = measurement
-                    .troubles
-                    .contains_key(&(who, series.name.clone()));
-                if asked_for && !known {
-                    let note = unusable_note(plan, &series.name, who, run, value);
-                    if !result.notes.contains(&note) {
-                        result.notes.push(note);
-                    }
-                }
-                if !asked_for {
-                    continue;
+                let known = (measurement.troubles).contains_key(&(who, series.name.clone()));
+                let note = unusable_note(plan, &series.name, who, run, value, &pairs);
+                if !known && !result.notes.contains(&note) {
+                    result.notes.push(note);
                 }
             }
             match pairs.judge(&question) {
@@ -116,7 +112,14 @@ pub(crate) fn compare(plan: &Plan, measurement: &Measurement) -> Compared {
     result
 }
 
-fn unusable_note(plan: &Plan, metric: &str, variant: usize, run: usize, value: f64) -> String {
+fn unusable_note(
+    plan: &Plan,
+    metric: &str,
+    variant: usize,
+    run: usize,
+    value: f64,
+    pairs: &Pairs,
+) -> String {
     let name = &plan.variants[variant].name;
     let what = if value.is_nan() {
         "has no value".to_owned()
@@ -128,9 +131,21 @@ fn unusable_note(plan: &Plan, metric: &str, variant: usize, run: usize, value: f
     } else {
         ""
     };
+    let consequence = if pairs.sound() {
+        let (plural, count) = if pairs.zeros == 1 {
+            ("", "counts")
+        } else {
+            ("s", "count")
+        };
+        format!(
+            "{} pair{plural} with a zero {count} by the sign only",
+            pairs.zeros
+        )
+    } else {
+        format!("a ratio needs values above zero, so {metric} is left undecided")
+    };
     format!(
-        "metric {metric} of {name} {what} in run {}{why}: a ratio needs values above zero, so \
-         {metric} is left undecided",
+        "metric {metric} of {name} {what} in run {}{why}: {consequence}",
         run + 1
     )
 }

@@ -5,6 +5,7 @@ use genba_stats::{Judge, MIN_PAIRS, StopDecision, StopRule, Verdict, e_bh};
 
 use crate::Plan;
 use crate::measurement::Measurement;
+use crate::pairing::{sound, usable};
 
 /// What the judges say after a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,15 +18,46 @@ pub(crate) enum State {
     Unusable,
 }
 
-/// After so many blocks without a single usable pair there will be none.
+/// After so many blocks of which none can be judged, none will.
 const HOPELESS: usize = 20;
+
+/// A variant before its judge.
+#[derive(Debug)]
+struct Contest {
+    variant: usize,
+    judge: Judge,
+    /// Pairs with a zero, and pairs that cannot be used at all.
+    zeros: usize,
+    left_out: usize,
+}
+
+impl Contest {
+    fn push(&mut self, baseline: f64, variant: f64) {
+        self.zeros += usize::from(baseline == 0.0 || variant == 0.0);
+        let pushed = usable(baseline, variant)
+            .is_some_and(|(baseline, variant)| self.judge.push(baseline, variant).is_ok());
+        self.left_out += usize::from(!pushed);
+    }
+
+    fn sound(&self) -> bool {
+        sound(self.left_out > 0, self.zeros, self.judge.sequence().count())
+    }
+
+    fn verdict(&self) -> Verdict {
+        if self.sound() {
+            self.judge.verdict()
+        } else {
+            Verdict::Undecided
+        }
+    }
+}
 
 /// A judge for each variant but the baseline.
 #[derive(Debug)]
 pub(crate) struct Live {
     series: Option<usize>,
     baseline: usize,
-    judges: Vec<(usize, Judge)>,
+    judges: Vec<Contest>,
     /// Blocks taken in.
     seen: usize,
     /// Next number of runs at which a single variant's interval is computed again.
@@ -40,7 +72,14 @@ impl Live {
         let (baseline, others) = compared.split_first()?;
         let judges = others
             .iter()
-            .filter_map(|variant| Some((*variant, Judge::new(plan.alpha, plan.delta).ok()?)))
+            .filter_map(|variant| {
+                Some(Contest {
+                    variant: *variant,
+                    judge: Judge::new(plan.alpha, plan.delta).ok()?,
+                    zeros: 0,
+                    left_out: 0,
+                })
+            })
             .collect();
         let mut live = Self {
             series: measurement.find(&plan.primary),
@@ -57,11 +96,10 @@ impl Live {
     pub fn take_in(&mut self, measurement: &Measurement) {
         let Some(series) = self.series else { return };
         let baseline = measurement.variants[self.baseline].column(series);
-        for (variant, judge) in &mut self.judges {
-            let values = measurement.variants[*variant].column(series);
+        for contest in &mut self.judges {
+            let values = measurement.variants[contest.variant].column(series);
             for (baseline, value) in baseline.iter().zip(values).skip(self.seen) {
-                // A pair that cannot be used is named in the notes; see `compare`.
-                let _ = judge.push(*baseline, *value);
+                contest.push(*baseline, *value);
             }
         }
         self.seen = measurement.blocks as usize;
@@ -75,19 +113,10 @@ impl Live {
         if self.judges.is_empty() {
             return self.single(plan, measurement, series);
         }
-        if self.seen >= HOPELESS
-            && self
-                .judges
-                .iter()
-                .all(|(_, judge)| judge.sequence().count() == 0)
-        {
+        if self.seen >= HOPELESS && self.judges.iter().all(|contest| !contest.sound()) {
             return State::Unusable;
         }
-        let verdicts: Vec<Verdict> = self
-            .judges
-            .iter()
-            .map(|(_, judge)| judge.verdict())
-            .collect();
+        let verdicts: Vec<Verdict> = self.judges.iter().map(Contest::verdict).collect();
         let differ = |verdict: &Verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
         let decided = verdicts
             .iter()
@@ -100,15 +129,15 @@ impl Live {
             return State::Decided;
         }
         let more = (self.judges.iter())
-            .filter(|(_, judge)| judge.verdict() == Verdict::Undecided)
-            .map(|(_, judge)| judge.more_pairs())
+            .filter(|contest| contest.verdict() == Verdict::Undecided)
+            .map(|contest| contest.judge.more_pairs())
             .try_fold(1, |most, more| Some(most.max(more?)));
         State::Open(more.filter(|_| self.seen >= MIN_PAIRS / 2))
     }
 
     fn log_e_values(&self) -> Vec<f64> {
         (self.judges.iter())
-            .map(|(_, judge)| judge.sequence().log_e_value())
+            .map(|contest| contest.judge.sequence().log_e_value())
             .collect()
     }
 
@@ -140,16 +169,16 @@ impl Live {
 
     /// The comparison that is furthest from an answer: variant and interval of the ratio.
     pub fn current(&self) -> Option<(usize, Option<Estimate>)> {
-        let (variant, judge) = (self.judges.iter())
-            .find(|(_, judge)| judge.verdict() == Verdict::Undecided)
+        let contest = (self.judges.iter())
+            .find(|contest| contest.verdict() == Verdict::Undecided)
             .or_else(|| self.judges.first())?;
-        Some((*variant, judge.ratio()))
+        Some((contest.variant, contest.judge.ratio()))
     }
 
     /// How many variants have no verdict.
     pub fn undecided(&self) -> usize {
         (self.judges.iter())
-            .filter(|(_, judge)| judge.verdict() == Verdict::Undecided)
+            .filter(|contest| contest.verdict() == Verdict::Undecided)
             .count()
     }
 }

@@ -44,25 +44,69 @@ pub(crate) struct Effect {
 pub(crate) struct Pairs {
     pub baseline: Vec<f64>,
     pub variant: Vec<f64>,
-    /// Of the first unusable pair: whether the baseline is at fault, run (from 0), value.
+    /// Pairs with a zero in them.
+    pub zeros: usize,
+    /// Of the first pair with a value that is none, negative or zero: whether the baseline is
+    /// at fault, run (from 0), value.
     pub unusable: Option<(bool, usize, f64)>,
+    /// Whether there are pairs that had to be left out.
+    pub left_out: bool,
+}
+
+/// A zero counts as this part of its partner.
+const ZERO: f64 = 1e-3;
+/// With more zeros than this share of the pairs nothing is decided.
+const MOST_ZEROS: f64 = 0.1;
+
+/// A pair as the judges take it; `None` for values that are negative or no numbers.
+///
+/// A zero is what a coarse clock says of something short. Its log ratio has a sign, but no size.
+/// Methods that limit what one pair can do take it for a very large one, and stay symmetric
+/// between the variants.
+pub(crate) fn usable(baseline: f64, variant: f64) -> Option<(f64, f64)> {
+    let good = |value: f64| value.is_finite() && value >= 0.0;
+    if !(good(baseline) && good(variant)) {
+        return None;
+    }
+    Some(match (baseline == 0.0, variant == 0.0) {
+        (true, true) => (1.0, 1.0),
+        (true, false) => (variant * ZERO, variant),
+        (false, true) => (baseline, baseline * ZERO),
+        (false, false) => (baseline, variant),
+    })
+    // A product that became zero is no ratio either.
+    .filter(|(left, right)| *left > 0.0 && *right > 0.0)
+}
+
+/// Whether a verdict can rest on so many pairs, of which so many have a zero.
+pub(crate) fn sound(left_out: bool, zeros: usize, pairs: usize) -> bool {
+    !left_out && zeros as f64 <= MOST_ZEROS * pairs as f64
 }
 
 impl Pairs {
     /// Pairs run `i` of the one with run `i` of the other: they are of the same block.
     pub fn of(baseline: &[f64], variant: &[f64]) -> Self {
         let mut pairs = Self::default();
-        let good = |value: f64| value.is_finite() && value > 0.0;
         for (run, (left, right)) in baseline.iter().zip(variant).enumerate() {
-            if good(*left) && good(*right) {
-                pairs.baseline.push(*left);
-                pairs.variant.push(*right);
-            } else if pairs.unusable.is_none() {
-                let at_fault = !good(*left);
+            let zero = *left == 0.0 || *right == 0.0;
+            let found = usable(*left, *right);
+            if let Some((left, right)) = found {
+                pairs.baseline.push(left);
+                pairs.variant.push(right);
+            }
+            pairs.zeros += usize::from(zero);
+            pairs.left_out |= found.is_none();
+            if (zero || found.is_none()) && pairs.unusable.is_none() {
+                let at_fault = !(left.is_finite() && *left > 0.0);
                 pairs.unusable = Some((at_fault, run, if at_fault { *left } else { *right }));
             }
         }
         pairs
+    }
+
+    /// Whether a verdict can rest on them.
+    pub fn sound(&self) -> bool {
+        sound(self.left_out, self.zeros, self.baseline.len())
     }
 
     /// Judges them; `None` without a single pair.
@@ -75,7 +119,7 @@ impl Pairs {
         } else {
             self.at_any_number(&logs, question)?
         };
-        if self.unusable.is_some() {
+        if !self.sound() {
             effect.verdict = VerdictName::Undecided;
         }
         Some(effect)
@@ -252,11 +296,39 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_among_the_values_leaves_it_undecided_and_named() {
+    fn a_few_zeros_are_borne_and_named_many_are_not() {
         let mut right = vec![2.0; 30];
         right[4] = 0.0;
         let pairs = Pairs::of(&[1.0; 30], &right);
-        assert_eq!(pairs.unusable, Some((false, 4, 0.0)));
+        assert_eq!((pairs.unusable, pairs.zeros), (Some((false, 4, 0.0)), 1));
+        let effect = pairs
+            .judge(&question(false, Direction::LessIsBetter))
+            .unwrap();
+        assert_eq!((effect.verdict, effect.pairs), (VerdictName::Slower, 30));
+        assert!((effect.ratio.value - 2.0).abs() < 1e-9);
+        right[5..9].fill(0.0);
+        let effect = Pairs::of(&[1.0; 30], &right)
+            .judge(&question(false, Direction::LessIsBetter))
+            .unwrap();
+        assert_eq!(effect.verdict, VerdictName::Undecided);
+    }
+
+    #[test]
+    fn zeros_do_not_favour_either_side() {
+        assert_eq!(usable(0.0, 2.0), Some((0.002, 2.0)));
+        assert_eq!(usable(2.0, 0.0), Some((2.0, 0.002)));
+        assert_eq!(usable(0.0, 0.0), Some((1.0, 1.0)));
+        assert_eq!(usable(-1.0, 1.0), None);
+        assert_eq!(usable(1.0, f64::NAN), None);
+        assert_eq!(usable(0.0, f64::MIN_POSITIVE / 1e15), None);
+    }
+
+    #[test]
+    fn a_missing_value_leaves_it_undecided_and_named() {
+        let mut right = vec![2.0; 30];
+        right[4] = -1.0;
+        let pairs = Pairs::of(&[1.0; 30], &right);
+        assert_eq!(pairs.unusable, Some((false, 4, -1.0)));
         let effect = pairs
             .judge(&question(true, Direction::LessIsBetter))
             .unwrap();

@@ -16,7 +16,7 @@ use crate::exit::Failure;
 
 /// What to compare, and how.
 #[derive(Debug, ClapArgs)]
-pub struct Args {
+pub struct CompareArgs {
     #[command(flatten)]
     pub commands: NamedCommands,
 
@@ -181,7 +181,7 @@ pub struct Args {
     pub json: bool,
 }
 
-impl Args {
+impl CompareArgs {
     /// The plan for the commands.
     pub fn plan(&self) -> Result<Plan, Failure> {
         if self.commands.commands.is_empty() {

@@ -8,7 +8,7 @@ mod run;
 mod suite;
 mod values;
 
-pub use args::Args;
+pub use args::CompareArgs;
 pub use host::{Here, measure};
 pub use run::{Done, run, write};
 pub use values::{duration, share};

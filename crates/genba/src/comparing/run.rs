@@ -8,7 +8,7 @@ use genba_model::{ComparisonReport, Workload};
 use genba_report::export;
 use genba_run::Cancel;
 
-use super::args::Args;
+use super::args::CompareArgs;
 use super::host::{Here, measure};
 use super::observer::{Keeper, Watcher};
 use super::suite;
@@ -32,7 +32,7 @@ pub struct Done {
 }
 
 /// Measures what the arguments say.
-pub fn run(args: &Args, output: &Output) -> Result<Done, Failure> {
+pub fn run(args: &CompareArgs, output: &Output) -> Result<Done, Failure> {
     let cancel = interrupt::token()?;
     let mut line = Line::new(output);
     let suite = match suite::file(args) {
@@ -155,7 +155,7 @@ fn all(
 
 /// The report of the case to compare with; of another host it is refused before anything runs.
 fn earlier(
-    args: &Args,
+    args: &CompareArgs,
     store: &Store,
     here: &Here,
 ) -> Result<Option<(String, ComparisonReport)>, Failure> {
@@ -173,7 +173,7 @@ fn earlier(
     Ok(Some((case.id().to_owned(), report)))
 }
 
-fn workload(plans: &[Plan], args: &Args) -> Workload {
+fn workload(plans: &[Plan], args: &CompareArgs) -> Workload {
     let first = plans.first().and_then(|plan| plan.variants.first());
     let file = suite::file(args).map(|path| path.display().to_string());
     Workload {
@@ -209,7 +209,7 @@ fn keep(
     Ok(Some(page.display().to_string()))
 }
 
-fn write_exports(args: &Args, whole: &ComparisonReport) -> Result<(), Failure> {
+fn write_exports(args: &CompareArgs, whole: &ComparisonReport) -> Result<(), Failure> {
     let exports: [(&Option<_>, fn(&ComparisonReport) -> String); 3] = [
         (&args.export_json, export::hyperfine_json),
         (&args.export_csv, export::csv),

@@ -7,12 +7,12 @@ use genba_investigate::Progress as _;
 use genba_run::{Cancel, Launcher};
 use genba_suite::{DEFAULT_LOOP_SECONDS, FileKind, Session, parse_executables};
 
-use super::args::Args;
+use super::args::CompareArgs;
 use crate::exit::{Exit, Failure};
 use crate::progress::Line;
 
 /// The suite that the only argument names, if it names one.
-pub fn file(args: &Args) -> Option<&Path> {
+pub fn file(args: &CompareArgs) -> Option<&Path> {
     match args.commands.commands.as_slice() {
         [(None, word)] => {
             let path = Path::new(word);
@@ -34,7 +34,12 @@ pub struct Ready {
 }
 
 /// Reads the file, builds what it asks for, finds loop counts.
-pub fn ready(path: &Path, args: &Args, cancel: &Cancel, line: &mut Line) -> Result<Ready, Failure> {
+pub fn ready(
+    path: &Path,
+    args: &CompareArgs,
+    cancel: &Cancel,
+    line: &mut Line,
+) -> Result<Ready, Failure> {
     let mut executables = Vec::new();
     for list in &args.executables {
         executables.extend(parse_executables(list).map_err(Failure::usage)?);

@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use genba_report::terminal;
 
-use crate::comparing::{self, Done};
+use crate::comparing::{self, CompareArgs, Done};
 use crate::exit::VerbResult;
 use crate::output::Output;
 
@@ -21,7 +21,7 @@ Runs are interleaved in random order, compared pair by pair, and judged as they 
 Every {NAME} of -L and -P is replaced in commands, names, steps, --env, --input, --directory.")]
 pub struct Args {
     #[command(flatten)]
-    compare: comparing::Args,
+    compare: CompareArgs,
 }
 
 /// Runs it.

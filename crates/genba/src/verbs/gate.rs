@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use genba_report::export;
 
-use crate::comparing::{self, share, write};
+use crate::comparing::{self, CompareArgs, share, write};
 use crate::exit::{Exit, VerbResult};
 use crate::output::Output;
 
@@ -28,7 +28,7 @@ pub struct Args {
     markdown: Option<PathBuf>,
 
     #[command(flatten)]
-    compare: comparing::Args,
+    compare: CompareArgs,
 }
 
 /// Runs it.
