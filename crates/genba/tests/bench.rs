@@ -1,0 +1,555 @@
+//! `genba bench`, `gate` and `host doctor` on real commands: what must hold on any machine,
+//! however busy. No absolute times.
+
+mod support;
+
+use std::process::Command;
+
+use serde_json::Value;
+use support::{answer, genba, json, scratch, skip};
+
+/// Work for the CPU: so many rounds of an empty loop of the shell's.
+fn rounds(count: u32) -> String {
+    format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done")
+}
+
+fn comparison<'a>(document: &'a Value, variant: &str, metric: &str) -> &'a Value {
+    let all = document["comparisons"].as_array().expect("comparisons");
+    all.iter()
+        .find(|one| one["variant"] == variant && one["metric"] == metric)
+        .unwrap_or_else(|| panic!("no comparison of {variant} in {metric}: {all:?}"))
+}
+
+fn notes(document: &Value) -> String {
+    document["notes"].to_string()
+}
+
+#[test]
+fn three_times_the_work_is_slower_and_the_document_keeps_its_contract() {
+    let here = scratch();
+    let (one, three) = (rounds(4_000), rounds(12_000));
+    let document = json(
+        here.path(),
+        "comparison",
+        &[
+            "bench", "--json", "--metric", "cpu", "-n", "one", &one, "-n", "three", &three,
+        ],
+    );
+    let found = comparison(&document, "three", "cpu");
+    assert_eq!(found["baseline"], "one");
+    assert_eq!(found["verdict"], "slower");
+    let ratio = &found["ratio"];
+    let (low, value, high) = (
+        ratio["low"].as_f64().unwrap(),
+        ratio["value"].as_f64().unwrap(),
+        ratio["high"].as_f64().unwrap(),
+    );
+    assert!(1.0 < low && low <= value && value <= high, "{ratio}");
+    assert!((2.0..4.0).contains(&value), "{ratio}");
+    assert_eq!(
+        (found["delta"].as_f64(), found["alpha"].as_f64()),
+        (Some(0.01), Some(0.05))
+    );
+    assert!(found["pairs"].as_u64().unwrap() >= 13);
+    let first = &document["variants"][0];
+    assert_eq!(
+        (&first["name"], &first["command"]),
+        (&"one".into(), &Value::from(one))
+    );
+    let runs = first["runs"].as_u64().unwrap();
+    for metric in ["wall", "user", "system", "cpu", "max_rss"] {
+        let metric = &first["metrics"][metric];
+        assert!(metric["median"]["low"].as_f64() <= metric["median"]["high"].as_f64());
+        assert_eq!(metric["values"].as_array().unwrap().len() as u64, runs);
+    }
+    assert_eq!(first["metrics"]["wall"]["unit"], "seconds");
+    assert_eq!(first["metrics"]["max_rss"]["unit"], "bytes");
+    assert_eq!(document["ranks"], serde_json::json!([["one"], ["three"]]));
+    // The case has what was printed, and its page is there.
+    let case = document["case"].as_str().unwrap();
+    assert!(
+        here.path()
+            .join(".genba")
+            .join(case)
+            .join("case.html")
+            .is_file()
+    );
+}
+
+#[test]
+fn a_command_against_itself_is_not_a_difference_that_memory_shows() {
+    let here = scratch();
+    let document = json(
+        here.path(),
+        "comparison",
+        &[
+            "bench",
+            "--json",
+            "-r",
+            "30",
+            "--no-case",
+            "-N",
+            "true",
+            "true",
+        ],
+    );
+    let names: Vec<&str> = (document["variants"].as_array().unwrap().iter())
+        .map(|variant| variant["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["true", "true (2)"]);
+    assert_eq!(comparison(&document, "true (2)", "wall")["pairs"], 30);
+    let rss = &comparison(&document, "true (2)", "max_rss")["ratio"]["value"];
+    assert!((rss.as_f64().unwrap() - 1.0).abs() < 0.1, "{rss}");
+    assert!(document["case"].is_null() && !here.path().join(".genba").exists());
+}
+
+#[test]
+fn what_fails_or_differs_is_left_out_by_name_and_the_exit_code_says_so() {
+    let here = scratch();
+    let output = genba(
+        here.path(),
+        &[
+            "bench",
+            "--json",
+            "-r",
+            "3",
+            "--check-output",
+            "--timeout",
+            "1s",
+            "-n",
+            "good",
+            "echo same",
+            "-n",
+            "alike",
+            "printf 'same\\n'",
+            "-n",
+            "other",
+            "echo different",
+            "-n",
+            "broken",
+            "echo why not >&2; exit 9",
+            "-n",
+            "hangs",
+            "sleep 1000",
+        ],
+    );
+    assert_eq!(output.status.code(), Some(3));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document all the same");
+    let reason = |name: &str| -> String {
+        let all = document["variants"].as_array().unwrap();
+        let variant = all.iter().find(|one| one["name"] == name).unwrap();
+        variant["excluded"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        (reason("good"), reason("alike")),
+        (String::new(), String::new())
+    );
+    assert!(
+        reason("other").contains("something else than good"),
+        "{}",
+        reason("other")
+    );
+    assert_eq!(reason("broken"), "exited with code 9: why not");
+    assert!(reason("hangs").contains("time-out"), "{}", reason("hangs"));
+    assert!(notes(&document).contains("byte for byte"));
+    assert_eq!(comparison(&document, "alike", "wall")["pairs"], 3);
+}
+
+#[test]
+fn exit_codes_of_what_cannot_be_measured() {
+    let here = scratch();
+    let code = |args: &[&str]| genba(here.path(), args).status.code();
+    assert_eq!(code(&["bench", "exit 3", "false"]), Some(3));
+    assert_eq!(code(&["bench", "-N", "./not-there-at-all"]), Some(2));
+    assert_eq!(code(&["bench", "--metric", "speed", "true"]), Some(2));
+    assert_eq!(code(&["bench", "-L", "x", "1,2", "true"]), Some(2));
+    assert_eq!(code(&["bench", "--delta", "1", "true"]), Some(2));
+    assert_eq!(code(&["bench"]), Some(2));
+    assert_eq!(
+        code(&["bench", "-i", "-r", "2", "--no-case", "false"]),
+        Some(0)
+    );
+    // What never ran leaves no case.
+    assert!(!here.path().join(".genba").exists());
+}
+
+#[test]
+fn the_targets_own_numbers_by_every_road() {
+    let here = scratch();
+    let script = r#"echo "rate {rate} op/s" >&$GENBA_METRICS_FD; echo '{"lat":{"p99":{rate}.5}}'; echo "size={rate},000" >&2"#;
+    let document = json(
+        here.path(),
+        "comparison",
+        &[
+            "bench",
+            "--json",
+            "-r",
+            "8",
+            "--metric",
+            "rate",
+            "--metric-fd",
+            "rate:op/s",
+            "--metric-json",
+            "p99:ms=/lat/p99",
+            "--metric-regex",
+            "size:bytes=size=(\\S+)",
+            "-L",
+            "rate",
+            "5,10",
+            "-n",
+            "r{rate}",
+            script,
+        ],
+    );
+    let rate = comparison(&document, "r10", "rate");
+    assert_eq!(rate["verdict"], "faster");
+    assert!((rate["ratio"]["value"].as_f64().unwrap() - 2.0).abs() < 1e-9);
+    assert_eq!(comparison(&document, "r10", "p99")["verdict"], "slower");
+    let metrics = &document["variants"][1]["metrics"];
+    assert_eq!(metrics["size"]["median"]["value"], 10_000.0);
+    assert_eq!(metrics["rate"]["unit"], "op/s");
+    assert_eq!(metrics["rate"]["direction"], "more_is_better");
+    assert_eq!(document["variants"][1]["parameters"]["rate"], "10");
+    assert_eq!(document["metric"], "rate");
+}
+
+#[test]
+fn parameters_make_a_product_and_steps_run_round_the_runs() {
+    let here = scratch();
+    let document = json(
+        here.path(),
+        "comparison",
+        &[
+            "bench",
+            "--json",
+            "-r",
+            "2",
+            "-w",
+            "1",
+            "--no-case",
+            "-L",
+            "a",
+            "x,y",
+            "-P",
+            "b",
+            "0",
+            "1",
+            "-D",
+            "0.5",
+            "-s",
+            "echo s{a}{b} >>log",
+            "-p",
+            "echo p{a}{b} >>log",
+            "-c",
+            "echo c{a}{b} >>log",
+            "--cleanup",
+            "echo u{a}{b} >>log",
+            "echo r{a}{b} >>log",
+        ],
+    );
+    assert_eq!(document["variants"].as_array().unwrap().len(), 6);
+    let log = std::fs::read_to_string(here.path().join("log")).expect("the log");
+    let count = |what: char| log.lines().filter(|line| line.starts_with(what)).count();
+    assert_eq!((count('s'), count('u')), (6, 6));
+    assert_eq!((count('p'), count('r'), count('c')), (18, 18, 18));
+    let lines: Vec<&str> = log.lines().collect();
+    for (index, line) in lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with('r'))
+    {
+        assert_eq!(lines[index - 1][1..], line[1..]);
+        assert_eq!(lines[index + 1][1..], line[1..]);
+    }
+}
+
+#[test]
+fn a_fixed_seed_fixes_the_order_of_runs() {
+    let here = scratch();
+    let order = |seed: &str| {
+        let file = format!("order-{seed}");
+        let _ = std::fs::remove_file(here.path().join(&file));
+        let (a, b) = (format!("echo a >>{file}"), format!("echo b >>{file}"));
+        let args = ["bench", "--no-case", "--seed", seed, "-r", "20", &a, &b];
+        answer(here.path(), &args);
+        std::fs::read_to_string(here.path().join(file)).expect("the order")
+    };
+    let one = order("1");
+    assert_eq!(one, order("1"));
+    assert_ne!(one, order("2"));
+    assert!(!one.starts_with(&"a\nb\n".repeat(20)));
+    assert_eq!(one.lines().filter(|line| *line == "a").count(), 20);
+}
+
+#[test]
+fn the_cost_of_an_iteration_without_the_empty_loop() {
+    let here = scratch();
+    let (empty, full) = (
+        rounds(1_000),
+        format!("{}; {}", rounds(1_000), rounds(10_000)),
+    );
+    let document = json(
+        here.path(),
+        "comparison",
+        &[
+            "bench",
+            "--json",
+            "-r",
+            "15",
+            "--metric",
+            "cpu",
+            "--per-iteration",
+            "10000",
+            "--subtract",
+            "empty",
+            "-n",
+            "empty",
+            &empty,
+            "-n",
+            "full",
+            &full,
+        ],
+    );
+    let costs = document["iterations"].as_array().unwrap();
+    let cost = costs
+        .iter()
+        .find(|one| one["metric"] == "cpu")
+        .expect("a cost");
+    assert_eq!(
+        (&cost["variant"], &cost["subtracted"]),
+        (&"full".into(), &"empty".into())
+    );
+    let each = cost["cost"]["value"].as_f64().unwrap();
+    let whole = document["variants"][0]["metrics"]["cpu"]["median"]["value"]
+        .as_f64()
+        .unwrap();
+    assert!(each > 0.0 && each * 10_000.0 < whole, "{each} of {whole}");
+}
+
+#[test]
+fn exports_are_those_of_hyperfine() {
+    let here = scratch();
+    answer(
+        here.path(),
+        &[
+            "bench",
+            "-r",
+            "3",
+            "-N",
+            "--export-json",
+            "out.json",
+            "--export-csv",
+            "out.csv",
+            "--export-markdown",
+            "out.md",
+            "true",
+            "echo x",
+        ],
+    );
+    let read = |name: &str| std::fs::read_to_string(here.path().join(name)).expect(name);
+    let document: Value = serde_json::from_str(&read("out.json")).expect("JSON");
+    let results = document["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    assert_eq!(results[0]["times"].as_array().unwrap().len(), 3);
+    assert!(read("out.csv").starts_with("command,mean,stddev,median,user,system,min,max"));
+    assert!(read("out.md").starts_with('|'));
+}
+
+#[test]
+fn a_gate_refuses_what_is_slower_and_passes_what_is_not() {
+    let here = scratch();
+    let (one, three) = (rounds(3_000), rounds(9_000));
+    let gate = |threshold: &str, first: &str, second: &str| {
+        let args = [
+            "gate",
+            "--metric",
+            "cpu",
+            "-r",
+            "15",
+            "--threshold",
+            threshold,
+            first,
+            second,
+        ];
+        let output = genba(here.path(), &args);
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let (code, text) = gate("10%", &one, &three);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("Refused") && text.contains("| variant |"),
+        "{text}"
+    );
+    assert_eq!(gate("10%", &three, &one).0, Some(0));
+    assert_eq!(gate("99%", &one, &one).0, Some(0));
+    assert_eq!(
+        genba(here.path(), &["gate", "-r", "3", "true", "false"])
+            .status
+            .code(),
+        Some(3)
+    );
+}
+
+#[test]
+fn runs_of_a_case_are_compared_with_on_the_same_host_only() {
+    let here = scratch();
+    let (slow, fast) = (rounds(30_000), rounds(3_000));
+    let args = [
+        "bench", "--json", "-r", "12", "--metric", "cpu", "-n", "old", &slow,
+    ];
+    let first = json(here.path(), "comparison", &args);
+    let case = first["case"].as_str().unwrap().to_owned();
+    let args = [
+        "bench",
+        "--json",
+        "-r",
+        "12",
+        "--metric",
+        "cpu",
+        "--against",
+        &case,
+        "-n",
+        "new",
+        &fast,
+    ];
+    let second = json(here.path(), "comparison", &args);
+    let found = comparison(&second, "new", "cpu");
+    assert_eq!(found["baseline"], format!("old (case {case})"));
+    assert_eq!(found["verdict"], "faster");
+    assert!(notes(&second).contains("not interleaved"));
+
+    // The same case from another host.
+    let mut document = first.clone();
+    document["host"]["id"] = "elsewhere".into();
+    std::fs::write(here.path().join("other.json"), document.to_string()).expect("a file");
+    let imported = scratch();
+    let file = here.path().join("other.json").display().to_string();
+    answer(imported.path(), &["case", "import", &file]);
+    let output = genba(imported.path(), &["bench", "--against", "latest", "true"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let here_id = first["host"]["id"].as_str().unwrap();
+    assert!(
+        text.contains("elsewhere") && text.contains(here_id),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_interruption_leaves_a_document_a_case_and_no_process() {
+    let here = scratch();
+    let child = Command::new(env!("CARGO_BIN_EXE_genba"))
+        .args([
+            "bench",
+            "--json",
+            "--budget",
+            "1000s",
+            "--delta",
+            "0",
+            "-n",
+            "a",
+            "echo >>ran; true",
+            "-n",
+            "b",
+            "echo >>ran; :",
+        ])
+        .args(["--cleanup", "echo done >>cleaned"])
+        .current_dir(here.path())
+        .env_remove("GENBA_HOME")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("genba starts");
+    let ran = here.path().join("ran");
+    let began = std::time::Instant::now();
+    while std::fs::metadata(&ran).map_or(0, |data| data.len()) < 40 {
+        assert!(began.elapsed().as_secs() < 120, "nothing runs");
+        std::thread::yield_now();
+    }
+    let pid = child.id().to_string();
+    let killed = Command::new("kill")
+        .args(["-INT", &pid])
+        .status()
+        .expect("kill");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("it ends");
+    if output.status.code() == Some(0) {
+        skip("an_interruption", "the measurement ended by itself before");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(130));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert!(notes(&document).contains("interrupted"));
+    assert!(document["variants"][0]["runs"].as_u64().unwrap() > 5);
+    let cleaned = std::fs::read_to_string(here.path().join("cleaned")).expect("cleaned up");
+    assert_eq!(cleaned.lines().count(), 2);
+    let cases = answer(here.path(), &["case", "list"]);
+    assert!(cases.contains("interrupted"), "{cases}");
+}
+
+#[test]
+fn events_are_counted_where_the_machine_has_them() {
+    let here = scratch();
+    let (one, two) = (rounds(2_000), rounds(20_000));
+    let args = [
+        "bench",
+        "--json",
+        "--no-case",
+        "-r",
+        "8",
+        "--metric",
+        "instructions:u",
+        "-n",
+        "one",
+        &one,
+        "-n",
+        "two",
+        &two,
+    ];
+    let output = genba(here.path(), &args);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let counted = !document["variants"][0]["metrics"]["instructions:u"].is_null();
+    if !counted {
+        assert!(
+            notes(&document).contains("did not count"),
+            "{}",
+            notes(&document)
+        );
+        skip("events_are_counted", "no hardware counters here");
+        return;
+    }
+    let found = comparison(&document, "two", "instructions:u");
+    assert_eq!(found["verdict"], "slower");
+    assert!(found["ratio"]["low"].as_f64().unwrap() > 4.0, "{found}");
+}
+
+#[test]
+fn the_doctor_says_what_can_be_seen() {
+    let here = scratch();
+    let document = json(
+        here.path(),
+        "doctor",
+        &["host", "doctor", "--json", "--budget", "1s", "--", "true"],
+    );
+    let metrics = document["metrics"].as_array().unwrap();
+    let wall = metrics
+        .iter()
+        .find(|one| one["metric"] == "wall")
+        .expect("wall");
+    if wall["pairs"].as_u64().unwrap() >= 13 {
+        assert!(wall["visible"].as_f64().unwrap() > 0.0, "{wall}");
+    } else {
+        assert!(wall["visible"].is_null());
+    }
+    let text = answer(
+        here.path(),
+        &["host", "doctor", "--budget", "500ms", "--", "true"],
+    );
+    assert!(
+        text.contains("invisible in") || text.contains("too short"),
+        "{text}"
+    );
+}
