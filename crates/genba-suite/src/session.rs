@@ -1,29 +1,20 @@
 //! Making a suite ready to be measured: builds, loop counts, scripts on disk.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use genba_model::ExitKind;
-use genba_run::{Cancel, CommandSpec, Executor, Finished, Output, RunError, Stdin};
+use genba_run::{Cancel, CommandSpec, Executor, Output};
 use tempfile::TempDir;
 
-use crate::channel::Channel;
 use crate::error::printable;
-use crate::snippet::{Language, MAX_LOOP_COUNT, Mode, PER_ITERATION, Snippet};
-use crate::version::at_least;
-use crate::{Executable, Suite, SuiteError, Variant, Work};
+use crate::settle::settle;
+use crate::snippet::Language;
+use crate::trial::{Counts, Failure, MESSAGE_BYTES, Trial, how, temporary};
+use crate::{Executable, Suite, SuiteError, Work};
 
 /// Seconds that the loop around a snippet takes in one run unless the caller says otherwise.
 /// Short, so that many runs of all variants interleave: their number makes the interval narrow,
 /// not their length.
 pub const DEFAULT_LOOP_SECONDS: f64 = 0.2;
-
-/// Time-out of a run that finds a loop count or tries a snippet.
-const TRY_TIMEOUT: Duration = Duration::from_secs(120);
-/// Bytes of a failing command's messages that are kept.
-const MESSAGE_BYTES: usize = 4096;
 
 /// A suite with the directory that it may write to, which goes with the session.
 #[derive(Debug)]
@@ -131,10 +122,10 @@ impl Session {
     ) -> Result<(), SuiteError> {
         let mut serial = 0;
         for benchmark in &mut self.suite.benchmarks {
-            // One count for a script in all its interpreters.
-            let mut counts = BTreeMap::new();
+            let mut counts = Counts::new();
             let mut ready = Vec::with_capacity(benchmark.variants.len());
-            for mut variant in std::mem::take(&mut benchmark.variants) {
+            let mut tried = Vec::new();
+            for variant in std::mem::take(&mut benchmark.variants) {
                 let Work::Snippet(snippet) = &variant.work else {
                     ready.push(variant);
                     continue;
@@ -148,9 +139,9 @@ impl Session {
                     executor,
                     cancel,
                 };
-                match trial.ready(&mut counts, loop_seconds) {
-                    Ok(words) => {
-                        variant.work = Work::Direct(words);
+                match trial.run(&mut counts, loop_seconds) {
+                    Ok(one) => {
+                        tried.push((ready.len(), one));
                         ready.push(variant);
                     }
                     Err(Failure::Stop(error)) => return Err(error),
@@ -162,6 +153,13 @@ impl Session {
                 }
             }
             benchmark.variants = ready;
+            settle(benchmark, &mut tried, &mut self.suite.notes);
+            for (index, tried) in tried {
+                let variant = &mut benchmark.variants[index];
+                if let Work::Snippet(snippet) = &variant.work {
+                    variant.work = Work::Direct(tried.command(snippet)?);
+                }
+            }
             let names: Vec<_> = benchmark
                 .variants
                 .iter()
@@ -181,172 +179,9 @@ impl Session {
     }
 }
 
-/// A script's language and text, and how many iterations it is to make.
-type Counts = BTreeMap<(&'static str, String), u64>;
-
-enum Failure {
-    Exclude(String),
-    Stop(SuiteError),
-}
-
-impl From<SuiteError> for Failure {
-    fn from(error: SuiteError) -> Self {
-        Self::Stop(error)
-    }
-}
-
-/// One snippet on its way to a command.
-struct Trial<'a> {
-    variant: &'a Variant,
-    snippet: &'a Snippet,
-    path: PathBuf,
-    executor: &'a mut dyn Executor,
-    cancel: &'a Cancel,
-}
-
-impl Trial<'_> {
-    /// The command that measures the snippet.
-    fn ready(&mut self, counts: &mut Counts, loop_seconds: f64) -> Result<Vec<String>, Failure> {
-        if let Some(required) = &self.snippet.required_version {
-            let arguments = self.snippet.language.runner().version_arguments();
-            let finished = self.run(arguments.iter().map(ToString::to_string), None)?;
-            let version = String::from_utf8_lossy(&finished.stdout.captured).into_owned();
-            if !at_least(&version, required) {
-                return Err(Failure::Exclude(format!(
-                    "it needs {} {required}, and this is {version}",
-                    self.snippet.language.runner().language()
-                )));
-            }
-        }
-        let key = (
-            self.snippet.language.runner().language(),
-            self.snippet.script.text.clone(),
-        );
-        let loop_count = match self.snippet.loop_count.or(counts.get(&key).copied()) {
-            Some(count) => {
-                let mode = Mode::Measure {
-                    loop_count: 1,
-                    warm_up: false,
-                };
-                self.attempt(mode, PER_ITERATION)?;
-                count
-            }
-            None => {
-                let mode = Mode::Calibrate {
-                    seconds: loop_seconds,
-                };
-                // A whole number in f64 up to 10^12; anything else does not come from us.
-                let found = self.attempt(mode, "iterations")?;
-                let count = (found as u64).clamp(1, MAX_LOOP_COUNT);
-                counts.insert(key, count);
-                count
-            }
-        };
-        self.write(Mode::Measure {
-            loop_count,
-            warm_up: self.snippet.loop_count != Some(1),
-        })?;
-        let path = self.path.to_string_lossy().into_owned();
-        Ok(self
-            .snippet
-            .interpreter
-            .iter()
-            .cloned()
-            .chain([path])
-            .collect())
-    }
-
-    /// Writes a script and runs it; gives back a number that it reports.
-    fn attempt(&mut self, mode: Mode, name: &str) -> Result<f64, Failure> {
-        let map = self.write(mode)?;
-        let path = self.path.to_string_lossy().into_owned();
-        let channel =
-            Channel::new().map_err(|error| temporary("a file in memory", error.into()))?;
-        let finished = self.run([path.clone()], Some(&channel))?;
-        let stderr = String::from_utf8_lossy(&finished.stderr.captured).into_owned();
-        if !finished.record.exit.success() {
-            let stderr = printable(&first_lines(&map.translate(stderr.trim(), &path)));
-            let how = how(finished.record.exit);
-            return Err(Failure::Exclude(format!("it fails ({how}): {stderr}")));
-        }
-        channel.number(name).ok_or_else(|| {
-            Failure::Exclude(
-                "it ended before it was measured (does it return, exit, or close all files?)"
-                    .to_owned(),
-            )
-        })
-    }
-
-    fn write(&self, mode: Mode) -> Result<crate::snippet::SourceMap, Failure> {
-        let runner = self.snippet.language.runner();
-        let script = runner
-            .generate(self.snippet, mode)
-            .map_err(Failure::Exclude)?;
-        fs::write(&self.path, script.text)
-            .map_err(|source| temporary("the script of a snippet", source))?;
-        Ok(script.map)
-    }
-
-    fn run(
-        &mut self,
-        arguments: impl IntoIterator<Item = String>,
-        channel: Option<&Channel>,
-    ) -> Result<Finished, Failure> {
-        let words = self.snippet.interpreter.iter().cloned();
-        let mut spec = CommandSpec::direct(words.chain(arguments));
-        spec.directory.clone_from(&self.variant.directory);
-        for (name, value) in &self.variant.environment {
-            spec.environment.set(name, value);
-        }
-        if let Some(path) = &self.variant.stdin {
-            spec.stdin = Stdin::File(path.clone());
-        }
-        spec.stdout = Output::Capture { limit: 256 };
-        spec.stderr = Output::Capture {
-            limit: MESSAGE_BYTES,
-        };
-        spec.timeout = Some(TRY_TIMEOUT);
-        spec.pass_fd = channel.map(Channel::pass);
-        match self.executor.execute(&spec, self.cancel) {
-            Ok(finished) if finished.record.exit == ExitKind::Cancelled => {
-                Err(SuiteError::Run(RunError::Cancelled).into())
-            }
-            Ok(finished) => Ok(finished),
-            Err(RunError::Cancelled) => Err(SuiteError::Run(RunError::Cancelled).into()),
-            Err(error) => Err(Failure::Exclude(error.to_string())),
-        }
-    }
-}
-
-/// Enough of an interpreter's complaint to see what is wrong.
-fn first_lines(text: &str) -> String {
-    const LINES: usize = 12;
-    let lines: Vec<_> = text.lines().take(LINES + 1).collect();
-    match lines.get(..LINES).filter(|_| lines.len() > LINES) {
-        Some(first) => format!("{}\n…", first.join("\n")),
-        None => lines.join("\n"),
-    }
-}
-
 fn script_path(temp: &Path, language: Language, serial: u32) -> PathBuf {
     temp.join(format!(
         "snippet-{serial}.{}",
         language.runner().extension()
     ))
-}
-
-fn temporary(what: &str, source: std::io::Error) -> SuiteError {
-    SuiteError::Temporary {
-        what: what.to_owned(),
-        source,
-    }
-}
-
-fn how(exit: ExitKind) -> String {
-    match exit {
-        ExitKind::Code(code) => format!("exit code {code}"),
-        ExitKind::Signal { signal, .. } => format!("signal {signal}"),
-        ExitKind::TimedOut => format!("not done after {} s", TRY_TIMEOUT.as_secs()),
-        ExitKind::Cancelled => "cancelled".to_owned(),
-    }
 }

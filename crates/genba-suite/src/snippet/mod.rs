@@ -33,8 +33,13 @@ pub use ruby::Ruby;
 
 use crate::model::{MetricSource, MetricSpec};
 
-/// Name of the metric that decides.
+/// The metric that decides: seconds of one iteration, the empty loop taken off.
 pub const PER_ITERATION: &str = "per_iteration";
+/// The metric that decides where that is too close to zero: seconds of one iteration with the
+/// loop.
+pub const WITH_LOOP: &str = "with_loop";
+/// Seconds of one iteration of the empty loop.
+pub const EMPTY_LOOP: &str = "empty_loop";
 
 /// Iterations that a script may be asked for.
 pub const MAX_LOOP_COUNT: u64 = 1_000_000_000_000;
@@ -102,7 +107,8 @@ impl Language {
 /// What a generated script does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
-    /// Finds how many iterations take this many seconds, and reports `iterations`.
+    /// Finds how many iterations take this many seconds, and reports them as `iterations`
+    /// beside `per_iteration` and `empty_loop`.
     Calibrate {
         /// Seconds that the loop around the script should take.
         seconds: f64,
@@ -151,14 +157,11 @@ pub(crate) fn rounds(loop_count: u64, warm_up: bool) -> (usize, Vec<u64>) {
     (usize::from(warm_up), rounds)
 }
 
-/// The metric that decides between snippets: seconds that one iteration takes, the empty loop
-/// taken off.
-///
-/// It may come out as zero or below where the code costs less than the loop's own scatter.
+/// One of the metrics above that are seconds, as something to be found.
 #[must_use]
-pub fn metric() -> MetricSpec {
+pub fn metric(name: &str) -> MetricSpec {
     MetricSpec {
-        name: PER_ITERATION.to_owned(),
+        name: name.to_owned(),
         source: MetricSource::Reported,
         unit: "seconds".to_owned(),
         direction: Direction::LessIsBetter,

@@ -94,8 +94,15 @@ const CALIBRATE_TAIL: &str = "
             break
         _genba_n = int(_genba_n * min(100, max(2, _genba_goal / 2 / max(_genba_s, 1e-9))))
     _genba_TEARDOWN
-    return max(1, min(1000000000000, int(_genba_n * _genba_goal / max(_genba_s, 1e-9))))
+    _genba_empty = (_genba_t1 - _genba_t0) / 1e9 / _genba_n
+    return (max(1, min(1000000000000, int(_genba_n * _genba_goal / max(_genba_s, 1e-9)))),
+            _genba_s / _genba_n - _genba_empty, _genba_empty)
 ";
+
+const CALIBRATE_REPORT: &str = r#"
+_genba_report("iterations %d count\nper_iteration %r seconds\nempty_loop %r seconds\n"
+              % _genba_result)
+"#;
 
 const MEASURE_HEAD: &str = "
 def _genba_run(_genba_clock, _genba_times, _genba_repeat):
@@ -189,7 +196,7 @@ impl SnippetRunner for Python {
             Mode::Calibrate { seconds } => (
                 CALIBRATE_HEAD.to_owned(),
                 CALIBRATE_TAIL.replace("_genba_goal", &format!("{seconds:?}")),
-                "_genba_report(\"iterations %d count\\n\" % _genba_result)\n".to_owned(),
+                CALIBRATE_REPORT.to_owned(),
             ),
             Mode::Measure {
                 loop_count,

@@ -60,8 +60,11 @@ end
 ";
 
 const CALIBRATE_REPORT: &str = r#"
+__genba_empty = (__genba_t1 - __genba_t0) / 1e9 / __genba_n
+__genba_net = (__genba_t3 - __genba_t2) / 1e9 / __genba_n - __genba_empty
 __genba_n = [(__genba_n * __genba_goal / [__genba_s, 1e-9].max).round, 1].max
-__genba_report.call("iterations #{[__genba_n, 1_000_000_000_000].min} count\n")
+__genba_report.call("iterations #{[__genba_n, 1_000_000_000_000].min} count\n" \
+  "per_iteration #{__genba_net} seconds\nempty_loop #{__genba_empty} seconds\n")
 "#;
 
 const MEASURE_END: &str = "

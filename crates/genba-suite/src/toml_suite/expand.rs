@@ -285,7 +285,9 @@ impl<'a> Expansion<'a> {
         variant.iterations = self.iterations(operation, &variables)?;
         variant.metrics = self.metrics(operation)?;
         if matches!(variant.work, Work::Snippet(_)) {
-            variant.metrics.push(snippet::metric());
+            variant
+                .metrics
+                .push(snippet::metric(snippet::PER_ITERATION));
         }
         Ok(variant)
     }

@@ -76,7 +76,9 @@ fn benchmark(name: String, variants: Vec<Variant>) -> Benchmark {
 
 fn variant(name: &str, snippet: Snippet) -> Variant {
     let mut variant = Variant::new(name, Work::Snippet(snippet));
-    variant.metrics.push(snippet::metric());
+    variant
+        .metrics
+        .push(snippet::metric(snippet::PER_ITERATION));
     variant
 }
 
