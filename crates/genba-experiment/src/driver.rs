@@ -10,7 +10,7 @@ use crate::measurement::{End, Measurement};
 use crate::output_check::OutputCheck;
 use crate::runner::Runner;
 use crate::schedule::{PADDING_VARIABLE, Schedule};
-use crate::streams::{capture_errors, line, specs};
+use crate::streams::{capture_errors, hush, line, specs};
 use crate::{ExperimentError, KeptRun, Observer, Plan, Progress, Stage, Stop, failure};
 
 /// Progress is told no more often than this, seconds.
@@ -18,6 +18,8 @@ const PROGRESS_SECONDS: f64 = 0.1;
 /// A decision is not acted on before so much was measured, seconds: what disturbs all of a few
 /// hundredths of a second is no effect of the variants.
 const LEAST_SECONDS: f64 = 0.3;
+/// A variant that failed may take so long to say why.
+const ASK_AGAIN_SECONDS: u64 = 10;
 /// After an interruption the clean-up commands may take so long each.
 const CLEAN_UP_SECONDS: u64 = 60;
 
@@ -61,6 +63,7 @@ pub fn run_with_clock(
         measurement: Measurement::new(plan),
         check: plan.check_output.then(OutputCheck::default),
         schedule: Schedule::new(plan.seed),
+        hushed: false,
         unstarted: 0,
         told: f64::NEG_INFINITY,
     };
@@ -81,6 +84,8 @@ struct Driver<'a> {
     measurement: Measurement,
     check: Option<OutputCheck>,
     schedule: Schedule,
+    /// Whether nobody listens to what the variants say on standard error.
+    hushed: bool,
     /// Variants that could not even be started.
     unstarted: usize,
     told: f64,
@@ -192,6 +197,9 @@ impl Driver<'_> {
                 }
             }
             self.measurement.blocks += 1;
+            if self.measurement.blocks == 1 {
+                self.hushed = hush(self.plan, &self.measurement, &mut self.specs);
+            }
             self.check_outputs(false);
             if self.active().len() == active.len() {
                 judges.take_in(&self.measurement);
@@ -268,6 +276,7 @@ impl Driver<'_> {
         };
         let failed = failure::of_run(&run.finished, self.plan.ignore_failure);
         if let Some(reason) = failed {
+            let reason = self.ask_again(variant, reason)?;
             self.exclude(variant, reason);
             self.steps(variant, "conclude", &plan.conclude, false)?;
             return Ok(Ran::Excluded);
@@ -288,6 +297,30 @@ impl Driver<'_> {
         }
         self.steps(variant, "conclude", &plan.conclude, false)?;
         Ok(Ran::Measured)
+    }
+
+    /// Runs a variant that failed once more to hear what it says, if nobody listened.
+    fn ask_again(&mut self, variant: usize, reason: String) -> Result<String, ExperimentError> {
+        if !self.hushed || self.cancel.is_triggered() {
+            return Ok(reason);
+        }
+        let plan = &self.plan.variants[variant];
+        self.steps(variant, "prepare", &plan.prepare, false)?;
+        let mut spec = self.specs[variant].clone();
+        capture_errors(&mut spec);
+        let most = Duration::from_secs(ASK_AGAIN_SECONDS);
+        spec.timeout = Some(spec.timeout.map_or(most, |limit| limit.min(most)));
+        let again = match self.runner.command(&spec, self.cancel) {
+            Ok(finished) => failure::of_run(&finished, self.plan.ignore_failure),
+            Err(RunError::Cancelled) => return Ok(reason),
+            Err(error) => Some(refusal(error)?),
+        };
+        Ok(match again {
+            // The same, with what it says.
+            Some(again) if again.starts_with(&reason) => again,
+            Some(again) => format!("{reason}, and run again {again}"),
+            None => format!("{reason}, but not when it was run again"),
+        })
     }
 
     /// The clean-up commands of the variants whose set-up was begun, even after a Ctrl-C.

@@ -1,7 +1,9 @@
 //! Where the streams of commands go, so that metrics, checks and messages get what they need. Pure.
 
+use genba_model::Metric;
 use genba_run::{CommandSpec, Output};
 
+use crate::measurement::Measurement;
 use crate::{ExperimentError, Plan, VariantPlan};
 
 /// Output that is kept to find metrics in, bytes.
@@ -41,6 +43,29 @@ pub(crate) fn specs(plan: &Plan) -> Result<Vec<CommandSpec>, ExperimentError> {
         Ok(spec)
     };
     plan.variants.iter().map(spec_of).collect()
+}
+
+/// Runs shorter than this (seconds) are made without a pipe: reading one to its end takes longer
+/// than a short run itself, and so fewer runs would fit into the time.
+const SHORT_SECONDS: f64 = 0.01;
+
+/// After the first block: sends the error output of all variants to `/dev/null` (unless the
+/// plan says where it goes, or a metric is in it) if there are short runs. Says whether it did.
+pub(crate) fn hush(plan: &Plan, measurement: &Measurement, specs: &mut [CommandSpec]) -> bool {
+    let walls = (measurement.find(Metric::Wall.name())).map(|series| {
+        measurement
+            .variants
+            .iter()
+            .flat_map(move |data| data.finite(series))
+    });
+    let shortest = walls.map_or(f64::INFINITY, |walls| walls.fold(f64::INFINITY, f64::min));
+    if shortest >= SHORT_SECONDS || plan.metrics.iter().any(|metric| metric.reads_errors()) {
+        return false;
+    }
+    for (spec, variant) in specs.iter_mut().zip(&plan.variants) {
+        spec.stderr.clone_from(&variant.spec.stderr);
+    }
+    true
 }
 
 /// Keeps the beginning of what it says, for messages.

@@ -143,6 +143,41 @@ fn a_variant_that_fails_is_taken_out_by_name_and_the_rest_goes_on() {
 }
 
 #[test]
+fn a_short_run_that_fails_is_asked_again_for_its_words() {
+    let plan = Plan {
+        stop: Stop::Blocks(10),
+        ..plan(&["a", "b", "c"])
+    };
+    let (mut b, mut c) = (0, 0);
+    let measurement = simulate(&plan, &mut |spec| {
+        let mut run = Finished::mock(0.001);
+        let count = match name_of(spec).as_str() {
+            "b" => &mut b,
+            "c" => &mut c,
+            _ => return Ok(run),
+        };
+        *count += 1;
+        // b fails from its fourth run on, c in its fourth only.
+        if *count == 4 || (*count > 4 && name_of(spec) == "b") {
+            run.record.exit = ExitKind::Code(9);
+            if !matches!(spec.stderr, genba_run::Output::Null) {
+                run.stderr.captured = b"no more".to_vec();
+            }
+        }
+        Ok(run)
+    })
+    .expect("a measurement");
+    let found = judged(&plan, &measurement);
+    let excluded = |index: usize| found.variants[index].excluded.clone().unwrap_or_default();
+    assert_eq!(excluded(1), "exited with code 9: no more");
+    assert_eq!(
+        excluded(2),
+        "exited with code 9, but not when it was run again"
+    );
+    assert_eq!((b, c), (5, 5));
+}
+
+#[test]
 fn without_its_baseline_the_next_variant_is_the_baseline() {
     let plan = Plan {
         stop: Stop::Blocks(10),
