@@ -19,7 +19,7 @@ pub enum SamplerArg {
 #[derive(Debug, Args)]
 pub struct SamplingArgs {
     /// Event, with perf's modifiers (`cycles:u`); without this cycles, or cpu-clock where the
-    /// machine has no counter for them.
+    /// machine has no counter for them or its interrupts would slow the program by over 3 %.
     #[arg(short, long, value_name = "EVENT", value_parser = EventSpec::parse)]
     event: Option<EventSpec>,
 

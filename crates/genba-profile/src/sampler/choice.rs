@@ -3,8 +3,10 @@
 use std::hint::black_box;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use perf_event_open_sys::bindings::perf_event_attr;
+use rustix::time::{ClockId, clock_gettime};
 
 use super::options::{Rate, RecordOptions};
 use super::ring::{Ring, Seen};
@@ -41,40 +43,66 @@ impl Choice {
     }
 }
 
-/// Why hardware cycles cannot be sampled here.
-fn probe_cycles() -> Result<(), String> {
-    let open = |period: u64| {
-        let mut attr = perf_event_attr::default(); // hardware, cycles
-        attr.__bindgen_anon_1.sample_period = period;
-        attr.sample_type = 1;
-        attr.read_format = 3; // time enabled, time running
-        attr.set_disabled(1);
-        attr.set_exclude_kernel(1);
-        attr.set_exclude_hv(1);
-        attr.set_exclude_guest(1);
-        sys::open(&mut attr, 0, -1)
-    };
-    const PERIOD: u64 = 100_000;
-    let fd = open(PERIOD).map_err(|e| match e.raw_os_error() {
+/// Events between two samples of the probe.
+const PROBE_PERIOD: u64 = 100_000;
+
+/// Multiplications of one piece of the probe's work: a few milliseconds in all.
+const PROBE_STEPS: u64 = 1_000_000;
+
+/// How often the probe's work is timed with and without sampling.
+const PROBE_ROUNDS: usize = 5;
+
+/// CPU time of this thread so far.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // Since the thread's start, so neither part is negative.
+    Duration::new(
+        time.tv_sec.unsigned_abs(),
+        time.tv_nsec.unsigned_abs() as u32,
+    )
+}
+
+/// Does a known piece of work, a chain of dependent multiplications of 3 cycles or more each on
+/// any x86-64, and says what CPU time it took: with the interrupts, without other processes.
+fn work() -> Duration {
+    let started = cpu_time();
+    let mut x = 3u64;
+    for _ in 0..PROBE_STEPS {
+        x = black_box(x.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    }
+    black_box(x);
+    cpu_time().saturating_sub(started)
+}
+
+/// What one interrupt of the cycle counter costs the program that it interrupts, or why cycles
+/// cannot be sampled here.
+fn probe_cycles() -> Result<Duration, String> {
+    let mut attr = perf_event_attr::default(); // hardware, cycles
+    attr.__bindgen_anon_1.sample_period = PROBE_PERIOD;
+    attr.sample_type = 1;
+    attr.read_format = 3; // time enabled, time running
+    attr.set_disabled(1);
+    attr.set_exclude_kernel(1);
+    attr.set_exclude_hv(1);
+    attr.set_exclude_guest(1);
+    let fd = sys::open(&mut attr, 0, -1).map_err(|e| match e.raw_os_error() {
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
             "this machine has no cycle counter".to_owned()
         }
         _ => format!("the cycle counter cannot be opened: {e}"),
     })?;
     let mut ring = Ring::map(&fd, 8).map_err(|e| format!("no ring for the cycle counter: {e}"))?;
-    sys::enable(&fd).map_err(|e| format!("the cycle counter does not start: {e}"))?;
-    // A chain of dependent multiplications: 3 cycles or more each on any x86-64.
-    const STEPS: u64 = 1_000_000;
-    let mut x = 3u64;
-    for _ in 0..STEPS {
-        x = black_box(x.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let (mut plain, mut sampled) = (Duration::MAX, Duration::MAX);
+    for _ in 0..PROBE_ROUNDS {
+        plain = plain.min(work());
+        sys::enable(&fd).map_err(|e| format!("the cycle counter does not start: {e}"))?;
+        sampled = sampled.min(work());
+        sys::disable(&fd).map_err(|e| format!("the cycle counter does not stop: {e}"))?;
     }
-    black_box(x);
-    let stopped = sys::disable(&fd);
     let mut values = [0u64; 3];
     // SAFETY: reads at most the 24 bytes that `values` has.
     let n = unsafe { libc::read(fd.as_raw_fd(), values.as_mut_ptr().cast(), 24) };
-    if stopped.is_err() || n != 24 {
+    if n != 24 {
         return Err("the cycle counter cannot be read".to_owned());
     }
     let mut seen = Seen::default();
@@ -82,12 +110,15 @@ fn probe_cycles() -> Result<(), String> {
     match (values[0], values[2], seen.samples) {
         (_, 0, _) => Err("the cycle counter is never scheduled (others hold it)".to_owned()),
         // Fewer cycles than multiplications: it does not count.
-        (count, ..) if count < STEPS => Err(format!(
+        (count, ..) if count < PROBE_STEPS => Err(format!(
             "the cycle counter counts {count} cycles where there were millions"
         )),
         (_, _, 0) => Err("the cycle counter counts but never interrupts".to_owned()),
         _ if drained.is_err() => Err("the cycle counter's ring cannot be read".to_owned()),
-        _ => Ok(()),
+        (_, _, samples) => {
+            let each_round = u32::try_from(samples / PROBE_ROUNDS as u64).unwrap_or(u32::MAX);
+            Ok(sampled.saturating_sub(plain) / each_round.max(1))
+        }
     }
 }
 
@@ -97,7 +128,34 @@ fn probe_cycles() -> Result<(), String> {
 /// # Errors
 /// The reason in words, if they cannot.
 pub fn hardware_cycles_work() -> Result<(), String> {
-    probe_cycles()
+    probe_cycles().map(drop)
+}
+
+/// Sampling that slows the target by more than this share is not chosen unasked: in virtual
+/// machines an interrupt of the counter may cost ten times what the kernel's clock costs.
+const MOST_SLOWDOWN: f64 = 0.03;
+
+/// The event to sample when none was asked for, and why: cycles where the machine has a counter
+/// that is not too dear, else the kernel's clock.
+fn unasked(probe: Result<Duration, String>, rate: Rate) -> (&'static str, String) {
+    let each = match probe {
+        Ok(each) => each,
+        Err(why) => return ("cpu-clock", format!("{why}; the kernel's clock instead")),
+    };
+    let slowdown = match rate {
+        Rate::Frequency(hz) => each.as_secs_f64() * hz as f64,
+        Rate::Period(_) => 0.0,
+    };
+    if slowdown <= MOST_SLOWDOWN {
+        return ("cycles", "hardware cycles work here".to_owned());
+    }
+    let reason = format!(
+        "an interrupt of the cycle counter costs {:.0} µs here, which would slow the program by \
+         {:.0} %; the kernel's clock instead (-e cycles to have them all the same)",
+        each.as_secs_f64() * 1e6,
+        slowdown * 100.0
+    );
+    ("cpu-clock", reason)
 }
 
 fn refused(error: &io::Error) -> bool {
@@ -148,16 +206,10 @@ pub fn choose(options: &RecordOptions) -> Result<Choice, ProfileError> {
     let mut notes = Vec::new();
     let (event, reason) = match &options.event {
         Some(event) => (event.clone(), "asked for".to_owned()),
-        None => match probe_cycles() {
-            Ok(()) => (
-                EventSpec::parse("cycles")?,
-                "hardware cycles work here".to_owned(),
-            ),
-            Err(why) => (
-                EventSpec::parse("cpu-clock")?,
-                format!("{why}; the kernel's clock instead"),
-            ),
-        },
+        None => {
+            let (name, reason) = unasked(probe_cycles(), options.rate);
+            (EventSpec::parse(name)?, reason)
+        }
     };
     let rate = limited(options.rate, max_sample_rate(), &mut notes);
     let mut kernel = !event.exclude_kernel && !options.user_only;
@@ -219,6 +271,23 @@ fn limited(rate: Rate, most: Option<u64>, notes: &mut Vec<String>) -> Rate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dear_counter_is_left_for_the_clock_and_that_is_said() {
+        let rate = Rate::Frequency(4999);
+        assert_eq!(unasked(Ok(Duration::from_micros(2)), rate).0, "cycles");
+        let (event, reason) = unasked(Ok(Duration::from_micros(14)), rate);
+        assert_eq!(event, "cpu-clock");
+        assert!(
+            reason.contains("14 µs") && reason.contains("7 %"),
+            "{reason}"
+        );
+        assert_eq!(
+            unasked(Ok(Duration::from_micros(14)), Rate::Period(1_000_000)).0,
+            "cycles"
+        );
+        assert_eq!(unasked(Err("none".to_owned()), rate).0, "cpu-clock");
+    }
 
     #[test]
     fn the_rate_is_limited_aloud() {
