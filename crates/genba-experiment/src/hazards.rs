@@ -18,6 +18,9 @@ const FIRST_RUN: f64 = 0.1;
 const PREPARE_FACTOR: f64 = 3.0;
 const PREPARE_SECONDS: f64 = 0.5;
 
+/// Of a run shorter than this the start of a shell (½ to 1 ms) is a good part.
+const SHELL_SECONDS: f64 = 0.005;
+
 /// The hazards that the runs show.
 pub(crate) fn of_runs(plan: &Plan, measurement: &Measurement) -> Vec<Hazard> {
     [
@@ -26,6 +29,7 @@ pub(crate) fn of_runs(plan: &Plan, measurement: &Measurement) -> Vec<Hazard> {
         first_run(plan, measurement),
         prepare(plan, measurement),
         disturbed(plan, measurement),
+        shell(plan, measurement),
     ]
     .into_iter()
     .flatten()
@@ -170,5 +174,18 @@ fn disturbed(plan: &Plan, measurement: &Measurement) -> Option<Hazard> {
             crate::measurement::DISTURBED * 100.0
         ),
         "--metric user is less sensitive to that",
+    )
+}
+
+fn shell(plan: &Plan, measurement: &Measurement) -> Option<Hazard> {
+    let names = named(plan, measurement, |variant| {
+        plan.variants[variant].spec.shell_line.as_ref()?;
+        let wall = typical(measurement, variant, Metric::Wall)?;
+        (wall < SHELL_SECONDS).then(|| format!("{:.1} ms", wall * 1e3))
+    })?;
+    hazard(
+        "shell",
+        format!("the start of the shell is a good part of what was measured: {names}"),
+        "-N starts commands without a shell",
     )
 }

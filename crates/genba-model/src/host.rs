@@ -28,8 +28,9 @@ pub struct HostFingerprint {
 /// Something about the host that spoils measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hazard {
-    /// Stable identifier: `governor`, `turbo`, `smt`, `steal`, `busy`, `one-cpu`, `swap`, `quota`,
-    /// `throttle`.
+    /// Stable identifier. Of the host: `governor`, `turbo`, `smt`, `steal`, `busy`, `one-cpu`,
+    /// `swap`, `quota`, `throttle`. Of the runs of a comparison: `waiting`, `page-cache`,
+    /// `first-run`, `prepare`, `disturbed`, `shell`.
     pub id: String,
     /// What was seen, in words with figures.
     pub text: String,
