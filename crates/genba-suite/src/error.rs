@@ -78,8 +78,8 @@ pub enum SuiteError {
         /// Variants allowed.
         limit: usize,
     },
-    /// An `--executable` that cannot be understood.
-    #[error("--executable {text:?}: {message}")]
+    /// An `--executables` that cannot be understood.
+    #[error("--executables {text:?}: {message}")]
     Executable {
         /// As given.
         text: String,

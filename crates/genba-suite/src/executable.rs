@@ -1,4 +1,4 @@
-//! `--executable`: the interpreters that snippets run in, as benchmark_driver's `-e` has them.
+//! `--executables`: the interpreters that snippets run in, as benchmark_driver's `-e` has them.
 
 use crate::SuiteError;
 

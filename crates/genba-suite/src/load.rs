@@ -64,7 +64,7 @@ pub fn load(path: &Path, temp: &Path, executables: &[Executable]) -> Result<Suit
         FileKind::Toml => Err(crate::error::invalid(
             places.file,
             None,
-            "--executable is for benchmark_driver's YAML; here, write a [[system]] with an \
+            "--executables is for benchmark_driver's YAML; here, write a [[system]] with an \
              interpreter",
         )),
     }

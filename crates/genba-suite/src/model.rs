@@ -77,6 +77,8 @@ pub struct Variant {
     pub name: String,
     /// What is measured.
     pub work: Work,
+    /// What people read as its command, where that is not the work itself.
+    pub shown: Option<String>,
     /// Working directory; the caller's own if `None`.
     pub directory: Option<PathBuf>,
     /// Variables of the environment to set.
@@ -104,6 +106,7 @@ impl Variant {
         Self {
             name: name.into(),
             work,
+            shown: None,
             directory: None,
             environment: BTreeMap::new(),
             stdin: None,

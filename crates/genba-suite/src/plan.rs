@@ -82,6 +82,7 @@ fn variant_plan(
         });
         step.into_iter().collect()
     };
+    let command = variant.shown.clone().unwrap_or(command);
     let mut plan = VariantPlan::new(&variant.name, command, spec);
     plan.parameters.clone_from(&benchmark.parameters);
     plan.setup = step(&variant.setup);

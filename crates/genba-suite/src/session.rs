@@ -157,7 +157,9 @@ impl Session {
             for (index, tried) in tried {
                 let variant = &mut benchmark.variants[index];
                 if let Work::Snippet(snippet) = &variant.work {
-                    variant.work = Work::Direct(tried.command(snippet)?);
+                    let command = tried.command(snippet)?;
+                    variant.shown = Some(snippet.shown());
+                    variant.work = Work::Direct(command);
                 }
             }
             let names: Vec<_> = benchmark

@@ -281,6 +281,7 @@ fn loop_counts_are_found_once_for_all_executables() {
     assert!(script_of(&session, 1, 0).contains("__genba_total = 1\n"));
     let plans = session.plans(&Shell::default()).expect("plans");
     assert_eq!(plans.len(), 2);
+    assert_eq!(plans[1].variants[0].command, format!("{ruby}: sleep 0.02"));
     // What `a` costs is not for a test to say.
     assert_eq!(plans[1].primary, "per_iteration");
     for plan in &plans {

@@ -83,6 +83,25 @@ pub struct Snippet {
     pub required_version: Option<String>,
 }
 
+impl Snippet {
+    /// Interpreter and script in a line, for people.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let script = one_line(&self.script.text);
+        format!("{}: {script}", self.interpreter.join(" "))
+    }
+}
+
+/// A script in a line, its end left off where it is long.
+pub(crate) fn one_line(script: &str) -> String {
+    let words: Vec<_> = script.split_whitespace().collect();
+    let line = words.join(" ");
+    match line.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// Languages with a runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

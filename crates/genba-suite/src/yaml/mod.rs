@@ -57,7 +57,7 @@ pub fn parse_yaml(
 fn read<T: DeserializeOwned>(text: &str, file: &str) -> Result<T, SuiteError> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| SuiteError::Syntax {
         file: file.to_owned(),
-        message: crate::error::printable(&error.to_string()),
+        message: crate::error::printable(&error.without_snippet().to_string()),
     })
 }
 

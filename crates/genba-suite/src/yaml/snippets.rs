@@ -88,7 +88,7 @@ fn names(jobs: &[Job], places: &Places<'_>) -> Result<Vec<String>, SuiteError> {
     for job in jobs {
         let name = match &job.name {
             Some(name) => name.clone(),
-            None => one_line(&job.script),
+            None => snippet::one_line(&job.script),
         };
         check::name(&name).map_err(|message| invalid(places.file, None, message))?;
         if names.contains(&name) {
@@ -98,15 +98,6 @@ fn names(jobs: &[Job], places: &Places<'_>) -> Result<Vec<String>, SuiteError> {
         names.push(name);
     }
     Ok(names)
-}
-
-fn one_line(script: &str) -> String {
-    let words: Vec<_> = script.split_whitespace().collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }
 
 fn columns<'a>(
