@@ -7,12 +7,25 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use tempfile::TempDir;
+
 use support::{answer, has, json, program, record, scratch, skip};
 
 const DEBUG: [&str; 2] = ["-g", "-O2"];
 
 fn share(row: &Value) -> f64 {
     row["self"]["value"].as_f64().expect("a share")
+}
+
+/// A directory with a program of `testdata/` compiled and sampled: `run` is its source and its
+/// arguments. `None`, with a skip, where this machine cannot do that.
+fn recorded(test: &str, flags: &[&str], options: &[&str], run: &[&str]) -> Option<TempDir> {
+    let directory = scratch();
+    let prog = program(test, directory.path(), run[0], flags)?;
+    let mut command = vec![prog.to_str().expect("a plain path")];
+    command.extend(&run[1..]);
+    record(test, directory.path(), options, &command)?;
+    Some(directory)
 }
 
 /// Shares by function name.
@@ -44,14 +57,10 @@ fn division_and_successor(directory: &Path, args: &[&str]) -> (f64, f64) {
 }
 
 fn division_carries(test: &str, options: &[&str]) {
-    let directory = scratch();
-    let Some(prog) = program(test, directory.path(), "divloop.c", &DEBUG) else {
+    let run = ["divloop.c", "8000000"];
+    let Some(directory) = recorded(test, &DEBUG, options, &run) else {
         return;
     };
-    let prog = prog.to_str().expect("a plain path");
-    if record(test, directory.path(), options, &[prog, "8000000"]).is_none() {
-        return;
-    }
     let args = ["annotate", "-i", "recording", "--json", "digits"];
     let (division, successor) = division_and_successor(directory.path(), &args);
     assert!(division >= 0.8, "the division has {division}");
@@ -83,22 +92,11 @@ fn a_division_carries_its_loop_by_the_event_of_this_machine() {
 #[test]
 fn threads_share_as_they_work() {
     let test = "threads_share_as_they_work";
-    let directory = scratch();
     let flags = ["-g", "-O2", "-pthread"];
-    let Some(prog) = program(test, directory.path(), "threads.c", &flags) else {
+    let run = ["threads.c", "3", "100"];
+    let Some(directory) = recorded(test, &flags, &["-e", "cpu-clock:u"], &run) else {
         return;
     };
-    let prog = prog.to_str().expect("a plain path");
-    if record(
-        test,
-        directory.path(),
-        &["-e", "cpu-clock:u"],
-        &[prog, "3", "100"],
-    )
-    .is_none()
-    {
-        return;
-    }
     let profile = json(
         directory.path(),
         "profile",
@@ -115,21 +113,10 @@ fn threads_share_as_they_work() {
 #[test]
 fn a_process_tree_is_followed() {
     let test = "a_process_tree_is_followed";
-    let directory = scratch();
-    let Some(prog) = program(test, directory.path(), "forks.c", &DEBUG) else {
+    let run = ["forks.c", "3", "100"];
+    let Some(directory) = recorded(test, &DEBUG, &["-e", "cpu-clock:u"], &run) else {
         return;
     };
-    let prog = prog.to_str().expect("a plain path");
-    if record(
-        test,
-        directory.path(),
-        &["-e", "cpu-clock:u"],
-        &[prog, "3", "100"],
-    )
-    .is_none()
-    {
-        return;
-    }
     let profile = json(
         directory.path(),
         "profile",
@@ -188,22 +175,11 @@ fn stacks_add_up_to_main() {
 #[test]
 fn a_stripped_program_is_read_with_what_there_is() {
     let test = "a_stripped_program_is_read_with_what_there_is";
-    let directory = scratch();
     let flags = ["-O2", "-s"];
-    let Some(prog) = program(test, directory.path(), "divloop.c", &flags) else {
+    let run = ["divloop.c", "4000000"];
+    let Some(directory) = recorded(test, &flags, &["-e", "cpu-clock:u"], &run) else {
         return;
     };
-    let prog = prog.to_str().expect("a plain path");
-    if record(
-        test,
-        directory.path(),
-        &["-e", "cpu-clock:u"],
-        &[prog, "4000000"],
-    )
-    .is_none()
-    {
-        return;
-    }
     let profile = json(
         directory.path(),
         "profile",
@@ -221,21 +197,10 @@ fn a_stripped_program_is_read_with_what_there_is() {
 #[test]
 fn hostile_names_are_shown_and_not_obeyed() {
     let test = "hostile_names_are_shown_and_not_obeyed";
-    let directory = scratch();
-    let Some(prog) = program(test, directory.path(), "hostile-names.c", &DEBUG) else {
+    let run = ["hostile-names.c", "20"];
+    let Some(directory) = recorded(test, &DEBUG, &["-e", "cpu-clock:u", "-g"], &run) else {
         return;
     };
-    let prog = prog.to_str().expect("a plain path");
-    if record(
-        test,
-        directory.path(),
-        &["-e", "cpu-clock:u", "-g"],
-        &[prog, "20"],
-    )
-    .is_none()
-    {
-        return;
-    }
     for args in [
         &["report", "-i", "recording"][..],
         &["report", "-i", "recording", "--by", "line"],
