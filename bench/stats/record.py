@@ -111,6 +111,23 @@ def planted(directory, chance, milliseconds):
     }
 
 
+def record_long(directory, rounds, seconds, seed, tell):
+    """A against A interleaved for as long as a measurement may take; as `record`."""
+    chance = random.Random(seed + 1)
+    commands = real_commands(directory)
+    runner = Runner(chance)
+    series = []
+    with Busy(seed + 1):
+        for number in range(rounds):
+            for name, words in commands.items():
+                runs = runner.interleaved([("A", words), ("B", words)], seconds)
+                series.append(
+                    {"kind": "aa-long", "order": "interleaved", "command": name, "runs": runs}
+                )
+            tell(number + 1, rounds)
+    return series
+
+
 def record(directory, rounds, seconds, planted_seconds, milliseconds, seed, tell):
     """All series: a list of {kind, order, command, runs}, one a comparison (A/A) or chunk (A/B)."""
     chance = random.Random(seed)

@@ -106,7 +106,14 @@ fn factor_decimals(e: &Estimate) -> usize {
     if !half.is_finite() || half <= 0.0 {
         return 2;
     }
-    (-half.log10().floor()).clamp(f64::from(least), 5.0) as usize
+    let places = (-half.log10().floor()).clamp(f64::from(least), 5.0) as usize;
+    // An end beside 1 must not look like 1: "slower (1.00–1.02)" would contradict itself.
+    let hidden = |end: f64, places: usize| {
+        end != 1.0 && ((end - 1.0).abs() * 10_f64.powi(places as i32)) < 0.5
+    };
+    (places..=6)
+        .find(|&p| !hidden(e.low, p) && !hidden(e.high, p))
+        .unwrap_or(places)
 }
 
 /// `1.37×`.
@@ -340,6 +347,7 @@ pub(crate) fn short(report: &ComparisonReport, c: &Comparison) -> String {
             let e = turned(&c.ratio, less);
             format!("{} {}", factor(&e), word(kind(report, &c.metric), less))
         }
+        VerdictName::Same if within(c) < 5e-5 => "the same".to_owned(),
         VerdictName::Same => format!("same within {}", points(within(c))),
         _ if usable(&c.ratio) => format!("undecided ({})", range(&c.ratio)),
         _ => "undecided".to_owned(),
@@ -352,12 +360,15 @@ fn within(c: &Comparison) -> f64 {
     if far.is_finite() { far } else { c.delta }
 }
 
+/// Fewer pairs than this give the cross-check one look at most, and no reason to doubt.
+pub(crate) const CHECKABLE: u32 = 24;
+
 /// What else must be said about a verdict: the other test's word, the correction.
 pub(crate) fn doubts(report: &ComparisonReport) -> Vec<String> {
     let mut list = Vec::new();
     for c in deciding(report) {
         let decided = matches!(c.verdict, VerdictName::Faster | VerdictName::Slower);
-        if decided && c.cross_check == Some(false) {
+        if decided && c.cross_check == Some(false) && c.pairs >= CHECKABLE {
             list.push(format!(
                 "{} against {}: the cross-check (Wilcoxon in five looks) does not confirm it",
                 c.variant, c.baseline
@@ -477,4 +488,40 @@ pub(crate) fn remarks(report: &ComparisonReport) -> Vec<String> {
     let mut seen = std::collections::HashSet::new();
     list.retain(|note| seen.insert(note.clone()));
     list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn e(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, low, high }
+    }
+
+    #[test]
+    fn digits_of_a_factor() {
+        assert_eq!(factor(&e(1.3704, 1.3504, 1.3899)), "1.37×");
+        assert_eq!(factor_range(&e(1.3704, 1.3504, 1.3899)), "1.35–1.39");
+        // An end that is not 1 does not look like 1.
+        assert_eq!(factor_range(&e(1.0187, 1.0012, 1.0243)), "1.001–1.024");
+        assert_eq!(factor(&Estimate::exact(2.0)), "2.00×");
+    }
+
+    #[test]
+    fn signs_and_forecasts() {
+        assert_eq!(range(&e(1.0, 0.997, 1.005)), "−0.3 % … +0.5 %");
+        assert_eq!(range(&e(1.0, 0.0, 2.0)), "no interval yet");
+        assert_eq!(signed(0.0), "0.00 %");
+        assert_eq!([3, 47, 913].map(roughly), ["3", "50", "900"]);
+        assert_eq!(level(0.05), "95 %");
+    }
+
+    proptest! {
+        #[test]
+        fn an_end_on_one_side_of_one_shows_it(low in 1.0001_f64..1.5, width in 0.0_f64..1.0) {
+            let text = factor_range(&e(low + width / 2.0, low, low + width));
+            prop_assert!(!text.starts_with("1.00–") && !text.starts_with("1.000–"), "{text}");
+        }
+    }
 }

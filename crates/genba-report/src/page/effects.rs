@@ -117,7 +117,9 @@ fn beside(c: &Comparison) -> String {
     let decided = matches!(c.verdict, VerdictName::Faster | VerdictName::Slower);
     match c.cross_check {
         Some(true) if decided => list.push("cross-check agrees".to_owned()),
-        Some(false) if decided => list.push("cross-check does not confirm".to_owned()),
+        Some(false) if decided && c.pairs >= effect::CHECKABLE => {
+            list.push("cross-check does not confirm".to_owned())
+        }
         _ => {}
     }
     if let Some(correction) = &c.corrected {

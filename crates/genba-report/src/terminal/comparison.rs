@@ -282,7 +282,7 @@ fn others(report: &ComparisonReport, c: &Comparison) -> Vec<String> {
     let mut list: Vec<&Comparison> = report
         .comparisons
         .iter()
-        .filter(|o| o.variant == c.variant && o.metric != c.metric)
+        .filter(|o| o.variant == c.variant && o.metric != c.metric && telling(o))
         .collect();
     list.sort_by_key(|o| effect::place(&o.metric));
     list.iter()
@@ -294,6 +294,14 @@ fn others(report: &ComparisonReport, c: &Comparison) -> Vec<String> {
             )
         })
         .collect()
+}
+
+/// Faults and switches are of interest where they differ; the page has them all.
+fn telling(c: &Comparison) -> bool {
+    let counted = ["_faults", "_switches"]
+        .iter()
+        .any(|end| c.metric.ends_with(end));
+    !counted || matches!(c.verdict, VerdictName::Faster | VerdictName::Slower)
 }
 
 /// Facts in lines, broken between them.
