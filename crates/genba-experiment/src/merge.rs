@@ -38,7 +38,14 @@ pub fn merge(reports: Vec<(String, ComparisonReport)>) -> Option<ComparisonRepor
 /// Figures of the host's hazards differ from plan to plan; one of each is enough. Those of the
 /// runs name variants.
 fn same(known: &Hazard, other: &Hazard) -> bool {
-    let of_runs = ["waiting", "page-cache", "first-run", "prepare", "disturbed"];
+    let of_runs = [
+        "waiting",
+        "page-cache",
+        "first-run",
+        "prepare",
+        "disturbed",
+        "shell",
+    ];
     known.id == other.id && (!of_runs.contains(&known.id.as_str()) || known.text == other.text)
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use genba_case::{Case, Store};
 use genba_explain::{ExplainError, Scene, SceneOptions};
 
 use crate::exit::{Exit, Failure};
@@ -20,6 +21,14 @@ pub struct RecordingArgs {
 }
 
 impl RecordingArgs {
+    /// The case that is meant, if the input is no file: what it keeps needs no binaries.
+    pub fn case(&self) -> Option<Case> {
+        if self.event.is_some() || self.input.exists() {
+            return None;
+        }
+        Store::open_root().find(&self.input.to_string_lossy()).ok()
+    }
+
     /// Opens the recording and joins it with the code.
     pub fn open(&self, stacks: bool, kernel_names: bool) -> Result<Scene, Failure> {
         let path = self.path()?;
@@ -42,7 +51,7 @@ impl RecordingArgs {
                 "there is no perf.data here; make one with: genba record -- COMMAND",
             ));
         }
-        match genba_case::Store::open_root().find(&name) {
+        match Store::open_root().find(&name) {
             Ok(case) => Ok(case.recording_path()),
             Err(_) => Err(Failure::usage(format!(
                 "{name} is neither a file nor a case here"

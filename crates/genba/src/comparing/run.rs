@@ -1,5 +1,6 @@
 //! From arguments to reports: measure, keep, export.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use genba_case::Store;
@@ -210,22 +211,25 @@ fn keep(
 }
 
 fn write_exports(args: &CompareArgs, whole: &ComparisonReport) -> Result<(), Failure> {
-    let exports: [(&Option<_>, fn(&ComparisonReport) -> String); 3] = [
-        (&args.export_json, export::hyperfine_json),
-        (&args.export_csv, export::csv),
-        (&args.export_markdown, export::markdown),
-    ];
-    for (path, export) in exports {
-        if let Some(path) = path {
-            write(path, &export(whole))?;
-        }
+    if let Some(path) = &args.export_json {
+        write(path, &export::hyperfine_json(whole))?;
+    }
+    if let Some(path) = &args.export_csv {
+        write(path, &export::csv(whole))?;
+    }
+    if let Some(path) = &args.export_markdown {
+        write(path, &export::markdown(whole))?;
     }
     Ok(())
 }
 
-/// Writes a file beside its place and moves it there, so that no half one is ever found.
+/// Writes a file beside its place and moves it there, so that no half one is ever found; `-` is
+/// standard output.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let fail = |error| Failure::usage(format!("cannot write {}: {error}", path.display()));
+    if path == Path::new("-") {
+        return std::io::stdout().write_all(text.as_bytes()).map_err(fail);
+    }
     // A device or a pipe is written to, not replaced.
     if path.exists() && !path.is_file() {
         return std::fs::write(path, text).map_err(fail);

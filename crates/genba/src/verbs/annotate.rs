@@ -3,6 +3,7 @@
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_code::{SourceCache, Syntax};
 use genba_explain::{AnnotateOptions, ExplainError};
+use genba_model::Annotation;
 use genba_report::terminal;
 
 use crate::exit::{Exit, Failure, VerbResult};
@@ -77,16 +78,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             SyntaxArg::Att => Syntax::Att,
         },
     };
-    let annotate = |kernel_names: bool, sources: &mut SourceCache| {
-        let scene = args.recording.open(false, kernel_names)?;
-        Ok::<_, Failure>(scene.annotate(&args.function, &options, sources))
+    let annotation = match kept(&args) {
+        Some(annotation) => annotation,
+        None => from_recording(&args, &options, &mut sources)?,
     };
-    let annotation = match annotate(false, &mut sources)? {
-        // It may be a function of the kernel: then the reason why it has no code is told.
-        Err(ExplainError::NoSuchFunction { .. }) => annotate(true, &mut sources)?,
-        other => other,
-    };
-    let annotation = annotation.map_err(|error| failure(&error))?;
     if args.json {
         output.json("annotation", annotation)?;
         return Ok(Exit::Done);
@@ -98,4 +93,33 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     output.answer(&terminal::annotation(&annotation, options, output.screen()))?;
     Ok(Exit::Done)
+}
+
+/// The annotation that the case keeps, if it is of this function and as asked for.
+fn kept(args: &Args) -> Option<Annotation> {
+    if args.raw || args.syntax != SyntaxArg::Intel {
+        return None;
+    }
+    let all = args.recording.case()?.investigation().ok()?;
+    all.annotations
+        .into_iter()
+        .find(|annotation| annotation.function == args.function)
+}
+
+/// The annotation made of the recording and the binaries.
+fn from_recording(
+    args: &Args,
+    options: &AnnotateOptions,
+    sources: &mut SourceCache,
+) -> Result<Annotation, Failure> {
+    let mut annotate = |kernel_names: bool| {
+        let scene = args.recording.open(false, kernel_names)?;
+        Ok::<_, Failure>(scene.annotate(&args.function, options, sources))
+    };
+    let annotation = match annotate(false)? {
+        // It may be a function of the kernel: then the reason why it has no code is told.
+        Err(ExplainError::NoSuchFunction { .. }) => annotate(true)?,
+        other => other,
+    };
+    annotation.map_err(|error| failure(&error))
 }

@@ -39,11 +39,22 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let scene = args.recording.open(true, true)?;
-    let profile = scene.profile(&ProfileOptions {
-        collapsed: true,
-        ..ProfileOptions::default()
-    });
+    let kept = args
+        .recording
+        .case()
+        .map(|case| case.profile())
+        .transpose()?
+        .flatten();
+    let profile = match kept {
+        Some(profile) => profile,
+        None => {
+            let options = ProfileOptions {
+                collapsed: true,
+                ..ProfileOptions::default()
+            };
+            args.recording.open(true, true)?.profile(&options)
+        }
+    };
     if !profile.stacks {
         output.note("note: the samples have no call stacks, so this is one layer; record with -g");
     }

@@ -58,13 +58,22 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let scene = args.recording.open(true, true)?;
-    let options = ProfileOptions {
-        raw: args.raw,
-        lines: true,
-        collapsed: false,
+    let kept = if args.raw {
+        None
+    } else {
+        args.recording.case()
     };
-    let profile = scene.profile(&options);
+    let profile = match kept.map(|case| case.profile()).transpose()?.flatten() {
+        Some(profile) => profile,
+        None => {
+            let options = ProfileOptions {
+                raw: args.raw,
+                lines: true,
+                collapsed: false,
+            };
+            args.recording.open(true, true)?.profile(&options)
+        }
+    };
     if args.json {
         output.json("profile", profile)?;
         return Ok(Exit::Done);
