@@ -35,7 +35,7 @@ bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	cargo build --release --locked --package genba
 	python3 bench/bench.py $(BENCH_FLAGS)
 
-bench-stats: ## false alarms and power of the judge, beside hyperfine's and poop's rules (35 min)
+bench-stats: ## false alarms and power of the judge, beside hyperfine's and poop's rules (45 min)
 	scripts/install-deps build
 	bench/bench-stats $(BENCH_FLAGS)
 

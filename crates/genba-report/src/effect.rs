@@ -333,7 +333,11 @@ fn saved(report: &ComparisonReport) -> String {
     let left = report.budget_seconds.map(|b| b - report.elapsed_seconds);
     match left {
         Some(left) if left >= 1.0 && left.is_finite() && report.variants.len() == 2 => {
-            format!(", {} saved of the budget", number::duration(left.floor()))
+            let time = match left.floor() {
+                s if s < 120.0 => format!("{s} s"),
+                s => number::duration(s),
+            };
+            format!(", {time} saved of the budget")
         }
         _ => String::new(),
     }
