@@ -56,7 +56,7 @@ pub fn with_stacks_of(mut flat: Profile, stacked: Profile) -> Profile {
     flat.stacks = stacked.stacks;
     flat.truncated_stacks = stacked.truncated_stacks;
     flat.notes.push(format!(
-        "totals, callers and the flame graph are of {} samples with stacks from a run of their own",
+        "totals, callers and the flame graph are of {} samples with stacks from runs of their own",
         stacked.samples
     ));
     flat

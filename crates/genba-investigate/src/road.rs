@@ -2,16 +2,16 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use genba_case::{Case, Phase, Store};
 use genba_code::SourceCache;
 use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
 use genba_host::NoiseWatch;
 use genba_model::{Annotation, HostFingerprint, Investigation, Profile, RunRecord, Stat, Workload};
-use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
+use genba_profile::sampler::{CallGraph, Rate, RecordOptions, Seen};
 use genba_profile::{RecordOutcome, count};
-use genba_run::{Cancel, CommandSpec, Launcher};
+use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 use genba_stats::StopRule;
 
 use crate::counters::CountOptions;
@@ -21,7 +21,8 @@ use crate::{InvestigateError, Progress, counters, summary};
 /// What to investigate and how much time to take.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Time that the repeated runs may take; counting and sampling come on top, a run each.
+    /// Time that the repeated runs may take; counting comes on top with a run, and sampling with
+    /// half as much or two runs.
     pub budget: Duration,
     /// Measure a target that fails.
     pub ignore_failure: bool,
@@ -53,12 +54,11 @@ const NOISE_CHECK: Duration = Duration::from_millis(200);
 /// Times of a fixed piece of work that spread more than this make a machine worth a warning.
 const NOISY: f64 = 0.05;
 
-/// A workload that is done sooner than this is sampled at a higher rate.
-const SHORT_SECONDS: f64 = 1.0;
+/// Samples that tell instructions apart: 1 % of the time is then known to ±0.2 %.
+const SAMPLES: u64 = 10_000;
 
-/// The highest rate that genba chooses by itself, Hz: one interrupt every 50 µs still costs
-/// about 1–2 % only.
-const HIGHEST_HZ: f64 = 20_000.0;
+/// Share of the budget that each of the two recordings may take; a run is never cut short.
+const SAMPLING_SHARE: f64 = 0.25;
 
 /// Investigates a command. Everything measured goes to the case at once; cancelled, the case
 /// keeps it and is marked as interrupted.
@@ -258,14 +258,9 @@ impl Road<'_> {
         wall: f64,
         progress: &mut dyn Progress,
     ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
-        let mut record = self.options.record.clone();
-        if let Rate::Frequency(hz) = record.rate {
-            // A rate of our own choice stays below what makes the kernel throttle.
-            let most = genba_profile::sampler::max_sample_rate().unwrap_or(u64::MAX);
-            record.rate = Rate::Frequency(hz.max(rate_for(wall).min(most / 5 * 4)));
-        }
+        let record = self.options.record.clone();
         let path = self.case.recording_path();
-        let Some(recorded) = self.record(&record, &path, "sampling", wall, progress)? else {
+        let Some(recorded) = self.record(&record, &path, "sampling", SAMPLES, progress)? else {
             return Ok((None, Vec::new()));
         };
         if !recorded.event.hardware {
@@ -306,7 +301,7 @@ impl Road<'_> {
         record.call_graph = CallGraph::Dwarf(CallGraph::DWARF_BYTES);
         record.rate = Rate::Frequency(stack_rate_for(wall));
         let path = self.case.directory().join("stacks.data");
-        let recorded = self.record(&record, &path, "sampling stacks", wall, progress)?;
+        let recorded = self.record(&record, &path, "sampling stacks", STACK_SAMPLES, progress)?;
         let profile = recorded.and_then(|_| {
             progress.update("unwinding stacks", None);
             let scene = Scene::open(&path, &SceneOptions::default()).ok()?;
@@ -321,17 +316,33 @@ impl Road<'_> {
         Ok(profile)
     }
 
-    /// One recorded run; `None`, with a note, where it cannot be sampled.
+    /// Records runs until there are `wanted` samples or a share of the budget is spent; `None`,
+    /// with a note, where the machine cannot.
     fn record(
         &mut self,
         options: &RecordOptions,
         path: &Path,
         stage: &str,
-        wall: f64,
+        wanted: u64,
         progress: &mut dyn Progress,
     ) -> Result<Option<RecordOutcome>, InvestigateError> {
-        progress.update(stage, Duration::try_from_secs_f64(wall).ok());
-        let recorded = genba_profile::record(self.launcher, self.spec, options, path, self.cancel);
+        let budget = self.options.budget.mul_f64(SAMPLING_SHARE);
+        let started = Instant::now();
+        progress.update(stage, Some(budget));
+        let mut enough = |finished: &Finished, seen: &Seen| {
+            progress.update(stage, Some(budget.saturating_sub(started.elapsed())));
+            let run = Duration::try_from_secs_f64(finished.record.wall_seconds);
+            let next = started.elapsed() + run.unwrap_or(Duration::MAX / 2);
+            !finished.record.exit.success() || seen.samples >= wanted || next > budget
+        };
+        let recorded = genba_profile::record_until(
+            self.launcher,
+            self.spec,
+            options,
+            path,
+            self.cancel,
+            &mut enough,
+        );
         self.go_on()?;
         let recorded = match recorded {
             Ok(recorded) => recorded,
@@ -340,7 +351,7 @@ impl Road<'_> {
                 return Ok(None);
             }
         };
-        if let Some(finished) = &recorded.finished {
+        for finished in &recorded.runs {
             self.case.add_run(&finished.record, Phase::Sample)?;
             observe::check(finished, self.options.ignore_failure)?;
         }
@@ -372,21 +383,12 @@ impl Road<'_> {
 }
 
 /// Samples with stacks that are enough for totals and a flame graph.
-const STACK_SAMPLES: f64 = 8000.0;
+const STACK_SAMPLES: u64 = 4000;
 
 /// Samples a second with stack copies: [`STACK_SAMPLES`] in all, so that the recording's size
 /// does not grow with the run's length.
 fn stack_rate_for(wall: f64) -> u64 {
-    (STACK_SAMPLES / wall.max(1e-3)).clamp(49.0, 4999.0) as u64
-}
-
-/// Samples a second that give a short run as many samples as [`SHORT_SECONDS`] at the usual rate.
-fn rate_for(wall: f64) -> u64 {
-    const USUAL_HZ: f64 = 4999.0;
-    if wall >= SHORT_SECONDS || wall <= 0.0 {
-        return 0;
-    }
-    (USUAL_HZ * SHORT_SECONDS / wall).min(HIGHEST_HZ) as u64
+    (STACK_SAMPLES as f64 / wall.max(1e-3)).clamp(49.0, 4999.0) as u64
 }
 
 /// Writes the page beside its place and moves it there, so that no half page is ever found.
@@ -402,14 +404,11 @@ fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{rate_for, stack_rate_for};
+    use super::stack_rate_for;
 
     #[test]
-    fn short_runs_are_sampled_faster_up_to_a_bound() {
-        assert_eq!(rate_for(5.0), 0);
-        assert_eq!(rate_for(0.5), 9998);
-        assert_eq!(rate_for(0.001), 20_000);
-        assert_eq!(rate_for(0.0), 0);
+    fn stacks_are_copied_seldom_in_long_runs() {
         assert_eq!((stack_rate_for(0.001), stack_rate_for(1e6)), (4999, 49));
+        assert_eq!(stack_rate_for(4.0), 1000);
     }
 }

@@ -25,4 +25,4 @@ pub const TIMER_SIGNAL: &str = "timer-signal";
 
 pub use error::{ProfileError, ReadError};
 pub use reader::{ReadOptions, Recording};
-pub use record::{RecordOutcome, attach, record};
+pub use record::{RecordOutcome, attach, record, record_until};

@@ -29,8 +29,8 @@ pub struct RecordOutcome {
     pub throttled: u64,
     /// How long it was recorded, seconds.
     pub duration_seconds: f64,
-    /// How the command ended; `None` for a process that was attached to.
-    pub finished: Option<Finished>,
+    /// The runs of the command, in order; none for a process that was attached to.
+    pub runs: Vec<Finished>,
     /// What is less than asked for, with the command that mends it.
     pub notes: Vec<String>,
 }
@@ -64,8 +64,8 @@ fn panicked<T>(_: T) -> ProfileError {
     ProfileError::Internal("the recording thread ended unexpectedly".to_owned())
 }
 
-/// Runs a command and records it into `path`: by perf events, or by timer signals where these
-/// are forbidden altogether (unless the options say otherwise).
+/// Runs a command once and records it into `path`: by perf events, or by timer signals where
+/// these are forbidden altogether (unless the options say otherwise).
 ///
 /// # Errors
 /// When the command cannot be started, nothing can be sampled, or the file cannot be written.
@@ -75,6 +75,23 @@ pub fn record(
     options: &RecordOptions,
     path: &Path,
     cancel: &Cancel,
+) -> Result<RecordOutcome, ProfileError> {
+    record_until(launcher, spec, options, path, cancel, &mut |_, _| true)
+}
+
+/// Runs a command again and again and records all runs into one file, until `enough` says so of
+/// the last run and of what has been seen in all: a short command gives few samples a run.
+/// A cancelled run is the last; so is the first where timer signals have to serve.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_until(
+    launcher: &mut Launcher,
+    spec: &CommandSpec,
+    options: &RecordOptions,
+    path: &Path,
+    cancel: &Cancel,
+    enough: &mut dyn FnMut(&Finished, &Seen) -> bool,
 ) -> Result<RecordOutcome, ProfileError> {
     if options.force_timer {
         let reason = "timer signals were asked for".to_owned();
@@ -95,25 +112,37 @@ pub fn record(
         }
         Err(e) => return Err(e),
     };
-    let gated = launcher.prepare(spec)?;
-    let session = Session::open(Target::BeforeExec(gated.pid()), &choice, options, path)?;
+    let mut gated = launcher.prepare(spec)?;
+    let mut session = Session::open(Target::BeforeExec(gated.pid()), &choice, options, path)?;
+    let mut runs = Vec::new();
+    let seen = loop {
+        let (stop, stopper) = stop_pipe()?;
+        let recording = &mut session;
+        let (finished, recorded) = std::thread::scope(|scope| {
+            let recorder = scope.spawn(move || recording.run(stop.as_fd()));
+            let finished = gated.release().and_then(|running| running.wait(cancel));
+            drop(stopper);
+            (finished, recorder.join())
+        });
+        let seen = recorded.map_err(panicked)??;
+        let finished = finished?;
+        let last = enough(&finished, &seen) || cancel.is_triggered();
+        runs.push(finished);
+        if last {
+            break seen;
+        }
+        gated = launcher.prepare(spec)?;
+        session.go_on(Target::BeforeExec(gated.pid()), &choice, options)?;
+    };
     let mut notes = choice.notes.clone();
-    notes.extend(session.notes.iter().cloned());
-    let (stop, stopper) = stop_pipe()?;
-    let (finished, recorded) = std::thread::scope(|scope| {
-        let recorder = scope.spawn(|| session.run(stop.as_fd()));
-        let finished = gated.release().and_then(|running| running.wait(cancel));
-        drop(stopper);
-        (finished, recorder.join())
-    });
-    let (seen, duration) = recorded.map_err(panicked)??;
-    let finished = finished?;
+    notes.append(&mut session.notes);
+    let duration = session.close()?;
     Ok(outcome(
         event_of(&choice),
         choice.reason,
         seen,
         duration,
-        Some(finished),
+        runs,
         notes,
     ))
 }
@@ -123,7 +152,7 @@ fn outcome(
     reason: String,
     seen: Seen,
     duration_ns: u64,
-    finished: Option<Finished>,
+    runs: Vec<Finished>,
     notes: Vec<String>,
 ) -> RecordOutcome {
     RecordOutcome {
@@ -133,7 +162,7 @@ fn outcome(
         lost: seen.lost,
         throttled: seen.throttled,
         duration_seconds: duration_ns as f64 / 1e9,
-        finished,
+        runs,
         notes,
     }
 }
@@ -208,7 +237,7 @@ fn record_by_timer(
         reason,
         seen,
         duration,
-        Some(finished),
+        vec![finished],
         notes,
     ))
 }
@@ -242,12 +271,13 @@ pub fn attach(
         },
     })?;
     let choice = choose(options)?;
-    let session = Session::open(Target::Running(pid), &choice, options, path)?;
+    let mut session = Session::open(Target::Running(pid), &choice, options, path)?;
     let mut notes = choice.notes.clone();
-    notes.extend(session.notes.iter().cloned());
+    notes.append(&mut session.notes);
     let (stop, stopper) = stop_pipe()?;
     let recorded = std::thread::scope(|scope| {
-        let recorder = scope.spawn(|| session.run(stop.as_fd()));
+        let recording = &mut session;
+        let recorder = scope.spawn(move || recording.run(stop.as_fd()));
         while !recorder.is_finished() {
             // Now and then a look at the recorder: it may have failed to write.
             let turn = rustix::event::Timespec {
@@ -268,13 +298,14 @@ pub fn attach(
         drop(stopper);
         recorder.join()
     });
-    let (seen, duration) = recorded.map_err(panicked)??;
+    let seen = recorded.map_err(panicked)??;
+    let duration = session.close()?;
     Ok(outcome(
         event_of(&choice),
         choice.reason,
         seen,
         duration,
-        None,
+        Vec::new(),
         notes,
     ))
 }

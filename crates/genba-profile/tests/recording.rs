@@ -110,7 +110,7 @@ fn timer_signals_see_the_same() {
     let argv = [program.to_str().expect("path"), "all", "200000000"];
     let done = record(&argv, &options, &out).expect("recorded");
     assert_eq!(done.event.name, "timer-signal");
-    assert_eq!(done.finished.map(|f| f.record.exit.success()), Some(true));
+    assert!(done.runs.len() == 1 && done.runs[0].record.exit.success());
     check_fixture(&program, &out, TEST);
     let info = Recording::open(&out).expect("open").info().events[0].clone();
     assert!(info.clock && !info.hardware && !info.kernel && info.stacks);
@@ -159,7 +159,7 @@ int main(){ for(int i=1;i<65;i++){ struct sigaction a; memset(&a,0,sizeof a); si
     };
     let out = directory.path().join("out.data");
     let done = record(&[program.to_str().expect("path")], &options, &out).expect("recorded");
-    assert_eq!(done.finished.map(|f| f.record.exit.success()), Some(true));
+    assert!(done.runs.len() == 1 && done.runs[0].record.exit.success());
     assert!(done.samples > 0);
 }
 
@@ -186,7 +186,7 @@ fn a_running_process_is_attached_to() {
     let done = genba_profile::attach(child.id() as i32, &options, &out, &cancel);
     child.wait().expect("ended");
     let done = done.expect("attached");
-    assert!(done.finished.is_none() && done.samples > 0);
+    assert!(done.runs.is_empty() && done.samples > 0);
     let loaded = load(&out);
     let path = program.to_str().expect("path");
     let inside = loaded
@@ -243,5 +243,37 @@ fn counters_agree_with_the_run() {
         (ms.value / 1e3 / cpu - 1.0).abs() < 0.25,
         "{} ms, {cpu} s",
         ms.value
+    );
+}
+
+#[test]
+fn short_runs_go_into_one_recording_until_there_is_enough() {
+    let test = "short_runs_go_into_one_recording_until_there_is_enough";
+    if !perf_events(test) {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("recording");
+    let mut launcher = genba_run::Launcher::new().expect("a launcher");
+    let cancel = genba_run::Cancel::new().expect("a token");
+    let line = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done";
+    let spec = genba_run::CommandSpec::direct(["sh", "-c", line]);
+    let options = RecordOptions::default();
+    let mut count = 0;
+    let mut enough = |_: &genba_run::Finished, _: &genba_profile::sampler::Seen| {
+        count += 1;
+        count == 7
+    };
+    let done =
+        genba_profile::record_until(&mut launcher, &spec, &options, &path, &cancel, &mut enough)
+            .expect("recorded");
+    assert_eq!(done.runs.len(), 7);
+    let loaded = load(&path);
+    assert_eq!(loaded.tables.totals.samples, done.samples);
+    let pids: BTreeSet<i32> = loaded.samples.iter().map(|s| s.pid).collect();
+    let runs: BTreeSet<i32> = done.runs.iter().map(|run| run.pid).collect();
+    assert!(
+        pids.len() > 1 && pids.is_subset(&runs),
+        "{pids:?} of {runs:?}"
     );
 }

@@ -190,8 +190,7 @@ fn takes(event: &EventSpec, precise_ip: u8, exclude_kernel: bool, rate: Rate) ->
 }
 
 /// The most that the kernel allows now, Hz; it lowers this by itself when sampling is slow.
-#[must_use]
-pub fn max_sample_rate() -> Option<u64> {
+fn max_sample_rate() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate").ok()?;
     text.trim().parse().ok()
 }

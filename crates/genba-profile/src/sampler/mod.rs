@@ -13,7 +13,7 @@ mod session;
 pub(crate) mod sys;
 mod task;
 
-pub use choice::{Choice, choose, hardware_cycles_work, max_sample_rate};
+pub use choice::{Choice, choose, hardware_cycles_work};
 pub use options::{CallGraph, Rate, RecordOptions};
 pub use ring::Seen;
 pub use session::{Session, Target};

@@ -44,6 +44,7 @@ pub struct Session {
     description: Description,
     seen: Seen,
     began: u64,
+    ended: u64,
     /// What is less than asked for.
     pub notes: Vec<String>,
 }
@@ -98,6 +99,7 @@ impl Session {
             description: describe(&options.command_line),
             seen: Seen::default(),
             began: monotonic_ns(),
+            ended: 0,
             notes,
         };
         session.before(target, choice).map_err(io)?;
@@ -113,6 +115,11 @@ impl Session {
         } else {
             self.description.kernel_build_id = None;
         }
+        self.begin(target)
+    }
+
+    /// Names the target in the file, and starts sampling one that runs.
+    fn begin(&mut self, target: Target) -> io::Result<()> {
         let pid = target.pid();
         match target {
             Target::BeforeExec(_) => self.writer.append(&task::named(pid, pid))?,
@@ -129,18 +136,56 @@ impl Session {
         self.writer.flush()
     }
 
-    /// Moves records into the file until `stop` becomes readable; then stops the events, writes
-    /// what is left and closes the file. Gives what went through and for how many nanoseconds.
+    /// Moves records into the file until `stop` becomes readable; then stops the events and
+    /// writes what is left. Says what has gone through so far.
     ///
     /// # Errors
     /// When the file cannot be written; what was written before stays readable.
-    pub fn run(mut self, stop: BorrowedFd<'_>) -> Result<(Seen, u64), ProfileError> {
+    pub fn run(&mut self, stop: BorrowedFd<'_>) -> Result<Seen, ProfileError> {
         let result = self.move_records(stop);
-        let path = self.path.clone();
-        result.map_err(|source| ProfileError::Write { path, source })
+        result.map_err(|source| self.cannot_write(source))
     }
 
-    fn move_records(&mut self, stop: BorrowedFd<'_>) -> io::Result<(Seen, u64)> {
+    /// Attaches to another target, which goes into the same file behind the first.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub fn go_on(
+        &mut self,
+        target: Target,
+        choice: &Choice,
+        options: &RecordOptions,
+    ) -> Result<(), ProfileError> {
+        // The rings of the last target take locked memory: they go first.
+        self.rings.clear();
+        self.events.clear();
+        let opened = open_all(target, choice, options, &mut Vec::new())?;
+        self.events = opened.events;
+        self.rings = opened.rings;
+        self.ring_events = opened.ring_events;
+        self.begin(target)
+            .map_err(|source| self.cannot_write(source))
+    }
+
+    /// Closes the file. Says for how many nanoseconds was recorded, from first to last.
+    ///
+    /// # Errors
+    /// When the file cannot be written; what was written before stays readable.
+    pub fn close(mut self) -> Result<u64, ProfileError> {
+        self.description.sample_time = Some((self.began, self.ended));
+        let result = self.writer.finish(&self.description);
+        result.map_err(|source| self.cannot_write(source))?;
+        Ok(self.ended - self.began)
+    }
+
+    fn cannot_write(&self, source: io::Error) -> ProfileError {
+        ProfileError::Write {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    fn move_records(&mut self, stop: BorrowedFd<'_>) -> io::Result<Seen> {
         // Rings that fill slowly are emptied now and then all the same, so that a recorder that
         // is killed leaves all but the last moments.
         const AT_LEAST_EVERY: rustix::event::Timespec = rustix::event::Timespec {
@@ -177,11 +222,9 @@ impl Session {
         for event in &self.events {
             sys::disable(event)?;
         }
-        let ended = monotonic_ns();
+        self.ended = monotonic_ns();
         self.round()?;
-        self.description.sample_time = Some((self.began, ended));
-        self.writer.finish(&self.description)?;
-        Ok((self.seen, ended - self.began))
+        Ok(self.seen)
     }
 
     fn round(&mut self) -> io::Result<()> {

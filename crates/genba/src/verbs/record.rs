@@ -52,7 +52,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         genba_profile::record(&mut launcher, &prepared.spec, &options, &args.file, &cancel)?
     };
     say(&outcome, &args.file, output);
-    let Some(finished) = &outcome.finished else {
+    let Some(finished) = outcome.runs.last() else {
         return Ok(Exit::Done);
     };
     if cancel.is_triggered() {
