@@ -26,6 +26,7 @@ mod screen;
 mod table;
 pub mod terminal;
 pub mod text;
+mod variants;
 
 pub use screen::Screen;
 pub use text::{sanitise, sanitise_lines};
