@@ -1,6 +1,42 @@
 //! Checks that both kinds of files need.
 
+use std::cell::Cell;
+
 use regex::RegexBuilder;
+
+use crate::SuiteError;
+
+/// Bytes of commands, scripts and names that a suite may come to.
+pub const MAX_TEXT: usize = 64 << 20;
+
+/// Keeps account of the text that a file is multiplied to: a prelude in ten thousand variants
+/// is ten thousand preludes.
+pub struct TextBudget {
+    left: Cell<usize>,
+}
+
+impl TextBudget {
+    pub fn new() -> Self {
+        Self {
+            left: Cell::new(MAX_TEXT),
+        }
+    }
+
+    /// Takes so many bytes, and a few for what holds them.
+    pub fn take(&self, bytes: usize, file: &str) -> Result<(), SuiteError> {
+        const HOLDER: usize = 64;
+        match self.left.get().checked_sub(bytes.saturating_add(HOLDER)) {
+            Some(left) => {
+                self.left.set(left);
+                Ok(())
+            }
+            None => Err(SuiteError::TooMuchText {
+                file: file.to_owned(),
+                limit: MAX_TEXT,
+            }),
+        }
+    }
+}
 
 /// Bytes that a compiled regular expression may take.
 const REGEX_LIMIT: usize = 1 << 20;

@@ -78,6 +78,14 @@ pub enum SuiteError {
         /// Variants allowed.
         limit: usize,
     },
+    /// All variants together come to too much text.
+    #[error("{file}: commands and scripts of all variants come to more than {limit} bytes")]
+    TooMuchText {
+        /// Name of the file.
+        file: String,
+        /// Bytes allowed.
+        limit: usize,
+    },
     /// An `--executables` that cannot be understood.
     #[error("--executables {text:?}: {message}")]
     Executable {

@@ -144,6 +144,32 @@ fn products_are_bounded() {
 }
 
 #[test]
+fn text_is_bounded() {
+    let long = "y".repeat(100_000);
+    let values = (0..9999)
+        .map(|i| i.to_string())
+        .collect::<Vec<_>>()
+        .join(",");
+    let head = "[suite]\nname = \"x\"\n[[operation]]\nname = \"o\"\n";
+    let texts = [
+        // A command that grows, a long value of a parameter, a long prelude.
+        format!(
+            "{head}command = \"{{v}}{{v}}{{v}}\"\n[[system]]\nname = \"a\"\nvariables = {{ v = \"{long}\" }}\n[parameters]\np = [{values}]\n"
+        ),
+        format!(
+            "{head}command = \"x\"\n[[system]]\nname = \"a\"\n[parameters]\np = [{values}]\nq = [\"{long}\"]\n"
+        ),
+        format!(
+            "{head}snippet = {{ language = \"ruby\", script = \"x\", prelude = \"{long}\" }}\n[[system]]\nname = \"a\"\n[parameters]\np = [{values}]\n"
+        ),
+    ];
+    for text in texts {
+        let error = parse(&text).expect_err("too much");
+        assert!(matches!(error, SuiteError::TooMuchText { .. }), "{error}");
+    }
+}
+
+#[test]
 fn an_operation_does_one_thing() {
     let both = SUITE.replace(
         "command = \"./{program} iterate\"",

@@ -262,6 +262,14 @@ fn aliases_work_and_bombs_do_not() {
 }
 
 #[test]
+fn text_is_bounded() {
+    let jobs: String = (0..9000).map(|i| format!("  - a{i}\n")).collect();
+    let text = format!("prelude: '{}'\nbenchmark:\n{jobs}", "x".repeat(100_000));
+    let error = parse_for(&text, &[]).expect_err("too much");
+    assert!(matches!(error, SuiteError::TooMuchText { .. }), "{error}");
+}
+
+#[test]
 fn no_control_character_reaches_the_terminal() {
     for text in [
         "benchmark: [\x1b[31m",

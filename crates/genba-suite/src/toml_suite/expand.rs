@@ -7,7 +7,8 @@ use genba_model::Direction;
 use toml::Spanned;
 
 use super::Places;
-use super::document::{Better, Compare, Document, Metric, Operation, Snippet, System, Text, Value};
+use super::document::{Better, Compare, Document, Metric, Operation, Snippet, System, Text};
+use crate::check::TextBudget;
 use crate::error::invalid;
 use crate::model::{Benchmark, MetricSource, MetricSpec, Settings, Step, Suite, Variant, Work};
 use crate::snippet::{self, MAX_LOOP_COUNT, Part};
@@ -21,6 +22,9 @@ pub struct Expansion<'a> {
     document: Document,
     places: &'a Places<'a>,
     directory: PathBuf,
+    budget: TextBudget,
+    /// The metrics of each operation, by its name: checked once, not once a variant.
+    metrics: BTreeMap<String, Vec<MetricSpec>>,
 }
 
 impl<'a> Expansion<'a> {
@@ -31,13 +35,19 @@ impl<'a> Expansion<'a> {
     ) -> Result<Self, SuiteError> {
         let directory = document.suite.directory.as_ref();
         let directory = directory.map_or_else(PathBuf::new, |text| text.as_ref().into());
-        let expansion = Self {
+        let mut expansion = Self {
             text,
             directory: join(places.directory, &directory),
             document,
             places,
+            budget: TextBudget::new(),
+            metrics: BTreeMap::new(),
         };
         expansion.check_names()?;
+        for operation in &expansion.document.operation {
+            let metrics = expansion.metrics(operation)?;
+            (expansion.metrics).insert(operation.name.as_ref().clone(), metrics);
+        }
         Ok(expansion)
     }
 
@@ -152,16 +162,16 @@ impl<'a> Expansion<'a> {
             if count > MAX_VARIANTS {
                 break;
             }
-            let extend = |combination: &Variables| {
-                let combination = combination.clone();
-                let with = move |value: &Value| {
-                    let mut combination = combination.clone();
+            let mut extended = Vec::with_capacity(combinations.len() * values.as_ref().len());
+            for combination in &combinations {
+                for value in values.as_ref() {
+                    let mut combination: Variables = combination.clone();
                     combination.insert(name.clone(), value.to_string());
-                    combination
-                };
-                values.as_ref().iter().map(with).collect::<Vec<_>>()
-            };
-            combinations = combinations.iter().flat_map(extend).collect();
+                    self.charge(combination.iter().flat_map(|(name, value)| [name, value]))?;
+                    extended.push(combination);
+                }
+            }
+            combinations = extended;
         }
         if count > MAX_VARIANTS {
             return Err(SuiteError::TooMany {
@@ -262,6 +272,7 @@ impl<'a> Expansion<'a> {
                 return Err(self.at(&system.name, message));
             }
         }
+        self.charge(variables.iter().flat_map(|(name, value)| [name, value]))?;
         let work = self.work(system, operation, &variables)?;
         let mut variant = Variant::new(name, work);
         let fill = |text: &Option<Text>| {
@@ -283,7 +294,16 @@ impl<'a> Expansion<'a> {
             variant.environment.insert(key.clone(), value);
         }
         variant.iterations = self.iterations(operation, &variables)?;
-        variant.metrics = self.metrics(operation)?;
+        if let Some(metrics) = self.metrics.get(operation.name.as_ref()) {
+            for metric in metrics {
+                let (MetricSource::Regex(source) | MetricSource::Json(source)) = &metric.source
+                else {
+                    continue;
+                };
+                self.charge([&metric.name, &metric.unit, source])?;
+            }
+            variant.metrics.clone_from(metrics);
+        }
         if matches!(variant.work, Work::Snippet(_)) {
             variant
                 .metrics
@@ -326,6 +346,9 @@ impl<'a> Expansion<'a> {
         {
             return Err(self.at(count, format!("loop_count is 1 to {MAX_LOOP_COUNT}")));
         }
+        let texts = [&source.prelude, &source.teardown].into_iter().flatten();
+        let texts = texts.chain([&source.script]).map(AsRef::as_ref);
+        self.charge(texts.chain(&interpreter))?;
         // Not filled in: braces are part of these languages.
         let part = |kind: &str, text: &Text| {
             Part::new(
@@ -396,8 +419,17 @@ impl<'a> Expansion<'a> {
         operation.metrics.iter().map(metric).collect()
     }
 
+    /// Takes account of texts that a variant holds.
+    fn charge<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Result<(), SuiteError> {
+        let mut texts = texts.into_iter();
+        texts.try_for_each(|text| self.budget.take(text.len(), self.places.file))
+    }
+
     fn fill(&self, text: &Text, variables: &Variables) -> Result<String, SuiteError> {
-        template::expand(text.as_ref(), variables).map_err(|message| self.at(text, message))
+        let filled = template::expand(text.as_ref(), variables);
+        let filled = filled.map_err(|message| self.at(text, message))?;
+        self.budget.take(filled.len(), self.places.file)?;
+        Ok(filled)
     }
 
     fn directory(&self, text: Option<&Text>, variables: &Variables) -> Result<PathBuf, SuiteError> {

@@ -1,6 +1,9 @@
 //! `type: ruby`: snippets in contexts and executables.
 
+use std::collections::BTreeSet;
+
 use super::document::{Context, Job, Ruby};
+use crate::check::TextBudget;
 use crate::error::invalid;
 use crate::model::{Benchmark, Settings, Suite, Variant, Work};
 use crate::snippet::{self, Language, MAX_LOOP_COUNT, Part, Snippet};
@@ -34,10 +37,12 @@ pub fn suite(
         });
     }
     let names = names(jobs, places)?;
+    let budget = TextBudget::new();
     let mut benchmarks = Vec::new();
     if columns.len() == 1 {
         let variants = jobs.iter().zip(&names).map(|(job, name)| {
             let work = snippet(&document, job, name, &columns[0], places)?;
+            charge(&work, &budget, places)?;
             Ok(variant(name, work))
         });
         let name = document.name.clone().unwrap_or(columns[0].name.clone());
@@ -49,6 +54,7 @@ pub fn suite(
         for (job, name) in jobs.iter().zip(&names) {
             let variants = columns.iter().map(|column| {
                 let work = snippet(&document, job, name, column, places)?;
+                charge(&work, &budget, places)?;
                 Ok(variant(&column.name, work))
             });
             let variants = variants.collect::<Result<_, SuiteError>>()?;
@@ -62,6 +68,14 @@ pub fn suite(
         settings: Settings::default(),
         notes: Vec::new(),
     })
+}
+
+/// Takes account of the texts that a snippet holds.
+fn charge(snippet: &Snippet, budget: &TextBudget, places: &Places<'_>) -> Result<(), SuiteError> {
+    let parts = snippet.preludes.iter().chain(&snippet.teardowns);
+    let texts = parts.chain([&snippet.script]).map(|part| &part.text);
+    let mut texts = texts.chain(&snippet.interpreter);
+    texts.try_for_each(|text| budget.take(text.len(), places.file))
 }
 
 fn benchmark(name: String, variants: Vec<Variant>) -> Benchmark {
@@ -85,13 +99,14 @@ fn variant(name: &str, snippet: Snippet) -> Variant {
 /// Names of the jobs: their own, else their script in one line.
 fn names(jobs: &[Job], places: &Places<'_>) -> Result<Vec<String>, SuiteError> {
     let mut names: Vec<String> = Vec::with_capacity(jobs.len());
+    let mut seen = BTreeSet::new();
     for job in jobs {
         let name = match &job.name {
             Some(name) => name.clone(),
             None => snippet::one_line(&job.script),
         };
         check::name(&name).map_err(|message| invalid(places.file, None, message))?;
-        if names.contains(&name) {
+        if !seen.insert(name.clone()) {
             let message = format!("benchmark {name:?} is there twice; give each a name");
             return Err(invalid(places.file, None, message));
         }
