@@ -2,6 +2,7 @@
 
 mod document;
 mod expand;
+mod parts;
 
 use std::path::Path;
 
