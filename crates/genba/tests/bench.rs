@@ -1,4 +1,4 @@
-//! `genba bench`, `gate` and `host doctor` on real commands: what must hold on any machine,
+//! `genba bench` on real commands: what must hold on any machine,
 //! however busy. No absolute times.
 
 mod support;
@@ -356,89 +356,6 @@ fn exports_are_those_of_hyperfine() {
 }
 
 #[test]
-fn a_gate_refuses_what_is_slower_and_passes_what_is_not() {
-    let here = scratch();
-    let (one, three) = (rounds(3_000), rounds(9_000));
-    let gate = |threshold: &str, first: &str, second: &str| {
-        let args = [
-            "gate",
-            "--metric",
-            "cpu",
-            "-r",
-            "15",
-            "--threshold",
-            threshold,
-            first,
-            second,
-        ];
-        let output = genba(here.path(), &args);
-        (
-            output.status.code(),
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-        )
-    };
-    let (code, text) = gate("10%", &one, &three);
-    assert_eq!(code, Some(1), "{text}");
-    assert!(
-        text.contains("Refused") && text.contains("| variant |"),
-        "{text}"
-    );
-    assert_eq!(gate("10%", &three, &one).0, Some(0));
-    assert_eq!(gate("99%", &one, &one).0, Some(0));
-    assert_eq!(
-        genba(here.path(), &["gate", "-r", "3", "true", "false"])
-            .status
-            .code(),
-        Some(3)
-    );
-}
-
-#[test]
-fn runs_of_a_case_are_compared_with_on_the_same_host_only() {
-    let here = scratch();
-    let (slow, fast) = (rounds(30_000), rounds(3_000));
-    let args = [
-        "bench", "--json", "-r", "12", "--metric", "cpu", "-n", "old", &slow,
-    ];
-    let first = json(here.path(), "comparison", &args);
-    let case = first["case"].as_str().unwrap().to_owned();
-    let args = [
-        "bench",
-        "--json",
-        "-r",
-        "12",
-        "--metric",
-        "cpu",
-        "--against",
-        &case,
-        "-n",
-        "new",
-        &fast,
-    ];
-    let second = json(here.path(), "comparison", &args);
-    let found = comparison(&second, "new", "cpu");
-    assert_eq!(found["baseline"], format!("old (case {case})"));
-    assert_eq!(found["verdict"], "faster");
-    assert!(notes(&second).contains("not interleaved"));
-
-    // The same case from another host.
-    let mut document = first.clone();
-    document["host"]["id"] = "elsewhere".into();
-    std::fs::write(here.path().join("other.json"), document.to_string()).expect("a file");
-    let imported = scratch();
-    let file = here.path().join("other.json").display().to_string();
-    answer(imported.path(), &["case", "import", &file]);
-    let output = genba(imported.path(), &["bench", "--against", "latest", "true"]);
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{text}");
-    let here_id = first["host"]["id"].as_str().unwrap();
-    assert!(
-        text.contains("elsewhere") && text.contains(here_id),
-        "{text}"
-    );
-}
-
-#[test]
 fn an_interruption_leaves_a_document_a_case_and_no_process() {
     let here = scratch();
     let child = Command::new(env!("CARGO_BIN_EXE_genba"))
@@ -524,32 +441,4 @@ fn events_are_counted_where_the_machine_has_them() {
     let found = comparison(&document, "two", "instructions:u");
     assert_eq!(found["verdict"], "slower");
     assert!(found["ratio"]["low"].as_f64().unwrap() > 4.0, "{found}");
-}
-
-#[test]
-fn the_doctor_says_what_can_be_seen() {
-    let here = scratch();
-    let document = json(
-        here.path(),
-        "doctor",
-        &["host", "doctor", "--json", "--budget", "1s", "--", "true"],
-    );
-    let metrics = document["metrics"].as_array().unwrap();
-    let wall = metrics
-        .iter()
-        .find(|one| one["metric"] == "wall")
-        .expect("wall");
-    if wall["pairs"].as_u64().unwrap() >= 13 {
-        assert!(wall["visible"].as_f64().unwrap() > 0.0, "{wall}");
-    } else {
-        assert!(wall["visible"].is_null());
-    }
-    let text = answer(
-        here.path(),
-        &["host", "doctor", "--budget", "500ms", "--", "true"],
-    );
-    assert!(
-        text.contains("invisible in") || text.contains("too short"),
-        "{text}"
-    );
 }

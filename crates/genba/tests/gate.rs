@@ -1,0 +1,134 @@
+//! `genba gate`, `bench --against` and `host doctor` on real commands: what must hold on any
+//! machine, however busy.
+
+mod support;
+
+use serde_json::Value;
+use support::{answer, genba, json, scratch};
+
+/// Work for the CPU: so many rounds of an empty loop of the shell's.
+fn rounds(count: u32) -> String {
+    format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done")
+}
+
+fn comparison<'a>(document: &'a Value, variant: &str, metric: &str) -> &'a Value {
+    let all = document["comparisons"].as_array().expect("comparisons");
+    all.iter()
+        .find(|one| one["variant"] == variant && one["metric"] == metric)
+        .unwrap_or_else(|| panic!("no comparison of {variant} in {metric}: {all:?}"))
+}
+
+fn notes(document: &Value) -> String {
+    document["notes"].to_string()
+}
+
+#[test]
+fn a_gate_refuses_what_is_slower_and_passes_what_is_not() {
+    let here = scratch();
+    let (one, three) = (rounds(3_000), rounds(9_000));
+    let gate = |threshold: &str, first: &str, second: &str| {
+        let args = [
+            "gate",
+            "--metric",
+            "cpu",
+            "-r",
+            "15",
+            "--threshold",
+            threshold,
+            first,
+            second,
+        ];
+        let output = genba(here.path(), &args);
+        (
+            output.status.code(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let (code, text) = gate("10%", &one, &three);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(
+        text.contains("Refused") && text.contains("| variant |"),
+        "{text}"
+    );
+    assert_eq!(gate("10%", &three, &one).0, Some(0));
+    assert_eq!(gate("99%", &one, &one).0, Some(0));
+    assert_eq!(
+        genba(here.path(), &["gate", "-r", "3", "true", "false"])
+            .status
+            .code(),
+        Some(3)
+    );
+}
+
+#[test]
+fn runs_of_a_case_are_compared_with_on_the_same_host_only() {
+    let here = scratch();
+    let (slow, fast) = (rounds(30_000), rounds(3_000));
+    let args = [
+        "bench", "--json", "-r", "12", "--metric", "cpu", "-n", "old", &slow,
+    ];
+    let first = json(here.path(), "comparison", &args);
+    let case = first["case"].as_str().unwrap().to_owned();
+    let args = [
+        "bench",
+        "--json",
+        "-r",
+        "12",
+        "--metric",
+        "cpu",
+        "--against",
+        &case,
+        "-n",
+        "new",
+        &fast,
+    ];
+    let second = json(here.path(), "comparison", &args);
+    let found = comparison(&second, "new", "cpu");
+    assert_eq!(found["baseline"], format!("old (case {case})"));
+    assert_eq!(found["verdict"], "faster");
+    assert!(notes(&second).contains("not interleaved"));
+
+    // The same case from another host.
+    let mut document = first.clone();
+    document["host"]["id"] = "elsewhere".into();
+    std::fs::write(here.path().join("other.json"), document.to_string()).expect("a file");
+    let imported = scratch();
+    let file = here.path().join("other.json").display().to_string();
+    answer(imported.path(), &["case", "import", &file]);
+    let output = genba(imported.path(), &["bench", "--against", "latest", "true"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    let here_id = first["host"]["id"].as_str().unwrap();
+    assert!(
+        text.contains("elsewhere") && text.contains(here_id),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_doctor_says_what_can_be_seen() {
+    let here = scratch();
+    let document = json(
+        here.path(),
+        "doctor",
+        &["host", "doctor", "--json", "--budget", "1s", "--", "true"],
+    );
+    let metrics = document["metrics"].as_array().unwrap();
+    let wall = metrics
+        .iter()
+        .find(|one| one["metric"] == "wall")
+        .expect("wall");
+    if wall["pairs"].as_u64().unwrap() >= 13 {
+        assert!(wall["visible"].as_f64().unwrap() > 0.0, "{wall}");
+    } else {
+        assert!(wall["visible"].is_null());
+    }
+    let text = answer(
+        here.path(),
+        &["host", "doctor", "--budget", "500ms", "--", "true"],
+    );
+    assert!(
+        text.contains("invisible in") || text.contains("too short"),
+        "{text}"
+    );
+}
