@@ -215,9 +215,8 @@ pub(crate) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Which differences stand after correcting for their number, and by which method: e-BH on
-/// e-values, Holm on p-values. `None` where both kinds are mixed (variants with and without
-/// enough pairs), or for a single comparison.
+/// Which differences stand after correcting for their number, and by which method: e-BH if all
+/// evidence is e-values, else Holm on p-values. `None` for a single comparison.
 pub(crate) fn corrected(evidence: &[Evidence], alpha: f64) -> Option<(&'static str, Vec<bool>)> {
     if evidence.len() < 2 {
         return None;
