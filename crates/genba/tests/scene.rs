@@ -155,3 +155,32 @@ fn children_are_told_from_the_target() {
     };
     assert!(total("beside") > 5.0 * total("target"), "{run}");
 }
+
+#[test]
+fn the_case_of_a_comparison_is_shown_and_travels() {
+    let directory = scratch();
+    let here = directory.path();
+    answer(
+        here,
+        &[
+            "bench", "-r", "3", "-N", "-n", "one", "true", "-n", "two", "true",
+        ],
+    );
+    let shown = answer(here, &["case", "show", "latest"]);
+    assert!(shown.contains("one") && shown.contains("two"), "{shown}");
+    let document = json(here, "comparison", &["case", "show", "--json", "latest"]);
+    assert_eq!(document["variants"].as_array().map(Vec::len), Some(2));
+    let page = answer(here, &["case", "export", "latest"]);
+    assert!(page.contains("one") && page.contains("two"));
+    answer(here, &["case", "export", "-o", "case.json", "latest"]);
+    let elsewhere = scratch();
+    let file = here.join("case.json");
+    answer(
+        elsewhere.path(),
+        &["case", "import", file.to_str().expect("a plain path")],
+    );
+    assert_eq!(
+        answer(elsewhere.path(), &["case", "export", "latest"]),
+        page
+    );
+}

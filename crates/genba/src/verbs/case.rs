@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use genba_case::Store;
+use genba_model::CaseKind;
 use genba_report::terminal::{self, Next};
 
 use crate::exit::{Exit, Failure, VerbResult};
@@ -100,13 +101,33 @@ fn list(store: &Store, json: bool, output: &Output) -> VerbResult {
 
 fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
     let case = store.find(id)?;
+    let page = case.page_path();
+    let page = page.exists().then(|| page.display().to_string());
+    if let Some(comparison) = case.comparison()? {
+        if json {
+            output.json("comparison", comparison)?;
+        } else {
+            output.answer(&terminal::comparison(&comparison, output.screen()))?;
+            if let Some(page) = page {
+                output.note(&format!("PAGE  {page}"));
+            }
+        }
+        return Ok(Exit::Done);
+    }
+    if case.kind()? == CaseKind::Comparison {
+        let runs = case.variant_runs()?;
+        return Err(Failure::usage(format!(
+            "case {} is a comparison that was interrupted: {} runs ended, there is no report; \
+             run it again",
+            case.id(),
+            runs.len()
+        )));
+    }
     let investigation = case.investigation()?;
     if json {
         output.json("investigation", investigation)?;
         return Ok(Exit::Done);
     }
-    let page = case.page_path();
-    let page = page.exists().then(|| page.display().to_string());
     let next = Next {
         page: page.as_deref(),
         command: None,
@@ -134,9 +155,11 @@ fn export(
         Format::Html
     });
     let text = match format {
-        Format::Html => genba_report::page::html(&case.investigation()?),
-        Format::Json => serde_json::to_string(&case.export()?)
-            .map_err(|error| Failure::usage(format!("cannot write this as JSON: {error}")))?,
+        Format::Html => match case.comparison()? {
+            Some(comparison) => genba_report::page::comparison_html(&comparison),
+            None => genba_report::page::html(&case.investigation()?),
+        },
+        Format::Json => case.export_json()?,
     };
     if file.as_os_str() == "-" {
         output.answer(&text)?;
