@@ -34,7 +34,7 @@ pub struct CommandArgs {
     pub timeout: Option<f64>,
 
     /// Run the command in this directory.
-    #[arg(short = 'C', long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
 
     /// The command: a program with its arguments, or one string for the shell.

@@ -87,12 +87,15 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Done, Failure> {
         .iter()
         .map(|(title, report)| (title.clone().unwrap_or_default(), report.clone()))
         .collect();
-    let whole = merge(titled).ok_or_else(|| Failure::usage("nothing was measured"))?;
+    let mut whole = merge(titled).ok_or_else(|| Failure::usage("nothing was measured"))?;
+    whole.notes.extend(notes.iter().cloned());
     let page = keep(&mut keeper, &whole, &cancel)?;
-    if whole
-        .variants
-        .iter()
-        .any(|variant| variant.excluded.is_some())
+    let left_out = suite.as_ref().is_some_and(|ready| ready.excludes);
+    if left_out
+        || whole
+            .variants
+            .iter()
+            .any(|variant| variant.excluded.is_some())
     {
         exit = Exit::TargetFailed;
     }

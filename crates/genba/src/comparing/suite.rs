@@ -5,7 +5,7 @@ use std::path::Path;
 use genba_experiment::Plan;
 use genba_investigate::Progress as _;
 use genba_run::{Cancel, Launcher};
-use genba_suite::{DEFAULT_LOOP_SECONDS, FileKind, Session, parse_executables};
+use genba_suite::{DEFAULT_LOOP_SECONDS, FileKind, Session, SuiteError, parse_executables};
 
 use super::args::CompareArgs;
 use crate::exit::{Exit, Failure};
@@ -31,6 +31,8 @@ pub struct Ready {
     pub plans: Vec<Plan>,
     /// Remarks.
     pub notes: Vec<String>,
+    /// Whether a variant had to be left out before anything was measured.
+    pub excludes: bool,
 }
 
 /// Reads the file, builds what it asks for, finds loop counts.
@@ -42,18 +44,18 @@ pub fn ready(
 ) -> Result<Ready, Failure> {
     let mut executables = Vec::new();
     for list in &args.executables {
-        executables.extend(parse_executables(list).map_err(Failure::usage)?);
+        executables.extend(parse_executables(list).map_err(failure)?);
     }
-    let mut session = Session::open(path, &executables).map_err(Failure::usage)?;
+    let mut session = Session::open(path, &executables).map_err(failure)?;
     if let Some(filter) = &args.filter {
         session.retain(|name| name.contains(filter.as_str()));
     }
     let mut launcher = Launcher::new()?;
-    let stop = |error: genba_suite::SuiteError| {
+    let stop = |error: SuiteError| {
         if cancel.is_triggered() {
             Failure::new(Exit::Interrupted, error)
         } else {
-            Failure::new(Exit::TargetFailed, error)
+            failure(error)
         }
     };
     let mut tell = |text: &str| line.update(text, None);
@@ -66,7 +68,8 @@ pub fn ready(
     for one in session.excluded() {
         notes.push(format!("{}: {} {}", one.benchmark, one.variant, one.reason));
     }
-    let mut plans = session.plans(&args.shell()?).map_err(Failure::usage)?;
+    let excludes = !session.excluded().is_empty();
+    let mut plans = session.plans(&args.shell()?).map_err(failure)?;
     if plans.is_empty() {
         let mut message = format!("{}: there is nothing to measure", path.display());
         for note in &notes {
@@ -81,5 +84,17 @@ pub fn ready(
         _session: session,
         plans,
         notes,
+        excludes,
     })
+}
+
+/// The documented exit code of what is wrong with a suite.
+fn failure(error: SuiteError) -> Failure {
+    let exit = match error.exit_code() {
+        3 => Exit::TargetFailed,
+        4 => Exit::Unsupported,
+        130 => Exit::Interrupted,
+        _ => Exit::Usage,
+    };
+    Failure::new(exit, error)
 }
