@@ -23,7 +23,24 @@ pub fn demangle(name: &str) -> Option<String> {
 /// perf and gdb list a function under.
 #[must_use]
 pub fn demangle_brief(name: &str) -> Option<String> {
-    demangle_with(name, &DemangleOptions::new().no_params().no_return_type())
+    let brief = demangle_with(name, &DemangleOptions::new().no_params().no_return_type())?;
+    // A C++ name has no dot but before what marks a part or a copy that the compiler made, which
+    // is left out with the parameters: without it the parts of a function look all the same.
+    // Rust's names may have dots anywhere.
+    match name.split_once('.') {
+        Some((_, mark)) if name.starts_with("_Z") && rust(name).is_none() => {
+            Some(format!("{brief} [clone .{mark}]"))
+        }
+        _ => Some(brief),
+    }
+}
+
+/// The name if it is one of Rust's.
+fn rust(name: &str) -> Option<rustc_demangle::Demangle<'_>> {
+    let may_be = name.starts_with("_R") || name.starts_with("_ZN");
+    may_be
+        .then(|| rustc_demangle::try_demangle(name).ok())
+        .flatten()
 }
 
 fn demangle_with(name: &str, options: &DemangleOptions) -> Option<String> {
@@ -34,9 +51,7 @@ fn demangle_with(name: &str, options: &DemangleOptions) -> Option<String> {
     if let Some(stem) = name.strip_suffix("@plt") {
         return demangle_with(stem, options).map(|name| name + "@plt");
     }
-    if (name.starts_with("_R") || name.starts_with("_ZN"))
-        && let Ok(rust) = rustc_demangle::try_demangle(name)
-    {
+    if let Some(rust) = rust(name) {
         return bounded(|out| {
             use fmt::Write as _;
             write!(out, "{rust:#}")

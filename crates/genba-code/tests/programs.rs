@@ -394,9 +394,14 @@ fn cpp_names() {
     assert!(binary.find(&found.name).contains(&found));
     assert_eq!(binary.find("no::such"), []);
     let frames = binary.frames_at(found.address);
+    let brief = genba_code::demangle_brief(&found.name).unwrap();
+    assert!(
+        full.starts_with(&brief) || full.contains(&brief),
+        "{brief} is no part of {full}"
+    );
     assert_eq!(
         frames.last().unwrap().function.as_deref(),
-        Some(full.as_str())
+        Some(brief.as_str())
     );
 }
 
