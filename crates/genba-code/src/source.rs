@@ -151,9 +151,9 @@ fn read(path: &Path) -> Option<SourceFile> {
         .take(MAX_FILE)
         .read_to_end(&mut bytes)
         .ok()?;
-    let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let ends = memchr::memchr_iter(b'\n', &bytes);
     let mut lines: Vec<u32> = std::iter::once(0)
-        .chain(ends.map(|(at, _)| at as u32 + 1))
+        .chain(ends.map(|at| at as u32 + 1))
         .collect();
     // Behind the last line end there is no line.
     if lines

@@ -70,6 +70,10 @@ struct Scan<'o> {
     regs_mask: u64,
     chain: Vec<Address>,
     unwound: Vec<u64>,
+    /// The thread of the last sample, until a record of another kind may have changed it.
+    recent: Option<((i32, i32), ThreadId)>,
+    /// Without stacks: the frame of each location.
+    flat: Vec<Option<StackId>>,
 }
 
 fn path_key(path: &str) -> u64 {
@@ -108,6 +112,8 @@ pub fn scan(
         regs_mask: attr.regs_user,
         chain: Vec::new(),
         unwound: Vec::new(),
+        recent: None,
+        flat: Vec::new(),
     };
     scan.tables.totals.stacks =
         attr.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0 && options.stacks;
@@ -159,6 +165,7 @@ fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<us
 
 impl Scan<'_> {
     fn other(&mut self, raw: &Raw<'_>) -> Option<()> {
+        self.recent = None;
         match raw.kind {
             kind::MMAP | kind::MMAP2 => self.map(record::mmap(raw)?, raw.misc),
             kind::COMM => {

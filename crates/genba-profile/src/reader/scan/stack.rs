@@ -12,20 +12,19 @@ impl Scan<'_> {
         let mode = flags & misc::CPUMODE;
         let kernel = mode == misc::KERNEL || mode == misc::GUEST_KERNEL;
         let (pid, tid) = (record.pid, record.tid);
-        if !self.threads.contains_key(&tid) {
-            self.name_thread(pid, tid, "");
-        }
+        let thread = self.thread_of(pid, tid);
         let mut truncated = false;
-        self.chain.clear();
-        self.chain.push((record.ip, false));
-        if self.options.stacks {
+        let stack = if self.options.stacks {
+            self.chain.clear();
+            self.chain.push((record.ip, false));
             self.frame_pointer_chain(record.chain, kernel);
             if !record.stack.is_empty() {
                 truncated = !self.unwind(record, kernel);
             }
-        }
-        let stack = self.intern_stack(pid, tid);
-        let thread = self.threads.get(&tid).map_or(ThreadId(0), |t| t.id);
+            self.intern_stack(pid, tid)
+        } else {
+            self.flat_stack(pid, record.ip)
+        };
         let totals = &mut self.tables.totals;
         totals.first = if totals.samples == 0 {
             record.time
@@ -51,6 +50,41 @@ impl Scan<'_> {
             stack,
             thread,
         }
+    }
+
+    /// The thread under its name of now. Most samples are of the thread of the one before.
+    fn thread_of(&mut self, pid: i32, tid: i32) -> ThreadId {
+        if let Some((known, id)) = self.recent
+            && known == (pid, tid)
+        {
+            return id;
+        }
+        if !self.threads.contains_key(&tid) {
+            self.name_thread(pid, tid, "");
+        }
+        let id = self.threads.get(&tid).map_or(ThreadId(0), |t| t.id);
+        self.recent = Some(((pid, tid), id));
+        id
+    }
+
+    /// The stack that is the sampled address alone.
+    fn flat_stack(&mut self, pid: i32, address: u64) -> StackId {
+        let location = self.location(pid, address, false);
+        let index = location.0 as usize;
+        if self.flat.len() <= index {
+            self.flat.resize(index + 1, None);
+        }
+        if let Some(known) = self.flat[index] {
+            return known;
+        }
+        let frame = Frame {
+            parent: None,
+            location,
+            is_return_address: false,
+        };
+        let id = self.tables.intern_frame(frame);
+        self.flat[index] = Some(id);
+        id
     }
 
     /// Appends the callers in a recorded chain, innermost first, to the chain.
