@@ -43,14 +43,12 @@ impl Choice {
     }
 }
 
-/// Events between two samples of the probe.
-const PROBE_PERIOD: u64 = 100_000;
+/// Multiplications of one piece of the probe's work: some 5 ms.
+const PROBE_STEPS: u64 = 5_000_000;
 
-/// Multiplications of one piece of the probe's work: a few milliseconds in all.
-const PROBE_STEPS: u64 = 1_000_000;
-
-/// How often the probe's work is timed with and without sampling.
-const PROBE_ROUNDS: usize = 5;
+/// How often the probe's work is timed with and without sampling, after a first time in which
+/// the kernel finds the period that gives the frequency.
+const PROBE_ROUNDS: usize = 3;
 
 /// CPU time of this thread so far.
 fn cpu_time() -> Duration {
@@ -74,11 +72,17 @@ fn work() -> Duration {
     cpu_time().saturating_sub(started)
 }
 
-/// What one interrupt of the cycle counter costs the program that it interrupts, or why cycles
-/// cannot be sampled here.
-fn probe_cycles() -> Result<Duration, String> {
+/// By what share sampling cycles at this rate slows a program, or why they cannot be sampled
+/// here.
+fn probe_cycles(rate: Rate) -> Result<f64, String> {
     let mut attr = perf_event_attr::default(); // hardware, cycles
-    attr.__bindgen_anon_1.sample_period = PROBE_PERIOD;
+    match rate {
+        Rate::Frequency(hz) => {
+            attr.set_freq(1);
+            attr.__bindgen_anon_1.sample_freq = hz;
+        }
+        Rate::Period(cycles) => attr.__bindgen_anon_1.sample_period = cycles,
+    }
     attr.sample_type = 1;
     attr.read_format = 3; // time enabled, time running
     attr.set_disabled(1);
@@ -92,12 +96,17 @@ fn probe_cycles() -> Result<Duration, String> {
         _ => format!("the cycle counter cannot be opened: {e}"),
     })?;
     let mut ring = Ring::map(&fd, 8).map_err(|e| format!("no ring for the cycle counter: {e}"))?;
+    let sampled_work = || -> Result<Duration, String> {
+        sys::enable(&fd).map_err(|e| format!("the cycle counter does not start: {e}"))?;
+        let time = work();
+        sys::disable(&fd).map_err(|e| format!("the cycle counter does not stop: {e}"))?;
+        Ok(time)
+    };
+    sampled_work()?;
     let (mut plain, mut sampled) = (Duration::MAX, Duration::MAX);
     for _ in 0..PROBE_ROUNDS {
         plain = plain.min(work());
-        sys::enable(&fd).map_err(|e| format!("the cycle counter does not start: {e}"))?;
-        sampled = sampled.min(work());
-        sys::disable(&fd).map_err(|e| format!("the cycle counter does not stop: {e}"))?;
+        sampled = sampled.min(sampled_work()?);
     }
     let mut values = [0u64; 3];
     // SAFETY: reads at most the 24 bytes that `values` has.
@@ -107,28 +116,28 @@ fn probe_cycles() -> Result<Duration, String> {
     }
     let mut seen = Seen::default();
     let drained = ring.drain(&mut seen, &mut |_| Ok(()));
+    // A period longer than all of the probe's work gives no sample, and that is no fault.
+    let few = matches!(rate, Rate::Period(cycles) if cycles > PROBE_STEPS)
+        || matches!(rate, Rate::Frequency(hz) if hz < 1000);
     match (values[0], values[2], seen.samples) {
         (_, 0, _) => Err("the cycle counter is never scheduled (others hold it)".to_owned()),
         // Fewer cycles than multiplications: it does not count.
         (count, ..) if count < PROBE_STEPS => Err(format!(
             "the cycle counter counts {count} cycles where there were millions"
         )),
-        (_, _, 0) => Err("the cycle counter counts but never interrupts".to_owned()),
+        (_, _, 0) if !few => Err("the cycle counter counts but never interrupts".to_owned()),
         _ if drained.is_err() => Err("the cycle counter's ring cannot be read".to_owned()),
-        (_, _, samples) => {
-            let each_round = u32::try_from(samples / PROBE_ROUNDS as u64).unwrap_or(u32::MAX);
-            Ok(sampled.saturating_sub(plain) / each_round.max(1))
-        }
+        _ => Ok((sampled.as_secs_f64() / plain.as_secs_f64().max(1e-9) - 1.0).max(0.0)),
     }
 }
 
 /// Whether cycles can be counted *and* sampled in hardware: opens the counter, runs a known
-/// piece of work (a few ms) and looks at what comes.
+/// piece of work (some 50 ms) and looks at what comes.
 ///
 /// # Errors
 /// The reason in words, if they cannot.
 pub fn hardware_cycles_work() -> Result<(), String> {
-    probe_cycles().map(drop)
+    probe_cycles(Rate::default()).map(drop)
 }
 
 /// Sampling that slows the target by more than this share is not chosen unasked: in virtual
@@ -137,25 +146,21 @@ const MOST_SLOWDOWN: f64 = 0.03;
 
 /// The event to sample when none was asked for, and why: cycles where the machine has a counter
 /// that is not too dear, else the kernel's clock.
-fn unasked(probe: Result<Duration, String>, rate: Rate) -> (&'static str, String) {
-    let each = match probe {
-        Ok(each) => each,
-        Err(why) => return ("cpu-clock", format!("{why}; the kernel's clock instead")),
-    };
-    let slowdown = match rate {
-        Rate::Frequency(hz) => each.as_secs_f64() * hz as f64,
-        Rate::Period(_) => 0.0,
-    };
-    if slowdown <= MOST_SLOWDOWN {
-        return ("cycles", "hardware cycles work here".to_owned());
+fn unasked(probe: Result<f64, String>) -> (&'static str, String) {
+    match probe {
+        Err(why) => ("cpu-clock", format!("{why}; the kernel's clock instead")),
+        Ok(slowdown) if slowdown <= MOST_SLOWDOWN => {
+            ("cycles", "hardware cycles work here".to_owned())
+        }
+        Ok(slowdown) => (
+            "cpu-clock",
+            format!(
+                "sampling the cycle counter slows programs by {:.0} % here; the kernel's clock \
+                 instead (-e cycles to have them all the same)",
+                slowdown * 100.0
+            ),
+        ),
     }
-    let reason = format!(
-        "an interrupt of the cycle counter costs {:.0} µs here, which would slow the program by \
-         {:.0} %; the kernel's clock instead (-e cycles to have them all the same)",
-        each.as_secs_f64() * 1e6,
-        slowdown * 100.0
-    );
-    ("cpu-clock", reason)
 }
 
 fn refused(error: &io::Error) -> bool {
@@ -206,7 +211,7 @@ pub fn choose(options: &RecordOptions) -> Result<Choice, ProfileError> {
     let (event, reason) = match &options.event {
         Some(event) => (event.clone(), "asked for".to_owned()),
         None => {
-            let (name, reason) = unasked(probe_cycles(), options.rate);
+            let (name, reason) = unasked(probe_cycles(options.rate));
             (EventSpec::parse(name)?, reason)
         }
     };
@@ -273,19 +278,16 @@ mod tests {
 
     #[test]
     fn a_dear_counter_is_left_for_the_clock_and_that_is_said() {
-        let rate = Rate::Frequency(4999);
-        assert_eq!(unasked(Ok(Duration::from_micros(2)), rate).0, "cycles");
-        let (event, reason) = unasked(Ok(Duration::from_micros(14)), rate);
+        assert_eq!(unasked(Ok(0.01)).0, "cycles");
+        let (event, reason) = unasked(Ok(0.07));
         assert_eq!(event, "cpu-clock");
         assert!(
-            reason.contains("14 µs") && reason.contains("7 %"),
+            reason.contains("7 %") && reason.contains("-e cycles"),
             "{reason}"
         );
-        assert_eq!(
-            unasked(Ok(Duration::from_micros(14)), Rate::Period(1_000_000)).0,
-            "cycles"
-        );
-        assert_eq!(unasked(Err("none".to_owned()), rate).0, "cpu-clock");
+        let (event, reason) = unasked(Err("no counter".to_owned()));
+        assert_eq!(event, "cpu-clock");
+        assert!(reason.contains("no counter"), "{reason}");
     }
 
     #[test]
