@@ -24,6 +24,10 @@ pub struct Args {
     #[arg(short, long, value_name = "EVENTS")]
     event: Option<String>,
 
+    /// The detailed list of events, as in perf; it is what genba counts anyway.
+    #[arg(short, long, conflicts_with = "event")]
+    detailed: bool,
+
     /// Number of runs.
     #[arg(short, long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
