@@ -45,6 +45,6 @@ pub use instruction::{CostClass, Flow, Instruction, RegisterSet, Syntax};
 pub use kallsyms::{Kallsyms, KernelSymbol};
 pub use object::Architecture;
 pub use separate::{DebugSearch, hex};
-pub use source::{SourceCache, SourceFile};
+pub use source::SourceCache;
 pub use symbols::{Symbol, SymbolSource};
 pub use symtab::Binding;

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+
+use crate::data::Data;
 
 /// Largest file that is read, bytes.
 const MAX_FILE: u64 = 32 << 20;
@@ -17,45 +16,43 @@ const MAX_LINE: usize = 4096;
 pub struct SourceCache {
     prefixes: Vec<(String, String)>,
     directories: Vec<PathBuf>,
-    files: HashMap<String, Option<Arc<SourceFile>>>,
+    files: HashMap<String, Option<SourceFile>>,
 }
 
-/// A source file that was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceFile {
-    /// Where it was found.
-    pub path: PathBuf,
-    bytes: Vec<u8>,
-    /// Where each line begins; files are shorter than 2³² bytes.
+/// A source file that was found. Lines are counted only as far as they are asked for: the hot
+/// function of an amalgamation of 250,000 lines may stand near its beginning.
+#[derive(Debug)]
+struct SourceFile {
+    data: Data,
+    /// Where each line begins, as far as looked; files are shorter than 2³² bytes.
     lines: Vec<u32>,
 }
 
 impl SourceFile {
     /// Text of a line, from 1, without its end.
-    #[must_use]
-    pub fn line(&self, number: u32) -> Option<Cow<'_, str>> {
+    fn line(&mut self, number: u32) -> Option<Cow<'_, str>> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
+        // One line more tells where this one ends.
+        self.look_for(index + 1);
         let begin = *self.lines.get(index)? as usize;
-        let end = self
-            .lines
-            .get(index + 1)
-            .map_or(self.bytes.len(), |&next| next as usize);
-        let line = self.bytes.get(begin..end)?;
+        let next = self.lines.get(index + 1).map(|&next| next as usize);
+        let line = self.data.get(begin..next.unwrap_or(self.data.len()))?;
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        Some(String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]))
+        // Behind the last line end there is no line.
+        let is_line = begin < self.data.len();
+        is_line.then(|| String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]))
     }
 
-    /// How many lines there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.lines.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+    /// Finds the beginnings of lines up to this index, or all.
+    fn look_for(&mut self, index: usize) {
+        let Some(&last) = self.lines.last() else {
+            return;
+        };
+        let wanted = (index + 1).saturating_sub(self.lines.len());
+        let rest = self.data.get(last as usize..).unwrap_or(&[]);
+        let ends = memchr::memchr_iter(b'\n', rest).take(wanted);
+        self.lines.extend(ends.map(|at| last + at as u32 + 1));
     }
 }
 
@@ -82,23 +79,16 @@ impl SourceCache {
         self
     }
 
-    /// The file of a recorded path; `None` if it is not found or is no text of bearable size.
-    pub fn file(&mut self, recorded: &str) -> Option<Arc<SourceFile>> {
-        if let Some(known) = self.files.get(recorded) {
-            return known.clone();
-        }
-        let found = self
-            .candidates(recorded)
-            .into_iter()
-            .find_map(|path| read(&path))
-            .map(Arc::new);
-        self.files.insert(recorded.to_owned(), found.clone());
-        found
-    }
-
-    /// Text of a line of a recorded path.
+    /// Text of a line of a recorded path; `None` if the file is not found, has no such line, or
+    /// is no text of bearable size.
     pub fn line(&mut self, recorded: &str, number: u32) -> Option<String> {
-        self.file(recorded)?.line(number).map(Cow::into_owned)
+        if !self.files.contains_key(recorded) {
+            let candidates = self.candidates(recorded);
+            let found = candidates.into_iter().find_map(|path| open(&path));
+            self.files.insert(recorded.to_owned(), found);
+        }
+        let file = self.files.get_mut(recorded)?.as_mut()?;
+        file.line(number).map(Cow::into_owned)
     }
 
     fn candidates(&self, recorded: &str) -> Vec<PathBuf> {
@@ -139,33 +129,17 @@ fn normal_parts(path: &Path) -> Vec<&std::ffi::OsStr> {
     parts
 }
 
-fn read(path: &Path) -> Option<SourceFile> {
+fn open(path: &Path) -> Option<SourceFile> {
     // Asked before opening: a FIFO or a device would block or never end.
     let metadata = std::fs::metadata(path).ok()?;
     if !metadata.is_file() || metadata.len() > MAX_FILE {
         return None;
     }
-    let mut bytes = Vec::new();
-    File::open(path)
-        .ok()?
-        .take(MAX_FILE)
-        .read_to_end(&mut bytes)
-        .ok()?;
-    let ends = memchr::memchr_iter(b'\n', &bytes);
-    let mut lines: Vec<u32> = std::iter::once(0)
-        .chain(ends.map(|at| at as u32 + 1))
-        .collect();
-    // Behind the last line end there is no line.
-    if lines
-        .last()
-        .is_some_and(|&begin| begin as usize == bytes.len())
-    {
-        lines.pop();
-    }
-    Some(SourceFile {
-        path: path.to_owned(),
-        bytes,
-        lines,
+    let data = Data::open(path).ok()?;
+    // It may have grown meanwhile.
+    (data.len() as u64 <= MAX_FILE).then(|| SourceFile {
+        data,
+        lines: vec![0],
     })
 }
 
@@ -181,26 +155,44 @@ mod tests {
         let root = directory.path().to_str().unwrap();
 
         let mut plain = SourceCache::new();
-        assert!(plain.file("/build/x/src/a.c").is_none());
+        assert!(plain.line("/build/x/src/a.c", 1).is_none());
 
         let mut mapped = SourceCache::new().with_prefix("/build/x", root);
         assert_eq!(mapped.line("/build/x/src/a.c", 2).as_deref(), Some("two"));
         assert_eq!(mapped.line("/build/x/src/a.c", 1).as_deref(), Some("one"));
         assert_eq!(mapped.line("/build/x/src/a.c", 3), None);
         assert_eq!(mapped.line("/build/x/src/a.c", 0), None);
-        assert!(mapped.file("/build/xy/src/a.c").is_none());
+        assert!(mapped.line("/build/xy/src/a.c", 1).is_none());
 
         let mut searched = SourceCache::new().with_directory(root);
         assert_eq!(
             searched.line("/build/./q/../src/a.c", 2).as_deref(),
             Some("two")
         );
-        assert_eq!(searched.file("../../../src/a.c").map(|f| f.len()), Some(2));
+        assert_eq!(searched.line("../../../src/a.c", 1).as_deref(), Some("one"));
+    }
+
+    #[test]
+    fn lines_are_found_in_any_order_to_the_last_without_an_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a.c");
+        std::fs::write(&path, "one\n\nthree\nfour").unwrap();
+        let path = path.to_str().unwrap();
+        let mut sources = SourceCache::new();
+        for (number, text) in [(3, "three"), (1, "one"), (4, "four"), (2, ""), (3, "three")] {
+            assert_eq!(
+                sources.line(path, number).as_deref(),
+                Some(text),
+                "{number}"
+            );
+        }
+        assert_eq!(sources.line(path, 5), None);
+        assert_eq!(sources.line(path, u32::MAX), None);
     }
 
     #[test]
     fn odd_files_are_passed_over() {
-        assert!(SourceCache::new().file("/dev/zero").is_none());
-        assert!(SourceCache::new().file("/").is_none());
+        assert!(SourceCache::new().line("/dev/zero", 1).is_none());
+        assert!(SourceCache::new().line("/", 1).is_none());
     }
 }

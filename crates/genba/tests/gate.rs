@@ -3,24 +3,7 @@
 
 mod support;
 
-use serde_json::Value;
-use support::{answer, genba, json, scratch};
-
-/// Work for the CPU: so many rounds of an empty loop of the shell's.
-fn rounds(count: u32) -> String {
-    format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done")
-}
-
-fn comparison<'a>(document: &'a Value, variant: &str, metric: &str) -> &'a Value {
-    let all = document["comparisons"].as_array().expect("comparisons");
-    all.iter()
-        .find(|one| one["variant"] == variant && one["metric"] == metric)
-        .unwrap_or_else(|| panic!("no comparison of {variant} in {metric}: {all:?}"))
-}
-
-fn notes(document: &Value) -> String {
-    document["notes"].to_string()
-}
+use support::{answer, comparison, genba, json, notes, rounds, scratch};
 
 #[test]
 fn a_gate_refuses_what_is_slower_and_passes_what_is_not() {

@@ -110,3 +110,21 @@ pub fn record(test: &str, directory: &Path, options: &[&str], command: &[&str]) 
     assert!(output.status.success(), "{args:?}: {said}");
     Some(said)
 }
+
+/// A shell line that works so many rounds.
+pub fn rounds(count: u32) -> String {
+    format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done")
+}
+
+/// The comparison of a variant in a metric.
+pub fn comparison<'a>(document: &'a Value, variant: &str, metric: &str) -> &'a Value {
+    let all = document["comparisons"].as_array().expect("comparisons");
+    all.iter()
+        .find(|one| one["variant"] == variant && one["metric"] == metric)
+        .unwrap_or_else(|| panic!("no comparison of {variant} in {metric}: {all:?}"))
+}
+
+/// A document's notes as text.
+pub fn notes(document: &Value) -> String {
+    document["notes"].to_string()
+}
