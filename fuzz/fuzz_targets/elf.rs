@@ -11,6 +11,9 @@ fn ask(binary: &Binary, address: u64) {
     let _ = binary.aliases(address);
     let _ = binary.line_at(address);
     let _ = binary.function_at(address);
+    if let Some(range) = binary.function_range_at(address) {
+        assert!(range.contains(&address));
+    }
     let _ = binary.compile_unit_at(address);
     for frame in binary.frames_at(address) {
         std::hint::black_box(frame);

@@ -375,6 +375,20 @@ fn separate_debug_files_are_found() {
 }
 
 #[test]
+fn unwind_ranges_are_the_functions_of_the_symbol_table() {
+    let test = "unwind_ranges_are_the_functions_of_the_symbol_table";
+    let Some((_keep, path)) = compile(test, CPP, "a.cc", &["-g", "-O1"]) else {
+        return;
+    };
+    let binary = Binary::open(&path).unwrap();
+    let found = binary.find("main");
+    let main = found.first().expect("main");
+    let range = binary.function_range_at(main.address + 1).expect("a range");
+    assert_eq!((range.start, range.end), (main.address, main.end()));
+    assert_eq!(binary.function_range_at(u64::MAX), None);
+}
+
+#[test]
 fn cpp_names() {
     let Some((_keep, path)) = compile("cpp_names", CPP, "a.cc", &["-g"]) else {
         return;
