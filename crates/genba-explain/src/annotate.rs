@@ -225,6 +225,7 @@ fn loops(code: &FunctionCode, total: f64) -> Vec<LoopInfo> {
                     0.0
                 },
                 irreducible: found.irreducible,
+                cost: None,
             }
         })
         .collect()

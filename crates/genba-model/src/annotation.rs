@@ -50,6 +50,46 @@ pub struct LoopInfo {
     pub share: f64,
     /// Entered in the middle, so that it is no natural loop.
     pub irreducible: bool,
+    /// What bounds it, where executions were counted.
+    #[serde(default)]
+    pub cost: Option<LoopCost>,
+}
+
+/// What holds a loop up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoopBound {
+    /// Its longest chain of dependent instructions from round to round.
+    Latency,
+    /// The number of instructions, or of those of one kind, that the processor can take a cycle.
+    Throughput,
+    /// Waiting for memory beyond the first cache.
+    Memory,
+    /// Fetching, decoding, or wrongly predicted branches.
+    FrontEnd,
+    /// None that the model knows explains the cycles.
+    Unexplained,
+}
+
+/// What one round of a loop costs, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LoopCost {
+    /// Counted: how many times its head was executed.
+    pub iterations: u64,
+    /// Counted: how many times it was entered from outside.
+    pub entries: Option<u64>,
+    /// Measured ÷ counted: cycles a round, loops inside it included.
+    pub cycles: Option<Estimate>,
+    /// Model: cycles that the longest chain of dependent instructions adds each round.
+    pub chain_cycles: Option<Estimate>,
+    /// The instructions of that chain, by index in [`Annotation::instructions`], in order.
+    pub chain: Vec<u32>,
+    /// Model: cycles a round if all were independent.
+    pub throughput_cycles: Option<Estimate>,
+    /// What bounds it.
+    pub bound: LoopBound,
+    /// Why, in words with figures.
+    pub why: String,
 }
 
 /// A jump inside the function, for the arrows.

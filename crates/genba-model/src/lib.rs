@@ -9,22 +9,31 @@
 mod annotation;
 mod case;
 mod comparison;
+mod counts;
 mod document;
 mod host;
+mod host_table;
 mod investigation;
 mod profile;
 mod quantity;
 mod run;
 mod stat;
 
-pub use annotation::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
+pub use annotation::{
+    AnnotatedInstruction, Annotation, JumpArrow, LoopBound, LoopCost, LoopInfo, SourceLine,
+};
 pub use case::{CaseKind, CaseState, CaseSummary};
 pub use comparison::{
     Comparison, ComparisonReport, Correction, Direction, IterationCost, Variant, VariantMetric,
     VerdictName,
 };
+pub use counts::{
+    CodePoint, CountEngine, CountedCall, CountedFunction, CountedModule, Counts, InstructionCount,
+    Per, ProcessCounts, RawCounts, Transfer, TransferKind,
+};
 pub use document::{Document, SCHEMA};
 pub use host::{Hazard, HostFingerprint};
+pub use host_table::{HostTable, HostTableEntry};
 pub use investigation::{
     Concentration, Investigation, MetricSummary, NoiseFloor, RunSummary, Workload,
 };

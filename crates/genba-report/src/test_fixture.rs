@@ -172,6 +172,7 @@ pub fn annotation() -> Annotation {
             parent: None,
             share: 0.986,
             irreducible: false,
+            cost: None,
         }],
         jumps: vec![
             JumpArrow {

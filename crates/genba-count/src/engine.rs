@@ -1,0 +1,48 @@
+//! What every engine does.
+
+use genba_model::{CountEngine, RawCounts};
+use genba_run::{Cancel, CommandSpec, Launcher};
+
+use crate::CountError;
+
+/// What to count.
+#[derive(Clone, Debug)]
+pub struct CountRequest {
+    /// The command and how it is run.
+    pub spec: CommandSpec,
+    /// Record jumps and calls as well as executions.
+    pub transfers: bool,
+    /// Count in processes that the target starts, too.
+    pub children: bool,
+}
+
+/// Something that counts executions.
+///
+/// An engine may work outside of the target (a simulator that runs it) or inside (a translator
+/// loaded into it); either way the target's output, exit status and process tree are what
+/// [`genba_run`] makes of them, and a count that is not complete is marked as such.
+pub trait Engine {
+    /// Name, version, known gaps. Cheap: asks nothing of the target.
+    ///
+    /// # Errors
+    /// [`CountError::Missing`] when the engine is not installed.
+    fn describe(&self) -> Result<CountEngine, CountError>;
+
+    /// Whether it can serve this request here, as far as can be told before the run.
+    ///
+    /// # Errors
+    /// [`CountError::Missing`], or [`CountError::Unable`] with the reason.
+    fn check(&self, request: &CountRequest) -> Result<(), CountError>;
+
+    /// Runs the command once and counts. A target that crashes, is killed or times out gives
+    /// its counts until then, marked as cut short.
+    ///
+    /// # Errors
+    /// When the target could not be started, the engine failed, or there are no counts.
+    fn count(
+        &self,
+        request: &CountRequest,
+        launcher: &mut Launcher,
+        cancel: &Cancel,
+    ) -> Result<RawCounts, CountError>;
+}

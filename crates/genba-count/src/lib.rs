@@ -1,0 +1,14 @@
+//! Exact execution counts: how many times each instruction ran, without hardware counters.
+//!
+//! **Scope.** One trait, [`Engine`], and the engines behind it. An engine runs a command to its
+//! end and says how often each instruction of it was executed, and, where asked, how often each
+//! jump was taken to where and who called whom: [`genba_model::RawCounts`].
+//!
+//! **Not here.** Names: no symbols, no source lines. Time: nothing here measures how long
+//! anything takes.
+
+mod engine;
+mod error;
+
+pub use engine::{CountRequest, Engine};
+pub use error::CountError;

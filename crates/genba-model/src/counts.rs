@@ -1,0 +1,201 @@
+//! Exact execution counts: what an engine counted, and the document made of it.
+
+use serde::{Deserialize, Serialize};
+
+/// What counted, and what it cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountEngine {
+    /// `callgrind`, `qemu`, `genba`.
+    pub name: String,
+    /// Its version, as it says itself.
+    pub version: String,
+    /// What it cannot do or does otherwise than the processor, a sentence each.
+    pub gaps: Vec<String>,
+}
+
+/// Executions of one instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub struct InstructionCount {
+    /// Address in the module, as `objdump` prints it.
+    pub address: u64,
+    /// How many times it was executed.
+    pub count: u64,
+}
+
+impl From<(u64, u64)> for InstructionCount {
+    fn from((address, count): (u64, u64)) -> Self {
+        Self { address, count }
+    }
+}
+
+impl From<InstructionCount> for (u64, u64) {
+    fn from(one: InstructionCount) -> Self {
+        (one.address, one.count)
+    }
+}
+
+/// Counts of one executable or library.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedModule {
+    /// Path as mapped, `[vdso]`, or `[generated]` for code made at run time.
+    pub path: String,
+    /// GNU build id in hexadecimal, if known.
+    #[serde(default)]
+    pub build_id: Option<String>,
+    /// Instructions that were executed, in address order, each once.
+    pub instructions: Vec<InstructionCount>,
+}
+
+/// A place in the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CodePoint {
+    /// Index of the module in [`ProcessCounts::modules`].
+    pub module: u32,
+    /// Address in it.
+    pub address: u64,
+}
+
+/// How control went from one place to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferKind {
+    /// A jump that was taken, conditional or not, direct or not.
+    Jump,
+    /// A call; `to` is the entry of the callee itself, not of its PLT stub.
+    Call,
+}
+
+/// A transfer of control with its count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Transfer {
+    /// Which.
+    pub kind: TransferKind,
+    /// The jump or call itself.
+    pub from: CodePoint,
+    /// Where it went.
+    pub to: CodePoint,
+    /// How many times.
+    pub count: u64,
+}
+
+/// Counts of one process (of one program, if it executed several).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProcessCounts {
+    /// Its number.
+    pub pid: i32,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Why the counts end before the program did, if they do: killed, time-out, …
+    #[serde(default)]
+    pub cut_short: Option<String>,
+    /// Modules in which anything was executed.
+    pub modules: Vec<CountedModule>,
+    /// Jumps and calls, where the engine was asked for them.
+    pub transfers: Vec<Transfer>,
+    /// What must be known of these counts, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// What one count run gave: raw, without names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RawCounts {
+    /// Who counted.
+    pub engine: CountEngine,
+    /// Program and arguments that were counted.
+    pub command: Vec<String>,
+    /// CPU time (user and system) that the count run took, seconds.
+    pub cpu_seconds: f64,
+    /// Wall time that it took, seconds.
+    pub wall_seconds: f64,
+    /// Exit status as a shell gives it, 128 + signal for a signal.
+    pub exit: i32,
+    /// Whether jumps and calls were recorded.
+    pub transfers: bool,
+    /// The target, then processes that it started, where those were followed.
+    pub processes: Vec<ProcessCounts>,
+    /// What must be known, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// A function's counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountedFunction {
+    /// Demangled name; an address in brackets where there is no symbol.
+    pub function: String,
+    /// Path of its module.
+    pub module: String,
+    /// Its address in the module.
+    pub address: u64,
+    /// Source file, where line information says so.
+    pub file: Option<String>,
+    /// Its first line.
+    pub line: Option<u32>,
+    /// How many times it was entered.
+    pub calls: u64,
+    /// Instructions executed in it, not in what it called.
+    pub instructions: u64,
+    /// Calls for each unit that `--per` names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls_per: Option<f64>,
+    /// Instructions for each unit that `--per` names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions_per: Option<f64>,
+}
+
+/// Who called whom how often.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedCall {
+    /// Index of the caller in [`Counts::functions`].
+    pub caller: u32,
+    /// Index of the callee.
+    pub callee: u32,
+    /// How many times.
+    pub calls: u64,
+}
+
+/// What counts are divided by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Per {
+    /// The function whose calls are the units, or `None` for a number that the user gave.
+    pub function: Option<String>,
+    /// How many units there were.
+    pub units: f64,
+}
+
+/// The document of `genba count`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Name of the engine.
+    pub engine: String,
+    /// Its version.
+    pub engine_version: String,
+    /// What the engine cannot do, a sentence each.
+    pub gaps: Vec<String>,
+    /// CPU time under the engine ÷ CPU time without, where both are known.
+    pub slowdown: Option<f64>,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Exit status as a shell gives it.
+    pub exit: i32,
+    /// Why the counts end before the program did, if they do.
+    pub cut_short: Option<String>,
+    /// Processes that were counted.
+    pub processes: u32,
+    /// Instructions executed, all modules.
+    pub instructions: u64,
+    /// Instructions in functions' totals that have no symbol.
+    pub unnamed_instructions: u64,
+    /// The unit of `calls_per` and `instructions_per`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<Per>,
+    /// Functions, most instructions first.
+    pub functions: Vec<CountedFunction>,
+    /// Calls between them, most first.
+    pub calls: Vec<CountedCall>,
+    /// What the reader must know, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
