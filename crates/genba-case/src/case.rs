@@ -501,5 +501,6 @@ fn without_stacks(profile: &Profile) -> Profile {
         collapsed: Vec::new(),
         concentration: profile.concentration.clone(),
         notes: profile.notes.clone(),
+        counted: None,
     }
 }

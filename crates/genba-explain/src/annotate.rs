@@ -119,6 +119,8 @@ impl Scene {
             instructions,
             source,
             notes,
+            calls: None,
+            counted: None,
         })
     }
 

@@ -82,6 +82,8 @@ impl Lines {
                 function,
                 self_share: scene.share(weight),
                 text: None,
+                count: None,
+                cost_seconds: None,
             })
             .collect();
         lines.rows.sort_by(|a, b| {

@@ -80,6 +80,10 @@ mod tests {
             self_share: Estimate::exact(own),
             total: Estimate::exact(total),
             size_bytes: 0,
+            calls: None,
+            instructions: None,
+            cost_seconds: None,
+            cost_cycles: None,
         }
     }
 
@@ -108,6 +112,7 @@ mod tests {
             collapsed: Vec::new(),
             concentration: None,
             notes: Vec::new(),
+            counted: None,
         }
     }
 

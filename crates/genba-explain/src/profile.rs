@@ -74,6 +74,7 @@ impl Scene {
             },
             concentration,
             notes,
+            counted: None,
         }
     }
 
@@ -127,6 +128,10 @@ impl Scene {
                 self_share: self.share(hits.weight as f64),
                 total: self.share(total as f64),
                 size_bytes: function.size,
+                calls: None,
+                instructions: None,
+                cost_seconds: None,
+                cost_cycles: None,
             }
         };
         order.iter().enumerate().map(row).collect()

@@ -139,6 +139,12 @@ pub struct Annotation {
     pub jumps: Vec<JumpArrow>,
     /// Source lines that the instructions name, where the files were found.
     pub source: Vec<SourceLine>,
+    /// Counted: how many times it was entered.
+    #[serde(default)]
+    pub calls: Option<u64>,
+    /// Where the executions come from, where they were counted.
+    #[serde(default)]
+    pub counted: Option<crate::Counted>,
     /// What the reader must know, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

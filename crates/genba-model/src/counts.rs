@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Estimate;
+
 /// What counted, and what it cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountEngine {
@@ -118,6 +120,27 @@ pub struct RawCounts {
     /// What must be known, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// What counts beside measured time are, and what they were divided with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Who counted.
+    pub engine: CountEngine,
+    /// CPU time under the engine ÷ CPU time without, where both are known.
+    pub slowdown: Option<f64>,
+    /// Program and arguments that were counted.
+    pub command: Vec<String>,
+    /// What the counts were multiplied with: 1 unless another, smaller workload was counted.
+    pub scale: f64,
+    /// Why the counts end before the program did, if they do.
+    pub cut_short: Option<String>,
+    /// Runs that the samples are of; the counts are of one.
+    pub runs: f64,
+    /// Core clock that makes cycles of seconds, cycles a second, where it is known.
+    pub clock_hz: Option<Estimate>,
+    /// Where the clock comes from: `cycles`, `counters`, `host table`.
+    pub clock_source: String,
 }
 
 /// A function's counts.

@@ -28,8 +28,8 @@ pub use comparison::{
     VerdictName,
 };
 pub use counts::{
-    CodePoint, CountEngine, CountedCall, CountedFunction, CountedModule, Counts, InstructionCount,
-    Per, ProcessCounts, RawCounts, Transfer, TransferKind,
+    CodePoint, CountEngine, Counted, CountedCall, CountedFunction, CountedModule, Counts,
+    InstructionCount, Per, ProcessCounts, RawCounts, Transfer, TransferKind,
 };
 pub use document::{Document, SCHEMA};
 pub use host::{Hazard, HostFingerprint};

@@ -55,6 +55,18 @@ pub struct FunctionRow {
     /// Size of its code in bytes where the symbol says so.
     #[serde(default)]
     pub size_bytes: u64,
+    /// Counted: how many times it was entered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+    /// Counted: instructions executed in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<u64>,
+    /// Measured ÷ counted: time in the function itself for each call, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_seconds: Option<Estimate>,
+    /// The same in cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_cycles: Option<Estimate>,
 }
 
 /// A source line's share.
@@ -71,6 +83,12 @@ pub struct LineRow {
     pub self_share: Estimate,
     /// Text of the line where the source was found.
     pub text: Option<String>,
+    /// Counted: executions of that instruction of the line that ran most often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// Measured ÷ counted: time of the line for each of them, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_seconds: Option<Estimate>,
 }
 
 /// A module's share.
@@ -158,6 +176,9 @@ pub struct Profile {
     pub collapsed: Vec<StackRow>,
     /// How concentrated the time is.
     pub concentration: Option<crate::Concentration>,
+    /// Where the executions come from, where they were counted.
+    #[serde(default)]
+    pub counted: Option<crate::Counted>,
     /// What the reader must know to read the figures right, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -65,6 +65,10 @@ fn function(name: &str, module: &str, place: Option<u32>, own: f64, total: f64) 
         self_share: share(own),
         total: share(total),
         size_bytes: 400,
+        calls: None,
+        instructions: None,
+        cost_seconds: None,
+        cost_cycles: None,
     }
 }
 
@@ -195,6 +199,8 @@ pub fn annotation() -> Annotation {
             })
             .collect(),
         notes: vec![],
+        calls: None,
+        counted: None,
     }
 }
 
@@ -361,6 +367,8 @@ pub fn profile() -> Profile {
                 function: "big2str_2bdigits".into(),
                 self_share: share(0.357),
                 text: Some("        p[--j] = ruby_digitmap[num % b2s->base];".into()),
+                count: None,
+                cost_seconds: None,
             },
             LineRow {
                 file: "/home/a/ruby/bignum.c".into(),
@@ -368,6 +376,8 @@ pub fn profile() -> Profile {
                 function: "big2str_2bdigits".into(),
                 self_share: share(0.243),
                 text: None,
+                count: None,
+                cost_seconds: None,
             },
         ],
         modules: vec![
@@ -420,6 +430,7 @@ pub fn profile() -> Profile {
             code_share: Some(0.0002),
         }),
         notes: vec![],
+        counted: None,
     }
 }
 
