@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Estimate, HostFingerprint};
 
 /// Cost of one form.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostTableEntry {
     /// The form: an instruction with the kinds of its operands (`add r64, r64`, `mov r64, m64`),
     /// with what else decides in brackets (`div r64 [large]`, `load [L2]`), or an operation
@@ -26,6 +26,9 @@ pub struct HostTableEntry {
     /// Whether measurements of it scattered so much that the figures are doubtful.
     #[serde(default)]
     pub disturbed: bool,
+    /// What it was measured on, where that decides: operands, working set, what was subtracted.
+    #[serde(default)]
+    pub detail: Option<String>,
 }
 
 /// The table.
