@@ -100,6 +100,10 @@ impl Scene {
         let weight: u64 = hits.iter().map(|hit| hit.1.weight).sum();
         let instructions = self.annotated(function, &code, weight, samples);
         let (source, mut notes) = read_source(&instructions, sources);
+        let executed = self.executed(function);
+        if executed.is_some_and(|executed| executed.instructions() == 0) {
+            notes.push("it was not executed in the run that was counted".to_owned());
+        }
         if code.flow.has_indirect_jumps() && !options.raw {
             notes.push(
                 "it jumps through a table: samples at the head of a case stay there, their predecessor is not known"
@@ -119,8 +123,8 @@ impl Scene {
             instructions,
             source,
             notes,
-            calls: None,
-            counted: None,
+            calls: executed.map(|executed| executed.calls()),
+            counted: executed.and(self.joined.as_ref().map(|joined| joined.counted.clone())),
         })
     }
 
@@ -134,10 +138,17 @@ impl Scene {
         let total = weight as f64;
         // Within one function weights vary little: the number of samples is the sample size.
         let squares = total * total / (samples.max(1) as f64);
+        let executed = self.executed(function);
         code.instructions
             .iter()
             .enumerate()
             .map(|(index, instruction)| {
+                let share = share_of(code.weight[index], total, squares);
+                let count = executed.map(|executed| executed.count(instruction.address));
+                let (cost_seconds, cost_cycles) = match (&self.joined, count) {
+                    (Some(joined), Some(count)) => joined.each(&self.event, share, total, count),
+                    _ => (None, None),
+                };
                 let frames = self.code.frames_at(function.module, instruction.address);
                 let inner = frames.first();
                 AnnotatedInstruction {
@@ -150,10 +161,10 @@ impl Scene {
                         .and_then(|f| f.function.as_ref())
                         .map(ToString::to_string),
                     samples: code.samples[index],
-                    share: share_of(code.weight[index], total, squares),
-                    count: None,
-                    cost_seconds: None,
-                    cost_cycles: None,
+                    share,
+                    count,
+                    cost_seconds,
+                    cost_cycles,
                     host_latency_cycles: None,
                     loop_index: code.flow.loop_of_instruction(index),
                 }

@@ -5,7 +5,8 @@
 //! it back, each moving samples and never making or losing any:
 //!
 //! 1. **Predecessor.** A sample belongs to the instruction that ran before it. At a block's head
-//!    there may be several; without edge counts the sample is split evenly over them.
+//!    there may be several: the sample is split over them by how often each led there where
+//!    that was counted, else evenly.
 //! 2. **Function head.** The first instruction has no predecessor in the function: it keeps
 //!    its samples.
 //! 3. **Retirement group.** Processors retire several instructions in one cycle and take the
@@ -40,6 +41,8 @@ pub enum Cost {
 pub struct Fact {
     /// Instructions that may have run just before it, inside the function.
     pub predecessors: Vec<u32>,
+    /// How often each of them led here, where that was counted; else empty.
+    pub counts: Vec<u64>,
     /// Whether it is the first of a basic block.
     pub starts_block: bool,
     /// Its cost class.
@@ -75,6 +78,13 @@ fn shift_to_predecessors(raw: &[f64], code: &[Fact]) -> Vec<f64> {
         }
         if fact.predecessors.is_empty() {
             cost[index] += samples;
+            continue;
+        }
+        let all: f64 = fact.counts.iter().map(|&count| count as f64).sum();
+        if all > 0.0 && fact.counts.len() == fact.predecessors.len() {
+            for (&before, &count) in fact.predecessors.iter().zip(&fact.counts) {
+                cost[before as usize] += samples * (count as f64 / all);
+            }
             continue;
         }
         let part = samples / fact.predecessors.len() as f64;
@@ -134,6 +144,7 @@ mod tests {
     fn fact(predecessors: &[u32], starts_block: bool, cost: Cost) -> Fact {
         Fact {
             predecessors: predecessors.to_vec(),
+            counts: Vec::new(),
             starts_block,
             cost,
             reads: 0,
@@ -208,6 +219,27 @@ mod tests {
     }
 
     #[test]
+    fn counted_edges_decide_how_a_block_head_is_split() {
+        let mut code = vec![
+            fact(&[], true, Cost::Simple),
+            fact(&[0], false, Cost::Other),
+            fact(&[1], true, Cost::Other),
+            fact(&[1, 2], true, Cost::Simple),
+        ];
+        code[3].counts = vec![1, 7];
+        assert_eq!(
+            attribute(&[0.0, 0.0, 0.0, 8.0], &code),
+            vec![0.0, 1.0, 7.0, 0.0]
+        );
+        // Never come to, by the counts: they say nothing then.
+        code[3].counts = vec![0, 0];
+        assert_eq!(
+            attribute(&[0.0, 0.0, 0.0, 8.0], &code),
+            vec![0.0, 4.0, 4.0, 0.0]
+        );
+    }
+
+    #[test]
     fn a_leak_does_not_cross_a_block_head() {
         let code = vec![
             fact(&[], true, Cost::Long(20)),
@@ -220,12 +252,14 @@ mod tests {
     proptest! {
         #[test]
         fn samples_are_neither_made_nor_lost(
-            rows in prop::collection::vec((0.0..1000.0f64, 0u8..3, any::<bool>(), prop::collection::vec(0u32..40, 0..3), any::<u8>(), any::<u8>()), 1..40),
+            rows in prop::collection::vec((0.0..1000.0f64, 0u8..3, any::<bool>(), prop::collection::vec((0u32..40, 0u64..9), 0..3), any::<u8>(), any::<u8>()), 1..40),
+            counted in any::<bool>(),
         ) {
             let n = rows.len() as u32;
             let raw: Vec<f64> = rows.iter().map(|row| row.0).collect();
             let code: Vec<Fact> = rows.iter().map(|row| Fact {
-                predecessors: row.3.iter().map(|p| p % n).collect(),
+                predecessors: row.3.iter().map(|p| p.0 % n).collect(),
+                counts: if counted { row.3.iter().map(|p| p.1).collect() } else { Vec::new() },
                 starts_block: row.2,
                 cost: match row.1 { 0 => Cost::Simple, 1 => Cost::Other, _ => Cost::Long(20) },
                 reads: Registers::from(row.4),

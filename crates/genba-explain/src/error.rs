@@ -24,6 +24,14 @@ pub enum ExplainError {
         /// What to do instead.
         hint: String,
     },
+    /// The function whose calls are the unit was not called.
+    #[error("no function named `{name}` was called{hint}")]
+    NotCalled {
+        /// As asked for.
+        name: String,
+        /// What to do instead.
+        hint: String,
+    },
     /// The code of a function cannot be shown.
     #[error("cannot show the code of `{function}` in {module}: {reason}")]
     NoCode {

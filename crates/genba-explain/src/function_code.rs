@@ -55,8 +55,12 @@ impl FunctionCode {
             weight[index] += hit.weight as f64;
         }
         let flow = ControlFlow::build(&instructions);
+        let executed = scene.executed(function);
         if !raw && scene.event.precision == Precision::Skid {
-            let facts = facts(&instructions, &flow);
+            let mut facts = facts(&instructions, &flow);
+            if let Some(executed) = &executed {
+                executed.lead(&instructions, &mut facts);
+            }
             samples = attribute(&samples, &facts);
             weight = attribute(&weight, &facts);
         }
@@ -76,6 +80,7 @@ fn facts(instructions: &[Instruction], flow: &ControlFlow) -> Vec<Fact> {
         .enumerate()
         .map(|(index, instruction)| Fact {
             predecessors: flow.predecessors(index).to_vec(),
+            counts: Vec::new(),
             starts_block: false,
             cost: cost(instruction),
             reads: instruction.reads_registers,

@@ -3,13 +3,15 @@
 //! **Scope.** Joins a recording (where samples stood) with code (what stands there):
 //! [`Scene::open`] reads both, [`Scene::profile`] says where the time is, and
 //! [`Scene::annotate`] goes into one function. The skid of samples is put right in
-//! [`attribution`].
+//! [`attribution`]. [`Scene::join`] adds exact counts, which make costs per execution of shares
+//! of time; [`counts()`] gives them names without any samples.
 //!
 //! **Not here.** Taking samples, reading ELF or DWARF, printing.
 
 mod annotate;
 pub mod attribution;
 mod code_base;
+mod counted;
 mod error;
 mod function_code;
 mod hits;
@@ -20,6 +22,7 @@ mod scene;
 mod stacks;
 
 pub use annotate::AnnotateOptions;
+pub use counted::{Clock, JoinOptions, Joined, PerUnit, counts};
 pub use error::ExplainError;
 pub use merge::with_stacks_of;
 pub use profile::ProfileOptions;

@@ -36,9 +36,10 @@ impl Lines {
             instructions: Vec::new(),
             lined: 0.0,
         };
-        let mut weights: HashMap<(String, u32), (f64, String)> = HashMap::new();
+        let mut weights: HashMap<(String, u32), (f64, String, Option<u64>)> = HashMap::new();
         for (id, hits) in scene.function_hits() {
             let function = &scene.functions[id as usize];
+            let executed = scene.executed(function);
             let spots: Vec<(u64, u64, f64)> =
                 match FunctionCode::new(scene, function, &hits, raw, Syntax::Intel) {
                     Ok(code) => code
@@ -70,20 +71,30 @@ impl Lines {
                 };
                 let entry = weights
                     .entry((file.to_string(), line))
-                    .or_insert_with(|| (0.0, name()));
+                    .or_insert_with(|| (0.0, name(), None));
                 entry.0 += weight;
+                entry.2 = entry
+                    .2
+                    .max(executed.map(|executed| executed.count(address)));
             }
         }
         lines.rows = weights
             .into_iter()
-            .map(|((file, line), (weight, function))| LineRow {
-                file,
-                line,
-                function,
-                self_share: scene.share(weight),
-                text: None,
-                count: None,
-                cost_seconds: None,
+            .map(|((file, line), (weight, function, count))| {
+                let self_share = scene.share(weight);
+                let all = scene.hits.all.weight as f64;
+                let cost = scene.joined.as_ref().zip(count);
+                LineRow {
+                    file,
+                    line,
+                    function,
+                    self_share,
+                    text: None,
+                    count,
+                    cost_seconds: cost.and_then(|(joined, count)| {
+                        joined.each(&scene.event, self_share, all, count).0
+                    }),
+                }
             })
             .collect();
         lines.rows.sort_by(|a, b| {

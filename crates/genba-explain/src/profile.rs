@@ -74,7 +74,7 @@ impl Scene {
             },
             concentration,
             notes,
-            counted: None,
+            counted: self.joined.as_ref().map(|joined| joined.counted.clone()),
         }
     }
 
@@ -112,6 +112,15 @@ impl Scene {
                 .copied()
                 .unwrap_or(hits.weight)
                 .max(hits.weight);
+            let executed = self.executed(function);
+            let calls = executed.map(|executed| executed.calls());
+            let self_share = self.share(hits.weight as f64);
+            let (cost_seconds, cost_cycles) = match (&self.joined, calls) {
+                (Some(joined), Some(calls)) => {
+                    joined.each(&self.event, self_share, self.hits.all.weight as f64, calls)
+                }
+                _ => (None, None),
+            };
             let (file, line) = if rank < LOCATED_FUNCTIONS && function.known {
                 self.declaration(function.module, function.address)
             } else {
@@ -125,13 +134,13 @@ impl Scene {
                 file,
                 line,
                 self_samples: hits.samples,
-                self_share: self.share(hits.weight as f64),
+                self_share,
                 total: self.share(total as f64),
                 size_bytes: function.size,
-                calls: None,
-                instructions: None,
-                cost_seconds: None,
-                cost_cycles: None,
+                calls,
+                instructions: executed.map(|executed| executed.instructions()),
+                cost_seconds,
+                cost_cycles,
             }
         };
         order.iter().enumerate().map(row).collect()

@@ -9,6 +9,7 @@ use genba_profile::{ReadOptions, Recording};
 
 use crate::ExplainError;
 use crate::code_base::CodeBase;
+use crate::counted::{FunctionCounts, Joined};
 use crate::hits::{AddressHits, Histogram};
 
 /// Index of a function in [`Scene`].
@@ -47,6 +48,8 @@ pub struct Scene {
     /// By location id: the place of the location itself, and of the byte before it (a call).
     places: Vec<[Option<Place>; 2]>,
     pub(crate) notes: Vec<String>,
+    /// Exact counts, once joined.
+    pub(crate) joined: Option<Joined>,
 }
 
 impl std::fmt::Debug for Scene {
@@ -135,6 +138,7 @@ impl Scene {
             hits,
             code,
             functions: Vec::new(),
+            joined: None,
         };
         scene.resolve();
         Ok(scene)
@@ -187,6 +191,25 @@ impl Scene {
             });
             self.places[id.0 as usize][slot] = Some(Place { function, address });
         }
+    }
+
+    /// Joins exact counts: what follows has executions and costs per execution.
+    pub fn join(&mut self, counts: Joined) {
+        self.joined = Some(counts);
+    }
+
+    /// The counts of a function, if its module was counted.
+    pub(crate) fn executed(&self, function: &Function) -> Option<FunctionCounts<'_>> {
+        let joined = self.joined.as_ref().filter(|_| function.known)?;
+        let path = self.code.module_name(function.module);
+        let build_id = self.code.build_id(function.module);
+        let module = joined.index.module(&path, build_id.as_deref())?;
+        Some(FunctionCounts::new(
+            joined,
+            module,
+            function.address,
+            function.size,
+        ))
     }
 
     /// Where a sampled location is.

@@ -1,0 +1,186 @@
+//! The document of `genba count`: functions by calls and instructions, callers and callees.
+
+use std::collections::HashMap;
+
+use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts, TransferKind};
+use genba_profile::reader::ModuleId;
+
+use super::index::CountIndex;
+use super::names::{ExecutedFunction, ExecutedFunctions};
+use crate::ExplainError;
+
+/// What counts are to be divided by.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PerUnit {
+    /// A number of units that the user knows.
+    Number(f64),
+    /// The calls of a function.
+    Calls(String),
+}
+
+/// Makes the document: names, callers and callees. `native_cpu_seconds` is the CPU time of the
+/// command without the engine, if it is known.
+///
+/// # Errors
+/// When the function that `per` names was not called.
+pub fn counts(
+    raw: &RawCounts,
+    per: Option<&PerUnit>,
+    native_cpu_seconds: Option<f64>,
+) -> Result<Counts, ExplainError> {
+    let index = CountIndex::new(raw);
+    let found = ExecutedFunctions::of(&index);
+    let mut order: Vec<u32> = (0..found.list.len() as u32).collect();
+    order.sort_by_cached_key(|&id| {
+        let one = &found.list[id as usize];
+        (std::cmp::Reverse(one.instructions), one.module, one.address)
+    });
+    let rank: HashMap<u32, u32> = order.iter().copied().zip(0u32..).collect();
+    let mut functions: Vec<CountedFunction> = order
+        .iter()
+        .map(|&id| row(&index, &found, &found.list[id as usize]))
+        .collect();
+    let calls = calls(&index, &found, &rank);
+    let per = per.map(|per| unit(per, &functions)).transpose()?;
+    if let Some(per) = &per {
+        for function in &mut functions {
+            function.calls_per = Some(function.calls as f64 / per.units);
+            function.instructions_per = Some(function.instructions as f64 / per.units);
+        }
+    }
+    let sum = |known: bool| {
+        let of = |one: &&ExecutedFunction| known || !one.known;
+        let parts = found.list.iter().filter(of).map(|one| one.instructions);
+        parts.fold(0u64, u64::saturating_add)
+    };
+    let cut_short = raw.processes.iter().find_map(|one| one.cut_short.clone());
+    let notes = raw
+        .notes
+        .iter()
+        .chain(raw.processes.iter().flat_map(|one| &one.notes));
+    let mut notes: Vec<String> = notes.cloned().collect();
+    notes.dedup();
+    Ok(Counts {
+        engine: raw.engine.name.clone(),
+        engine_version: raw.engine.version.clone(),
+        gaps: raw.engine.gaps.clone(),
+        slowdown: slowdown(raw.cpu_seconds, native_cpu_seconds),
+        command: raw.command.clone(),
+        exit: raw.exit,
+        cut_short,
+        processes: raw.processes.len() as u32,
+        instructions: sum(true),
+        unnamed_instructions: sum(false),
+        per,
+        functions,
+        calls,
+        notes,
+    })
+}
+
+/// CPU time under the engine ÷ CPU time without; `None` where either is too short to tell.
+pub(super) fn slowdown(under: f64, native: Option<f64>) -> Option<f64> {
+    const SHORTEST: f64 = 0.002;
+    let native = native.filter(|&native| native >= SHORTEST)?;
+    (under > 0.0).then(|| under / native)
+}
+
+fn row(index: &CountIndex, found: &ExecutedFunctions, one: &ExecutedFunction) -> CountedFunction {
+    let module = ModuleId(one.module);
+    let place = (one.known)
+        .then(|| found.code.binary(module).ok()?.line_at(one.address))
+        .flatten();
+    CountedFunction {
+        function: one.name.clone(),
+        module: index.modules[one.module as usize].path.clone(),
+        address: one.address,
+        file: place
+            .as_ref()
+            .and_then(|place| place.file.as_ref())
+            .map(ToString::to_string),
+        line: place.and_then(|place| place.line),
+        calls: if one.known {
+            index.entered(one.module, one.address, one.end)
+        } else {
+            0
+        },
+        instructions: one.instructions,
+        calls_per: None,
+        instructions_per: None,
+    }
+}
+
+/// Calls between functions, jumps to another function's entry (tail calls) among them.
+fn calls(
+    index: &CountIndex,
+    found: &ExecutedFunctions,
+    rank: &HashMap<u32, u32>,
+) -> Vec<CountedCall> {
+    let mut sums: HashMap<(u32, u32), u64> = HashMap::new();
+    for transfer in index.transfers() {
+        let (Some(caller), Some(callee)) = (found.at(transfer.from), found.at(transfer.to)) else {
+            continue;
+        };
+        let enters = found.list[callee as usize].address == transfer.to.address;
+        let counts = match transfer.kind {
+            TransferKind::Call => true,
+            TransferKind::Jump => enters && caller != callee,
+        };
+        if counts {
+            let sum = sums.entry((rank[&caller], rank[&callee])).or_default();
+            *sum = sum.saturating_add(transfer.count);
+        }
+    }
+    let mut list: Vec<CountedCall> = sums
+        .into_iter()
+        .map(|((caller, callee), calls)| CountedCall {
+            caller,
+            callee,
+            calls,
+        })
+        .collect();
+    list.sort_by_key(|call| (std::cmp::Reverse(call.calls), call.caller, call.callee));
+    list
+}
+
+fn unit(per: &PerUnit, functions: &[CountedFunction]) -> Result<Per, ExplainError> {
+    match per {
+        PerUnit::Number(units) => Ok(Per {
+            function: None,
+            units: *units,
+        }),
+        PerUnit::Calls(name) => {
+            let named: Vec<&CountedFunction> = functions
+                .iter()
+                .filter(|f| {
+                    f.function == *name || genba_code::without_parameters(name) == f.function
+                })
+                .collect();
+            let units = named.iter().map(|f| f.calls).max().unwrap_or(0);
+            if units == 0 {
+                return Err(ExplainError::NotCalled {
+                    name: name.clone(),
+                    hint: hint(name, functions),
+                });
+            }
+            Ok(Per {
+                function: Some(name.clone()),
+                units: units as f64,
+            })
+        }
+    }
+}
+
+fn hint(name: &str, functions: &[CountedFunction]) -> String {
+    let lower = name.to_lowercase();
+    let mut near: Vec<&CountedFunction> = functions
+        .iter()
+        .filter(|f| f.calls > 0 && !lower.is_empty() && f.function.to_lowercase().contains(&lower))
+        .collect();
+    near.sort_by_key(|f| std::cmp::Reverse(f.calls));
+    if near.is_empty() {
+        return "; `genba count` without --per lists those that were".to_owned();
+    }
+    let names: Vec<&str> = near.iter().take(5).map(|f| f.function.as_str()).collect();
+    format!("; called were: {}", names.join(", "))
+}

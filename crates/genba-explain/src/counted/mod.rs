@@ -1,0 +1,11 @@
+//! Exact counts joined with code: who was called how often, and what each execution cost.
+
+mod cost;
+mod document;
+mod function;
+mod index;
+mod names;
+
+pub use cost::{Clock, JoinOptions, Joined};
+pub use document::{PerUnit, counts};
+pub(crate) use function::FunctionCounts;

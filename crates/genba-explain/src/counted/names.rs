@@ -1,0 +1,140 @@
+//! Functions of counted code: who was executed, and by which name.
+
+use std::collections::HashMap;
+
+use genba_model::CodePoint;
+use genba_profile::reader::{Module, ModuleId, ModuleKind};
+
+use super::index::{CountIndex, ModuleIndex};
+use crate::code_base::CodeBase;
+
+/// A function that was executed.
+#[derive(Clone, Debug)]
+pub(crate) struct ExecutedFunction {
+    pub module: ModuleIndex,
+    /// Its first address; of no meaning where `known` is false.
+    pub address: u64,
+    /// The address after its last.
+    pub end: u64,
+    pub name: String,
+    /// False for the row that gathers what has no function in a module.
+    pub known: bool,
+    /// Instructions executed in it.
+    pub instructions: u64,
+}
+
+/// All functions that were executed.
+pub(crate) struct ExecutedFunctions {
+    pub list: Vec<ExecutedFunction>,
+    pub code: CodeBase,
+    /// By module: functions in address order, as (address, end, index).
+    ranges: HashMap<ModuleIndex, Vec<(u64, u64, u32)>>,
+}
+
+impl ExecutedFunctions {
+    pub(crate) fn of(index: &CountIndex) -> Self {
+        let modules = index.modules.iter().map(|module| {
+            let kind = match module.path.as_str() {
+                "[vdso]" => ModuleKind::Vdso,
+                path if path.starts_with('/') => ModuleKind::File,
+                _ => ModuleKind::Unknown,
+            };
+            Module {
+                path: module.path.clone(),
+                build_id: module.build_id.as_deref().and_then(bytes_of_hex),
+                kind,
+                pid: None,
+            }
+        });
+        let mut found = Self {
+            list: Vec::new(),
+            code: CodeBase::new(modules.collect(), None, None, false),
+            ranges: HashMap::new(),
+        };
+        for module in 0..index.modules.len() as ModuleIndex {
+            found.add_module(index, module);
+        }
+        found
+    }
+
+    fn add_module(&mut self, index: &CountIndex, module: ModuleIndex) {
+        let executed = &index.modules[module as usize].instructions;
+        let mut nameless: Option<u32> = None;
+        let mut at = 0;
+        while let Some(first) = executed.get(at) {
+            let named = self.code.function_at(ModuleId(module), first.address);
+            let known = named.is_some();
+            let (address, end, name) = match named {
+                Some(named) => (
+                    named.address,
+                    named
+                        .address
+                        .saturating_add(named.size)
+                        .max(first.address.saturating_add(1)),
+                    named.name,
+                ),
+                None => (
+                    first.address,
+                    first.address.saturating_add(1),
+                    "[unknown]".to_owned(),
+                ),
+            };
+            let until = at + executed[at..].partition_point(|one| one.address < end);
+            let instructions = executed[at..until]
+                .iter()
+                .fold(0u64, |sum, one| sum.saturating_add(one.count));
+            at = until;
+            let id = self.list.len() as u32;
+            let ranges = self.ranges.entry(module).or_default();
+            if known {
+                // A symbol without a size gives its instructions one by one.
+                if let Some(&(before, last_end, id)) = ranges.last()
+                    && before == address
+                    && self.list[id as usize].known
+                {
+                    let last = &mut self.list[id as usize];
+                    last.instructions = last.instructions.saturating_add(instructions);
+                    last.end = last.end.max(end);
+                    ranges.pop();
+                    ranges.push((address, last_end.max(end), id));
+                    continue;
+                }
+                ranges.push((address, end, id));
+            } else if let Some(id) = nameless {
+                let row = &mut self.list[id as usize];
+                row.instructions = row.instructions.saturating_add(instructions);
+                ranges.push((address, end, id));
+                continue;
+            } else {
+                nameless = Some(id);
+                ranges.push((address, end, id));
+            }
+            self.list.push(ExecutedFunction {
+                module,
+                address,
+                end,
+                name,
+                known,
+                instructions,
+            });
+        }
+    }
+
+    /// The function at a place.
+    pub(crate) fn at(&self, place: CodePoint) -> Option<u32> {
+        let ranges = self.ranges.get(&place.module)?;
+        let after = ranges.partition_point(|range| range.0 <= place.address);
+        let &(_, end, id) = ranges.get(after.checked_sub(1)?)?;
+        (place.address < end).then_some(id)
+    }
+}
+
+fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) || text.len() > 128 {
+        return None;
+    }
+    text.as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
