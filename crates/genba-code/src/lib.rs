@@ -15,6 +15,7 @@
 
 mod binary;
 mod data;
+mod dataflow;
 mod demangle;
 mod disassembler;
 mod dwarf;
@@ -33,6 +34,10 @@ mod vdso;
 mod x86_64;
 
 pub use binary::Binary;
+pub use dataflow::{
+    DataFlow, Location, Locations, MemoryAccess, Opaque, STACK_POINTER, Shortcut, Sum, X87_TOP,
+    data_flow, data_flow_of,
+};
 pub use demangle::{
     MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief, without_parameters,
 };

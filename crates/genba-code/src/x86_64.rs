@@ -371,7 +371,7 @@ fn is_x87(raw: &Raw) -> bool {
 }
 
 /// The mnemonic's name, made once for all.
-fn mnemonic_name(mnemonic: Mnemonic) -> &'static str {
+pub(crate) fn mnemonic_name(mnemonic: Mnemonic) -> &'static str {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
     NAMES
         .get_or_init(|| {
