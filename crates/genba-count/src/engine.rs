@@ -1,5 +1,7 @@
 //! What every engine does.
 
+use std::ops::RangeInclusive;
+
 use genba_model::{CountEngine, RawCounts};
 use genba_run::{Cancel, CommandSpec, Launcher};
 
@@ -27,6 +29,12 @@ pub trait Engine {
     /// # Errors
     /// [`CountError::Missing`] when the engine is not installed.
     fn describe(&self) -> Result<CountEngine, CountError>;
+
+    /// How many times slower a program usually runs under it: the least and the most, for
+    /// telling people how long a count will take.
+    fn usual_slowdown(&self) -> RangeInclusive<f64> {
+        10.0..=80.0
+    }
 
     /// Whether it can serve this request here, as far as can be told before the run.
     ///

@@ -9,6 +9,7 @@
 
 mod engine;
 mod error;
+pub mod file;
 
 pub use engine::{CountRequest, Engine};
 pub use error::CountError;
