@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use genba_model::{CodePoint, InstructionCount, ProcessCounts, RawCounts, Transfer, TransferKind};
+use genba_model::{
+    CodePoint, CountedModule, InstructionCount, ProcessCounts, RawCounts, Transfer, TransferKind,
+};
 
 /// Index of a module in [`CountIndex`].
 pub(crate) type ModuleIndex = u32;
@@ -162,6 +164,19 @@ impl CountIndex {
     }
 }
 
+/// Counts by module, those of all processes added up, each address once.
+#[must_use]
+pub fn merged(raw: &RawCounts) -> Vec<CountedModule> {
+    let modules = CountIndex::new(raw).modules.into_iter();
+    modules
+        .map(|module| CountedModule {
+            path: module.path,
+            build_id: module.build_id,
+            instructions: module.instructions,
+        })
+        .collect()
+}
+
 /// The part of a sorted list at one place.
 fn at(list: &[Transfer], place: CodePoint, key: impl Fn(&Transfer) -> CodePoint) -> &[Transfer] {
     let from = list.partition_point(|one| key(one) < place);
@@ -195,7 +210,7 @@ fn settle(list: &mut Vec<InstructionCount>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use genba_model::{CountEngine, CountedModule};
+    use genba_model::CountEngine;
     use proptest::prelude::*;
 
     fn process(instructions: &[(u64, u64)], transfers: Vec<Transfer>) -> ProcessCounts {

@@ -9,3 +9,4 @@ mod names;
 pub use cost::{Clock, JoinOptions, Joined};
 pub use document::{PerUnit, counts};
 pub(crate) use function::FunctionCounts;
+pub use index::merged;
