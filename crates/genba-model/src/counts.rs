@@ -160,6 +160,10 @@ pub struct CountedFunction {
     pub calls: u64,
     /// Instructions executed in it, not in what it called.
     pub instructions: u64,
+    /// Model: instructions executed in it and in what it called, every call of a function
+    /// taken to cost the same (gprof's model); `None` where calls were not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_instructions: Option<f64>,
     /// Calls for each unit that `--per` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls_per: Option<f64>,

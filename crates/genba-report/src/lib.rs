@@ -11,6 +11,7 @@
 //! anybody may have written. All of them pass [`text::sanitise`] on the way to a terminal,
 //! [`html::escape`] on the way to a page, [`csv::field`] on the way to a table.
 
+mod counting;
 pub mod csv;
 mod effect;
 pub mod export;
@@ -33,5 +34,7 @@ pub use text::{sanitise, sanitise_lines};
 
 #[cfg(test)]
 mod test_comparison;
+#[cfg(test)]
+mod test_counts;
 #[cfg(test)]
 mod test_fixture;

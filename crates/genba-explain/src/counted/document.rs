@@ -105,6 +105,7 @@ fn row(index: &CountIndex, found: &ExecutedFunctions, one: &ExecutedFunction) ->
             0
         },
         instructions: one.instructions,
+        total_instructions: None,
         calls_per: None,
         instructions_per: None,
     }

@@ -1,8 +1,10 @@
 //! Text for terminals. Every function returns whole lines, the last one ended as well.
 
 mod annotation;
+mod call_graph;
 mod cases;
 mod comparison;
+mod counts;
 mod investigation;
 mod message;
 mod report;
@@ -11,13 +13,14 @@ mod stat;
 pub use annotation::{AnnotateOptions, annotation};
 pub use cases::cases;
 pub use comparison::{Progress, comparison, progress_line};
+pub use counts::{CountSort, CountsOptions, counts};
 pub use investigation::{Next, investigation};
 pub use message::{error, note, warning};
 pub use report::{By, ReportOptions, report};
 pub use stat::stat;
 
 use crate::Screen;
-use crate::screen::WARN;
+use crate::screen::{DIM, WARN};
 use crate::text;
 
 /// `! text`, wrapped to the screen, for what the reader must know.
@@ -36,6 +39,24 @@ fn remark(out: &mut String, sentence: &str, screen: Screen) {
         out.push('\n');
     }
 }
+
+/// What the engine that counted cannot do, a dim sentence each: it is always the same.
+fn gaps(out: &mut String, engine: &str, gaps: &[String], screen: Screen) {
+    let engine = text::fit(engine, 20);
+    for gap in gaps.iter().take(MOST_GAPS) {
+        let sentence = text::sanitise(&format!("{engine}: {}", gap.trim()));
+        for (index, line) in wrap(&sentence, screen.columns().saturating_sub(4))
+            .iter()
+            .enumerate()
+        {
+            let indent = if index == 0 { "  " } else { "    " };
+            out.push_str(&format!("{indent}{}\n", screen.paint(DIM, line)));
+        }
+    }
+}
+
+/// Gaps of an engine at most.
+const MOST_GAPS: usize = 12;
 
 /// Lines of one note at most.
 const MOST_NOTE_LINES: usize = 4;
@@ -65,5 +86,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod comparison_tests;
+#[cfg(test)]
+mod counts_tests;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,174 @@
+//! Callers and callees of a function with counts, as gprof's call graph shows them.
+
+use genba_model::{CountedFunction, Counts};
+
+use super::counts::{MODEL, amount, part};
+use crate::screen::{DIM, HEAD, STRONG, heat};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, counting, facts, number, text};
+
+/// Most functions whose callers and callees are shown at once.
+const MOST_FUNCTIONS: usize = 5;
+
+/// The functions called `wanted`, each between its callers and its callees.
+pub(super) fn of(counts: &Counts, wanted: &str, limit: usize, screen: Screen) -> String {
+    let found = named(&counts.functions, wanted);
+    if found.is_empty() {
+        return format!(
+            "  no function that was executed is called {}\n",
+            text::fit(wanted, screen.columns().saturating_sub(45).max(16))
+        );
+    }
+    let mut out = String::new();
+    for &index in found.iter().take(MOST_FUNCTIONS) {
+        one(&mut out, counts, index, limit, screen);
+        out.push('\n');
+    }
+    let beyond = found.len().saturating_sub(MOST_FUNCTIONS);
+    if beyond > 0 {
+        out.push_str(&format!("  … and {beyond} more of that name\n"));
+    }
+    if counts.calls.is_empty() {
+        out.push_str("  calls between functions were not recorded\n");
+    } else {
+        for line in super::wrap(MODEL, screen.columns() - 2) {
+            out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
+        }
+    }
+    out
+}
+
+/// Functions of this name, or, where there are none, those whose name contains it.
+fn named(functions: &[CountedFunction], wanted: &str) -> Vec<usize> {
+    let those = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        (0..functions.len())
+            .filter(|&i| fits(&functions[i].function))
+            .collect()
+    };
+    let same = those(&|name| name == wanted);
+    if same.is_empty() {
+        those(&|name| name.contains(wanted))
+    } else {
+        same
+    }
+}
+
+fn one(out: &mut String, counts: &Counts, index: usize, limit: usize, screen: Screen) {
+    let f = &counts.functions[index];
+    let width = screen.columns();
+    let all = counts.instructions.max(1) as f64;
+    let place = facts::source(f.file.as_deref(), f.line);
+    let name = text::fit(&f.function, width.saturating_sub(30).max(20));
+    let tail = format!("{place} {}", text::file_name(&f.module));
+    let room = width.saturating_sub(text::display_width(&name) + 2);
+    out.push_str(&format!(
+        "{}  {}\n",
+        screen.paint(STRONG, &name),
+        screen.paint(DIM, &text::fit(tail.trim(), room))
+    ));
+    let mut figures = format!(
+        "{}, {} in it ({})",
+        number::plural(f.calls, "call"),
+        number::plural(f.instructions, "instruction"),
+        part(f.instructions as f64 / all)
+    );
+    if let Some(total) = f.total_instructions {
+        figures.push_str(&format!(
+            ", with what it called {} ({})",
+            number::count(total),
+            part(total / all)
+        ));
+    }
+    if let (Some(calls), Some(_)) = (f.calls_per, &counts.per) {
+        figures.push_str(&format!(", {} calls a unit", counting::ratio(calls)));
+    }
+    for line in super::wrap(&figures, width - 2) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    side(out, counts, index, true, limit, screen);
+    side(out, counts, index, false, limit, screen);
+}
+
+/// One side of the call graph: calls, what part they are of all calls of the callee, how many
+/// there are for each call of the caller, the instructions that the model gives them.
+fn side(
+    out: &mut String,
+    counts: &Counts,
+    index: usize,
+    callers: bool,
+    limit: usize,
+    screen: Screen,
+) {
+    let near = |call: &&genba_model::CountedCall| {
+        let end = if callers { call.callee } else { call.caller };
+        end as usize == index
+    };
+    let mut list: Vec<_> = counts.calls.iter().filter(near).collect();
+    if list.is_empty() {
+        return;
+    }
+    list.sort_by_key(|call| std::cmp::Reverse(call.calls));
+    let title = if callers { "called by" } else { "calls" };
+    out.push_str(&format!("{}\n", screen.paint(HEAD, title)));
+    let mut table = Table::new(vec![
+        Column::right("calls"),
+        Column::right(if callers {
+            "of its calls"
+        } else {
+            "of all to it"
+        }),
+        Column::right("a call"),
+        Column::right("total"),
+        Column::flexible("function", 14),
+        Column::flexible("source", 8),
+        Column::flexible("module", 6),
+    ]);
+    let exact = screen.columns() >= 80;
+    let all = counts.instructions.max(1) as f64;
+    for call in list.iter().take(limit) {
+        let far = if callers { call.caller } else { call.callee } as usize;
+        let (Some(caller), Some(callee), Some(other)) = (
+            counts.functions.get(call.caller as usize),
+            counts.functions.get(call.callee as usize),
+            counts.functions.get(far),
+        ) else {
+            continue;
+        };
+        let share = call.calls as f64 / callee.calls.max(1) as f64;
+        // A call of itself costs nothing that is not in its total already.
+        let total = callee
+            .total_instructions
+            .filter(|_| far != index && callee.calls > 0)
+            .map(|total| total * share.min(1.0) / all);
+        table.row(vec![
+            amount(call.calls, exact).into(),
+            if callee.calls > 0 {
+                part(share)
+            } else {
+                String::new()
+            }
+            .into(),
+            if caller.calls > 0 {
+                counting::ratio(call.calls as f64 / caller.calls as f64)
+            } else {
+                String::new()
+            }
+            .into(),
+            Cell::new(total.map(part).unwrap_or_default(), total.map_or(DIM, heat)),
+            if far == index {
+                format!("{} (itself)", other.function)
+            } else {
+                other.function.clone()
+            }
+            .into(),
+            Cell::new(facts::source(other.file.as_deref(), other.line), DIM),
+            Cell::new(text::file_name(&other.module), DIM),
+        ]);
+    }
+    out.push_str(&table.render(screen));
+    let rest = list.len().saturating_sub(limit);
+    if rest > 0 {
+        let words = format!("  … and {rest} more");
+        out.push_str(&format!("{}\n", screen.paint(DIM, &words)));
+    }
+}

@@ -1,0 +1,185 @@
+//! Counts to render: some as they are, with invented figures, and some in which every name is
+//! an attack.
+
+use genba_model::{CountedCall, CountedFunction, Counts, Per};
+
+use crate::test_fixture::ATTACKS;
+
+fn function(
+    name: &str,
+    file: &str,
+    line: u32,
+    calls: u64,
+    own: u64,
+    total: f64,
+) -> CountedFunction {
+    CountedFunction {
+        function: name.into(),
+        module: if file.is_empty() {
+            "/usr/lib/x86_64-linux-gnu/libc.so.6".into()
+        } else {
+            "/home/a/tc/tcbtest".into()
+        },
+        address: 0x1000 + u64::from(line),
+        file: (!file.is_empty()).then(|| format!("/home/a/tc/{file}")),
+        line: (!file.is_empty()).then_some(line),
+        calls,
+        instructions: own,
+        total_instructions: Some(total),
+        calls_per: None,
+        instructions_per: None,
+    }
+}
+
+/// Tokyo Cabinet's B-tree, as it might be.
+pub fn counts() -> Counts {
+    let functions = vec![
+        function(
+            "tccmplexical",
+            "tcutil.c",
+            2211,
+            43_012_345,
+            860_246_900,
+            1_290_370_350.0,
+        ),
+        function(
+            "tcbdbsearchleaf",
+            "tcbdb.c",
+            2490,
+            1_000_000,
+            702_000_000,
+            1_902_000_000.0,
+        ),
+        function(
+            "__memcmp_evex_movbe",
+            "",
+            0,
+            43_012_345,
+            430_123_450,
+            430_123_450.0,
+        ),
+        function(
+            "tcbdbputimpl",
+            "tcbdb.c",
+            3011,
+            1_000_000,
+            120_000_000,
+            2_100_000_000.0,
+        ),
+        function(
+            "tcbdbleafdivide",
+            "tcbdb.c",
+            2780,
+            7_874,
+            4_200_000,
+            61_000_000.0,
+        ),
+        function(
+            "procwrite",
+            "tcbtest.c",
+            640,
+            1,
+            52_000_003,
+            2_164_570_353.0,
+        ),
+        function("main", "tcbtest.c", 99, 1, 412, 2_164_571_000.0),
+        CountedFunction {
+            function: "[unknown]".into(),
+            module: "/lib64/ld-linux-x86-64.so.2".into(),
+            calls: 0,
+            total_instructions: None,
+            ..function("", "", 0, 0, 90_112, 0.0)
+        },
+    ];
+    let instructions = functions.iter().map(|f| f.instructions).sum();
+    let call = |caller, callee, calls| CountedCall {
+        caller,
+        callee,
+        calls,
+    };
+    Counts {
+        engine: "callgrind".into(),
+        engine_version: "3.19.0".into(),
+        gaps: vec!["has no AVX-512, so that libraries take other code than without it".into()],
+        slowdown: Some(21.8),
+        command: vec![
+            "tcbtest".into(),
+            "write".into(),
+            "x.tcb".into(),
+            "1000000".into(),
+        ],
+        exit: 0,
+        cut_short: None,
+        processes: 1,
+        instructions,
+        unnamed_instructions: 90_112,
+        per: None,
+        functions,
+        calls: vec![
+            call(0, 2, 43_012_345),
+            call(1, 0, 43_000_000),
+            call(3, 1, 1_000_000),
+            call(5, 3, 1_000_000),
+            call(4, 0, 12_345),
+            call(3, 4, 7_870),
+            call(4, 4, 4),
+            call(6, 5, 1),
+        ],
+        notes: vec![],
+    }
+}
+
+/// The same for each record, with an end before its time.
+pub fn per_record() -> Counts {
+    let mut all = counts();
+    let units = 1e6;
+    all.per = Some(Per {
+        function: Some("tcbdbputimpl".into()),
+        units,
+    });
+    for f in &mut all.functions {
+        f.calls_per = Some(f.calls as f64 / units);
+        f.instructions_per = Some(f.instructions as f64 / units);
+    }
+    all.cut_short = Some("killed by SIGKILL after 30 s".into());
+    all.exit = 137;
+    all.processes = 2;
+    all.notes = vec!["1 process was not followed: setuid".into()];
+    all
+}
+
+/// Every name an attack; one of a megabyte; indices of what is not there.
+pub fn hostile() -> Counts {
+    let mut all = per_record();
+    let attack = |i: usize| ATTACKS[i % ATTACKS.len()].to_owned();
+    let huge = "<b>A".repeat(250_000);
+    all.engine = attack(1);
+    all.engine_version = attack(0);
+    all.gaps = vec![attack(1), huge.clone(), attack(4)];
+    all.command = vec![attack(0), attack(1), huge.clone()];
+    all.cut_short = Some(attack(1));
+    all.notes = ATTACKS.iter().map(|a| (*a).to_owned()).collect();
+    all.slowdown = Some(f64::INFINITY);
+    all.per = Some(Per {
+        function: Some(attack(1)),
+        units: f64::NAN,
+    });
+    for (i, f) in all.functions.iter_mut().enumerate() {
+        f.function = if i == 0 { huge.clone() } else { attack(i) };
+        f.module = attack(i + 1);
+        f.file = Some(attack(i + 2));
+        f.calls = u64::MAX;
+        f.instructions = u64::MAX - i as u64;
+        f.total_instructions = Some(f64::NAN);
+        f.calls_per = Some(f64::INFINITY);
+        f.instructions_per = Some(1e300);
+    }
+    for (caller, callee) in [(u32::MAX, 0), (0, u32::MAX), (0, 0), (1, 0), (0, 1)] {
+        all.calls.push(CountedCall {
+            caller,
+            callee,
+            calls: u64::MAX,
+        });
+    }
+    all
+}
