@@ -248,3 +248,29 @@ fn padding_is_no_way_in() {
     // A nop that is run is no padding.
     assert_eq!(flow.predecessors(4).as_slice(), [0, 3]);
 }
+
+#[test]
+fn targets_that_were_seen_close_a_dispatch_loop() {
+    // 0: jmp rax; 2: inc eax; 4: jmp rax; 6: dec edi; 8: jmp rax; a: ret
+    let code = Disassembler::x86_64(Syntax::Intel).disassemble(
+        &[
+            0xff, 0xe0, 0xff, 0xc0, 0xff, 0xe0, 0xff, 0xcf, 0xff, 0xe0, 0xc3,
+        ],
+        0,
+        &|_| None,
+    );
+    let blind = ControlFlow::build(&code);
+    assert!(blind.has_indirect_jumps() && blind.loops().is_empty());
+    let seen = |jump: &genba_code::Instruction| match jump.address {
+        0 => vec![2],
+        4 => vec![6, 0x1000],
+        // An address inside an instruction is none.
+        8 => vec![2, 3, 0xa],
+        _ => Vec::new(),
+    };
+    let flow = ControlFlow::build_with(&code, seen);
+    assert!(!flow.has_indirect_jumps());
+    assert_eq!(flow.loops().len(), 1);
+    assert_eq!(flow.predecessors(1).as_slice(), [0, 4]);
+    assert!(flow.blocks().iter().all(|block| block.known_entry));
+}

@@ -7,7 +7,10 @@ use smallvec::SmallVec;
 use super::dominators;
 use super::loops::{self, Loop, Loops};
 use super::walk::Walk;
-use crate::instruction::{CostClass, Instruction};
+use crate::instruction::{CostClass, Flow, Instruction};
+
+/// Indices of the instructions that a jump may go to.
+type Targets = SmallVec<[u32; 1]>;
 
 /// Index of a basic block in [`ControlFlow::blocks`].
 pub type BlockId = u32;
@@ -49,11 +52,32 @@ impl ControlFlow {
     /// an unresolved indirect jump or with landing pads, counts as entered from outside.
     #[must_use]
     pub fn build(instructions: &[Instruction]) -> Self {
+        Self::build_with(instructions, |_| Vec::new())
+    }
+
+    /// The same with the targets of indirect jumps where they are known, as addresses: those
+    /// that were seen in a run. A jump without any stays unresolved.
+    #[must_use]
+    pub fn build_with(
+        instructions: &[Instruction],
+        seen_targets: impl Fn(&Instruction) -> Vec<u64>,
+    ) -> Self {
         // More than 2³² instructions do not fit in any address space that we read.
         let instructions = &instructions[..instructions.len().min(u32::MAX as usize - 1)];
-        let targets: Vec<Option<u32>> = instructions
+        let targets: Vec<Targets> = instructions
             .iter()
-            .map(|i| index_at(instructions, i.flow.jump_target()?))
+            .map(|i| match i.flow {
+                Flow::IndirectJump => {
+                    let seen = seen_targets(i);
+                    seen.iter()
+                        .filter_map(|&address| index_at(instructions, address))
+                        .collect()
+                }
+                flow => (flow.jump_target())
+                    .and_then(|address| index_at(instructions, address))
+                    .into_iter()
+                    .collect(),
+            })
             .collect();
         let starts = block_starts(instructions, &targets);
         let (mut blocks, block_of) = cut(instructions.len(), &starts);
@@ -61,12 +85,12 @@ impl ControlFlow {
         for block in &mut blocks {
             let last = block.instructions.end as usize - 1;
             let flow = instructions[last].flow;
-            has_indirect |= flow == crate::instruction::Flow::IndirectJump;
+            has_indirect |= flow == Flow::IndirectJump && targets[last].is_empty();
             let mut successors: SmallVec<[BlockId; 2]> = SmallVec::new();
             if flow.falls_through() && last + 1 < instructions.len() {
                 successors.push(block_of[last + 1]);
             }
-            if let Some(target) = targets[last] {
+            for &target in &targets[last] {
                 let target = block_of[target as usize];
                 if !successors.contains(&target) {
                     successors.push(target);
@@ -251,13 +275,13 @@ fn index_at(instructions: &[Instruction], address: u64) -> Option<u32> {
         .map(|i| i as u32)
 }
 
-fn block_starts(instructions: &[Instruction], targets: &[Option<u32>]) -> Vec<bool> {
+fn block_starts(instructions: &[Instruction], targets: &[Targets]) -> Vec<bool> {
     let mut starts = vec![false; instructions.len()];
     if let Some(first) = starts.first_mut() {
         *first = true;
     }
     for (i, instruction) in instructions.iter().enumerate() {
-        if let Some(target) = targets[i] {
+        for &target in &targets[i] {
             starts[target as usize] = true;
         }
         if instruction.flow.ends_block()
