@@ -24,6 +24,9 @@ pub struct CountRequest {
 /// loaded into it); either way the target's output, exit status and process tree are what
 /// [`genba_run`] makes of them, and a count that is not complete is marked as such.
 pub trait Engine {
+    /// Its name, by which a person asks for it.
+    fn name(&self) -> &'static str;
+
     /// Name, version, known gaps. Cheap: asks nothing of the target.
     ///
     /// # Errors

@@ -33,6 +33,12 @@ pub enum CountError {
         /// What it said.
         reason: String,
     },
+    /// There is no engine of this name.
+    #[error("there is no engine {name}; there are: {}", crate::engine_names())]
+    NoSuchEngine {
+        /// As asked for.
+        name: String,
+    },
     /// The command could not be run.
     #[error(transparent)]
     Run(#[from] RunError),

@@ -7,9 +7,16 @@
 //! **Not here.** Names: no symbols, no source lines. Time: nothing here measures how long
 //! anything takes.
 
+pub mod callgrind;
+mod draft;
 mod engine;
 mod error;
 pub mod file;
+mod finish;
+mod image;
+mod ladder;
+mod x86_64;
 
 pub use engine::{CountRequest, Engine};
 pub use error::CountError;
+pub use ladder::{Choice, choose, choose_of, engine_names, engines};

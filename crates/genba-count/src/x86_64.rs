@@ -1,0 +1,129 @@
+//! What kind of instruction stands at an address: x86-64.
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
+
+/// Longest instruction.
+const LONGEST: usize = 15;
+
+/// What an instruction does to the flow of control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Call; the target, if it is in the instruction.
+    Call(Option<u64>),
+    /// Unconditional jump; the target, if it is in the instruction.
+    Jump(Option<u64>),
+    /// Conditional jump (also `loop`, `jrcxz`) with its target.
+    Branch(u64),
+    /// String instruction with a repeat prefix.
+    Repeat,
+    /// Anything else.
+    Other,
+}
+
+/// An instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// What it does.
+    pub flow: Flow,
+    /// Address of the next.
+    pub next: u64,
+    /// Address of the memory operand of an indirect jump, if it is relative to the
+    /// instruction: a slot of the global offset table.
+    pub slot: Option<u64>,
+}
+
+/// Decodes the first instruction of `code`, which stands at `address`. `None` if it is none.
+#[must_use]
+pub fn decode(code: &[u8], address: u64) -> Option<Decoded> {
+    let code = code.get(..LONGEST).unwrap_or(code);
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    let instruction = decoder.decode();
+    if instruction.is_invalid() {
+        return None;
+    }
+    let direct = || {
+        matches!(
+            instruction.op0_kind(),
+            OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64
+        )
+        .then(|| instruction.near_branch_target())
+    };
+    let flow = match instruction.flow_control() {
+        FlowControl::Call | FlowControl::IndirectCall => Flow::Call(direct()),
+        FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => Flow::Jump(direct()),
+        FlowControl::ConditionalBranch => Flow::Branch(instruction.near_branch_target()),
+        _ if repeats(&instruction) => Flow::Repeat,
+        _ => Flow::Other,
+    };
+    let slot = (matches!(flow, Flow::Jump(None)) && instruction.memory_base() == Register::RIP)
+        .then(|| instruction.ip_rel_memory_address());
+    Some(Decoded {
+        flow,
+        next: instruction.next_ip(),
+        slot,
+    })
+}
+
+/// `f3`/`f2` before anything but a string instruction means something else, or nothing.
+fn repeats(instruction: &Instruction) -> bool {
+    instruction.is_string_instruction()
+        && (instruction.has_rep_prefix() || instruction.has_repne_prefix())
+}
+
+/// The indirect jump of the PLT stub at `address`: its address and the slot that it goes
+/// through. A stub is `[endbr64] [bnd] jmp *slot(%rip)`.
+#[must_use]
+pub fn stub(code: &[u8], address: u64) -> Option<(u64, u64)> {
+    let first = decode(code, address)?;
+    if let Some(slot) = first.slot {
+        return Some((address, slot));
+    }
+    const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+    let rest = code.strip_prefix(&ENDBR64)?;
+    let second = decode(rest, first.next)?;
+    Some((first.next, second.slot?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn flow(code: &[u8]) -> Flow {
+        decode(code, 0x1000).expect("an instruction").flow
+    }
+
+    #[test]
+    fn instructions_are_told_apart() {
+        assert_eq!(flow(&[0xe8, 0, 0, 0, 0]), Flow::Call(Some(0x1005)));
+        assert_eq!(flow(&[0xff, 0xd0]), Flow::Call(None)); // call *%rax
+        assert_eq!(flow(&[0xeb, 0xfe]), Flow::Jump(Some(0x1000)));
+        assert_eq!(flow(&[0x3e, 0xff, 0xe0]), Flow::Jump(None)); // notrack jmp *%rax
+        assert_eq!(flow(&[0x75, 0x10]), Flow::Branch(0x1012));
+        assert_eq!(flow(&[0xe2, 0xfe]), Flow::Branch(0x1000)); // loop
+        assert_eq!(flow(&[0xf3, 0xaa]), Flow::Repeat); // rep stosb
+        assert_eq!(flow(&[0xf2, 0xae]), Flow::Repeat); // repne scasb
+        assert_eq!(flow(&[0xf3, 0xc3]), Flow::Other); // rep ret
+        assert_eq!(flow(&[0xf3, 0x90]), Flow::Other); // pause
+        assert_eq!(flow(&[0xaa]), Flow::Other); // stosb
+        assert_eq!(flow(&[0xf3, 0x0f, 0x10, 0xc1]), Flow::Other); // movss
+    }
+
+    #[test]
+    fn stubs_are_recognised_with_and_without_endbr64() {
+        let plain = [0xff, 0x25, 0x10, 0, 0, 0];
+        assert_eq!(stub(&plain, 0x1000), Some((0x1000, 0x1016)));
+        let mut ibt = vec![0xf3, 0x0f, 0x1e, 0xfa, 0xf2];
+        ibt.extend(plain);
+        assert_eq!(stub(&ibt, 0x1000), Some((0x1004, 0x101b)));
+        assert_eq!(stub(&[0xff, 0xe0], 0x1000), None);
+        assert_eq!(stub(&[0x90, 0xff, 0x25, 0, 0, 0, 0], 0x1000), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(code in prop::collection::vec(any::<u8>(), 0..32), address: u64) {
+            let _ = (decode(&code, address), stub(&code, address));
+        }
+    }
+}
