@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use genba_code::{SourceCache, Syntax};
+use genba_code::{Flow, SourceCache, Syntax};
 use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
 
 use crate::ExplainError;
@@ -163,6 +163,9 @@ impl Scene {
                     samples: code.samples[index],
                     share,
                     count,
+                    taken: executed
+                        .filter(|_| matches!(instruction.flow, Flow::CondJump(_)))
+                        .and_then(|executed| executed.taken(instruction.address)),
                     cost_seconds,
                     cost_cycles,
                     host_latency_cycles: None,

@@ -24,6 +24,9 @@ pub struct AnnotatedInstruction {
     pub share: Estimate,
     /// Exact number of executions, where counted.
     pub count: Option<u64>,
+    /// How many of them jumped, where it is a conditional jump and jumps were counted.
+    #[serde(default)]
+    pub taken: Option<u64>,
     /// Time per execution, seconds.
     pub cost_seconds: Option<Estimate>,
     /// Cycles per execution.

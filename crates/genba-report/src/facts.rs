@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use genba_model::{
-    AnnotatedInstruction, Annotation, Concentration, CounterState, ExitKind, HostFingerprint,
-    Investigation, Metric, MetricSummary, NoiseFloor, Profile, RunSummary, Stat,
+    Annotation, Concentration, CounterState, ExitKind, HostFingerprint, Investigation, Metric,
+    MetricSummary, NoiseFloor, Profile, RunSummary, Stat,
 };
 
 use crate::number;
@@ -41,12 +41,19 @@ pub(crate) fn host(host: &HostFingerprint) -> String {
 /// What was observed with.
 pub(crate) fn observed(all: &Investigation) -> String {
     let sampled = all.profile.as_ref().map(|p| p.event.name.as_str());
-    match (all.host.hardware_counters, sampled) {
+    let mut text = match (all.host.hardware_counters, sampled) {
         (true, Some(event)) => format!("hardware counters, {event} samples"),
         (true, None) => "hardware counters".to_owned(),
         (false, Some(event)) => format!("no hardware counters here: {event} samples"),
         (false, None) => "no hardware counters here".to_owned(),
+    };
+    if let Some(counted) = all.profile.as_ref().and_then(|p| p.counted.as_ref()) {
+        text.push_str(", exact counts");
+        if let Some(source) = crate::counting::clock_source(counted) {
+            text.push_str(&format!(", {source}"));
+        }
     }
+    text
 }
 
 /// `cpu-clock, 12,345 samples in 2.47 s, user and kernel`.
@@ -282,10 +289,14 @@ pub(crate) fn missing(stat: &Stat) -> Vec<(&'static str, Vec<&str>)> {
     .collect()
 }
 
-/// `64.5 % of 12,345 samples, cpu-clock`.
+/// `64.5 % of the time, 12,345 samples of cpu-clock, called 33.0 M times`.
 pub(crate) fn annotation_head(a: &Annotation) -> String {
+    let calls = match a.calls {
+        Some(calls) => format!(", called {}", number::times(calls)),
+        None => String::new(),
+    };
     format!(
-        "{} of the time, {} of {}{}",
+        "{} of the time, {} of {}{calls}{}",
         number::percent(&a.share),
         number::plural(a.samples, "sample"),
         a.event.name,
@@ -304,86 +315,4 @@ pub(crate) fn source(file: Option<&str>, line: Option<u32>) -> String {
         (Some(file), None) => crate::text::file_name(file).to_owned(),
         _ => String::new(),
     }
-}
-
-/// The loops that matter, outermost first: a sentence each.
-pub(crate) fn loops(a: &Annotation) -> Vec<String> {
-    let mut order: Vec<usize> = (0..a.loops.len())
-        .filter(|&i| a.loops[i].share >= 0.05)
-        .collect();
-    order.sort_by(|&x, &y| {
-        let (x, y) = (&a.loops[x], &a.loops[y]);
-        x.depth
-            .cmp(&y.depth)
-            .then_with(|| y.share.total_cmp(&x.share))
-    });
-    order.truncate(8);
-    order
-        .into_iter()
-        .map(|i| {
-            let one = &a.loops[i];
-            let inside = |at: u64| (one.head..=one.last).contains(&at);
-            let lines: Vec<u32> = a
-                .instructions
-                .iter()
-                .filter(|x| inside(x.address) && x.inlined.is_none())
-                .filter_map(|x| x.line)
-                .collect();
-            let place = match (lines.iter().min(), lines.iter().max()) {
-                (Some(a), Some(b)) if a == b => format!("line {a}"),
-                (Some(a), Some(b)) => format!("lines {a} to {b}"),
-                _ => format!("{:x} to {:x}", one.head, one.last),
-            };
-            let size = a.instructions.iter().filter(|x| inside(x.address)).count();
-            format!(
-                "loop {place}{}: {} of the function, {}{}",
-                if one.depth > 1 {
-                    format!(" (nesting {})", one.depth)
-                } else {
-                    String::new()
-                },
-                number::share(one.share),
-                number::plural(size as u64, "instruction"),
-                if one.irreducible {
-                    ", entered in the middle as well"
-                } else {
-                    ""
-                }
-            )
-        })
-        .collect()
-}
-
-/// Cost per execution: `5.8 ns  20.2 cyc`; `~` for what is too small to be told from nothing.
-pub(crate) fn each(i: &AnnotatedInstruction) -> String {
-    let time = i.cost_seconds.map(|e| match e.value * 1e9 {
-        ns if ns < 0.05 => "~   ".to_owned(),
-        ns if ns < 9.95 => format!("{ns:.1} ns"),
-        _ => number::time(&e),
-    });
-    // Right-aligned each for itself, so that the units stand under one another.
-    match (time, cycles(i)) {
-        (Some(time), Some(cycles)) => format!("{time:>9}{cycles:>11}"),
-        (time, cycles) => time.or(cycles).unwrap_or_default(),
-    }
-}
-
-/// Cycles per execution: `20.2 cyc`.
-pub(crate) fn cycles(i: &AnnotatedInstruction) -> Option<String> {
-    i.cost_cycles.map(|e| match e.value {
-        c if c < 0.05 => "~    ".to_owned(),
-        c if c < 999.5 => format!("{c:.1} cyc"),
-        c => format!("{} cyc", number::count(c)),
-    })
-}
-
-/// What the instruction costs on this host, cycles: `7–18`, `4`.
-pub(crate) fn here(i: &AnnotatedInstruction) -> String {
-    i.host_latency_cycles.map_or_else(String::new, |e| {
-        if (e.high - e.low).abs() < 0.5 {
-            number::plain(&e, 2)
-        } else {
-            format!("{:.0}–{:.0}", e.low, e.high)
-        }
-    })
 }

@@ -14,12 +14,14 @@
 mod counting;
 pub mod csv;
 mod effect;
+mod execution;
 pub mod export;
 mod facts;
 pub mod flame;
 mod gutter;
 pub mod html;
 mod listing;
+mod loops;
 pub mod number;
 pub mod page;
 pub mod plot;

@@ -271,6 +271,22 @@ pub fn plural(number: u64, noun: &str) -> String {
     format!("{} {noun}{s}", grouped(number as f64))
 }
 
+/// The same with the number shortened: `410.2 M rounds`.
+#[must_use]
+pub fn plural_short(number: u64, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{s}", count(number as f64))
+}
+
+/// How many times: `once`, `12 times`, `33.0 M times`.
+#[must_use]
+pub fn times(number: u64) -> String {
+    match number {
+        1 => "once".to_owned(),
+        n => format!("{} times", count(n as f64)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,12 @@
 //! Counts to render: some as they are, with invented figures, and some in which every name is
 //! an attack.
 
-use genba_model::{CountedCall, CountedFunction, Counts, Per};
+use genba_model::{
+    CountEngine, Counted, CountedCall, CountedFunction, Counts, Estimate, Investigation, LoopBound,
+    LoopCost, Per,
+};
 
-use crate::test_fixture::ATTACKS;
+use crate::test_fixture::{self, ATTACKS};
 
 fn function(
     name: &str,
@@ -180,6 +183,135 @@ pub fn hostile() -> Counts {
             callee,
             calls: u64::MAX,
         });
+    }
+    all
+}
+
+fn around(value: f64, relative: f64) -> Estimate {
+    Estimate {
+        value,
+        low: value * (1.0 - relative),
+        high: value * (1.0 + relative),
+    }
+}
+
+fn source() -> Counted {
+    Counted {
+        engine: CountEngine {
+            name: "callgrind".into(),
+            version: "3.19.0".into(),
+            gaps: counts().gaps,
+        },
+        slowdown: Some(21.8),
+        command: vec!["./tostr".into(), "300".into()],
+        scale: 1.0,
+        cut_short: None,
+        runs: 11.0,
+        clock_hz: Some(around(3.92e9, 0.01)),
+        clock_source: "host table".into(),
+    }
+}
+
+/// The investigation with counts.
+pub fn investigation() -> Investigation {
+    let mut all = test_fixture::investigation();
+    let profile = all.profile.as_mut().expect("a profile");
+    profile.counted = Some(source());
+    let calls = [
+        Some(33_000_000),
+        Some(1_000_000),
+        Some(2_000_000),
+        Some(7),
+        None,
+        Some(0),
+        Some(120_345),
+        Some(1),
+        Some(3),
+    ];
+    for (f, calls) in profile.functions.iter_mut().zip(calls) {
+        f.calls = calls;
+        f.instructions = calls.map(|n| n * 40);
+        if let Some(n) = calls.filter(|&n| n > 0) {
+            let seconds = f.self_share.value * 1.8 / n as f64;
+            let relative = f.self_share.relative_half_width().unwrap_or(0.0);
+            f.cost_seconds = Some(around(seconds, relative));
+            f.cost_cycles = Some(around(seconds * 3.92e9, relative + 0.01));
+        }
+    }
+    for line in &mut profile.lines {
+        line.count = Some(410_200_000);
+        line.cost_seconds = Some(around(1.6e-9, 0.02));
+    }
+    let a = &mut all.annotations[1];
+    a.calls = Some(33_000_000);
+    a.counted = Some(source());
+    for i in &mut a.instructions[..12] {
+        i.count = Some(33_000_000);
+    }
+    a.instructions[9].taken = Some(0);
+    a.instructions[22].taken = Some(378_000_000);
+    a.loops[0].cost = Some(LoopCost {
+        iterations: 410_200_000,
+        entries: Some(32_200_000),
+        cycles: Some(around(39.0, 0.02)),
+        chain_cycles: Some(around(37.0, 0.03)),
+        chain: vec![14, 19, 20],
+        throughput_cycles: Some(around(19.0, 0.05)),
+        bound: LoopBound::Latency,
+        why: "95 % of the cycles are the chain of dependent instructions".into(),
+    });
+    all
+}
+
+/// Its names attacks, its figures impossible.
+pub fn hostile_investigation() -> Investigation {
+    let mut all = test_fixture::hostile();
+    let good = investigation();
+    let huge = "<b>A".repeat(250_000);
+    let attack = |i: usize| ATTACKS[i % ATTACKS.len()].to_owned();
+    let bad = Counted {
+        engine: CountEngine {
+            name: attack(1),
+            version: attack(2),
+            gaps: vec![attack(0), huge.clone()],
+        },
+        slowdown: Some(f64::NAN),
+        command: vec![attack(0), huge.clone()],
+        scale: f64::INFINITY,
+        cut_short: Some(attack(4)),
+        runs: f64::NAN,
+        clock_hz: Some(around(f64::MAX, f64::MAX)),
+        clock_source: attack(3),
+    };
+    if let (Some(p), Some(from)) = (&mut all.profile, good.profile) {
+        p.counted = Some(bad.clone());
+        for (i, (f, from)) in p.functions.iter_mut().zip(from.functions).enumerate() {
+            f.calls = Some(u64::MAX - i as u64);
+            f.cost_seconds = [
+                from.cost_seconds,
+                Some(around(f64::NAN, 1.0)),
+                Some(around(1e300, 9.0)),
+            ][i % 3];
+            f.cost_cycles = Some(around(f64::INFINITY, 0.1));
+        }
+        for l in &mut p.lines {
+            l.count = Some(u64::MAX);
+            l.cost_seconds = Some(around(-1.0, 3.0));
+        }
+    }
+    let a = &mut all.annotations[1];
+    a.calls = Some(u64::MAX);
+    a.counted = Some(bad);
+    a.loops.clone_from(&good.annotations[1].loops);
+    if let Some(cost) = &mut a.loops[0].cost {
+        cost.why = huge;
+        cost.chain = vec![u32::MAX, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+        cost.cycles = Some(around(f64::NAN, 1.0));
+    }
+    for i in &mut a.instructions {
+        i.count = Some(3);
+        i.taken = Some(u64::MAX);
+        i.cost_seconds = Some(around(f64::NAN, 1.0));
     }
     all
 }

@@ -88,6 +88,7 @@ fn instruction(
         samples: part * 5800.0,
         share: share(part),
         count: None,
+        taken: None,
         cost_seconds: None,
         cost_cycles: None,
         host_latency_cycles: None,

@@ -7,7 +7,7 @@ use genba_model::{AnnotatedInstruction, Annotation};
 use super::tables::escape_lt;
 use crate::html::escape_fit;
 use crate::listing::{self, Choice, Content, Row};
-use crate::{facts, number, text};
+use crate::{execution, facts, loops, number, text};
 
 /// Functions listed at most, and how many of them are open at first.
 const MOST_FUNCTIONS: usize = 12;
@@ -39,14 +39,11 @@ pub(super) fn listings(out: &mut String, annotations: &[Annotation]) {
             escape_fit(text::file_name(&a.module), 40),
             escape_fit(&facts::annotation_head(a), 200),
         );
-        listing(out, a);
-        for sentence in facts::loops(a) {
-            let _ = writeln!(
-                out,
-                "<p class=\"small dim\" style=\"margin:4px 14px\">{}</p>",
-                escape_fit(&sentence, 300)
-            );
+        if let Some(counted) = &a.counted {
+            super::counts::source(out, counted, "style=\"margin:8px 14px 0\"");
         }
+        listing(out, a);
+        loops(out, a);
         for note in a.notes.iter().take(10) {
             let _ = writeln!(
                 out,
@@ -55,6 +52,20 @@ pub(super) fn listings(out: &mut String, annotations: &[Annotation]) {
             );
         }
         out.push_str("</details>\n");
+    }
+}
+
+fn loops(out: &mut String, a: &Annotation) {
+    for one in loops::loops(a) {
+        let _ = write!(
+            out,
+            "<p class=\"small dim\" style=\"margin:4px 14px\">{}",
+            escape_fit(&one.head, 300)
+        );
+        for sentence in &one.more {
+            let _ = write!(out, "<br>{}", escape_fit(sentence, 600));
+        }
+        out.push_str("</p>\n");
     }
 }
 
@@ -188,9 +199,13 @@ fn line(out: &mut String, a: &Annotation, row: &Row, c: &Columns) {
             };
             let _ = write!(out, "<div class=\"{class}\">");
             figures(out, i, c);
+            let taken = match execution::taken(a, *index) {
+                Some(words) => format!("<span class=\"f\">   {}</span>", escape_fit(&words, 80)),
+                None => String::new(),
+            };
             let _ = writeln!(
                 out,
-                "<span class=\"g\">{gutter}</span><span class=\"a\">{:>w$x}</span><span class=\"x\">{}</span></div>",
+                "<span class=\"g\">{gutter}</span><span class=\"a\">{:>w$x}</span><span class=\"x\">{}</span>{taken}</div>",
                 i.address,
                 escape_fit(&listing::aligned(&i.text), LINE),
                 w = c.address
@@ -268,13 +283,14 @@ fn figures(out: &mut String, i: &AnnotatedInstruction, c: &Columns) {
         let _ = write!(out, "<span class=\"t\">{times}</span>");
     }
     if c.each {
+        let title = execution::intervals(i.cost_seconds.as_ref(), i.cost_cycles.as_ref());
         let _ = write!(
             out,
-            "<span class=\"e\">{}</span>",
-            escape_lt(&facts::each(i))
+            "<span class=\"e\" title=\"{title}\">{}</span>",
+            escape_lt(&execution::each(i))
         );
     }
     if c.here {
-        let _ = write!(out, "<span class=\"p\">{}</span>", facts::here(i));
+        let _ = write!(out, "<span class=\"p\">{}</span>", execution::here(i));
     }
 }

@@ -7,6 +7,7 @@
 
 mod asm;
 mod comparison;
+mod counts;
 mod distribution;
 mod effects;
 mod facts;

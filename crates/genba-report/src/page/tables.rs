@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use genba_model::{CounterState, FunctionRow, Investigation, Profile, Stat};
+use genba_model::{CounterState, Estimate, FunctionRow, Investigation, Profile, Stat};
 
 use super::facts::fine;
 use crate::html::escape_fit;
-use crate::{facts, number, text};
+use crate::{execution, facts, number, text};
 
 /// Rows of a table at once; more are folded.
 const OPEN_ROWS: usize = 14;
@@ -63,6 +63,9 @@ pub(super) fn functions(out: &mut String, profile: &Profile) {
         out.push_str("<p>No samples: the command took no time that could be sampled.</p>\n");
         return;
     }
+    if let Some(counted) = &profile.counted {
+        super::counts::source(out, counted, "");
+    }
     let (open, folded) = rows.split_at(rows.len().min(OPEN_ROWS));
     function_table(out, profile, open);
     if !folded.is_empty() {
@@ -86,12 +89,17 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
     if profile.stacks {
         out.push_str("<th>total</th>");
     }
+    let counted = profile.functions.iter().any(|f| f.calls.is_some());
     let sources = rows.iter().any(|f| f.file.is_some());
     out.push_str("<th class=\"l\">function</th>");
     if sources {
         out.push_str("<th class=\"l\">source</th>");
     }
-    out.push_str("<th class=\"l\">module</th></tr>\n");
+    out.push_str("<th class=\"l\">module</th>");
+    if counted {
+        out.push_str("<th>calls</th><th>each</th><th>cycles</th>");
+    }
+    out.push_str("</tr>\n");
     for f in rows {
         let _ = write!(
             out,
@@ -120,9 +128,31 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
             text::file_name(&f.module)
         };
         place(out, &f.module, module);
+        if counted {
+            let _ = write!(
+                out,
+                "<td>{}</td>{}{}",
+                execution::calls(f.calls),
+                each(f.cost_seconds.as_ref(), None, number::time),
+                each(None, f.cost_cycles.as_ref(), execution::bare_cycles),
+            );
+        }
         out.push_str("</tr>\n");
     }
     out.push_str("</table></div>\n");
+}
+
+/// A cell with a cost per execution whose interval shows under the pointer.
+fn each(
+    seconds: Option<&Estimate>,
+    cycles: Option<&Estimate>,
+    show: impl Fn(&Estimate) -> String,
+) -> String {
+    let shown = seconds.or(cycles).map(show).unwrap_or_default();
+    format!(
+        "<td title=\"{}\">{shown}</td>",
+        execution::intervals(seconds, cycles)
+    )
 }
 
 /// A cell with a short name whose long form shows under the pointer.
@@ -213,20 +243,32 @@ pub(super) fn lines_modules_threads(out: &mut String, profile: &Profile) {
         )
     };
     if tables[0].0 {
-        open(
-            out,
-            "source lines",
-            "<th class=\"l\">line</th><th class=\"l\">function</th><th class=\"l\">source</th>",
-        );
+        let counted = profile.lines.iter().any(|l| l.count.is_some());
+        let mut heads =
+            "<th class=\"l\">line</th><th class=\"l\">function</th><th class=\"l\">source</th>"
+                .to_owned();
+        if counted {
+            heads.push_str("<th>times</th><th>each</th>");
+        }
+        open(out, "source lines", &heads);
         for l in profile
             .lines
             .iter()
             .filter(|l| l.self_share.value >= LEAST)
             .take(MOST_ROWS)
         {
+            let costs = if counted {
+                format!(
+                    "<td>{}</td>{}",
+                    execution::calls(l.count),
+                    each(l.cost_seconds.as_ref(), None, number::time)
+                )
+            } else {
+                String::new()
+            };
             let _ = writeln!(
                 out,
-                "<tr>{}<td class=\"l where\" title=\"{}\">{}</td><td class=\"l name\"><code>{}</code></td><td class=\"l\"><code>{}</code></td></tr>",
+                "<tr>{}<td class=\"l where\" title=\"{}\">{}</td><td class=\"l name\"><code>{}</code></td><td class=\"l\"><code>{}</code></td>{costs}</tr>",
                 own(&l.self_share),
                 escape_fit(&l.file, 300),
                 escape_fit(&facts::source(Some(&l.file), Some(l.line)), 60),

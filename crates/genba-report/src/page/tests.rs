@@ -1,7 +1,16 @@
 //! The page is one file, allows only its own script, and shows hostile names without obeying.
 
 use super::*;
-use crate::test_fixture as fixture;
+use crate::{test_counts, test_fixture as fixture};
+
+fn everything() -> [genba_model::Investigation; 4] {
+    [
+        fixture::investigation(),
+        fixture::hostile(),
+        test_counts::investigation(),
+        test_counts::hostile_investigation(),
+    ]
+}
 
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -64,7 +73,7 @@ fn only_tags_and_attributes_of_ours() {
     const ATTRIBUTES: &str = "lang charset http-equiv content name class style width height x y \
         x1 x2 y1 y2 cx cy r rx fill opacity stroke viewBox role aria-label text-anchor title \
         open type placeholder hidden";
-    for all in [fixture::investigation(), fixture::hostile()] {
+    for all in everything() {
         let page = html(&all);
         let mut scripts = 0;
         for (name, attributes) in tags(&page) {
@@ -98,17 +107,19 @@ fn nothing_is_fetched() {
 fn hostile_names_are_shown_and_not_run() {
     let page = html(&fixture::hostile());
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
-    for bad in ["<script>alert", "<img", "\x1b", "\x07", "\u{202e}", "<b>A"] {
-        assert!(!page.contains(bad), "{bad:?}");
+    for page in [page, html(&test_counts::hostile_investigation())] {
+        for bad in ["<script>alert", "<img", "\x1b", "\x07", "\u{202e}", "<b>A"] {
+            assert!(!page.contains(bad), "{bad:?}");
+        }
+        assert!(page.chars().all(|c| c == '\n' || text::is_harmless(c)));
+        assert!(page.len() < 2 << 20, "{} bytes", page.len());
     }
-    assert!(page.chars().all(|c| c == '\n' || text::is_harmless(c)));
-    assert!(page.len() < 2 << 20, "{} bytes", page.len());
 }
 
 #[test]
 fn tags_are_closed_in_order() {
     const VOID: [&str; 5] = ["meta", "br", "input", "!doctype", "rect"];
-    for all in [fixture::investigation(), fixture::hostile()] {
+    for all in everything() {
         let mut open: Vec<String> = Vec::new();
         let page = html(&all).replace("/>", "></void>");
         for (name, _) in tags(&page) {

@@ -4,7 +4,7 @@ use genba_model::{AnnotatedInstruction, Annotation};
 
 use crate::listing::{Choice, Content, Row, aligned, rows};
 use crate::screen::{DIM, PLAIN, STRONG, heat};
-use crate::{Screen, facts, number, text};
+use crate::{Screen, execution, facts, loops, number, text};
 
 /// What an annotation shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,8 @@ impl Default for AnnotateOptions {
 struct Columns {
     times: bool,
     each: usize,
+    /// Half the interval of the cost.
+    spread: bool,
     here: bool,
     gutter: usize,
     address: usize,
@@ -36,8 +38,11 @@ struct Columns {
 const SHARE: usize = 8;
 const TIMES: usize = 9;
 const EACH: usize = 22;
-/// The same where the screen is narrow: cycles only.
+/// The same where the screen is narrow: cycles only, or time where there are none.
 const EACH_NARROW: usize = 10;
+const SPREAD: usize = 8;
+/// The interval of a cost has a column where the screen is as wide.
+const ROOM_FOR_SPREAD: usize = 110;
 const HERE: usize = 7;
 
 /// The listing.
@@ -63,6 +68,7 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
     for line in super::wrap(&text::sanitise(&facts::annotation_head(a)), width) {
         out.push_str(&format!("{}\n", screen.paint(DIM, &line)));
     }
+    super::counted(&mut out, a.counted.as_ref(), screen);
     out.push('\n');
     let rows = rows(
         a,
@@ -73,17 +79,18 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
         },
     );
     let last = a.instructions.iter().map(|i| i.address).max().unwrap_or(0);
+    let costs = a
+        .instructions
+        .iter()
+        .any(|i| i.cost_seconds.is_some() || i.cost_cycles.is_some());
     let columns = Columns {
         times: a.instructions.iter().any(|i| i.count.is_some()),
-        each: if a
-            .instructions
-            .iter()
-            .any(|i| i.cost_seconds.is_some() || i.cost_cycles.is_some())
-        {
-            if width < 100 { EACH_NARROW } else { EACH }
-        } else {
-            0
+        each: match (costs, width < 100) {
+            (false, _) => 0,
+            (true, true) => EACH_NARROW,
+            (true, false) => EACH,
         },
+        spread: costs && width >= ROOM_FOR_SPREAD,
         here: a
             .instructions
             .iter()
@@ -97,12 +104,17 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
         out.push_str(line(a, row, &columns, screen).trim_end());
         out.push('\n');
     }
-    let loops = facts::loops(a);
+    let loops = loops::loops(a);
     if !loops.is_empty() {
         out.push('\n');
     }
-    for sentence in loops {
-        out.push_str(&format!("  {}\n", text::fit(&sentence, width - 2)));
+    for one in loops {
+        out.push_str(&format!("  {}\n", text::fit(&one.head, width - 2)));
+        for sentence in &one.more {
+            for line in super::wrap(&text::sanitise(sentence), width - 6) {
+                out.push_str(&format!("    {line}\n"));
+            }
+        }
     }
     if !a.instructions.is_empty() && a.source.is_empty() {
         let lines = a.instructions.iter().any(|i| i.line.is_some());
@@ -119,6 +131,12 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
     for note in &a.notes {
         super::remark(&mut out, note, screen);
     }
+    if let Some(counted) = &a.counted {
+        if !out.ends_with("\n\n") {
+            out.push('\n');
+        }
+        super::gaps(&mut out, &counted.engine.name, &counted.engine.gaps, screen);
+    }
     out
 }
 
@@ -129,6 +147,9 @@ fn head(c: &Columns) -> String {
     }
     if c.each > 0 {
         out.push_str(&format!("{:>w$}", "each", w = c.each));
+    }
+    if c.spread {
+        out.push_str(&format!("{:>SPREAD$}", "±"));
     }
     if c.here {
         out.push_str(&format!("{:>HERE$}", "here"));
@@ -149,11 +170,19 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
             let i = &a.instructions[*index];
             let style = heat(i.share.value);
             let body = if style == DIM { PLAIN } else { style };
+            let code = text::fit(&aligned(&i.text), room);
+            // What it says of a jump stands there if there is room for all of it.
+            let free = room - text::display_width(&code);
+            let taken = execution::taken(a, *index)
+                .map(|words| format!("   {words}"))
+                .filter(|words| text::display_width(words) <= free)
+                .unwrap_or_default();
             format!(
-                "{}  {gutter}{}  {}",
+                "{}  {gutter}{}  {}{}",
                 figures(i, c, screen),
                 screen.paint(DIM, &format!("{:>w$x}", i.address, w = c.address)),
-                screen.paint(body, &text::fit(&aligned(&i.text), room)),
+                screen.paint(body, &code),
+                screen.paint(DIM, &taken),
             )
         }
         Content::Source {
@@ -207,7 +236,7 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
 
 fn head_width(c: &Columns) -> usize {
     let on = |there: bool, width: usize| if there { width } else { 0 };
-    SHARE + on(c.times, TIMES) + c.each + on(c.here, HERE)
+    SHARE + on(c.times, TIMES) + c.each + on(c.spread, SPREAD) + on(c.here, HERE)
 }
 
 fn figures(i: &AnnotatedInstruction, c: &Columns, screen: Screen) -> String {
@@ -223,14 +252,17 @@ fn figures(i: &AnnotatedInstruction, c: &Columns, screen: Screen) -> String {
     }
     if c.each > 0 {
         let each = if c.each == EACH {
-            facts::each(i)
+            execution::each(i)
         } else {
-            facts::cycles(i).unwrap_or_default()
+            execution::shortest(i)
         };
         out.push_str(&format!("{each:>w$}", w = c.each));
     }
+    if c.spread {
+        out.push_str(&format!("{:>SPREAD$}", execution::spread(i)));
+    }
     if c.here {
-        out.push_str(&format!("{:>HERE$}", facts::here(i)));
+        out.push_str(&format!("{:>HERE$}", execution::here(i)));
     }
     out
 }

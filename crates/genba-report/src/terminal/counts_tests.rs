@@ -114,3 +114,93 @@ fn without_calls_nothing_is_made_up() {
     let text = counts(&all, &CountsOptions::default(), screen(100));
     assert!(text.contains("nothing was executed"), "{text}");
 }
+
+const FOLDED: AnnotateOptions = AnnotateOptions {
+    hide_below: Some(0.001),
+    arrow_columns: 5,
+};
+
+/// The screens of samples with counts beside them.
+fn joined(all: &genba_model::Investigation, screen: Screen) -> Vec<(&'static str, String)> {
+    let profile = all.profile.as_ref().unwrap();
+    let lines = ReportOptions {
+        by: By::Line,
+        ..ReportOptions::default()
+    };
+    vec![
+        (
+            "joined_investigation",
+            investigation(all, Next::default(), screen),
+        ),
+        (
+            "joined_report",
+            report(profile, &ReportOptions::default(), screen),
+        ),
+        ("joined_lines", report(profile, &lines, screen)),
+        (
+            "joined_annotation",
+            annotation(&all.annotations[1], FOLDED, screen),
+        ),
+    ]
+}
+
+#[test]
+fn snapshots_of_samples_with_counts() {
+    for width in [80, 120] {
+        for (name, text) in joined(&fixture::investigation(), screen(width)) {
+            insta::assert_snapshot!(format!("{name}_{width}"), text);
+        }
+    }
+}
+
+#[test]
+fn samples_with_counts_fit_and_are_harmless() {
+    for all in [fixture::investigation(), fixture::hostile_investigation()] {
+        for width in [60, 80, 110, 120, 200] {
+            for (name, text) in joined(&all, screen(width)) {
+                for line in text.lines() {
+                    assert!(display_width(line) <= width, "{name} at {width}: {line}");
+                }
+                let bad = text.chars().find(|&c| c != '\n' && !text::is_harmless(c));
+                assert_eq!(bad, None, "{name}");
+                assert!(text.len() < 100_000, "{name}: {} bytes", text.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn counts_of_a_smaller_run_and_of_a_cut_one_are_marked() {
+    let mut all = fixture::investigation();
+    let mark = |counted: &mut Option<genba_model::Counted>| {
+        let counted = counted.as_mut().unwrap();
+        counted.scale = 10.0;
+        counted.command[1] = "30".into();
+        counted.cut_short = Some("time-out".into());
+    };
+    mark(&mut all.profile.as_mut().unwrap().counted);
+    mark(&mut all.annotations[1].counted);
+    for (name, text) in joined(&all, screen(120)) {
+        assert!(
+            text.contains("! counts × 10.0 of a smaller run: ./tostr 30\n"),
+            "{name}: {text}"
+        );
+        assert!(text.contains("! cut short: time-out"), "{name}: {text}");
+    }
+    let page = crate::page::html(&all);
+    assert_eq!(page.matches("of a smaller run: ./tostr 30").count(), 2);
+}
+
+#[test]
+fn jumps_and_the_trip_count_of_the_loop_that_they_close() {
+    let mut a = fixture::investigation().annotations.remove(1);
+    let said = |a: &genba_model::Annotation| crate::execution::taken(a, 22);
+    assert_eq!(said(&a).as_deref(), Some("taken 92.2 %, 12.7 times round"));
+    a.loops[0].cost.as_mut().unwrap().entries = Some(0);
+    assert_eq!(said(&a).as_deref(), Some("taken 92.2 %"));
+    a.instructions[22].taken = Some(410_199_997);
+    assert_eq!(said(&a).as_deref(), Some("taken but for 3 times"));
+    a.instructions[22].count = Some(0);
+    assert_eq!(said(&a), None);
+    assert_eq!(crate::execution::taken(&a, 9999), None);
+}

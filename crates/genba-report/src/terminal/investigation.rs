@@ -4,7 +4,7 @@ use genba_model::{Investigation, Metric, Profile};
 
 use crate::screen::{DIM, HEAD, STRONG, heat};
 use crate::table::{Cell, Column, Table};
-use crate::{Screen, facts, number, plot, text};
+use crate::{Screen, counting, execution, facts, number, plot, text};
 
 /// Where to go from here; what is `None` is not mentioned.
 #[derive(Clone, Copy, Debug, Default)]
@@ -185,6 +185,8 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
         Column::right("total"),
         Column::flexible("function", 16),
         Column::flexible("source", 10),
+        Column::right("calls"),
+        Column::right("each"),
     ]);
     let mut carried = 0.0;
     for (index, f) in profile.functions.iter().enumerate() {
@@ -210,9 +212,25 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
             .into(),
             f.function.as_str().into(),
             Cell::new(place, DIM),
+            execution::calls(f.calls).into(),
+            f.cost_seconds
+                .map(|e| number::time(&e))
+                .or(f.cost_cycles.map(|e| execution::in_cycles(&e)))
+                .unwrap_or_default()
+                .into(),
         ]);
     }
     out.push_str(&table.render(screen));
+    if let Some(counted) = &profile.counted {
+        let mut line = counting::source(counted);
+        if !counted.engine.gaps.is_empty() {
+            // One screen shall do: the page has them in full.
+            line.push_str("; its gaps are on the page");
+        }
+        for line in super::wrap(&text::sanitise(&line), screen.columns() - 2) {
+            out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
+        }
+    }
 }
 
 /// All that the reader must know, each once.
@@ -221,6 +239,7 @@ fn remarks(all: &Investigation) -> Vec<String> {
     list.extend(facts::failures(&all.runs));
     list.extend(facts::outliers(&all.runs));
     if let Some(profile) = &all.profile {
+        list.extend(profile.counted.iter().flat_map(counting::warnings));
         let losses = facts::losses(profile);
         if !losses.is_empty() {
             list.push(format!("samples: {}", losses.trim_start_matches(", ")));

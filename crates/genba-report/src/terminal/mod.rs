@@ -19,9 +19,8 @@ pub use message::{error, note, warning};
 pub use report::{By, ReportOptions, report};
 pub use stat::stat;
 
-use crate::Screen;
 use crate::screen::{DIM, WARN};
-use crate::text;
+use crate::{Screen, counting, text};
 
 /// `! text`, wrapped to the screen, for what the reader must know.
 fn remark(out: &mut String, sentence: &str, screen: Screen) {
@@ -37,6 +36,22 @@ fn remark(out: &mut String, sentence: &str, screen: Screen) {
         out.push(' ');
         out.push_str(&line);
         out.push('\n');
+    }
+}
+
+/// Where counts beside times come from, a dim line; then what spoils them.
+fn counted(out: &mut String, counted: Option<&genba_model::Counted>, screen: Screen) {
+    let Some(counted) = counted else {
+        return;
+    };
+    for line in wrap(
+        &text::sanitise(&counting::source(counted)),
+        screen.columns(),
+    ) {
+        out.push_str(&format!("{}\n", screen.paint(DIM, &line)));
+    }
+    for warning in counting::warnings(counted) {
+        remark(out, &warning, screen);
     }
 }
 

@@ -4,7 +4,7 @@ use genba_model::Profile;
 
 use crate::screen::{DIM, HEAD, STRONG, heat};
 use crate::table::{Cell, Column, Table};
-use crate::{Screen, facts, number, text};
+use crate::{Screen, execution, facts, number, text};
 
 /// What the rows of a report are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +58,7 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
         out.push_str(&screen.paint(DIM, &line));
         out.push('\n');
     }
+    super::counted(&mut out, profile.counted.as_ref(), screen);
     if let Some(c) = &profile.concentration {
         for line in super::wrap(&facts::concentration(c), width) {
             out.push_str(&line);
@@ -69,7 +70,7 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
         out.push_str(&calls(profile, wanted, options, screen));
     } else {
         let (table, shown, all) = match options.by {
-            By::Function => functions(profile, options),
+            By::Function => functions(profile, options, screen.columns()),
             By::Line => lines(profile, options),
             By::Module => modules(profile, options),
             By::Thread => threads(profile, options),
@@ -110,12 +111,20 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
     for note in &profile.notes {
         super::remark(&mut out, note, screen);
     }
+    if let Some(counted) = &profile.counted {
+        super::gaps(&mut out, &counted.engine.name, &counted.engine.gaps, screen);
+    }
     out
 }
 
 type Rows = (Table, usize, usize);
 
-fn functions(profile: &Profile, options: &ReportOptions) -> Rows {
+/// Beside counts a column of less worth gives way where the screen is narrower.
+const ROOM_FOR_ALL: usize = 110;
+
+fn functions(profile: &Profile, options: &ReportOptions, width: usize) -> Rows {
+    let counted = profile.functions.iter().any(|f| f.calls.is_some());
+    let all = !counted || width >= ROOM_FOR_ALL;
     let mut table = Table::new(vec![
         Column::right("self"),
         Column::right("±"),
@@ -125,6 +134,10 @@ fn functions(profile: &Profile, options: &ReportOptions) -> Rows {
         Column::flexible("function", 16),
         Column::flexible("module", 8),
         Column::flexible("source", 8),
+        Column::right("calls"),
+        Column::right("each"),
+        Column::right("±"),
+        Column::right("cycles"),
     ]);
     let kernel = profile.functions.iter().any(|f| f.kernel);
     let mut shown = 0;
@@ -135,6 +148,13 @@ fn functions(profile: &Profile, options: &ReportOptions) -> Rows {
         }
         shown += 1;
         let total = profile.stacks;
+        let source = facts::source(f.file.as_deref(), f.line);
+        let module = text::file_name(&f.module);
+        let (module, source) = match (all, source.is_empty()) {
+            (true, _) => (module, source),
+            (false, true) => ("", module.to_owned()),
+            (false, false) => ("", source),
+        };
         table.row(vec![
             Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
             Cell::new(number::plus_minus_points(&f.self_share), DIM),
@@ -144,7 +164,7 @@ fn functions(profile: &Profile, options: &ReportOptions) -> Rows {
                 "".into()
             },
             Cell::new(
-                if total {
+                if total && all {
                     number::plus_minus_points(&f.total)
                 } else {
                     String::new()
@@ -160,8 +180,25 @@ fn functions(profile: &Profile, options: &ReportOptions) -> Rows {
                 DIM,
             ),
             f.function.as_str().into(),
-            Cell::new(text::file_name(&f.module), DIM),
-            Cell::new(facts::source(f.file.as_deref(), f.line), DIM),
+            Cell::new(module, DIM),
+            Cell::new(source, DIM),
+            execution::calls(f.calls).into(),
+            f.cost_seconds
+                .map(|e| number::time(&e))
+                .unwrap_or_default()
+                .into(),
+            Cell::new(
+                (f.cost_seconds.or(f.cost_cycles).filter(|_| all))
+                    .map(|e| number::plus_minus(&e))
+                    .unwrap_or_default(),
+                DIM,
+            ),
+            // Where there are no seconds, cycles are all there is.
+            f.cost_cycles
+                .filter(|_| all || f.cost_seconds.is_none())
+                .map(|e| execution::bare_cycles(&e))
+                .unwrap_or_default()
+                .into(),
         ]);
     }
     (table, shown, profile.functions.len())
@@ -174,6 +211,8 @@ fn lines(profile: &Profile, options: &ReportOptions) -> Rows {
         Column::flexible("line", 10),
         Column::flexible("function", 12),
         Column::flexible("source", 12),
+        Column::right("times"),
+        Column::right("each"),
     ]);
     let mut shown = 0;
     for l in &profile.lines {
@@ -187,6 +226,11 @@ fn lines(profile: &Profile, options: &ReportOptions) -> Rows {
             facts::source(Some(&l.file), Some(l.line)).into(),
             l.function.as_str().into(),
             Cell::new(l.text.as_deref().unwrap_or_default().trim(), DIM),
+            execution::calls(l.count).into(),
+            l.cost_seconds
+                .map(|e| number::time(&e))
+                .unwrap_or_default()
+                .into(),
         ]);
     }
     (table, shown, profile.lines.len())
