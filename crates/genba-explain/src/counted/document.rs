@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts, TransferKind};
 use genba_profile::reader::ModuleId;
 
+use super::inclusive::{Edge, Inclusive, Node};
 use super::index::CountIndex;
 use super::names::{ExecutedFunction, ExecutedFunctions};
 use crate::ExplainError;
@@ -41,6 +42,15 @@ pub fn counts(
         .map(|&id| row(&index, &found, &found.list[id as usize]))
         .collect();
     let calls = calls(&index, &found, &rank);
+    if index.transfers {
+        totals(&mut functions, &calls);
+        // What has no name is no function: its calls are those of many.
+        for (function, &id) in functions.iter_mut().zip(&order) {
+            if !found.list[id as usize].known {
+                function.total_instructions = None;
+            }
+        }
+    }
     let per = per.map(|per| unit(per, &functions)).transpose()?;
     if let Some(per) = &per {
         for function in &mut functions {
@@ -108,6 +118,29 @@ fn row(index: &CountIndex, found: &ExecutedFunctions, one: &ExecutedFunction) ->
         total_instructions: None,
         calls_per: None,
         instructions_per: None,
+    }
+}
+
+/// Instructions in functions and in what they called, by the model of [`super::inclusive`].
+fn totals(functions: &mut [CountedFunction], calls: &[CountedCall]) {
+    let nodes: Vec<Node> = functions
+        .iter()
+        .map(|function| Node {
+            own: function.instructions,
+            calls: function.calls,
+        })
+        .collect();
+    let edges: Vec<Edge> = calls
+        .iter()
+        .map(|call| Edge {
+            caller: call.caller,
+            callee: call.callee,
+            calls: call.calls,
+        })
+        .collect();
+    let inclusive = Inclusive::of(&nodes, &edges);
+    for (at, function) in (0u32..).zip(functions) {
+        function.total_instructions = Some(inclusive.total(at));
     }
 }
 

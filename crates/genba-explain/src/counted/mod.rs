@@ -3,6 +3,7 @@
 mod cost;
 mod document;
 mod function;
+mod inclusive;
 mod index;
 mod names;
 
