@@ -1,6 +1,7 @@
 //! What can go wrong on the road.
 
 use genba_case::Error as CaseError;
+use genba_count::CountError;
 use genba_model::{ExitKind, RunRecord};
 use genba_profile::ProfileError;
 use genba_run::{Finished, RunError};
@@ -14,6 +15,9 @@ pub enum InvestigateError {
     /// Counting or sampling failed.
     #[error(transparent)]
     Profile(#[from] ProfileError),
+    /// There are no exact counts.
+    #[error(transparent)]
+    Count(#[from] CountError),
     /// The case cannot be written.
     #[error(transparent)]
     Case(#[from] CaseError),

@@ -1,13 +1,15 @@
 //! The road from end to end: observe, locate, case file, page.
 //!
 //! **Scope.** Which measurement comes when, how often, and what of it is kept:
-//! [`investigate`] walks the whole road, [`counters::count`] and [`observe::repeat`] are the
-//! parts that verbs use alone. Progress is reported through [`Progress`].
+//! [`investigate`] walks the whole road, [`counters::count`], [`executions::count`] and
+//! [`observe::repeat`] are the parts that verbs use alone. Progress is reported through [`Progress`].
 //!
 //! **Not here.** How to start a process, sample, find symbols, compute an interval or print.
 
+pub mod costs;
 pub mod counters;
 mod error;
+pub mod executions;
 pub mod observe;
 mod progress;
 mod road;

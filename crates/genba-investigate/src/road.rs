@@ -14,6 +14,7 @@ use genba_profile::{RecordOutcome, count};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 use genba_stats::StopRule;
 
+use crate::costs::{Executions, Sampled};
 use crate::counters::CountOptions;
 use crate::observe::{self, Repeat};
 use crate::{InvestigateError, Progress, counters, summary};
@@ -28,6 +29,8 @@ pub struct Options {
     pub ignore_failure: bool,
     /// How to sample.
     pub record: RecordOptions,
+    /// How to count executions; not at all if `None`.
+    pub executions: Option<Executions>,
     /// Most functions to annotate.
     pub annotations: usize,
     /// Where sources are that have moved since the build: old and new prefix.
@@ -124,13 +127,13 @@ pub fn investigate(
     }
 }
 
-struct Road<'a> {
-    launcher: &'a mut Launcher,
-    spec: &'a CommandSpec,
-    options: &'a Options,
-    cancel: &'a Cancel,
-    case: &'a mut Case,
-    notes: Vec<String>,
+pub(crate) struct Road<'a> {
+    pub(crate) launcher: &'a mut Launcher,
+    pub(crate) spec: &'a CommandSpec,
+    pub(crate) options: &'a Options,
+    pub(crate) cancel: &'a Cancel,
+    pub(crate) case: &'a mut Case,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Road<'_> {
@@ -155,7 +158,7 @@ impl Road<'_> {
         if let Some(stat) = &stat {
             self.case.put_document("stat", stat)?;
         }
-        let (profile, annotations) = self.sample(wall, progress)?;
+        let (profile, annotations) = self.sample(wall, stat.as_ref(), &host, progress)?;
         progress.update("writing the page", None);
         let investigation = Investigation {
             case: self.case.id().to_owned(),
@@ -211,7 +214,7 @@ impl Road<'_> {
         Ok(runs)
     }
 
-    fn go_on(&self) -> Result<(), InvestigateError> {
+    pub(crate) fn go_on(&self) -> Result<(), InvestigateError> {
         if self.cancel.is_triggered() {
             return Err(InvestigateError::Interrupted {
                 kept: String::new(),
@@ -256,6 +259,8 @@ impl Road<'_> {
     fn sample(
         &mut self,
         wall: f64,
+        stat: Option<&Stat>,
+        host: &HostFingerprint,
         progress: &mut dyn Progress,
     ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
         let record = self.options.record.clone();
@@ -270,14 +275,19 @@ impl Road<'_> {
             ));
         }
         self.notes.extend(recorded.notes);
+        let sampled = Sampled::of(&recorded.runs, stat);
+        let counted = self.count_executions(&sampled, host, progress)?;
         progress.update("reading symbols", None);
-        let scene = match Scene::open(&path, &SceneOptions::default()) {
+        let mut scene = match Scene::open(&path, &SceneOptions::default()) {
             Ok(scene) => scene,
             Err(error) => {
                 self.notes.push(error.to_string());
                 return Ok((None, Vec::new()));
             }
         };
+        if let Some(counted) = counted {
+            scene.join_counts(counted);
+        }
         let (profile, annotations) = self.locate(&scene);
         if record.call_graph != CallGraph::None || record.force_timer {
             return Ok((Some(profile), annotations));

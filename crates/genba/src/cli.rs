@@ -53,6 +53,8 @@ pub enum Verb {
     Host(verbs::host::Args),
     /// Count events of a command: what `perf stat -d` shows.
     Stat(verbs::stat::Args),
+    /// Count executions exactly: functions by calls and instructions, callers and callees.
+    Count(verbs::count::Args),
     /// Sample a command or a process into a perf.data file.
     Record(verbs::record::Args),
     /// Where the samples of a recording are: functions, lines, modules, threads.

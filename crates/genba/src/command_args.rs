@@ -101,6 +101,20 @@ impl CommandArgs {
         Ok(Prepared { spec, workload })
     }
 
+    /// Another command line, run where and as this command is.
+    pub fn line(&self, line: &str) -> Result<CommandSpec, Failure> {
+        let other = Self {
+            shell: self.shell.clone(),
+            no_shell: self.no_shell,
+            input: self.input.clone(),
+            output: None,
+            timeout: self.timeout,
+            directory: self.directory.clone(),
+            command: vec![line.to_owned()],
+        };
+        Ok(other.prepare(Output::Null)?.spec)
+    }
+
     fn shell(&self) -> Result<Shell, Failure> {
         Shell::parse(&self.shell).map_err(Failure::from)
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use genba_case::Error as CaseError;
+use genba_count::CountError;
 use genba_experiment::ExperimentError;
 use genba_investigate::InvestigateError;
 use genba_profile::ProfileError;
@@ -77,6 +78,15 @@ impl From<ProfileError> for Failure {
     }
 }
 
+impl From<CountError> for Failure {
+    fn from(error: CountError) -> Self {
+        match error {
+            CountError::Run(error) => error.into(),
+            error => Self::new(Exit::Unsupported, error),
+        }
+    }
+}
+
 impl From<CaseError> for Failure {
     fn from(error: CaseError) -> Self {
         Self::usage(error)
@@ -88,6 +98,7 @@ impl From<InvestigateError> for Failure {
         let exit = match error {
             InvestigateError::Run(error) => return error.into(),
             InvestigateError::Profile(error) => return error.into(),
+            InvestigateError::Count(error) => return error.into(),
             InvestigateError::TargetFailed { .. } => Exit::TargetFailed,
             InvestigateError::Interrupted { .. } => Exit::Interrupted,
             InvestigateError::Case(_) | InvestigateError::Page { .. } => Exit::Usage,

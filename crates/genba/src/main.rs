@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Verb::Gate(args) => verbs::gate::run(args, &output),
         Verb::Host(args) => verbs::host::run(args, &output),
         Verb::Stat(args) => verbs::stat::run(args, &output),
+        Verb::Count(args) => verbs::count::run(args, &output),
         Verb::Record(args) => verbs::record::run(args, &output),
         Verb::Report(args) => verbs::report::run(args, &output),
         Verb::Annotate(args) => verbs::annotate::run(args, &output),

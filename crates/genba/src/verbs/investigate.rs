@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_investigate::Options;
+use genba_investigate::costs::Executions;
 use genba_profile::sampler::CallGraph;
 use genba_report::terminal::{self, Next};
 use genba_run::Output as Stream;
@@ -21,7 +22,8 @@ use crate::sampling_args::SamplingArgs;
 #[command(after_help = "Examples:
   genba investigate -- ./prog args          measure, profile, annotate; page under .genba/
   genba investigate --budget 10 'gzip -c file | wc -c'
-  genba investigate -g -- ./prog            stacks by frame pointers, in one sampled run")]
+  genba investigate -g -- ./prog            stacks by frame pointers, in one sampled run
+  genba investigate --count-cmd './prog 100' --count-scale 1000 -- ./prog 100000")]
 pub struct Args {
     /// Time for repeated runs, seconds; they stop sooner when the time is known to 1 %.
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = positive_seconds)]
@@ -33,6 +35,31 @@ pub struct Args {
 
     #[command(flatten)]
     sampling: SamplingArgs,
+
+    /// Do not count executions: no calls, no cost per execution.
+    #[arg(long)]
+    no_count: bool,
+
+    /// Engine that counts executions: `callgrind` or `qemu`; without this the best that can serve.
+    #[arg(long, value_name = "NAME", conflicts_with = "no_count")]
+    count_engine: Option<String>,
+
+    /// Count a smaller run of the same program instead: a line for the shell.
+    #[arg(
+        long,
+        value_name = "LINE",
+        conflicts_with = "no_count",
+        requires = "count_scale"
+    )]
+    count_cmd: Option<String>,
+
+    /// How many times the work of --count-cmd the command does.
+    #[arg(long, value_name = "FACTOR", requires = "count_cmd", value_parser = factor)]
+    count_scale: Option<f64>,
+
+    /// Leave out a count that takes longer than this, seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = positive_seconds)]
+    count_limit: f64,
 
     /// Where sources are that have moved since the build.
     #[arg(long, value_name = "OLD=NEW")]
@@ -59,7 +86,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     prepared.spec.stderr = Stream::Capture {
         limit: super::ERROR_OUTPUT,
     };
-    prepared.workload.name = args.name;
+    prepared.workload.name.clone_from(&args.name);
     let mut source_prefixes = Vec::new();
     for prefix in &args.source_prefix {
         let Some((old, new)) = prefix.split_once('=') else {
@@ -72,6 +99,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let options = Options {
         budget: Duration::from_secs_f64(args.budget),
         ignore_failure: args.ignore_failure,
+        executions: executions(&args)?,
         record: args.sampling.options(CallGraph::None),
         annotations: ANNOTATIONS,
         source_prefixes,
@@ -111,4 +139,27 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.screen(),
     ))?;
     Ok(Exit::Done)
+}
+
+/// How executions are counted.
+fn executions(args: &Args) -> Result<Option<Executions>, Failure> {
+    if args.no_count {
+        return Ok(None);
+    }
+    let other = match (&args.count_cmd, args.count_scale) {
+        (Some(line), Some(scale)) => Some((args.run.line(line)?, scale)),
+        _ => None,
+    };
+    Ok(Some(Executions {
+        engine: args.count_engine.clone(),
+        limit: Duration::from_secs_f64(args.count_limit),
+        other,
+    }))
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        _ => Err(format!("`{text}` is not a number above zero")),
+    }
 }

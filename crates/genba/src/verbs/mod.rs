@@ -3,6 +3,7 @@
 pub mod annotate;
 pub mod bench;
 pub mod case;
+pub mod count;
 pub mod flame;
 pub mod gate;
 pub mod generate;

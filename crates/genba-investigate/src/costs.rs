@@ -1,0 +1,245 @@
+//! The step of the road that counts executions, and what makes costs of shares of time.
+
+use std::time::Duration;
+
+use genba_count::{CountError, CountRequest};
+use genba_explain::{Clock, JoinOptions, Joined};
+use genba_model::{CounterState, Estimate, HostFingerprint, HostTable, RawCounts, Stat};
+use genba_run::{CommandSpec, Finished, Output};
+use serde::{Deserialize, Serialize};
+
+use crate::executions::{announcement, shell_status};
+use crate::road::Road;
+use crate::{InvestigateError, Progress};
+
+/// How executions are counted on the road.
+#[derive(Clone, Debug)]
+pub struct Executions {
+    /// Name of the engine; the best that can serve if `None`.
+    pub engine: Option<String>,
+    /// A count that would take longer, or takes longer, is left out.
+    pub limit: Duration,
+    /// Another command to count in the target's place, and what its counts are multiplied with.
+    pub other: Option<(CommandSpec, f64)>,
+}
+
+/// What must be known of the runs that were sampled.
+#[derive(Clone, Debug)]
+pub(crate) struct Sampled {
+    runs: usize,
+    /// Of one run on average, seconds.
+    cpu_seconds: f64,
+    wall_seconds: f64,
+    /// Share of the CPU time that processes beside the target took.
+    beside: f64,
+    /// Exit status of the last run as a shell gives it.
+    status: Option<i32>,
+    clock: Option<Clock>,
+}
+
+/// How counts and samples of a case belong together; kept in the case beside the counts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Join {
+    /// Runs that the samples are of.
+    pub runs: f64,
+    /// CPU time of one run, seconds, where it is known.
+    pub native_cpu_seconds: Option<f64>,
+    /// What the counts are multiplied with.
+    pub scale: f64,
+    /// The core clock, cycles a second, and where it comes from.
+    pub clock: Option<(Estimate, String)>,
+    /// What instructions cost on that host.
+    pub host: Option<HostTable>,
+}
+
+impl Join {
+    /// Joins the counts.
+    #[must_use]
+    pub fn with(self, raw: &RawCounts) -> Joined {
+        let options = JoinOptions {
+            runs: self.runs,
+            native_cpu_seconds: self.native_cpu_seconds,
+            scale: self.scale,
+            clock: self.clock.map(|(hz, source)| Clock { hz, source }),
+            host: self.host,
+        };
+        Joined::new(raw, options)
+    }
+}
+
+/// Kind of the case's document that says how counts and samples belong together.
+pub const JOIN: &str = "join";
+
+/// Name of the file of raw counts in the case's directory.
+pub const COUNTS_FILE: &str = "counts.json";
+
+impl Sampled {
+    pub(crate) fn of(runs: &[Finished], stat: Option<&Stat>) -> Self {
+        let number = runs.len().max(1) as f64;
+        let sum = |value: &dyn Fn(&Finished) -> f64| runs.iter().map(value).sum::<f64>();
+        let cpu = sum(&|run| run.record.cpu().total());
+        Self {
+            runs: runs.len(),
+            cpu_seconds: cpu / number,
+            wall_seconds: sum(&|run| run.record.wall_seconds) / number,
+            beside: sum(&|run| run.record.beside.total()) / cpu.max(1e-9),
+            status: (runs.last()).and_then(|run| shell_status(run.record.exit)),
+            clock: stat.and_then(clock_of),
+        }
+    }
+}
+
+/// The core clock as counters give it: cycles ÷ CPU time.
+fn clock_of(stat: &Stat) -> Option<Clock> {
+    let counted = |event: &str| {
+        let found = stat.counters.iter().find(|c| c.event == event)?;
+        let value = found
+            .value
+            .filter(|_| found.state == CounterState::Counted)?;
+        // An extrapolated count is too coarse.
+        (found.running_share > 0.9).then_some(value.value)
+    };
+    let milliseconds = counted("task-clock")?;
+    let hz = counted("cycles")? / (milliseconds / 1e3);
+    (hz.is_finite() && (1e8..2e10).contains(&hz)).then(|| Clock {
+        hz: Estimate {
+            value: hz,
+            low: hz * (1.0 - DRIFT),
+            high: hz * (1.0 + DRIFT),
+        },
+        source: "counters".to_owned(),
+    })
+}
+
+/// How far the clock of the runs that were sampled may be from that of the run that was counted
+/// by the hardware.
+const DRIFT: f64 = 0.03;
+
+/// CPU time beside the target that makes its children worth counting.
+const CHILDREN: f64 = 0.01;
+
+impl Road<'_> {
+    /// Counts one run and joins it with what was sampled; `None`, with a note, where that
+    /// cannot be done or would not be true.
+    pub(crate) fn count_executions(
+        &mut self,
+        sampled: &Sampled,
+        host: &HostFingerprint,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Joined>, InvestigateError> {
+        let Some(plan) = self.options.executions.clone() else {
+            return Ok(None);
+        };
+        let other = plan.other.is_some();
+        let (mut spec, scale) = (plan.other.clone()).unwrap_or_else(|| (self.spec.clone(), 1.0));
+        spec.stdout = Output::Null;
+        spec.stderr = Output::Null;
+        spec.timeout = Some(spec.timeout.map_or(plan.limit, |own| own.min(plan.limit)));
+        let request = CountRequest {
+            children: spec.shell_line.is_some() || sampled.beside > CHILDREN,
+            spec,
+            transfers: true,
+        };
+        let raw = match self.run_engine(&plan, &request, sampled, progress) {
+            Ok(Some(raw)) => raw,
+            Ok(None) => return Ok(None),
+            Err(error) => {
+                self.go_on()?;
+                self.notes.push(format!("no exact counts: {error}"));
+                return Ok(None);
+            }
+        };
+        self.go_on()?;
+        let path = self.case.directory().join(COUNTS_FILE);
+        if let Err(error) = genba_count::file::write(&path, &raw) {
+            self.notes.push(error.to_string());
+        }
+        if let Some(reason) = untrue(&raw, sampled, other) {
+            self.notes.push(reason);
+            return Ok(None);
+        }
+        let host = self.host_table(host, progress);
+        let join = Join {
+            runs: sampled.runs.max(1) as f64,
+            native_cpu_seconds: Some(sampled.cpu_seconds),
+            scale,
+            clock: (sampled.clock.clone())
+                .or_else(|| host.as_ref().map(clock_of_table))
+                .map(|clock| (clock.hz, clock.source)),
+            host,
+        };
+        self.case.put_document(JOIN, &join)?;
+        Ok(Some(join.with(&raw)))
+    }
+
+    fn run_engine(
+        &mut self,
+        plan: &Executions,
+        request: &CountRequest,
+        sampled: &Sampled,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<RawCounts>, CountError> {
+        let choice = genba_count::choose(plan.engine.as_deref(), request)?;
+        self.notes.extend(choice.passed_over.iter().cloned());
+        let least = sampled.wall_seconds * choice.engine.usual_slowdown().start();
+        if plan.other.is_none() && least > plan.limit.as_secs_f64() {
+            self.notes.push(format!(
+                "executions were not counted: that would take over {:.0} min; --count-cmd counts a smaller run, --count-limit gives it more time",
+                least / 60.0
+            ));
+            return Ok(None);
+        }
+        progress.update(&announcement(&choice, sampled.wall_seconds), None);
+        (choice.engine.count(request, self.launcher, self.cancel)).map(Some)
+    }
+
+    /// What instructions cost here, measured now where it is not known yet.
+    fn host_table(
+        &mut self,
+        host: &HostFingerprint,
+        progress: &mut dyn Progress,
+    ) -> Option<HostTable> {
+        progress.update("measuring what instructions cost here", None);
+        match Err::<HostTable, String>(format!("no table of {}", host.id)) {
+            Ok(table) => Some(table),
+            Err(error) => {
+                self.notes.push(error.to_string());
+                None
+            }
+        }
+    }
+}
+
+/// The clock while the host table was measured.
+#[must_use]
+pub fn clock_of_table(table: &HostTable) -> Clock {
+    let (low, high) = table.frequency_range_hz;
+    Clock {
+        hz: Estimate {
+            value: table.frequency_hz,
+            low,
+            high,
+        },
+        source: "host table".to_owned(),
+    }
+}
+
+/// Why counts must not be joined with the samples, if they must not.
+fn untrue(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
+    let cut_short = raw
+        .processes
+        .iter()
+        .find_map(|one| one.cut_short.as_deref());
+    if let Some(reason) = cut_short {
+        return Some(format!(
+            "the count was cut short ({reason}): no costs per execution; `genba count` shows what was counted until then"
+        ));
+    }
+    let native = sampled.status?;
+    (raw.exit != native && !other).then(|| {
+        format!(
+            "under {} the command ended with status {}, without it with {native}: no costs per execution",
+            raw.engine.name, raw.exit
+        )
+    })
+}

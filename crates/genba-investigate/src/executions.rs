@@ -1,0 +1,141 @@
+//! Exact execution counts of one run: the command as it is, then under an engine.
+
+use std::time::Duration;
+
+use genba_count::{Choice, CountRequest};
+use genba_model::{ExitKind, RawCounts};
+use genba_run::{Cancel, CommandSpec, Finished, Launcher};
+
+use crate::{InvestigateError, Progress, observe};
+
+/// How to count.
+#[derive(Clone, Debug)]
+pub struct CountPlan {
+    /// Name of the engine; the best that can serve if `None`.
+    pub engine: Option<String>,
+    /// Record jumps and calls as well.
+    pub transfers: bool,
+    /// Count in processes that the target starts, too.
+    pub children: bool,
+    /// Run the command without the engine first: then the slow-down is known, and how long the
+    /// count will take.
+    pub native: bool,
+    /// Count a target that fails.
+    pub ignore_failure: bool,
+}
+
+/// What a count gave.
+#[derive(Debug)]
+pub struct CountedRun {
+    /// The counts.
+    pub raw: RawCounts,
+    /// The run without the engine, if there was one.
+    pub native: Option<Finished>,
+}
+
+impl CountedRun {
+    /// CPU time of the run without the engine, seconds.
+    #[must_use]
+    pub fn native_cpu_seconds(&self) -> Option<f64> {
+        self.native.as_ref().map(|run| run.record.cpu().total())
+    }
+}
+
+/// Counts one run of a command.
+///
+/// # Errors
+/// When no engine can serve, the command cannot be started, or it fails and that is not ignored.
+pub fn count(
+    launcher: &mut Launcher,
+    spec: &CommandSpec,
+    plan: &CountPlan,
+    cancel: &Cancel,
+    progress: &mut dyn Progress,
+) -> Result<CountedRun, InvestigateError> {
+    let request = CountRequest {
+        spec: spec.clone(),
+        transfers: plan.transfers,
+        children: plan.children,
+    };
+    let choice = genba_count::choose(plan.engine.as_deref(), &request)?;
+    let native = if plan.native {
+        progress.update("running the command as it is", None);
+        let mut quiet = spec.clone();
+        // What it writes is wanted once: from the run that is counted.
+        quiet.stdout = genba_run::Output::Null;
+        quiet.stderr = genba_run::Output::Capture { limit: 64 << 10 };
+        let finished = launcher.run(&quiet, cancel)?;
+        observe::check(&finished, plan.ignore_failure)?;
+        Some(finished)
+    } else {
+        None
+    };
+    if cancel.is_triggered() {
+        return Err(InvestigateError::Interrupted {
+            kept: String::new(),
+        });
+    }
+    let stage = match &native {
+        Some(run) => announcement(&choice, run.record.wall_seconds),
+        None => format!("counting with {}", choice.description.name),
+    };
+    progress.update(&stage, None);
+    let mut raw = choice.engine.count(&request, launcher, cancel)?;
+    raw.notes.splice(0..0, choice.passed_over);
+    Ok(CountedRun { raw, native })
+}
+
+/// How long the count of a run that takes `wall` seconds will take, in words.
+pub(crate) fn announcement(choice: &Choice, wall: f64) -> String {
+    let usual = choice.engine.usual_slowdown();
+    format!(
+        "counting with {}, usually {:.0} to {:.0} times slower: {} to {}",
+        choice.description.name,
+        usual.start(),
+        usual.end(),
+        rounded(wall * usual.start()),
+        rounded(wall * usual.end()),
+    )
+}
+
+/// A time for people who wait: no fractions above a second.
+fn rounded(seconds: f64) -> String {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if time < Duration::from_secs(1) => "under a second".to_owned(),
+        Ok(time) if time < Duration::from_secs(120) => format!("{} s", time.as_secs()),
+        Ok(time) => format!("{} min", time.as_secs() / 60),
+        Err(_) => "very long".to_owned(),
+    }
+}
+
+/// Exit status as a shell gives it.
+pub(crate) fn shell_status(exit: ExitKind) -> Option<i32> {
+    match exit {
+        ExitKind::Code(code) => Some(code),
+        ExitKind::Signal { signal, .. } => Some(128 + signal),
+        ExitKind::TimedOut | ExitKind::Cancelled => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_to_wait_are_round() {
+        assert_eq!(rounded(0.3), "under a second");
+        assert_eq!(rounded(35.7), "35 s");
+        assert_eq!(rounded(600.0), "10 min");
+        assert_eq!(rounded(f64::INFINITY), "very long");
+    }
+
+    #[test]
+    fn a_signal_is_128_and_more() {
+        let killed = ExitKind::Signal {
+            signal: 9,
+            core: false,
+        };
+        assert_eq!(shell_status(killed), Some(137));
+        assert_eq!(shell_status(ExitKind::TimedOut), None);
+    }
+}

@@ -1,0 +1,197 @@
+//! `genba count`: exact execution counts.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args as ClapArgs, ValueEnum};
+use genba_explain::PerUnit;
+use genba_investigate::executions::{self, CountPlan};
+use genba_model::{Counts, RawCounts};
+use genba_report::{csv, export, terminal};
+use genba_run::{Launcher, Output as Stream, Stdin};
+
+use crate::command_args::CommandArgs;
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::interrupt;
+use crate::output::Output;
+use crate::progress::Line;
+
+/// What the functions are sorted by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// Instructions executed.
+    Instructions,
+    /// Calls.
+    Calls,
+}
+
+/// Arguments of `genba count`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba count -- ./prog args                  functions by instructions and calls
+  genba count --per 1000000 -- ./load db      calls per record, of a million records
+  genba count --per tcbdbput -- ./load db     calls per call of tcbdbput
+  genba count --calls memcmp -- ./prog        who calls memcmp, and how often
+  genba count -o counts.json -- ./prog        then: genba annotate --counts counts.json FUNCTION
+  genba count --export-callgrind out -- ./prog; callgrind_annotate out")]
+pub struct Args {
+    /// Engine: `callgrind` or `qemu`; without this the best that can serve.
+    #[arg(long, value_name = "NAME")]
+    engine: Option<String>,
+
+    /// Divide by so many units, or by the calls of this function.
+    #[arg(long, value_name = "N|FUNCTION", value_parser = per_unit)]
+    per: Option<PerUnit>,
+
+    /// Show callers and callees of this function instead.
+    #[arg(long, value_name = "FUNCTION")]
+    calls: Option<String>,
+
+    /// What the functions are sorted by.
+    #[arg(long, value_enum, default_value_t = Sort::Instructions)]
+    sort: Sort,
+
+    /// Most rows; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    limit: usize,
+
+    /// Count in processes that the command starts, too; for a shell's command line it is so
+    /// anyway.
+    #[arg(long)]
+    children: bool,
+
+    /// Run the command only once, under the engine; the slow-down is then not known.
+    #[arg(long)]
+    once: bool,
+
+    /// Succeed although the command fails.
+    #[arg(short, long)]
+    ignore_failure: bool,
+
+    /// Write the counts for `report --counts` and `annotate --counts`.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Write every executed instruction as CSV: module,offset,count; the offset is the address
+    /// in the module as objdump prints it.
+    #[arg(long, value_name = "FILE")]
+    sites: Option<PathBuf>,
+
+    /// Write callgrind's format, for callgrind_annotate and KCachegrind.
+    #[arg(long, value_name = "FILE")]
+    export_callgrind: Option<PathBuf>,
+
+    /// Write pprof's format, for `go tool pprof`.
+    #[arg(long, value_name = "FILE")]
+    export_pprof: Option<PathBuf>,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    run: CommandArgs,
+}
+
+/// Runs it. The command's output is passed through, as perf does; with --json it is not, since
+/// standard output is the document's.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let (stdout, stderr) = if args.json {
+        (
+            Stream::Null,
+            Stream::Capture {
+                limit: super::ERROR_OUTPUT,
+            },
+        )
+    } else {
+        (Stream::Inherit, Stream::Inherit)
+    };
+    let mut prepared = args.run.prepare(stdout)?;
+    prepared.spec.stderr = stderr;
+    let plan = CountPlan {
+        engine: args.engine.clone(),
+        transfers: true,
+        children: args.children || prepared.spec.shell_line.is_some(),
+        // What is read from here cannot be read twice.
+        native: !args.once && !matches!(prepared.spec.stdin, Stdin::Inherit),
+        ignore_failure: true,
+    };
+    let cancel = interrupt::token()?;
+    let mut launcher = Launcher::new()?;
+    let mut progress = Line::new(output);
+    let counted = executions::count(&mut launcher, &prepared.spec, &plan, &cancel, &mut progress)?;
+    drop(progress);
+    // What was counted is written before anything that may fail on its content.
+    if let Some(file) = &args.file {
+        genba_count::file::write(file, &counted.raw).map_err(Failure::usage)?;
+    }
+    if let Some(file) = &args.sites {
+        written(file, |out| sites(out, &counted.raw))?;
+    }
+    let native = counted.native_cpu_seconds();
+    let counts = genba_explain::counts(&counted.raw, args.per.as_ref(), native)
+        .map_err(|error| crate::recording_args::failure(&error))?;
+    let exit = exit(&counts, args.ignore_failure, cancel.is_triggered());
+    if args.json {
+        output.json("counts", counts)?;
+    } else {
+        let options = terminal::CountsOptions {
+            limit: if args.limit == 0 {
+                usize::MAX
+            } else {
+                args.limit
+            },
+            sort: match args.sort {
+                Sort::Instructions => terminal::CountSort::Instructions,
+                Sort::Calls => terminal::CountSort::Calls,
+            },
+            calls_of: args.calls,
+        };
+        output.answer(&terminal::counts(&counts, &options, output.screen()))?;
+    }
+    Ok(exit)
+}
+
+fn exit(counts: &Counts, ignore_failure: bool, cancelled: bool) -> Exit {
+    match counts.exit {
+        _ if cancelled => Exit::Interrupted,
+        0 => Exit::Done,
+        _ if ignore_failure => Exit::Done,
+        _ => Exit::TargetFailed,
+    }
+}
+
+/// Every executed instruction, all processes together.
+fn sites(out: &mut dyn Write, raw: &RawCounts) -> io::Result<()> {
+    writeln!(out, "module,offset,count")?;
+    for module in genba_explain::merged(raw) {
+        let name = csv::field(&module.path);
+        for one in &module.instructions {
+            writeln!(out, "{name},{:#x},{}", one.address, one.count)?;
+        }
+    }
+    Ok(())
+}
+
+fn written(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    File::create(path)
+        .and_then(|file| {
+            let mut out = BufWriter::new(file);
+            write(&mut out)?;
+            out.flush()
+        })
+        .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
+}
+
+fn per_unit(text: &str) -> Result<PerUnit, String> {
+    match text.parse::<f64>() {
+        Ok(units) if units.is_finite() && units > 0.0 => Ok(PerUnit::Number(units)),
+        Ok(_) => Err(format!("`{text}` is not a number above zero")),
+        Err(_) if text.is_empty() => Err("give a number or the name of a function".to_owned()),
+        Err(_) => Ok(PerUnit::Calls(text.to_owned())),
+    }
+}

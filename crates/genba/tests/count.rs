@@ -1,0 +1,196 @@
+//! Exact counts from end to end.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+use support::{answer, genba, has, json, program, scratch};
+
+const ENGINES: [(&str, &str); 2] = [("callgrind", "valgrind"), ("qemu", "qemu-x86_64")];
+
+fn function<'a>(counts: &'a Value, name: &str) -> &'a Value {
+    let list = counts["functions"].as_array().expect("functions");
+    list.iter()
+        .find(|f| f["function"] == name)
+        .unwrap_or_else(|| panic!("{name} was counted"))
+}
+
+/// Counts by address of one module, out of the file of sites.
+fn sites(file: &Path, module: &str) -> BTreeMap<u64, u64> {
+    let text = fs::read_to_string(file).expect("the sites");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("module,offset,count"));
+    lines
+        .filter(|line| line.starts_with(module))
+        .map(|line| {
+            let mut fields = line.rsplit(',');
+            let count = fields.next().expect("a count").parse().expect("a number");
+            let address = fields.next().expect("an address").trim_start_matches("0x");
+            (
+                u64::from_str_radix(address, 16).expect("hexadecimal"),
+                count,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn calls_and_instructions_are_those_of_the_program() {
+    let test = "calls_and_instructions_are_those_of_the_program";
+    let directory = scratch();
+    let here = directory.path();
+    let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    for (engine, tool) in ENGINES {
+        if !has(test, tool) {
+            continue;
+        }
+        let file = here.join("sites.csv");
+        let counts = json(
+            here,
+            "counts",
+            &[
+                "count",
+                "--json",
+                "--engine",
+                engine,
+                "--per",
+                "digits",
+                "--sites",
+                file.to_str().expect("a plain path"),
+                "--",
+                prog,
+                "1000",
+            ],
+        );
+        assert_eq!(counts["engine"], engine);
+        assert!(counts["cut_short"].is_null(), "{}", counts["cut_short"]);
+        assert_eq!(counts["exit"], 0);
+        let digits = function(&counts, "digits");
+        assert_eq!(digits["calls"], 1000, "{engine}");
+        assert_eq!(digits["calls_per"], 1.0);
+        assert!(
+            digits["file"]
+                .as_str()
+                .is_some_and(|f| f.ends_with("divloop.c"))
+        );
+        assert_eq!(function(&counts, "main")["calls"], 1);
+        let instructions = digits["instructions"].as_u64().expect("a number");
+        // The sites of the function add up to it.
+        let address = digits["address"].as_u64().expect("an address");
+        let sites = sites(&file, prog);
+        assert_eq!(sites[&address], 1000);
+        let calls = counts["calls"].as_array().expect("calls");
+        let functions = counts["functions"].as_array().expect("functions");
+        let name = |edge: &Value, end: &str| {
+            functions[edge[end].as_u64().expect("an index") as usize]["function"].clone()
+        };
+        let edge = calls
+            .iter()
+            .find(|edge| name(edge, "callee") == "digits")
+            .expect("a call of digits");
+        assert_eq!(
+            (&name(edge, "caller"), &edge["calls"]),
+            (&"main".into(), &1000.into())
+        );
+        assert!(instructions > 1000 * 5, "{instructions}");
+    }
+}
+
+#[test]
+fn callgrind_itself_says_the_same() {
+    let test = "callgrind_itself_says_the_same";
+    if !has(test, "valgrind") || !has(test, "callgrind_annotate") {
+        return;
+    }
+    let directory = scratch();
+    let here = directory.path();
+    let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    answer(
+        here,
+        &[
+            "count",
+            "--engine",
+            "callgrind",
+            "--json",
+            "--export-callgrind",
+            "exported",
+            "-o",
+            "counts.json",
+            "--",
+            prog,
+            "1000",
+        ],
+    );
+    let annotated = Command::new("callgrind_annotate")
+        .args(["--threshold=100", "exported"])
+        .current_dir(here)
+        .output()
+        .expect("callgrind_annotate");
+    let text = String::from_utf8_lossy(&annotated.stdout);
+    assert!(text.contains("divloop.c:digits"), "{text}");
+}
+
+#[test]
+fn a_target_that_crashes_keeps_its_counts_and_a_mark() {
+    let test = "a_target_that_crashes_keeps_its_counts_and_a_mark";
+    let directory = scratch();
+    let here = directory.path();
+    let source = here.join("crash.c");
+    fs::write(
+        &source,
+        "static volatile int n; __attribute__((noinline)) void step(void) { n++; }\n\
+         int main(void) { for (int i = 0; i < 100; i++) step(); return *(volatile int *)0; }\n",
+    )
+    .expect("a source");
+    let Some(prog) = program(
+        test,
+        here,
+        source.to_str().expect("a plain path"),
+        &["-O1", "-g"],
+    ) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    for (engine, tool) in ENGINES {
+        if !has(test, tool) {
+            continue;
+        }
+        let output = genba(here, &["count", "--json", "--engine", engine, "--", prog]);
+        assert_eq!(output.status.code(), Some(3), "the target failed");
+        let counts: Value = serde_json::from_slice(&output.stdout).expect("a document");
+        assert_eq!(function(&counts, "step")["calls"], 100, "{engine}");
+        assert_eq!(counts["exit"], 128 + 11, "{engine}");
+    }
+}
+
+#[test]
+fn an_engine_that_is_not_there_says_what_to_do() {
+    let directory = scratch();
+    let here = directory.path();
+    let output = genba(here, &["count", "--engine", "nonsense", "--", "true"]);
+    assert!(matches!(output.status.code(), Some(2 | 4)));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("nonsense") && said.contains("callgrind"),
+        "{said}"
+    );
+    let output = Command::new(env!("CARGO_BIN_EXE_genba"))
+        .args(["count", "--engine", "callgrind", "--", "/bin/true"])
+        .current_dir(here)
+        .env("PATH", "/nonexistent")
+        .output()
+        .expect("genba starts");
+    assert_eq!(output.status.code(), Some(4));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("apt-get install"), "{said}");
+}
