@@ -23,8 +23,10 @@ const MOST_CODE: u64 = 1 << 30;
 pub struct Image {
     /// GNU build id in hexadecimal.
     pub build_id: Option<String>,
-    /// Executable segments: link-time address and bytes.
-    code: Vec<(u64, Vec<u8>)>,
+    /// Executable segments: link-time address, offset in the file and bytes.
+    code: Vec<(u64, u64, Vec<u8>)>,
+    /// Where execution of a program begins.
+    pub entry: u64,
     /// Sections of stubs.
     plt: Vec<Range<u64>>,
     /// Slots of the global offset table: the name of the symbol of each.
@@ -40,6 +42,7 @@ impl Image {
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
         let mut image = Self {
+            entry: file.entry(),
             build_id: file.build_id().ok().flatten().map(hexadecimal),
             ..Self::default()
         };
@@ -48,13 +51,13 @@ impl Image {
             let SegmentFlags::Elf { p_flags, .. } = segment.flags() else {
                 continue;
             };
-            let (_, size) = segment.file_range();
+            let (offset, size) = segment.file_range();
             if p_flags.0 & object::elf::PF_X.0 == 0 || size > room {
                 continue;
             }
             if let Ok(bytes) = segment.data() {
                 room -= size;
-                image.code.push((segment.address(), bytes.to_vec()));
+                image.code.push((segment.address(), offset, bytes.to_vec()));
             }
         }
         for section in file.sections() {
@@ -92,7 +95,7 @@ impl Image {
     /// Code from an address on, to the end of its segment.
     #[must_use]
     pub fn code_at(&self, address: u64) -> Option<&[u8]> {
-        self.code.iter().find_map(|(start, bytes)| {
+        self.code.iter().find_map(|(start, _, bytes)| {
             let at = usize::try_from(address.checked_sub(*start)?).ok()?;
             bytes.get(at..).filter(|rest| !rest.is_empty())
         })
@@ -102,6 +105,15 @@ impl Image {
     #[must_use]
     pub fn has_code(&self, address: u64) -> bool {
         self.code_at(address).is_some()
+    }
+
+    /// Link-time address of the code at an offset in the file.
+    #[must_use]
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        self.code.iter().find_map(|(start, begin, bytes)| {
+            let at = offset.checked_sub(*begin)?;
+            (at < bytes.len() as u64).then(|| start.wrapping_add(at))
+        })
     }
 
     /// Whether a PLT stub is there.

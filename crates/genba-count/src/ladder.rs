@@ -3,12 +3,13 @@
 use genba_model::CountEngine;
 
 use crate::callgrind::Callgrind;
+use crate::qemu::Qemu;
 use crate::{CountError, CountRequest, Engine};
 
 /// All engines, the first choice first.
 #[must_use]
 pub fn engines() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(Callgrind)]
+    vec![Box::new(Callgrind), Box::new(Qemu)]
 }
 
 /// Names of all engines, for messages.

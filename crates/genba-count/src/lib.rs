@@ -15,6 +15,7 @@ pub mod file;
 mod finish;
 mod image;
 mod ladder;
+pub mod qemu;
 mod x86_64;
 
 pub use engine::{CountRequest, Engine};

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use genba_model::{CodePoint, TransferKind};
 
-use super::log::Log;
+use super::log::Loaded;
 use super::parse::{Dump, Place, UNKNOWN_OBJECT};
 use crate::draft::{Draft, GENERATED};
 use crate::x86_64::Flow;
@@ -19,9 +19,9 @@ fn is_valgrinds(path: &str) -> bool {
 }
 
 /// Makes a draft. `transfers`: whether jumps and calls are wanted.
-pub fn draft(dump: &Dump, log: &Log, transfers: bool) -> Draft {
+pub fn draft(dump: &Dump, loaded: &[Loaded], transfers: bool) -> Draft {
     let mut draft = Draft::default();
-    let mut places = Places::new(dump, log, &mut draft);
+    let mut places = Places::new(dump, loaded, &mut draft);
     // The same instruction may stand under its object and, if callgrind met it before it had
     // read the object, under none.
     let mut own = 0u64;
@@ -104,12 +104,12 @@ struct Places {
 }
 
 impl Places {
-    fn new(dump: &Dump, log: &Log, draft: &mut Draft) -> Self {
+    fn new(dump: &Dump, objects: &[Loaded], draft: &mut Draft) -> Self {
         let modules = (dump.objects.iter())
             .map(|path| (path != UNKNOWN_OBJECT).then(|| draft.module(path)))
             .collect();
         let mut loaded: Vec<(u32, u64)> = Vec::new();
-        for object in &log.loaded {
+        for object in objects {
             // Valgrind itself, whose text is far from the target's.
             if object.path.contains("/callgrind-") {
                 continue;

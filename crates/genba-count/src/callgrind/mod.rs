@@ -36,7 +36,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use genba_model::{CountEngine, RawCounts};
+use genba_model::{CountEngine, ExitKind, RawCounts};
 use genba_run::{Cancel, Launcher, resolve_program};
 
 use crate::finish::{cpu_seconds, cut_short, shell_status, words};
@@ -150,7 +150,15 @@ impl Engine for Callgrind {
             .map_err(|reason| Self::failed(request, reason))?;
         let end = cut_short(finished.record.exit);
         if let Some(target) = outcome.processes.first_mut() {
-            target.cut_short = target.cut_short.take().or(end);
+            // What genba did itself tells more than the signal by which it did it.
+            let ended = matches!(
+                finished.record.exit,
+                ExitKind::TimedOut | ExitKind::Cancelled
+            );
+            target.cut_short = match target.cut_short.take() {
+                Some(why) if !ended => Some(why),
+                _ => end,
+            };
         }
         Ok(RawCounts {
             engine,

@@ -11,9 +11,10 @@ use genba_model::ProcessCounts;
 
 use super::command::{COUNTS, LOG};
 use super::convert::draft;
-use super::log::Log;
+use super::log::{Loaded, Log};
 use super::parse::Dump;
 use crate::CountRequest;
+use crate::draft::Draft;
 use crate::finish::words;
 
 /// Of valgrind's messages so much is read: a target can make it write for ever.
@@ -39,11 +40,14 @@ pub struct Outcome {
 pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Outcome, String> {
     let mut found = list(directory)?;
     let mut notes = Vec::new();
+    let logs: BTreeMap<i32, Log> = (found.iter())
+        .map(|(pid, files)| (*pid, read_log(files.log.as_deref())))
+        .collect();
     let target = found.remove(&pid).unwrap_or_default();
-    let mut processes = vec![process(pid, &target, request, true)?];
+    let mut processes = vec![process(pid, &target, &logs, request, true)?];
     if request.children {
         for (pid, files) in &found {
-            match process(*pid, files, request, false) {
+            match process(*pid, files, &logs, request, false) {
                 Ok(process) => processes.push(process),
                 Err(reason) => notes.push(format!("no counts of process {pid}: {reason}")),
             }
@@ -85,10 +89,12 @@ fn pid_and_part(name: &OsStr, prefix: &str) -> Option<(i32, u32)> {
 fn process(
     pid: i32,
     files: &Files,
+    logs: &BTreeMap<i32, Log>,
     request: &CountRequest,
     target: bool,
 ) -> Result<ProcessCounts, String> {
-    let log = read_log(files.log.as_deref());
+    let log = logs.get(&pid).cloned().unwrap_or_default();
+    let loaded = loaded(&log, logs);
     let mut dump = Dump::default();
     let mut damaged = None;
     for path in files.counts.values() {
@@ -114,7 +120,9 @@ fn process(
     } else {
         vec![dump.command.clone()]
     };
-    let mut counts = draft(&dump, &log, request.transfers).finish(pid, command);
+    let counts = draft(&dump, &loaded, request.transfers);
+    let inherited = !log.started && began(&counts, &loaded);
+    let mut counts = counts.finish(pid, command);
     let last = files.counts.contains_key(&u32::MAX);
     counts.cut_short = match (damaged, &log.signal, last) {
         (Some(damaged), ..) => Some(format!("a file of counts is damaged: {damaged}")),
@@ -131,7 +139,7 @@ fn process(
                 .to_owned(),
         );
     }
-    if !log.started && dump.part <= files.counts.len() as u32 && dump.part == 1 {
+    if inherited {
         counts.notes.push(
             "the process is a copy of its parent, made otherwise than by fork or vfork: what \
              the parent had executed before is counted here, too"
@@ -139,6 +147,31 @@ fn process(
         );
     }
     Ok(counts)
+}
+
+/// Where objects are: in a copy of a process, also those that its parent loaded, and so on.
+fn loaded(log: &Log, logs: &BTreeMap<i32, Log>) -> Vec<Loaded> {
+    let mut chain = vec![log];
+    while let Some(log) = chain.last()
+        && !log.started
+        && let Some(parent) = log.parent.and_then(|pid| logs.get(&pid))
+        && chain.len() <= logs.len()
+    {
+        chain.push(parent);
+    }
+    let inherited = chain.into_iter().rev();
+    inherited.flat_map(|log| log.loaded.clone()).collect()
+}
+
+/// Whether the beginning of the program is among what was counted.
+fn began(draft: &Draft, loaded: &[Loaded]) -> bool {
+    let program = loaded.first().map(|object| object.path.as_str());
+    (draft.modules.iter())
+        .filter(|module| Some(module.path.as_str()) == program)
+        .any(|module| {
+            let entry = module.image.as_ref().map(|image| image.entry);
+            entry.is_some_and(|entry| module.counts.contains_key(&entry))
+        })
 }
 
 fn ended_by(signal: &str, unknown_instruction: bool) -> String {

@@ -1,0 +1,78 @@
+//! Which file an address belongs to: `/proc/self/maps`. Pure but for reading it.
+
+use std::collections::HashMap;
+
+/// A file mapped into the process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    pub start: u64,
+    pub end: u64,
+    /// Of the start in the file.
+    pub offset: u64,
+    pub path: String,
+}
+
+/// A line of the file; `None` for memory that is no file's.
+pub fn parse(line: &str) -> Option<Mapping> {
+    // The path is the rest of the line, blanks and all.
+    let mut rest = line;
+    let mut field = || {
+        let (word, tail) = rest.split_once(' ').unwrap_or((rest, ""));
+        rest = tail;
+        word
+    };
+    let (range, _access, offset, _device, _inode) = (field(), field(), field(), field(), field());
+    let path = rest.trim_start();
+    if !path.starts_with('/') {
+        return None;
+    }
+    let (start, end) = range.split_once('-')?;
+    let hex = |digits| u64::from_str_radix(digits, 16).ok();
+    Some(Mapping {
+        start: hex(start)?,
+        end: hex(end)?,
+        offset: hex(offset)?,
+        path: path.to_owned(),
+    })
+}
+
+/// The mappings at one moment, and the numbers of files.
+#[derive(Default)]
+pub struct Maps {
+    mappings: Vec<Mapping>,
+    numbers: HashMap<String, u32>,
+}
+
+/// A place in a file.
+pub struct Place {
+    pub file: u32,
+    pub offset: u64,
+    /// The path, if the file was met for the first time.
+    pub new: Option<String>,
+}
+
+impl Maps {
+    pub fn refresh(&mut self) {
+        let text = std::fs::read("/proc/self/maps").unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        self.mappings = text.lines().filter_map(parse).collect();
+    }
+
+    /// Where an address is.
+    pub fn find(&mut self, address: u64) -> Option<Place> {
+        let mapping = (self.mappings.iter())
+            .find(|mapping| (mapping.start..mapping.end).contains(&address))?;
+        let offset = address - mapping.start + mapping.offset;
+        if let Some(number) = self.numbers.get(&mapping.path) {
+            let (file, new) = (*number, None);
+            return Some(Place { file, offset, new });
+        }
+        let number = self.numbers.len() as u32;
+        self.numbers.insert(mapping.path.clone(), number);
+        Some(Place {
+            file: number,
+            offset,
+            new: Some(mapping.path.clone()),
+        })
+    }
+}

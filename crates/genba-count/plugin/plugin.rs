@@ -1,0 +1,412 @@
+//! The plugin that counts within qemu-user: entries of each translated block, and passages from
+//! block to block.
+//!
+//! Built on its own by `build.rs`. What must hold: counters are incremented atomically, so that
+//! threads lose none; what cannot be recorded is counted as lost; nothing is written to the
+//! target's streams, and no descriptor stays open in its process.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::hash::{DefaultHasher, Hasher};
+use std::path::PathBuf;
+use std::ptr::null;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+mod api;
+mod branch;
+#[allow(dead_code)]
+mod layout;
+mod maps;
+mod store;
+
+use api::{Arguments, Id, Info, Insn, Tb};
+use branch::Ending;
+use layout::{NO_FILE, block, edge, flag, header, kind};
+use store::{Counter, Store};
+
+/// A block, as the callbacks see it. Never freed: QEMU may run it at any time.
+struct Block {
+    count: Counter,
+    iterations: Counter,
+    place: u64,
+    address: u64,
+    end: u64,
+    last: u64,
+    ending: Ending,
+    /// Where it led so far: two by heart, all in the table.
+    likely: [AtomicPtr<Passage>; 2],
+}
+
+/// A passage to another block.
+struct Passage {
+    to: *const Block,
+    count: Counter,
+}
+
+struct State {
+    store: Store,
+    maps: maps::Maps,
+    /// By what makes a block the same when it is translated again.
+    blocks: HashMap<Key, &'static Block>,
+    passages: HashMap<(usize, usize), &'static Passage>,
+}
+
+// SAFETY: the passages' pointers are to blocks that live for ever.
+unsafe impl Send for Passage {}
+// SAFETY: as above; nothing in them changes.
+unsafe impl Sync for Passage {}
+
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    address: u64,
+    file: u32,
+    offset: u64,
+    instructions: u32,
+    code: u64,
+}
+
+static STATE: OnceLock<Mutex<State>> = OnceLock::new();
+/// Mappings may have changed.
+static STALE: AtomicBool = AtomicBool::new(true);
+static TRANSFERS: AtomicBool = AtomicBool::new(false);
+static PARENT: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// The block that this thread ran last. One thread of ours is one of the target's.
+    static LAST: Cell<*const Block> = const { Cell::new(null()) };
+}
+
+fn with<T>(work: impl FnOnce(&mut State) -> T) -> Option<T> {
+    let state = STATE.get()?;
+    Some(work(
+        &mut state.lock().unwrap_or_else(PoisonError::into_inner),
+    ))
+}
+
+/// QEMU calls this first. Arguments: `dir=`, `children=`, `transfers=`.
+///
+/// # Safety
+/// Called by QEMU with `argc` strings.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn qemu_plugin_install(
+    id: Id,
+    _info: *const Info,
+    argc: c_int,
+    argv: Arguments,
+) -> c_int {
+    let mut directory = None;
+    let (mut children, mut transfers) = (false, false);
+    for index in 0..usize::try_from(argc).unwrap_or(0) {
+        // SAFETY: QEMU gives `argc` strings that end in zero.
+        let argument = unsafe { CStr::from_ptr(*argv.add(index)) };
+        let Ok(argument) = argument.to_str() else {
+            return 1;
+        };
+        match argument.split_once('=') {
+            Some(("dir", path)) => directory = Some(PathBuf::from(path)),
+            Some(("children", value)) => children = value == "1",
+            Some(("transfers", value)) => transfers = value == "1",
+            _ => return 1,
+        }
+    }
+    let Some(store) = directory.and_then(|directory| Store::create(directory, children)) else {
+        return 1;
+    };
+    let state = State {
+        store,
+        maps: maps::Maps::default(),
+        blocks: HashMap::new(),
+        passages: HashMap::new(),
+    };
+    TRANSFERS.store(transfers, Ordering::Relaxed);
+    PARENT.store(u64::from(std::process::id()), Ordering::Relaxed);
+    if STATE.set(Mutex::new(state)).is_err() {
+        return 1;
+    }
+    // SAFETY: registers functions of the right types, that live as long as the process.
+    unsafe {
+        api::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+        api::qemu_plugin_register_vcpu_syscall_cb(id, system_call);
+        api::qemu_plugin_register_vcpu_syscall_ret_cb(id, system_call_returned);
+        api::pthread_atfork(None, None, Some(copied));
+    }
+    0
+}
+
+/// One instruction of a block being translated.
+struct Instruction<'a> {
+    bytes: &'a [u8],
+    host: u64,
+}
+
+/// # Safety
+/// `tb` is the block that QEMU is translating, `index` less than its number of instructions.
+unsafe fn instruction<'a>(tb: *mut Tb, index: usize) -> Instruction<'a> {
+    // SAFETY: as the caller says; the bytes live until the translation's end.
+    unsafe {
+        let insn: *mut Insn = api::qemu_plugin_tb_get_insn(tb, index);
+        let size = api::qemu_plugin_insn_size(insn);
+        let data: *const u8 = api::qemu_plugin_insn_data(insn).cast();
+        let host = api::qemu_plugin_insn_haddr(insn) as u64;
+        let bytes = std::slice::from_raw_parts(data, size);
+        Instruction { bytes, host }
+    }
+}
+
+/// QEMU has decoded a block: registers what is to be called whenever it runs.
+extern "C" fn translated(_: Id, tb: *mut Tb) {
+    // SAFETY: QEMU's own block.
+    let (count, address) =
+        unsafe { (api::qemu_plugin_tb_n_insns(tb), api::qemu_plugin_tb_vaddr(tb)) };
+    if count == 0 {
+        return;
+    }
+    // SAFETY: indices below the number of instructions.
+    let instructions: Vec<Instruction<'_>> =
+        (0..count).map(|index| unsafe { instruction(tb, index) }).collect();
+    let block = with(|state| state.block(address, &instructions)).flatten();
+    let data: *const Block = match block {
+        Some(block) => block,
+        None => null(),
+    };
+    let callback = match block {
+        None => lost,
+        Some(_) if TRANSFERS.load(Ordering::Relaxed) => executed_with_passages,
+        Some(_) => executed,
+    };
+    // SAFETY: the block lives for ever.
+    unsafe {
+        api::qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, api::NO_REGS, data as *mut c_void);
+    }
+}
+
+impl State {
+    fn block(&mut self, address: u64, instructions: &[Instruction<'_>]) -> Option<&'static Block> {
+        if STALE.swap(false, Ordering::AcqRel) {
+            self.maps.refresh();
+        }
+        let (first, last) = (instructions.first()?, instructions.last()?);
+        let (mut file, mut offset) = (NO_FILE, 0);
+        if let Some(place) = self.maps.find(first.host) {
+            (file, offset) = (place.file, place.offset);
+            if let Some(path) = place.new {
+                let mut body = Vec::new();
+                body.extend_from_slice(&(path.len() as u32).to_ne_bytes());
+                body.extend_from_slice(&[0; 4]);
+                body.extend_from_slice(path.as_bytes());
+                self.store.append(kind::FILE, &body)?;
+            }
+        }
+        let mut hasher = DefaultHasher::new();
+        for instruction in instructions {
+            hasher.write(instruction.bytes);
+            hasher.write_u8(instruction.bytes.len() as u8);
+        }
+        let key = Key {
+            address,
+            file,
+            offset,
+            instructions: instructions.len() as u32,
+            code: hasher.finish(),
+        };
+        if let Some(block) = self.blocks.get(&key) {
+            return Some(block);
+        }
+        let body = body(&key, instructions, last.bytes);
+        let (place, record) = self.store.append(kind::BLOCK, &body)?;
+        let size: usize = instructions.iter().map(|one| one.bytes.len()).sum();
+        let end = address + size as u64;
+        let block: &'static Block = Box::leak(Box::new(Block {
+            count: Store::counter(record, block::COUNT),
+            iterations: Store::counter(record, block::ITERATIONS),
+            place,
+            address,
+            end,
+            last: end - last.bytes.len() as u64,
+            ending: branch::ending(last.bytes),
+            likely: Default::default(),
+        }));
+        self.blocks.insert(key, block);
+        Some(block)
+    }
+
+    fn passage(&mut self, from: &Block, to: &'static Block) -> Option<&'static Passage> {
+        let key = (from.place as usize, to.place as usize);
+        if let Some(passage) = self.passages.get(&key) {
+            return Some(passage);
+        }
+        let mut body = [0; edge::SIZE - layout::RECORD];
+        body[edge::FROM - layout::RECORD..][..8].copy_from_slice(&from.place.to_ne_bytes());
+        body[edge::TO - layout::RECORD..][..8].copy_from_slice(&to.place.to_ne_bytes());
+        let (_, record) = self.store.append(kind::EDGE, &body)?;
+        let passage: &'static Passage = Box::leak(Box::new(Passage {
+            to,
+            count: Store::counter(record, edge::COUNT),
+        }));
+        self.passages.insert(key, passage);
+        for slot in &from.likely {
+            if slot.load(Ordering::Relaxed).is_null() {
+                slot.store(std::ptr::from_ref(passage).cast_mut(), Ordering::Release);
+                break;
+            }
+        }
+        Some(passage)
+    }
+}
+
+/// A block's record behind its kind and size.
+fn body(key: &Key, instructions: &[Instruction<'_>], last: &[u8]) -> Vec<u8> {
+    let mut body = vec![0; block::LENGTHS - layout::RECORD];
+    let mut put = |at: usize, bytes: &[u8]| {
+        body[at - layout::RECORD..][..bytes.len()].copy_from_slice(bytes);
+    };
+    put(block::ADDRESS, &key.address.to_ne_bytes());
+    put(block::OFFSET, &key.offset.to_ne_bytes());
+    put(block::FILE, &key.file.to_ne_bytes());
+    put(block::INSTRUCTIONS, &key.instructions.to_ne_bytes());
+    let last = &last[..last.len().min(15)];
+    put(block::LAST, last);
+    put(block::LAST + 15, &[last.len() as u8]);
+    body.extend(instructions.iter().map(|one| one.bytes.len() as u8));
+    body
+}
+
+/// A block runs that could not be recorded.
+extern "C" fn lost(_: c_uint, _: *mut c_void) {
+    LAST.set(null());
+    with(|state| {
+        let lost = state.store.field(header::LOST);
+        lost.fetch_add(1, Ordering::Relaxed);
+    });
+}
+
+/// Counts an entry; a repeated string instruction enters its block anew for each iteration.
+/// Gives the block that ran before, if it led here by other ways.
+fn count(data: *mut c_void) -> Option<(&'static Block, &'static Block)> {
+    // SAFETY: a leaked block, as registered.
+    let block: &'static Block = unsafe { &*data.cast() };
+    let last = LAST.replace(block);
+    // SAFETY: null, or a leaked block.
+    let last: Option<&'static Block> = unsafe { last.as_ref() };
+    if let Some(last) = last
+        && last.ending == Ending::Repeat
+        && last.last == block.address
+    {
+        block.iterations.increment();
+        return None;
+    }
+    block.count.increment();
+    last.map(|last| (last, block))
+}
+
+extern "C" fn executed(_: c_uint, data: *mut c_void) {
+    count(data);
+}
+
+extern "C" fn executed_with_passages(_: c_uint, data: *mut c_void) {
+    let Some((last, block)) = count(data) else {
+        return;
+    };
+    let led = match last.ending {
+        Ending::Transfer => true,
+        // Not taken otherwise.
+        Ending::Conditional => block.address != last.end,
+        Ending::Repeat | Ending::Other => false,
+    };
+    if !led {
+        return;
+    }
+    for slot in &last.likely {
+        // SAFETY: null, or a leaked passage.
+        let passage = unsafe { slot.load(Ordering::Acquire).as_ref() };
+        if let Some(passage) = passage
+            && std::ptr::eq(passage.to, block)
+        {
+            passage.count.increment();
+            return;
+        }
+    }
+    with(|state| match state.passage(last, block) {
+        Some(passage) => passage.count.increment(),
+        None => {
+            let lost = state.store.field(header::LOST);
+            lost.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+}
+
+/// Numbers of system calls (x86-64).
+mod number {
+    pub const MMAP: i64 = 9;
+    pub const MPROTECT: i64 = 10;
+    pub const MUNMAP: i64 = 11;
+    pub const RT_SIGRETURN: i64 = 15;
+    pub const MREMAP: i64 = 25;
+    pub const SHMAT: i64 = 30;
+    pub const EXECVE: i64 = 59;
+    pub const EXIT_GROUP: i64 = 231;
+    pub const EXECVEAT: i64 = 322;
+}
+
+fn set_flag(bit: u64, on: bool) {
+    with(|state| {
+        let flags = state.store.field(header::FLAGS);
+        if on {
+            flags.fetch_or(bit, Ordering::Relaxed);
+        } else {
+            flags.fetch_and(!bit, Ordering::Relaxed);
+        }
+    });
+}
+
+fn changes_mappings(call: i64) -> bool {
+    matches!(
+        call,
+        number::MMAP | number::MPROTECT | number::MUNMAP | number::MREMAP | number::SHMAT
+    )
+}
+
+#[allow(clippy::too_many_arguments)]
+extern "C" fn system_call(
+    _: Id,
+    _: c_uint,
+    call: i64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+    _: u64,
+) {
+    match call {
+        number::EXECVE | number::EXECVEAT => set_flag(flag::EXECUTED, true),
+        number::EXIT_GROUP => set_flag(flag::EXITED, true),
+        number::RT_SIGRETURN => {
+            with(|state| {
+                let signals = state.store.field(header::SIGNALS);
+                signals.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        call if changes_mappings(call) => STALE.store(true, Ordering::Release),
+        _ => {}
+    }
+}
+
+extern "C" fn system_call_returned(_: Id, _: c_uint, call: i64, _: i64) {
+    match call {
+        number::EXECVE | number::EXECVEAT => set_flag(flag::EXECUTED, false),
+        call if changes_mappings(call) => STALE.store(true, Ordering::Release),
+        _ => {}
+    }
+}
+
+/// In a process that was just copied from another, which had all its threads stopped outside
+/// of the callbacks.
+extern "C" fn copied() {
+    let parent = PARENT.swap(u64::from(std::process::id()), Ordering::Relaxed);
+    with(|state| state.store.split(parent));
+}

@@ -1,0 +1,73 @@
+//! From the plugin's blocks to counts of modules.
+
+use genba_model::{CodePoint, TransferKind};
+
+use super::read::{Block, Counts};
+use crate::draft::{Draft, GENERATED};
+use crate::x86_64::{self, Flow};
+
+/// Makes a draft.
+pub fn draft(counts: &Counts<'_>) -> Draft {
+    let mut draft = Draft::default();
+    let modules: Vec<u32> = (counts.files.iter())
+        .map(|path| draft.module(&String::from_utf8_lossy(path)))
+        .collect();
+    let starts: Vec<CodePoint> = (counts.blocks.iter())
+        .map(|block| start(block, &modules, &mut draft))
+        .collect();
+    for (block, start) in counts.blocks.iter().zip(&starts) {
+        // The same instruction may be in several blocks: one that is jumped into, say.
+        let mut address = start.address;
+        for length in block.lengths {
+            let module = start.module;
+            if block.count > 0 {
+                draft.count(CodePoint { module, address }, block.count);
+            }
+            address = address.wrapping_add(u64::from(*length));
+        }
+    }
+    for edge in &counts.edges {
+        let (Some(block), Some(from), Some(to)) = (
+            counts.blocks.get(edge.from),
+            starts.get(edge.from),
+            starts.get(edge.to),
+        ) else {
+            continue;
+        };
+        if edge.count == 0 {
+            continue;
+        }
+        let last = CodePoint {
+            module: from.module,
+            address: from.address.wrapping_add(block.before_last()),
+        };
+        draft.edge(last, *to, edge.count);
+        if draft.image(last.module).is_none()
+            && let Some(kind) = kind(block.last, last.address)
+        {
+            draft.kinds.insert(last, kind);
+        }
+    }
+    draft
+}
+
+/// Where a block begins: in its file if that is a program or library, else in memory.
+fn start(block: &Block<'_>, modules: &[u32], draft: &mut Draft) -> CodePoint {
+    let linked = block.place.and_then(|(file, offset)| {
+        let module = *modules.get(file as usize)?;
+        let address = draft.image(module)?.address_of(offset)?;
+        Some(CodePoint { module, address })
+    });
+    linked.unwrap_or_else(|| CodePoint {
+        module: draft.module(GENERATED),
+        address: block.address,
+    })
+}
+
+fn kind(code: &[u8], address: u64) -> Option<TransferKind> {
+    match x86_64::decode(code, address)?.flow {
+        Flow::Call(_) => Some(TransferKind::Call),
+        Flow::Jump(_) | Flow::Branch(_) => Some(TransferKind::Jump),
+        Flow::Repeat | Flow::Other => None,
+    }
+}

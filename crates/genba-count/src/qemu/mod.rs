@@ -1,0 +1,180 @@
+//! The engine that is qemu's user-mode emulator with a plugin of ours (`plugin/`, embedded).
+//!
+//! The plugin is called whenever a translated block is entered, and counts atomically in a file
+//! that is mapped and shared: threads lose nothing, and the counts are there however the target
+//! ends. 4 to 16 times slower than the target alone.
+//!
+//! **What it gets wrong, and what becomes of it here** (qemu 7.2):
+//! - *Repeated string instructions* (`rep movsb`) enter a block of their own for each iteration;
+//!   the plugin sees from where, and counts iterations apart from executions.
+//! - *A block that faults in its middle* has been counted whole: the instructions after the
+//!   fault are counted though they did not run. Only targets that handle SIGSEGV and the like
+//!   go on after that.
+//! - *Signals*: the passage that a signal's handler interrupts is not seen (one for each).
+//! - *`fork`*: followed, with counters that begin at zero. *`execve`*: the new program runs
+//!   natively and is not counted; that is said.
+//! - *Code made at run time* is counted by its address in memory; what was made anew at the
+//!   same address is added to it.
+//! - *Not the same processor*: no AVX-512, so libc takes other paths.
+
+mod command;
+mod convert;
+#[path = "../../plugin/layout.rs"]
+#[allow(dead_code)]
+mod layout;
+mod outcome;
+mod read;
+
+use std::path::Path;
+use std::process::Command;
+
+use genba_model::{CountEngine, RawCounts};
+use genba_run::{Cancel, Launcher};
+
+use crate::finish::{cpu_seconds, cut_short, shell_status, words};
+use crate::{CountError, CountRequest, Engine};
+
+pub use read::{ReadError, read};
+
+/// Name of the engine.
+pub const NAME: &str = "qemu";
+/// Name of the emulator.
+const PROGRAM: &str = "qemu-x86_64";
+/// What is loaded into it.
+static PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_qemu.so"));
+/// Major versions whose plugin interface is the one spoken here.
+const SPOKEN: std::ops::RangeInclusive<u32> = 7..=8;
+
+/// qemu-user.
+#[derive(Debug, Default)]
+pub struct Qemu;
+
+impl Qemu {
+    fn missing() -> CountError {
+        CountError::Missing {
+            engine: NAME.to_owned(),
+            remedy: "sudo apt-get install qemu-user".to_owned(),
+        }
+    }
+
+    /// `qemu-x86_64 version 7.2.22 (Debian …)`: the number.
+    fn version() -> Result<String, CountError> {
+        let output = Command::new(PROGRAM)
+            .arg("-version")
+            .output()
+            .map_err(|_| Self::missing())?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut words = text.split_whitespace();
+        (words.find(|word| *word == "version"))
+            .and_then(|_| words.next())
+            .filter(|_| output.status.success())
+            .map(str::to_owned)
+            .ok_or_else(Self::missing)
+    }
+
+    fn unable(request: &CountRequest, reason: String) -> CountError {
+        CountError::Unable {
+            engine: NAME.to_owned(),
+            target: words(&request.spec.argv).join(" "),
+            reason,
+        }
+    }
+
+    fn failed(request: &CountRequest, reason: String) -> CountError {
+        CountError::Failed {
+            engine: NAME.to_owned(),
+            target: words(&request.spec.argv).join(" "),
+            reason,
+        }
+    }
+}
+
+impl Engine for Qemu {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn describe(&self) -> Result<CountEngine, CountError> {
+        let gaps = [
+            "user mode only",
+            "the processor is a simulated one: no AVX-512, and another CPUID, so that the C library \
+             takes other paths",
+            "programs that the target executes (execve) run natively and are not counted",
+            "where an instruction faults, those after it in its block are counted, too",
+        ];
+        Ok(CountEngine {
+            name: NAME.to_owned(),
+            version: Self::version()?,
+            gaps: gaps.map(str::to_owned).to_vec(),
+        })
+    }
+
+    fn check(&self, request: &CountRequest) -> Result<(), CountError> {
+        let version = Self::version()?;
+        let major = version
+            .split('.')
+            .next()
+            .and_then(|major| major.parse().ok());
+        if !major.is_some_and(|major: u32| SPOKEN.contains(&major)) {
+            let reason = format!(
+                "its plugin interface is another in version {version}; versions {} to {} are known",
+                SPOKEN.start(),
+                SPOKEN.end()
+            );
+            return Err(Self::unable(request, reason));
+        }
+        match command::program(&request.spec)? {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(Self::unable(request, reason)),
+        }
+    }
+
+    fn count(
+        &self,
+        request: &CountRequest,
+        launcher: &mut Launcher,
+        cancel: &Cancel,
+    ) -> Result<RawCounts, CountError> {
+        let engine = self.describe()?;
+        self.check(request)?;
+        let program =
+            command::program(&request.spec)?.map_err(|reason| Self::unable(request, reason))?;
+        let directory = tempfile::Builder::new()
+            .prefix("genba-count-")
+            .tempdir()
+            .map_err(|error| Self::failed(request, format!("no temporary directory: {error}")))?;
+        let plugin = directory.path().join("libgenba_qemu.so");
+        let counts = directory.path().join("counts");
+        write_plugin(&plugin, &counts)
+            .map_err(|error| Self::failed(request, format!("cannot write the plugin: {error}")))?;
+        let spec = command::wrap(
+            &request.spec,
+            program,
+            &plugin,
+            &counts,
+            request.transfers,
+            request.children,
+        );
+        let finished = launcher.run(&spec, cancel)?;
+        let mut outcome = outcome::collect(&counts, finished.pid, request)
+            .map_err(|reason| Self::failed(request, reason))?;
+        if let Some(target) = outcome.processes.first_mut() {
+            target.cut_short = cut_short(finished.record.exit).or(target.cut_short.take());
+        }
+        Ok(RawCounts {
+            engine,
+            command: words(&request.spec.argv),
+            cpu_seconds: cpu_seconds(&finished.record),
+            wall_seconds: finished.record.wall_seconds,
+            exit: shell_status(finished.record.exit),
+            transfers: request.transfers,
+            processes: outcome.processes,
+            notes: outcome.notes,
+        })
+    }
+}
+
+fn write_plugin(plugin: &Path, counts: &Path) -> std::io::Result<()> {
+    std::fs::write(plugin, PLUGIN)?;
+    std::fs::create_dir(counts)
+}
