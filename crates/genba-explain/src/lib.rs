@@ -16,6 +16,7 @@ mod error;
 mod function_code;
 mod hits;
 mod lines;
+pub mod loop_bound;
 mod merge;
 mod profile;
 mod scene;

@@ -1,0 +1,242 @@
+//! Costs of forms, and what an instruction takes from its operands to its result.
+
+use genba_code::{DataFlow, Shortcut};
+use genba_model::Estimate;
+
+/// Costs by form, in cycles. The forms are those of [`genba_code::DataFlow::form`], and those
+/// of [`operation`].
+pub trait Costs {
+    /// From the operands to the result; for loads from the address to the value, out of the
+    /// first cache.
+    fn latency(&self, form: &str) -> Option<Estimate>;
+    /// Each of many independent ones.
+    fn throughput(&self, form: &str) -> Option<Estimate>;
+}
+
+/// Operations of a table that are no instruction, by the names under which they are asked for;
+/// the first that the table knows counts.
+pub mod operation {
+    /// From a store to a load of the same address, latency.
+    pub const STORE_FORWARD: &[&str] = &["store forward", "store forward r64"];
+    /// A conditional branch predicted wrongly, latency.
+    pub const MISPREDICT: &[&str] = &["branch [mispredicted]", "mispredicted branch"];
+    /// A branch that is taken, throughput.
+    pub const TAKEN: &[&str] = &["branch [taken]", "taken branch", "jmp"];
+    /// Memory levels by name, latency.
+    pub const LEVELS: &[(&str, &[&str])] = &[
+        ("the second cache", &["load [L2]"]),
+        ("the third cache", &["load [L3]"]),
+        ("memory", &["load [memory]"]),
+    ];
+}
+
+/// The latency of the first of these that is known.
+pub(super) fn first_latency(costs: &dyn Costs, forms: &[&str]) -> Option<Estimate> {
+    forms.iter().find_map(|form| sane(costs.latency(form)))
+}
+
+/// The throughput of the first of these that is known.
+pub(super) fn first_throughput(costs: &dyn Costs, forms: &[&str]) -> Option<Estimate> {
+    forms.iter().find_map(|form| sane(costs.throughput(form)))
+}
+
+/// Costs come from a file: what is no cost is none.
+pub(super) fn sane(cost: Option<Estimate>) -> Option<Estimate> {
+    let cost = cost?;
+    let all = [cost.low, cost.value, cost.high];
+    let fine = all.iter().all(|c| c.is_finite() && *c >= 0.0 && *c < 1e9);
+    fine.then(|| Estimate {
+        value: cost.value,
+        low: cost.low.min(cost.value),
+        high: cost.high.max(cost.value),
+    })
+}
+
+/// The same for sums over a run, which may be large.
+pub(super) fn sane_total(total: Option<Estimate>) -> Option<Estimate> {
+    total.filter(|t| {
+        [t.low, t.value, t.high]
+            .iter()
+            .all(|c| c.is_finite() && *c >= 0.0)
+    })
+}
+
+/// How long an instruction takes, in the three parts that a chain can run through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Timing {
+    /// From the operands in registers (or the loaded value) to the result.
+    pub op: Estimate,
+    /// From the address to the loaded value.
+    pub load: Estimate,
+    /// From a value stored to the same value loaded.
+    pub forward: Estimate,
+    /// Whether the table knew all parts.
+    pub known: bool,
+    /// Unit that is not pipelined and how long it is taken.
+    pub unit: Option<(Unit, Estimate)>,
+}
+
+/// A unit that works on one instruction for several cycles. Of two that wait for it the older one
+/// goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// Divides integers.
+    Divider,
+    /// Divides and takes roots of floating-point numbers.
+    FloatDivider,
+}
+
+/// The unit, by the form without memory.
+fn unit(form: &str, costs: &dyn Costs) -> Option<(Unit, Estimate)> {
+    let name = form.split(' ').next().unwrap_or(form);
+    let stem = name.strip_prefix('v').unwrap_or(name);
+    let unit = if matches!(name, "div" | "idiv") {
+        Unit::Divider
+    } else if stem.starts_with("divs")
+        || stem.starts_with("divp")
+        || stem.starts_with("sqrts")
+        || stem.starts_with("sqrtp")
+    {
+        Unit::FloatDivider
+    } else {
+        return None;
+    };
+    Some((unit, sane(costs.throughput(form))?))
+}
+
+/// What is assumed of instructions that the table does not have: anything from one cycle to a
+/// dozen.
+const UNKNOWN: Estimate = Estimate {
+    value: 3.0,
+    low: 1.0,
+    high: 12.0,
+};
+
+/// A load that the table does not have: from the quickest first cache to the slowest,
+/// vector registers included.
+const UNKNOWN_LOAD: Estimate = Estimate {
+    value: 5.0,
+    low: 3.0,
+    high: 9.0,
+};
+
+/// Store forwarding that the table does not have. Some processors rename memory operands as
+/// they do registers, so that it may take nothing.
+const UNKNOWN_FORWARD: Estimate = Estimate {
+    value: 4.0,
+    low: 0.0,
+    high: 8.0,
+};
+
+/// A copy between registers: renamed, or a cycle.
+const COPY: Estimate = Estimate {
+    value: 0.0,
+    low: 0.0,
+    high: 1.0,
+};
+
+const NONE: Estimate = Estimate {
+    value: 0.0,
+    low: 0.0,
+    high: 0.0,
+};
+
+impl Timing {
+    pub(super) fn of(flow: &DataFlow, costs: &dyn Costs) -> Self {
+        let mut timing = Self {
+            op: NONE,
+            load: NONE,
+            forward: NONE,
+            known: true,
+            unit: unit(flow.without_memory.as_ref().unwrap_or(&flow.form), costs),
+        };
+        if is_locked(flow) {
+            // Table and hardware take a locked operation as a whole: it forwards nothing.
+            timing.op = timing.or(sane(costs.latency(&flow.form)), UNKNOWN);
+            return timing;
+        }
+        if flow.loads() {
+            timing.load = timing.or(load_latency(flow, costs), UNKNOWN_LOAD);
+            timing.forward =
+                first_latency(costs, operation::STORE_FORWARD).unwrap_or(UNKNOWN_FORWARD);
+        }
+        timing.op = match flow.shortcut {
+            Shortcut::Nothing | Shortcut::Constant => NONE,
+            Shortcut::Copy => sane(costs.latency(&flow.form)).unwrap_or(COPY),
+            Shortcut::None => match &flow.without_memory {
+                Some(form) => timing.or(sane(costs.latency(form)), UNKNOWN),
+                // Loads, stores, pushes: nothing is left to do.
+                None if !flow.memory.is_empty() => NONE,
+                // Nobody waits for the result of a branch or a comparison but through flags,
+                // which a branch does not write.
+                None if flow.writes == 0 => NONE,
+                None => timing.or(sane(costs.latency(&flow.form)), UNKNOWN),
+            },
+        };
+        timing
+    }
+
+    fn or(&mut self, cost: Option<Estimate>, otherwise: Estimate) -> Estimate {
+        self.known &= cost.is_some();
+        cost.unwrap_or(otherwise)
+    }
+}
+
+/// Read-modify-write that is atomic; `xchg` with memory locks without a prefix.
+pub(super) fn is_locked(flow: &DataFlow) -> bool {
+    flow.form.starts_with("lock ") || flow.form.starts_with("xchg ") && !flow.memory.is_empty()
+}
+
+/// Latency of the load that an instruction makes: of its own form where it does nothing else,
+/// or of a plain load of that size.
+pub(super) fn load_latency(flow: &DataFlow, costs: &dyn Costs) -> Option<Estimate> {
+    let own = || {
+        flow.without_memory
+            .is_none()
+            .then(|| sane(costs.latency(&flow.form)))
+            .flatten()
+    };
+    own().or_else(|| {
+        plain_load(flow)
+            .iter()
+            .find_map(|form| sane(costs.latency(form)))
+    })
+}
+
+/// Forms of plain loads as wide as the one of this instruction.
+pub(super) fn plain_load(flow: &DataFlow) -> &'static [&'static str] {
+    let bytes = flow.memory.iter().find(|m| m.reads).map_or(8, |m| m.bytes);
+    match bytes {
+        0..=8 => &["mov r64, m64"],
+        9..=16 => &["movups xmm, m128", "movaps xmm, m128", "movdqu xmm, m128"],
+        17..=32 => &[
+            "vmovups ymm, m256",
+            "vmovaps ymm, m256",
+            "vmovdqu ymm, m256",
+        ],
+        _ => &[
+            "vmovups zmm, m512",
+            "vmovaps zmm, m512",
+            "vmovdqu64 zmm, m512",
+        ],
+    }
+}
+
+/// Forms of plain stores as wide as the one of this instruction.
+pub(super) fn plain_store(flow: &DataFlow) -> &'static [&'static str] {
+    let bytes = flow.memory.iter().find(|m| m.writes).map_or(8, |m| m.bytes);
+    match bytes {
+        0..=8 => &["mov m64, r64"],
+        9..=16 => &["movups m128, xmm", "movaps m128, xmm", "movdqu m128, xmm"],
+        17..=32 => &[
+            "vmovups m256, ymm",
+            "vmovaps m256, ymm",
+            "vmovdqu m256, ymm",
+        ],
+        _ => &[
+            "vmovups m512, zmm",
+            "vmovaps m512, zmm",
+            "vmovdqu64 m512, zmm",
+        ],
+    }
+}

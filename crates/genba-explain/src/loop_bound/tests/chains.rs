@@ -1,0 +1,339 @@
+//! The chain of loops as compilers write them.
+
+use iced_x86::code_asm::*;
+
+use super::{Function, Table};
+use genba_model::LoopCost;
+
+fn chain_of(function: Function) -> (f64, String, LoopCost) {
+    let function = function.rounds(1_000_000, 1000);
+    let cost = function.cost();
+    let text = function.chain(&cost);
+    let cycles = cost.chain_cycles.expect("modelled").value;
+    (cycles, text, cost)
+}
+
+fn near(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-6 * b.max(1.0)
+}
+
+/// `while (n) { s += n % b; n /= b; }`, as gcc 12 -O2 has it: one division.
+#[test]
+fn division_loop() {
+    let (cycles, text, cost) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.mov(rax, rdi).unwrap();
+        a.xor(edx, edx).unwrap();
+        a.div(rsi).unwrap();
+        a.add(rcx, rdx).unwrap();
+        a.mov(rdx, rdi).unwrap();
+        a.mov(rdi, rax).unwrap();
+        a.cmp(rdx, rsi).unwrap();
+        a.jae(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 18.0), "{cycles}");
+    assert_eq!(text, "div");
+    assert_eq!((cost.iterations, cost.entries), (1_000_000, Some(1000)));
+}
+
+/// The same with a division for the remainder and one for the quotient: the second one does not
+/// wait for the first one's result, but for the unit, which is taken for 10 cycles.
+#[test]
+fn two_divisions_of_one_value() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.mov(rax, rsi).unwrap();
+        a.xor(edx, edx).unwrap();
+        a.div(rcx).unwrap();
+        a.movzx(r8d, byte_ptr(r9 + rdx)).unwrap();
+        a.mov(rax, rsi).unwrap();
+        a.xor(edx, edx).unwrap();
+        a.div(rcx).unwrap();
+        a.mov(rsi, rax).unwrap();
+        a.test(rsi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 28.0), "{cycles}");
+    assert_eq!(text, "div → div");
+}
+
+/// The second division takes the first one's quotient.
+#[test]
+fn divisions_one_after_another() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.xor(edx, edx).unwrap();
+        a.div(rcx).unwrap();
+        a.xor(edx, edx).unwrap();
+        a.div(rcx).unwrap();
+        a.test(rax, rax).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 36.0), "{cycles}");
+    assert_eq!(text, "div → div");
+}
+
+#[test]
+fn pointer_chase() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.mov(rax, ptr(rax)).unwrap();
+        a.test(rax, rax).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 4.0), "{cycles}");
+    assert_eq!(text, "load");
+}
+
+#[test]
+fn sum_of_doubles() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.addsd(xmm0, qword_ptr(rdi)).unwrap();
+        a.add(rdi, 8).unwrap();
+        a.cmp(rdi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 3.0), "{cycles}");
+    assert_eq!(text, "addsd");
+}
+
+#[test]
+fn independent_sums_are_bound_by_throughput() {
+    let (cycles, _, cost) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        for (k, sum) in [rax, rcx, rdx, r8, r9, r10, r11, rbx]
+            .into_iter()
+            .enumerate()
+        {
+            a.add(sum, ptr(rdi + 8 * k as i32)).unwrap();
+        }
+        a.add(rdi, 64).unwrap();
+        a.cmp(rdi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 1.0), "{cycles}");
+    // Eight loads of a third of a cycle each; ten integer operations of a quarter.
+    let bound = cost.throughput_cycles.expect("known").value;
+    assert!(near(bound, 8.0 * 0.33), "{bound}");
+}
+
+#[test]
+fn hash() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.movzx(edx, byte_ptr(rdi)).unwrap();
+        a.add(rdi, 1).unwrap();
+        a.xor(eax, edx).unwrap();
+        a.imul_3(eax, eax, 0x0100_0193).unwrap();
+        a.cmp(rdi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 4.0), "{cycles}");
+    assert_eq!(text, "xor → imul");
+}
+
+/// An accumulator in the stack frame, as without optimisation: the store hands its value to the
+/// next round's load.
+#[test]
+fn accumulator_on_the_stack() {
+    let function = || {
+        Function::assemble(|a| {
+            let mut again = a.create_label();
+            a.set_label(&mut again).unwrap();
+            a.mov(eax, dword_ptr(rbp - 8)).unwrap();
+            a.add(dword_ptr(rbp - 4), eax).unwrap();
+            a.add(dword_ptr(rbp - 8), 1).unwrap();
+            a.cmp(dword_ptr(rbp - 8), 99).unwrap();
+            a.jle(again).unwrap();
+            a.ret().unwrap();
+        })
+        .rounds(1_000_000, 1000)
+    };
+    let cost = function().cost();
+    assert!(near(cost.chain_cycles.expect("modelled").value, 5.0));
+    // A processor that renames memory.
+    let quick = Table {
+        forward: 0.0,
+        ..Table::default()
+    };
+    let cost = function().cost_by(&quick);
+    assert!(near(cost.chain_cycles.expect("modelled").value, 1.0));
+}
+
+/// `a[i + 1] = a[i] * x`: the store is found again at another displacement, since the pointer
+/// moved by as much.
+#[test]
+fn recurrence_through_an_array() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.mov(rax, ptr(rdi)).unwrap();
+        a.imul_2(rax, rdx).unwrap();
+        a.mov(ptr(rdi + 8), rax).unwrap();
+        a.add(rdi, 8).unwrap();
+        a.cmp(rdi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 7.0), "{cycles}");
+    assert_eq!(text, "load → imul");
+}
+
+/// A copy: nothing but the pointers goes from round to round.
+#[test]
+fn copy() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.movups(xmm0, xmmword_ptr(rsi + rax)).unwrap();
+        a.movups(xmmword_ptr(rdi + rax), xmm0).unwrap();
+        a.add(rax, 16).unwrap();
+        a.cmp(rax, rdx).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 1.0), "{cycles}");
+    assert_eq!(text, "add");
+}
+
+#[test]
+fn dot_product_with_fma() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.movsd_2(xmm1, qword_ptr(rdi + rax * 8)).unwrap();
+        a.vfmadd231sd(xmm0, xmm1, qword_ptr(rsi + rax * 8)).unwrap();
+        a.add(rax, 1).unwrap();
+        a.cmp(rax, rdx).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 4.0), "{cycles}");
+    assert_eq!(text, "vfmadd231sd");
+}
+
+/// The x87 stack turns, and comes round with every pair of push and pop.
+#[test]
+fn x87_sum() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.fld(tbyte_ptr(rdi)).unwrap();
+        a.faddp(st1, st0).unwrap();
+        a.add(rdi, 16).unwrap();
+        a.cmp(rdi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 1.0), "{cycles}");
+    assert!(text == "faddp" || text == "add", "{text}");
+}
+
+/// A value kept in a register that is pushed and popped each round.
+#[test]
+fn through_push_and_pop() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.push(rax).unwrap();
+        a.imul_2(rcx, rdx).unwrap();
+        a.pop(rax).unwrap();
+        a.imul_2(rax, rdx).unwrap();
+        a.cmp(rax, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    // Forwarding 4 and multiplication 3; the stack pointer's own changes cost nothing.
+    assert!(near(cycles, 7.0), "{cycles}");
+    assert_eq!(text, "pop → imul");
+}
+
+#[test]
+fn zeroing_breaks_a_chain() {
+    let (cycles, _, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.xor(eax, eax).unwrap();
+        a.imul_2(rax, rdx).unwrap();
+        a.imul_2(rax, rdx).unwrap();
+        a.add(rdi, 1).unwrap();
+        a.cmp(rdi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 1.0), "{cycles}");
+}
+
+/// `sete al` waits for the rest of `rax`, which `xor eax, eax` would have cut.
+#[test]
+fn a_byte_written_waits_for_its_register() {
+    let (cycles, text, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.imul_2(rax, rdx).unwrap();
+        a.mov(al, cl).unwrap();
+        a.add(rdi, 1).unwrap();
+        a.cmp(rdi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    assert!(near(cycles, 3.0), "{cycles}");
+    assert_eq!(text, "imul");
+}
+
+/// A chain with period two: `a` and `b` change places each round.
+#[test]
+fn a_chain_over_two_rounds() {
+    let (cycles, _, _) = chain_of(Function::assemble(|a| {
+        let mut again = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.mov(r8, rax).unwrap();
+        a.mov(rax, rcx).unwrap();
+        a.imul_2(r8, rdx).unwrap();
+        a.imul_2(r8, rdx).unwrap();
+        a.mov(rcx, r8).unwrap();
+        a.add(rdi, 1).unwrap();
+        a.cmp(rdi, rsi).unwrap();
+        a.jne(again).unwrap();
+        a.ret().unwrap();
+    }));
+    // Six cycles every other round.
+    assert!(near(cycles, 3.0), "{cycles}");
+}
+
+#[test]
+fn a_call_hides_the_chain() {
+    let function = Function::assemble(|a| {
+        let mut again = a.create_label();
+        let mut callee = a.create_label();
+        a.set_label(&mut again).unwrap();
+        a.mov(rdi, rax).unwrap();
+        a.call(callee).unwrap();
+        a.add(rbx, 1).unwrap();
+        a.cmp(rbx, rbp).unwrap();
+        a.jne(again).unwrap();
+        a.set_label(&mut callee).unwrap();
+        a.ret().unwrap();
+    })
+    .rounds(1_000_000, 1000)
+    .time(30.0, &[]);
+    let cost = function.cost();
+    assert_eq!(cost.chain_cycles, None);
+    assert_eq!(cost.bound, genba_model::LoopBound::Unexplained);
+    assert!(cost.why.contains("calls"), "{}", cost.why);
+}

@@ -1,0 +1,166 @@
+//! Cycles that a round takes if all its instructions were independent.
+//!
+//! Every unit that we know to be shared has a sum of reciprocal throughputs, weighted with
+//! executions; the largest sum is a bound from below. Units that different processors share
+//! differently are kept apart, so that the bound is rather too low than too high.
+
+use genba_code::{DataFlow, Flow, Instruction, Opaque, Shortcut};
+use genba_model::Estimate;
+
+use super::costs::{Costs, first_throughput, is_locked, operation, plain_load, plain_store, sane};
+
+/// The bound and what sets it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Throughput {
+    pub cycles: Estimate,
+    /// `12 instructions, 8 a cycle`, `loads`, `divisions`.
+    pub what: String,
+}
+
+/// Instructions a round, with how many times each is executed a round.
+pub(super) struct Mix<'a> {
+    pub instructions: &'a [Instruction],
+    pub flows: &'a [DataFlow],
+    /// Instruction, executions a round, times taken a round (jumps).
+    pub rows: Vec<(usize, f64, f64)>,
+}
+
+/// The bound; `None` where not even the width is known and no form is.
+pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs) -> Option<Throughput> {
+    let mut units: Vec<(String, Estimate)> = Vec::new();
+    let mut add = |name: &str, cost: Option<Estimate>, times: f64| {
+        let Some(cost) = cost.map(|c| c.scaled(times)) else {
+            return;
+        };
+        match units.iter_mut().find(|u| u.0 == name) {
+            Some(unit) => {
+                unit.1 = Estimate {
+                    value: unit.1.value + cost.value,
+                    low: unit.1.low + cost.low,
+                    high: unit.1.high + cost.high,
+                }
+            }
+            None => units.push((name.to_owned(), cost)),
+        }
+    };
+    let mut slots = 0.0;
+    for &(index, times, taken) in &mix.rows {
+        let (Some(flow), Some(instruction)) = (mix.flows.get(index), mix.instructions.get(index))
+        else {
+            continue;
+        };
+        if !is_fused(mix, index) {
+            slots += times;
+        }
+        let jumps = matches!(instruction.flow, Flow::Jump(_) | Flow::CondJump(_));
+        if jumps {
+            add(
+                "taken branches",
+                first_throughput(costs, operation::TAKEN),
+                taken,
+            );
+        }
+        if flow.opaque.is_some_and(|why| why != Opaque::Call) || flow.shortcut != Shortcut::None {
+            continue;
+        }
+        if is_locked(flow) {
+            add(
+                "locked operations",
+                sane(costs.throughput(&flow.form)),
+                times,
+            );
+            continue;
+        }
+        if flow.loads() {
+            add("loads", load(flow, costs), times);
+        }
+        if flow.stores() {
+            add("stores", store(flow, costs), times);
+        }
+        let form = match &flow.without_memory {
+            Some(form) => form,
+            None if flow.memory.is_empty() => &flow.form,
+            None => continue,
+        };
+        let jump_or_call = jumps || flow.opaque.is_some();
+        if !jump_or_call {
+            add(unit(form), sane(costs.throughput(form)), times);
+        }
+    }
+    if let Some(width) = width(costs) {
+        let name = format!(
+            "{} instructions, {} a cycle at most",
+            short(slots),
+            short(1.0 / width.value)
+        );
+        units.push((name, width.scaled(slots)));
+    }
+    let most = units
+        .into_iter()
+        .max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    Some(Throughput {
+        cycles: most.1,
+        what: most.0,
+    })
+}
+
+/// Cycles that an instruction of the cheapest kind takes of the processor's width.
+fn width(costs: &dyn Costs) -> Option<Estimate> {
+    let found = first_throughput(costs, &["nop", "mov r64, r64", "xor r32, r32"])?;
+    (found.low > 0.0).then_some(found)
+}
+
+fn load(flow: &DataFlow, costs: &dyn Costs) -> Option<Estimate> {
+    let own = (flow.without_memory.is_none() && !flow.stores())
+        .then(|| sane(costs.throughput(&flow.form)))
+        .flatten();
+    own.or_else(|| first_throughput(costs, plain_load(flow)))
+}
+
+fn store(flow: &DataFlow, costs: &dyn Costs) -> Option<Estimate> {
+    let own = (flow.without_memory.is_none() && !flow.loads())
+        .then(|| sane(costs.throughput(&flow.form)))
+        .flatten();
+    own.or_else(|| first_throughput(costs, plain_store(flow)))
+}
+
+/// Whether it goes through with the instruction before it: a conditional jump behind a
+/// comparison or test (fused by Intel's since 2006 and AMD's since 2011).
+fn is_fused(mix: &Mix<'_>, index: usize) -> bool {
+    let conditional = matches!(mix.instructions[index].flow, Flow::CondJump(_));
+    let before = index
+        .checked_sub(1)
+        .and_then(|before| mix.flows.get(before));
+    conditional
+        && before
+            .is_some_and(|flow| flow.form.starts_with("cmp ") || flow.form.starts_with("test "))
+}
+
+/// The unit whose instructions' throughputs add up.
+fn unit(form: &str) -> &str {
+    let name = form.split(' ').next().unwrap_or(form);
+    match name {
+        "add" | "sub" | "and" | "or" | "xor" | "cmp" | "test" | "inc" | "dec" | "neg" | "not"
+        | "mov" | "movzx" | "movsx" | "movsxd" => "integer operations",
+        "imul" | "mul" | "mulx" => "multiplications",
+        "div" | "idiv" => "divisions",
+        "shl" | "shr" | "sar" | "rol" | "ror" => "shifts",
+        _ => match name.strip_prefix('v').unwrap_or(name) {
+            "addss" | "addsd" | "addps" | "addpd" | "subss" | "subsd" | "subps" | "subpd" => {
+                "floating-point additions"
+            }
+            "mulss" | "mulsd" | "mulps" | "mulpd" => "floating-point multiplications",
+            "divss" | "divsd" | "divps" | "divpd" | "sqrtss" | "sqrtsd" | "sqrtps" | "sqrtpd" => {
+                "floating-point divisions and roots"
+            }
+            stem if stem.starts_with("fma") || stem.starts_with("fmadd") => {
+                "floating-point multiply-adds"
+            }
+            _ => name,
+        },
+    }
+}
+
+fn short(number: f64) -> String {
+    super::words::number(number)
+}
