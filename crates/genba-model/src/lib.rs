@@ -11,6 +11,7 @@ mod case;
 mod comparison;
 mod counts;
 mod document;
+mod explanation;
 mod host;
 mod host_table;
 mod investigation;
@@ -28,10 +29,12 @@ pub use comparison::{
     VerdictName,
 };
 pub use counts::{
-    CodePoint, CountEngine, Counted, CountedCall, CountedFunction, CountedModule, Counts,
-    InstructionCount, Per, ProcessCounts, RawCounts, Transfer, TransferKind,
+    CodePoint, CountEngine, Counted, CountedCall, CountedDetail, CountedFunction, CountedModule,
+    Counts, DetailCall, DetailFunction, DetailModule, DetailSite, InstructionCount, Per,
+    ProcessCounts, RawCounts, Transfer, TransferKind,
 };
 pub use document::{Document, SCHEMA};
+pub use explanation::{Evidence, EvidenceSource, Example, Explanation, Finding, FindingSite};
 pub use host::{Hazard, HostFingerprint};
 pub use host_table::{HostTable, HostTableEntry};
 pub use investigation::{
