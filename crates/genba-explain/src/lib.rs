@@ -23,7 +23,7 @@ mod scene;
 mod stacks;
 
 pub use annotate::AnnotateOptions;
-pub use counted::{Clock, JoinOptions, Joined, PerUnit, counts, merged};
+pub use counted::{Clock, JoinOptions, Joined, PerUnit, counted_detail, counts, merged};
 pub use error::ExplainError;
 pub use merge::with_stacks_of;
 pub use profile::ProfileOptions;

@@ -226,3 +226,85 @@ pub struct Counts {
     #[serde(default)]
     pub notes: Vec<String>,
 }
+
+/// Executions of one instruction with the place that it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DetailSite {
+    /// Address in the module.
+    pub address: u64,
+    /// Source file: index into [`CountedDetail::files`]. Of inlined code it is another than that
+    /// of the function.
+    pub file: Option<u32>,
+    /// Source line.
+    pub line: Option<u32>,
+    /// How many times it was executed.
+    pub count: u64,
+}
+
+/// Calls from one instruction to one function.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DetailCall {
+    /// Address of the call, or of a jump that leaves for another function for good.
+    pub address: u64,
+    /// Source file: index into [`CountedDetail::files`].
+    pub file: Option<u32>,
+    /// Source line.
+    pub line: Option<u32>,
+    /// Index of the callee in [`CountedDetail::functions`].
+    pub callee: u32,
+    /// How many times.
+    pub count: u64,
+    /// Model: the part of the callee's total that these calls are, instructions; 0 within
+    /// functions that call one another.
+    pub total_instructions: f64,
+}
+
+/// A function with everything that was executed in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DetailFunction {
+    /// Demangled name; `[unknown]` for all in a module that has none.
+    pub name: String,
+    /// Index into [`CountedDetail::modules`].
+    pub module: u32,
+    /// Its first address.
+    pub address: u64,
+    /// Source file: index into [`CountedDetail::files`].
+    pub file: Option<u32>,
+    /// Its first line.
+    pub line: Option<u32>,
+    /// How many times it was entered.
+    pub calls: u64,
+    /// Its instructions, by address, each once.
+    pub sites: Vec<DetailSite>,
+    /// Its calls, by address and callee, each once.
+    pub call_sites: Vec<DetailCall>,
+}
+
+/// A module of [`CountedDetail`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DetailModule {
+    /// Path as mapped.
+    pub path: String,
+    /// GNU build id in hexadecimal, if known.
+    pub build_id: Option<String>,
+}
+
+/// Counts instruction by instruction, with names: what the exports for other programs are made
+/// of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CountedDetail {
+    /// Who counted.
+    pub engine: CountEngine,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Number of the first process.
+    pub pid: i32,
+    /// Why the counts end before the program did, if they do.
+    pub cut_short: Option<String>,
+    /// Modules in which anything was executed.
+    pub modules: Vec<DetailModule>,
+    /// Source files that the places name.
+    pub files: Vec<String>,
+    /// Functions, most instructions first.
+    pub functions: Vec<DetailFunction>,
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts, TransferKind};
+use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts, Transfer, TransferKind};
 use genba_profile::reader::ModuleId;
 
 use super::inclusive::{Edge, Inclusive, Node};
@@ -31,11 +31,7 @@ pub fn counts(
 ) -> Result<Counts, ExplainError> {
     let index = CountIndex::new(raw);
     let found = ExecutedFunctions::of(&index);
-    let mut order: Vec<u32> = (0..found.list.len() as u32).collect();
-    order.sort_by_cached_key(|&id| {
-        let one = &found.list[id as usize];
-        (std::cmp::Reverse(one.instructions), one.module, one.address)
-    });
+    let order = order(&found);
     let rank: HashMap<u32, u32> = order.iter().copied().zip(0u32..).collect();
     let mut functions: Vec<CountedFunction> = order
         .iter()
@@ -88,6 +84,16 @@ pub fn counts(
     })
 }
 
+/// Functions, most instructions first.
+pub(super) fn order(found: &ExecutedFunctions) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..found.list.len() as u32).collect();
+    order.sort_by_cached_key(|&id| {
+        let one = &found.list[id as usize];
+        (std::cmp::Reverse(one.instructions), one.module, one.address)
+    });
+    order
+}
+
 /// CPU time under the engine ÷ CPU time without; `None` where either is too short to tell.
 pub(super) fn slowdown(under: f64, native: Option<f64>) -> Option<f64> {
     const SHORTEST: f64 = 0.002;
@@ -109,15 +115,20 @@ fn row(index: &CountIndex, found: &ExecutedFunctions, one: &ExecutedFunction) ->
             .and_then(|place| place.file.as_ref())
             .map(ToString::to_string),
         line: place.and_then(|place| place.line),
-        calls: if one.known {
-            index.entered(one.module, one.address, one.end)
-        } else {
-            0
-        },
+        calls: entered(index, one),
         instructions: one.instructions,
         total_instructions: None,
         calls_per: None,
         instructions_per: None,
+    }
+}
+
+/// How many times a function was entered; 0 for what has no name.
+pub(super) fn entered(index: &CountIndex, one: &ExecutedFunction) -> u64 {
+    if one.known {
+        index.entered(one.module, one.address, one.end)
+    } else {
+        0
     }
 }
 
@@ -144,7 +155,19 @@ fn totals(functions: &mut [CountedFunction], calls: &[CountedCall]) {
     }
 }
 
-/// Calls between functions, jumps to another function's entry (tail calls) among them.
+/// Caller and callee of a transfer that is a call, or a jump to another function's entry (a
+/// tail call).
+pub(super) fn call(found: &ExecutedFunctions, transfer: &Transfer) -> Option<(u32, u32)> {
+    let (caller, callee) = (found.at(transfer.from)?, found.at(transfer.to)?);
+    let enters = found.list[callee as usize].address == transfer.to.address;
+    let counts = match transfer.kind {
+        TransferKind::Call => true,
+        TransferKind::Jump => enters && caller != callee,
+    };
+    counts.then_some((caller, callee))
+}
+
+/// Calls between functions.
 fn calls(
     index: &CountIndex,
     found: &ExecutedFunctions,
@@ -152,15 +175,7 @@ fn calls(
 ) -> Vec<CountedCall> {
     let mut sums: HashMap<(u32, u32), u64> = HashMap::new();
     for transfer in index.transfers() {
-        let (Some(caller), Some(callee)) = (found.at(transfer.from), found.at(transfer.to)) else {
-            continue;
-        };
-        let enters = found.list[callee as usize].address == transfer.to.address;
-        let counts = match transfer.kind {
-            TransferKind::Call => true,
-            TransferKind::Jump => enters && caller != callee,
-        };
-        if counts {
+        if let Some((caller, callee)) = call(found, transfer) {
             let sum = sums.entry((rank[&caller], rank[&callee])).or_default();
             *sum = sum.saturating_add(transfer.count);
         }

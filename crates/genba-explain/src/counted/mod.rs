@@ -1,6 +1,7 @@
 //! Exact counts joined with code: who was called how often, and what each execution cost.
 
 mod cost;
+mod detail;
 mod document;
 mod function;
 mod inclusive;
@@ -8,6 +9,7 @@ mod index;
 mod names;
 
 pub use cost::{Clock, JoinOptions, Joined};
+pub use detail::counted_detail;
 pub use document::{PerUnit, counts};
 pub(crate) use function::FunctionCounts;
 pub use index::merged;
