@@ -53,6 +53,7 @@ unsafe extern "C" {
         offset: i64,
     ) -> *mut c_void;
     pub fn posix_fallocate(fd: c_int, offset: i64, length: i64) -> c_int;
+    pub fn setrlimit(resource: c_int, limits: *const [u64; 2]) -> c_int;
     pub fn pthread_atfork(
         prepare: Option<extern "C" fn()>,
         parent: Option<extern "C" fn()>,
@@ -60,6 +61,7 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
+pub const RLIMIT_CORE: c_int = 4;
 pub const PROT_READ_WRITE: c_int = 1 | 2;
 pub const MAP_SHARED: c_int = 1;
 pub const MAP_PRIVATE: c_int = 2;

@@ -127,6 +127,9 @@ pub unsafe extern "C" fn qemu_plugin_install(
     }
     // SAFETY: registers functions of the right types, that live as long as the process.
     unsafe {
+        // Where a core is allowed, QEMU leaves one in the target's directory and says so on the
+        // target's standard error.
+        api::setrlimit(api::RLIMIT_CORE, &[0, 0]);
         api::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
         api::qemu_plugin_register_vcpu_syscall_cb(id, system_call);
         api::qemu_plugin_register_vcpu_syscall_ret_cb(id, system_call_returned);

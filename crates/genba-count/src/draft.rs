@@ -253,8 +253,12 @@ impl Draft {
         if called.is_empty() {
             return;
         }
+        let indirect = |from: CodePoint| {
+            let flow = self.decode(from).map(|decoded| decoded.flow);
+            matches!(flow, Some(Flow::Jump(None)))
+        };
         let entered: BTreeSet<CodePoint> = (self.edges.keys())
-            .filter(|(from, to)| from.module != to.module)
+            .filter(|(from, _)| indirect(*from))
             .map(|(_, to)| *to)
             .collect();
         for stub in called {
@@ -262,9 +266,13 @@ impl Draft {
                 continue;
             };
             let targets: BTreeSet<CodePoint> = (0..self.modules.len() as u32)
-                .filter_map(|module| {
-                    let address = self.image(module)?.symbol(name)?;
-                    Some(CodePoint { module, address })
+                .flat_map(|module| {
+                    let image = self.image(module);
+                    let addresses = image.map_or(&[][..], |image| image.symbol(name));
+                    (addresses.iter()).map(move |address| CodePoint {
+                        module,
+                        address: *address,
+                    })
                 })
                 .filter(|target| entered.contains(target))
                 .collect();

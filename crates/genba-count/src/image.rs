@@ -32,7 +32,7 @@ pub struct Image {
     /// Slots of the global offset table: the name of the symbol of each.
     slots: HashMap<u64, String>,
     /// Addresses of dynamic symbols.
-    symbols: HashMap<String, u64>,
+    symbols: HashMap<String, Vec<u64>>,
 }
 
 impl Image {
@@ -74,7 +74,8 @@ impl Image {
     fn read_symbols<'a, R: object::ReadRef<'a>>(&mut self, file: &object::File<'a, R>) {
         for symbol in file.dynamic_symbols() {
             if let (true, Ok(name)) = (symbol.is_definition(), symbol.name()) {
-                self.symbols.insert(name.to_owned(), symbol.address());
+                let addresses = self.symbols.entry(name.to_owned()).or_default();
+                addresses.push(symbol.address());
             }
         }
         let (Some(table), Some(relocations)) =
@@ -128,10 +129,10 @@ impl Image {
         self.slots.get(&slot).map(String::as_str)
     }
 
-    /// Address of a symbol that the file exports.
+    /// Addresses of a symbol that the file exports, one for each version.
     #[must_use]
-    pub fn symbol(&self, name: &str) -> Option<u64> {
-        self.symbols.get(name).copied()
+    pub fn symbol(&self, name: &str) -> &[u64] {
+        self.symbols.get(name).map_or(&[], Vec::as_slice)
     }
 }
 

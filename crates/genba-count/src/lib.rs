@@ -16,6 +16,7 @@ mod finish;
 mod image;
 mod ladder;
 pub mod qemu;
+mod tools;
 mod x86_64;
 
 pub use engine::{CountRequest, Engine};

@@ -1,6 +1,6 @@
 //! What kind of instruction stands at an address: x86-64.
 
-use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, OpKind, Register};
+use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 
 /// Longest instruction.
 const LONGEST: usize = 15;
@@ -64,6 +64,13 @@ pub fn decode(code: &[u8], address: u64) -> Option<Decoded> {
     })
 }
 
+/// Whether the bytes are the beginning of an instruction, and not all of it.
+#[must_use]
+pub fn is_cut(code: &[u8]) -> bool {
+    let mut decoder = Decoder::new(64, code, DecoderOptions::NONE);
+    decoder.decode().is_invalid() && decoder.last_error() == DecoderError::NoMoreBytes
+}
+
 /// `f3`/`f2` before anything but a string instruction means something else, or nothing.
 fn repeats(instruction: &Instruction) -> bool {
     instruction.is_string_instruction()
@@ -107,6 +114,17 @@ mod tests {
         assert_eq!(flow(&[0xf3, 0x90]), Flow::Other); // pause
         assert_eq!(flow(&[0xaa]), Flow::Other); // stosb
         assert_eq!(flow(&[0xf3, 0x0f, 0x10, 0xc1]), Flow::Other); // movss
+    }
+
+    #[test]
+    fn cut_instructions_are_recognised() {
+        assert!(is_cut(&[0x75]));
+        assert!(is_cut(&[0x48]));
+        assert!(is_cut(&[0x0f]));
+        assert!(is_cut(&[0xe8, 0, 0]));
+        assert!(!is_cut(&[0x75, 0]));
+        assert!(!is_cut(&[0xc3]));
+        assert!(!is_cut(&[0x06])); // no instruction at all
     }
 
     #[test]

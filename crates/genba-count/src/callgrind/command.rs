@@ -19,10 +19,15 @@ pub const COUNTS: &str = "counts.";
 /// Beginning of the names of valgrind's messages.
 pub const LOG: &str = "log.";
 
-/// The command under callgrind, which writes into `directory`.
-pub fn wrap(request: &CountRequest, directory: &Path, version: &str) -> CommandSpec {
+/// The command under `valgrind`'s callgrind, which writes into `directory`.
+pub fn wrap(
+    request: &CountRequest,
+    valgrind: &Path,
+    directory: &Path,
+    version: &str,
+) -> CommandSpec {
     let mut spec = request.spec.clone();
-    let mut argv: Vec<OsString> = vec!["valgrind".into()];
+    let mut argv: Vec<OsString> = vec![valgrind.into()];
     let mut option = |text: &str| argv.push(text.into());
     // Neither VALGRIND_OPTS nor a .valgrindrc may change what is counted.
     option("--command-line-only=yes");
@@ -91,7 +96,13 @@ mod tests {
             transfers: false,
             children: false,
         };
-        let argv = wrap(&request, Path::new("/tmp/100%"), "3.19.0").argv;
+        let argv = wrap(
+            &request,
+            Path::new("/usr/bin/valgrind"),
+            Path::new("/tmp/100%"),
+            "3.19.0",
+        )
+        .argv;
         assert!(argv.ends_with(&["--".into(), "--odd".into(), "-x".into()]));
         assert!(argv.contains(&"--log-file=/tmp/100%%/log.%p".into()));
         assert!(

@@ -22,6 +22,8 @@
 //!   `fork` is entered, so that only the rest of `fork` itself counts in both. A child which
 //!   was made otherwise has its parent's counts in it, and says so.
 //! - *`execve`*: counts of the program before it are lost, and that is said.
+//! - *The last block* before the end of the process is not counted (usually that of the system
+//!   call by which it exits).
 //! - *Death by SIGKILL* loses what was not written: files are therefore written every some
 //!   seconds, and added up.
 //! - *Not the same processor*: no AVX-512, so libc takes other paths; one thread at a time.
@@ -32,7 +34,7 @@ mod log;
 mod outcome;
 mod parse;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -40,6 +42,7 @@ use genba_model::{CountEngine, ExitKind, RawCounts};
 use genba_run::{Cancel, Launcher, resolve_program};
 
 use crate::finish::{cpu_seconds, cut_short, shell_status, words};
+use crate::tools;
 use crate::{CountError, CountRequest, Engine};
 
 pub use parse::{Dump, ParseError};
@@ -62,10 +65,17 @@ impl Callgrind {
         }
     }
 
+    /// Debian's `valgrind` is a script that changes the target's environment (libraries are
+    /// looked for elsewhere, libstdc++ allocates otherwise); the program itself is beside it.
+    fn program() -> Result<PathBuf, CountError> {
+        tools::find(&["valgrind.bin", "valgrind"]).ok_or_else(Self::missing)
+    }
+
     /// `valgrind-3.19.0`: the number.
     fn version() -> Result<String, CountError> {
+        let program = Self::program()?;
         // Set, it would be read before our options.
-        let output = Command::new("valgrind")
+        let output = Command::new(program)
             .arg("--version")
             .env_remove("VALGRIND_OPTS")
             .output()
@@ -99,6 +109,7 @@ impl Engine for Callgrind {
             "threads run one at a time",
             "ld.so also loads a library of valgrind's",
             "what ran before an execve in the same process is lost",
+            "the block that ends the process (a few instructions) is not counted",
         ];
         Ok(CountEngine {
             name: NAME.to_owned(),
@@ -143,7 +154,12 @@ impl Engine for Callgrind {
             .prefix("genba-count-")
             .tempdir()
             .map_err(|error| Self::failed(request, format!("no temporary directory: {error}")))?;
-        let mut spec = command::wrap(request, directory.path(), &engine.version);
+        let mut spec = command::wrap(
+            request,
+            &Self::program()?,
+            directory.path(),
+            &engine.version,
+        );
         spec.grace = spec.grace.max(GRACE);
         let finished = launcher.run(&spec, cancel)?;
         let mut outcome = outcome::collect(directory.path(), finished.pid, request)

@@ -105,6 +105,7 @@ pub fn program(spec: &CommandSpec) -> Result<Result<Program, String>, RunError> 
 #[must_use]
 pub fn wrap(
     spec: &CommandSpec,
+    qemu: &Path,
     program: Program,
     plugin: &Path,
     directory: &Path,
@@ -122,7 +123,7 @@ pub fn wrap(
         u8::from(children)
     ));
     let mut argv: Vec<OsString> = vec![
-        super::PROGRAM.into(),
+        qemu.into(),
         // No other root directory, and all of the processor that qemu has.
         "-L".into(),
         "/".into(),
@@ -202,6 +203,7 @@ mod tests {
         assert!(program.path.is_absolute());
         let wrapped = wrap(
             &spec,
+            Path::new("/usr/bin/qemu-x86_64"),
             program,
             Path::new("/tmp/a,b/p.so"),
             Path::new("/tmp/d"),

@@ -18,7 +18,8 @@ pub fn draft(counts: &Counts<'_>) -> Draft {
     for (block, start) in counts.blocks.iter().zip(&starts) {
         // The same instruction may be in several blocks: one that is jumped into, say.
         let mut address = start.address;
-        for length in block.lengths {
+        let executed = block.lengths.len() - usize::from(block.is_last_cut());
+        for length in &block.lengths[..executed] {
             let module = start.module;
             if block.count > 0 {
                 draft.count(CodePoint { module, address }, block.count);
@@ -34,7 +35,8 @@ pub fn draft(counts: &Counts<'_>) -> Draft {
         ) else {
             continue;
         };
-        if edge.count == 0 {
+        // A block that ends before its last instruction does not jump.
+        if edge.count == 0 || block.is_last_cut() {
             continue;
         }
         let last = CodePoint {

@@ -7,6 +7,9 @@
 //! **What it gets wrong, and what becomes of it here** (qemu 7.2):
 //! - *Repeated string instructions* (`rep movsb`) enter a block of their own for each iteration;
 //!   the plugin sees from where, and counts iterations apart from executions.
+//! - *Instructions that cross the end of a page* begin a block of their own; the plugin has been
+//!   shown their first bytes as the end of the block before, too. They are recognised by being
+//!   cut.
 //! - *A block that faults in its middle* has been counted whole: the instructions after the
 //!   fault are counted though they did not run. Only targets that handle SIGSEGV and the like
 //!   go on after that.
@@ -25,21 +28,20 @@ mod layout;
 mod outcome;
 mod read;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use genba_model::{CountEngine, RawCounts};
 use genba_run::{Cancel, Launcher};
 
 use crate::finish::{cpu_seconds, cut_short, shell_status, words};
+use crate::tools;
 use crate::{CountError, CountRequest, Engine};
 
 pub use read::{ReadError, read};
 
 /// Name of the engine.
 pub const NAME: &str = "qemu";
-/// Name of the emulator.
-const PROGRAM: &str = "qemu-x86_64";
 /// What is loaded into it.
 static PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_qemu.so"));
 /// Major versions whose plugin interface is the one spoken here.
@@ -57,9 +59,14 @@ impl Qemu {
         }
     }
 
+    /// The emulator. The one of `qemu-user-static` cannot load plugins.
+    fn program() -> Result<PathBuf, CountError> {
+        tools::find(&["qemu-x86_64"]).ok_or_else(Self::missing)
+    }
+
     /// `qemu-x86_64 version 7.2.22 (Debian …)`: the number.
     fn version() -> Result<String, CountError> {
-        let output = Command::new(PROGRAM)
+        let output = Command::new(Self::program()?)
             .arg("-version")
             .output()
             .map_err(|_| Self::missing())?;
@@ -149,6 +156,7 @@ impl Engine for Qemu {
             .map_err(|error| Self::failed(request, format!("cannot write the plugin: {error}")))?;
         let spec = command::wrap(
             &request.spec,
+            &Self::program()?,
             program,
             &plugin,
             &counts,

@@ -1,6 +1,8 @@
 //! Reads the file of counts that the plugin keeps. Pure; the file counts as hostile, since a
 //! target can write to it, and may have been cut anywhere.
 
+use crate::x86_64;
+
 use super::layout::{HEADER, MAGIC, NO_FILE, RECORD, block, edge, file, flag, header, kind};
 
 /// A block as the plugin saw it.
@@ -21,6 +23,13 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
+    /// Whether the last instruction is not in the block: one that crosses the end of a page ends
+    /// a block before it, but the plugin has been shown its first bytes.
+    #[must_use]
+    pub fn is_last_cut(&self) -> bool {
+        self.lengths.len() > 1 && x86_64::is_cut(self.last)
+    }
+
     /// Bytes before the last instruction.
     #[must_use]
     pub fn before_last(&self) -> u64 {
