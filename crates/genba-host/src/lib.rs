@@ -2,31 +2,40 @@
 //!
 //! **Scope.** The [fingerprint](fingerprint()) that tells one host from another, the
 //! [hazards](hazards()) of measuring here (governor, boost, hyper-threads, steal time, other
-//! load, swap, throttling), a [watch](NoiseWatch) over the window of a measurement, and a short
-//! [noise check](noise_check). Parsers are pure functions over text; only `sample`, `watch`,
-//! `fingerprint` and `noise` touch the machine.
+//! load, swap, throttling), a [watch](NoiseWatch) over the window of a measurement, a short
+//! [noise check](noise_check), and the host table: [measured](calibrate()), [kept](load) under
+//! the fingerprint, and [asked](cost_of) by an instruction's form. Parsers, statistics and the
+//! look-up are pure functions; only `sample`, `watch`, `fingerprint`, `noise`, `table_store` and
+//! parts of `calibrate` touch the machine.
 //!
 //! **Not here.** Statistics over runs (genba-stats), starting the workload (genba-run), changing
 //! any setting of the system: hazards name the command that would, the person runs it.
 //!
-//! Nothing here fails for want of a file: what cannot be read is unknown, and is left out.
+//! But for the table, nothing here fails for want of a file: what cannot be read is unknown, and is left out.
 
 mod affinity;
+mod calibrate;
 mod cpuinfo;
 mod fingerprint;
+mod form;
 mod hazards;
 mod microarchitecture;
 mod noise;
 mod procfs;
 mod sample;
 mod source;
+mod table_store;
 mod virtualisation;
 mod watch;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use calibrate::{
+    CalibrateError, CalibrateOptions, CalibrateProgress, CalibrateWatch, calibrate,
+};
 pub use cpuinfo::{CpuInfo, parse_cpuinfo};
 pub use fingerprint::{FingerprintFacts, fingerprint, fingerprint_from};
+pub use form::{FormCost, cost_of};
 pub use hazards::{HazardSample, hazards};
 pub use microarchitecture::microarchitecture;
 pub use noise::{NoiseReport, noise_check};
@@ -35,5 +44,9 @@ pub use procfs::{
     parse_swap_pages,
 };
 pub use sample::{current_hazards, sample};
+pub use table_store::{
+    Loaded, Origin, StoreError, load, load_from, load_or_calibrate, store, store_in,
+    table_directory,
+};
 pub use virtualisation::{VirtualisationFacts, virtualisation_name};
 pub use watch::{NoiseWatch, Window};

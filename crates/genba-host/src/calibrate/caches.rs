@@ -1,0 +1,93 @@
+//! How large this CPU's data caches are.
+
+use crate::source;
+
+/// Bytes of each level, as far as known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Caches {
+    /// First level, data.
+    pub(crate) l1: Option<u64>,
+    /// Second level.
+    pub(crate) l2: Option<u64>,
+    /// Third level.
+    pub(crate) l3: Option<u64>,
+}
+
+/// What the kernel says, else what the CPU says.
+pub(crate) fn caches(cpu: usize) -> Caches {
+    let base = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
+    let mut found = Caches::default();
+    for index in 0..8 {
+        let file = |name: &str| source::line(format!("{base}/index{index}/{name}"));
+        let (Some(level), Some(kind), Some(size)) = (file("level"), file("type"), file("size"))
+        else {
+            continue;
+        };
+        if kind != "Instruction" {
+            found.note(level.parse().unwrap_or(0), parse_size(&size));
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    for (level, size) in super::x86_64::cpuid_caches() {
+        found.note(level, Some(size));
+    }
+    found
+}
+
+impl Caches {
+    /// The first that is known of a level stays.
+    fn note(&mut self, level: u32, size: Option<u64>) {
+        let place = match level {
+            1 => &mut self.l1,
+            2 => &mut self.l2,
+            3 => &mut self.l3,
+            _ => return,
+        };
+        *place = place.or(size.filter(|&size| size > 0));
+    }
+}
+
+/// `48K`, `32M` as sysfs writes it.
+fn parse_size(text: &str) -> Option<u64> {
+    let (digits, scale) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) => match text.as_bytes().last() {
+            Some(b'K') => (digits, 1 << 10),
+            Some(b'M') => (digits, 1 << 20),
+            _ => (digits, 1 << 30),
+        },
+        None => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_as_sysfs_writes_them() {
+        assert_eq!(parse_size("48K"), Some(48 << 10));
+        assert_eq!(parse_size("32M"), Some(32 << 20));
+        assert_eq!(parse_size("512"), Some(512));
+        for wrong in [
+            "",
+            "K",
+            "x",
+            "-1K",
+            "99999999999999999999G",
+            "18446744073709551615G",
+        ] {
+            assert_eq!(parse_size(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_first_that_is_known_stays() {
+        let mut caches = Caches::default();
+        caches.note(1, None);
+        caches.note(1, Some(32 << 10));
+        caches.note(1, Some(1));
+        caches.note(9, Some(1));
+        assert_eq!(caches.l1, Some(32 << 10));
+    }
+}

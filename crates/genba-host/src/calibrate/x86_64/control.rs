@@ -1,0 +1,154 @@
+//! Branches, calls, string operations and system calls.
+
+use iced_x86::code_asm::*;
+
+use crate::calibrate::combine::Rule;
+
+use super::plan::{Asm, Emitted, Part, Plan, Region};
+
+/// Bytes of 0 or 1 in the regions of branch directions; a power of two.
+pub(crate) const DIRECTIONS: usize = 1 << 18;
+/// Where they start in their region; the first word keeps the place between calls.
+pub(crate) const DIRECTIONS_START: i32 = 64;
+/// Their branches in one round; a divisor of [`DIRECTIONS`].
+const GUESSES: u32 = 32;
+/// `getppid`, which asks for no more than a way into the kernel and back.
+const GETPPID: i32 = 110;
+
+pub(super) fn add(p: &mut Plan) {
+    p.group("control");
+    p.stream("jmp [taken]", |a, _| over(a, Asm::jmp::<CodeLabel>))
+        .instances(64)
+        .detail("predicted, 16 bytes apart");
+    p.stream("jcc [taken]", |a, _| over(a, Asm::jae::<CodeLabel>))
+        .setup(|a| a.test(rbx, rbx))
+        .instances(64)
+        .detail("predicted, 16 bytes apart");
+    p.stream("jcc [not taken]", |a, _| {
+        let mut next = a.create_label();
+        a.jb(next)?;
+        a.nop()?;
+        a.set_label(&mut next)
+    })
+    .setup(|a| a.test(rbx, rbx))
+    .instances(64)
+    .detail("predicted, a nop behind each");
+    p.stream("branches [predictable]", guess)
+        .setup(|a| a.mov(rcx, qword_ptr(r14)))
+        .rule(Rule::Helper)
+        .region(Region::Alternating)
+        .instances(GUESSES);
+    p.stream("jcc [mispredicted]", guess)
+        .setup(|a| a.mov(rcx, qword_ptr(r14)))
+        .rule(Rule::Mispredict("branches [predictable]"))
+        .region(Region::Random)
+        .instances(GUESSES)
+        .detail("what a wrong guess costs above a right one: random against regular directions, half of the random ones guessed wrong");
+    p.stream("call + ret", |_, _| Ok(()))
+        .instances(8)
+        .whole(|a, part| match part {
+            Part::Before(labels) => {
+                labels.push(a.create_label());
+                Ok(())
+            }
+            Part::Body(labels) => repeat(a, 8, |a| a.call(labels[0])),
+            Part::Behind(labels) => {
+                a.set_label(&mut labels[0])?;
+                a.ret()
+            }
+        })
+        .detail("a function that only returns");
+    p.stream("call [indirect] + ret", |_, _| Ok(()))
+        .instances(8)
+        .whole(|a, part| match part {
+            Part::Before(labels) => {
+                labels.push(a.create_label());
+                a.lea(rbx, ptr(labels[0]))
+            }
+            Part::Body(_) => repeat(a, 8, |a| a.call(rbx)),
+            Part::Behind(labels) => {
+                a.set_label(&mut labels[0])?;
+                a.ret()
+            }
+        })
+        .detail("through a register, one target");
+    p.stream("call [PLT] + ret", |_, _| Ok(()))
+        .instances(8)
+        .whole(|a, part| match part {
+            Part::Before(labels) => {
+                labels.push(a.create_label());
+                labels.push(a.create_label());
+                a.lea(rax, ptr(labels[1]))?;
+                a.mov(qword_ptr(r14 + 64), rax)
+            }
+            Part::Body(labels) => repeat(a, 8, |a| a.call(labels[0])),
+            Part::Behind(labels) => {
+                a.set_label(&mut labels[0])?;
+                a.jmp(qword_ptr(r14 + 64))?;
+                a.nops_with_size(64)?;
+                a.set_label(&mut labels[1])?;
+                a.ret()
+            }
+        })
+        .detail("through a stub that jumps by a table in memory");
+    strings(p);
+    p.group("system");
+    p.stream("system call", |a, _| {
+        a.mov(eax, GETPPID)?;
+        a.syscall()
+    })
+    .rule(Rule::Seconds)
+    .instances(8)
+    .detail("getppid");
+}
+
+fn repeat(a: &mut Asm, times: u32, body: impl Fn(&mut Asm) -> Emitted) -> Emitted {
+    (0..times).try_for_each(|_| body(a))
+}
+
+/// A jump over what fills 16 bytes.
+fn over(a: &mut Asm, jump: fn(&mut Asm, CodeLabel) -> Emitted) -> Emitted {
+    let mut next = a.create_label();
+    jump(a, next)?;
+    a.nops_with_size(14)?;
+    a.set_label(&mut next)
+}
+
+/// A branch on the next byte of the region.
+fn guess(a: &mut Asm, instance: usize) -> Emitted {
+    let mut next = a.create_label();
+    a.cmp(
+        byte_ptr(r14 + rcx + (DIRECTIONS_START + instance as i32)),
+        0,
+    )?;
+    a.je(next)?;
+    a.inc(rdx)?;
+    a.set_label(&mut next)?;
+    if instance as u32 == GUESSES - 1 {
+        a.add(rcx, GUESSES as i32)?;
+        a.and(rcx, DIRECTIONS as i32 - 1)?;
+        a.mov(qword_ptr(r14), rcx)?;
+    } else {
+        // A label needs an instruction of its own.
+        a.nop()?;
+    }
+    Ok(())
+}
+
+fn strings(p: &mut Plan) {
+    p.stream("rep movsb [64 bytes]", |a, _| {
+        a.lea(rsi, qword_ptr(r14 + 1024))?;
+        a.lea(rdi, qword_ptr(r14 + 2048))?;
+        a.mov(ecx, 64)?;
+        a.rep().movsb()
+    })
+    .instances(8)
+    .detail("mostly its start: 64 bytes within L1");
+    p.stream("rep stosb [64 bytes]", |a, _| {
+        a.lea(rdi, qword_ptr(r14 + 2048))?;
+        a.mov(ecx, 64)?;
+        a.rep().stosb()
+    })
+    .instances(8)
+    .detail("mostly its start: 64 bytes within L1");
+}

@@ -1,0 +1,160 @@
+//! Loads, stores, and a load of what was just stored.
+
+use std::arch::is_x86_feature_detected;
+
+use iced_x86::code_asm::*;
+
+use super::plan::{Fill, Plan, Region, STREAMS, Values, XMM, YMM, ZMM};
+
+/// Offset of the word in a chase's first line that keeps the place between calls.
+pub(crate) const PLACE: i32 = 8;
+
+pub(super) fn add(p: &mut Plan) {
+    p.group("memory");
+    for (form, level) in [
+        ("load [L1]", 1),
+        ("load [L2]", 2),
+        ("load [L3]", 3),
+        ("load [memory]", 4),
+    ] {
+        p.chain(form, |a, i| {
+            a.mov(rax, qword_ptr(rax))?;
+            if i == 31 {
+                a.mov(qword_ptr(r14 + PLACE), rax)?;
+            }
+            Ok(())
+        })
+        .region(Region::Chase(level))
+        .setup(|a| a.mov(rax, qword_ptr(r14 + PLACE)));
+    }
+    p.chain("mov r64, m64", |a, _| a.mov(rax, qword_ptr(rax)))
+        .detail("from L1, one address")
+        .setup(itself);
+    p.stream("mov r64, m64", |a, i| {
+        a.mov(STREAMS[i % 11], qword_ptr(r14 + 64 * (i as i32 % 40)))
+    });
+    p.stream("mov m64, r64", |a, i| {
+        a.mov(qword_ptr(r14 + 64 + 8 * i as i32), rbx)
+    })
+    .detail("to L1");
+    p.chain("store forward [same registers]", |a, _| {
+        a.mov(qword_ptr(r14 + 64), rax)?;
+        a.mov(rax, qword_ptr(r14 + 64))
+    })
+    .detail("a store and a load of it, the address written alike");
+    p.chain("store forward [other registers]", |a, _| {
+        a.mov(qword_ptr(r14 + 64), rax)?;
+        a.mov(rax, qword_ptr(r13))
+    })
+    .setup(|a| a.lea(r13, qword_ptr(r14 + 64)))
+    .detail("a store and a load of it, the address in another register");
+    // CPUs that rename memory do the first at the speed of registers.
+    p.chain("add m64, r64 [same registers]", |a, _| {
+        a.add(qword_ptr(r14 + 64), rbx)
+    })
+    .detail("load, addition and store at one address, always written alike");
+    p.stream("add m64, r64 [same registers]", |a, i| {
+        a.add(qword_ptr(r14 + 64 + 8 * i as i32), rbx)
+    });
+    p.chain("add m64, r64 [other registers]", |a, i| {
+        if i % 2 == 0 {
+            a.add(qword_ptr(r14 + 64), rbx)
+        } else {
+            a.add(qword_ptr(r13), rbx)
+        }
+    })
+    .setup(|a| a.lea(r13, qword_ptr(r14 + 64)))
+    .detail("load, addition and store at one address, in two registers by turns");
+    p.stream("push r64", |a, i| {
+        a.push(rbx)?;
+        if i == 31 {
+            a.lea(rsp, qword_ptr(rsp + 256))?;
+        }
+        Ok(())
+    })
+    .instances(32);
+    p.stream("pop r64", |a, i| {
+        if i == 0 {
+            a.lea(rsp, qword_ptr(rsp - 256))?;
+        }
+        a.pop(STREAMS[i % 11])
+    })
+    .instances(32);
+    vectors(p);
+}
+
+/// Makes `rax` the address of a word that holds its own address.
+fn itself(a: &mut CodeAssembler) -> super::plan::Emitted {
+    a.lea(rax, qword_ptr(r14 + 2048))?;
+    a.mov(qword_ptr(rax), rax)
+}
+
+fn vectors(p: &mut Plan) {
+    p.chain("movq xmm, m64", |a, _| {
+        a.movq(xmm0, qword_ptr(rax))?;
+        a.movq(rax, xmm0)
+    })
+    .setup(itself)
+    .minus(&["movq r64, xmm"])
+    .detail("from L1, back by movq r64, xmm");
+    p.stream("movsd xmm, m64", |a, i| {
+        a.movsd_2(XMM[i % 14], qword_ptr(r14 + 64 * (i as i32 % 40)))
+    });
+    p.stream("movups xmm, m128", |a, i| {
+        a.movups(XMM[i % 14], xmmword_ptr(r14 + 64 * (i as i32 % 40)))
+    });
+    p.stream("movups m128, xmm", |a, i| {
+        a.movups(xmmword_ptr(r14 + 16 * i as i32), xmm15)
+    })
+    .fill(Fill::Xmm(Values::Double));
+    p.chain("store forward [xmm]", |a, _| {
+        a.movups(xmmword_ptr(r14 + 64), xmm0)?;
+        a.movups(xmm0, xmmword_ptr(r13))
+    })
+    .setup(|a| a.lea(r13, qword_ptr(r14 + 64)))
+    .detail("a store and a load of 128 bits, the address in another register");
+    if is_x86_feature_detected!("avx2") {
+        p.chain("vmovups ymm, m256", |a, _| {
+            a.vmovups(ymm0, ymmword_ptr(rax))?;
+            a.vmovq(rax, xmm0)
+        })
+        .fill(Fill::Ymm(Values::Double))
+        .setup(itself)
+        .minus(&["movq r64, xmm"])
+        .detail("from L1, back by movq r64, xmm");
+        p.stream("vmovups ymm, m256", |a, i| {
+            a.vmovups(YMM[i % 14], ymmword_ptr(r14 + 64 * (i as i32 % 40)))
+        })
+        .fill(Fill::Ymm(Values::Double));
+        p.stream("vmovups m256, ymm", |a, i| {
+            a.vmovups(ymmword_ptr(r14 + 32 * i as i32), ymm15)
+        })
+        .fill(Fill::Ymm(Values::Double));
+        p.stream("vpgatherdd ymm, m32, ymm", |a, i| {
+            a.vpcmpeqd(ymm12, ymm12, ymm12)?;
+            a.vpgatherdd_3(YMM[i % 11], dword_ptr(r14 + ymm13 * 4), ymm12)
+        })
+        .setup(|a| a.vpxor(ymm13, ymm13, ymm13))
+        .instances(16)
+        .fill(Fill::Ymm(Values::Integer))
+        .detail("8 elements, all in one line");
+    }
+    if is_x86_feature_detected!("avx512f") {
+        p.chain("vmovups zmm, m512", |a, _| {
+            a.vmovups(zmm0, zmmword_ptr(rax))?;
+            a.vmovq(rax, xmm0)
+        })
+        .fill(Fill::Zmm(Values::Double))
+        .setup(itself)
+        .minus(&["movq r64, xmm"])
+        .detail("from L1, back by movq r64, xmm");
+        p.stream("vmovups zmm, m512", |a, i| {
+            a.vmovups(ZMM[i % 14], zmmword_ptr(r14 + 64 * (i as i32 % 40)))
+        })
+        .fill(Fill::Zmm(Values::Double));
+        p.stream("vmovups m512, zmm", |a, i| {
+            a.vmovups(zmmword_ptr(r14 + 64 * (i as i32 % 40)), zmm15)
+        })
+        .fill(Fill::Zmm(Values::Double));
+    }
+}
