@@ -45,8 +45,9 @@ pub struct DataFlow {
     /// `vaddpd ymm, ymm, m256`, `jne`, `lock add m64, r64`, `rep movsb`. Kinds: `r8`…`r64`, `xmm`,
     /// `ymm`, `zmm`, `k`, `mm`, `st`, memory `m8`…`m512` by its size in bits (`m` where it has
     /// none), `i` for immediates; other registers `sr`, `cr`, `dr`, `tmm`, `bnd`. Direct branches,
-    /// no-operations and string instructions have no operands; `lea` with a base, an index and
-    /// a displacement, or with a scale, ends in ` [3]`. `(bad)` for no instruction.
+    /// no-operations and string instructions have no operands. `lea` says what it adds up:
+    /// `lea r64, m [base + index]`, `[base + displacement]`, `[base + scaled index]`,
+    /// `[3 components]`. `(bad)` for no instruction.
     pub form: String,
     /// The same with the register kinds of a memory operand in its place (`add r64, r64`):
     /// what the instruction does apart from its memory access. `None` where nothing is left

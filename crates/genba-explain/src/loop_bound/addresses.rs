@@ -38,6 +38,7 @@ struct Stored {
     bytes: u16,
     sequence: u64,
     node: u32,
+    access: MemoryAccess,
 }
 
 /// What a load finds in the stores before it.
@@ -45,8 +46,8 @@ struct Stored {
 pub(super) enum Found {
     /// No store to that address.
     Nothing,
-    /// The store of this node holds all of it.
-    All(u32),
+    /// The store of this node holds all of it, and was addressed in the same way or not.
+    All { node: u32, same: bool },
     /// The store of this node holds a part of it: the load waits until it is in the cache.
     Part(u32),
 }
@@ -118,7 +119,10 @@ impl Addresses {
             }
             let store_end = store.offset.saturating_add(i64::from(store.bytes));
             if store.offset <= offset && end <= store_end {
-                return Found::All(store.node);
+                return Found::All {
+                    node: store.node,
+                    same: is_same(&store.access, access),
+                };
             }
             if store.offset < end && offset < store_end {
                 return Found::Part(store.node);
@@ -147,6 +151,7 @@ impl Addresses {
             bytes: access.bytes,
             sequence: self.sequence,
             node,
+            access: *access,
         });
     }
 
@@ -186,4 +191,12 @@ impl Addresses {
         let pointer = &mut self.registers[usize::from(STACK_POINTER)];
         pointer.constant = pointer.constant.wrapping_add(i64::from(flow.stack_delta));
     }
+}
+
+/// Whether two accesses are written alike: by the same registers and for the same bytes, or by
+/// `push` and `pop`.
+fn is_same(store: &MemoryAccess, load: &MemoryAccess) -> bool {
+    let registers = (store.base, store.index, store.scale, store.displacement)
+        == (load.base, load.index, load.scale, load.displacement);
+    store.bytes == load.bytes && (registers || store.stack && load.stack)
 }

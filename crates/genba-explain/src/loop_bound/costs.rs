@@ -16,12 +16,17 @@ pub trait Costs {
 /// Operations of a table that are no instruction, by the names under which they are asked for;
 /// the first that the table knows counts.
 pub mod operation {
-    /// From a store to a load of the same address, latency.
-    pub const STORE_FORWARD: &[&str] = &["store forward", "store forward r64"];
-    /// A conditional branch predicted wrongly, latency.
-    pub const MISPREDICT: &[&str] = &["branch [mispredicted]", "mispredicted branch"];
+    /// From a store to a load of the same address by the same registers, latency: some
+    /// processors rename such memory.
+    pub const FORWARD: &[&str] = &["store forward [same registers]", "store forward"];
+    /// The same where the two are addressed differently.
+    pub const FORWARD_OTHER: &[&str] = &["store forward [other registers]", "store forward"];
+    /// The same of vector registers.
+    pub const FORWARD_VECTOR: &[&str] = &["store forward [xmm]", "store forward"];
+    /// A conditional branch predicted wrongly.
+    pub const MISPREDICT: &[&str] = &["jcc [mispredicted]"];
     /// A branch that is taken, throughput.
-    pub const TAKEN: &[&str] = &["branch [taken]", "taken branch", "jmp"];
+    pub const TAKEN: &[&str] = &["jcc [taken]", "jmp [taken]"];
     /// Memory levels by name, latency.
     pub const LEVELS: &[(&str, &[&str])] = &[
         ("the second cache", &["load [L2]"]),
@@ -32,12 +37,30 @@ pub mod operation {
 
 /// The latency of the first of these that is known.
 pub(super) fn first_latency(costs: &dyn Costs, forms: &[&str]) -> Option<Estimate> {
-    forms.iter().find_map(|form| sane(costs.latency(form)))
+    forms.iter().find_map(|form| latency(costs, form))
 }
 
 /// The throughput of the first of these that is known.
 pub(super) fn first_throughput(costs: &dyn Costs, forms: &[&str]) -> Option<Estimate> {
-    forms.iter().find_map(|form| sane(costs.throughput(form)))
+    forms.iter().find_map(|form| throughput(costs, form))
+}
+
+/// The latency of a form, or of the one that differs in width only where that does not matter.
+pub(super) fn latency(costs: &dyn Costs, form: &str) -> Option<Estimate> {
+    sane(costs.latency(form)).or_else(|| sane(costs.latency(&wider_lea(form)?)))
+}
+
+/// The throughput of a form, likewise.
+pub(super) fn throughput(costs: &dyn Costs, form: &str) -> Option<Estimate> {
+    sane(costs.throughput(form)).or_else(|| sane(costs.throughput(&wider_lea(form)?)))
+}
+
+/// Tables have `lea` of 64 bits only.
+fn wider_lea(form: &str) -> Option<String> {
+    let rest = form
+        .strip_prefix("lea r32,")
+        .or_else(|| form.strip_prefix("lea r16,"))?;
+    Some(format!("lea r64,{rest}"))
 }
 
 /// Costs come from a file: what is no cost is none.
@@ -68,8 +91,10 @@ pub(super) struct Timing {
     pub op: Estimate,
     /// From the address to the loaded value.
     pub load: Estimate,
-    /// From a value stored to the same value loaded.
+    /// From a value stored to the same value loaded, addressed by the same registers.
     pub forward: Estimate,
+    /// The same where the two are addressed differently.
+    pub forward_other: Estimate,
     /// Whether the table knew all parts.
     pub known: bool,
     /// Unit that is not pipelined and how long it is taken.
@@ -147,30 +172,36 @@ impl Timing {
             op: NONE,
             load: NONE,
             forward: NONE,
+            forward_other: NONE,
             known: true,
             unit: unit(flow.without_memory.as_ref().unwrap_or(&flow.form), costs),
         };
         if is_locked(flow) {
             // Table and hardware take a locked operation as a whole: it forwards nothing.
-            timing.op = timing.or(sane(costs.latency(&flow.form)), UNKNOWN);
+            timing.op = timing.or(latency(costs, &flow.form), UNKNOWN);
             return timing;
         }
         if flow.loads() {
             timing.load = timing.or(load_latency(flow, costs), UNKNOWN_LOAD);
-            timing.forward =
-                first_latency(costs, operation::STORE_FORWARD).unwrap_or(UNKNOWN_FORWARD);
+            let vector = flow.writes & VECTORS != 0;
+            let [same, other] = match vector {
+                true => [operation::FORWARD_VECTOR; 2],
+                false => [operation::FORWARD, operation::FORWARD_OTHER],
+            };
+            timing.forward = first_latency(costs, same).unwrap_or(UNKNOWN_FORWARD);
+            timing.forward_other = first_latency(costs, other).unwrap_or(UNKNOWN_FORWARD);
         }
         timing.op = match flow.shortcut {
             Shortcut::Nothing | Shortcut::Constant => NONE,
             Shortcut::Copy => sane(costs.latency(&flow.form)).unwrap_or(COPY),
             Shortcut::None => match &flow.without_memory {
-                Some(form) => timing.or(sane(costs.latency(form)), UNKNOWN),
+                Some(form) => timing.or(latency(costs, form), UNKNOWN),
                 // Loads, stores, pushes: nothing is left to do.
                 None if !flow.memory.is_empty() => NONE,
                 // Nobody waits for the result of a branch or a comparison but through flags,
                 // which a branch does not write.
                 None if flow.writes == 0 => NONE,
-                None => timing.or(sane(costs.latency(&flow.form)), UNKNOWN),
+                None => timing.or(latency(costs, &flow.form), UNKNOWN),
             },
         };
         timing
@@ -181,6 +212,9 @@ impl Timing {
         cost.unwrap_or(otherwise)
     }
 }
+
+/// Vector registers, as [`genba_code::Locations`].
+const VECTORS: u128 = 0xffff_ffff << 16;
 
 /// Read-modify-write that is atomic; `xchg` with memory locks without a prefix.
 pub(super) fn is_locked(flow: &DataFlow) -> bool {

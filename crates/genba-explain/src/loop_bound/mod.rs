@@ -446,7 +446,9 @@ impl Subject<'_> {
         timings: &[Option<Timing>],
     ) -> Facts {
         let costs = self.inputs.costs;
-        let penalty = first_latency(costs, operation::MISPREDICT).unwrap_or(PENALTY);
+        let penalty = first_latency(costs, operation::MISPREDICT)
+            .or_else(|| costs::first_throughput(costs, operation::MISPREDICT))
+            .unwrap_or(PENALTY);
         let round = Round {
             inputs: self.inputs,
             edges: self.edges,

@@ -182,8 +182,11 @@ impl<'a> Simulation<'a> {
             });
             let load = self.case.of(&timing.load);
             last = later(last, (address.0 + load, address.1));
-            if let Some(stored) = self.forwarded(access) {
-                let forward = self.case.of(&timing.forward);
+            if let Some((stored, same)) = self.forwarded(access) {
+                let forward = match same {
+                    true => self.case.of(&timing.forward),
+                    false => self.case.of(&timing.forward_other),
+                };
                 last = later(last, (self.done[stored as usize] + forward, stored));
             }
         }
@@ -212,13 +215,13 @@ impl<'a> Simulation<'a> {
         self.addresses.step(flow);
     }
 
-    fn forwarded(&mut self, access: &genba_code::MemoryAccess) -> Option<u32> {
+    fn forwarded(&mut self, access: &genba_code::MemoryAccess) -> Option<(u32, bool)> {
         match self.addresses.find(access) {
             Found::Nothing => None,
-            Found::All(node) => Some(node),
+            Found::All { node, same } => Some((node, same)),
             Found::Part(node) => {
                 self.partial_forward = true;
-                Some(node)
+                Some((node, false))
             }
         }
     }

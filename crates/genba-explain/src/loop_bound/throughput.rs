@@ -7,7 +7,9 @@
 use genba_code::{DataFlow, Flow, Instruction, Opaque, Shortcut};
 use genba_model::Estimate;
 
-use super::costs::{Costs, first_throughput, is_locked, operation, plain_load, plain_store, sane};
+use super::costs::{
+    Costs, first_throughput, is_locked, operation, plain_load, plain_store, throughput,
+};
 
 /// The bound and what sets it.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,11 +66,7 @@ pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs) -> Option<Throughput> {
             continue;
         }
         if is_locked(flow) {
-            add(
-                "locked operations",
-                sane(costs.throughput(&flow.form)),
-                times,
-            );
+            add("locked operations", throughput(costs, &flow.form), times);
             continue;
         }
         if flow.loads() {
@@ -84,7 +82,7 @@ pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs) -> Option<Throughput> {
         };
         let jump_or_call = jumps || flow.opaque.is_some();
         if !jump_or_call {
-            add(unit(form), sane(costs.throughput(form)), times);
+            add(unit(form), throughput(costs, form), times);
         }
     }
     if let Some(width) = width(costs) {
@@ -112,14 +110,14 @@ fn width(costs: &dyn Costs) -> Option<Estimate> {
 
 fn load(flow: &DataFlow, costs: &dyn Costs) -> Option<Estimate> {
     let own = (flow.without_memory.is_none() && !flow.stores())
-        .then(|| sane(costs.throughput(&flow.form)))
+        .then(|| throughput(costs, &flow.form))
         .flatten();
     own.or_else(|| first_throughput(costs, plain_load(flow)))
 }
 
 fn store(flow: &DataFlow, costs: &dyn Costs) -> Option<Estimate> {
     let own = (flow.without_memory.is_none() && !flow.loads())
-        .then(|| sane(costs.throughput(&flow.form)))
+        .then(|| throughput(costs, &flow.form))
         .flatten();
     own.or_else(|| first_throughput(costs, plain_store(flow)))
 }

@@ -13,8 +13,8 @@ pub(super) fn of(raw: &Raw) -> String {
         return text;
     }
     operands(raw, &mut text, &|raw| memory(raw).to_owned());
-    if raw.mnemonic() == Mnemonic::Lea && is_three_component(raw) {
-        text.push_str(" [3]");
+    if raw.mnemonic() == Mnemonic::Lea {
+        text.push_str(address_parts(raw));
     }
     text
 }
@@ -159,11 +159,18 @@ fn memory_kind(bytes: usize) -> &'static str {
     }
 }
 
-/// A base, an index and a displacement, or an index with a factor: more than one addition.
-fn is_three_component(raw: &Raw) -> bool {
-    let index = raw.memory_index() != Register::None;
+/// What `lea` adds up: more parts, or a scale, take longer on some processors.
+fn address_parts(raw: &Raw) -> &'static str {
     let base = raw.memory_base() != Register::None;
-    index && (base && raw.memory_displacement64() != 0 || raw.memory_index_scale() > 1)
+    let index = raw.memory_index() != Register::None;
+    let scaled = index && raw.memory_index_scale() > 1;
+    let displaced = raw.memory_displacement64() != 0 || !base;
+    match (base, index, displaced) {
+        (true, true, true) => " [3 components]",
+        (_, true, _) if scaled => " [base + scaled index]",
+        (true, true, false) => " [base + index]",
+        _ => " [base + displacement]",
+    }
 }
 
 /// What a register operand in the place of memory would be: by size for integers, the

@@ -35,8 +35,8 @@ impl Table {
         let memory = form.contains(", m") || form.contains(" m");
         Some(match name {
             "store" => (self.forward, 0.0),
-            "branch" if form.contains("mispredicted") => (15.0, 0.0),
-            "branch" => (1.0, 1.0),
+            "jcc" if form.contains("mispredicted") => (15.0, 0.0),
+            "jcc" | "jmp" => (1.0, 1.0),
             "load" if form.contains("L2") => (14.0, 1.0),
             "load" if form.contains("L3") => (50.0, 1.0),
             "load" => (400.0, 1.0),
