@@ -2,8 +2,8 @@
 //! an attack.
 
 use genba_model::{
-    CountEngine, Counted, CountedCall, CountedFunction, Counts, Estimate, Investigation, LoopBound,
-    LoopCost, Per,
+    CountEngine, Counted, CountedCall, CountedDetail, CountedFunction, Counts, DetailCall,
+    DetailFunction, DetailModule, DetailSite, Estimate, Investigation, LoopBound, LoopCost, Per,
 };
 
 use crate::test_fixture::{self, ATTACKS};
@@ -313,5 +313,124 @@ pub fn hostile_investigation() -> Investigation {
         i.taken = Some(u64::MAX);
         i.cost_seconds = Some(around(f64::NAN, 1.0));
     }
+    all
+}
+
+/// A program of three functions, instruction by instruction: `main` with code inlined from
+/// another file, a function that calls itself, one of a library without lines.
+pub fn detail() -> CountedDetail {
+    let site = |address, file, line, count| DetailSite {
+        address,
+        file,
+        line,
+        count,
+    };
+    let call = |address, line, callee, count, total_instructions| DetailCall {
+        address,
+        file: Some(0),
+        line: Some(line),
+        callee,
+        count,
+        total_instructions,
+    };
+    CountedDetail {
+        engine: source().engine,
+        command: vec!["./fib".into(), "1 5".into()],
+        pid: 4242,
+        cut_short: None,
+        modules: vec![
+            DetailModule {
+                path: "/home/a/fib".into(),
+                build_id: Some("3f2a9c0d".into()),
+            },
+            DetailModule {
+                path: "/usr/lib/libc.so.6".into(),
+                build_id: None,
+            },
+        ],
+        files: vec!["/home/a/fib.c".into(), "/usr/include/inline.h".into()],
+        functions: vec![
+            DetailFunction {
+                name: "(anonymous namespace)::fib(int)".into(),
+                module: 0,
+                address: 0x1139,
+                file: Some(0),
+                line: Some(3),
+                calls: 1973,
+                sites: vec![
+                    site(0x1139, Some(0), Some(3), 1973),
+                    site(0x113c, Some(0), Some(4), 1973),
+                    site(0x1140, Some(0), Some(5), 986),
+                ],
+                call_sites: vec![call(0x1140, 5, 0, 1972, 0.0)],
+            },
+            DetailFunction {
+                name: "puts".into(),
+                module: 1,
+                address: 0x1139,
+                file: None,
+                line: None,
+                calls: 1,
+                sites: vec![site(0x1139, None, None, 1), site(0x1150, None, None, 40)],
+                call_sites: vec![],
+            },
+            DetailFunction {
+                name: "main".into(),
+                module: 0,
+                address: 0x1160,
+                file: Some(0),
+                line: Some(9),
+                calls: 1,
+                sites: vec![
+                    site(0x1160, Some(0), Some(9), 1),
+                    site(0x1164, Some(1), Some(99), 7),
+                    site(0x1168, Some(0), Some(10), 1),
+                    site(0x116c, None, None, 1),
+                ],
+                call_sites: vec![call(0x1168, 10, 0, 1, 4932.0), call(0x116c, 11, 1, 1, 41.0)],
+            },
+        ],
+    }
+}
+
+/// Every name an attack on a format of lines; indices of what is not there.
+pub fn hostile_detail() -> CountedDetail {
+    let mut all = detail();
+    let attack = |i: usize| format!("x\ncalls=9 0x0 0\nfn=(1) {}", ATTACKS[i % ATTACKS.len()]);
+    all.engine.name = attack(0);
+    all.engine.version = attack(1);
+    all.engine.gaps = vec![attack(2), "\n\n".into()];
+    all.command = vec![attack(3), String::new()];
+    all.cut_short = Some(attack(4));
+    for (i, module) in all.modules.iter_mut().enumerate() {
+        module.path = attack(i);
+        module.build_id = Some(attack(i + 1));
+    }
+    all.files = vec![attack(2), String::new()];
+    for (i, f) in all.functions.iter_mut().enumerate() {
+        f.name = if i == 0 {
+            "<b>A".repeat(250_000)
+        } else {
+            attack(i)
+        };
+        f.call_sites.push(DetailCall {
+            address: u64::MAX,
+            file: Some(u32::MAX),
+            line: None,
+            callee: u32::MAX,
+            count: u64::MAX,
+            total_instructions: f64::NAN,
+        });
+        f.call_sites.push(DetailCall {
+            address: 0,
+            file: Some(u32::MAX),
+            line: None,
+            callee: 1,
+            count: u64::MAX,
+            total_instructions: f64::INFINITY,
+        });
+    }
+    all.functions[1].module = u32::MAX;
+    all.functions[1].file = Some(u32::MAX);
     all
 }
