@@ -1,9 +1,11 @@
 //! The step of the road that counts executions, and what makes costs of shares of time.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use genba_count::{CountError, CountRequest};
 use genba_explain::{Clock, JoinOptions, Joined};
+use genba_host::{CalibrateOptions, CalibrateProgress};
 use genba_model::{CounterState, Estimate, HostFingerprint, HostTable, RawCounts, Stat};
 use genba_run::{CommandSpec, Finished, Output};
 use serde::{Deserialize, Serialize};
@@ -199,9 +201,17 @@ impl Road<'_> {
         host: &HostFingerprint,
         progress: &mut dyn Progress,
     ) -> Option<HostTable> {
-        progress.update("measuring what instructions cost here", None);
-        match Err::<HostTable, String>(format!("no table of {}", host.id)) {
-            Ok(table) => Some(table),
+        let mut watch = |state: CalibrateProgress| {
+            progress.update("measuring what instructions cost here", Some(state.left));
+            if self.cancel.is_triggered() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let options = CalibrateOptions::default();
+        match genba_host::load_or_calibrate(host.clone(), &options, &mut watch) {
+            Ok(loaded) => Some(loaded.table),
             Err(error) => {
                 self.notes.push(error.to_string());
                 None

@@ -6,6 +6,7 @@ mod document;
 mod function;
 mod inclusive;
 mod index;
+mod model;
 mod names;
 
 pub use cost::{Clock, JoinOptions, Joined};

@@ -129,6 +129,17 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     if let Some(file) = &args.sites {
         written(file, |out| sites(out, &counted.raw))?;
     }
+    if args.export_callgrind.is_some() || args.export_pprof.is_some() {
+        let detail = genba_explain::counted_detail(&counted.raw);
+        if let Some(file) = &args.export_callgrind {
+            written(file, |out| {
+                out.write_all(export::callgrind(&detail).as_bytes())
+            })?;
+        }
+        if let Some(file) = &args.export_pprof {
+            written(file, |out| out.write_all(&export::pprof(&detail)))?;
+        }
+    }
     let native = counted.native_cpu_seconds();
     let counts = genba_explain::counts(&counted.raw, args.per.as_ref(), native)
         .map_err(|error| crate::recording_args::failure(&error))?;
