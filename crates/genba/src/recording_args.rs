@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use genba_case::{Case, Store};
 use genba_explain::{ExplainError, Scene, SceneOptions};
+use genba_investigate::costs::{self, COUNTS_FILE, JOIN, Join};
 
 use crate::exit::{Exit, Failure};
 
@@ -18,12 +19,30 @@ pub struct RecordingArgs {
     /// Which event of a recording that has several.
     #[arg(short, long, value_name = "EVENT")]
     event: Option<String>,
+
+    /// Join exact counts: a file of `genba count -o`. A case brings its own.
+    #[arg(long, value_name = "FILE")]
+    counts: Option<PathBuf>,
+
+    /// What the counts are multiplied with: runs in the recording, or how many times the work
+    /// of the smaller run that was counted.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "counts",
+          value_parser = factor)]
+    counts_scale: f64,
 }
 
 impl RecordingArgs {
     /// The case that is meant, if the input is no file: what it keeps needs no binaries.
     pub fn case(&self) -> Option<Case> {
-        if self.event.is_some() || self.input.exists() {
+        if self.event.is_some() || self.counts.is_some() {
+            return None;
+        }
+        self.kept()
+    }
+
+    /// The case that the input names.
+    fn kept(&self) -> Option<Case> {
+        if self.input.exists() {
             return None;
         }
         Store::open_root().find(&self.input.to_string_lossy()).ok()
@@ -37,7 +56,38 @@ impl RecordingArgs {
             stacks,
             kernel_names,
         };
-        Scene::open(&path, &options).map_err(|error| failure(&error))
+        let mut scene = Scene::open(&path, &options).map_err(|error| failure(&error))?;
+        self.join(&mut scene)?;
+        Ok(scene)
+    }
+
+    /// Opens the recording for one function alone; `None` if it takes the whole to find it.
+    pub fn open_for(&self, function: &str) -> Result<Option<Scene>, Failure> {
+        let path = self.path()?;
+        let options = SceneOptions {
+            event: self.event.clone(),
+            ..SceneOptions::default()
+        };
+        let scene = Scene::open_for(&path, &options, function);
+        let mut scene = scene.map_err(|error| failure(&error))?;
+        if let Some(scene) = &mut scene {
+            self.join(scene)?;
+        }
+        Ok(scene)
+    }
+
+    /// Joins the counts that were asked for, or that the case has.
+    fn join(&self, scene: &mut Scene) -> Result<(), Failure> {
+        if let Some(file) = &self.counts {
+            let raw = genba_count::file::read(file).map_err(Failure::usage)?;
+            scene.join_counts(join_here(self.counts_scale).with(&raw));
+        } else if let Some(case) = self.kept()
+            && let Some(join) = case.get_document::<Join>(JOIN)?
+            && let Ok(raw) = genba_count::file::read(&case.directory().join(COUNTS_FILE))
+        {
+            scene.join_counts(join.with(&raw));
+        }
+        Ok(())
     }
 
     /// The file itself, or the recording of the case of that name.
@@ -60,10 +110,34 @@ impl RecordingArgs {
     }
 }
 
+/// Counts and samples that were taken one after another on this host.
+fn join_here(scale: f64) -> Join {
+    let host = genba_host::load(&genba_host::fingerprint(false).id);
+    Join {
+        runs: 1.0,
+        native_cpu_seconds: None,
+        scale,
+        clock: host.as_ref().map(|table| {
+            let clock = costs::clock_of_table(table);
+            (clock.hz, clock.source)
+        }),
+        host,
+    }
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        _ => Err(format!("`{text}` is not a number above zero")),
+    }
+}
+
 /// The exit code of an error in reading.
 pub fn failure(error: &ExplainError) -> Failure {
     let exit = match error {
-        ExplainError::Read(_) | ExplainError::NoSuchFunction { .. } => Exit::Usage,
+        ExplainError::Read(_)
+        | ExplainError::NoSuchFunction { .. }
+        | ExplainError::NotCalled { .. } => Exit::Usage,
         ExplainError::NoSamples { .. } => Exit::TargetFailed,
         ExplainError::NoCode { .. } => Exit::Unsupported,
     };
