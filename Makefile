@@ -4,9 +4,10 @@
 FUZZ_SECONDS ?= 60
 BENCH_FLAGS ?=
 TEST_FLAGS ?=
+CORPUS_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint bench bench-stats fuzz clean
+.PHONY: help build demo test lint corpus bench bench-stats fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +29,11 @@ lint: ## formatting, clippy (warnings are errors), licences, lengths of files
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	scripts/check-licences
 	scripts/check-lengths
+
+corpus: ## does explain name cause, line and gain? (corpus/README.md; CORPUS_FLAGS=--json)
+	scripts/install-deps build test
+	cargo build --release --locked --package genba
+	corpus/check $(CORPUS_FLAGS)
 
 bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	scripts/install-deps build bench
