@@ -8,14 +8,16 @@ use object::Architecture;
 
 use crate::data::Data;
 use crate::disassembler::Disassembler;
-use crate::dwarf::{self, CodeFrame, CompileUnit, DebugInfo, FunctionInfo, SourceLocation};
+use crate::dwarf::{
+    self, CodeFrame, CompileUnit, DebugInfo, DebugPart, FunctionInfo, SourceLocation,
+};
 use crate::elf::{Layout, Section, Segment};
 use crate::error::CodeError;
 use crate::instruction::{Instruction, Syntax};
 use crate::plt;
 use crate::separate::{self, DebugSearch, Found, Separate, hex};
-use crate::symbols::{Symbol, SymbolSource, Symbols};
-use crate::symtab::{SHT_DYNSYM, SHT_SYMTAB};
+use crate::symbols::{Symbol, SymbolSource, Symbols, string_range};
+use crate::symtab::{self, SHT_DYNSYM, SHT_SYMTAB};
 use crate::unwind_ranges;
 
 /// A file of code. Everything beyond its headers is read when it is first asked for, and kept;
@@ -171,6 +173,19 @@ impl Binary {
         segment.address.checked_add(offset - segment.file_offset)
     }
 
+    /// The offsets of the file that come to be at these addresses of the module, the inverse of
+    /// [`Self::file_offset_to_svma`]: all that may, where segments share bytes of the file.
+    #[must_use]
+    pub fn svma_to_file_offsets(&self, svma: Range<u64>) -> Vec<Range<u64>> {
+        let within = |s: &Segment| {
+            let start = svma.start.max(s.address);
+            let end = svma.end.min(s.address.saturating_add(s.file_size));
+            let offset = |address: u64| s.file_offset.saturating_add(address - s.address);
+            (start < end).then(|| offset(start)..offset(end))
+        };
+        self.layout.segments.iter().filter_map(within).collect()
+    }
+
     /// The bytes at an address, fewer than `size` where the segment's contents in the file end.
     #[must_use]
     pub fn bytes_at(&self, svma: u64, size: u64) -> Option<&[u8]> {
@@ -204,6 +219,44 @@ impl Binary {
     #[must_use]
     pub fn find(&self, name: &str) -> Vec<Symbol> {
         self.symbol_table().find(name)
+    }
+
+    /// Whether some symbol's name in the tables may have this word in it. The names are searched
+    /// as they lie in the file, which is far cheaper than reading the symbols.
+    #[must_use]
+    pub fn may_name(&self, word: &str) -> bool {
+        let finder = memchr::memmem::Finder::new(word.as_bytes());
+        let found = |layout: &Layout, data: &Data, kind: u32| {
+            let tables = layout.sections.iter().filter(|s| s.kind == kind);
+            let strings = tables.filter_map(|table| string_range(layout, table));
+            strings.into_iter().any(|(start, size)| {
+                let range = usize::try_from(start).ok().zip(usize::try_from(size).ok());
+                let bytes = range.and_then(|(start, size)| {
+                    data.get(start..start.saturating_add(size).min(data.len()))
+                });
+                bytes.is_some_and(|bytes| finder.find(bytes).is_some())
+            })
+        };
+        // The symbol table of a separate file is read where the own one has no code in it.
+        let own_table = || {
+            let mut tables = self.layout.sections.iter();
+            let table = tables.find(|s| s.kind == SHT_SYMTAB);
+            table.is_some_and(|table| {
+                symtab::symbols(&self.layout, &self.data, table).any(|s| s.is_code(&self.layout))
+            })
+        };
+        found(&self.layout, &self.data, SHT_SYMTAB)
+            || found(&self.layout, &self.data, SHT_DYNSYM)
+            || (!own_table()
+                && self
+                    .separate()
+                    .is_some_and(|s| found(&s.layout, &s.data, SHT_SYMTAB)))
+    }
+
+    /// The symbols of code, the best alias of each address, whose name in the table has this
+    /// word in it.
+    pub fn symbols_with(&self, word: &str) -> impl Iterator<Item = Symbol> + '_ {
+        self.symbol_table().with_word(word)
     }
 
     /// `name+0x10` (demangled) for an address inside a symbol, for operands of instructions.
@@ -276,9 +329,24 @@ impl Binary {
     /// Without debug information the symbol alone; empty where there is not even that.
     #[must_use]
     pub fn frames_at(&self, svma: u64) -> Vec<CodeFrame> {
-        let mut frames = self
+        let frames = self
             .debug_info()
             .map_or_else(Vec::new, |d| d.frames_at(svma));
+        self.with_symbol(frames, svma)
+    }
+
+    /// For [`Self::frames_at`] of many addresses in one function, or as near to one another:
+    /// reads the debug information for these alone.
+    #[must_use]
+    pub fn frames_in(&self, window: Range<u64>) -> FramesIn<'_> {
+        FramesIn {
+            binary: self,
+            part: self.debug_info().map(|debug| debug.part(window)),
+        }
+    }
+
+    /// The symbol as the outermost function, where debug information has none.
+    fn with_symbol(&self, mut frames: Vec<CodeFrame>, svma: u64) -> Vec<CodeFrame> {
         if frames.last().is_none_or(|f| f.function.is_none()) {
             let name = self.symbol_at(svma).map(|s| Arc::from(s.display_name()));
             match frames.last_mut() {
@@ -397,6 +465,29 @@ impl Binary {
             .collect();
         ranges.sort_unstable();
         ranges
+    }
+}
+
+/// Answers for a few addresses of a [`Binary`].
+pub struct FramesIn<'a> {
+    binary: &'a Binary,
+    part: Option<DebugPart<'a>>,
+}
+
+impl std::fmt::Debug for FramesIn<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FramesIn")
+            .field("binary", &self.binary)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FramesIn<'_> {
+    /// As [`Binary::frames_at`].
+    pub fn at(&mut self, svma: u64) -> Vec<CodeFrame> {
+        let part = self.part.as_mut();
+        let frames = part.map_or_else(Vec::new, |part| part.frames_at(svma));
+        self.binary.with_symbol(frames, svma)
     }
 }
 

@@ -33,7 +33,7 @@ mod unwind_ranges;
 mod vdso;
 mod x86_64;
 
-pub use binary::Binary;
+pub use binary::{Binary, FramesIn};
 pub use dataflow::{
     DataFlow, Location, Locations, MemoryAccess, Opaque, STACK_POINTER, Shortcut, Sum, X87_TOP,
     data_flow, data_flow_of,
@@ -51,5 +51,5 @@ pub use kallsyms::{Kallsyms, KernelSymbol};
 pub use object::Architecture;
 pub use separate::{DebugSearch, hex};
 pub use source::SourceCache;
-pub use symbols::{Symbol, SymbolSource};
+pub use symbols::{Symbol, SymbolSource, word_of};
 pub use symtab::Binding;

@@ -19,40 +19,59 @@ pub struct SourceCache {
     files: HashMap<String, Option<SourceFile>>,
 }
 
-/// A source file that was found. Lines are counted only as far as they are asked for: the hot
-/// function of an amalgamation of 250,000 lines may stand near its beginning.
+/// A source file that was found. Lines are counted only as far as they are asked for, and by
+/// blocks: the hot function of an amalgamation of 250,000 lines may stand near its beginning.
 #[derive(Debug)]
 struct SourceFile {
     data: Data,
-    /// Where each line begins, as far as looked; files are shorter than 2³² bytes.
-    lines: Vec<u32>,
+    /// How many lines end before the end of each block, as far as looked; files are shorter
+    /// than 2³² bytes.
+    blocks: Vec<u32>,
 }
+
+/// Bytes of a block.
+const BLOCK: usize = 16 << 10;
 
 impl SourceFile {
     /// Text of a line, from 1, without its end.
     fn line(&mut self, number: u32) -> Option<Cow<'_, str>> {
-        let index = usize::try_from(number).ok()?.checked_sub(1)?;
-        // One line more tells where this one ends.
-        self.look_for(index + 1);
-        let begin = *self.lines.get(index)? as usize;
-        let next = self.lines.get(index + 1).map(|&next| next as usize);
-        let line = self.data.get(begin..next.unwrap_or(self.data.len()))?;
-        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        // The line begins behind the end of so many others.
+        let before = number.checked_sub(1)?;
+        let begin = match before {
+            0 => 0,
+            nth => self.end_of(nth)? + 1,
+        };
+        let rest = self.data.get(begin..)?;
+        let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         // Behind the last line end there is no line.
-        let is_line = begin < self.data.len();
+        let is_line = !rest.is_empty();
         is_line.then(|| String::from_utf8_lossy(&line[..line.len().min(MAX_LINE)]))
     }
 
-    /// Finds the beginnings of lines up to this index, or all.
-    fn look_for(&mut self, index: usize) {
-        let Some(&last) = self.lines.last() else {
-            return;
-        };
-        let wanted = (index + 1).saturating_sub(self.lines.len());
-        let rest = self.data.get(last as usize..).unwrap_or(&[]);
-        let ends = memchr::memchr_iter(b'\n', rest).take(wanted);
-        self.lines.extend(ends.map(|at| last + at as u32 + 1));
+    /// Where the n-th line ends, from 1.
+    fn end_of(&mut self, nth: u32) -> Option<usize> {
+        self.count(nth);
+        let block = self.blocks.partition_point(|&ends| ends < nth);
+        let earlier = block.checked_sub(1).map_or(0, |last| self.blocks[last]);
+        let start = block * BLOCK;
+        let rest = self.data.get(start..)?;
+        let within = memchr::memchr_iter(b'\n', &rest[..rest.len().min(BLOCK)])
+            .nth((nth - earlier) as usize - 1)?;
+        Some(start + within)
+    }
+
+    /// Counts blocks until so many lines have ended, or all.
+    fn count(&mut self, lines: u32) {
+        while self.blocks.last().is_none_or(|&ends| ends < lines) {
+            let start = self.blocks.len() * BLOCK;
+            let Some(rest) = self.data.get(start..).filter(|rest| !rest.is_empty()) else {
+                return;
+            };
+            let ends = memchr::memchr_iter(b'\n', &rest[..rest.len().min(BLOCK)]).count();
+            let before = self.blocks.last().copied().unwrap_or(0);
+            self.blocks.push(before + ends as u32);
+        }
     }
 }
 
@@ -139,13 +158,14 @@ fn open(path: &Path) -> Option<SourceFile> {
     // It may have grown meanwhile.
     (data.len() as u64 <= MAX_FILE).then(|| SourceFile {
         data,
-        lines: vec![0],
+        blocks: Vec::new(),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn finds_by_prefix_and_by_ends() {
@@ -188,6 +208,29 @@ mod tests {
         }
         assert_eq!(sources.line(path, 5), None);
         assert_eq!(sources.line(path, u32::MAX), None);
+    }
+
+    proptest! {
+        /// Against the library's own notion of lines.
+        #[test]
+        fn lines_are_those_of_the_text(
+            lines in proptest::collection::vec("[a-z]{0,80}", 0..600),
+            ended in any::<bool>(),
+            wanted in proptest::collection::vec(0u32..700, 1..30),
+        ) {
+            let mut text = lines.join("\n");
+            if ended {
+                text.push('\n');
+            }
+            let data = Data::Memory(text.as_bytes().into());
+            let mut file = SourceFile { data, blocks: Vec::new() };
+            let known: Vec<&str> = text.lines().collect();
+            for number in wanted {
+                let expected = number.checked_sub(1).and_then(|i| known.get(i as usize));
+                let found = file.line(number);
+                prop_assert_eq!(found.as_deref(), expected.copied(), "{}", number);
+            }
+        }
     }
 
     #[test]

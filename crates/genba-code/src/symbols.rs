@@ -202,6 +202,15 @@ impl Symbols {
         self.best.iter().map(|(e, _)| self.symbol(e))
     }
 
+    /// Those whose name in the table has this word in it.
+    pub(crate) fn with_word(&self, word: &str) -> impl Iterator<Item = Symbol> + '_ {
+        let finder = memchr::memmem::Finder::new(word.as_bytes()).into_owned();
+        self.best
+            .iter()
+            .filter(move |(entry, _)| finder.find(self.raw_name(entry)).is_some())
+            .map(|(entry, _)| self.symbol(entry))
+    }
+
     pub(crate) fn has(&self, source: SymbolSource) -> bool {
         self.all.iter().any(|e| e.source == source)
     }
@@ -314,7 +323,7 @@ fn rank(entry: &Entry) -> (bool, bool, Binding) {
     (!entry.sized, entry.label, entry.binding)
 }
 
-fn string_range(layout: &Layout, table: &Section) -> Option<(u64, u64)> {
+pub(crate) fn string_range(layout: &Layout, table: &Section) -> Option<(u64, u64)> {
     layout.sections.get(table.link as usize)?.file
 }
 
@@ -327,7 +336,7 @@ fn name_at(data: &[u8], start: u64, end: u64) -> &[u8] {
     };
     let bytes = data.get(start..end).unwrap_or(b"");
     let bytes = &bytes[..bytes.len().min(MAX_MANGLED)];
-    match bytes.iter().position(|&b| b == 0) {
+    match memchr::memchr(0, bytes) {
         Some(length) => &bytes[..length],
         None => bytes,
     }
@@ -361,6 +370,14 @@ impl Limits {
         let &(_, end) = self.0.get(after.checked_sub(1)?)?;
         (address < end).then_some(end)
     }
+}
+
+/// A word that a symbol table holds if some symbol in it goes by this name, mangled or not;
+/// `None` where that cannot be said.
+#[must_use]
+pub fn word_of(name: &str) -> Option<&str> {
+    // Copies that the compiler made (`f.cold`) and entries of the linkage table (`f@plt`).
+    mangled_hint(name.split(['.', '@']).next().unwrap_or(name))
 }
 
 /// An identifier that every mangled form of this name holds literally, to spare demangling
@@ -421,5 +438,10 @@ mod tests {
         assert_eq!(mangled_hint("S::~S()"), None);
         assert_eq!(mangled_hint("std::string::string"), None);
         assert_eq!(mangled_hint("core::fmt::write"), Some("write"));
+        assert_eq!(word_of("f.constprop.0"), Some("f"));
+        assert_eq!(word_of("memcpy@plt"), Some("memcpy"));
+        assert_eq!(word_of("_ZN1a1bEv.cold"), Some("_ZN1a1bEv"));
+        assert_eq!(word_of("[unknown]"), None);
+        assert_eq!(word_of("[0x1234]"), None);
     }
 }

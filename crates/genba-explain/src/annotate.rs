@@ -36,7 +36,7 @@ impl Scene {
         let mut matching: Vec<FunctionId> = hits
             .keys()
             .copied()
-            .filter(|id| is_named(&self.functions[*id as usize], name))
+            .filter(|id| is_meant(&self.functions[*id as usize], name))
             .collect();
         matching.sort_by_key(|id| (std::cmp::Reverse(weight(id)), *id));
         let Some(&id) = matching.first() else {
@@ -139,6 +139,8 @@ impl Scene {
         // Within one function weights vary little: the number of samples is the sample size.
         let squares = total * total / (samples.max(1) as f64);
         let executed = self.executed(function);
+        let end = code.instructions.last().map_or(0, |last| last.address + 1);
+        let mut frames_at = self.code.frames_in(function.module, function.address..end);
         code.instructions
             .iter()
             .enumerate()
@@ -149,7 +151,7 @@ impl Scene {
                     (Some(joined), Some(count)) => joined.each(&self.event, share, total, count),
                     _ => (None, None),
                 };
-                let frames = self.code.frames_at(function.module, instruction.address);
+                let frames = frames_at(instruction.address);
                 let inner = frames.first();
                 AnnotatedInstruction {
                     address: instruction.address,
@@ -196,8 +198,8 @@ impl Scene {
     }
 }
 
-/// Whether a function goes by this name.
-fn is_named(function: &Function, name: &str) -> bool {
+/// Whether a function goes by this name or holds this address.
+fn is_meant(function: &Function, name: &str) -> bool {
     if let Some(address) = name
         .strip_prefix("0x")
         .and_then(|hex| u64::from_str_radix(hex, 16).ok())
@@ -205,9 +207,12 @@ fn is_named(function: &Function, name: &str) -> bool {
         let end = function.address.saturating_add(function.size.max(1));
         return function.known && (function.address..end).contains(&address);
     }
-    function.name == name
-        || function.linkage_name.as_deref() == Some(name)
-        || genba_code::without_parameters(name) == function.name
+    is_named(&function.name, function.linkage_name.as_deref(), name)
+}
+
+/// Whether a function that is shown as `shown` goes by this name.
+pub(crate) fn is_named(shown: &str, linkage_name: Option<&str>, name: &str) -> bool {
+    shown == name || linkage_name == Some(name) || genba_code::without_parameters(name) == shown
 }
 
 fn loops(code: &FunctionCode, total: f64) -> Vec<LoopInfo> {

@@ -1,11 +1,15 @@
 //! The code behind the modules of a recording, opened when it is first asked for.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
-use genba_code::{Binary, CodeFrame, Kallsyms};
+use genba_code::{Binary, CodeFrame, Kallsyms, Symbol};
 use genba_profile::perf_map::PerfMap;
 use genba_profile::reader::{Module, ModuleId, ModuleKind};
+
+use crate::focus::FileKey;
 
 /// What is known of one module.
 pub(crate) enum Code {
@@ -72,6 +76,18 @@ impl CodeBase {
         }
     }
 
+    /// Takes what has been opened already.
+    pub(crate) fn with_opened(mut self, mut opened: HashMap<FileKey, Code>) -> Self {
+        for (module, cell) in self.modules.iter().zip(&mut self.code) {
+            if matches!(module.kind, ModuleKind::File | ModuleKind::Vdso)
+                && let Some(code) = opened.remove(&(module.path.clone(), module.build_id.clone()))
+            {
+                *cell = OnceCell::from(code);
+            }
+        }
+        self
+    }
+
     pub(crate) fn module(&self, id: ModuleId) -> &Module {
         &self.modules[id.0 as usize]
     }
@@ -103,11 +119,7 @@ impl CodeBase {
     fn open(&self, module: &Module) -> Code {
         match module.kind {
             ModuleKind::File => open_file(module),
-            ModuleKind::Vdso => match Binary::vdso() {
-                Ok(Some(binary)) => Code::Binary(Box::new(binary)),
-                Ok(None) => Code::Missing("this process has no vDSO".to_owned()),
-                Err(error) => Code::Missing(error.to_string()),
-            },
+            ModuleKind::Vdso => open_vdso(),
             ModuleKind::Kernel | ModuleKind::KernelModule => match self.kernel() {
                 Ok(_) => Code::Kernel,
                 Err(reason) => Code::Missing(reason.clone()),
@@ -181,6 +193,19 @@ impl CodeBase {
         }
     }
 
+    /// The same for many addresses in this range.
+    pub(crate) fn frames_in(
+        &self,
+        id: ModuleId,
+        range: Range<u64>,
+    ) -> impl FnMut(u64) -> Vec<CodeFrame> {
+        let mut part = match self.code(id) {
+            Code::Binary(binary) => Some(binary.frames_in(range)),
+            _ => None,
+        };
+        move |address| part.as_mut().map_or_else(Vec::new, |part| part.at(address))
+    }
+
     /// Bytes of code in the module, where that is known.
     pub(crate) fn text_size(&self, id: ModuleId) -> Option<u64> {
         match self.code(id) {
@@ -230,8 +255,17 @@ impl CodeBase {
     }
 }
 
+/// The vDSO of this process, which is that of every other.
+pub(crate) fn open_vdso() -> Code {
+    match Binary::vdso() {
+        Ok(Some(binary)) => Code::Binary(Box::new(binary)),
+        Ok(None) => Code::Missing("this process has no vDSO".to_owned()),
+        Err(error) => Code::Missing(error.to_string()),
+    }
+}
+
 /// Opens a module's file, if it is still the one that was recorded.
-fn open_file(module: &Module) -> Code {
+pub(crate) fn open_file(module: &Module) -> Code {
     let path = module
         .path
         .strip_suffix(" (deleted)")
@@ -257,16 +291,7 @@ fn open_file(module: &Module) -> Code {
 
 fn function_in(binary: &Binary, address: u64) -> Option<Named> {
     if let Some(symbol) = binary.symbol_at(address) {
-        let brief = genba_code::demangle_brief(&symbol.name);
-        let linkage_name = brief.is_some().then(|| symbol.name.clone());
-        let name = genba_code::cut_name(brief.as_deref().unwrap_or(&symbol.name), MAX_NAME);
-        let name = name.into_owned();
-        return Some(Named {
-            address: symbol.address,
-            size: symbol.size,
-            name,
-            linkage_name,
-        });
+        return Some(named(&symbol));
     }
     let range = binary.function_range_at(address)?;
     Some(Named {
@@ -275,6 +300,18 @@ fn function_in(binary: &Binary, address: u64) -> Option<Named> {
         name: format!("[{:#x}]", range.start),
         linkage_name: None,
     })
+}
+
+/// A symbol as a function of the profile.
+pub(crate) fn named(symbol: &Symbol) -> Named {
+    let brief = genba_code::demangle_brief(&symbol.name);
+    let name = genba_code::cut_name(brief.as_deref().unwrap_or(&symbol.name), MAX_NAME);
+    Named {
+        address: symbol.address,
+        size: symbol.size,
+        name: name.into_owned(),
+        linkage_name: brief.is_some().then(|| symbol.name.clone()),
+    }
 }
 
 /// Longest name that goes into a profile, bytes.

@@ -1,7 +1,7 @@
 //! Samples added up: per location, per stack, per thread. Bounded by the number of distinct
 //! places, not by that of samples.
 
-use genba_profile::reader::{Sample, Tables};
+use genba_profile::reader::{Sample, Tables, Tally};
 
 /// Samples and the sum of their weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,10 +36,19 @@ pub(crate) struct Histogram {
     /// Those in the kernel.
     pub kernel: Hits,
     /// Sum of squared weights, for the effective number of samples.
-    pub squares: f64,
+    pub squares: u128,
 }
 
 impl Histogram {
+    /// Takes the sums over all samples from elsewhere, where not all were added.
+    pub(crate) fn set_all(&mut self, tally: &Tally) {
+        self.all = Hits {
+            samples: tally.samples,
+            weight: tally.weight,
+        };
+        self.squares = tally.squares;
+    }
+
     /// Adds a sample. A weight of zero (an event that did not say) counts as one.
     pub(crate) fn add(&mut self, sample: &Sample, tables: &Tables) {
         let weight = sample.weight.max(1);
@@ -55,7 +64,8 @@ impl Histogram {
         if sample.kernel {
             self.kernel.add(weight);
         }
-        self.squares += (weight as f64) * (weight as f64);
+        let square = u128::from(weight) * u128::from(weight);
+        self.squares = self.squares.saturating_add(square);
     }
 }
 

@@ -13,6 +13,7 @@ pub mod attribution;
 mod code_base;
 mod counted;
 mod error;
+mod focus;
 mod function_code;
 mod hits;
 mod lines;

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use genba_model::{Estimate, Event};
-use genba_profile::reader::{LocationId, ModuleId, StackId, Tables};
+use genba_profile::reader::{LocationId, Module, ModuleId, Sample, StackId, Tables};
 use genba_profile::{ReadOptions, Recording};
 
 use crate::ExplainError;
 use crate::code_base::CodeBase;
 use crate::counted::{FunctionCounts, Joined};
+use crate::focus::Focus;
 use crate::hits::{AddressHits, Histogram};
 
 /// Index of a function in [`Scene`].
@@ -102,6 +103,40 @@ impl Scene {
         name: &str,
         options: &SceneOptions,
     ) -> Result<Self, ExplainError> {
+        Self::read(recording, name, options, None)
+    }
+
+    /// Opens a recording for [`Scene::annotate`] of the function of this name and nothing else:
+    /// of all other code only the sums are read. `None` where a name does not tell beforehand
+    /// which code it means, or the function may be the kernel's: open the whole then.
+    ///
+    /// # Errors
+    /// As [`Scene::open`].
+    pub fn open_for(
+        path: &Path,
+        options: &SceneOptions,
+        function: &str,
+    ) -> Result<Option<Self>, ExplainError> {
+        let Some(focus) = Focus::new(function) else {
+            return Ok(None);
+        };
+        let recording = Recording::open(path)?;
+        let options = SceneOptions {
+            event: options.event.clone(),
+            stacks: false,
+            kernel_names: false,
+        };
+        let name = path.display().to_string();
+        Self::read(&recording, &name, &options, Some(focus)).map(Some)
+    }
+
+    /// Reads the recording, all of it or what the focus is on.
+    fn read(
+        recording: &Recording,
+        name: &str,
+        options: &SceneOptions,
+        mut focus: Option<Focus>,
+    ) -> Result<Self, ExplainError> {
         let info = recording.info();
         let index = match &options.event {
             Some(event) => recording.find_event(event)?,
@@ -112,7 +147,16 @@ impl Scene {
             event: options.event.clone(),
             stacks: options.stacks,
         };
-        let tables = recording.scan(&read, &mut |sample, tables| hits.add(sample, tables))?;
+        let mut sink = |sample: &Sample, tables: &Tables| hits.add(sample, tables);
+        let tables = match &mut focus {
+            None => recording.scan(&read, &mut sink)?,
+            Some(focus) => {
+                let mut wanted = |module: &Module| focus.offsets(module);
+                let (tables, tally) = recording.scan_only(&read, &mut wanted, &mut sink)?;
+                hits.set_all(&tally);
+                tables
+            }
+        };
         if hits.all.samples == 0 {
             return Err(ExplainError::NoSamples {
                 recording: name.to_owned(),
@@ -123,12 +167,18 @@ impl Scene {
         hits.stacks.resize(tables.frames.len(), Default::default());
         hits.threads
             .resize(tables.threads.len(), Default::default());
+        let concerned: Vec<bool> = tables
+            .modules
+            .iter()
+            .map(|module| focus.as_ref().is_none_or(|focus| focus.concerns(module)))
+            .collect();
         let code = CodeBase::new(
             tables.modules.clone(),
             info.os_release.as_deref(),
             tables.kernel_reference.clone(),
             options.kernel_names,
         );
+        let code = code.with_opened(focus.map_or_else(HashMap::new, Focus::into_code));
         let mut scene = Self {
             event: info.events[index].event(),
             command: info.command.clone(),
@@ -140,12 +190,13 @@ impl Scene {
             functions: Vec::new(),
             joined: None,
         };
-        scene.resolve();
+        scene.resolve(&concerned);
         Ok(scene)
     }
 
-    /// Finds the function of every location that a sample or a stack names.
-    fn resolve(&mut self) {
+    /// Finds the function of every location that a sample or a stack names, in the modules that
+    /// are concerned.
+    fn resolve(&mut self, concerned: &[bool]) {
         let mut ids: HashMap<(ModuleId, Option<u64>), FunctionId> = HashMap::new();
         let mut wanted: Vec<(LocationId, bool)> = self
             .tables
@@ -163,6 +214,9 @@ impl Scene {
                 continue;
             }
             let location = self.tables.location(id);
+            if !concerned[location.module.0 as usize] {
+                continue;
+            }
             let offset = location.offset.saturating_sub(u64::from(returns));
             let address = self.code.address(location.module, offset);
             let named = self.code.function_at(location.module, address);
@@ -194,7 +248,7 @@ impl Scene {
     }
 
     /// Joins exact counts: what follows has executions and costs per execution.
-    pub fn join(&mut self, counts: Joined) {
+    pub fn join_counts(&mut self, counts: Joined) {
         self.joined = Some(counts);
     }
 
@@ -226,7 +280,11 @@ impl Scene {
     /// A share of all samples by weight, with its 95 % interval: Wilson's, on the effective
     /// number of samples.
     pub(crate) fn share(&self, weight: f64) -> Estimate {
-        share_of(weight, self.hits.all.weight as f64, self.hits.squares)
+        share_of(
+            weight,
+            self.hits.all.weight as f64,
+            self.hits.squares as f64,
+        )
     }
 
     /// Samples by address of one function as recorded: number and weight.

@@ -1,5 +1,6 @@
 //! The functions of a unit and what was inlined into each.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use gimli::{AttributeValue, UnitOffset};
@@ -51,14 +52,25 @@ impl Functions {
     pub(super) fn parse(unit: &Unit) -> Self {
         let mut found = Self::default();
         // What is before the damage in a damaged unit is kept.
-        let _ = found.read(unit);
-        found
-            .addresses
-            .sort_by_key(|a| (a.begin, std::cmp::Reverse(a.end)));
-        found
+        let _ = found.read(unit, None);
+        found.sorted()
     }
 
-    fn read(&mut self, unit: &Unit) -> gimli::Result<()> {
+    /// Those that reach into a window of addresses and are not nested in other functions: the
+    /// insides of functions, most of what there is to read, are passed over.
+    pub(super) fn parse_part(unit: &Unit, window: &Range<u64>) -> Self {
+        let mut found = Self::default();
+        let _ = found.read(unit, Some(window));
+        found.sorted()
+    }
+
+    fn sorted(mut self) -> Self {
+        self.addresses
+            .sort_by_key(|a| (a.begin, std::cmp::Reverse(a.end)));
+        self
+    }
+
+    fn read(&mut self, unit: &Unit, window: Option<&Range<u64>>) -> gimli::Result<()> {
         let mut entries = unit.gimli.entries_raw(None)?;
         let mut budget = unit.gimli.header.length_including_self().saturating_mul(2);
         while !entries.is_empty() {
@@ -71,12 +83,22 @@ impl Functions {
                 continue;
             }
             let mut ranges = Ranges::default();
+            let mut sibling = None;
             for &specification in abbreviation.attributes() {
-                ranges.take(unit, &entries.read_attribute(specification)?);
+                let attribute = entries.read_attribute(specification)?;
+                ranges.take(unit, &attribute);
+                if attribute.name() == gimli::DW_AT_sibling
+                    && let AttributeValue::UnitRef(offset) = attribute.value()
+                {
+                    sibling = Some(offset);
+                }
             }
             let function = self.functions.len() as u32;
             let before = self.addresses.len();
             ranges.for_each(unit, &mut budget, |begin, end| {
+                if window.is_some_and(|window| end <= window.start || window.end <= begin) {
+                    return;
+                }
                 self.addresses.push(Address {
                     begin,
                     end,
@@ -88,6 +110,12 @@ impl Functions {
                     entry,
                     inlines: OnceLock::new(),
                 });
+            }
+            // Forward only, or a file could be read for ever.
+            if let (Some(sibling), true) = (sibling, window.is_some())
+                && sibling > entries.next_offset()
+            {
+                entries = unit.gimli.entries_raw(Some(sibling))?;
             }
         }
         Ok(())

@@ -1,13 +1,14 @@
 //! Questions by address.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gimli::{AttributeValue, UnitOffset};
 
 use super::attributes::string;
-use super::functions::file_index;
-use super::lines::Place;
+use super::functions::{Functions, file_index};
+use super::lines::{Lines, Place};
 use super::load::DwarfFile;
 use super::units::{Unit, Units};
 use crate::demangle::demangle_brief;
@@ -86,6 +87,50 @@ pub(crate) struct DebugInfo {
     names: Mutex<HashMap<(bool, usize), Arc<Named>>>,
 }
 
+/// What is read of a unit.
+struct Part<'a> {
+    lines: Option<&'a Lines>,
+    functions: &'a Functions,
+    /// There may be more functions than these.
+    few: bool,
+}
+
+/// Debug information for questions about addresses in a window: of its units no more is read
+/// than they take.
+pub(crate) struct DebugPart<'a> {
+    info: &'a DebugInfo,
+    window: Range<u64>,
+    /// By their place in memory, which they do not leave.
+    units: Vec<(*const Unit, Option<Lines>, Option<Functions>)>,
+}
+
+impl DebugPart<'_> {
+    /// As [`DebugInfo::frames_at`].
+    pub(crate) fn frames_at(&mut self, address: u64) -> Vec<CodeFrame> {
+        if !self.window.contains(&address) {
+            return self.info.frames_at(address);
+        }
+        for unit in self.info.units.at(address) {
+            if !self.units.iter().any(|known| std::ptr::eq(known.0, unit)) {
+                let lines = unit.lines_in(&self.window);
+                let functions = unit.functions_in(&self.window);
+                self.units.push((unit, lines, functions));
+            }
+        }
+        let units = &self.units;
+        self.info.frames(address, &mut |unit| {
+            let own = units.iter().find(|known| std::ptr::eq(known.0, unit));
+            let lines = own.and_then(|own| own.1.as_ref());
+            let functions = own.and_then(|own| own.2.as_ref());
+            Part {
+                lines: lines.or_else(|| unit.lines()),
+                functions: functions.unwrap_or_else(|| unit.functions()),
+                few: functions.is_some(),
+            }
+        })
+    }
+}
+
 /// How many entries a chain of references may pass.
 const MAX_REFERENCES: usize = 16;
 
@@ -113,13 +158,39 @@ impl DebugInfo {
 
     /// Frames, innermost first; empty where neither a function nor a line is known.
     pub(crate) fn frames_at(&self, address: u64) -> Vec<CodeFrame> {
+        self.frames(address, &mut |unit| Part {
+            lines: unit.lines(),
+            functions: unit.functions(),
+            few: false,
+        })
+    }
+
+    /// For many questions about a few addresses.
+    pub(crate) fn part(&self, window: Range<u64>) -> DebugPart<'_> {
+        DebugPart {
+            info: self,
+            window,
+            units: Vec::new(),
+        }
+    }
+
+    fn frames<'a>(
+        &'a self,
+        address: u64,
+        part: &mut dyn FnMut(&'a Unit) -> Part<'a>,
+    ) -> Vec<CodeFrame> {
         let mut best = Vec::new();
         for unit in self.units.at(address) {
-            let place = unit
-                .lines()
+            let part = part(unit);
+            let place = part
+                .lines
                 .and_then(|lines| lines.at(address))
                 .map(|place| location(unit, place));
-            let Some(function) = unit.functions().at(address) else {
+            let function = part.functions.at(address).or_else(|| {
+                // It may be nested in another function.
+                part.few.then(|| unit.functions().at(address)).flatten()
+            });
+            let Some(function) = function else {
                 if let (Some(place), true) = (place, best.is_empty()) {
                     best.push(frame(None, place, false));
                 }
@@ -271,7 +342,7 @@ fn read(
             gimli::DW_AT_decl_file if found.file.is_none() => {
                 if let AttributeValue::FileIndex(index) = attribute.value() {
                     found.file =
-                        file_index(unit, index).and_then(|index| unit.lines()?.file(unit, index));
+                        file_index(unit, index).and_then(|index| unit.files()?.path(unit, index));
                 }
             }
             gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
@@ -285,7 +356,7 @@ fn read(
 
 fn location(unit: &Unit, place: Place) -> SourceLocation {
     SourceLocation {
-        file: unit.lines().and_then(|lines| lines.file(unit, place.file)),
+        file: unit.files().and_then(|files| files.path(unit, place.file)),
         line: (place.line != 0).then_some(place.line),
         column: (place.column != 0).then_some(place.column),
     }

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod functions;
+mod line_program;
 mod lines;
 mod load;
 mod lookup;
@@ -15,7 +16,7 @@ mod units;
 pub use lookup::{CodeFrame, CompileUnit, FunctionInfo, SourceLocation};
 
 pub(crate) use load::load;
-pub(crate) use lookup::DebugInfo;
+pub(crate) use lookup::{DebugInfo, DebugPart};
 
 /// The bytes that everything in here is read from; see [`load::DwarfFile`] for what the
 /// lifetime really is.

@@ -1,6 +1,7 @@
 //! The units of a file and the addresses that they cover.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +10,7 @@ use gimli::{AttributeValue, Reader as _, Section as _, UnitType};
 use super::Slice;
 use super::attributes::{Ranges, string};
 use super::functions::Functions;
-use super::lines::Lines;
+use super::lines::{Files, Lines};
 use super::load::DwarfFile;
 
 /// Most address ranges that the units of a file may have together.
@@ -25,6 +26,9 @@ pub(super) struct Shared {
     /// How many line rows may still be made: each byte of a line program makes one at most,
     /// so that an honest file never needs more than the section has bytes.
     pub(super) line_budget: AtomicUsize,
+    /// How many bytes of line programs may still be run for the rows of a part: who wants many
+    /// parts is better served by the whole.
+    pub(super) part_budget: AtomicUsize,
     /// How many bytes of entries may still be walked for inlined functions.
     pub(super) inline_budget: AtomicUsize,
 }
@@ -50,6 +54,7 @@ pub(super) struct Unit {
     comp_dir: Option<AttributeValue<Slice>>,
     producer: Option<AttributeValue<Slice>>,
     pub(super) language: Option<gimli::DwLang>,
+    files: OnceLock<Option<Files>>,
     lines: OnceLock<Option<Lines>>,
     functions: OnceLock<Functions>,
 }
@@ -74,8 +79,32 @@ impl Unit {
         after > 0 && address < code[after - 1].1
     }
 
+    /// The files of the line table.
+    pub(super) fn files(&self) -> Option<&Files> {
+        self.files.get_or_init(|| Files::parse(self)).as_ref()
+    }
+
     pub(super) fn lines(&self) -> Option<&Lines> {
-        self.lines.get_or_init(|| Lines::parse(self)).as_ref()
+        self.lines
+            .get_or_init(|| Lines::parse(self, self.files()?))
+            .as_ref()
+    }
+
+    /// The rows for these addresses alone; `None` if they are read already, or should be.
+    pub(super) fn lines_in(&self, window: &Range<u64>) -> Option<Lines> {
+        if self.lines.get().is_some() {
+            return None;
+        }
+        Lines::parse_part(self, self.files()?, window)
+    }
+
+    /// The functions that reach into these addresses, as far as they are found quickly; `None`
+    /// if all are read already.
+    pub(super) fn functions_in(&self, window: &Range<u64>) -> Option<Functions> {
+        if self.functions.get().is_some() {
+            return None;
+        }
+        Some(Functions::parse_part(self, window))
     }
 
     pub(super) fn functions(&self) -> &Functions {
@@ -122,6 +151,7 @@ impl Units {
             sup,
             code,
             line_budget: AtomicUsize::new(line_bytes),
+            part_budget: AtomicUsize::new(line_bytes.saturating_mul(2)),
             // Functions that nest in functions are walked with each of those.
             inline_budget: AtomicUsize::new(info_bytes.saturating_mul(8)),
         });
@@ -246,6 +276,7 @@ fn root(shared: &Arc<Shared>, header: gimli::UnitHeader<Slice>) -> Option<(Unit,
         comp_dir: None,
         producer: None,
         language: None,
+        files: OnceLock::new(),
         lines: OnceLock::new(),
         functions: OnceLock::new(),
     };

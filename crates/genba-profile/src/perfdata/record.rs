@@ -83,6 +83,34 @@ pub struct Layout {
     branch_sample_type: u64,
     regs_user: u64,
     id_all: bool,
+    /// Where a sample's time is in its body, if it has one.
+    time_at: Option<usize>,
+    /// How far before the end of another record's body its time begins, if it has one.
+    time_behind: Option<usize>,
+    brief: Option<BriefLayout>,
+}
+
+/// Where [`Layout::brief`] finds its fields, where no field of another length is before them.
+#[derive(Clone, Copy, Debug)]
+struct BriefLayout {
+    ip: usize,
+    task: usize,
+    period: usize,
+    /// Bytes of all fields of fixed length.
+    fixed: usize,
+    /// Whether a call chain follows them.
+    chain: bool,
+}
+
+/// What is needed of a sample to decide whether it is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// Instruction pointer.
+    pub ip: u64,
+    /// Process and thread, as one number.
+    pub task: u64,
+    /// Events since the last sample.
+    pub period: u64,
 }
 
 /// A parsed sample; slices are left in place.
@@ -116,13 +144,83 @@ impl Layout {
     /// The layout that an attribute means.
     #[must_use]
     pub fn new(attr: &Attr) -> Self {
-        Self {
+        let mut layout = Self {
             sample_type: attr.sample_type,
             read_format: attr.read_format,
             branch_sample_type: attr.branch_sample_type,
             regs_user: attr.regs_user,
             id_all: attr.has(flag::SAMPLE_ID_ALL),
+            time_at: None,
+            time_behind: None,
+            brief: None,
+        };
+        if layout.has(sample::TIME) {
+            layout.time_at = Some(layout.fixed_before(sample::TIME));
+            // The trailer ends with: TIME ID STREAM_ID CPU IDENTIFIER.
+            let after = [
+                sample::ID,
+                sample::STREAM_ID,
+                sample::CPU,
+                sample::IDENTIFIER,
+            ];
+            let behind = after.iter().filter(|&&b| layout.has(b)).count() * 8 + 8;
+            layout.time_behind = layout.id_all.then_some(behind);
         }
+        layout.brief = layout.brief_layout();
+        layout
+    }
+
+    fn brief_layout(&self) -> Option<BriefLayout> {
+        let variable = sample::READ
+            | sample::RAW
+            | sample::BRANCH_STACK
+            | sample::REGS_USER
+            | sample::STACK_USER;
+        let needed = sample::IP | sample::TID | sample::PERIOD;
+        if self.sample_type & variable != 0 || self.sample_type & needed != needed {
+            return None;
+        }
+        Some(BriefLayout {
+            ip: self.fixed_before(sample::IP),
+            task: self.fixed_before(sample::TID),
+            period: self.fixed_before(sample::PERIOD),
+            fixed: self.fixed_before(sample::PERIOD) + 8,
+            chain: self.has(sample::CALLCHAIN),
+        })
+    }
+
+    /// The fields of a sample that decide whether it is looked at; `None` exactly where
+    /// [`Self::sample`] gives it.
+    #[must_use]
+    #[inline]
+    pub fn brief(&self, body: &[u8]) -> Option<Brief> {
+        let Some(layout) = &self.brief else {
+            let whole = self.sample(body)?;
+            return Some(Brief {
+                ip: whole.ip,
+                task: u64::from(whole.pid.cast_unsigned())
+                    | u64::from(whole.tid.cast_unsigned()) << 32,
+                period: whole.period,
+            });
+        };
+        let word = |at: usize| {
+            let bytes = body.get(at..at + 8)?;
+            Some(u64::from_le_bytes(bytes.try_into().ok()?))
+        };
+        if body.len() < layout.fixed {
+            return None;
+        }
+        if layout.chain {
+            let rest = (body.len() - layout.fixed).checked_sub(8)? as u64;
+            if word(layout.fixed)? > rest / 8 {
+                return None;
+            }
+        }
+        Some(Brief {
+            ip: word(layout.ip)?,
+            task: word(layout.task)?,
+            period: word(layout.period)?,
+        })
     }
 
     fn has(&self, bit: u64) -> bool {
@@ -138,6 +236,9 @@ impl Layout {
             sample::TIME,
             sample::ADDR,
             sample::ID,
+            sample::STREAM_ID,
+            sample::CPU,
+            sample::PERIOD,
         ];
         order
             .iter()
@@ -151,21 +252,12 @@ impl Layout {
     #[must_use]
     #[inline]
     pub fn time(&self, raw: &Raw<'_>) -> Option<u64> {
-        if !self.has(sample::TIME) {
-            return None;
-        }
-        if raw.kind == kind::SAMPLE {
-            let offset = self.fixed_before(sample::TIME);
-            return Cursor::new(raw.body.get(offset..)?).u64();
-        }
-        // The trailer ends with: TIME ID STREAM_ID CPU IDENTIFIER.
-        let after = [
-            sample::ID,
-            sample::STREAM_ID,
-            sample::CPU,
-            sample::IDENTIFIER,
-        ];
-        self.trailer(raw, &after, 8)
+        let at = if raw.kind == kind::SAMPLE {
+            self.time_at?
+        } else {
+            raw.body.len().checked_sub(self.time_behind?)?
+        };
+        Cursor::new(raw.body.get(at..)?).u64()
     }
 
     /// Id of the event that a record belongs to.

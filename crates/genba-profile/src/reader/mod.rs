@@ -3,10 +3,12 @@
 //! [`Recording::open`] reads what a file says about itself; [`Recording::scan`] goes once over
 //! its records in time order and hands out compact [`Sample`]s; [`Recording::load`] keeps them.
 
+mod ahead;
 mod hash;
 mod order;
 mod recording;
 mod scan;
+mod sieve;
 mod space;
 mod tables;
 mod unwind;
@@ -14,6 +16,7 @@ mod x86_64;
 
 pub use recording::{EventInfo, Recording, RecordingInfo};
 pub use scan::ReadOptions;
+pub use sieve::{Tally, Wanted};
 pub use tables::{
     Frame, Location, LocationId, Module, ModuleId, ModuleKind, Sample, Samples, StackId, Tables,
     Thread, ThreadId, Totals,

@@ -5,15 +5,25 @@
 //! than the newest of round N (tools/perf/util/ordered-events.c), so that two rounds at most
 //! have to be held. Here "held" means 16 bytes a record; the records stay in the file.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
 use crate::perfdata::attr::sample;
 use crate::perfdata::feature::FileEvent;
-use crate::perfdata::file::{Structure, trailing};
+use crate::perfdata::file::trailing;
 use crate::perfdata::record::{Layout, Raw, kind};
 use crate::reader::hash::FastMap;
+use crate::reader::scan::Place;
+use crate::reader::sieve::Sieve;
 
 /// Gives the kernel's records in time order.
-pub struct Ordered<'a> {
+pub struct Ordered<'a, 's> {
     data: &'a [u8],
+    /// Where in the file the data begin.
+    begins: usize,
+    progress: &'a AtomicUsize,
+    /// Chooses among the samples.
+    pub(super) sieve: Option<Sieve<'s, 's>>,
     at: usize,
     layouts: Vec<Layout>,
     ids: FastMap<u64, u32>,
@@ -30,9 +40,10 @@ pub struct Ordered<'a> {
     pub compressed: bool,
 }
 
-impl<'a> Ordered<'a> {
-    /// Starts at the first record.
-    pub fn new(data: &'a [u8], structure: &Structure) -> Self {
+impl<'a, 's> Ordered<'a, 's> {
+    /// Starts at the first record. With a sieve, the samples that it keeps back are left out.
+    pub(super) fn new(place: Place<'a>, sieve: Option<Sieve<'s, 's>>) -> Self {
+        let structure = place.structure;
         let events = &structure.events;
         let layouts: Vec<Layout> = events.iter().map(|e| Layout::new(&e.attr)).collect();
         let mut ids = FastMap::default();
@@ -44,7 +55,10 @@ impl<'a> Ordered<'a> {
             || first & sample::IDENTIFIER != 0
             || events.iter().all(|e| e.attr.sample_type == first);
         Self {
-            data: &data[structure.data.clone()],
+            data: &place.data[structure.data.clone()],
+            begins: structure.data.start,
+            progress: place.progress,
+            sieve,
             at: 0,
             layouts,
             ids,
@@ -90,10 +104,14 @@ impl<'a> Ordered<'a> {
     fn read_round(&mut self) {
         while let Some((raw, size)) = self.data.get(self.at..).and_then(Raw::parse) {
             let at = self.at;
+            self.progress.store(self.begins + at, Relaxed);
             // Below 8 would stand still; `Raw::parse` has refused it.
             self.at = at.saturating_add(size).saturating_add(trailing(&raw));
             match raw.kind {
                 kind::FINISHED_ROUND => {
+                    if let Some(sieve) = &mut self.sieve {
+                        sieve.end_round(self.newest_of_last_round, &mut self.queue);
+                    }
                     self.release(self.newest_of_last_round);
                     self.newest_of_last_round = self.newest;
                     if self.ready.len() > 0 {
@@ -105,17 +123,33 @@ impl<'a> Ordered<'a> {
                     break;
                 }
                 n if n < kind::USER_FIRST => {
-                    let layout = self.layouts[self.event_of(&raw)];
+                    let event = self.event_of(&raw);
+                    let layout = &self.layouts[event];
                     // Without a time of its own a record keeps its place in the file.
                     let time = layout.time(&raw).unwrap_or(self.newest);
                     self.newest = self.newest.max(time);
-                    self.queue.push((time, at));
+                    let taken = match &mut self.sieve {
+                        Some(sieve) if n == kind::SAMPLE => {
+                            sieve.sample(event, layout, raw.body, time, at)
+                        }
+                        Some(sieve) => {
+                            sieve.other(&raw);
+                            true
+                        }
+                        None => true,
+                    };
+                    if taken {
+                        self.queue.push((time, at));
+                    }
                 }
                 _ => {}
             }
         }
         self.cut_short = self.at != self.data.len() && !self.compressed;
         self.ended = true;
+        if let Some(sieve) = &mut self.sieve {
+            sieve.end_round(u64::MAX, &mut self.queue);
+        }
         self.release(u64::MAX);
     }
 

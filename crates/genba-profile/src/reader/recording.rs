@@ -1,11 +1,14 @@
 //! A recording as a file and what it says about itself.
 
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 
 use genba_model::{Event, Precision};
 use memmap2::Mmap;
 
+use super::ahead;
 use super::scan::{self, ReadOptions};
+use super::sieve::{Tally, Wanted};
 use super::tables::{Sample, Samples, Tables};
 use crate::error::ReadError;
 use crate::event;
@@ -226,11 +229,44 @@ impl Recording {
         options: &ReadOptions,
         sink: &mut dyn FnMut(&Sample, &Tables),
     ) -> Result<Tables, ReadError> {
-        let data: &[u8] = match &self.bytes {
-            Bytes::Mapped(m) => m,
-            Bytes::Owned(v) => v,
+        self.scan_with(options, None, sink)
+            .map(|(tables, _)| tables)
+    }
+
+    /// As [`Recording::scan`], for who needs but some code: `wanted` says which, and `sink` gets
+    /// all samples there and perhaps others; [`super::Totals`] are of those. The tally is of all
+    /// samples of the event.
+    ///
+    /// # Errors
+    /// As [`Recording::scan`].
+    pub fn scan_only(
+        &self,
+        options: &ReadOptions,
+        wanted: &mut Wanted<'_>,
+        sink: &mut dyn FnMut(&Sample, &Tables),
+    ) -> Result<(Tables, Tally), ReadError> {
+        self.scan_with(options, Some(wanted), sink)
+    }
+
+    fn scan_with(
+        &self,
+        options: &ReadOptions,
+        only: Option<&mut Wanted<'_>>,
+        sink: &mut dyn FnMut(&Sample, &Tables),
+    ) -> Result<(Tables, Tally), ReadError> {
+        let scan = |data: &[u8], progress: &AtomicUsize| {
+            let place = scan::Place {
+                data,
+                structure: &self.structure,
+                name: &self.name,
+                progress,
+            };
+            scan::scan(place, options, only, sink)
         };
-        scan::scan(data, &self.structure, &self.name, options, sink)
+        match &self.bytes {
+            Bytes::Mapped(map) => ahead::with_thread_ahead(map, |progress| scan(map, progress)),
+            Bytes::Owned(bytes) => scan(bytes, &AtomicUsize::new(0)),
+        }
     }
 
     /// All samples of one event.

@@ -3,9 +3,11 @@
 mod stack;
 
 use std::path::Path;
+use std::sync::atomic::AtomicUsize;
 
 use super::hash::FastMap;
 use super::order::Ordered;
+use super::sieve::{Sieve, Tally, Wanted};
 use super::space::{Map, Space};
 use super::tables::{LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId};
 use super::unwind::{ModuleCache, ProcessUnwinder};
@@ -76,21 +78,36 @@ struct Scan<'o> {
     flat: Vec<Option<StackId>>,
 }
 
-fn path_key(path: &str) -> u64 {
+pub(super) fn path_key(path: &str) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = super::hash::Fold::default();
     path.hash(&mut hasher);
     hasher.finish()
 }
 
+/// What is read.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The whole file.
+    pub data: &'a [u8],
+    /// What it consists of.
+    pub structure: &'a Structure,
+    /// For messages.
+    pub name: &'a str,
+    /// Is told how far in the file the reading is.
+    pub progress: &'a AtomicUsize,
+}
+
 /// See [`super::Recording::scan`].
 pub fn scan(
-    data: &[u8],
-    structure: &Structure,
-    name: &str,
+    place: Place<'_>,
     options: &ReadOptions,
+    only: Option<&mut Wanted<'_>>,
     sink: &mut dyn FnMut(&Sample, &Tables),
-) -> Result<Tables, ReadError> {
+) -> Result<(Tables, Tally), ReadError> {
+    let Place {
+        structure, name, ..
+    } = place;
     let wanted = chosen(structure, name, options)?;
     let attr = &structure.events[wanted].attr;
     let mut scan = Scan {
@@ -117,7 +134,8 @@ pub fn scan(
     };
     scan.tables.totals.stacks =
         attr.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0 && options.stacks;
-    let mut records = Ordered::new(data, structure);
+    let sieve = only.map(|only| Sieve::new(only, wanted, scan.build_ids.clone()));
+    let mut records = Ordered::new(place, sieve);
     while let Some((event, layout, raw)) = records.next() {
         let understood = match raw.kind {
             kind::SAMPLE if event != wanted => Some(()),
@@ -138,7 +156,12 @@ pub fn scan(
         return Err(ReadError::Compressed(name.to_owned()));
     }
     scan.tables.totals.cut_short = records.cut_short;
-    Ok(scan.tables)
+    let mut tally = Tally::default();
+    if let Some(sieve) = records.sieve {
+        scan.tables.totals.damaged += sieve.damaged;
+        tally = sieve.tally();
+    }
+    Ok((scan.tables, tally))
 }
 
 fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<usize, ReadError> {
@@ -385,7 +408,7 @@ fn is_kernel_address(address: u64) -> bool {
     address >> 63 == 1
 }
 
-fn module_kind(path: &str) -> ModuleKind {
+pub(super) fn module_kind(path: &str) -> ModuleKind {
     if path == "[vdso]" {
         return ModuleKind::Vdso;
     }

@@ -112,13 +112,22 @@ fn from_recording(
     options: &AnnotateOptions,
     sources: &mut SourceCache,
 ) -> Result<Annotation, Failure> {
-    let mut annotate = |kernel_names: bool| {
+    let whole = |kernel_names: bool, sources: &mut SourceCache| {
         let scene = args.recording.open(false, kernel_names)?;
         Ok::<_, Failure>(scene.annotate(&args.function, options, sources))
     };
-    let annotation = match annotate(false)? {
+    let annotation = match args.recording.open_for(&args.function)? {
+        Some(scene) => {
+            let annotation = scene.annotate(&args.function, options, sources);
+            // This process ends soon: setting free what the scene holds would only take time.
+            std::mem::forget(scene);
+            annotation
+        }
+        None => whole(false, sources)?,
+    };
+    let annotation = match annotation {
         // It may be a function of the kernel: then the reason why it has no code is told.
-        Err(ExplainError::NoSuchFunction { .. }) => annotate(true)?,
+        Err(ExplainError::NoSuchFunction { .. }) => whole(true, sources)?,
         other => other,
     };
     annotation.map_err(|error| failure(&error))
