@@ -151,14 +151,14 @@ pub fn load_or_calibrate(
     watch: CalibrateWatch<'_>,
 ) -> Result<Loaded, CalibrateError> {
     let directory = table_directory();
-    if let Some(directory) = &directory {
-        if let Some(table) = load_from(directory, &host.id) {
-            let path = file_of(directory, &host.id).unwrap_or_default();
-            return Ok(Loaded {
-                table,
-                origin: Origin::Kept(path),
-            });
-        }
+    if let Some(directory) = &directory
+        && let Some(table) = load_from(directory, &host.id)
+    {
+        let path = file_of(directory, &host.id).unwrap_or_default();
+        return Ok(Loaded {
+            table,
+            origin: Origin::Kept(path),
+        });
     }
     let table = calibrate(host, options, watch)?;
     let origin = match store(&table) {

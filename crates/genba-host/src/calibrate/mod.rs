@@ -80,6 +80,14 @@ pub enum CalibrateError {
     /// No memory for code or data.
     #[error("cannot measure instructions here: {0}")]
     Memory(String),
+    /// The CPU asked for.
+    #[error(
+        "cannot measure on CPU {cpu}: there is no such CPU, or this process may not use it (taskset -pc $$ shows which)"
+    )]
+    Cpu {
+        /// Its number.
+        cpu: usize,
+    },
     /// The caller broke it off.
     #[error("measuring the host's instructions was interrupted; nothing was kept")]
     Interrupted,

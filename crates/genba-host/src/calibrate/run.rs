@@ -81,6 +81,9 @@ pub(super) fn calibrate(
     let started = Instant::now();
     let memory = |error: io::Errno| CalibrateError::Memory(format!("memory: {error}"));
     let pinned = Pinned::to(options.cpu);
+    if let (Some(cpu), false) = (options.cpu, pinned.holds()) {
+        return Err(CalibrateError::Cpu { cpu });
+    }
     let noise = NoiseWatch::start();
     let plan = x86_64::kernels();
     let code = x86_64::assemble(&plan).map_err(|error| {

@@ -1,5 +1,8 @@
 //! `genba host`: this machine.
 
+#[path = "host/table.rs"]
+mod host_table;
+
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -19,6 +22,9 @@ use crate::progress::Line;
 /// Arguments of `genba host`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
+  genba host calibrate                     measure what instructions cost here, and keep it
+  genba host table                         print that, measuring it if need be
+  genba host table --json | jq '.entries[] | select(.form | startswith(\"div\"))'
   genba host doctor                        which differences can be seen here in 20 s
   genba host doctor --budget 60s -- ./prog args")]
 pub struct Args {
@@ -28,6 +34,14 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    /// Measure what instructions and system operations cost on this host, in about a second.
+    ///
+    /// Latency is measured by dependent chains and throughput by independent streams; cycles by
+    /// a chain of additions beside each. The table is kept for this host (below
+    /// $XDG_CACHE_HOME, or ~/.cache) and used wherever costs are explained.
+    Calibrate(host_table::CalibrateArgs),
+    /// Print this host's instruction table; measured first if there is none.
+    Table(host_table::TableArgs),
     /// Run a command against itself: what this machine can see, and what spoils it.
     Doctor {
         /// Time to take.
@@ -48,6 +62,8 @@ const LOOP: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     match args.action {
+        Action::Calibrate(args) => host_table::calibrate(&args, output),
+        Action::Table(args) => host_table::table(&args, output),
         Action::Doctor {
             budget,
             json,

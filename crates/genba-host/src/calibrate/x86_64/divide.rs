@@ -54,7 +54,7 @@ const DIV64: [Operands; 5] = [
     ),
     Operands {
         form: "div r64 [128-bit dividend]",
-        detail: "rdx is not 0: a quotient of 64 bits of a dividend of 127; not what compilers emit for C",
+        detail: "rdx is not 0: a quotient of 63 bits of a dividend of 127; not what compilers emit for C",
         upper: 0x5a5a_5a5a_5a5a_5a5a,
         dividend: 0x1234_5678_9abc_def1,
         divisor: 0xb504_f333_f9de_6485,

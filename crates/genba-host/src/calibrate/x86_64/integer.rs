@@ -19,12 +19,14 @@ pub(super) fn add(p: &mut Plan) {
     p.gpr("neg r64", |a, d| a.neg(d));
     p.gpr("not r64", |a, d| a.not(d));
     p.gpr("inc r64", |a, d| a.inc(d));
-    p.chain("adc r64, r64", |a, _| a.adc(rax, rbx)).detail(CARRY);
+    p.chain("adc r64, r64", |a, _| a.adc(rax, rbx))
+        .detail(CARRY);
     p.stream("adc r64, r64", |a, i| {
         a.test(rbp, rbp)?;
         a.adc(STREAMS[i % 11], rbx)
     });
-    p.chain("sbb r64, r64", |a, _| a.sbb(rax, rbx)).detail(CARRY);
+    p.chain("sbb r64, r64", |a, _| a.sbb(rax, rbx))
+        .detail(CARRY);
     p.stream("sbb r64, r64", |a, i| {
         a.test(rbp, rbp)?;
         a.sbb(STREAMS[i % 11], rbx)

@@ -1,0 +1,145 @@
+//! What instructions cost on a host, printed like an instruction table.
+
+use genba_model::{Estimate, HostTable, HostTableEntry};
+
+use crate::screen::{DIM, PLAIN, STRONG, WARN};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, number, text};
+
+/// An interval wider than this share of its value is printed.
+const WIDE: f64 = 0.05;
+/// But not one of so few cycles.
+const NARROW: f64 = 0.05;
+
+/// The head, one table with a line above each group, and the notes.
+#[must_use]
+pub fn host_table(table: &HostTable, screen: Screen) -> String {
+    let width = screen.columns();
+    let mut out = head(table, screen, width);
+    let mut rows = Table::new(vec![
+        Column::left(""),
+        Column::flexible("", 18),
+        Column::right("latency cycles"),
+        Column::right("cycles each"),
+        Column::right("time each"),
+        Column::right("bandwidth"),
+        Column::flexible("", 16),
+    ]);
+    let mut group = "";
+    for entry in &table.entries {
+        if entry.group != group {
+            group = &entry.group;
+            let mut line = vec![Cell::new(group, STRONG)];
+            line.extend((1..7).map(|_| Cell::new("", PLAIN)));
+            line.swap(0, 1);
+            rows.row(line);
+        }
+        rows.row(row(entry, table.frequency_hz));
+    }
+    out.push_str(&rows.render(screen));
+    out.push('\n');
+    let marked = table.entries.iter().any(|entry| entry.disturbed);
+    let mut legend = vec![
+        "latency: from operands to result, along a dependent chain; each: of many independent \
+         ones (reciprocal throughput); (a–b): what could not be told apart, or scattered",
+    ];
+    if marked {
+        legend.push("?: disturbed, its repetitions did not agree");
+    }
+    for sentence in legend {
+        for line in super::wrap(sentence, width - 2) {
+            out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
+        }
+    }
+    for note in &table.notes {
+        super::remark(&mut out, note, screen);
+    }
+    out
+}
+
+fn head(table: &HostTable, screen: Screen, width: usize) -> String {
+    let host = &table.host;
+    let mut who = host.cpu.clone();
+    if !host.microarchitecture.is_empty() {
+        who.push_str(&format!(" ({})", host.microarchitecture));
+    }
+    if let Some(below) = &host.virtualisation {
+        who.push_str(&format!(", {below}"));
+    }
+    let (low, high) = table.frequency_range_hz;
+    let clock = format!(
+        "{:.2} GHz ({:.2}–{:.2}) by a chain of additions, measured {} in {}",
+        table.frequency_hz / 1e9,
+        low / 1e9,
+        high / 1e9,
+        table.measured,
+        number::seconds(table.seconds),
+    );
+    let mut out = format!(
+        "{}\n",
+        screen.paint(STRONG, &text::fit(&format!("instructions of {who}"), width))
+    );
+    for line in super::wrap(&text::sanitise(&clock), width) {
+        out.push_str(&format!("{line}\n"));
+    }
+    out.push('\n');
+    out
+}
+
+fn row(entry: &HostTableEntry, frequency: f64) -> Vec<Cell> {
+    let mark = if entry.disturbed { "?" } else { "" };
+    // Where nanoseconds say more than so many cycles.
+    let natural = entry
+        .latency_cycles
+        .filter(|it| it.value >= 50.0 && frequency > 0.0)
+        .map(|it| it.scaled(1.0 / frequency));
+    let time = entry.seconds.or(natural);
+    vec![
+        Cell::new(mark, WARN),
+        format!("  {}", entry.form).into(),
+        entry
+            .latency_cycles
+            .as_ref()
+            .map_or(String::new(), cycles)
+            .into(),
+        entry
+            .reciprocal_throughput_cycles
+            .as_ref()
+            .map_or(String::new(), cycles)
+            .into(),
+        time.as_ref().map_or(String::new(), number::time).into(),
+        entry
+            .bytes_per_second
+            .as_ref()
+            .map_or(String::new(), |rate| {
+                format!("{}/s", number::bytes(rate.value))
+            })
+            .into(),
+        Cell::new(entry.detail.as_deref().unwrap_or(""), DIM),
+    ]
+}
+
+/// `12.98`, `0.19`, `1460`, and where the interval is wide `4.5 (1–8)`.
+fn cycles(e: &Estimate) -> String {
+    let digits = |value: f64| match value.abs() {
+        v if v >= 99.95 => number::grouped(value),
+        v if v >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    };
+    let wide = e.high - e.low;
+    if wide > WIDE * e.value && wide > NARROW {
+        let short = |value: f64| {
+            let value = number::grouped_decimals(value, usize::from(value < 99.95));
+            value
+                .strip_suffix(".0")
+                .map_or(value.clone(), str::to_owned)
+        };
+        format!("{} ({}–{})", digits(e.value), short(e.low), short(e.high))
+    } else {
+        digits(e.value)
+    }
+}
+
+#[cfg(test)]
+#[path = "host_table_tests.rs"]
+mod tests;

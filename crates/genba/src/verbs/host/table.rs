@@ -1,0 +1,117 @@
+//! `genba host calibrate` and `genba host table`.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use clap::Args;
+use genba_host::{
+    CalibrateError, CalibrateOptions, CalibrateProgress, Origin, calibrate as measure, load, store,
+};
+use genba_investigate::Progress as _;
+use genba_model::HostTable;
+use genba_report::terminal;
+
+use crate::comparing::Here;
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::interrupt;
+use crate::output::Output;
+use crate::progress::Line;
+
+/// Arguments of `genba host calibrate`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  genba host calibrate
+  genba host calibrate --cpu 3              on that CPU, where they are not alike
+  genba host calibrate --budget 4s          more repetitions on a restless machine")]
+pub struct CalibrateArgs {
+    /// CPU to measure on, instead of the one that genba runs on.
+    #[arg(long, value_name = "NUMBER")]
+    cpu: Option<usize>,
+    /// Time in which entries that were disturbed are repeated.
+    #[arg(long, value_name = "TIME", default_value = "1.5s", value_parser = super::duration)]
+    budget: Duration,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Arguments of `genba host table`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  genba host table
+  genba host table --json | jq '.entries[] | select(.disturbed)'")]
+pub struct TableArgs {
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Measures, keeps and prints.
+pub fn calibrate(args: &CalibrateArgs, output: &Output) -> VerbResult {
+    let options = CalibrateOptions {
+        budget: args.budget,
+        cpu: args.cpu,
+    };
+    let table = measured(&options, output)?;
+    print(&table, args.json, output)
+}
+
+/// Prints what is kept.
+pub fn table(args: &TableArgs, output: &Output) -> VerbResult {
+    let host = Here::look().fingerprint;
+    let table = match load(&host.id) {
+        Some(table) => table,
+        None => {
+            output.note("no table of this host is kept yet: measuring it, about 1 s");
+            measured(&CalibrateOptions::default(), output)?
+        }
+    };
+    print(&table, args.json, output)
+}
+
+/// A table measured now; where it was kept is said.
+fn measured(options: &CalibrateOptions, output: &Output) -> Result<HostTable, Failure> {
+    let host = Here::look().fingerprint;
+    let cancel = interrupt::token()?;
+    let mut line = Line::new(output);
+    let mut watch = |progress: CalibrateProgress| {
+        let stage = format!(
+            "instructions of this host: {} of {}",
+            progress.measured, progress.kernels
+        );
+        line.update(&stage, Some(progress.left));
+        if cancel.is_triggered() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let table = measure(host, options, &mut watch).map_err(|error| {
+        let exit = match error {
+            CalibrateError::Interrupted => Exit::Interrupted,
+            CalibrateError::Cpu { .. } => Exit::Usage,
+            CalibrateError::Architecture(_) | CalibrateError::Memory(_) => Exit::Unsupported,
+        };
+        Failure::new(exit, error)
+    })?;
+    drop(line);
+    let origin = store(&table).map_or_else(Origin::NotKept, Origin::Measured);
+    output.note(&match origin {
+        Origin::Kept(path) | Origin::Measured(path) => format!(
+            "measured in {:.1} s, kept in {}",
+            table.seconds,
+            path.display()
+        ),
+        Origin::NotKept(error) => format!("measured in {:.1} s; {error}", table.seconds),
+    });
+    Ok(table)
+}
+
+fn print(table: &HostTable, json: bool, output: &Output) -> VerbResult {
+    if json {
+        output.json("host-table", table)?;
+    } else {
+        output.answer(&terminal::host_table(table, output.screen()))?;
+    }
+    Ok(Exit::Done)
+}
