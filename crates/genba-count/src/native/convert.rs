@@ -1,0 +1,68 @@
+//! From counters to executions of instructions.
+
+use std::collections::HashMap;
+
+use genba_engine::layout::{KIND_BLOCK, KIND_LESS, KIND_MORE};
+use genba_model::CodePoint;
+
+use super::file::{Counts, Module};
+use crate::draft::{Draft, GENERATED};
+
+/// Makes a draft. Corrections take away from what blocks add, so sums are signed until the end.
+pub fn draft(counts: &Counts) -> Draft {
+    let mut draft = Draft::default();
+    let modules: Vec<u32> = (counts.modules.iter())
+        .map(|module| draft.module(&path(module)))
+        .collect();
+    let mut sums: HashMap<CodePoint, i128> = HashMap::new();
+    for counted in &counts.counted {
+        let sign = match counted.kind {
+            KIND_BLOCK | KIND_MORE => 1,
+            KIND_LESS => -1,
+            _ => continue,
+        };
+        let module = counted.module.map(|index| (modules[index], &counts.modules[index]));
+        let mut pc = counted.pc;
+        for length in &counted.lengths {
+            let point = point(&mut draft, module, pc);
+            *sums.entry(point).or_default() += sign * i128::from(counted.count);
+            pc = pc.wrapping_add(u64::from(*length));
+        }
+    }
+    for (point, sum) in sums {
+        if let Ok(count @ 1..) = u64::try_from(sum) {
+            draft.count(point, count);
+        }
+    }
+    draft
+}
+
+/// What a mapping is called.
+fn path(module: &Module) -> String {
+    if module.path.is_empty() {
+        return GENERATED.to_owned();
+    }
+    String::from_utf8_lossy(&module.path).into_owned()
+}
+
+/// Where an address in memory is.
+fn point(draft: &mut Draft, module: Option<(u32, &Module)>, pc: u64) -> CodePoint {
+    let placed = module.and_then(|(index, module)| {
+        let offset = pc.wrapping_sub(module.start).wrapping_add(module.offset);
+        if module.path == b"[vdso]" {
+            return Some(CodePoint {
+                module: index,
+                address: offset,
+            });
+        }
+        let address = draft.image(index)?.address_of(offset)?;
+        Some(CodePoint {
+            module: index,
+            address,
+        })
+    });
+    placed.unwrap_or_else(|| CodePoint {
+        module: draft.module(GENERATED),
+        address: pc,
+    })
+}

@@ -1,0 +1,206 @@
+//! Reading the file of counts: written by the target's process, so hostile. Everything that it
+//! says is checked against the fixed sizes of its tables; what makes no sense is an error.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use genba_engine::layout::{
+    self, COUNTER_CAPACITY, COUNTERS, Control, LENGTHS, LENGTHS_CAPACITY, MAGIC, MODULE_CAPACITY,
+    MODULES, NAMES, NAMES_CAPACITY, RECORDS, SLOT_CAPACITY, SLOT_SIZE, SLOT_THREAD, SLOTS, VERSION,
+};
+
+/// A mapping with its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Where it was.
+    pub start: u64,
+    /// Its end.
+    pub end: u64,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Path as mapped.
+    pub path: Vec<u8>,
+}
+
+/// What a counter counted, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// One of the `KIND_` constants.
+    pub kind: u16,
+    /// First instruction, in memory.
+    pub pc: u64,
+    /// Its module.
+    pub module: Option<usize>,
+    /// Lengths of the instructions.
+    pub lengths: Vec<u8>,
+    /// How often.
+    pub count: u64,
+}
+
+/// All counts of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// One of the `STATUS_` constants.
+    pub status: u32,
+    /// Why the engine ended the process.
+    pub detail: String,
+    /// Modules.
+    pub modules: Vec<Module>,
+    /// Counters with something in them.
+    pub counted: Vec<Counted>,
+}
+
+/// Where bytes come from.
+pub trait Source {
+    /// Fills the buffer from an offset.
+    ///
+    /// # Errors
+    /// When there is less.
+    fn fill(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+impl Source for File {
+    fn fill(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_exact_at(bytes, offset)
+    }
+}
+
+fn wrong(what: &str) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("the file of counts is damaged: {what}"),
+    )
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    let part = bytes.get(at..at + 2).and_then(|part| part.try_into().ok());
+    part.map_or(0, u16::from_le_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let part = bytes.get(at..at + 4).and_then(|part| part.try_into().ok());
+    part.map_or(0, u32::from_le_bytes)
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let part = bytes.get(at..at + 8).and_then(|part| part.try_into().ok());
+    part.map_or(0, u64::from_le_bytes)
+}
+
+/// A table: `count` entries of `size` bytes, if that is not more than it can have.
+fn table(
+    source: &impl Source,
+    offset: u64,
+    size: usize,
+    count: u32,
+    capacity: u32,
+) -> io::Result<Vec<u8>> {
+    if count > capacity {
+        return Err(wrong("a table has more entries than it has room for"));
+    }
+    let mut bytes = vec![0; size * count as usize];
+    source.fill(&mut bytes, offset)?;
+    Ok(bytes)
+}
+
+impl Counts {
+    /// Reads the file of a process that has ended.
+    ///
+    /// # Errors
+    /// What cannot be read, or is no such file.
+    pub fn read(source: &impl Source) -> io::Result<Self> {
+        let control = table(source, 0, size_of::<Control>(), 1, 1)?;
+        let field = |offset| u32_at(&control, offset);
+        if u64_at(&control, std::mem::offset_of!(Control, magic)) != MAGIC
+            || field(std::mem::offset_of!(Control, version)) != VERSION
+        {
+            return Err(wrong("it is of another version"));
+        }
+        let detail = std::mem::offset_of!(Control, detail);
+        let length = field(std::mem::offset_of!(Control, detail_length)).min(512) as usize;
+        let mut counts = Self {
+            status: field(std::mem::offset_of!(Control, status)),
+            detail: String::from_utf8_lossy(&control[detail..detail + length]).into_owned(),
+            ..Self::default()
+        };
+        let names = field(std::mem::offset_of!(Control, names));
+        let names = table(source, NAMES, 1, names, NAMES_CAPACITY)?;
+        let lengths = field(std::mem::offset_of!(Control, lengths));
+        let lengths = table(source, LENGTHS, 1, lengths, LENGTHS_CAPACITY)?;
+        let modules = field(std::mem::offset_of!(Control, modules));
+        counts.read_modules(source, modules, &names)?;
+        let records = field(std::mem::offset_of!(Control, records));
+        let slots = field(std::mem::offset_of!(Control, slots));
+        let classes = &control[std::mem::offset_of!(Control, slot_class)..];
+        let sums = sums(source, records, slots, classes)?;
+        counts.read_records(source, &sums, &lengths)?;
+        Ok(counts)
+    }
+
+    fn read_modules(&mut self, source: &impl Source, count: u32, names: &[u8]) -> io::Result<()> {
+        const SIZE: usize = size_of::<layout::ModuleRecord>();
+        use layout::ModuleRecord as Record;
+        let bytes = table(source, MODULES, SIZE, count, MODULE_CAPACITY)?;
+        for record in bytes.chunks_exact(SIZE) {
+            let name = u32_at(record, std::mem::offset_of!(Record, name)) as usize;
+            let length = u32_at(record, std::mem::offset_of!(Record, name_length)) as usize;
+            let path = names.get(name..name.saturating_add(length));
+            self.modules.push(Module {
+                start: u64_at(record, std::mem::offset_of!(Record, start)),
+                end: u64_at(record, std::mem::offset_of!(Record, end)),
+                offset: u64_at(record, std::mem::offset_of!(Record, offset)),
+                path: path.ok_or_else(|| wrong("a path is missing"))?.to_vec(),
+            });
+        }
+        Ok(())
+    }
+
+    fn read_records(
+        &mut self,
+        source: &impl Source,
+        sums: &[u64],
+        lengths: &[u8],
+    ) -> io::Result<()> {
+        const SIZE: usize = size_of::<layout::Record>();
+        use layout::Record;
+        let count = sums.len() as u32;
+        let bytes = table(source, RECORDS, SIZE, count, COUNTER_CAPACITY)?;
+        for (record, &count) in bytes.chunks_exact(SIZE).zip(sums) {
+            if count == 0 {
+                continue;
+            }
+            let from = u32_at(record, std::mem::offset_of!(Record, lengths)) as usize;
+            let number = usize::from(u16_at(record, std::mem::offset_of!(Record, instructions)));
+            let module = u32_at(record, std::mem::offset_of!(Record, module)) as usize;
+            let part = lengths.get(from..from + number);
+            self.counted.push(Counted {
+                kind: u16_at(record, std::mem::offset_of!(Record, kind)),
+                pc: u64_at(record, std::mem::offset_of!(Record, pc)),
+                module: (module < self.modules.len()).then_some(module),
+                lengths: part.ok_or_else(|| wrong("a length is missing"))?.to_vec(),
+                count,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Sums of all counters over all threads of the process.
+fn sums(source: &impl Source, records: u32, slots: u32, classes: &[u8]) -> io::Result<Vec<u64>> {
+    if records > COUNTER_CAPACITY || slots > SLOT_CAPACITY {
+        return Err(wrong("a table has more entries than it has room for"));
+    }
+    let mut sums = vec![0u64; records as usize];
+    let mut bytes = vec![0; records as usize * 8];
+    for slot in 0..slots {
+        if classes.get(slot as usize) != Some(&SLOT_THREAD) {
+            continue;
+        }
+        source.fill(&mut bytes, SLOTS + u64::from(slot) * SLOT_SIZE + COUNTERS)?;
+        for (sum, word) in sums.iter_mut().zip(bytes.chunks_exact(8)) {
+            *sum = sum.wrapping_add(u64_at(word, 0));
+        }
+    }
+    Ok(sums)
+}

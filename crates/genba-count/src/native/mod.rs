@@ -1,0 +1,125 @@
+//! The engine of our own: a translator in the target's process (genba-engine), put there by
+//! ptrace before the target's first instruction, which then runs by itself.
+//!
+//! **What must hold.** The target is not traced any more when its first instruction runs. It
+//! either counts, or is ended before it has done anything that a second run would not repeat.
+
+mod check;
+mod convert;
+mod file;
+mod image;
+mod inject;
+mod ptrace;
+
+use genba_engine::layout::{STATUS_FAILED, STATUS_UNABLE};
+use genba_model::{CountEngine, ProcessCounts, RawCounts};
+use genba_run::{Cancel, Launcher};
+
+use crate::finish::{cpu_seconds, cut_short, shell_status, words};
+use crate::{CountError, CountRequest, Engine};
+use file::Counts;
+
+/// Name of the engine.
+pub const NAME: &str = "genba";
+
+/// The translator in the target's own process.
+#[derive(Debug, Default)]
+pub struct Native;
+
+fn target(request: &CountRequest) -> String {
+    let name = request.spec.argv.first();
+    name.map_or(String::new(), |name| name.to_string_lossy().into_owned())
+}
+
+fn unable(request: &CountRequest, reason: impl Into<String>) -> CountError {
+    CountError::Unable {
+        engine: NAME.to_owned(),
+        target: target(request),
+        reason: reason.into(),
+    }
+}
+
+fn failed(request: &CountRequest, reason: impl Into<String>) -> CountError {
+    CountError::Failed {
+        engine: NAME.to_owned(),
+        target: target(request),
+        reason: reason.into(),
+    }
+}
+
+impl Engine for Native {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn describe(&self) -> Result<CountEngine, CountError> {
+        Ok(CountEngine {
+            name: NAME.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            gaps: [
+                "counts what runs in user mode only",
+                "does not count code that is made at run time: such programs are refused when \
+                 they begin to run it",
+                "restartable sequences (rseq) are switched off in the target",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        })
+    }
+
+    fn usual_slowdown(&self) -> std::ops::RangeInclusive<f64> {
+        1.0..=2.5
+    }
+
+    fn check(&self, request: &CountRequest) -> Result<(), CountError> {
+        check::machine().map_err(|reason| unable(request, reason))?;
+        check::request(request).map_err(|reason| unable(request, reason))?;
+        check::program(&request.spec)?.map_err(|reason| unable(request, reason))
+    }
+
+    fn count(
+        &self,
+        request: &CountRequest,
+        launcher: &mut Launcher,
+        cancel: &Cancel,
+    ) -> Result<RawCounts, CountError> {
+        self.check(request)?;
+        let gated = launcher.prepare(&request.spec)?;
+        let pid = gated.pid();
+        let mut tracee =
+            ptrace::Tracee::seize(pid).map_err(|error| unable(request, error.to_string()))?;
+        let running = gated.release()?;
+        let placed = inject::inject(&mut tracee, request.children);
+        let counts = match placed {
+            Ok(counts) => counts,
+            Err(error) => {
+                drop(running);
+                return Err(unable(request, error.to_string()));
+            }
+        };
+        if let Err(error) = tracee.detach() {
+            drop(running);
+            return Err(failed(request, format!("it cannot be let go: {error}")));
+        }
+        let finished = running.wait(cancel)?;
+        let counts = Counts::read(&counts).map_err(|error| failed(request, error.to_string()))?;
+        match counts.status {
+            STATUS_UNABLE => return Err(unable(request, counts.detail)),
+            STATUS_FAILED => return Err(failed(request, counts.detail)),
+            _ => {}
+        }
+        let command = words(&request.spec.argv);
+        let mut process: ProcessCounts = convert::draft(&counts).finish(pid, command.clone());
+        process.cut_short = cut_short(finished.record.exit);
+        Ok(RawCounts {
+            engine: self.describe()?,
+            command,
+            cpu_seconds: cpu_seconds(&finished.record),
+            wall_seconds: finished.record.wall_seconds,
+            exit: shell_status(finished.record.exit),
+            transfers: request.transfers,
+            processes: vec![process],
+            notes: Vec::new(),
+        })
+    }
+}

@@ -1,0 +1,177 @@
+//! A process under ptrace, for as long as it takes to put the engine into it.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// What `PTRACE_GETREGS` gives.
+pub type Registers = libc::user_regs_struct;
+
+/// A traced process. Dropped, it goes on by itself.
+pub struct Tracee {
+    pid: i32,
+    attached: bool,
+}
+
+fn check(result: libc::c_long) -> io::Result<()> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+impl Tracee {
+    /// Attaches to a process that has not executed its program yet. It is killed if genba dies.
+    pub fn seize(pid: i32) -> io::Result<Self> {
+        let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_EXITKILL;
+        // SAFETY: no memory is passed.
+        let result = unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, 0usize, options as usize) };
+        check(result).map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("it cannot be attached to (ptrace): {error}"),
+            )
+        })?;
+        Ok(Self {
+            pid,
+            attached: true,
+        })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Waits until it stops; the status.
+    fn wait(&mut self) -> io::Result<i32> {
+        loop {
+            let mut status = 0;
+            // SAFETY: writes the status.
+            let result = unsafe { libc::waitpid(self.pid, &raw mut status, libc::__WALL) };
+            if result < 0 {
+                let error = io::Error::last_os_error();
+                if error.kind() == io::ErrorKind::Interrupted {
+                    continue;
+                }
+                self.attached = false;
+                return Err(error);
+            }
+            if libc::WIFSTOPPED(status) {
+                return Ok(status);
+            }
+            self.attached = false;
+            return Err(io::Error::other("the target ended before its first instruction"));
+        }
+    }
+
+    fn go(&mut self, request: libc::c_uint, signal: i32) -> io::Result<()> {
+        // SAFETY: no memory is passed.
+        check(unsafe { libc::ptrace(request, self.pid, 0usize, signal as usize) })
+    }
+
+    /// Goes on until a stop that is not for a signal; signals are passed on.
+    fn until(&mut self, request: libc::c_uint, wanted: impl Fn(i32) -> bool) -> io::Result<()> {
+        loop {
+            let status = self.wait()?;
+            if wanted(status >> 8) {
+                return Ok(());
+            }
+            let event = status >> 16;
+            let signal = libc::WSTOPSIG(status);
+            self.go(request, if event == 0 { signal } else { 0 })?;
+        }
+    }
+
+    /// Waits until it stands at the first instruction of its program.
+    pub fn wait_for_program(&mut self) -> io::Result<()> {
+        let exec = libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8;
+        self.until(libc::PTRACE_CONT, |stop| stop == exec)?;
+        // It is still in execve, which would overwrite rax: to its end.
+        self.go(libc::PTRACE_SYSCALL, 0)?;
+        self.until(libc::PTRACE_SYSCALL, |stop| stop == libc::SIGTRAP)
+    }
+
+    /// One instruction.
+    pub fn step(&mut self) -> io::Result<()> {
+        self.go(libc::PTRACE_SINGLESTEP, 0)?;
+        self.until(libc::PTRACE_SINGLESTEP, |stop| stop == libc::SIGTRAP)
+    }
+
+    /// Its registers.
+    pub fn registers(&self) -> io::Result<Registers> {
+        // SAFETY: all zero is a value of this type.
+        let mut registers: Registers = unsafe { std::mem::zeroed() };
+        let to = &raw mut registers;
+        // SAFETY: writes the registers.
+        check(unsafe { libc::ptrace(libc::PTRACE_GETREGS, self.pid, 0usize, to) })?;
+        Ok(registers)
+    }
+
+    /// Sets them.
+    pub fn set_registers(&self, registers: &Registers) -> io::Result<()> {
+        let from = &raw const *registers;
+        // SAFETY: reads the registers.
+        check(unsafe { libc::ptrace(libc::PTRACE_SETREGS, self.pid, 0usize, from) })
+    }
+
+    /// Sets the signal mask; the one before.
+    pub fn exchange_mask(&self, mask: u64) -> io::Result<u64> {
+        let mut before = 0u64;
+        // SAFETY: 8 bytes each are written and read.
+        unsafe {
+            check(libc::ptrace(
+                libc::PTRACE_GETSIGMASK,
+                self.pid,
+                8usize,
+                &raw mut before,
+            ))?;
+            check(libc::ptrace(
+                libc::PTRACE_SETSIGMASK,
+                self.pid,
+                8usize,
+                &raw const mask,
+            ))?;
+        }
+        Ok(before)
+    }
+
+    /// Its memory.
+    pub fn memory(&self) -> io::Result<Memory> {
+        let path = format!("/proc/{}/mem", self.pid);
+        Ok(Memory(File::options().read(true).write(true).open(path)?))
+    }
+
+    /// Lets it run by itself.
+    pub fn detach(mut self) -> io::Result<()> {
+        self.attached = false;
+        self.go(libc::PTRACE_DETACH, 0)
+    }
+}
+
+impl Drop for Tracee {
+    fn drop(&mut self) {
+        if self.attached {
+            // It has not begun, or is in a state that nobody knows.
+            // SAFETY: a signal to a process that cannot have been reaped.
+            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+            let _ = self.go(libc::PTRACE_DETACH, 0);
+        }
+    }
+}
+
+/// A process's memory, whatever its protection.
+pub struct Memory(File);
+
+impl Memory {
+    /// Reads.
+    pub fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(bytes, at)
+    }
+
+    /// Writes.
+    pub fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, at)
+    }
+}

@@ -1,0 +1,290 @@
+//! Bytes of machine code, and where they will be.
+
+use alloc::vec::Vec;
+
+use iced_x86::{Decoder, Instruction, Register};
+
+/// An instruction that cannot be copied to where it is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooFar;
+
+/// Collects code that will be at `base`.
+#[derive(Default)]
+pub struct Emitter {
+    /// Address of the first byte.
+    pub base: u64,
+    /// The code.
+    pub code: Vec<u8>,
+}
+
+impl Emitter {
+    /// Address of the next byte.
+    #[must_use]
+    pub fn here(&self) -> u64 {
+        self.base + self.code.len() as u64
+    }
+
+    /// Offset of the next byte.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.code.len()
+    }
+
+    /// Appends bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.code.extend_from_slice(bytes);
+    }
+
+    /// Appends a 32-bit number.
+    pub fn u32(&mut self, value: u32) {
+        self.bytes(&value.to_le_bytes());
+    }
+
+    /// `op gs:[offset], register` (or the reverse), 64 bits.
+    fn gs(&mut self, opcode: u8, register: u8, offset: u32) {
+        let rex = 0x48 | (register >> 3) << 2;
+        self.bytes(&[0x65, rex, opcode, (register & 7) << 3 | 4, 0x25]);
+        self.u32(offset);
+    }
+
+    /// `mov gs:[offset], register`
+    pub fn store(&mut self, register: u8, offset: u32) {
+        self.gs(0x89, register, offset);
+    }
+
+    /// `mov register, gs:[offset]`
+    pub fn load(&mut self, register: u8, offset: u32) {
+        self.gs(0x8B, register, offset);
+    }
+
+    /// `inc qword ptr gs:[offset]`
+    pub fn increment(&mut self, offset: u32) {
+        self.bytes(&[0x65, 0x48, 0xFF, 0x04, 0x25]);
+        self.u32(offset);
+    }
+
+    /// `lea register, [register + 1]`
+    pub fn add_one(&mut self, register: u8) {
+        let high = register >> 3;
+        let low = register & 7;
+        self.bytes(&[0x48 | high | high << 2, 0x8D, 0x40 | low << 3 | low]);
+        if low == 4 {
+            self.bytes(&[0x24]);
+        }
+        self.bytes(&[1]);
+    }
+
+    /// `mov dword ptr gs:[offset], value`
+    pub fn store_number(&mut self, offset: u32, value: u32) {
+        self.bytes(&[0x65, 0xC7, 0x04, 0x25]);
+        self.u32(offset);
+        self.u32(value);
+    }
+
+    /// `jmp gs:[offset]`
+    pub fn jump_vector(&mut self, offset: u32) {
+        self.bytes(&[0x65, 0xFF, 0x24, 0x25]);
+        self.u32(offset);
+    }
+
+    /// `mov register, value`, for rax and rcx
+    pub fn constant(&mut self, register: u8, value: u64) {
+        self.bytes(&[0x48, 0xB8 | register]);
+        self.bytes(&value.to_le_bytes());
+    }
+
+    /// `nop`s until the next `length` bytes after `before` more do not cross a cache line, so
+    /// that they can be changed in one go while other threads execute them.
+    pub fn keep_in_line(&mut self, before: u64, length: u64) {
+        while ((self.here() + before) & 63) + length > 64 {
+            self.bytes(&[0x90]);
+        }
+    }
+
+    /// Sets the 32-bit displacement at `at` so that it leads to the address.
+    ///
+    /// # Errors
+    /// When that is more than 2 GiB away.
+    pub fn aim(&mut self, at: usize, to: u64) -> Result<(), TooFar> {
+        let from = self.base + at as u64 + 4;
+        let displacement = i32::try_from(to.wrapping_sub(from) as i64).map_err(|_| TooFar)?;
+        self.code[at..at + 4].copy_from_slice(&displacement.to_le_bytes());
+        Ok(())
+    }
+
+    /// Sets the 8-bit displacement before `after` so that it leads here.
+    pub fn aim_short_here(&mut self, after: usize) {
+        self.code[after - 1] = (self.code.len() - after) as u8;
+    }
+
+    /// Copies an instruction; what it addresses relative to itself stays what it was.
+    ///
+    /// # Errors
+    /// When that is more than 2 GiB away.
+    pub fn copy(&mut self, instruction: &Instruction, raw: &[u8]) -> Result<(), TooFar> {
+        let at = self.offset();
+        self.bytes(raw);
+        if instruction.is_ip_rel_memory_operand() {
+            let place = displacement_at(instruction, raw).ok_or(TooFar)?;
+            self.aim_relative(
+                at + place,
+                instruction.memory_displacement64(),
+                at + raw.len(),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn aim_relative(&mut self, at: usize, to: u64, next: usize) -> Result<(), TooFar> {
+        let from = self.base + next as u64;
+        let displacement = i32::try_from(to.wrapping_sub(from) as i64).map_err(|_| TooFar)?;
+        self.code[at..at + 4].copy_from_slice(&displacement.to_le_bytes());
+        Ok(())
+    }
+
+    /// `mov rcx, OPERAND`, with the operand of an indirect jump or call.
+    ///
+    /// # Errors
+    /// When an address relative to the instruction is more than 2 GiB away.
+    pub fn load_target(&mut self, instruction: &Instruction, raw: &[u8]) -> Result<(), TooFar> {
+        // [prefixes] [REX] FF ModRM [SIB] [displacement] → the same with 8B and rcx.
+        let mut rex = 0x48;
+        let mut at = 0;
+        while let Some(&byte) = raw.get(at) {
+            match byte {
+                // Segments fs and gs, and 32-bit addresses; others mean nothing here.
+                0x64 | 0x67 => self.bytes(&[byte]),
+                0x26 | 0x2E | 0x36 | 0x3E | 0x65 | 0x66 | 0xF2 | 0xF3 => {}
+                0x40..=0x4F => rex |= byte & 3,
+                _ => break,
+            }
+            at += 1;
+        }
+        let modrm = raw.get(at + 1).copied().ok_or(TooFar)?;
+        self.bytes(&[rex, 0x8B, modrm & 0b1100_0111 | 1 << 3]);
+        let rest = self.offset();
+        self.bytes(raw.get(at + 2..).unwrap_or_default());
+        if instruction.is_ip_rel_memory_operand() {
+            let next = self.offset();
+            self.aim_relative(rest, instruction.memory_displacement64(), next)?;
+        }
+        Ok(())
+    }
+}
+
+/// Offset in an instruction of its displacement relative to rip.
+fn displacement_at(instruction: &Instruction, raw: &[u8]) -> Option<usize> {
+    debug_assert_eq!(instruction.memory_base(), Register::RIP);
+    let mut decoder = Decoder::with_ip(64, raw, instruction.ip(), 0);
+    let again = decoder.decode();
+    let offsets = decoder.get_constant_offsets(&again);
+    let at = offsets.displacement_offset();
+    (offsets.displacement_size() == 4 && at + 4 <= raw.len()).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(code: &[u8], at: u64) -> Vec<String> {
+        use iced_x86::{Formatter, IntelFormatter};
+        let mut formatter = IntelFormatter::new();
+        let decoder = Decoder::with_ip(64, code, at, 0);
+        decoder
+            .into_iter()
+            .map(|instruction| {
+                let mut text = String::new();
+                formatter.format(&instruction, &mut text);
+                text
+            })
+            .collect()
+    }
+
+    fn emitted(base: u64, emit: impl FnOnce(&mut Emitter)) -> Vec<String> {
+        let mut emitter = Emitter {
+            base,
+            code: Vec::new(),
+        };
+        emit(&mut emitter);
+        text(&emitter.code, base)
+    }
+
+    #[test]
+    fn accesses_to_the_state_are_what_they_say() {
+        assert_eq!(
+            emitted(0, |e| {
+                e.store(1, 0x18);
+                e.load(13, 0x18);
+                e.increment(0x40000);
+                e.add_one(12);
+                e.add_one(0);
+                e.store_number(0x30, 7);
+                e.jump_vector(0x50);
+                e.constant(1, 5);
+            }),
+            [
+                "mov gs:[18h],rcx",
+                "mov r13,gs:[18h]",
+                "inc qword ptr gs:[40000h]",
+                "lea r12,[r12+1]",
+                "lea rax,[rax+1]",
+                "mov dword ptr gs:[30h],7",
+                "jmp qword ptr gs:[50h]",
+                "mov rcx,5",
+            ]
+        );
+    }
+
+    fn decoded(code: &[u8], at: u64) -> Instruction {
+        Decoder::with_ip(64, code, at, 0).decode()
+    }
+
+    #[test]
+    fn relative_operands_stay_where_they_were() {
+        // mov dword ptr [rip+0x100], 5 at 0x1000
+        let raw = [0xC7, 0x05, 0, 1, 0, 0, 5, 0, 0, 0];
+        let instruction = decoded(&raw, 0x1000);
+        let lines = emitted(0x4000, |e| {
+            e.copy(&instruction, &raw).expect("near");
+        });
+        assert_eq!(lines, ["mov dword ptr [110Ah],5"]);
+        let mut far = Emitter {
+            base: 0x2_0000_0000,
+            code: Vec::new(),
+        };
+        assert_eq!(far.copy(&instruction, &raw), Err(TooFar));
+    }
+
+    #[test]
+    fn operands_of_indirect_branches_are_loaded() {
+        for (raw, expected) in [
+            (&[0xFF, 0xD0][..], "mov rcx,rax"),
+            (&[0x41, 0xFF, 0xE3], "mov rcx,r11"),
+            (&[0x3E, 0xFF, 0xE0], "mov rcx,rax"),
+            (&[0xF2, 0xFF, 0x25, 0, 1, 0, 0], "mov rcx,[1107h]"),
+            (&[0x42, 0xFF, 0x14, 0xC8], "mov rcx,[rax+r9*8]"),
+            (&[0xFF, 0x54, 0x24, 8], "mov rcx,[rsp+8]"),
+            (&[0x64, 0xFF, 0x14, 0x25, 0x10, 0, 0, 0], "mov rcx,fs:[10h]"),
+            (&[0x43, 0xFF, 0x64, 0xEC, 0x20], "mov rcx,[r12+r13*8+20h]"),
+        ] {
+            let instruction = decoded(raw, 0x1000);
+            let lines = emitted(0x9000, |e| {
+                e.load_target(&instruction, raw).expect("near");
+            });
+            assert_eq!(lines, [expected]);
+        }
+    }
+
+    #[test]
+    fn places_that_change_do_not_cross_cache_lines() {
+        for start in 0..64 {
+            let mut emitter = Emitter {
+                base: 0x1000 + start,
+                code: Vec::new(),
+            };
+            emitter.keep_in_line(1, 4);
+            let first = emitter.here() + 1;
+            assert_eq!(first / 64, (first + 3) / 64);
+        }
+    }
+}

@@ -1,0 +1,631 @@
+//! Layout of a fragment: the copies of several blocks, one behind the other as control most
+//! likely runs, then what is needed seldom.
+//!
+//! ```text
+//! landing   where indirect branches arrive: checks that it is they who are meant
+//! block     instructions, counter, branch ─ falls into the next block
+//! …
+//! call      a real call, so that the processor predicts the return; behind it a landing
+//! …         and the block at the return address
+//! calls     put the program's return address on the stack in place of ours, jump to the callee
+//! misses    another target than the landing's: to the lookup
+//! exits     to the dispatcher, which translates what is missing and links
+//! ```
+//!
+//! What must hold: at every place the marks say where the program's registers are. A branch's
+//! displacement does not cross a cache line, so that linking is one store.
+
+use alloc::vec::Vec;
+
+use iced_x86::{Instruction, InstructionInfoFactory};
+
+use crate::block::{Block, End, decode};
+use crate::emit::{Emitter, TooFar};
+use crate::liveness::Code;
+use crate::marks::{Mark, Marked};
+use crate::placement::{How, place};
+use crate::state;
+
+/// Most blocks of a fragment.
+const MOST_BLOCKS: usize = 16;
+/// Bytes of code after which no further block is begun.
+const MOST_BYTES: usize = 8 << 10;
+const RAX: u8 = 0;
+const RCX: u8 = 1;
+/// Bytes of an exit's stub.
+pub const STUB_BYTES: usize = 20;
+
+/// What building needs to know of the rest.
+pub trait World: Code {
+    /// Address in the cache of the block at this address.
+    fn known(&self, pc: u64) -> Option<u64>;
+    /// Address in the cache of the call that returns to this address.
+    fn call_site(&self, returns_to: u64) -> Option<u64>;
+    /// A new counter for a block.
+    ///
+    /// # Errors
+    /// When there are no more.
+    fn counter(&mut self, block: &Block) -> Result<u32, Error>;
+    /// Address of the table that indirect branches look into by the low 16 bits of the target;
+    /// in the low 2 GiB.
+    fn table(&self) -> u32;
+}
+
+/// Why there is no fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// What the engine does not do.
+    Unable(&'static str),
+    /// A table is full.
+    Full(&'static str),
+}
+
+impl From<TooFar> for Error {
+    fn from(_: TooFar) -> Self {
+        Self::Unable("its code refers to data more than 2 GiB away")
+    }
+}
+
+/// A block of a fragment.
+#[derive(Clone, Copy, Debug)]
+pub struct NewBlock {
+    /// Address in the program.
+    pub pc: u64,
+    /// Offset in the fragment.
+    pub offset: u16,
+    /// Instructions.
+    pub instructions: u16,
+    /// Its counter; `u32::MAX` for none.
+    pub counter: u32,
+}
+
+/// A place where control leaves a block for a fixed address.
+#[derive(Clone, Copy, Debug)]
+pub struct NewExit {
+    /// Address in the program.
+    pub target: u64,
+    /// Offset of the displacement.
+    pub site: u16,
+    /// Offset of the stub that goes to the dispatcher; 0 for none, as the target was known.
+    pub stub: u16,
+}
+
+/// A fragment, ready to be put at its base.
+pub struct Fragment {
+    /// Code, to be at its base.
+    pub emitter: Emitter,
+    /// Its blocks; the first is the one that was asked for.
+    pub blocks: Vec<NewBlock>,
+    /// Its exits.
+    pub exits: Vec<NewExit>,
+    /// Landings: address in the program, offset.
+    pub landings: Vec<(u64, u16)>,
+    /// Calls: return address in the program, offset.
+    pub calls: Vec<(u64, u16)>,
+    /// What holds where.
+    pub marks: Vec<Marked>,
+}
+
+/// A call whose second half is still to be written.
+struct PendingCall {
+    /// Offset after the call instruction.
+    after: usize,
+    returns_to: u64,
+    /// `None`: rcx says.
+    target: Option<u64>,
+    block: u8,
+}
+
+/// A landing's way out when it was not meant.
+struct PendingMiss {
+    /// Offset of the displacement.
+    at: usize,
+    pc: u64,
+    block: u8,
+}
+
+/// How it goes on behind a block.
+struct Next {
+    pc: u64,
+    landing: bool,
+}
+
+struct Builder<'a, W: World> {
+    world: &'a mut W,
+    factory: &'a mut InstructionInfoFactory,
+    fragment: Fragment,
+    pending_calls: Vec<PendingCall>,
+    misses: Vec<PendingMiss>,
+    /// The block that is being emitted.
+    block: u8,
+}
+
+/// Builds the fragment that begins with the block at `pc`, for the address `base`; with a
+/// landing in front of it if wanted. Exits' stubs number exits from `first_exit` on.
+///
+/// # Errors
+/// When the block cannot be translated.
+pub fn build<W: World>(
+    world: &mut W,
+    factory: &mut InstructionInfoFactory,
+    pc: u64,
+    landing: bool,
+    base: u64,
+    first_exit: u32,
+) -> Result<Fragment, Error> {
+    let mut builder = Builder::new(world, factory, base);
+    if landing {
+        builder.landing(pc);
+    }
+    let mut pc = pc;
+    loop {
+        let bytes = builder.world.bytes(pc);
+        let block = decode(pc, bytes);
+        let Some(next) = builder.block(&block)? else {
+            break;
+        };
+        if next.landing {
+            builder.landing(next.pc);
+        }
+        if !builder.goes_on(next.pc) {
+            builder.jump(next.pc);
+            break;
+        }
+        pc = next.pc;
+    }
+    builder.finish(first_exit)
+}
+
+/// A landing alone, for a block that exists at `code`.
+///
+/// # Errors
+/// When that is too far away.
+pub fn build_landing<W: World>(
+    world: &mut W,
+    factory: &mut InstructionInfoFactory,
+    pc: u64,
+    base: u64,
+    first_exit: u32,
+) -> Result<Fragment, Error> {
+    let mut builder = Builder::new(world, factory, base);
+    builder.landing(pc);
+    builder.fragment.blocks.push(NewBlock {
+        pc,
+        offset: builder.fragment.emitter.offset() as u16,
+        instructions: 0,
+        counter: u32::MAX,
+    });
+    builder.mark(Mark::Block);
+    builder.jump(pc);
+    let mut fragment = builder.finish(first_exit)?;
+    // It is not the block.
+    fragment.blocks[0].offset = u16::MAX;
+    Ok(fragment)
+}
+
+impl<'a, W: World> Builder<'a, W> {
+    fn new(world: &'a mut W, factory: &'a mut InstructionInfoFactory, base: u64) -> Self {
+        Self {
+            world,
+            factory,
+            fragment: Fragment {
+                emitter: Emitter {
+                    base,
+                    code: Vec::with_capacity(1024),
+                },
+                blocks: Vec::new(),
+                exits: Vec::new(),
+                landings: Vec::new(),
+                calls: Vec::new(),
+                marks: Vec::with_capacity(128),
+            },
+            pending_calls: Vec::new(),
+            misses: Vec::new(),
+            block: 0,
+        }
+    }
+
+    fn mark(&mut self, mark: Mark) {
+        let offset = self.fragment.emitter.offset() as u16;
+        self.fragment.marks.push(Marked {
+            offset,
+            mark,
+            block: self.block,
+        });
+    }
+
+    fn emitter(&mut self) -> &mut Emitter {
+        &mut self.fragment.emitter
+    }
+
+    fn local(&self, pc: u64) -> Option<u64> {
+        let blocks = self.fragment.blocks.iter();
+        blocks
+            .filter(|block| block.pc == pc && block.counter != u32::MAX)
+            .map(|block| self.fragment.emitter.base + u64::from(block.offset))
+            .next()
+    }
+
+    /// Whether the block at `pc` may be put behind what is there.
+    fn goes_on(&self, pc: u64) -> bool {
+        if self.fragment.blocks.len() >= MOST_BLOCKS
+            || self.fragment.emitter.offset() >= MOST_BYTES
+            || self.local(pc).is_some()
+            || self.world.known(pc).is_some()
+        {
+            return false;
+        }
+        let block = decode(pc, self.world.bytes(pc));
+        !matches!(block.end, End::Native | End::Unable(_))
+    }
+
+    /// Where indirect branches to `pc` arrive: rcx has their target, rcx and rax of the program
+    /// are in their places. Goes on if the target is `pc`.
+    fn landing(&mut self, pc: u64) {
+        let block = self.fragment.blocks.len() as u8;
+        self.block = block;
+        let offset = self.fragment.emitter.offset() as u16;
+        self.fragment.landings.push((pc, offset));
+        self.mark(Mark::Landing);
+        self.emitter().constant(RAX, pc.wrapping_neg());
+        // lea rcx, [rcx + rax]
+        self.emitter().bytes(&[0x48, 0x8D, 0x0C, 0x01]);
+        self.mark(Mark::LandingDifference);
+        // jrcxz +5; jmp miss
+        self.emitter().bytes(&[0xE3, 5, 0xE9]);
+        let at = self.fragment.emitter.offset();
+        self.emitter().u32(0);
+        self.misses.push(PendingMiss { at, pc, block });
+        self.mark(Mark::Landed);
+        self.emitter().load(RCX, state::RCX);
+        self.emitter().load(RAX, state::RAX);
+    }
+
+    fn raw(&self, instruction: &Instruction) -> Vec<u8> {
+        let bytes = self.world.bytes(instruction.ip());
+        bytes.get(..instruction.len()).unwrap_or_default().to_vec()
+    }
+
+    fn count(&mut self, how: How, counter: u32) {
+        let offset = state::counter(counter);
+        match how {
+            How::Increment => self.emitter().increment(offset),
+            How::Dead(register) => {
+                let emitter = self.emitter();
+                emitter.load(register, offset);
+                emitter.add_one(register);
+                emitter.store(register, offset);
+            }
+            How::Spill => {
+                self.emitter().store(RAX, state::RAX);
+                self.mark(Mark::Rax);
+                self.emitter().load(RAX, offset);
+                self.emitter().add_one(RAX);
+                self.emitter().store(RAX, offset);
+                self.mark(Mark::Counted);
+                self.mark(Mark::Rax);
+                self.emitter().load(RAX, state::RAX);
+            }
+        }
+        self.mark(Mark::Counted);
+    }
+
+    /// Emits a block. `None` if control does not go on behind it.
+    fn block(&mut self, block: &Block) -> Result<Option<Next>, Error> {
+        if let End::Unable(reason) = block.end {
+            return Err(Error::Unable(reason));
+        }
+        let native = block.end == End::Native;
+        let counter = if native {
+            u32::MAX
+        } else {
+            self.world.counter(block)?
+        };
+        self.block = self.fragment.blocks.len() as u8;
+        let offset = self.fragment.emitter.offset() as u16;
+        self.fragment.blocks.push(NewBlock {
+            pc: block.pc,
+            offset,
+            instructions: block.instructions.len() as u16,
+            counter,
+        });
+        self.mark(Mark::Block);
+        if native {
+            // To the program's own place: jmp [rip]; address.
+            self.emitter().bytes(&[0xFF, 0x25, 0, 0, 0, 0]);
+            self.emitter().bytes(&block.pc.to_le_bytes());
+            return Ok(None);
+        }
+        let placement = place(block, &*self.world, self.factory);
+        let body = block.body();
+        for (index, instruction) in block.instructions.iter().enumerate() {
+            if index > 0 {
+                self.mark(Mark::Instruction);
+            }
+            if index == placement.at {
+                self.count(placement.how, counter);
+            }
+            if index < body {
+                let raw = self.raw(instruction);
+                self.emitter().copy(instruction, &raw)?;
+            }
+        }
+        self.end(block)
+    }
+
+    fn end(&mut self, block: &Block) -> Result<Option<Next>, Error> {
+        let falls = |pc| {
+            Ok(Some(Next {
+                pc,
+                landing: false,
+            }))
+        };
+        let Some(last) = block.instructions.last() else {
+            return Ok(None);
+        };
+        match block.end {
+            End::Falls => {
+                self.mark(Mark::NotTaken);
+                falls(block.next())
+            }
+            End::Jump(to) => {
+                // What runs next is put next, without a jump.
+                falls(to)
+            }
+            End::Branch(to) => {
+                self.branch(last, to);
+                falls(block.next())
+            }
+            End::Call(to) => {
+                if self.shared_call(block.next()) {
+                    return Ok(None);
+                }
+                self.call(block.next(), Some(to));
+                Ok(Some(Next {
+                    pc: block.next(),
+                    landing: true,
+                }))
+            }
+            End::CallIndirect => {
+                if self.shared_call(block.next()) {
+                    return Ok(None);
+                }
+                let site = self.fragment.emitter.offset() as u16;
+                self.target(last)?;
+                self.call(block.next(), None);
+                if let Some(call) = self.fragment.calls.last_mut() {
+                    call.1 = site;
+                }
+                Ok(Some(Next {
+                    pc: block.next(),
+                    landing: true,
+                }))
+            }
+            End::JumpIndirect => {
+                self.target(last)?;
+                self.jump_by_table();
+                Ok(None)
+            }
+            End::Return(pops) => {
+                self.returns(pops);
+                Ok(None)
+            }
+            End::Syscall => {
+                self.syscall(block.next())?;
+                falls(block.next())
+            }
+            End::Native | End::Unable(_) => Ok(None),
+        }
+    }
+
+    /// If this call has been translated before, behind another beginning of the block, uses
+    /// that: a return address has one landing, and the processor's prediction should lead there.
+    fn shared_call(&mut self, returns_to: u64) -> bool {
+        let local = self.fragment.calls.iter();
+        let known = local
+            .filter(|call| call.0 == returns_to)
+            .map(|call| self.fragment.emitter.base + u64::from(call.1))
+            .next()
+            .or_else(|| self.world.call_site(returns_to));
+        let Some(known) = known else { return false };
+        let offset = self.fragment.emitter.offset();
+        self.emitter().bytes(&[0xE9, 0, 0, 0, 0]);
+        if self.emitter().aim(offset + 1, known).is_ok() {
+            return true;
+        }
+        self.emitter().code.truncate(offset);
+        false
+    }
+
+    /// Notes that the displacement about to be written is an exit to `target`.
+    fn exit(&mut self, target: u64) {
+        let site = self.fragment.emitter.offset() as u16;
+        self.fragment.exits.push(NewExit {
+            target,
+            site,
+            stub: 0,
+        });
+        self.emitter().u32(0);
+    }
+
+    fn jump(&mut self, to: u64) {
+        self.emitter().keep_in_line(1, 4);
+        self.emitter().bytes(&[0xE9]);
+        self.exit(to);
+    }
+
+    fn branch(&mut self, instruction: &Instruction, to: u64) {
+        let raw = self.raw(instruction);
+        let opcode = raw
+            .iter()
+            .position(|byte| !matches!(byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x64..=0x67 | 0xF2 | 0xF3 | 0x40..=0x4F))
+            .unwrap_or(0);
+        let condition = match raw.get(opcode) {
+            Some(byte @ 0x70..=0x7F) => Some(byte & 15),
+            Some(0x0F) => raw.get(opcode + 1).map(|byte| byte & 15),
+            _ => None,
+        };
+        if let Some(condition) = condition {
+            self.emitter().keep_in_line(2, 4);
+            self.emitter().bytes(&[0x0F, 0x80 | condition]);
+            self.exit(to);
+            return;
+        }
+        // loop, jrcxz: only with 8 bits. Over a jump that is taken if they do not go.
+        let head = raw.len() - 1;
+        self.emitter().keep_in_line(head as u64 + 1 + 2 + 1, 4);
+        self.emitter().bytes(&raw[..head]);
+        self.emitter().bytes(&[2]);
+        self.mark(Mark::NotTaken);
+        self.emitter().bytes(&[0xEB, 5]);
+        self.mark(Mark::Taken);
+        self.emitter().bytes(&[0xE9]);
+        self.exit(to);
+    }
+
+    /// Puts rcx and rax aside, the target into rcx, its low 16 bits into rax.
+    fn target(&mut self, instruction: &Instruction) -> Result<(), Error> {
+        let raw = self.raw(instruction);
+        self.emitter().store(RCX, state::RCX);
+        self.mark(Mark::Rcx);
+        self.emitter().load_target(instruction, &raw)?;
+        self.emitter().store(RAX, state::RAX);
+        self.mark(Mark::Both);
+        // movzx eax, cx
+        self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
+        Ok(())
+    }
+
+    /// `jmp [table + rax * 8]`
+    fn jump_by_table(&mut self) {
+        let table = self.world.table();
+        self.emitter().bytes(&[0xFF, 0x24, 0xC5]);
+        self.emitter().u32(table);
+    }
+
+    fn call(&mut self, returns_to: u64, target: Option<u64>) {
+        let offset = self.fragment.emitter.offset() as u16;
+        self.fragment.calls.push((returns_to, offset));
+        self.emitter().bytes(&[0xE8, 0, 0, 0, 0]);
+        self.pending_calls.push(PendingCall {
+            after: self.fragment.emitter.offset(),
+            returns_to,
+            target,
+            block: self.block,
+        });
+    }
+
+    fn returns(&mut self, pops: u16) {
+        let table = self.world.table();
+        self.emitter().store(RCX, state::RCX);
+        self.mark(Mark::Rcx);
+        // mov rcx, [rsp]
+        self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
+        self.emitter().store(RAX, state::RAX);
+        self.mark(Mark::Both);
+        // movzx eax, cx; mov rax, [table + rax * 8]; mov [rsp], rax
+        self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
+        self.emitter().bytes(&[0x48, 0x8B, 0x04, 0xC5]);
+        self.emitter().u32(table);
+        self.emitter().bytes(&[0x48, 0x89, 0x04, 0x24]);
+        self.mark(Mark::Overwritten);
+        if pops == 0 {
+            self.emitter().bytes(&[0xC3]);
+        } else {
+            self.emitter().bytes(&[0xC2]);
+            self.emitter().bytes(&pops.to_le_bytes());
+        }
+    }
+
+    /// rcx is free, as the kernel overwrites it: it says where to come back to.
+    fn syscall(&mut self, next: u64) -> Result<(), Error> {
+        // lea rcx, [rip + 8]; jmp gs:[SYSCALL]
+        self.emitter().bytes(&[0x48, 0x8D, 0x0D, 8, 0, 0, 0]);
+        self.emitter().jump_vector(state::SYSCALL);
+        self.mark(Mark::SyscallDone);
+        // As the kernel would have left it: lea rcx, [rip + …]
+        self.emitter().bytes(&[0x48, 0x8D, 0x0D]);
+        let at = self.fragment.emitter.offset();
+        self.emitter().u32(0);
+        self.emitter().aim(at, next)?;
+        self.mark(Mark::NotTaken);
+        Ok(())
+    }
+
+    fn finish(mut self, first_exit: u32) -> Result<Fragment, Error> {
+        self.write_calls();
+        self.write_misses();
+        self.write_exits(first_exit);
+        if self.fragment.emitter.offset() > usize::from(u16::MAX) {
+            return Err(Error::Full("a fragment is too large"));
+        }
+        Ok(self.fragment)
+    }
+
+    fn write_calls(&mut self) {
+        for call in core::mem::take(&mut self.pending_calls) {
+            self.block = call.block;
+            let offset = self.fragment.emitter.offset();
+            let to = self.fragment.emitter.here();
+            // Within the fragment, so never too far.
+            let _ = self.emitter().aim(call.after - 4, to);
+            debug_assert!(offset > call.after);
+            let direct = call.target.is_some();
+            self.mark(if direct { Mark::Pushed } else { Mark::PushedBoth });
+            // lea rsp, [rsp + 8]
+            self.emitter().bytes(&[0x48, 0x8D, 0x64, 0x24, 8]);
+            self.mark(if direct { Mark::Popped } else { Mark::PoppedBoth });
+            // push [rip + …]
+            self.emitter().bytes(&[0xFF, 0x35]);
+            let address = self.fragment.emitter.offset();
+            self.emitter().u32(0);
+            if let Some(target) = call.target {
+                self.mark(Mark::Taken);
+                self.jump(target);
+            } else {
+                self.mark(Mark::Gone);
+                self.jump_by_table();
+            }
+            self.mark(Mark::Nothing);
+            while self.fragment.emitter.here() & 7 != 0 {
+                self.emitter().bytes(&[0xCC]);
+            }
+            let constant = self.fragment.emitter.here();
+            let _ = self.emitter().aim(address, constant);
+            self.emitter().bytes(&call.returns_to.to_le_bytes());
+        }
+    }
+
+    fn write_misses(&mut self) {
+        for miss in core::mem::take(&mut self.misses) {
+            self.block = miss.block;
+            let to = self.fragment.emitter.here();
+            let _ = self.emitter().aim(miss.at, to);
+            self.mark(Mark::LandingDifference);
+            self.emitter().constant(RAX, miss.pc);
+            // lea rcx, [rcx + rax]
+            self.emitter().bytes(&[0x48, 0x8D, 0x0C, 0x01]);
+            self.mark(Mark::Landing);
+            self.emitter().jump_vector(state::MISS);
+        }
+    }
+
+    fn write_exits(&mut self, first_exit: u32) {
+        self.mark(Mark::Stub);
+        for index in 0..self.fragment.exits.len() {
+            let NewExit { target, site, .. } = self.fragment.exits[index];
+            let known = self.local(target).or_else(|| self.world.known(target));
+            let site = usize::from(site);
+            if known.is_some_and(|code| self.fragment.emitter.aim(site, code).is_ok()) {
+                continue;
+            }
+            let stub = self.fragment.emitter.offset();
+            self.fragment.exits[index].stub = stub as u16;
+            let here = self.fragment.emitter.here();
+            let _ = self.emitter().aim(site, here);
+            let number = first_exit + index as u32;
+            self.emitter().store_number(state::EXIT, number);
+            self.emitter().jump_vector(state::DISPATCH);
+        }
+    }
+}

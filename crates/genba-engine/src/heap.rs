@@ -1,0 +1,223 @@
+//! The engine's own heap: size classes with free lists over large mappings. Never the
+//! program's `malloc`, which may be in the middle of something, or be the program itself.
+//!
+//! What must hold: only whoever has the engine's lock allocates. The heap has a bound; beyond
+//! it an allocation fails, and the engine ends with a message.
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::UnsafeCell;
+use core::ptr;
+
+use crate::sys;
+
+/// Bytes to map at a time.
+const CHUNK: usize = 1 << 20;
+/// From this size on an allocation is a mapping of its own.
+const LARGE: usize = 128 << 10;
+/// Bytes at most.
+const LIMIT: usize = 3 << 30;
+/// Smallest class, as a power of two.
+const SMALLEST: u32 = 4;
+/// Number of classes: 16 bytes to 128 KiB.
+const CLASSES: usize = 14;
+
+struct Inner {
+    free: [*mut u8; CLASSES],
+    next: usize,
+    end: usize,
+    mapped: usize,
+}
+
+/// The allocator.
+pub struct Heap(UnsafeCell<Inner>);
+
+// SAFETY: whoever allocates has the engine's lock (see above), so only one thread does.
+unsafe impl Sync for Heap {}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Heap {
+    /// Empty.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(UnsafeCell::new(Inner {
+            free: [ptr::null_mut(); CLASSES],
+            next: 0,
+            end: 0,
+            mapped: 0,
+        }))
+    }
+}
+
+/// Class of a small size, which is rounded up to a power of two.
+fn class(size: usize) -> usize {
+    let bits = usize::BITS - size.max(1 << SMALLEST).saturating_sub(1).leading_zeros();
+    (bits - SMALLEST) as usize
+}
+
+fn pages(size: usize) -> usize {
+    (size + 4095) & !4095
+}
+
+impl Inner {
+    unsafe fn map(&mut self, size: usize) -> *mut u8 {
+        if self.mapped + size > LIMIT {
+            return ptr::null_mut();
+        }
+        // SAFETY: a new mapping at a place of the kernel's choice disturbs nobody.
+        match unsafe { sys::mmap(0, size, sys::READ_WRITE, sys::PRIVATE, -1) } {
+            Some(address) => {
+                self.mapped += size;
+                address as *mut u8
+            }
+            None => ptr::null_mut(),
+        }
+    }
+
+    unsafe fn small(&mut self, class: usize) -> *mut u8 {
+        let head = self.free[class];
+        if !head.is_null() {
+            // SAFETY: a free block's first word is the next free block.
+            self.free[class] = unsafe { *head.cast::<*mut u8>() };
+            return head;
+        }
+        let size = 1usize << (class as u32 + SMALLEST);
+        let align = size.min(4096);
+        self.next = (self.next + align - 1) & !(align - 1);
+        if self.next + size > self.end {
+            // SAFETY: as `map`. What is left of the old chunk is less than two blocks.
+            let chunk = unsafe { self.map(CHUNK) };
+            if chunk.is_null() {
+                return chunk;
+            }
+            self.next = chunk as usize;
+            self.end = self.next + CHUNK;
+        }
+        let block = self.next;
+        self.next += size;
+        block as *mut u8
+    }
+}
+
+// SAFETY: blocks are disjoint, as large as asked for, and aligned to their size (a power of
+// two) or to a page, whichever is less.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: one thread at a time.
+        let inner = unsafe { &mut *self.0.get() };
+        let size = layout.size().max(layout.align());
+        // SAFETY: as above.
+        unsafe {
+            if size >= LARGE {
+                inner.map(pages(size))
+            } else {
+                inner.small(class(size))
+            }
+        }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: one thread at a time.
+        let inner = unsafe { &mut *self.0.get() };
+        let size = layout.size().max(layout.align());
+        if size >= LARGE {
+            inner.mapped -= pages(size);
+            // SAFETY: it was a mapping of this size, and nobody has it any more.
+            unsafe { sys::munmap(block as usize, pages(size)) };
+        } else {
+            let class = class(size);
+            // SAFETY: the block has room for a word and is nobody's.
+            unsafe { *block.cast::<*mut u8>() = inner.free[class] };
+            inner.free[class] = block;
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let old = layout.size().max(layout.align());
+        if old >= LARGE && size >= LARGE {
+            // SAFETY: one thread at a time.
+            let inner = unsafe { &mut *self.0.get() };
+            let (from, to) = (pages(old), pages(size));
+            if inner.mapped + to - from.min(to) > LIMIT {
+                return ptr::null_mut();
+            }
+            // SAFETY: a mapping of ours, moved by the kernel (MREMAP_MAYMOVE).
+            let moved =
+                unsafe { sys::call(sys::nr::MREMAP, [block as usize, from, to, 1, 0, 0]) };
+            if moved < 0 {
+                return ptr::null_mut();
+            }
+            inner.mapped = inner.mapped + to - from;
+            return moved as *mut u8;
+        }
+        if old < LARGE && size < LARGE && class(old) == class(size.max(layout.align())) {
+            return block;
+        }
+        // SAFETY: as the trait says.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                ptr::copy_nonoverlapping(block, new, layout.size().min(size));
+                self.dealloc(block, layout);
+            }
+            new
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_aligned_disjoint_and_keep_what_is_in_them() {
+        let heap = Heap::new();
+        let mut blocks = Vec::new();
+        for step in 0..2000usize {
+            let size = 1 + (step * 7919) % 300_000;
+            let layout = Layout::from_size_align(size, 1 << (step % 6)).expect("valid");
+            // SAFETY: size is not zero; the block is written within its size.
+            let block = unsafe { heap.alloc(layout) };
+            assert!(!block.is_null());
+            assert_eq!(block as usize % layout.align(), 0);
+            // SAFETY: as above.
+            unsafe { ptr::write_bytes(block, step as u8, size) };
+            blocks.push((block, layout, step as u8));
+            if step % 3 == 0 {
+                let (block, layout, fill) = blocks.swap_remove(step / 3 % blocks.len());
+                let size = layout.size() / 2 + 1000;
+                // SAFETY: a block of the heap, read within both sizes.
+                unsafe {
+                    let moved = heap.realloc(block, layout, size);
+                    for at in 0..size.min(layout.size()) {
+                        assert_eq!(*moved.add(at), fill);
+                    }
+                    heap.dealloc(
+                        moved,
+                        Layout::from_size_align(size, layout.align()).expect("valid"),
+                    );
+                }
+            }
+        }
+        for (block, layout, fill) in blocks {
+            for at in 0..layout.size() {
+                // SAFETY: within the block.
+                assert_eq!(unsafe { *block.add(at) }, fill);
+            }
+            // SAFETY: allocated with this layout.
+            unsafe { heap.dealloc(block, layout) };
+        }
+    }
+
+    #[test]
+    fn classes_are_powers_of_two() {
+        assert_eq!(class(1), 0);
+        assert_eq!(class(16), 0);
+        assert_eq!(class(17), 1);
+        assert_eq!(class(LARGE - 1), CLASSES - 1);
+    }
+}

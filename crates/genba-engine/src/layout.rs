@@ -1,0 +1,178 @@
+//! The file that carries the counts: shared memory of the target and genba, so that what has
+//! been counted survives any end of the target. Sparse; offsets are fixed.
+//!
+//! ```text
+//! CONTROL   one page: how much of each table is in use, status, mailbox
+//! MODULES   ModuleRecord[]            NAMES    their paths
+//! RECORDS   Record[]: what counter number i counts
+//! LENGTHS   lengths of the instructions of blocks, a byte each
+//! SLOTS     a slot for each thread: u64 counters, from COUNTERS on
+//! ```
+//!
+//! What must hold: a table's entry is complete before the count of entries in [`Control`]
+//! includes it. Readers treat everything as hostile.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// First bytes of the file.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"genbacnt");
+/// Of this layout; genba and the engine must have the same.
+pub const VERSION: u32 = 1;
+
+/// Offset of [`ModuleRecord`]s.
+pub const MODULES: u64 = 0x1_0000;
+/// Most modules.
+pub const MODULE_CAPACITY: u32 = 8192;
+/// Offset of the paths.
+pub const NAMES: u64 = 0x10_0000;
+/// Bytes for paths.
+pub const NAMES_CAPACITY: u32 = 0xF0_0000;
+/// Offset of [`Record`]s.
+pub const RECORDS: u64 = 0x100_0000;
+/// Most counters.
+pub const COUNTER_CAPACITY: u32 = 4 << 20;
+/// Offset of the lengths.
+pub const LENGTHS: u64 = 0x900_0000;
+/// Bytes for lengths.
+pub const LENGTHS_CAPACITY: u32 = 0x400_0000;
+/// Offset of the slots.
+pub const SLOTS: u64 = 0x1000_0000;
+/// Bytes of a slot.
+pub const SLOT_SIZE: u64 = 0x204_0000;
+/// Offset of the counters in a slot; what is before them is private to the process.
+pub const COUNTERS: u64 = 0x4_0000;
+/// Most threads at a time.
+pub const SLOT_CAPACITY: u32 = 2048;
+/// Size of the whole file (its holes cost nothing).
+pub const FILE_SIZE: u64 = SLOTS + SLOT_SIZE * SLOT_CAPACITY as u64;
+
+const _: () = assert!(RECORDS + COUNTER_CAPACITY as u64 * 32 <= LENGTHS);
+const _: () = assert!(COUNTERS + COUNTER_CAPACITY as u64 * 8 <= SLOT_SIZE);
+
+/// [`Control::status`]: counting.
+pub const STATUS_RUNNING: u32 = 0;
+/// [`Control::status`]: the engine met what it cannot count, and ended the process.
+pub const STATUS_UNABLE: u32 = 1;
+/// [`Control::status`]: the engine itself failed, and ended the process.
+pub const STATUS_FAILED: u32 = 2;
+
+/// [`Control::slot_class`]: a thread of the process.
+pub const SLOT_THREAD: u8 = 1;
+/// [`Control::slot_class`]: a child of `vfork` until it executes a program; another process.
+pub const SLOT_VFORK: u8 = 2;
+
+/// First page of the file.
+#[repr(C)]
+pub struct Control {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// [`VERSION`].
+    pub version: u32,
+    /// One of the `STATUS_` constants.
+    pub status: AtomicU32,
+    /// Process that counts.
+    pub pid: AtomicU32,
+    /// Records in use; counters have the same numbers.
+    pub records: AtomicU32,
+    /// Modules in use.
+    pub modules: AtomicU32,
+    /// Bytes of paths in use.
+    pub names: AtomicU32,
+    /// Bytes of lengths in use.
+    pub lengths: AtomicU32,
+    /// Slots that have ever been used.
+    pub slots: AtomicU32,
+    /// Bytes of [`Control::detail`] in use.
+    pub detail_length: AtomicU32,
+    /// What genba must do for the process: one of the `MAIL_` constants. A futex.
+    pub mail: AtomicU32,
+    /// Who asks.
+    pub mail_pid: AtomicU32,
+    /// A descriptor of the asking process.
+    pub mail_fd: AtomicU32,
+    /// Goes up with each request. A futex, on which genba waits.
+    pub mail_bell: AtomicU32,
+    /// Taken by the process that asks.
+    pub mail_lock: AtomicU32,
+    /// Blocks translated again because the code had changed, and so on: for those who work on
+    /// the engine.
+    pub statistics: [AtomicU64; 16],
+    /// Why the engine ended the process, UTF-8.
+    pub detail: [u8; 512],
+    /// Path of a program about to be executed, terminated by zero.
+    pub mail_path: [u8; 4096],
+    /// One of the `SLOT_` constants for each slot.
+    pub slot_class: [u8; SLOT_CAPACITY as usize],
+}
+
+const _: () = assert!(size_of::<Control>() <= MODULES as usize);
+
+/// [`Control::mail`]: nothing.
+pub const MAIL_NONE: u32 = 0;
+/// [`Control::mail`]: a process is about to execute [`Control::mail_path`] and wants to be
+/// counted afterwards.
+pub const MAIL_EXEC: u32 = 1;
+/// [`Control::mail`]: a forked process keeps its counts in its descriptor `mail_fd`.
+pub const MAIL_FORK: u32 = 2;
+/// [`Control::mail`]: genba is dealing with it.
+pub const MAIL_DONE: u32 = 3;
+
+/// A mapping from which code was executed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModuleRecord {
+    /// Where the mapping was.
+    pub start: u64,
+    /// Its end.
+    pub end: u64,
+    /// Offset in the file of its start.
+    pub offset: u64,
+    /// Offset of the path in the names.
+    pub name: u32,
+    /// Bytes of the path.
+    pub name_length: u32,
+    /// Inode of the file; 0 for none.
+    pub inode: u64,
+    /// Reserved.
+    pub reserved: u64,
+}
+
+/// [`Record::kind`]: executions of a block.
+pub const KIND_BLOCK: u16 = 1;
+/// [`Record::kind`]: how often a block was counted whose instructions from here on had not been
+/// executed, because a signal came between.
+pub const KIND_LESS: u16 = 2;
+/// [`Record::kind`]: how often instructions from here on were executed without the block having
+/// been counted.
+pub const KIND_MORE: u16 = 3;
+/// [`Record::kind`]: the jump at `pc` went to `to`.
+pub const KIND_JUMP: u16 = 4;
+/// [`Record::kind`]: the call at `pc` went to `to`.
+pub const KIND_CALL: u16 = 5;
+/// [`Record::kind`]: nothing any more.
+pub const KIND_NONE: u16 = 0;
+
+/// What a counter counts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// First instruction, or the one that jumps.
+    pub pc: u64,
+    /// Where it jumps to.
+    pub to: u64,
+    /// Index of the first length in the lengths.
+    pub lengths: u32,
+    /// Index of the module of `pc`.
+    pub module: u32,
+    /// Index of the module of `to`.
+    pub to_module: u32,
+    /// Number of instructions.
+    pub instructions: u16,
+    /// One of the `KIND_` constants.
+    pub kind: u16,
+}
+
+const _: () = assert!(size_of::<Record>() == 32);
+
+/// Address of the control page's mapping, for both sides: the mapping is this large.
+pub const MAPPING_SIZE: u64 = FILE_SIZE;

@@ -1,0 +1,43 @@
+//! Exact execution counts from inside the target's process: a binary translator that copies
+//! the program's code, block by block, into a cache of its own, with one increment of a
+//! per-thread counter in every block, and runs the copy.
+//!
+//! **Scope.** Everything that runs in the target: decoding and block building, placing
+//! counters, laying out and linking copies, indirect branches, system calls, threads, signals,
+//! exits, memory. And [`layout`]: the file in which the counts are kept, which genba reads.
+//!
+//! **How it is loaded.** `blob/` makes an image of it, without libc and std, which genba maps
+//! into a process that stands at its first instruction. It then runs between the program's own
+//! instructions, so it may use nothing that the program uses: it makes system calls itself
+//! ([`sys`]), has a heap of its own ([`heap`]), runs on stacks of its own with all signals
+//! blocked, and leaves every register as it was.
+//!
+//! **Not here.** Choosing the engine, starting the process, reading the counts, names:
+//! genba-count. Architectures other than x86-64.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg(all(target_arch = "x86_64", target_os = "linux"))]
+
+extern crate alloc;
+
+pub mod block;
+pub mod emit;
+pub mod fragment;
+pub mod heap;
+pub mod layout;
+pub mod liveness;
+pub mod maps;
+pub mod marks;
+pub mod pcmap;
+pub mod placement;
+pub mod recover;
+pub mod runtime;
+pub mod start;
+pub mod state;
+pub mod sys;
+
+pub use runtime::fatal;
+
+/// The engine for a target's process: a shared object without undefined symbols, whose
+/// `genba_start` is where it begins.
+#[cfg(feature = "image")]
+pub static IMAGE: &[u8] = include_bytes!(env!("GENBA_ENGINE_IMAGE"));

@@ -1,0 +1,162 @@
+//! What is dead where: the arithmetic flags, and general registers.
+//!
+//! Conservative: what is not known is live. "Dead before an instruction" means that on every
+//! way from there the value is overwritten before it is read, so that it may be destroyed.
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    Register, RflagsBits,
+};
+
+/// The six arithmetic flags that `inc` changes or may be read; CF too, though `inc` keeps it.
+pub const ALL_FLAGS: u32 =
+    RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::PF;
+
+/// Instructions to look at beyond the end of a block, on each way.
+const LOOK_AHEAD: usize = 8;
+
+/// Flags that are surely written by an instruction. Shifts by zero write none; string
+/// instructions with a count of zero neither.
+#[must_use]
+pub fn flags_written(instruction: &Instruction) -> u32 {
+    match instruction.mnemonic() {
+        Mnemonic::Shl
+        | Mnemonic::Sal
+        | Mnemonic::Shr
+        | Mnemonic::Sar
+        | Mnemonic::Rol
+        | Mnemonic::Ror
+        | Mnemonic::Rcl
+        | Mnemonic::Rcr
+        | Mnemonic::Shld
+        | Mnemonic::Shrd => 0,
+        _ if instruction.has_rep_prefix() || instruction.has_repne_prefix() => 0,
+        _ => instruction.rflags_modified() & ALL_FLAGS,
+    }
+}
+
+/// Flags that are live before an instruction, given those that are live after it.
+#[must_use]
+pub fn flags_before(instruction: &Instruction, after: u32) -> u32 {
+    (after & !flags_written(instruction)) | (instruction.rflags_read() & ALL_FLAGS)
+}
+
+/// Code of the program, as far as it may be read.
+pub trait Code {
+    /// Bytes from an address to the end of executable memory; empty where there is none.
+    fn bytes(&self, pc: u64) -> &[u8];
+}
+
+/// Flags that are live at an address, found by looking a few instructions ahead, through
+/// `depth` jumps.
+#[must_use]
+pub fn flags_live_at(code: &dyn Code, pc: u64, depth: u32) -> u32 {
+    let bytes = code.bytes(pc);
+    let mut decoder = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE);
+    let mut unwritten = ALL_FLAGS;
+    let mut instruction = Instruction::default();
+    for _ in 0..LOOK_AHEAD {
+        if !decoder.can_decode() {
+            return unwritten;
+        }
+        decoder.decode_out(&mut instruction);
+        if instruction.is_invalid() || instruction.rflags_read() & unwritten != 0 {
+            return unwritten;
+        }
+        unwritten &= !flags_written(&instruction);
+        if unwritten == 0 {
+            return 0;
+        }
+        match instruction.flow_control() {
+            FlowControl::Next => {}
+            FlowControl::UnconditionalBranch | FlowControl::Call
+                if depth > 0 && instruction.near_branch_target() != 0 =>
+            {
+                return flags_live_at(code, instruction.near_branch_target(), depth - 1)
+                    & unwritten;
+            }
+            FlowControl::ConditionalBranch if depth > 0 => {
+                let taken = flags_live_at(code, instruction.near_branch_target(), depth - 1);
+                let falls = flags_live_at(code, instruction.next_ip(), depth - 1);
+                return (taken | falls) & unwritten;
+            }
+            _ => return unwritten,
+        }
+    }
+    unwritten
+}
+
+/// Number of a general register, whatever part of it.
+#[must_use]
+pub fn general(register: Register) -> Option<u8> {
+    let full = register.full_register();
+    if full.is_gpr64() {
+        u8::try_from(full.number()).ok()
+    } else {
+        None
+    }
+}
+
+/// General registers (a bit each) that an instruction reads, and that it overwrites entirely
+/// without condition.
+#[must_use]
+pub fn registers(instruction: &Instruction, factory: &mut InstructionInfoFactory) -> (u32, u32) {
+    let (mut read, mut written) = (0, 0);
+    for used in factory.info(instruction).used_registers() {
+        let Some(number) = general(used.register()) else {
+            continue;
+        };
+        match used.access() {
+            OpAccess::Write if used.register().size() >= 4 => written |= 1 << number,
+            OpAccess::None | OpAccess::NoMemAccess => {}
+            _ => read |= 1 << number,
+        }
+    }
+    (read, written)
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// Code in a slice.
+    pub struct Bytes<'a>(pub u64, pub &'a [u8]);
+
+    impl Code for Bytes<'_> {
+        fn bytes(&self, pc: u64) -> &[u8] {
+            let at = pc.wrapping_sub(self.0);
+            usize::try_from(at)
+                .ok()
+                .and_then(|at| self.1.get(at..))
+                .unwrap_or(&[])
+        }
+    }
+
+    #[test]
+    fn flags_are_dead_before_what_writes_them_all() {
+        let live = |code: &[u8]| flags_live_at(&Bytes(0x1000, code), 0x1000, 2);
+        assert_eq!(live(&[0x48, 0x01, 0xC0, 0x74, 0]), 0); // add; je
+        assert_eq!(live(&[0x89, 0xC1, 0x48, 0x01, 0xC0]), 0); // mov; add
+        assert_eq!(live(&[0x74, 0, 0x48, 0x01, 0xC0]), ALL_FLAGS); // je
+        assert_eq!(live(&[0xC3]), ALL_FLAGS); // ret
+        assert_eq!(live(&[0xD3, 0xE0, 0xC3]), ALL_FLAGS); // shl eax, cl
+        assert_eq!(live(&[0xEB, 1, 0x90, 0x48, 0x01, 0xC0]), 0); // jmp; add
+        assert_eq!(live(&[]), ALL_FLAGS);
+        // inc leaves CF, and so do we: adc reads CF only.
+        assert_eq!(live(&[0x48, 0x11, 0xC0]), 0);
+    }
+
+    #[test]
+    fn partial_writes_do_not_kill() {
+        let mut factory = InstructionInfoFactory::new();
+        let mut of = |code: &[u8]| {
+            let instruction = Decoder::new(64, code, 0).decode();
+            registers(&instruction, &mut factory)
+        };
+        assert_eq!(of(&[0x89, 0xC1]), (1, 2)); // mov ecx, eax
+        assert_eq!(of(&[0x88, 0xC1]).1, 0); // mov cl, al
+        assert_eq!(of(&[0x66, 0x89, 0xC1]).1, 0); // mov cx, ax
+        let (read, written) = of(&[0x0F, 0x44, 0xC8]); // cmove ecx, eax
+        assert_eq!(written & !read, 0);
+    }
+}

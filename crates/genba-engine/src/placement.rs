@@ -1,0 +1,167 @@
+//! Where in a block its counter goes up, and how, so that the program does not notice.
+
+use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
+
+use crate::block::{Block, End};
+use crate::liveness::{ALL_FLAGS, Code, flags_before, flags_live_at, registers};
+
+/// Register number of rsp, which signals need, and so is never free.
+const RSP: u32 = 4;
+
+/// How a counter goes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// `inc`: the flags it destroys are dead there.
+    Increment,
+    /// Through this register, which is dead there, with `lea`, which leaves the flags.
+    Dead(u8),
+    /// Through rax, which is put aside and back.
+    Spill,
+}
+
+/// Where and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Before this instruction of the block.
+    pub at: usize,
+    /// How.
+    pub how: How,
+}
+
+/// Flags that are live after the last instruction of a block.
+fn live_out(block: &Block, code: &dyn Code) -> u32 {
+    match block.end {
+        End::Jump(to) | End::Call(to) => flags_live_at(code, to, 2),
+        End::Branch(to) => flags_live_at(code, to, 1) | flags_live_at(code, block.next(), 1),
+        End::Falls => flags_live_at(code, block.next(), 1),
+        _ => ALL_FLAGS,
+    }
+}
+
+/// Decides for a block. The earliest place of the cheapest kind: the sooner the counter is
+/// loaded, the sooner it is out of the way.
+#[must_use]
+pub fn place(block: &Block, code: &dyn Code, factory: &mut InstructionInfoFactory) -> Placement {
+    let mut live = None;
+    let mut best = None;
+    for (at, instruction) in block.instructions.iter().enumerate().rev() {
+        let after = match live {
+            Some(live) => live,
+            // Looking ahead is dear; what writes all flags itself does not need it.
+            None if crate::liveness::flags_written(instruction) == ALL_FLAGS => 0,
+            None => live_out(block, code),
+        };
+        let before = flags_before(instruction, after);
+        live = Some(before);
+        if before == 0 {
+            best = Some(at);
+        }
+    }
+    if let Some(at) = best {
+        return Placement {
+            at,
+            how: How::Increment,
+        };
+    }
+    // A register that is dead, as early as there is one.
+    let mut dead = 0u32;
+    let mut found = None;
+    for (at, instruction) in block.instructions.iter().enumerate().rev() {
+        let (read, written) = registers(instruction, factory);
+        dead = (dead | written) & !read & !(1 << RSP);
+        if may_fault(instruction) {
+            // A handler may skip it and then read what the register had before.
+            dead = 0;
+        }
+        if dead != 0 {
+            found = Some(Placement {
+                at,
+                how: How::Dead(dead.trailing_zeros() as u8),
+            });
+        }
+    }
+    found.unwrap_or(Placement {
+        at: 0,
+        how: How::Spill,
+    })
+}
+
+/// Whether a signal handler may see the state before this instruction because of it. Accesses
+/// through rsp are taken to succeed: a handler has no stack if they do not.
+fn may_fault(instruction: &Instruction) -> bool {
+    let stack = instruction.memory_base() == Register::RSP
+        && instruction.memory_index() == Register::None;
+    let memory = (0..instruction.op_count()).any(|operand| {
+        !matches!(
+            instruction.op_kind(operand),
+            OpKind::Register
+                | OpKind::NearBranch64
+                | OpKind::Immediate8
+                | OpKind::Immediate8_2nd
+                | OpKind::Immediate16
+                | OpKind::Immediate32
+                | OpKind::Immediate64
+                | OpKind::Immediate8to16
+                | OpKind::Immediate8to32
+                | OpKind::Immediate8to64
+                | OpKind::Immediate32to64
+        )
+    });
+    let harmless = matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop);
+    let divides = matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv);
+    (memory && !stack && !harmless) || divides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::decode;
+    use crate::liveness::tests::Bytes;
+
+    fn placed(code: &[u8]) -> Placement {
+        let block = decode(0x1000, code);
+        place(
+            &block,
+            &Bytes(0x1000, code),
+            &mut InstructionInfoFactory::new(),
+        )
+    }
+
+    #[test]
+    fn the_cheapest_kind_wins() {
+        // mov rax,rcx; add rax,rdx; ret
+        let add = [0x48, 0x89, 0xC8, 0x48, 0x01, 0xD0, 0xC3];
+        assert_eq!(
+            placed(&add),
+            Placement {
+                at: 0,
+                how: How::Increment
+            }
+        );
+        // mov eax,ecx; ret: flags may be read by the caller, eax is dead before.
+        assert_eq!(
+            placed(&[0x89, 0xC8, 0xC3]),
+            Placement {
+                at: 0,
+                how: How::Dead(0)
+            }
+        );
+        // ret
+        assert_eq!(placed(&[0xC3]).how, How::Spill);
+        // mov rax,[rdi]; ret: a handler may skip it.
+        assert_eq!(placed(&[0x48, 0x8B, 0x07, 0xC3]).how, How::Spill);
+        // pop rsp; ret: rsp is not free, though it is overwritten.
+        assert_eq!(placed(&[0x5C, 0xC3]).how, How::Spill);
+        // adc rax,rdx reads CF, which inc keeps.
+        assert_eq!(placed(&[0x48, 0x11, 0xD0, 0xC3]).how, How::Increment);
+        // sete al; cmp: the flags are live until sete.
+        let sete = [0x0F, 0x94, 0xC0, 0x48, 0x39, 0xC8, 0xC3];
+        assert_eq!(
+            placed(&sete),
+            Placement {
+                at: 1,
+                how: How::Increment
+            }
+        );
+    }
+}

@@ -1,0 +1,292 @@
+//! Ways between the program's code and the engine's: assembly, and the ranges of it in which
+//! the program's registers are to be looked for in different places.
+//!
+//! What must hold: the engine's own code runs on its own stack with all signals blocked. So a
+//! signal never interrupts it, and its frame is always where it would be natively: the kernel
+//! sees the program's stack pointer whenever it delivers one.
+
+use core::arch::global_asm;
+use core::sync::atomic::{AtomicU64, AtomicUsize};
+
+use crate::state;
+
+/// The table of indirect branches by the low 16 bits of their targets: 65536 addresses in the
+/// cache. In the low 2 GiB.
+pub static TABLE: AtomicUsize = AtomicUsize::new(0);
+/// The table of all indirect branches: pairs of target and landing, empty where the target is
+/// 0; the mask for indices is in the word before it.
+pub static LOOKUP: AtomicU64 = AtomicU64::new(0);
+
+global_asm!(
+    ".globl genba_dispatch, genba_dispatch_saved, genba_dispatch_blocked, genba_resume",
+    ".globl genba_resume_unblocked, genba_resume_end, genba_miss, genba_miss_saved",
+    ".globl genba_miss_end, genba_syscall, genba_syscall_number, genba_syscall_flags",
+    ".globl genba_syscall_now, genba_syscall_done, genba_syscall_special, genba_syscall_end",
+    ".globl genba_signal, genba_clone, genba_exit, genba_sigreturn, genba_begin",
+    ".hidden genba_dispatch, genba_dispatch_saved, genba_dispatch_blocked, genba_resume",
+    ".hidden genba_resume_unblocked, genba_resume_end, genba_miss, genba_miss_saved",
+    ".hidden genba_miss_end, genba_syscall, genba_syscall_number, genba_syscall_flags",
+    ".hidden genba_syscall_now, genba_syscall_done, genba_syscall_special, genba_syscall_end",
+    ".hidden genba_signal, genba_clone, genba_exit, genba_sigreturn, genba_begin",
+
+    // Out of the cache, every register the program's. EXIT says why.
+    "genba_dispatch:",
+    "mov gs:[{context} + 0], rax",
+    "mov gs:[{context} + 8], rcx",
+    "mov gs:[{context} + 16], rdx",
+    "mov gs:[{context} + 24], rbx",
+    "mov gs:[{context} + 32], rsp",
+    "mov gs:[{context} + 40], rbp",
+    "mov gs:[{context} + 48], rsi",
+    "mov gs:[{context} + 56], rdi",
+    "mov gs:[{context} + 64], r8",
+    "mov gs:[{context} + 72], r9",
+    "mov gs:[{context} + 80], r10",
+    "mov gs:[{context} + 88], r11",
+    "mov gs:[{context} + 96], r12",
+    "mov gs:[{context} + 104], r13",
+    "mov gs:[{context} + 112], r14",
+    "mov gs:[{context} + 120], r15",
+    "genba_dispatch_saved:",
+    // rt_sigprocmask(SIG_SETMASK, all, old, 8): changes no flags.
+    "rdgsbase rsi",
+    "lea rdx, [rsi + {mask}]",
+    "lea rsi, [rsi + {mask_all}]",
+    "mov edi, 2",
+    "mov r10d, 8",
+    "mov eax, 14",
+    "syscall",
+    "genba_dispatch_blocked:",
+    "mov rsp, gs:[{host_stack}]",
+    "pushfq",
+    "pop qword ptr gs:[{context} + 128]",
+    // Flags as functions expect them: no direction, no alignment check.
+    "push 0x202",
+    "popfq",
+    "mov eax, -1",
+    "mov edx, -1",
+    "xsave64 gs:[{xsave}]",
+    "mov rdi, gs:[{self_}]",
+    "call {dispatch}",
+
+    // Into the cache, with the registers in CONTEXT and XSAVE. Signals are blocked.
+    "genba_resume:",
+    "mov eax, -1",
+    "mov edx, -1",
+    "xrstor64 gs:[{xsave}]",
+    "mov rsp, gs:[{host_stack}]",
+    "push qword ptr gs:[{context} + 128]",
+    "popfq",
+    "mov rsp, gs:[{context} + 32]",
+    "rdgsbase rsi",
+    "lea rsi, [rsi + {mask}]",
+    "mov edi, 2",
+    "mov edx, 0",
+    "mov r10d, 8",
+    "mov eax, 14",
+    "syscall",
+    "genba_resume_unblocked:",
+    "mov rax, gs:[{context} + 0]",
+    "mov rcx, gs:[{context} + 8]",
+    "mov rdx, gs:[{context} + 16]",
+    "mov rbx, gs:[{context} + 24]",
+    "mov rbp, gs:[{context} + 40]",
+    "mov rsi, gs:[{context} + 48]",
+    "mov rdi, gs:[{context} + 56]",
+    "mov r8, gs:[{context} + 64]",
+    "mov r9, gs:[{context} + 72]",
+    "mov r10, gs:[{context} + 80]",
+    "mov r11, gs:[{context} + 88]",
+    "mov r12, gs:[{context} + 96]",
+    "mov r13, gs:[{context} + 104]",
+    "mov r14, gs:[{context} + 112]",
+    "mov r15, gs:[{context} + 120]",
+    "jmp qword ptr gs:[{resume_code}]",
+    "genba_resume_end:",
+
+    // An indirect branch that the table of 65536 does not know: rcx has the target, rcx and rax
+    // are in their places.
+    "genba_miss:",
+    "mov gs:[{target}], rcx",
+    "lahf",
+    "seto al",
+    "mov gs:[{flags}], rax",
+    "mov gs:[{rdx}], rdx",
+    "genba_miss_saved:",
+    "mov rax, [rip + {lookup}]",
+    "imul rdx, rcx, 0x1E3779B1",
+    "shr rdx, 16",
+    "2:",
+    "and rdx, [rax - 8]",
+    "shl rdx, 4",
+    "cmp [rax + rdx], rcx",
+    "je 3f",
+    "cmp qword ptr [rax + rdx], 0",
+    "je 4f",
+    "shr rdx, 4",
+    "inc rdx",
+    "jmp 2b",
+    "3:",
+    "mov rdx, [rax + rdx + 8]",
+    "test rdx, rdx",
+    "je 4f",
+    "mov gs:[{lookup_slot}], rdx",
+    "movzx eax, cx",
+    "shl eax, 3",
+    "add rax, [rip + {table}]",
+    "mov [rax], rdx",
+    "mov rax, gs:[{flags}]",
+    "add al, 127",
+    "sahf",
+    "mov rdx, gs:[{rdx}]",
+    "jmp qword ptr gs:[{lookup_slot}]",
+    "4:",
+    "mov rax, gs:[{flags}]",
+    "add al, 127",
+    "sahf",
+    "mov rdx, gs:[{rdx}]",
+    "mov rcx, gs:[{rcx}]",
+    "mov rax, gs:[{rax}]",
+    "mov dword ptr gs:[{exit}], 0",
+    "jmp genba_dispatch",
+    "genba_miss_end:",
+
+    // A system call: rcx says where in the cache to come back to; rcx and r11 are free.
+    "genba_syscall:",
+    "mov gs:[{syscall_next}], rcx",
+    "mov r11, rax",
+    "genba_syscall_number:",
+    "lahf",
+    "seto al",
+    "mov gs:[{flags}], rax",
+    "genba_syscall_flags:",
+    "mov rcx, rax",
+    "cmp r11, {syscalls}",
+    "jae 5f",
+    "cmp byte ptr gs:[r11 + {syscall_table}], 0",
+    "jne 5f",
+    "mov rax, rcx",
+    "add al, 127",
+    "sahf",
+    "mov rax, r11",
+    "genba_syscall_now:",
+    "syscall",
+    "genba_syscall_done:",
+    "jmp qword ptr gs:[{syscall_next}]",
+    "5:",
+    "mov rax, rcx",
+    "add al, 127",
+    "sahf",
+    "mov rax, r11",
+    "genba_syscall_special:",
+    "mov dword ptr gs:[{exit}], -1",
+    "jmp genba_dispatch",
+    "genba_syscall_end:",
+
+    // Every handled signal, as the kernel delivers it: on the program's stack, all signals
+    // blocked, the program's registers in the frame.
+    "genba_signal:",
+    "mov gs:[{signal_number}], rdi",
+    "mov gs:[{signal_info}], rsi",
+    "mov gs:[{signal_context}], rdx",
+    "mov gs:[{signal_frame}], rsp",
+    "mov rsp, gs:[{host_stack}]",
+    "mov rdi, gs:[{self_}]",
+    "call {signal}",
+    "jmp genba_resume",
+
+    // genba_clone(arguments, state): the child goes on with the state.
+    "genba_clone:",
+    "push rbx",
+    "push rbp",
+    "mov rbx, rdi",
+    "mov rbp, rsi",
+    "mov rax, [rbx]",
+    "mov rdi, [rbx + 8]",
+    "mov rsi, [rbx + 16]",
+    "mov rdx, [rbx + 24]",
+    "mov r10, [rbx + 32]",
+    "mov r8, [rbx + 40]",
+    "syscall",
+    "test rax, rax",
+    "jnz 6f",
+    "wrgsbase rbp",
+    "jmp genba_resume",
+    "6:",
+    "pop rbp",
+    "pop rbx",
+    "ret",
+
+    // genba_exit(flag, status): sets the flag to 0, ends the thread, touches no memory between.
+    "genba_exit:",
+    "mov dword ptr [rdi], 0",
+    "mov rdi, rsi",
+    "mov eax, 60",
+    "syscall",
+    "ud2",
+
+    // genba_sigreturn(rsp): goes on as the frame says.
+    "genba_sigreturn:",
+    "mov rsp, rdi",
+    "mov eax, 15",
+    "syscall",
+    "ud2",
+
+    // genba_begin(state): a process's first entry into the cache.
+    "genba_begin:",
+    "wrgsbase rdi",
+    "jmp genba_resume",
+    context = const state::CONTEXT,
+    mask = const state::MASK,
+    mask_all = const state::MASK_ALL,
+    host_stack = const state::HOST_STACK,
+    xsave = const state::XSAVE,
+    self_ = const state::SELF,
+    resume_code = const state::RESUME_CODE,
+    target = const state::TARGET,
+    flags = const state::FLAGS,
+    rax = const state::RAX,
+    rcx = const state::RCX,
+    rdx = const state::RDX,
+    exit = const state::EXIT,
+    lookup_slot = const state::LOOKUP,
+    syscall_next = const state::SYSCALL_NEXT,
+    syscalls = const state::SYSCALLS,
+    syscall_table = const state::SYSCALL_TABLE,
+    signal_number = const state::SIGNAL_NUMBER,
+    signal_info = const state::SIGNAL_INFO,
+    signal_context = const state::SIGNAL_CONTEXT,
+    signal_frame = const state::SIGNAL_FRAME,
+    lookup = sym LOOKUP,
+    table = sym TABLE,
+    dispatch = sym super::dispatch::dispatch,
+    signal = sym super::signal::signal,
+);
+
+/// Labels of the assembly above.
+#[allow(missing_docs)]
+pub mod label {
+    unsafe extern "C" {
+        pub fn genba_dispatch();
+        pub fn genba_dispatch_saved();
+        pub fn genba_dispatch_blocked();
+        pub fn genba_resume();
+        pub fn genba_resume_unblocked();
+        pub fn genba_resume_end();
+        pub fn genba_miss();
+        pub fn genba_miss_saved();
+        pub fn genba_miss_end();
+        pub fn genba_syscall();
+        pub fn genba_syscall_number();
+        pub fn genba_syscall_flags();
+        pub fn genba_syscall_now();
+        pub fn genba_syscall_done();
+        pub fn genba_syscall_special();
+        pub fn genba_syscall_end();
+        pub fn genba_signal();
+        pub fn genba_clone(arguments: *const usize, state: usize) -> isize;
+        pub fn genba_exit(flag: *const u32, status: usize) -> !;
+        pub fn genba_sigreturn(rsp: usize) -> !;
+        pub fn genba_begin(state: usize) -> !;
+    }
+}

@@ -1,0 +1,124 @@
+//! The engine at work: one for a process and all its threads, behind one lock.
+
+pub mod book;
+pub mod cache;
+pub mod clone;
+pub mod dispatch;
+pub mod engine;
+pub mod entry;
+pub mod memory;
+pub mod shared;
+pub mod signal;
+pub mod slots;
+pub mod syscall;
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use crate::layout::{STATUS_FAILED, STATUS_UNABLE};
+use crate::sys;
+use engine::Engine;
+use shared::Shared;
+
+struct Global(UnsafeCell<Option<Engine>>);
+
+// SAFETY: only whoever has LOCK looks inside.
+unsafe impl Sync for Global {}
+
+static ENGINE: Global = Global(UnsafeCell::new(None));
+/// 0 free, 1 taken, 2 taken and waited for.
+static LOCK: AtomicU32 = AtomicU32::new(0);
+/// Where the file of counts is mapped, for messages from places without the lock.
+static SHARED: AtomicUsize = AtomicUsize::new(0);
+
+/// The lock, taken; gives the engine.
+pub struct Locked(());
+
+impl Locked {
+    /// Waits for the lock.
+    #[must_use]
+    pub fn take() -> Self {
+        if LOCK
+            .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
+            while LOCK.swap(2, Ordering::Acquire) != 0 {
+                let futex = LOCK.as_ptr() as usize;
+                // SAFETY: FUTEX_WAIT | FUTEX_PRIVATE on our own word.
+                unsafe { sys::call(sys::nr::FUTEX, [futex, 128, 2, 0, 0, 0]) };
+            }
+        }
+        Self(())
+    }
+
+    /// The engine.
+    pub fn engine(&mut self) -> &mut Engine {
+        // SAFETY: we have the lock, and the borrow ends with it.
+        match unsafe { &mut *ENGINE.0.get() } {
+            Some(engine) => engine,
+            None => fatal("there is no engine"),
+        }
+    }
+
+    /// In a forked child, where other threads that waited are gone.
+    pub fn alone(&self) {
+        LOCK.store(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        if LOCK.swap(0, Ordering::Release) == 2 {
+            let futex = LOCK.as_ptr() as usize;
+            // SAFETY: FUTEX_WAKE | FUTEX_PRIVATE of one.
+            unsafe { sys::call(sys::nr::FUTEX, [futex, 129, 1, 0, 0, 0]) };
+        }
+    }
+}
+
+/// Puts the engine in place.
+///
+/// # Safety
+/// Once, before there is a second thread.
+pub unsafe fn install(engine: Engine) {
+    SHARED.store(engine.book.shared.0, Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe { *ENGINE.0.get() = Some(engine) };
+}
+
+/// Tells the signal handlers and others where to complain.
+pub fn set_shared(shared: Shared) {
+    SHARED.store(shared.0, Ordering::Relaxed);
+}
+
+fn end(status: u32, parts: &[&[u8]]) -> ! {
+    let shared = SHARED.load(Ordering::Relaxed);
+    if shared != 0 {
+        Shared(shared).fail(status, parts);
+    }
+    sys::kill_process()
+}
+
+/// Ends the process because the engine itself is wrong.
+pub fn fatal(message: &str) -> ! {
+    end(STATUS_FAILED, &[message.as_bytes()])
+}
+
+/// Ends the process because it does what the engine cannot count.
+pub fn unable(reason: &str) -> ! {
+    end(STATUS_UNABLE, &[reason.as_bytes()])
+}
+
+/// The same with a place.
+pub fn unable_at(reason: &str, pc: u64, path: &[u8]) -> ! {
+    let mut digits = [0u8; 16];
+    for (index, digit) in digits.iter_mut().enumerate() {
+        let value = (pc >> (60 - index * 4)) as usize & 15;
+        *digit = b"0123456789abcdef"[value];
+    }
+    let path = if path.is_empty() { b"memory" } else { path };
+    end(
+        STATUS_UNABLE,
+        &[reason.as_bytes(), b" (at ", &digits, b" in ", path, b")"],
+    )
+}

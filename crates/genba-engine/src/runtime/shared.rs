@@ -1,0 +1,113 @@
+//! Writing the file that carries the counts ([`crate::layout`]).
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::layout::{self, Control, ModuleRecord, Record};
+
+/// Where the file is mapped.
+#[derive(Clone, Copy)]
+pub struct Shared(pub usize);
+
+impl Shared {
+    /// The first page.
+    #[must_use]
+    pub fn control(&self) -> &'static Control {
+        // SAFETY: mapped for as long as the process lives; all that changes is atomic or
+        // written under the engine's lock through raw pointers.
+        unsafe { &*(self.0 as *const Control) }
+    }
+
+    fn control_mut(&self) -> *mut Control {
+        self.0 as *mut Control
+    }
+
+    /// Writes `bytes` behind what is in a table of bytes.
+    fn append(&self, table: u64, capacity: u32, used: &AtomicU32, bytes: &[u8]) -> Option<u32> {
+        let at = used.load(Ordering::Relaxed);
+        let end = at.checked_add(u32::try_from(bytes.len()).ok()?)?;
+        if end > capacity {
+            return None;
+        }
+        let to = (self.0 as u64 + table + u64::from(at)) as *mut u8;
+        // SAFETY: within the table, and under the engine's lock.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        used.store(end, Ordering::Release);
+        Some(at)
+    }
+
+    /// Adds lengths of instructions; their index.
+    #[must_use]
+    pub fn lengths(&self, lengths: &[u8]) -> Option<u32> {
+        let used = &self.control().lengths;
+        self.append(layout::LENGTHS, layout::LENGTHS_CAPACITY, used, lengths)
+    }
+
+    /// Reads lengths back.
+    #[must_use]
+    pub fn read_lengths(&self, at: u32, count: usize) -> &'static [u8] {
+        let from = (self.0 as u64 + layout::LENGTHS + u64::from(at)) as *const u8;
+        // SAFETY: written by `lengths`, never changed.
+        unsafe { core::slice::from_raw_parts(from, count) }
+    }
+
+    /// Adds a counter; its number.
+    #[must_use]
+    pub fn record(&self, record: Record) -> Option<u32> {
+        let used = &self.control().records;
+        let number = used.load(Ordering::Relaxed);
+        if number >= layout::COUNTER_CAPACITY {
+            return None;
+        }
+        let to = (self.0 as u64 + layout::RECORDS) as *mut Record;
+        // SAFETY: within the table, and under the engine's lock.
+        unsafe { to.add(number as usize).write(record) };
+        used.store(number + 1, Ordering::Release);
+        Some(number)
+    }
+
+    /// Reads a record back.
+    #[must_use]
+    pub fn read_record(&self, number: u32) -> Option<Record> {
+        let used = self.control().records.load(Ordering::Relaxed);
+        let from = (self.0 as u64 + layout::RECORDS) as *const Record;
+        // SAFETY: within the part in use; never changed.
+        (number < used).then(|| unsafe { from.add(number as usize).read() })
+    }
+
+    /// Adds a module; its index.
+    #[must_use]
+    pub fn module(&self, mut module: ModuleRecord, path: &[u8]) -> Option<u32> {
+        let names = &self.control().names;
+        module.name = self.append(layout::NAMES, layout::NAMES_CAPACITY, names, path)?;
+        module.name_length = path.len() as u32;
+        let used = &self.control().modules;
+        let number = used.load(Ordering::Relaxed);
+        if number >= layout::MODULE_CAPACITY {
+            return None;
+        }
+        let to = (self.0 as u64 + layout::MODULES) as *mut ModuleRecord;
+        // SAFETY: within the table, and under the engine's lock.
+        unsafe { to.add(number as usize).write(module) };
+        used.store(number + 1, Ordering::Release);
+        Some(number)
+    }
+
+    /// Says why the process ends.
+    pub fn fail(&self, status: u32, parts: &[&[u8]]) {
+        let control = self.control();
+        let mut at = 0;
+        for byte in parts.iter().flat_map(|part| part.iter()).take(512) {
+            // SAFETY: within the array; whoever comes second writes the same table, harmlessly.
+            unsafe { (*self.control_mut()).detail[at] = *byte };
+            at += 1;
+        }
+        control.detail_length.store(at as u32, Ordering::Release);
+        control.status.store(status, Ordering::Release);
+    }
+
+    /// Sets a slot's class.
+    pub fn slot_class(&self, slot: u32, class: u8) {
+        // SAFETY: within the array, under the engine's lock.
+        unsafe { (*self.control_mut()).slot_class[slot as usize] = class };
+    }
+}

@@ -1,0 +1,466 @@
+//! Signals. The kernel delivers every signal that the program handles to `genba_signal`, on the
+//! program's own stack and with all its flags, so frames, alternate stacks and restarts of
+//! system calls are the kernel's. Here the frame is made what the program would find in it
+//! natively, the counts are put right, and the program's handler is run in the cache.
+
+use crate::recover::{Aside, Correction};
+use crate::state::{self, State, register};
+use crate::sys::{self, nr};
+
+use super::dispatch::{After, go_on};
+use super::engine::Engine;
+use super::entry::label;
+use super::slots::fresh_vectors;
+use super::syscall::Call;
+use super::Locked;
+
+const SIGILL: usize = 4;
+const SIGTRAP: usize = 5;
+const SIGBUS: usize = 7;
+const SIGFPE: usize = 8;
+const SIGSEGV: usize = 11;
+const SIGSYS: usize = 31;
+/// Raised by instructions; watched even when the program does not handle them, so that the
+/// counts are right when it dies of them.
+const FAULTS: [usize; 6] = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS];
+
+const SIG_DFL: u64 = 0;
+const SIG_IGN: u64 = 1;
+const SA_SIGINFO: u64 = 4;
+const SA_ONSTACK: u64 = 0x0800_0000;
+const SA_RESTORER: u64 = 0x0400_0000;
+const SA_NODEFER: u64 = 0x4000_0000;
+const SA_RESETHAND: u64 = 0x8000_0000;
+const EFAULT: isize = -14;
+const RT_TGSIGQUEUEINFO: usize = 297;
+
+/// `struct sigaction` of the kernel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Action {
+    handler: u64,
+    flags: u64,
+    restorer: u64,
+    mask: u64,
+}
+
+/// A process's signal handlers, by number.
+#[derive(Clone, Copy)]
+pub struct Process {
+    actions: [Action; 65],
+}
+
+/// Offsets in `ucontext_t` (`asm/sigcontext.h`).
+mod context {
+    pub const FLAGS: usize = 176;
+    pub const RIP: usize = 168;
+    pub const MASK: usize = 296;
+    /// Of the registers, by their numbers.
+    pub const REGISTERS: [usize; 16] = [
+        144, 152, 136, 128, 160, 120, 112, 104, 40, 48, 56, 64, 72, 80, 88, 96,
+    ];
+}
+
+/// Whether eight bytes can be read: asked of the kernel, which adds them to the signal mask;
+/// all signals are blocked anyway.
+#[must_use]
+pub fn readable(address: usize) -> bool {
+    // SAFETY: reads, if it can; SIG_BLOCK.
+    unsafe { sys::call(nr::RT_SIGPROCMASK, [0, address, 0, 8, 0, 0]) == 0 }
+}
+
+/// Whether eight bytes can be written, which are lost.
+#[must_use]
+pub fn writable(address: usize) -> bool {
+    // SAFETY: the program gave the address to be written to.
+    unsafe { sys::call(nr::RT_SIGPROCMASK, [0, 0, address, 8, 0, 0]) == 0 }
+}
+
+unsafe fn kernel_action(signal: usize, new: Option<&Action>, old: Option<&mut Action>) -> isize {
+    let new = new.map_or(0, |action| &raw const *action as usize);
+    let old = old.map_or(0, |action| &raw mut *action as usize);
+    // SAFETY: both are actions of ours.
+    unsafe { sys::call(nr::RT_SIGACTION, [signal, new, old, 8, 0, 0]) }
+}
+
+/// What the kernel is told for an action of the program's.
+fn ours(signal: usize, action: &Action) -> Action {
+    let handled = action.handler != SIG_DFL && action.handler != SIG_IGN;
+    if !handled && !FAULTS.contains(&signal) {
+        return *action;
+    }
+    Action {
+        handler: label::genba_signal as *const () as u64,
+        flags: if handled {
+            action.flags | SA_SIGINFO
+        } else {
+            SA_SIGINFO | SA_ONSTACK | SA_RESTORER
+        },
+        restorer: action.restorer,
+        mask: u64::MAX,
+    }
+}
+
+impl Process {
+    /// As the kernel has it in a new program; watches faults from now on.
+    #[must_use]
+    pub fn first() -> Self {
+        let mut process = Self {
+            actions: [Action::default(); 65],
+        };
+        for signal in 1..65 {
+            // SAFETY: nothing but handlers of faults changes, which the engine understands.
+            unsafe {
+                kernel_action(signal, None, Some(&mut process.actions[signal]));
+                if FAULTS.contains(&signal) {
+                    kernel_action(signal, Some(&ours(signal, &process.actions[signal])), None);
+                }
+            }
+        }
+        process
+    }
+}
+
+/// `rt_sigaction`.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn action(engine: &mut Engine, state: State, call: &Call) -> isize {
+    let [signal, new, old, size, ..] = call.arguments;
+    // SAFETY: the caller's promise; the program's memory is asked for before it is used.
+    unsafe {
+        if size != 8 || !(1..65).contains(&signal) || (new != 0 && matches!(signal, 9 | 19)) {
+            return sys::call(call.number, call.arguments);
+        }
+        let process = state.get(state::PROCESS) as usize;
+        let before = engine.processes[process].actions[signal];
+        if new != 0 {
+            if !readable(new) || !readable(new + 24) {
+                return EFAULT;
+            }
+            let mut action = (new as *const Action).read_unaligned();
+            // The kernel never blocks these two.
+            action.mask &= !(1 << 8 | 1 << 18);
+            let result = kernel_action(signal, Some(&ours(signal, &action)), None);
+            if result != 0 {
+                return result;
+            }
+            engine.processes[process].actions[signal] = action;
+        }
+        if old != 0 {
+            if !writable(old) || !writable(old + 24) {
+                return EFAULT;
+            }
+            (old as *mut Action).write_unaligned(before);
+        }
+        0
+    }
+}
+
+/// The kernel forgets handlers when a program is executed, but not what is ignored.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn before_exec(engine: &Engine, state: State) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let process = state.get(state::PROCESS) as usize;
+        for signal in FAULTS {
+            let action = &engine.processes[process].actions[signal];
+            if action.handler == SIG_IGN {
+                kernel_action(signal, Some(action), None);
+            }
+        }
+    }
+}
+
+/// `rt_sigreturn`: the kernel does it, except that the program's address becomes one in the
+/// cache.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn sigreturn(engine: &mut Engine, state: State) -> After {
+    // SAFETY: the caller's promise; the frame is asked for first.
+    unsafe {
+        let rsp = state.register(register::RSP) as usize;
+        let rip = rsp + context::RIP;
+        if readable(rip) {
+            let pc = (rip as *const u64).read_unaligned();
+            let place = engine.get(pc);
+            (rip as *mut u64).write_unaligned(place.address());
+        }
+        After::Sigreturn(rsp)
+    }
+}
+
+/// The program as it was when a signal came.
+struct Interrupted {
+    pc: u64,
+    registers: [u64; 16],
+    flags: u64,
+    stack_top: Option<u64>,
+    correction: Option<(u32, Correction)>,
+}
+
+fn within(address: u64, from: unsafe extern "C" fn(), to: unsafe extern "C" fn()) -> bool {
+    (from as *const () as u64..to as *const () as u64).contains(&address)
+}
+
+/// Flags from the form of `lahf` and `seto`.
+fn with_saved_flags(flags: u64, saved: u64) -> u64 {
+    const LOW: u64 = 0xD5;
+    const OVERFLOW: u64 = 0x800;
+    let low = saved >> 8 & LOW;
+    let overflow = (saved & 1) * OVERFLOW;
+    flags & !(LOW | OVERFLOW) | low | overflow
+}
+
+impl Interrupted {
+    /// Finds out, from where the thread was and what it had in its registers.
+    unsafe fn find(engine: &Engine, state: State, rip: u64, registers: [u64; 16], flags: u64) -> Self {
+        // SAFETY: the caller's own state.
+        unsafe {
+            let mut at = Self {
+                pc: rip,
+                registers,
+                flags,
+                stack_top: None,
+                correction: None,
+            };
+            if engine.in_cache(rip) {
+                let aside = Aside {
+                    rax: state.get(state::RAX),
+                    rcx: state.get(state::RCX),
+                };
+                let Some((found, block)) = engine.recover(rip, &registers, aside) else {
+                    super::fatal("a signal came where there is no code");
+                };
+                at.pc = found.pc;
+                at.registers = found.registers;
+                at.stack_top = found.stack_top;
+                at.correction = found.correction.map(|correction| (block, correction));
+            } else if within(rip, label::genba_dispatch, label::genba_dispatch_saved) {
+                at.leaving(engine, state);
+            } else if within(rip, label::genba_dispatch_saved, label::genba_dispatch_blocked) {
+                at.from_context(state);
+                at.leaving(engine, state);
+            } else if within(rip, label::genba_resume_unblocked, label::genba_resume_end) {
+                at.from_context(state);
+                at.pc = state.get(state::RESUME_PC);
+                if state.get(state::AT_SYSCALL) != 0 {
+                    at.before_syscall(engine, state.get(state::SYSCALL_NEXT));
+                }
+            } else if within(rip, label::genba_miss, label::genba_miss_end) {
+                at.missing(state, rip);
+            } else if within(rip, label::genba_syscall, label::genba_syscall_end) {
+                at.calling(engine, state, rip);
+            }
+            at
+        }
+    }
+
+    unsafe fn from_context(&mut self, state: State) {
+        for number in 0..16 {
+            // SAFETY: the caller's own state.
+            self.registers[number as usize] = unsafe { state.register(number) };
+        }
+    }
+
+    /// On the way out of the cache: EXIT says where to.
+    unsafe fn leaving(&mut self, engine: &Engine, state: State) {
+        // SAFETY: the caller's own state.
+        unsafe {
+            match state.get(state::EXIT) as u32 {
+                state::EXIT_SYSCALL => {
+                    self.before_syscall(engine, state.get(state::SYSCALL_NEXT));
+                }
+                state::EXIT_INDIRECT => self.pc = state.get(state::TARGET),
+                number => self.pc = engine.exit_target(number),
+            }
+        }
+    }
+
+    /// In the lookup of an indirect branch's target.
+    unsafe fn missing(&mut self, state: State, rip: u64) {
+        // SAFETY: the caller's own state.
+        unsafe {
+            let rcx = self.registers[register::RCX as usize];
+            self.pc = rcx;
+            self.registers[register::RAX as usize] = state.get(state::RAX);
+            self.registers[register::RCX as usize] = state.get(state::RCX);
+            if within(rip, label::genba_miss_saved, label::genba_miss_end) {
+                self.pc = state.get(state::TARGET);
+                self.registers[register::RDX as usize] = state.get(state::RDX);
+                self.flags = with_saved_flags(self.flags, state.get(state::FLAGS));
+            }
+        }
+    }
+
+    /// Around a system call that the program makes itself.
+    unsafe fn calling(&mut self, engine: &Engine, state: State, rip: u64) {
+        let at = |label: unsafe extern "C" fn()| rip == label as *const () as u64;
+        let rcx = self.registers[register::RCX as usize];
+        // SAFETY: the caller's own state.
+        unsafe {
+            let back = if at(label::genba_syscall) {
+                rcx
+            } else {
+                state.get(state::SYSCALL_NEXT)
+            };
+            let done = label::genba_syscall_done as *const () as u64;
+            if rip == done {
+                let next = engine.syscall_before(back).map_or(0, |(next, _)| next);
+                self.pc = next;
+                self.registers[register::RCX as usize] = next;
+                return;
+            }
+            let whole = at(label::genba_syscall_now)
+                || within(rip, label::genba_syscall_special, label::genba_syscall_end)
+                || within(rip, label::genba_syscall, label::genba_syscall_number);
+            if !whole {
+                self.registers[register::RAX as usize] = self.registers[register::R11 as usize];
+                if !within(rip, label::genba_syscall_number, label::genba_syscall_flags) {
+                    self.flags = with_saved_flags(self.flags, state.get(state::FLAGS));
+                }
+            }
+            self.before_syscall(engine, back);
+            if at(label::genba_syscall_now) && rcx == done {
+                // The kernel was in it, and wants it to be made again: it has been executed.
+                self.correction = None;
+                self.registers[register::RCX as usize] = self.pc + 2;
+            }
+        }
+    }
+
+    /// Just before the system call that returns to `back`.
+    fn before_syscall(&mut self, engine: &Engine, back: u64) {
+        let Some((next, block)) = engine.syscall_before(back) else {
+            super::fatal("a system call comes from nowhere");
+        };
+        self.pc = next - 2;
+        let last = usize::from(engine.book.blocks[block as usize].instructions) - 1;
+        self.correction = Some((
+            block,
+            Correction {
+                block: 0,
+                from: last,
+                counted: true,
+            },
+        ));
+    }
+}
+
+/// Called by `genba_signal`, on the engine's stack, signals blocked.
+pub extern "C" fn signal(state: usize) {
+    let state = State(state);
+    // SAFETY: it is this thread's own state, and the kernel's frame is whole.
+    let after = unsafe {
+        let mut locked = Locked::take();
+        deliver(locked.engine(), state)
+    };
+    if let After::Sigreturn(rsp) = after {
+        // SAFETY: the frame that the kernel made.
+        unsafe { label::genba_sigreturn(rsp) }
+    }
+}
+
+unsafe fn deliver(engine: &mut Engine, state: State) -> After {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let number = state.get(state::SIGNAL_NUMBER) as usize;
+        let info = state.get(state::SIGNAL_INFO) as usize;
+        let frame = state.get(state::SIGNAL_CONTEXT) as usize;
+        let word = |offset: usize| (frame + offset) as *mut u64;
+        let rip = word(context::RIP).read();
+        let registers = context::REGISTERS.map(|offset| word(offset).read());
+        let flags = word(context::FLAGS).read();
+        let found = Interrupted::find(engine, state, rip, registers, flags);
+        for (offset, value) in context::REGISTERS.into_iter().zip(found.registers) {
+            word(offset).write(value);
+        }
+        word(context::RIP).write(found.pc);
+        word(context::FLAGS).write(found.flags);
+        if let Some(top) = found.stack_top {
+            (found.registers[register::RSP as usize] as *mut u64).write_unaligned(top);
+        }
+        if let Some((block, correction)) = found.correction {
+            engine.correct(state, block, correction);
+        }
+        // Where these say an address, it is the instruction's.
+        let address = (info + 16) as *mut u64;
+        if matches!(number, SIGILL | SIGFPE | SIGTRAP | SIGSYS) && address.read() == rip {
+            address.write(found.pc);
+        }
+        run(engine, state, number, &found)
+    }
+}
+
+/// Does what the program wants to be done with a signal.
+unsafe fn run(engine: &mut Engine, state: State, number: usize, found: &Interrupted) -> After {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let info = state.get(state::SIGNAL_INFO);
+        let frame = state.get(state::SIGNAL_CONTEXT);
+        let process = state.get(state::PROCESS) as usize;
+        let action = engine.processes[process].actions[number];
+        let code = ((info + 8) as *const i32).read();
+        match action.handler {
+            // Faults are not ignored.
+            SIG_IGN if code <= 0 => return resume(engine, frame),
+            SIG_DFL | SIG_IGN => return die(number, info, frame),
+            _ => {}
+        }
+        if action.flags & SA_RESETHAND != 0 {
+            engine.processes[process].actions[number].handler = SIG_DFL;
+            if FAULTS.contains(&number) {
+                let default = engine.processes[process].actions[number];
+                kernel_action(number, Some(&ours(number, &default)), None);
+            }
+        }
+        for (number, value) in (0..).zip(found.registers) {
+            state.set_register(number, value);
+        }
+        state.set_register(register::RAX, 0);
+        state.set_register(register::RDI, number as u64);
+        state.set_register(register::RSI, info);
+        state.set_register(register::RDX, frame);
+        state.set_register(register::RSP, state.get(state::SIGNAL_FRAME));
+        // Direction, trap and resume are cleared for handlers.
+        state.set(state::CONTEXT_FLAGS, found.flags & !(0x400 | 0x100 | 0x1_0000));
+        let mut mask = ((frame as usize + context::MASK) as *const u64).read() | action.mask;
+        if action.flags & SA_NODEFER == 0 {
+            mask |= 1 << (number - 1);
+        }
+        state.set(state::MASK, mask);
+        fresh_vectors(state);
+        let place = engine.get(action.handler);
+        go_on(state, action.handler, place);
+        After::Resume
+    }
+}
+
+/// Goes on where the signal came.
+unsafe fn resume(engine: &mut Engine, frame: u64) -> After {
+    let rip = (frame as usize + context::RIP) as *mut u64;
+    // SAFETY: the kernel's frame.
+    unsafe { rip.write(engine.get(rip.read()).address()) };
+    After::Sigreturn(frame as usize)
+}
+
+/// Lets the program die of the signal, with the registers and at the place that are its own.
+unsafe fn die(number: usize, info: u64, frame: u64) -> After {
+    let default = Action::default();
+    // SAFETY: the signal is sent again with all that is known of it, blocked until the kernel
+    // has the program's registers back.
+    unsafe {
+        kernel_action(number, Some(&default), None);
+        let pid = sys::call(nr::GETPID, [0; 6]) as usize;
+        let thread = sys::call(nr::GETTID, [0; 6]) as usize;
+        let arguments = [pid, thread, number, info as usize, 0, 0];
+        sys::call(RT_TGSIGQUEUEINFO, arguments);
+        // It must not be blocked, even if the program had it so.
+        let mask = (frame as usize + context::MASK) as *mut u64;
+        mask.write(mask.read() & !(1 << (number - 1)));
+    }
+    After::Sigreturn(frame as usize)
+}

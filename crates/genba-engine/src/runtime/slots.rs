@@ -1,0 +1,141 @@
+//! Slots for threads: each has a state ([`crate::state`]), a stack in the engine, and counters
+//! in the file.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::layout::{COUNTERS, SLOT_CAPACITY, SLOT_SIZE, SLOTS};
+use crate::state::{self, State};
+use crate::sys;
+
+use super::entry::label;
+use super::shared::Shared;
+use super::syscall;
+
+/// Bytes that the whole state has before its counters.
+const PRIVATE: u64 = COUNTERS;
+
+/// 1 where a slot is in use. A thread that ends sets it to 0 as the last thing it does.
+static IN_USE: [AtomicU32; SLOT_CAPACITY as usize] =
+    [const { AtomicU32::new(0) }; SLOT_CAPACITY as usize];
+
+/// All slots of the process.
+pub struct Slots {
+    shared: Shared,
+    used: u32,
+    class: [u8; SLOT_CAPACITY as usize],
+}
+
+impl Slots {
+    /// None yet.
+    #[must_use]
+    pub fn new(shared: Shared) -> Self {
+        Self {
+            shared,
+            used: 0,
+            class: [0; SLOT_CAPACITY as usize],
+        }
+    }
+
+    /// The state of a slot.
+    #[must_use]
+    pub fn state(&self, slot: u32) -> State {
+        State((self.shared.0 as u64 + SLOTS + u64::from(slot) * SLOT_SIZE) as usize)
+    }
+
+    /// A slot for a new thread: one of a thread that has ended, or a new one.
+    pub fn take(&mut self, class: u8) -> Option<State> {
+        let free = (0..self.used).find(|&slot| {
+            self.class[slot as usize] == class
+                && IN_USE[slot as usize].load(Ordering::Acquire) == 0
+        });
+        let slot = match free {
+            Some(slot) => slot,
+            None => {
+                if self.used == SLOT_CAPACITY {
+                    return None;
+                }
+                let slot = self.used;
+                let state = self.state(slot);
+                // SAFETY: over our own mapping of the file, where nothing is in use.
+                unsafe {
+                    sys::mmap(
+                        state.0,
+                        PRIVATE as usize,
+                        sys::READ_WRITE,
+                        sys::PRIVATE | sys::FIXED,
+                        -1,
+                    )?;
+                }
+                self.used += 1;
+                self.class[slot as usize] = class;
+                self.shared.slot_class(slot, class);
+                self.shared.control().slots.store(self.used, Ordering::Release);
+                slot
+            }
+        };
+        IN_USE[slot as usize].store(1, Ordering::Relaxed);
+        let state = self.state(slot);
+        // SAFETY: mapped, and nobody's.
+        unsafe { initialise(state, slot) };
+        Some(state)
+    }
+
+    /// The word that a thread sets to 0 when it no longer needs its slot.
+    #[must_use]
+    pub fn flag(slot: u32) -> *const u32 {
+        IN_USE[slot as usize].as_ptr()
+    }
+
+    /// Number of slots ever used.
+    #[must_use]
+    pub fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// In a forked child: only this slot is in use.
+    pub fn only(&mut self, slot: u32) {
+        for other in 0..self.used {
+            if other != slot {
+                IN_USE[other as usize].store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// Fills in what never changes.
+unsafe fn initialise(state: State, slot: u32) {
+    // SAFETY: the caller's promise; all within the private part.
+    unsafe {
+        state.set(state::SELF, state.0 as u64);
+        state.set(state::HOST_STACK, state.0 as u64 + PRIVATE - 64);
+        state.set(state::DISPATCH, label::genba_dispatch as *const () as u64);
+        state.set(state::MISS, label::genba_miss as *const () as u64);
+        state.set(state::SYSCALL, label::genba_syscall as *const () as u64);
+        state.set(state::MASK_ALL, u64::MAX);
+        state.set(state::SLOT, u64::from(slot));
+        state.set(state::AT_SYSCALL, 0);
+        let table = (state.0 + state::SYSCALL_TABLE as usize) as *mut u8;
+        for number in 0..state::SYSCALLS {
+            table
+                .add(number as usize)
+                .write(u8::from(syscall::is_special(number as usize)));
+        }
+        fresh_vectors(state);
+    }
+}
+
+/// Makes the vector registers what they are in a new program.
+///
+/// # Safety
+/// The state must be the caller's.
+pub unsafe fn fresh_vectors(state: State) {
+    // Legacy area: x87 control word, MXCSR; header: nothing saved, so all is as at first.
+    // SAFETY: within the private part.
+    unsafe {
+        state.set(state::XSAVE, 0x037F);
+        state.set(state::XSAVE + 24, 0x1F80);
+        for word in 0..8 {
+            state.set(state::XSAVE + 512 + word * 8, 0);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! System calls that the engine must see: those that change memory, threads, signals, or the
+//! engine's own registers. All others the program makes itself, from the cache.
+
+use crate::state::{self, State, register};
+use crate::sys::{self, nr};
+
+use super::dispatch::{After, go_on};
+use super::engine::Engine;
+use super::entry::label;
+use super::{Locked, clone, memory, signal};
+
+const EINVAL: isize = -22;
+const ENOSYS: isize = -38;
+/// System calls of the x32 ABI have this bit.
+const X32: usize = 0x4000_0000;
+
+/// Whether the engine must see a system call.
+#[must_use]
+pub fn is_special(number: usize) -> bool {
+    matches!(
+        number,
+        nr::MMAP
+            | nr::MPROTECT
+            | nr::MUNMAP
+            | nr::MREMAP
+            | nr::SHMAT
+            | nr::SHMDT
+            | nr::REMAP_FILE_PAGES
+            | nr::PKEY_MPROTECT
+            | nr::RT_SIGACTION
+            | nr::RT_SIGRETURN
+            | nr::CLONE
+            | nr::FORK
+            | nr::VFORK
+            | nr::EXECVE
+            | nr::EXECVEAT
+            | nr::EXIT
+            | nr::CLONE3
+            | nr::MODIFY_LDT
+            | nr::PRCTL
+            | nr::ARCH_PRCTL
+            | nr::SECCOMP
+            | nr::RSEQ
+            | nr::MAP_SHADOW_STACK
+    )
+}
+
+/// A system call with its arguments, and what follows it.
+pub struct Call {
+    /// Number.
+    pub number: usize,
+    /// Arguments.
+    pub arguments: [usize; 6],
+    /// Address in the program of the next instruction.
+    pub next: u64,
+}
+
+unsafe fn read(engine: &Engine, state: State) -> Call {
+    // SAFETY: the caller's own state.
+    unsafe {
+        let back = state.get(state::SYSCALL_NEXT);
+        let Some((next, _)) = engine.syscall_before(back) else {
+            super::fatal("a system call comes from nowhere");
+        };
+        let argument = |number| state.register(number) as usize;
+        Call {
+            number: argument(register::RAX),
+            arguments: [
+                argument(register::RDI),
+                argument(register::RSI),
+                argument(register::RDX),
+                argument(register::R10),
+                argument(register::R8),
+                argument(register::R9),
+            ],
+            next,
+        }
+    }
+}
+
+/// Does a system call for the program.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn special(locked: &mut Locked, state: State) -> After {
+    // SAFETY: the caller's promise; system calls do what the program asked for.
+    unsafe {
+        let engine = locked.engine();
+        let call = read(engine, state);
+        // As the kernel leaves them.
+        state.set_register(register::RCX, call.next);
+        state.set_register(register::R11, state.get(state::CONTEXT_FLAGS));
+        let [first, ..] = call.arguments;
+        let result = match call.number {
+            nr::MMAP
+            | nr::MPROTECT
+            | nr::MUNMAP
+            | nr::MREMAP
+            | nr::SHMAT
+            | nr::SHMDT
+            | nr::REMAP_FILE_PAGES
+            | nr::PKEY_MPROTECT => memory::call(engine, &call),
+            nr::RT_SIGACTION => signal::action(engine, state, &call),
+            nr::RT_SIGRETURN => return signal::sigreturn(engine, state),
+            nr::CLONE | nr::FORK | nr::VFORK | nr::CLONE3 => {
+                match clone::prepare(engine, state, &call) {
+                    clone::Prepared::Thread(clone) => {
+                        let place = engine.get(call.next);
+                        go_on(state, call.next, place);
+                        go_on(clone.child, call.next, place);
+                        return After::Clone(clone);
+                    }
+                    clone::Prepared::Fork(arguments) => {
+                        clone::fork(locked, state, arguments)
+                    }
+                    clone::Prepared::Failed(error) => error,
+                }
+            }
+            nr::EXECVE | nr::EXECVEAT => {
+                signal::before_exec(engine, state);
+                clone::before_exec(engine, &call);
+                return pass_through(state, &call);
+            }
+            nr::EXIT => {
+                return After::Exit {
+                    status: first,
+                    slot: clone::slot_to_free(state),
+                };
+            }
+            nr::ARCH_PRCTL => arch_prctl(&call),
+            nr::PRCTL => prctl(&call),
+            nr::SECCOMP if first < 2 => super::unable("it forbids itself system calls (seccomp)"),
+            nr::SECCOMP => sys::call(call.number, call.arguments),
+            nr::MODIFY_LDT => super::unable("it uses segments of its own (modify_ldt)"),
+            // The kernel compares program counters with the program's critical sections; ours
+            // are never in them. Without rseq the C library does without.
+            nr::RSEQ => ENOSYS,
+            nr::MAP_SHADOW_STACK => EINVAL,
+            number if number & X32 != 0 => super::unable("it uses the x32 ABI"),
+            number => sys::call(number, call.arguments),
+        };
+        state.set_register(register::RAX, result as u64);
+        let engine = locked.engine();
+        let place = engine.get(call.next);
+        go_on(state, call.next, place);
+        After::Resume
+    }
+}
+
+/// Lets the program make the call itself, with its own signal mask.
+unsafe fn pass_through(state: State, call: &Call) -> After {
+    // SAFETY: the caller's own state.
+    unsafe {
+        state.set_register(register::RCX, 0);
+        state.set(state::AT_SYSCALL, 1);
+        state.set(state::RESUME_PC, call.next - 2);
+        state.set(
+            state::RESUME_CODE,
+            label::genba_syscall_now as *const () as u64,
+        );
+    }
+    After::Resume
+}
+
+unsafe fn arch_prctl(call: &Call) -> isize {
+    const SET_GS: usize = 0x1001;
+    const GET_GS: usize = 0x1004;
+    const SHADOW_STACK: core::ops::RangeInclusive<usize> = 0x5001..=0x5005;
+    match call.arguments[0] {
+        SET_GS => super::unable("it uses the segment register %gs, which the engine has for itself"),
+        GET_GS => {
+            let to = call.arguments[1];
+            if !signal::writable(to) {
+                return -14;
+            }
+            // SAFETY: just found to be writable.
+            unsafe { (to as *mut u64).write_unaligned(0) };
+            0
+        }
+        option if SHADOW_STACK.contains(&option) => EINVAL,
+        // SAFETY: as the program asks; none of these touches the engine.
+        _ => unsafe { sys::call(call.number, call.arguments) },
+    }
+}
+
+unsafe fn prctl(call: &Call) -> isize {
+    const SET_SECCOMP: usize = 22;
+    const SET_SYSCALL_USER_DISPATCH: usize = 59;
+    match call.arguments[0] {
+        SET_SECCOMP => super::unable("it forbids itself system calls (seccomp)"),
+        SET_SYSCALL_USER_DISPATCH => super::unable("it intercepts its own system calls"),
+        // SAFETY: as above.
+        _ => unsafe { sys::call(call.number, call.arguments) },
+    }
+}
