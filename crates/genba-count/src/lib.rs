@@ -15,6 +15,7 @@ pub mod file;
 mod finish;
 mod image;
 mod ladder;
+pub mod native;
 pub mod qemu;
 mod tools;
 mod x86_64;

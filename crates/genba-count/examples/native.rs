@@ -1,0 +1,73 @@
+//! Counts a command with an engine and prints sums: for those who work on engines.
+use genba_count::{CountRequest, choose_of};
+use genba_run::{Cancel, CommandSpec, Launcher, Output, Stdin};
+
+fn main() {
+    let mut arguments = std::env::args_os().skip(1);
+    let name = arguments
+        .next()
+        .expect("engine")
+        .into_string()
+        .expect("text");
+    let mut spec = CommandSpec::direct(arguments);
+    spec.stdin = Stdin::Inherit;
+    spec.stdout = Output::Inherit;
+    spec.stderr = Output::Inherit;
+    let request = CountRequest {
+        spec,
+        transfers: std::env::var_os("T").is_some(),
+        children: std::env::var_os("C").is_some(),
+    };
+    let engines: Vec<Box<dyn genba_count::Engine>> = vec![
+        Box::new(genba_count::native::Native),
+        Box::new(genba_count::callgrind::Callgrind),
+        Box::new(genba_count::qemu::Qemu),
+    ];
+    let choice = match choose_of(engines, Some(&name), &request) {
+        Ok(c) => c,
+        Err(e) => {
+            eprintln!("{e}");
+            std::process::exit(125)
+        }
+    };
+    let mut launcher = Launcher::new().expect("launcher");
+    let counts = match choice
+        .engine
+        .count(&request, &mut launcher, &Cancel::new().expect("cancel"))
+    {
+        Ok(c) => c,
+        Err(e) => {
+            eprintln!("ERROR {e}");
+            std::process::exit(125)
+        }
+    };
+    if std::env::var_os("Q").is_none() {
+        for process in &counts.processes {
+            let mut total = 0u64;
+            for module in &process.modules {
+                let sum: u64 = module.instructions.iter().map(|i| i.count).sum();
+                total += sum;
+                eprintln!("{:>14} {}", sum, module.path);
+            }
+            eprintln!(
+                "{total:>14} total pid {} {:?} cpu {:.3} wall {:.3} exit {} notes {:?}",
+                process.pid,
+                process.cut_short,
+                counts.cpu_seconds,
+                counts.wall_seconds,
+                counts.exit,
+                process.notes
+            );
+        }
+    }
+    if let Some(path) = std::env::var_os("SITES") {
+        let mut text = String::new();
+        for module in counts.processes.iter().take(1).flat_map(|p| &p.modules) {
+            for i in &module.instructions {
+                text.push_str(&format!("{},{:x},{}\n", module.path, i.address, i.count));
+            }
+        }
+        std::fs::write(path, text).expect("write");
+    }
+    std::process::exit(counts.exit);
+}
