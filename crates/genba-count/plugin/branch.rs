@@ -33,3 +33,21 @@ pub fn ending(bytes: &[u8]) -> Ending {
         _ => Ending::Other,
     }
 }
+
+/// Whether a PLT stub ends like this: `[bnd] jmp *slot(%rip)`.
+pub fn is_stub(last: &[u8]) -> bool {
+    matches!(last, [0xff, 0x25, ..] | [0xf2, 0xff, 0x25, ..])
+}
+
+/// Whether the way of a stub to ld.so begins like this: `[endbr64] push $index`.
+pub fn pushes(first: &[u8]) -> bool {
+    matches!(first, [0x68, ..])
+}
+
+/// Whether ld.so's way to the function that it has found ends like this: `[bnd] jmp *%r11`.
+pub fn resolves(last: &[u8]) -> bool {
+    matches!(last, [0x41, 0xff, 0xe3] | [0xf2, 0x41, 0xff, 0xe3])
+}
+
+/// `endbr64`.
+pub const LANDING: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];

@@ -43,6 +43,8 @@ pub mod kind {
     pub const BLOCK: u32 = 2;
     /// A passage from one block to another.
     pub const EDGE: u32 = 3;
+    /// Where a PLT stub led on its first call; like an edge, from the stub's block.
+    pub const BINDING: u32 = 4;
 }
 
 /// A record begins with its kind and its size in bytes, both 32 bits.

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_int, c_uint, c_void};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
-use std::ptr::null;
+use std::ptr::{NonNull, null};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -35,6 +35,12 @@ struct Block {
     end: u64,
     last: u64,
     ending: Ending,
+    /// It is a PLT stub.
+    stub: bool,
+    /// It is where a stub leads that has not been bound yet.
+    pushes: bool,
+    /// It is where ld.so jumps to what a stub was bound to.
+    resolves: bool,
     /// Where it led so far: two by heart, all in the table.
     likely: [AtomicPtr<Passage>; 2],
 }
@@ -76,6 +82,8 @@ static PARENT: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     /// The block that this thread ran last. One thread of ours is one of the target's.
     static LAST: Cell<*const Block> = const { Cell::new(null()) };
+    /// Stubs that ld.so is binding, the innermost last: binding may call what is not bound yet.
+    static BINDING: Cell<[*const Block; 4]> = const { Cell::new([null(); 4]) };
 }
 
 fn with<T>(work: impl FnOnce(&mut State) -> T) -> Option<T> {
@@ -219,6 +227,7 @@ impl State {
         }
         let body = body(&key, instructions, last.bytes);
         let (place, record) = self.store.append(kind::BLOCK, &body)?;
+        let landed = (instructions.iter()).find(|one| one.bytes != branch::LANDING);
         let size: usize = instructions.iter().map(|one| one.bytes.len()).sum();
         let end = address + size as u64;
         let block: &'static Block = Box::leak(Box::new(Block {
@@ -229,6 +238,9 @@ impl State {
             end,
             last: end - last.bytes.len() as u64,
             ending: branch::ending(last.bytes),
+            stub: branch::is_stub(last.bytes),
+            pushes: branch::pushes(landed.map_or(&[], |one| one.bytes)),
+            resolves: branch::resolves(last.bytes),
             likely: Default::default(),
         }));
         self.blocks.insert(key, block);
@@ -240,10 +252,7 @@ impl State {
         if let Some(passage) = self.passages.get(&key) {
             return Some(passage);
         }
-        let mut body = [0; edge::SIZE - layout::RECORD];
-        body[edge::FROM - layout::RECORD..][..8].copy_from_slice(&from.place.to_ne_bytes());
-        body[edge::TO - layout::RECORD..][..8].copy_from_slice(&to.place.to_ne_bytes());
-        let (_, record) = self.store.append(kind::EDGE, &body)?;
+        let record = self.between(kind::EDGE, from, to)?;
         let passage: &'static Passage = Box::leak(Box::new(Passage {
             to,
             count: Store::counter(record, edge::COUNT),
@@ -256,6 +265,31 @@ impl State {
             }
         }
         Some(passage)
+    }
+}
+
+impl State {
+    /// Appends a record that tells of two blocks.
+    fn between(&mut self, kind: u32, from: &Block, to: &Block) -> Option<NonNull<u8>> {
+        let mut body = [0; edge::SIZE - layout::RECORD];
+        body[edge::FROM - layout::RECORD..][..8].copy_from_slice(&from.place.to_ne_bytes());
+        body[edge::TO - layout::RECORD..][..8].copy_from_slice(&to.place.to_ne_bytes());
+        Some(self.store.append(kind, &body)?.1)
+    }
+}
+
+/// ld.so binds stubs: `last` has led to `block`.
+fn follow_binding(last: &'static Block, block: &'static Block) {
+    if last.stub && block.pushes {
+        let [_, a, b, c] = BINDING.get();
+        BINDING.set([a, b, c, last]);
+    } else if last.resolves {
+        let [a, b, c, stub] = BINDING.get();
+        BINDING.set([null(), a, b, c]);
+        // SAFETY: null, or a leaked block.
+        if let Some(stub) = unsafe { stub.as_ref() } {
+            with(|state| state.between(kind::BINDING, stub, block));
+        }
     }
 }
 
@@ -312,6 +346,7 @@ extern "C" fn executed_with_passages(_: c_uint, data: *mut c_void) {
     let Some((last, block)) = count(data) else {
         return;
     };
+    follow_binding(last, block);
     let led = match last.ending {
         Ending::Transfer => true,
         // Not taken otherwise.

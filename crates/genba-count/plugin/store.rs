@@ -231,7 +231,7 @@ fn clear_counters(bytes: &mut [u8]) -> Option<()> {
         let (kind, size) = (word(at)?, word(at + 4)? as usize);
         let counters: &[usize] = match kind {
             kind::BLOCK => &[block::COUNT, block::ITERATIONS],
-            kind::EDGE => &[edge::COUNT],
+            kind::EDGE | kind::BINDING => &[edge::COUNT],
             _ => &[],
         };
         for offset in counters {

@@ -42,7 +42,8 @@ pub struct Draft {
     pub edges: HashMap<(CodePoint, CodePoint), u64>,
     /// What the engine itself takes edges for that leave code which is not in a file.
     pub kinds: HashMap<CodePoint, TransferKind>,
-    /// Where stubs led, as far as the engine knows.
+    /// Where stubs led when they were called for the first time and ld.so looked for the
+    /// function, as far as the engine knows.
     pub stubs: HashMap<CodePoint, BTreeSet<CodePoint>>,
     /// Remarks.
     pub notes: Vec<String>,
@@ -231,7 +232,6 @@ impl Draft {
                 }
             }
         }
-        self.follow_lazy_binding(&mut led);
         led
     }
 
@@ -239,53 +239,7 @@ impl Draft {
     fn jump_of(&self, stub: CodePoint) -> Option<u64> {
         let image = self.image(stub.module)?;
         let code = image.code_at(stub.address)?;
-        Some(x86_64::stub(code, stub.address)?.0)
-    }
-
-    /// Stubs that were called once only: ld.so looked the symbol up and jumped to it. The
-    /// symbol's name is in the relocation of the stub's slot, and the function is that among
-    /// those entered which has the name.
-    fn follow_lazy_binding(&self, led: &mut HashMap<CodePoint, BTreeSet<CodePoint>>) {
-        let called: BTreeSet<CodePoint> = (self.edges.keys())
-            .map(|(_, to)| *to)
-            .filter(|to| self.is_stub(*to) && !led.contains_key(to))
-            .collect();
-        if called.is_empty() {
-            return;
-        }
-        let indirect = |from: CodePoint| {
-            let flow = self.decode(from).map(|decoded| decoded.flow);
-            matches!(flow, Some(Flow::Jump(None)))
-        };
-        let entered: BTreeSet<CodePoint> = (self.edges.keys())
-            .filter(|(from, _)| indirect(*from))
-            .map(|(_, to)| *to)
-            .collect();
-        for stub in called {
-            let Some(name) = self.stub_symbol(stub) else {
-                continue;
-            };
-            let targets: BTreeSet<CodePoint> = (0..self.modules.len() as u32)
-                .flat_map(|module| {
-                    let image = self.image(module);
-                    let addresses = image.map_or(&[][..], |image| image.symbol(name));
-                    (addresses.iter()).map(move |address| CodePoint {
-                        module,
-                        address: *address,
-                    })
-                })
-                .filter(|target| entered.contains(target))
-                .collect();
-            if targets.len() == 1 {
-                led.insert(stub, targets);
-            }
-        }
-    }
-
-    fn stub_symbol(&self, stub: CodePoint) -> Option<&str> {
-        let image = self.image(stub.module)?;
-        let (_, slot) = x86_64::stub(image.code_at(stub.address)?, stub.address)?;
-        image.slot_symbol(slot)
+        x86_64::stub(code, stub.address)
     }
 }
 

@@ -1,19 +1,15 @@
-//! What must be known of a program or library on the disk: its code, its build id, where its
-//! PLT stubs are and which symbol each is for.
+//! What must be known of a program or library on the disk: its code, its build id, and where
+//! its PLT stubs are.
 //!
 //! The files are those that the target mapped; they are still not trusted: sizes are bounded,
 //! and what makes no sense is left out.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
 use object::read::ReadCache;
-use object::{
-    Object, ObjectSection, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationTarget,
-    SegmentFlags,
-};
+use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 
 /// Code that is kept of one file at most. The largest programs there are have half of it.
 const MOST_CODE: u64 = 1 << 30;
@@ -29,10 +25,6 @@ pub struct Image {
     pub entry: u64,
     /// Sections of stubs.
     plt: Vec<Range<u64>>,
-    /// Slots of the global offset table: the name of the symbol of each.
-    slots: HashMap<u64, String>,
-    /// Addresses of dynamic symbols.
-    symbols: HashMap<String, Vec<u64>>,
 }
 
 impl Image {
@@ -67,30 +59,7 @@ impl Image {
                 image.plt.push(section.address()..end);
             }
         }
-        image.read_symbols(&file);
         Some(image)
-    }
-
-    fn read_symbols<'a, R: object::ReadRef<'a>>(&mut self, file: &object::File<'a, R>) {
-        for symbol in file.dynamic_symbols() {
-            if let (true, Ok(name)) = (symbol.is_definition(), symbol.name()) {
-                let addresses = self.symbols.entry(name.to_owned()).or_default();
-                addresses.push(symbol.address());
-            }
-        }
-        let (Some(table), Some(relocations)) =
-            (file.dynamic_symbol_table(), file.dynamic_relocations())
-        else {
-            return;
-        };
-        for (slot, relocation) in relocations {
-            if let RelocationTarget::Symbol(index) = relocation.target()
-                && let Ok(symbol) = table.symbol_by_index(index)
-                && let Ok(name) = symbol.name()
-            {
-                self.slots.insert(slot, name.to_owned());
-            }
-        }
     }
 
     /// Code from an address on, to the end of its segment.
@@ -121,18 +90,6 @@ impl Image {
     #[must_use]
     pub fn is_stub(&self, address: u64) -> bool {
         self.plt.iter().any(|range| range.contains(&address))
-    }
-
-    /// The symbol whose address the slot of the global offset table holds.
-    #[must_use]
-    pub fn slot_symbol(&self, slot: u64) -> Option<&str> {
-        self.slots.get(&slot).map(String::as_str)
-    }
-
-    /// Addresses of a symbol that the file exports, one for each version.
-    #[must_use]
-    pub fn symbol(&self, name: &str) -> &[u64] {
-        self.symbols.get(name).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -21,7 +21,9 @@ pub fn draft(counts: &Counts) -> Draft {
             KIND_LESS => -1,
             _ => continue,
         };
-        let module = counted.module.map(|index| (modules[index], &counts.modules[index]));
+        let module = counted
+            .module
+            .map(|index| (modules[index], &counts.modules[index]));
         let mut pc = counted.pc;
         for length in &counted.lengths {
             let point = point(&mut draft, module, pc);

@@ -38,9 +38,7 @@ pub fn lay_out(file: &[u8], base: u64) -> Option<Image> {
         }
     }
     let sections = header.sections(e, file).ok()?;
-    let symbols = sections
-        .symbols(e, file, elf::SHT_DYNSYM)
-        .ok()?;
+    let symbols = sections.symbols(e, file, elf::SHT_DYNSYM).ok()?;
     let mut start = None;
     for symbol in symbols.iter() {
         if symbols.symbol_name(e, symbol).ok()? == b"genba_start" {
@@ -57,7 +55,9 @@ pub fn lay_out(file: &[u8], base: u64) -> Option<Image> {
             }
             let at = relocation.r_offset(e) as usize;
             let value = base.wrapping_add(relocation.r_addend(e) as u64);
-            bytes.get_mut(at..at + 8)?.copy_from_slice(&value.to_le_bytes());
+            bytes
+                .get_mut(at..at + 8)?
+                .copy_from_slice(&value.to_le_bytes());
         }
     }
     Some(Image {

@@ -126,7 +126,10 @@ fn make_file(remote: &mut Remote<'_>) -> io::Result<(File, u64)> {
 fn load(remote: &mut Remote<'_>, boot: &Boot) -> io::Result<(u64, u64, u64)> {
     let bad = || io::Error::other("the engine's image is damaged");
     let page = |size: u64| (size + 4095) & !4095;
-    let size = image::lay_out(genba_engine::IMAGE, 0).ok_or_else(bad)?.bytes.len() as u64;
+    let size = image::lay_out(genba_engine::IMAGE, 0)
+        .ok_or_else(bad)?
+        .bytes
+        .len() as u64;
     let whole = page(size) + 4096 + STACK;
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;

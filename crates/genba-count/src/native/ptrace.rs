@@ -62,7 +62,9 @@ impl Tracee {
                 return Ok(status);
             }
             self.attached = false;
-            return Err(io::Error::other("the target ended before its first instruction"));
+            return Err(io::Error::other(
+                "the target ended before its first instruction",
+            ));
         }
     }
 

@@ -50,6 +50,11 @@ pub fn draft(counts: &Counts<'_>) -> Draft {
             draft.kinds.insert(last, kind);
         }
     }
+    for binding in &counts.bindings {
+        if let (Some(stub), Some(to)) = (starts.get(binding.from), starts.get(binding.to)) {
+            draft.stubs.entry(*stub).or_default().insert(*to);
+        }
+    }
     draft
 }
 

@@ -70,6 +70,8 @@ pub struct Counts<'a> {
     pub blocks: Vec<Block<'a>>,
     /// Passages.
     pub edges: Vec<Edge>,
+    /// Where PLT stubs led on their first call; counts mean nothing here.
+    pub bindings: Vec<Edge>,
 }
 
 /// What is wrong with a file.
@@ -136,20 +138,24 @@ pub fn read(bytes: &[u8]) -> Result<Counts<'_>, ReadError> {
                 counts.blocks.push(a_block(record).ok_or(wrong)?);
                 places.push(at);
             }
-            Some(kind::EDGE) => {
-                edges.push((at, passage(record).ok_or(wrong)?));
+            Some(kind @ (kind::EDGE | kind::BINDING)) => {
+                edges.push((at, kind, passage(record).ok_or(wrong)?));
             }
             _ => {}
         }
         at += size;
     }
-    for (at, (from, to, count)) in edges {
+    for (at, kind, (from, to, count)) in edges {
         let index = |place: u64| {
             let place = usize::try_from(place).ok()?;
             places.binary_search(&place).ok()
         };
         let (from, to) = (index(from).zip(index(to))).ok_or(ReadError::Record { at })?;
-        counts.edges.push(Edge { from, to, count });
+        let list = match kind {
+            kind::EDGE => &mut counts.edges,
+            _ => &mut counts.bindings,
+        };
+        list.push(Edge { from, to, count });
     }
     let files = counts.files.len();
     let known = |block: &Block<'_>| block.place.is_none_or(|(file, _)| (file as usize) < files);

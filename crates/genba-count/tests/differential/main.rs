@@ -1,0 +1,182 @@
+//! Two engines that have nothing in common, callgrind and qemu, must count the same: every
+//! instruction of every module as often, every jump and call as often. What differs must be
+//! explained in `allowed.txt`.
+//!
+//! Three programs in every test run; all of them by `make differential`.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod allowed;
+mod compare;
+mod names;
+mod programs;
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use genba_count::{CountRequest, Engine};
+use genba_model::RawCounts;
+use genba_run::{CommandSpec, Output, Stdin, resolve_program};
+
+use allowed::Allowed;
+use programs::{EVERY_TIME, PROGRAMS, Program};
+
+/// Makes both simulated processors look the same to the C library as far as it can be told:
+/// the sizes by which it chooses are given, and what one of them lacks is not used.
+const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX2,-AVX,-BMI2,-ERMS,-FSRM,-MOVBE,-SSSE3,-SSE4_1,\
+-SSE4_2,-AVX_Fast_Unaligned_Load,-Fast_Unaligned_Load,-Fast_Unaligned_Copy,-Fast_Copy_Backward,\
+-Fast_Rep_String,-Slow_BSF,-XSAVEC,-XSAVE,-LZCNT:glibc.cpu.x86_data_cache_size=0x8000:\
+glibc.cpu.x86_shared_cache_size=0x100000:glibc.cpu.x86_non_temporal_threshold=0xc0000:\
+glibc.cpu.x86_rep_movsb_threshold=0x800:glibc.cpu.x86_rep_stosb_threshold=0x800:\
+glibc.pthread.rseq=0";
+
+/// The library that valgrind preloads.
+fn valgrinds_library() -> Option<PathBuf> {
+    let directories = ["libexec", "lib/x86_64-linux-gnu", "lib", "lib64"];
+    (directories.iter())
+        .map(|directory| {
+            PathBuf::from(format!(
+                "/usr/{directory}/valgrind/vgpreload_core-amd64-linux.so"
+            ))
+        })
+        .find(|path| path.exists())
+}
+
+fn find(name: &str) -> Option<PathBuf> {
+    if name == "cc1" {
+        let output = Command::new("cc")
+            .arg("-print-prog-name=cc1")
+            .output()
+            .ok()?;
+        let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        return path.is_absolute().then_some(path);
+    }
+    let path = resolve_program(
+        OsStr::new(name),
+        Some(OsStr::new("/usr/bin:/bin")),
+        Some(Path::new("/")),
+    );
+    path.ok()
+}
+
+fn run(
+    engine: &dyn Engine,
+    program: &Program,
+    path: &Path,
+    directory: &Path,
+    preload: Option<&Path>,
+) -> RawCounts {
+    let mut argv: Vec<OsString> = vec![path.into()];
+    argv.extend(program.argv[1..].iter().map(Into::into));
+    let mut spec = CommandSpec::direct(argv);
+    spec.directory = Some(directory.to_owned());
+    spec.stdin = Stdin::File(directory.join("text"));
+    spec.stdout = Output::File(directory.join(format!(".{}.out", engine.name())));
+    // As little as possible: one engine hands the environment over in another order.
+    spec.environment.clear = true;
+    spec.environment.set("GLIBC_TUNABLES", TUNABLES);
+    for (name, value) in program.environment {
+        spec.environment.set(*name, *value);
+    }
+    if let Some(preload) = preload {
+        spec.environment.set("LD_PRELOAD", preload);
+    }
+    let request = CountRequest {
+        spec,
+        transfers: true,
+        children: false,
+    };
+    support::count(engine, &request)
+        .unwrap_or_else(|error| panic!("{}: {}: {error}", program.name, engine.name()))
+}
+
+fn the_list() -> Vec<Allowed> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/allowed.txt");
+    let text = std::fs::read_to_string(path).expect("the list");
+    allowed::parse(&text).unwrap_or_else(|error| panic!("allowed.txt: {error}"))
+}
+
+fn check(test: &str, wanted: impl Fn(&Program) -> bool, at_least: usize) {
+    let (Some(callgrind), Some(qemu)) = (
+        support::engine("callgrind", test),
+        support::engine("qemu", test),
+    ) else {
+        return;
+    };
+    let Some(preload) = valgrinds_library() else {
+        support::skip(test, "valgrind's library is not where it is looked for");
+        return;
+    };
+    let list = the_list();
+    let directory = tempfile::tempdir().expect("a directory");
+    programs::write_inputs(directory.path());
+    let mut used = BTreeSet::new();
+    let mut failures = Vec::new();
+    let mut compared = 0;
+    for program in PROGRAMS.iter().filter(|program| wanted(program)) {
+        let Some(path) = find(program.argv[0]) else {
+            support::skip(test, &format!("{} is not installed", program.argv[0]));
+            continue;
+        };
+        let one = run(&*callgrind, program, &path, directory.path(), None);
+        let other = run(&*qemu, program, &path, directory.path(), Some(&preload));
+        let outputs = ["callgrind", "qemu"]
+            .map(|name| std::fs::read(directory.path().join(format!(".{name}.out"))).ok());
+        assert_eq!(one.exit, other.exit, "{}: exit status", program.name);
+        assert!(
+            outputs[0] == outputs[1],
+            "{}: the output differs",
+            program.name
+        );
+        let verdict = compare::compare(program.name, &one.processes[0], &other.processes[0], &list);
+        eprintln!(
+            "{:10} {:6} instructions as often, {:5} explained, {:4} not; {:5} jumps and calls as \
+             often; {:.1} s and {:.1} s",
+            program.name,
+            verdict.same,
+            verdict.explained,
+            verdict.unexplained.len(),
+            verdict.same_transfers,
+            one.cpu_seconds,
+            other.cpu_seconds,
+        );
+        for line in &verdict.unexplained {
+            eprintln!("    {line}");
+            failures.push(format!("{}: {line}", program.name));
+        }
+        used.extend(verdict.used);
+        compared += 1;
+    }
+    if at_least > EVERY_TIME.len() {
+        for (index, entry) in list.iter().enumerate() {
+            if !used.contains(&index) {
+                eprintln!("not needed here: {entry:?}");
+            }
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} differences that nothing explains, the first: {}",
+        failures.len(),
+        failures[0]
+    );
+    assert!(
+        compared >= at_least,
+        "only {compared} programs were compared; install more (scripts/install-deps differential)"
+    );
+}
+
+#[test]
+fn two_engines_agree_on_three_programs() {
+    let test = "two_engines_agree_on_three_programs";
+    check(test, |program| EVERY_TIME.contains(&program.name), 0);
+}
+
+#[test]
+#[ignore = "takes minutes: make differential"]
+fn two_engines_agree_on_every_program() {
+    check("two_engines_agree_on_every_program", |_| true, 20);
+}

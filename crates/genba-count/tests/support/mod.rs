@@ -1,0 +1,138 @@
+//! What the tests share: programs compiled for them, and runs under an engine.
+#![allow(dead_code)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use genba_count::{CountError, CountRequest, Engine, engines};
+use genba_model::{CountedModule, ProcessCounts, RawCounts, TransferKind};
+use genba_run::{Cancel, CommandSpec, Launcher};
+
+/// Says that a test was skipped.
+pub fn skip(test: &str, reason: &str) {
+    eprintln!("skipped: {test}: {reason}");
+}
+
+/// The engine, if it is installed.
+pub fn engine(name: &str, test: &str) -> Option<Box<dyn Engine>> {
+    let engine = (engines().into_iter()).find(|engine| engine.name() == name)?;
+    match engine.describe() {
+        Ok(_) => Some(engine),
+        Err(error) => {
+            skip(test, &error.to_string());
+            None
+        }
+    }
+}
+
+/// The engines that are installed.
+pub fn all_engines(test: &str) -> Vec<Box<dyn Engine>> {
+    let names = ["callgrind", "qemu"];
+    (names.iter())
+        .filter_map(|name| engine(name, test))
+        .collect()
+}
+
+/// Compiles a C program; `None`, and said, where there is no compiler.
+pub fn compile(directory: &Path, test: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
+    let (input, output) = (directory.join("program.c"), directory.join("program"));
+    std::fs::write(&input, source).expect("a source file");
+    let result = Command::new("cc")
+        .args(["-O1", "-g", "-fno-inline", "-o"])
+        .arg(&output)
+        .arg(&input)
+        .args(flags)
+        .output();
+    match result {
+        Ok(result) if result.status.success() => Some(output),
+        Ok(result) => {
+            skip(test, &String::from_utf8_lossy(&result.stderr));
+            None
+        }
+        Err(error) => {
+            skip(test, &format!("no cc: {error}"));
+            None
+        }
+    }
+}
+
+/// Runs a command under an engine.
+pub fn count(engine: &dyn Engine, request: &CountRequest) -> Result<RawCounts, CountError> {
+    let mut launcher = Launcher::new().expect("a launcher");
+    engine.count(request, &mut launcher, &Cancel::new().expect("a token"))
+}
+
+/// A request with jumps and calls for a program with arguments.
+pub fn request<I>(program: &Path, arguments: I) -> CountRequest
+where
+    I: IntoIterator,
+    I::Item: Into<OsString>,
+{
+    let mut argv: Vec<OsString> = vec![program.into()];
+    argv.extend(arguments.into_iter().map(Into::into));
+    CountRequest {
+        spec: CommandSpec::direct(argv),
+        transfers: true,
+        children: false,
+    }
+}
+
+/// The module of this path.
+pub fn module<'a>(process: &'a ProcessCounts, path: &Path) -> &'a CountedModule {
+    let path = std::fs::canonicalize(path).expect("a path");
+    (process.modules.iter())
+        .find(|module| Path::new(&module.path) == path)
+        .unwrap_or_else(|| panic!("{} is not among the modules", path.display()))
+}
+
+/// Addresses and sizes of a program's own functions.
+pub fn functions(path: &Path) -> BTreeMap<String, (u64, u64)> {
+    use object::{Object, ObjectSymbol};
+    let bytes = std::fs::read(path).expect("a program");
+    let file = object::File::parse(bytes.as_slice()).expect("an ELF file");
+    (file.symbols())
+        .filter(|symbol| symbol.is_definition())
+        .filter_map(|symbol| {
+            Some((
+                symbol.name().ok()?.to_owned(),
+                (symbol.address(), symbol.size()),
+            ))
+        })
+        .collect()
+}
+
+/// Executions of the instruction at an address.
+pub fn executions(module: &CountedModule, address: u64) -> u64 {
+    (module.instructions.iter())
+        .find(|instruction| instruction.address == address)
+        .map_or(0, |instruction| instruction.count)
+}
+
+/// Calls to an address of a program.
+pub fn calls_to(process: &ProcessCounts, path: &Path, address: u64) -> u64 {
+    let path = std::fs::canonicalize(path).expect("a path");
+    (process.transfers.iter())
+        .filter(|transfer| transfer.kind == TransferKind::Call && transfer.to.address == address)
+        .filter(|transfer| Path::new(&process.modules[transfer.to.module as usize].path) == path)
+        .map(|transfer| transfer.count)
+        .sum()
+}
+
+/// Addresses at which objdump sees an instruction begin.
+pub fn instruction_starts(path: &str) -> Option<std::collections::HashSet<u64>> {
+    let output = Command::new("objdump")
+        .args(["-d", "--no-show-raw-insn", path])
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    Some(
+        text.lines()
+            .filter_map(|line| {
+                let (address, _) = line.split_once(':')?;
+                u64::from_str_radix(address.trim(), 16).ok()
+            })
+            .collect(),
+    )
+}
