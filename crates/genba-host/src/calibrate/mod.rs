@@ -115,6 +115,3 @@ pub fn calibrate(
         Err(CalibrateError::Architecture(std::env::consts::ARCH))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -16,7 +16,7 @@ use super::timing::Timer;
 use super::work::{Copy, FAULTS, Work};
 use super::x86_64::{self, Plan, Region};
 use super::{CalibrateError, CalibrateOptions, CalibrateProgress, CalibrateWatch};
-use crate::{NoiseWatch, Window};
+use crate::{NoiseWatch, Window, source};
 
 /// Rounds of all kernels before any is repeated.
 const ROUNDS: usize = 3;
@@ -50,7 +50,11 @@ impl Kernel {
         }
         if self.rounds == 0 {
             self.rounds = match self.work {
-                Work::Code { .. } => timer.rounds_for(&mut self.work),
+                Work::Code { .. } => {
+                    // What depends on which lines are met needs many of them.
+                    let many = matches!(self.region, Region::Chase(3 | 4));
+                    timer.rounds_for(&mut self.work, if many { 6.0 } else { 1.0 })
+                }
                 Work::Faults(_) => 1,
                 Work::Copy(_) => self.rounds_of_copy(),
             };
@@ -139,6 +143,12 @@ pub(super) fn calibrate(
     let mut notes = Vec::new();
     if !pinned.holds() {
         notes.push("the measuring thread could not be kept on one CPU".to_owned());
+    }
+    if source::line("/sys/devices/cpu_atom/cpus").is_some() {
+        notes.push(format!(
+            "this host has cores of different kinds: the figures hold for those like CPU {}",
+            pinned.cpu
+        ));
     }
     notes.extend(noise.stop(0.0).and_then(disturbance));
     for (level, chase) in ["L1", "L2", "L3", "memory"].iter().zip(&regions.chases) {

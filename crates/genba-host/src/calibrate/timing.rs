@@ -58,8 +58,8 @@ impl Timer {
         started.elapsed().as_nanos() as f64 - self.overhead
     }
 
-    /// Rounds of a kernel's loop that take about the time aimed at.
-    pub(super) fn rounds_for(&self, work: &mut Work) -> u64 {
+    /// Rounds of a kernel's loop that take about `share` of the usual time of a repetition.
+    pub(super) fn rounds_for(&self, work: &mut Work, share: f64) -> u64 {
         work.prepare();
         work.run(1);
         let mut rounds = 1;
@@ -69,7 +69,7 @@ impl Timer {
             work.prepare();
             let taken = first.min(self.once(work, rounds)).max(1.0);
             if taken >= TARGET_NANOSECONDS / 3.0 || rounds >= 1 << 20 {
-                let scaled = rounds as f64 * TARGET_NANOSECONDS / taken;
+                let scaled = rounds as f64 * TARGET_NANOSECONDS * share / taken;
                 return (scaled.round() as u64).max(1);
             }
             rounds *= 4;

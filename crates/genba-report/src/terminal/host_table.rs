@@ -18,11 +18,10 @@ pub fn host_table(table: &HostTable, screen: Screen) -> String {
     let mut out = head(table, screen, width);
     let mut rows = Table::new(vec![
         Column::left(""),
-        Column::flexible("", 18),
-        Column::right("latency cycles"),
-        Column::right("cycles each"),
-        Column::right("time each"),
-        Column::right("bandwidth"),
+        Column::flexible("", 36),
+        Column::right("latency cyc"),
+        Column::right("each cyc"),
+        Column::right("time, rate"),
         Column::flexible("", 16),
     ]);
     let mut group = "";
@@ -30,7 +29,7 @@ pub fn host_table(table: &HostTable, screen: Screen) -> String {
         if entry.group != group {
             group = &entry.group;
             let mut line = vec![Cell::new(group, STRONG)];
-            line.extend((1..7).map(|_| Cell::new("", PLAIN)));
+            line.extend((1..6).map(|_| Cell::new("", PLAIN)));
             line.swap(0, 1);
             rows.row(line);
         }
@@ -40,8 +39,9 @@ pub fn host_table(table: &HostTable, screen: Screen) -> String {
     out.push('\n');
     let marked = table.entries.iter().any(|entry| entry.disturbed);
     let mut legend = vec![
-        "latency: from operands to result, along a dependent chain; each: of many independent \
-         ones (reciprocal throughput); (a–b): what could not be told apart, or scattered",
+        "cyc: cycles. latency: from operands to result, along a dependent chain; each: of many \
+         independent ones (reciprocal throughput). a–b: scattered, or only measured together \
+         with another",
     ];
     if marked {
         legend.push("?: disturbed, its repetitions did not agree");
@@ -107,25 +107,18 @@ fn row(entry: &HostTableEntry, frequency: f64) -> Vec<Cell> {
             .as_ref()
             .map_or(String::new(), cycles)
             .into(),
-        time.as_ref().map_or(String::new(), number::time).into(),
-        entry
-            .bytes_per_second
-            .as_ref()
-            .map_or(String::new(), |rate| {
-                format!("{}/s", number::bytes(rate.value))
-            })
-            .into(),
+        match (&time, &entry.bytes_per_second) {
+            (Some(time), _) => number::time(time),
+            (None, Some(rate)) => format!("{}/s", number::bytes(rate.value)),
+            (None, None) => String::new(),
+        }
+        .into(),
         Cell::new(entry.detail.as_deref().unwrap_or(""), DIM),
     ]
 }
 
-/// `12.98`, `0.19`, `1460`, and where the interval is wide `4.5 (1–8)`.
+/// `12.98`, `0.19`, `1,460`, and where the interval is wide `1–8`.
 fn cycles(e: &Estimate) -> String {
-    let digits = |value: f64| match value.abs() {
-        v if v >= 99.95 => number::grouped(value),
-        v if v >= 9.995 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
-    };
     let wide = e.high - e.low;
     if wide > WIDE * e.value && wide > NARROW {
         let short = |value: f64| {
@@ -134,9 +127,12 @@ fn cycles(e: &Estimate) -> String {
                 .strip_suffix(".0")
                 .map_or(value.clone(), str::to_owned)
         };
-        format!("{} ({}–{})", digits(e.value), short(e.low), short(e.high))
-    } else {
-        digits(e.value)
+        return format!("{}–{}", short(e.low), short(e.high));
+    }
+    match e.value.abs() {
+        v if v >= 99.95 => number::grouped(e.value),
+        v if v >= 9.995 => format!("{:.1}", e.value),
+        _ => format!("{:.2}", e.value),
     }
 }
 

@@ -1,0 +1,182 @@
+//! `genba host calibrate` and `genba host table`, from outside.
+#![cfg(target_arch = "x86_64")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use support::{scratch, skip};
+
+/// genba with a cache of its own.
+fn genba(cache: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_genba"))
+        .args(args)
+        .env("XDG_CACHE_HOME", cache)
+        .env("NO_COLOR", "1")
+        .env("COLUMNS", "120")
+        .output()
+        .expect("genba starts")
+}
+
+/// What it printed and what it said, if this machine can measure.
+fn done(test: &str, cache: &Path, args: &[&str]) -> Option<(String, String)> {
+    let output = genba(cache, args);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(4) {
+        skip(test, &said);
+        return None;
+    }
+    assert!(output.status.success(), "{args:?}: {said}");
+    Some((String::from_utf8_lossy(&output.stdout).into_owned(), said))
+}
+
+fn document(text: &str) -> Value {
+    let value: Value = serde_json::from_str(text).expect("one JSON document and nothing else");
+    assert_eq!(value["schema"], "genba/1");
+    assert_eq!(value["kind"], "host-table");
+    value
+}
+
+fn kept(cache: &Path) -> PathBuf {
+    let directory = cache.join("genba/host-tables");
+    let files: Vec<PathBuf> = fs::read_dir(directory)
+        .expect("a directory of tables")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files[0].clone()
+}
+
+#[test]
+fn a_table_is_measured_once_and_kept() {
+    let scratch = scratch();
+    let cache = scratch.path();
+    let test = "a_table_is_measured_once_and_kept";
+    let Some((first, said)) = done(test, cache, &["host", "table", "--json"]) else {
+        return;
+    };
+    let first = document(&first);
+    assert!(said.contains("no table of this host is kept yet"), "{said}");
+    let file = kept(cache);
+    assert!(
+        said.contains(file.to_str().expect("a plain path")),
+        "{said}"
+    );
+    assert!(
+        first["frequency_hz"]
+            .as_f64()
+            .is_some_and(|hertz| hertz > 5e8)
+    );
+    let entries = first["entries"].as_array().expect("entries");
+    for form in [
+        "add r64, r64",
+        "div r64 [small]",
+        "div r64 [large]",
+        "load [L1]",
+    ] {
+        let entry = entries
+            .iter()
+            .find(|entry| entry["form"] == form)
+            .expect(form);
+        let latency = &entry["latency_cycles"];
+        for part in ["value", "low", "high"] {
+            assert!(latency[part].is_f64(), "{form}: {latency}");
+        }
+    }
+    let add = entries
+        .iter()
+        .find(|entry| entry["form"] == "add r64, r64")
+        .expect("an addition");
+    assert!(add["reciprocal_throughput_cycles"]["value"].is_f64());
+
+    // The same again, without measuring.
+    let (second, said) = done(test, cache, &["host", "table", "--json"]).expect("as before");
+    assert_eq!(document(&second), first);
+    assert_eq!(said, "");
+
+    let (text, _) = done(test, cache, &["host", "table"]).expect("as before");
+    for part in [
+        "GHz",
+        "latency cyc",
+        "each cyc",
+        "div r64 [large]",
+        "ns",
+        "/s",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+
+    // Calibrating measures always.
+    let (again, said) = done(test, cache, &["host", "calibrate", "--json"]).expect("as before");
+    assert!(said.contains("kept in"), "{said}");
+    assert_ne!(document(&again), first);
+    assert_eq!(kept(cache), file);
+}
+
+#[test]
+fn damaged_tables_are_measured_anew() {
+    let scratch = scratch();
+    let cache = scratch.path();
+    let test = "damaged_tables_are_measured_anew";
+    if done(test, cache, &["host", "calibrate", "--budget", "300ms"]).is_none() {
+        return;
+    }
+    let file = kept(cache);
+    let whole = fs::read(&file).expect("a table");
+    for damage in [
+        &whole[..whole.len() / 2],
+        b"",
+        b"\xff\xfe",
+        b"{\"table\":null}",
+    ] {
+        fs::write(&file, damage).expect("written");
+        let (text, said) = done(test, cache, &["host", "table", "--json"]).expect("as before");
+        document(&text);
+        assert!(said.contains("no table of this host is kept yet"), "{said}");
+    }
+}
+
+#[test]
+fn nowhere_to_keep_it_is_said_and_no_failure() {
+    let scratch = scratch();
+    let file = scratch.path().join("file");
+    fs::write(&file, "in the way").expect("written");
+    let test = "nowhere_to_keep_it_is_said_and_no_failure";
+    let Some((text, said)) = done(
+        test,
+        &file,
+        &["host", "calibrate", "--budget", "300ms", "--json"],
+    ) else {
+        return;
+    };
+    document(&text);
+    assert!(said.contains("cannot keep the host table in"), "{said}");
+    assert!(
+        said.contains(file.to_str().expect("a plain path")),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_cannot_be_measured_is_an_error() {
+    let scratch = scratch();
+    for (args, code, about) in [
+        (
+            &["host", "calibrate", "--cpu", "100000"][..],
+            2,
+            "CPU 100000",
+        ),
+        (&["host", "calibrate", "--cpu", "x"], 2, "--cpu"),
+        (&["host", "calibrate", "--budget", "soon"], 2, "--budget"),
+        (&["host", "table", "extra"], 2, "extra"),
+    ] {
+        let output = genba(scratch.path(), args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(about), "{args:?}: {said}");
+        assert!(output.stdout.is_empty());
+    }
+}
