@@ -44,6 +44,19 @@ fuzz_target!(|bytes: &[u8]| {
             let flow = ControlFlow::build(&code);
             std::hint::black_box(flow.loops().len());
         }
+        let mut frames = binary.frames_in(symbol.address..end);
+        for address in [symbol.address, end.wrapping_sub(1), end] {
+            std::hint::black_box(frames.at(address));
+        }
+        let _ = binary.svma_to_file_offsets(symbol.address..end);
+        // What has a symbol of the name must not be passed over.
+        if let Some(word) = genba_code::word_of(&symbol.name)
+            && symbol.name.contains(word)
+        {
+            assert!(symbol.is_plt() || binary.may_name(word), "{word}");
+            let mut with_word = binary.symbols_with(word);
+            assert!(with_word.any(|other| other.address == symbol.address));
+        }
         let _ = binary.find(symbol.display_name());
     }
     for address in [0, 1, 0x1000, 0x40_1000, u64::MAX - 1, u64::MAX] {

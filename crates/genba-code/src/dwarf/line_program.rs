@@ -178,3 +178,114 @@ fn signed(input: &mut &[u8]) -> Option<i64> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gimli::{EndianSlice, RunTimeEndian};
+    use proptest::prelude::*;
+
+    /// A section with one program of version 4 with an empty list of files.
+    fn section(program: &[u8], line_base: i8, line_range: u8) -> Vec<u8> {
+        let mut header = vec![1, 1, 1, line_base.cast_unsigned(), line_range, 13];
+        header.extend([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]);
+        header.extend([0, 0]);
+        let mut section = Vec::new();
+        let length = 2 + 4 + header.len() + program.len();
+        section.extend((length as u32).to_le_bytes());
+        section.extend(4u16.to_le_bytes());
+        section.extend((header.len() as u32).to_le_bytes());
+        section.extend(header);
+        section.extend(program);
+        section
+    }
+
+    /// A row, or the address at the end of a sequence.
+    type Event = Result<Row, u64>;
+
+    fn by_gimli(program: gimli::IncompleteLineProgram<Slice>) -> Vec<Event> {
+        let mut rows = program.rows();
+        let mut events = Vec::new();
+        while let Ok(Some((_, row))) = rows.next_row() {
+            events.push(if row.end_sequence() {
+                Err(row.address())
+            } else {
+                Ok(Row {
+                    address: row.address(),
+                    file: row.file_index() as u32,
+                    line: row.line().map_or(0, |line| line.get() as u32),
+                    column: match row.column() {
+                        gimli::ColumnType::LeftEdge => 0,
+                        gimli::ColumnType::Column(column) => column.get() as u32,
+                    },
+                })
+            });
+        }
+        events
+    }
+
+    fn instruction() -> impl Strategy<Value = Vec<u8>> {
+        let number = prop_oneof![
+            (0u8..128).prop_map(|n| vec![n]),
+            (128u8.., 0u8..128).prop_map(|(a, b)| vec![a, b]),
+            (128u8.., 128u8.., 0u8..128).prop_map(|(a, b, c)| vec![a, b, c]),
+        ];
+        prop_oneof![
+            8 => (13u8..).prop_map(|opcode| vec![opcode]),
+            4 => (2u8..6, number.clone()).prop_map(|(op, n)| [vec![op], n].concat()),
+            2 => prop::sample::select(&[1u8, 6, 7, 8, 10, 11][..]).prop_map(|op| vec![op]),
+            1 => (0u64..0x10_0000).prop_map(|address| {
+                [&[0, 9, 2][..], &address.to_le_bytes()].concat()
+            }),
+            1 => Just(vec![0, 1, 1]),
+            1 => number.prop_map(|n| {
+                let length = 1 + n.len() as u8;
+                [vec![0, length, 4], n].concat()
+            }),
+        ]
+    }
+
+    fn check(program: &[u8], line_base: i8, line_range: u8) -> Result<bool, TestCaseError> {
+        let bytes = section(program, line_base, line_range);
+        // A leak of a few bytes: the slices that this module works on live for ever.
+        let bytes: &'static [u8] = Vec::leak(bytes);
+        let section = gimli::DebugLine::from(EndianSlice::new(bytes, RunTimeEndian::Little));
+        let program = section.program(gimli::DebugLineOffset(0), 8, None, None);
+        let program = program.map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let mut events: Vec<Event> = Vec::new();
+        let plain = run(
+            program.header(),
+            &mut events,
+            |events, row| events.push(Ok(row)),
+            |events, end| events.push(Err(end)),
+        );
+        if plain {
+            prop_assert_eq!(events, by_gimli(program));
+        }
+        Ok(plain)
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_gimlis(
+            instructions in prop::collection::vec(instruction(), 0..60),
+            line_base in -10i8..3,
+            line_range in 1u8..20,
+        ) {
+            check(&instructions.concat(), line_base, line_range)?;
+        }
+
+        #[test]
+        fn rows_of_any_bytes_are_gimlis(program in prop::collection::vec(any::<u8>(), 0..60)) {
+            check(&program, -5, 14)?;
+        }
+    }
+
+    #[test]
+    fn what_compilers_write_is_plain() {
+        let mut program = vec![0, 9, 2];
+        program.extend(0x40_1000u64.to_le_bytes());
+        program.extend([3, 9, 1, 5, 7, 0x83, 6, 0, 2, 4, 1, 0x21, 2, 8, 0, 1, 1]);
+        assert!(check(&program, -5, 14).unwrap());
+    }
+}

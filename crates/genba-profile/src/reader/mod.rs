@@ -9,6 +9,8 @@ mod order;
 mod recording;
 mod scan;
 mod sieve;
+#[cfg(test)]
+mod sieve_tests;
 mod space;
 mod tables;
 mod unwind;
