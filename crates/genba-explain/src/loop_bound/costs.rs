@@ -46,8 +46,12 @@ pub(super) fn first_throughput(costs: &dyn Costs, forms: &[&str]) -> Option<Esti
 }
 
 /// The latency of a form, or of the one that differs in width only where that does not matter.
+///
+/// What a table has below three quarters of a cycle is no latency but how many of them a cycle
+/// takes: copies and memory that are renamed add nothing to a chain.
 pub(super) fn latency(costs: &dyn Costs, form: &str) -> Option<Estimate> {
-    sane(costs.latency(form)).or_else(|| sane(costs.latency(&wider_lea(form)?)))
+    let found = sane(costs.latency(form)).or_else(|| sane(costs.latency(&wider_lea(form)?)))?;
+    Some(if found.value < 0.75 { NONE } else { found })
 }
 
 /// The throughput of a form, likewise.
@@ -193,7 +197,7 @@ impl Timing {
         }
         timing.op = match flow.shortcut {
             Shortcut::Nothing | Shortcut::Constant => NONE,
-            Shortcut::Copy => sane(costs.latency(&flow.form)).unwrap_or(COPY),
+            Shortcut::Copy => latency(costs, &flow.form).unwrap_or(COPY),
             Shortcut::None => match &flow.without_memory {
                 Some(form) => timing.or(latency(costs, form), UNKNOWN),
                 // Loads, stores, pushes: nothing is left to do.
@@ -227,13 +231,13 @@ pub(super) fn load_latency(flow: &DataFlow, costs: &dyn Costs) -> Option<Estimat
     let own = || {
         flow.without_memory
             .is_none()
-            .then(|| sane(costs.latency(&flow.form)))
+            .then(|| latency(costs, &flow.form))
             .flatten()
     };
     own().or_else(|| {
         plain_load(flow)
             .iter()
-            .find_map(|form| sane(costs.latency(form)))
+            .find_map(|form| latency(costs, form))
     })
 }
 

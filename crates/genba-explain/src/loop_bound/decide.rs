@@ -143,10 +143,9 @@ fn by_model(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
         return Some((
             LoopBound::Latency,
             format!(
-                "each round waits for the one before: {} takes {} of its {}{}{beside}",
+                "each round waits for the one before: {} takes {}{}{beside}",
                 chain.text,
-                range(&chain.cycles),
-                cycles(measured),
+                part(&chain.cycles, measured),
                 chain.way
             ),
         ));
@@ -159,12 +158,19 @@ fn by_model(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
     Some((
         LoopBound::Throughput,
         format!(
-            "its {} take {} of its {}{beside}",
+            "its {} take {}{beside}",
             throughput.what,
-            range(&throughput.cycles),
-            cycles(measured)
+            part(&throughput.cycles, measured)
         ),
     ))
+}
+
+/// How much of the measured cycles a figure of the model is.
+fn part(figure: &Estimate, measured: &Estimate) -> String {
+    if figure.low >= 0.97 * measured.value {
+        return format!("all of its {}", cycles(measured));
+    }
+    format!("{} of its {}", range(figure), cycles(measured))
 }
 
 fn chain_reaches(facts: &Facts, chain: &Chain, measured: &Estimate) -> bool {

@@ -10,6 +10,7 @@ use genba_code::{DataFlow, Location, Shortcut, X87_TOP};
 
 use super::addresses::{Addresses, Found};
 use super::costs::Timing;
+use super::rounds::{Rounds, place_in_round, round_of};
 
 /// One of the three cases that intervals are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,48 +35,6 @@ impl Case {
 pub(super) struct Code<'a> {
     pub flows: &'a [DataFlow],
     pub timings: &'a [Option<Timing>],
-}
-
-/// Rounds of a loop, one after another.
-pub(super) struct Rounds {
-    /// Instructions in the order of execution.
-    pub sequence: Vec<u32>,
-    /// Where each round begins.
-    pub starts: Vec<usize>,
-    /// Whether all rounds are the same.
-    uniform: bool,
-}
-
-impl Rounds {
-    /// The same round again and again.
-    pub(super) fn repeated(path: &[u32], times: usize) -> Self {
-        let mut sequence = Vec::with_capacity(path.len() * times);
-        let mut starts = Vec::with_capacity(times);
-        for _ in 0..times {
-            starts.push(sequence.len());
-            sequence.extend_from_slice(path);
-        }
-        Self {
-            sequence,
-            starts,
-            uniform: true,
-        }
-    }
-
-    /// Rounds that take different ways.
-    pub(super) fn various(rounds: &[&[u32]]) -> Self {
-        let mut sequence = Vec::new();
-        let mut starts = Vec::with_capacity(rounds.len());
-        for round in rounds {
-            starts.push(sequence.len());
-            sequence.extend_from_slice(round);
-        }
-        Self {
-            sequence,
-            starts,
-            uniform: false,
-        }
-    }
 }
 
 /// The chain found.
@@ -389,18 +348,6 @@ impl<'a> Simulation<'a> {
         links.sort_by_key(|link| place_in_round(link.instruction, rounds));
         links
     }
-}
-
-fn round_of(node: usize, rounds: &Rounds) -> usize {
-    rounds.starts.partition_point(|&s| s <= node) - 1
-}
-
-fn place_in_round(instruction: u32, rounds: &Rounds) -> usize {
-    rounds
-        .sequence
-        .iter()
-        .position(|&i| i == instruction)
-        .unwrap_or(usize::MAX)
 }
 
 fn later(a: (f64, u32), b: (f64, u32)) -> (f64, u32) {
