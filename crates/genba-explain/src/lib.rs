@@ -3,13 +3,14 @@
 //! **Scope.** Joins a recording (where samples stood) with code (what stands there):
 //! [`Scene::open`] reads both, [`Scene::profile`] says where the time is, and
 //! [`Scene::annotate`] goes into one function. The skid of samples is put right in
-//! [`attribution`]. [`Scene::join`] adds exact counts, which make costs per execution of shares
+//! [`attribution`]. [`Scene::join_counts`] adds exact counts, which make costs per execution of shares
 //! of time; [`counts()`] gives them names without any samples.
 //!
 //! **Not here.** Taking samples, reading ELF or DWARF, printing.
 
 mod annotate;
 pub mod attribution;
+pub mod causes;
 mod code_base;
 mod counted;
 mod error;

@@ -1,5 +1,6 @@
 //! Exact counts joined with code: who was called how often, and what each execution cost.
 
+mod calls;
 mod cost;
 mod detail;
 mod document;
@@ -14,3 +15,4 @@ pub use detail::counted_detail;
 pub use document::{PerUnit, counts};
 pub(crate) use function::FunctionCounts;
 pub use index::merged;
+pub(crate) use names::ExecutedFunctions;

@@ -1,0 +1,369 @@
+//! From a scene with counts to the frame that detectors look at.
+
+use genba_code::{Flow, Syntax, data_flow_of};
+use genba_model::{Transfer, TransferKind};
+use genba_profile::reader::ModuleId;
+
+use super::frame::{
+    CallSite, CallTarget, CalledFunction, Caller, CostTable, Frame, FunctionFrame, Place, Program,
+};
+use super::kernel::kernel_work;
+use super::values::Values;
+use crate::counted::{ExecutedFunctions, Joined};
+use crate::function_code::FunctionCode;
+use crate::hits::AddressHits;
+use crate::scene::{Function, FunctionId, Scene, share_of};
+
+/// What is known of the runs from elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct RunFacts {
+    /// CPU time of one run, seconds.
+    pub cpu_seconds: f64,
+    /// Wall time of one run, seconds.
+    pub wall_seconds: f64,
+    /// Page faults without I/O in one run.
+    pub minor_faults: Option<f64>,
+    /// Peak memory, bytes.
+    pub max_rss_bytes: Option<f64>,
+}
+
+/// Functions below this share of the time are not looked at.
+const LEAST_SHARE: f64 = 0.005;
+
+/// Most functions to look at.
+const MOST_FUNCTIONS: usize = 60;
+
+/// Share of the time that makes a thread one that works.
+const LEAST_THREAD: f64 = 0.01;
+
+/// Callers of a function that are kept.
+const MOST_CALLERS: usize = 16;
+
+impl Scene {
+    /// The frame of this scene; what was not counted is empty in it.
+    #[must_use]
+    pub fn frame(&self, facts: &RunFacts) -> Frame {
+        let names = (self.joined.as_ref()).map(|joined| ExecutedFunctions::of(&joined.index));
+        let all = self.hits.all.weight as f64;
+        let mut hot: Vec<(u64, FunctionId, AddressHits)> = self
+            .function_hits()
+            .into_iter()
+            .map(|(id, hits)| (hits.iter().map(|hit| hit.1.weight).sum(), id, hits))
+            .collect();
+        hot.sort_by_key(|(weight, id, _)| (std::cmp::Reverse(*weight), *id));
+        let program = self.program(facts, &hot, names.as_ref());
+        let functions = hot
+            .iter()
+            .take_while(|(weight, ..)| *weight as f64 >= LEAST_SHARE * all)
+            .take(MOST_FUNCTIONS)
+            .filter_map(|(weight, id, hits)| {
+                self.function_frame(*id, *weight, hits, names.as_ref())
+            })
+            .collect();
+        Frame { program, functions }
+    }
+
+    fn program(
+        &self,
+        facts: &RunFacts,
+        hot: &[(u64, FunctionId, AddressHits)],
+        names: Option<&ExecutedFunctions>,
+    ) -> Program {
+        let all = (self.hits.all.weight as f64).max(1.0);
+        let in_kernel = hot.iter().filter_map(|(weight, id, _)| {
+            let function = &self.functions[*id as usize];
+            let kernel = self.code.is_kernel(function.module);
+            kernel.then(|| (function.name.as_str(), *weight as f64 / all))
+        });
+        let table = self.joined.as_ref().and_then(|joined| joined.host.clone());
+        let host_seconds = table.iter().flat_map(|table| &table.entries);
+        Program {
+            cpu_seconds: facts.cpu_seconds,
+            wall_seconds: facts.wall_seconds,
+            clock_hz: (self.joined.as_ref())
+                .and_then(|joined| joined.counted.clock_hz)
+                .map(|hz| hz.value),
+            kernel_share: self.hits.kernel.weight as f64 / all,
+            kernel: kernel_work(in_kernel),
+            minor_faults: facts.minor_faults,
+            max_rss_bytes: facts.max_rss_bytes,
+            threads: (self.hits.threads.iter())
+                .filter(|hits| hits.weight as f64 >= LEAST_THREAD * all)
+                .count() as u32,
+            called: names.map_or_else(Vec::new, |names| self.called(names)),
+            instructions: names.map(|names| {
+                let parts = names.list.iter().map(|one| one.instructions);
+                parts.fold(0u64, u64::saturating_add)
+            }),
+            host_seconds: host_seconds
+                .filter_map(|entry| Some((entry.form.clone(), entry.seconds?.value)))
+                .collect(),
+            costs: CostTable { table },
+        }
+    }
+
+    fn called(&self, names: &ExecutedFunctions) -> Vec<CalledFunction> {
+        let Some(joined) = &self.joined else {
+            return Vec::new();
+        };
+        let index = &joined.index;
+        let mut list: Vec<CalledFunction> = names
+            .list
+            .iter()
+            .filter(|one| one.known && !one.name.ends_with("@plt"))
+            .map(|one| CalledFunction {
+                function: bare(&one.name).to_owned(),
+                module: index.modules[one.module as usize].path.clone(),
+                calls: joined.scaled(index.entered(one.module, one.address, one.end)),
+                instructions: joined.scaled(one.instructions),
+            })
+            .collect();
+        list.sort_by_key(|one| std::cmp::Reverse(one.calls));
+        list
+    }
+
+    fn function_frame(
+        &self,
+        id: FunctionId,
+        weight: u64,
+        hits: &AddressHits,
+        names: Option<&ExecutedFunctions>,
+    ) -> Option<FunctionFrame> {
+        let function = &self.functions[id as usize];
+        let binary = self.code.binary(function.module).ok()?;
+        let code = FunctionCode::new(self, function, hits, false, Syntax::Intel).ok()?;
+        let end = code.instructions.last()?.end();
+        let data = data_flow_of(binary, function.address, end).ok()?;
+        if data.len() != code.instructions.len() {
+            return None;
+        }
+        let executed = self.executed(function);
+        let total = weight as f64;
+        let samples: u64 = hits.iter().map(|hit| hit.1.samples).sum();
+        let squares = total * total / samples.max(1) as f64;
+        let counts: Vec<u64> = executed.map_or_else(Vec::new, |executed| {
+            let addresses = code.instructions.iter().map(|i| i.address);
+            addresses.map(|address| executed.count(address)).collect()
+        });
+        let cycles = counts.iter().enumerate().map(|(index, &count)| {
+            let share = share_of(code.weight[index], total, squares);
+            let joined = self.joined.as_ref()?;
+            joined.each(&self.event, share, total, count).1
+        });
+        let cycles = cycles.collect();
+        let all = self.hits.all.weight as f64;
+        let unit = binary.compile_unit_at(function.address);
+        let module = self.code.module_name(function.module);
+        let (call_sites, callers) = match (&self.joined, names) {
+            (Some(joined), Some(names)) => self.calls(joined, names, function, &code),
+            _ => Default::default(),
+        };
+        Some(FunctionFrame {
+            function: function.name.clone(),
+            own: is_own(&module),
+            module,
+            address: function.address,
+            share: self.share(total),
+            total: None,
+            calls: executed.map(|executed| executed.calls()),
+            values: Values::of(&code.flow, &data),
+            heat: code.weight.iter().map(|weight| weight / all).collect(),
+            samples: code.samples.clone(),
+            taken: (code.instructions.iter())
+                .map(|i| match i.flow {
+                    Flow::CondJump(_) => executed?.taken(i.address),
+                    _ => None,
+                })
+                .collect(),
+            counts,
+            cycles,
+            loops: self.model(function, &code, total).loops,
+            places: (code.instructions.iter())
+                .map(|i| self.source_place(function.module, i.address))
+                .collect(),
+            call_sites,
+            callers,
+            unit: unit.as_ref().and_then(|unit| unit.name.clone()),
+            producer: unit.and_then(|unit| unit.producer),
+            counted: executed.is_some(),
+            data,
+            flow: code.flow,
+            code: code.instructions,
+        })
+    }
+
+    fn source_place(&self, module: ModuleId, address: u64) -> Place {
+        let frames = self.code.frames_at(module, address);
+        let Some(inner) = frames.first() else {
+            return Place::default();
+        };
+        Place {
+            function: inner.function.as_ref().map(ToString::to_string),
+            file: inner.file.as_ref().map(ToString::to_string),
+            line: inner.line,
+            inlined: inner.inlined,
+        }
+    }
+
+    fn calls(
+        &self,
+        joined: &Joined,
+        names: &ExecutedFunctions,
+        function: &Function,
+        code: &FunctionCode,
+    ) -> (Vec<CallSite>, Vec<Caller>) {
+        let path = self.code.module_name(function.module);
+        let build_id = self.code.build_id(function.module);
+        let Some(module) = joined.index.module(&path, build_id.as_deref()) else {
+            return Default::default();
+        };
+        let (begin, end) = (function.address, function.address + function.size);
+        let leaves = |one: &&Transfer| {
+            let inside = one.to.module == module && (begin..end).contains(&one.to.address);
+            one.kind == TransferKind::Call || !inside
+        };
+        let binary = self.code.binary(function.module).ok();
+        let mut sites = Vec::new();
+        for (at, instruction) in code.instructions.iter().enumerate() {
+            let (indirect, target) = match instruction.flow {
+                Flow::Call(target) | Flow::Jump(target) => (false, Some(target)),
+                Flow::IndirectCall | Flow::IndirectJump => (true, None),
+                _ => continue,
+            };
+            let list = joined.index.transfers_from(module, instruction.address);
+            let mut targets: Vec<CallTarget> = (list.iter().filter(leaves))
+                .filter_map(|one| self.target(joined, names, one))
+                .collect();
+            if targets.is_empty() {
+                continue;
+            }
+            targets.sort_by_key(|one| std::cmp::Reverse(one.count));
+            sites.push(CallSite {
+                at,
+                indirect,
+                plt: target
+                    .and_then(|target| binary?.symbol_at(target))
+                    .is_some_and(|symbol| symbol.is_plt()),
+                targets,
+            });
+        }
+        let arriving = joined.index.transfers_to(module, begin).iter();
+        let mut callers: Vec<Caller> = arriving
+            .filter(|one| {
+                let inside = one.from.module == module && (begin..end).contains(&one.from.address);
+                one.kind == TransferKind::Call || !inside
+            })
+            .filter_map(|one| self.caller(joined, names, one))
+            .collect();
+        callers.sort_by_key(|one| std::cmp::Reverse(one.count));
+        callers.truncate(MOST_CALLERS);
+        (sites, callers)
+    }
+
+    fn target(
+        &self,
+        joined: &Joined,
+        names: &ExecutedFunctions,
+        transfer: &Transfer,
+    ) -> Option<CallTarget> {
+        let callee = &names.list[names.at(transfer.to)? as usize];
+        let index = &joined.index;
+        let calls = index
+            .entered(callee.module, callee.address, callee.end)
+            .max(1);
+        let executed = index.executed(callee.module, callee.address, callee.end);
+        let unit = (names.code.binary(ModuleId(callee.module)).ok())
+            .and_then(|binary| binary.compile_unit_at(callee.address)?.name);
+        let calls_others = executed.iter().any(|one| {
+            let list = index.transfers_from(callee.module, one.address);
+            list.iter().any(|one| one.kind == TransferKind::Call)
+        });
+        Some(CallTarget {
+            function: callee.name.clone(),
+            module: index.modules[callee.module as usize].path.clone(),
+            count: joined.scaled(transfer.count),
+            unit,
+            size: executed.len() as u32,
+            instructions_per_call: callee.instructions as f64 / calls as f64,
+            calls_others,
+        })
+    }
+
+    fn caller(
+        &self,
+        joined: &Joined,
+        names: &ExecutedFunctions,
+        transfer: &Transfer,
+    ) -> Option<Caller> {
+        let caller = &names.list[names.at(transfer.from)? as usize];
+        let module = joined.index.modules[caller.module as usize].path.clone();
+        let frames = names
+            .code
+            .frames_at(ModuleId(caller.module), transfer.from.address);
+        let place = frames.first().map_or_else(Place::default, |inner| Place {
+            function: inner.function.as_ref().map(ToString::to_string),
+            file: inner.file.as_ref().map(ToString::to_string),
+            line: inner.line,
+            inlined: inner.inlined,
+        });
+        Some(Caller {
+            function: caller.name.clone(),
+            own: is_own(&module),
+            module,
+            address: transfer.from.address,
+            place,
+            count: joined.scaled(transfer.count),
+        })
+    }
+}
+
+/// A name without the version that a PLT or a dynamic symbol carries.
+fn bare(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
+}
+
+/// Whether a module is code that the user of genba may change: anything but the C and C++
+/// runtime, the dynamic linker, allocators and the kernel's page of code.
+#[must_use]
+pub fn is_own(module: &str) -> bool {
+    const RUNTIME: [&str; 14] = [
+        "libc.so",
+        "libc-",
+        "libm.so",
+        "libm-",
+        "ld-linux",
+        "ld-2",
+        "libpthread",
+        "libdl",
+        "librt",
+        "libstdc++",
+        "libgcc_s",
+        "libjemalloc",
+        "libmimalloc",
+        "libtcmalloc",
+    ];
+    let file = module.rsplit('/').next().unwrap_or(module);
+    module.starts_with('/') && !RUNTIME.iter().any(|prefix| file.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_is_not_the_users() {
+        assert!(is_own(
+            "/usr/lib/x86_64-linux-gnu/libtokyocabinet.so.9.11.0"
+        ));
+        assert!(is_own("/home/me/libcsv.so"));
+        assert!(!is_own("/usr/lib/x86_64-linux-gnu/libc.so.6"));
+        assert!(!is_own("/lib64/ld-linux-x86-64.so.2"));
+        assert!(!is_own("[vdso]") && !is_own("[kernel]"));
+    }
+
+    #[test]
+    fn versions_are_no_part_of_a_name() {
+        assert_eq!(bare("memcpy@@GLIBC_2.14"), "memcpy");
+        assert_eq!(bare("main"), "main");
+    }
+}

@@ -1,0 +1,357 @@
+//! From what detectors suspect to findings: gains, order, overlaps.
+//!
+//! **Gain.** A site with share `p` of the time of which `r` stays after the fix: the program
+//! becomes 1 ÷ (1 − p·(1 − r)) times faster (G. Amdahl, AFIPS 1967). The interval takes the
+//! sampling interval of `p` and the detector's bounds of `r`.
+//!
+//! **Restraint.** Nothing below the least gain that can be seen; nothing but
+//! `unoptimised-build` in code that was built without optimisation; of several candidates for
+//! the same instructions the one that promises most, so that no time is gained twice.
+
+use genba_model::{Estimate, Evidence, EvidenceSource, Example, Finding, FindingSite};
+
+use super::frame::{Frame, FunctionFrame};
+
+/// What a detector suspects.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Identifier of the cause.
+    pub cause: &'static str,
+    /// Index of the function in [`Frame::functions`]; `None` if it is about the program.
+    pub function: Option<usize>,
+    /// Instructions that the finding names: the first of them decides the line that is shown.
+    pub site: Vec<usize>,
+    /// Instructions whose time would change; those of the site where empty.
+    pub affected: Vec<usize>,
+    /// Share of all time that would change, where it is not that of `affected` in `function`.
+    pub share: Option<f64>,
+    /// What of that time stays: value, least, most, 0…1.
+    pub remains: Estimate,
+    /// Executions of the site.
+    pub executions: Option<u64>,
+    /// What each costs, cycles.
+    pub cycles: Option<Estimate>,
+    /// Why this is believed.
+    pub evidence: Vec<Evidence>,
+    /// What to do.
+    pub fix: String,
+    /// The idiom.
+    pub example: Option<(&'static str, &'static str)>,
+    /// How to find out.
+    pub confirm: String,
+    /// Whether it holds in code that was built without optimisation as well.
+    pub unoptimised_too: bool,
+}
+
+impl Candidate {
+    /// A candidate with nothing said yet but what and where.
+    #[must_use]
+    pub fn new(cause: &'static str, function: Option<usize>, site: Vec<usize>) -> Self {
+        Self {
+            cause,
+            function,
+            site,
+            affected: Vec::new(),
+            share: None,
+            remains: Estimate {
+                value: 0.5,
+                low: 0.0,
+                high: 1.0,
+            },
+            executions: None,
+            cycles: None,
+            evidence: Vec::new(),
+            fix: String::new(),
+            example: None,
+            confirm: String::new(),
+            unoptimised_too: false,
+        }
+    }
+
+    /// Adds a fact that was measured.
+    #[must_use]
+    pub fn measured(self, text: impl Into<String>) -> Self {
+        self.fact(EvidenceSource::Measured, text.into())
+    }
+
+    /// Adds a fact that was counted, or stands in the code.
+    #[must_use]
+    pub fn counted(self, text: impl Into<String>) -> Self {
+        self.fact(EvidenceSource::Counted, text.into())
+    }
+
+    /// Adds a fact from a simulation.
+    #[must_use]
+    pub fn simulated(self, text: impl Into<String>) -> Self {
+        self.fact(EvidenceSource::Simulated, text.into())
+    }
+
+    /// Adds what the model says.
+    #[must_use]
+    pub fn model(self, text: impl Into<String>) -> Self {
+        self.fact(EvidenceSource::Model, text.into())
+    }
+
+    fn fact(mut self, source: EvidenceSource, text: String) -> Self {
+        self.evidence.push(Evidence { text, source });
+        self
+    }
+
+    /// Share of all time that would change.
+    fn share_of_time(&self, frame: &Frame) -> f64 {
+        if let Some(share) = self.share {
+            return share.clamp(0.0, 1.0);
+        }
+        let Some(function) = self.function.and_then(|index| frame.functions.get(index)) else {
+            return 0.0;
+        };
+        function.heat_of(self.affected().iter().copied()).min(1.0)
+    }
+
+    fn affected(&self) -> &[usize] {
+        if self.affected.is_empty() {
+            &self.site
+        } else {
+            &self.affected
+        }
+    }
+}
+
+/// What findings depend on beside the frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Least gain that is told, as a share of the time.
+    pub least_gain: f64,
+    /// Samples that the shares are of.
+    pub samples: u64,
+}
+
+/// Makes findings of candidates, most profitable first.
+#[must_use]
+pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Vec<Finding> {
+    let mut rated: Vec<(Candidate, Estimate, Estimate)> = candidates
+        .into_iter()
+        .filter(|one| one.unoptimised_too || !is_unoptimised(frame, one))
+        .filter_map(|one| {
+            let share = interval(one.share_of_time(frame), limits.samples);
+            let gain = speedup(share, one.remains)?;
+            (1.0 - 1.0 / gain.value >= limits.least_gain).then_some((one, share, gain))
+        })
+        .collect();
+    rated.sort_by(|a, b| {
+        b.2.value
+            .total_cmp(&a.2.value)
+            .then_with(|| a.0.cause.cmp(b.0.cause))
+    });
+    let mut taken: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
+    let mut list = Vec::new();
+    for (one, share, gain) in rated {
+        let mine = one.affected().to_vec();
+        if taken
+            .iter()
+            .any(|(function, theirs)| *function == one.function && overlap(frame, &one, theirs))
+        {
+            continue;
+        }
+        taken.push((one.function, mine));
+        list.push(finding(frame, one, share, gain));
+    }
+    list
+}
+
+/// Whether most of a candidate's time is in instructions that an earlier finding takes.
+fn overlap(frame: &Frame, one: &Candidate, theirs: &[usize]) -> bool {
+    let Some(function) = one.function.and_then(|index| frame.functions.get(index)) else {
+        return theirs.is_empty() && one.affected().is_empty();
+    };
+    let mine = one.affected();
+    let shared = mine.iter().copied().filter(|at| theirs.contains(at));
+    let all = function.heat_of(mine.iter().copied());
+    all > 0.0 && function.heat_of(shared) > 0.5 * all
+}
+
+/// Whether the candidate's code was built without optimisation.
+fn is_unoptimised(frame: &Frame, one: &Candidate) -> bool {
+    one.function
+        .and_then(|index| frame.functions.get(index))
+        .is_some_and(|function| unoptimised(function.producer.as_deref()) == Some(true))
+}
+
+/// Whether a compiler's record of its options says that nothing was optimised; `None` where
+/// it has no such record (clang, rustc).
+#[must_use]
+pub fn unoptimised(producer: Option<&str>) -> Option<bool> {
+    let producer = producer?;
+    if !producer.starts_with("GNU ") {
+        return None;
+    }
+    // The last option counts.
+    let level = producer
+        .split_whitespace()
+        .filter(|word| word.starts_with("-O"))
+        .next_back();
+    Some(matches!(level, None | Some("-O0")))
+}
+
+/// The 95 % interval of a share of so many samples (Wilson).
+fn interval(share: f64, samples: u64) -> Estimate {
+    let total = samples.max(1) as f64;
+    crate::scene::share_of(share * total, total, total)
+}
+
+/// Old ÷ new time; `None` where nothing is gained.
+fn speedup(share: Estimate, remains: Estimate) -> Option<Estimate> {
+    let gain =
+        |p: f64, r: f64| 1.0 / (1.0 - p.clamp(0.0, 1.0) * (1.0 - r.clamp(0.0, 1.0))).max(1e-3);
+    let found = Estimate {
+        value: gain(share.value, remains.value),
+        low: gain(share.low, remains.high),
+        high: gain(share.high, remains.low),
+    };
+    (found.value > 1.0 && found.value.is_finite()).then_some(found)
+}
+
+fn finding(frame: &Frame, one: Candidate, share: Estimate, gain: Estimate) -> Finding {
+    let function = one.function.and_then(|index| frame.functions.get(index));
+    let site = match function {
+        Some(function) => site(function, &one.site),
+        None => program_site(frame),
+    };
+    let seconds = one.cycles.zip(frame.program.clock_hz);
+    Finding {
+        cause: one.cause.to_owned(),
+        site,
+        share,
+        executions: one.executions,
+        cost_seconds: seconds.map(|(cycles, hz)| cycles.scaled(1.0 / hz)),
+        cost_cycles: one.cycles,
+        predicted_speedup: gain,
+        evidence: one.evidence,
+        fix: one.fix,
+        example: one.example.map(|(before, after)| Example {
+            before: before.to_owned(),
+            after: after.to_owned(),
+        }),
+        confirm: one.confirm,
+    }
+}
+
+/// Where instructions are; code that the user cannot change is told with the user's line that
+/// calls it.
+#[must_use]
+pub fn site(function: &FunctionFrame, instructions: &[usize]) -> FindingSite {
+    let places = || {
+        instructions
+            .iter()
+            .filter_map(|&at| function.places.get(at))
+    };
+    let first = places().find(|place| place.line.is_some());
+    // Lines of one file and one function only make a range.
+    let same = |place: &&super::frame::Place| {
+        first.is_some_and(|first| place.file == first.file && place.function == first.function)
+    };
+    let lines = || places().filter(same).filter_map(|place| place.line);
+    let name = first
+        .and_then(|place| place.function.clone())
+        .unwrap_or_else(|| function.function.clone());
+    let called_from = (!function.own).then(|| {
+        let caller = function.callers.iter().find(|caller| caller.own)?;
+        Some(Box::new(FindingSite {
+            function: caller.function.clone(),
+            module: caller.module.clone(),
+            file: caller.place.file.clone(),
+            line: caller.place.line,
+            end_line: caller.place.line,
+            addresses: vec![caller.address],
+            called_from: None,
+        }))
+    });
+    FindingSite {
+        function: name,
+        module: function.module.clone(),
+        file: first.and_then(|place| place.file.clone()),
+        line: lines().min(),
+        end_line: lines().max(),
+        addresses: instructions
+            .iter()
+            .filter_map(|&at| function.code.get(at).map(|i| i.address))
+            .collect(),
+        called_from: called_from.flatten(),
+    }
+}
+
+/// A finding about the whole program points at its hottest function of its own.
+fn program_site(frame: &Frame) -> FindingSite {
+    let own = frame.functions.iter().find(|function| function.own);
+    match own.or(frame.functions.first()) {
+        Some(function) => {
+            let mut site = site(function, &[]);
+            site.addresses.clear();
+            site
+        }
+        None => FindingSite {
+            function: "the program".to_owned(),
+            module: String::new(),
+            file: None,
+            line: None,
+            end_line: None,
+            addresses: Vec::new(),
+            called_from: None,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gains_follow_amdahl() {
+        let half = Estimate {
+            value: 0.5,
+            low: 0.4,
+            high: 0.6,
+        };
+        let gone = Estimate {
+            value: 0.0,
+            low: 0.0,
+            high: 0.5,
+        };
+        let gain = speedup(half, gone).expect("a gain");
+        assert!((gain.value - 2.0).abs() < 1e-12);
+        assert!((gain.low - 1.25).abs() < 1e-12);
+        assert!((gain.high - 2.5).abs() < 1e-12);
+        assert_eq!(speedup(half, Estimate::exact(1.0)), None);
+    }
+
+    #[test]
+    fn the_last_option_of_a_compiler_counts() {
+        assert_eq!(
+            unoptimised(Some("GNU C17 12.2.0 -mtune=generic -g -O2")),
+            Some(false)
+        );
+        assert_eq!(unoptimised(Some("GNU C17 12.2.0 -O2 -g -O0")), Some(true));
+        assert_eq!(unoptimised(Some("GNU C17 12.2.0 -g")), Some(true));
+        assert_eq!(unoptimised(Some("clang LLVM (rustc version 1.95)")), None);
+        assert_eq!(unoptimised(None), None);
+    }
+
+    #[test]
+    fn what_gains_too_little_or_the_same_twice_is_not_told() {
+        let frame = Frame::default();
+        let mut small = Candidate::new("quadratic", None, Vec::new());
+        small.share = Some(0.01);
+        small.remains = Estimate::exact(0.0);
+        let mut large = small.clone();
+        large.cause = "malloc-churn";
+        large.share = Some(0.4);
+        let limits = Limits {
+            least_gain: 0.02,
+            samples: 10_000,
+        };
+        let found = findings(&frame, vec![small, large.clone(), large], limits);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].cause, "malloc-churn");
+        assert!((found[0].predicted_speedup.value - 1.0 / 0.6).abs() < 1e-9);
+    }
+}

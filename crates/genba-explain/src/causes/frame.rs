@@ -1,0 +1,247 @@
+//! What detectors look at: the hot functions with all that is known of them, and the program.
+//!
+//! Plain data, so that a detector is a pure function of it and a test can make one by hand.
+
+use genba_code::{ControlFlow, DataFlow, Instruction};
+use genba_model::{Estimate, LoopCost};
+
+use super::values::Values;
+
+/// All that is known of one measured program.
+#[derive(Debug, Default)]
+pub struct Frame {
+    /// The program as a whole.
+    pub program: Program,
+    /// Functions that carry time, most first.
+    pub functions: Vec<FunctionFrame>,
+}
+
+/// The program as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// CPU time of one run, seconds; 0 if unknown.
+    pub cpu_seconds: f64,
+    /// Wall time of one run, seconds; 0 if unknown.
+    pub wall_seconds: f64,
+    /// Core clock, cycles a second, where it is known.
+    pub clock_hz: Option<f64>,
+    /// Share of the samples in the kernel.
+    pub kernel_share: f64,
+    /// Time in the kernel by what it was doing, as shares of all time, largest first.
+    pub kernel: Vec<KernelWork>,
+    /// Page faults without I/O in one run, where it is known.
+    pub minor_faults: Option<f64>,
+    /// Peak memory of one run, bytes, where it is known.
+    pub max_rss_bytes: Option<f64>,
+    /// Threads that took at least a hundredth of the time.
+    pub threads: u32,
+    /// Calls of functions by name, all modules, counted; PLT stubs are not functions.
+    pub called: Vec<CalledFunction>,
+    /// Instructions executed in one run, where that was counted.
+    pub instructions: Option<u64>,
+    /// Times that elementary operations take here, seconds, by name of the host table.
+    pub host_seconds: Vec<(String, f64)>,
+    /// Costs in cycles by form: latency and throughput.
+    pub costs: CostTable,
+}
+
+/// Time in the kernel by its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelWork {
+    /// `page fault`, `page clearing`, `system call`, `futex`, `copy`, `scheduler`, `other`.
+    pub reason: &'static str,
+    /// Share of all samples.
+    pub share: f64,
+}
+
+/// A function by name with its calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CalledFunction {
+    /// Demangled name without parameters and versions.
+    pub function: String,
+    /// Path of its module.
+    pub module: String,
+    /// Calls in one run.
+    pub calls: u64,
+    /// Instructions executed in it.
+    pub instructions: u64,
+}
+
+/// Costs by form, cycles: what [`crate::loop_bound::Costs`] answers from.
+#[derive(Clone, Debug, Default)]
+pub struct CostTable {
+    /// The host's table, where it was measured.
+    pub table: Option<genba_model::HostTable>,
+}
+
+impl CostTable {
+    /// Latency of a form, cycles.
+    #[must_use]
+    pub fn latency(&self, form: &str) -> Option<Estimate> {
+        genba_host::cost_of(self.table.as_ref()?, form)?.latency
+    }
+
+    /// Reciprocal throughput of a form, cycles.
+    #[must_use]
+    pub fn throughput(&self, form: &str) -> Option<Estimate> {
+        genba_host::cost_of(self.table.as_ref()?, form)?.throughput
+    }
+}
+
+/// Where an instruction is in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The innermost (possibly inlined) function.
+    pub function: Option<String>,
+    /// Source file.
+    pub file: Option<String>,
+    /// Source line.
+    pub line: Option<u32>,
+    /// Whether that function was inlined.
+    pub inlined: bool,
+}
+
+/// Where a call went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallTarget {
+    /// Name of the function.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Calls from this site.
+    pub count: u64,
+    /// Main source file of its translation unit, where debug information names it.
+    pub unit: Option<String>,
+    /// Its code, instructions: how many there are; 0 if unknown.
+    pub size: u32,
+    /// Its instructions executed for each call, its callees' not among them.
+    pub instructions_per_call: f64,
+    /// Whether it calls others in turn.
+    pub calls_others: bool,
+}
+
+/// A call instruction (or a jump out of the function) with its counted targets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallSite {
+    /// Index of the instruction.
+    pub at: usize,
+    /// Through a register or memory.
+    pub indirect: bool,
+    /// Through a stub of the procedure linkage table.
+    pub plt: bool,
+    /// Targets, most calls first.
+    pub targets: Vec<CallTarget>,
+}
+
+/// Who called a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caller {
+    /// Name of the calling function.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Address of the call.
+    pub address: u64,
+    /// Where the call is in the source.
+    pub place: Place,
+    /// Calls from there.
+    pub count: u64,
+    /// Whether it is the user's own code: not of the system's libraries, with lines.
+    pub own: bool,
+}
+
+/// A function that carries time. The lists that are by instruction have one entry for each of
+/// `code`, or are empty where nothing is known.
+#[derive(Debug)]
+pub struct FunctionFrame {
+    /// Demangled name without parameters.
+    pub function: String,
+    /// Path of the module.
+    pub module: String,
+    /// Address in the module.
+    pub address: u64,
+    /// Share of all time in the function itself.
+    pub share: Estimate,
+    /// Share of all time in it and what it called, where stacks are known.
+    pub total: Option<f64>,
+    /// Counted: how many times it was entered.
+    pub calls: Option<u64>,
+    /// Instructions.
+    pub code: Vec<Instruction>,
+    /// Blocks and loops, indirect jumps resolved where they were counted.
+    pub flow: ControlFlow,
+    /// What each instruction reads and writes.
+    pub data: Vec<DataFlow>,
+    /// Value numbers of what they read and write.
+    pub values: Values,
+    /// Share of all time.
+    pub heat: Vec<f64>,
+    /// Samples.
+    pub samples: Vec<f64>,
+    /// Counted: executions.
+    pub counts: Vec<u64>,
+    /// Counted: how often a jump was taken.
+    pub taken: Vec<Option<u64>>,
+    /// Measured ÷ counted: cycles for each execution.
+    pub cycles: Vec<Option<Estimate>>,
+    /// What holds each loop up, in the order of [`ControlFlow::loops`].
+    pub loops: Vec<Option<LoopCost>>,
+    /// Where they are in the source.
+    pub places: Vec<Place>,
+    /// Calls that were made.
+    pub call_sites: Vec<CallSite>,
+    /// Who called it, most calls first.
+    pub callers: Vec<Caller>,
+    /// Main source file of its translation unit.
+    pub unit: Option<String>,
+    /// Compiler and options, where debug information says so.
+    pub producer: Option<String>,
+    /// Whether it is the user's own code: not of the system's libraries.
+    pub own: bool,
+    /// Whether executions were counted.
+    pub counted: bool,
+}
+
+impl FunctionFrame {
+    /// Share of all time that a set of instructions takes.
+    pub fn heat_of(&self, instructions: impl IntoIterator<Item = usize>) -> f64 {
+        instructions
+            .into_iter()
+            .filter_map(|index| self.heat.get(index))
+            .sum()
+    }
+
+    /// Instructions of a loop, those of loops inside it among them, in address order.
+    #[must_use]
+    pub fn loop_instructions(&self, index: u32) -> Vec<usize> {
+        let mut list: Vec<usize> = self
+            .flow
+            .loop_blocks(index)
+            .iter()
+            .flat_map(|&block| {
+                let range = &self.flow.blocks()[block as usize].instructions;
+                range.start as usize..range.end as usize
+            })
+            .collect();
+        list.sort_unstable();
+        list
+    }
+
+    /// Whether a loop has no loop inside it.
+    #[must_use]
+    pub fn is_innermost(&self, index: u32) -> bool {
+        !self.flow.loops().iter().any(|l| l.parent == Some(index))
+    }
+
+    /// The innermost loop of an instruction and those around it, inside out.
+    pub fn loops_around(&self, instruction: usize) -> impl Iterator<Item = u32> + '_ {
+        let first = self.flow.loop_of_instruction(instruction);
+        std::iter::successors(first, |&index| self.flow.loops()[index as usize].parent)
+    }
+
+    /// Share of all time in a loop.
+    #[must_use]
+    pub fn loop_heat(&self, index: u32) -> f64 {
+        self.heat_of(self.loop_instructions(index))
+    }
+}

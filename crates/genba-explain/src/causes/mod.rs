@@ -1,0 +1,9 @@
+//! Why the time goes where it goes: causes with evidence and predicted gains.
+
+mod build;
+pub mod candidate;
+pub mod frame;
+mod kernel;
+pub mod values;
+
+pub use build::{RunFacts, is_own};

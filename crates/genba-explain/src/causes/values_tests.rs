@@ -1,0 +1,115 @@
+//! Value numbers of a few instructions assembled by hand, and of random bytes.
+
+use genba_code::{ControlFlow, Disassembler, Location, Syntax, data_flow};
+use object::Architecture;
+use proptest::prelude::*;
+
+use super::*;
+
+const RAX: Location = 0;
+const RCX: Location = 1;
+const RDX: Location = 2;
+const RBX: Location = 3;
+const RSI: Location = 6;
+
+fn number(bytes: &[u8]) -> (ControlFlow, Values) {
+    let code = Disassembler::x86_64(Syntax::Intel).disassemble(bytes, 0, &|_| None);
+    let data = data_flow(Architecture::X86_64, bytes, 0).expect("x86-64");
+    let flow = ControlFlow::build(&code);
+    let values = Values::of(&flow, &data);
+    (flow, values)
+}
+
+/// A loop that divides twice by the same, with a copy of its pointer, and a call behind it:
+/// ```text
+///  0 mov r8, rdx          7 xor edx, edx        14 mov rbx, rsi
+///  1 lea r9, [rdx+16]     8 div rsi             15 call …
+///  2 mov rax, rdi  ◄──┐   9 mov rdi, rax        16 mov rax, rsi
+///  3 xor edx, edx     │  10 mov [r8+8], rcx     17 mov rcx, rbx
+///  4 div rsi          │  11 mov r10, [r9-8]     18 ret
+///  5 mov rcx, rdx     │  12 test rdi, rdi
+///  6 mov rax, rdi     └─ 13 jne 2
+/// ```
+const LOOP: &[u8] = &[
+    0x49, 0x89, 0xd0, 0x4c, 0x8d, 0x4a, 0x10, 0x48, 0x89, 0xf8, 0x31, 0xd2, 0x48, 0xf7, 0xf6, 0x48,
+    0x89, 0xd1, 0x48, 0x89, 0xf8, 0x31, 0xd2, 0x48, 0xf7, 0xf6, 0x48, 0x89, 0xc7, 0x49, 0x89, 0x48,
+    0x08, 0x4d, 0x8b, 0x51, 0xf8, 0x48, 0x85, 0xff, 0x75, 0xdd, 0x48, 0x89, 0xf3, 0xe8, 0x07, 0x00,
+    0x00, 0x00, 0x48, 0x89, 0xf0, 0x48, 0x89, 0xd9, 0xc3,
+];
+
+#[test]
+fn the_same_division_twice_is_one_value() {
+    let (_, values) = number(LOOP);
+    for location in [RAX, RDX, RSI] {
+        assert_eq!(values.read(4, location), values.read(8, location));
+    }
+    assert_eq!(values.written(4, RAX), values.written(8, RAX));
+    assert_ne!(values.written(4, RAX), values.written(4, RDX));
+    assert_eq!(
+        values.origin(values.written(8, RAX).expect("a quotient")),
+        Origin::Instruction(4)
+    );
+}
+
+#[test]
+fn what_a_loop_does_not_write_is_invariant_in_it() {
+    let (flow, values) = number(LOOP);
+    let divisor = values.read(4, RSI).expect("a divisor");
+    let dividend = values.read(4, RAX).expect("a dividend");
+    assert!(values.is_invariant(divisor, &flow, 0));
+    assert!(!values.is_invariant(dividend, &flow, 0));
+    let zero = values.read(4, RDX).expect("a zero");
+    assert_eq!(
+        zero,
+        Value {
+            number: CONSTANT,
+            offset: 0
+        }
+    );
+}
+
+#[test]
+fn equal_addresses_are_seen_through_sums() {
+    let (_, values) = number(LOOP);
+    let (store, load) = (values.addresses(10)[0], values.addresses(11)[0]);
+    assert!(store.is_some());
+    assert_eq!(store, load, "r8+8 and r9-8 are both rdx+8");
+}
+
+#[test]
+fn a_call_keeps_what_its_callee_must_keep_and_nothing_else() {
+    let (_, values) = number(LOOP);
+    // rsi may be another after the call, rbx is what it was.
+    assert_ne!(values.read(16, RSI), values.read(14, RSI));
+    assert_eq!(values.read(17, RBX), values.written(14, RBX));
+    assert_eq!(values.read(17, RBX), values.read(14, RSI));
+}
+
+#[test]
+fn loads_between_stores_to_the_same_base_differ() {
+    // mov rax,[rdi]; mov rcx,[rdi]; mov [rdi+8],rax; mov rdx,[rdi]; ret
+    let (_, values) = number(&[
+        0x48, 0x8b, 0x07, 0x48, 0x8b, 0x0f, 0x48, 0x89, 0x47, 0x08, 0x48, 0x8b, 0x17, 0xc3,
+    ]);
+    let first = values.written(0, RAX);
+    assert_eq!(
+        first,
+        values.written(1, RCX),
+        "the same bits in another register"
+    );
+    assert_ne!(first, values.written(3, RDX));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_numbered(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let (flow, values) = number(&bytes);
+        for index in 0..flow.loops().len() as u32 {
+            for at in 0..bytes.len() {
+                for &(_, value) in values.reads(at) {
+                    let _ = values.is_invariant(value, &flow, index);
+                }
+            }
+        }
+    }
+}
