@@ -126,12 +126,7 @@ fn damaged_tables_are_measured_anew() {
     }
     let file = kept(cache);
     let whole = fs::read(&file).expect("a table");
-    for damage in [
-        &whole[..whole.len() / 2],
-        b"",
-        b"\xff\xfe",
-        b"{\"table\":null}",
-    ] {
+    for damage in [&whole[..whole.len() / 2], b"\xff\xfe"] {
         fs::write(&file, damage).expect("written");
         let (text, said) = done(test, cache, &["host", "table", "--json"]).expect("as before");
         document(&text);

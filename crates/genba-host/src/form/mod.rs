@@ -13,6 +13,7 @@
 //! A form that no entry speaks for has no cost here; nothing is guessed.
 
 mod alias;
+mod candidates;
 mod cost;
 mod parse;
 

@@ -6,11 +6,11 @@ use crate::calibrate::combine::Rule;
 
 use super::plan::{Asm, Emitted, Part, Plan, Region};
 
-/// Bytes of 0 or 1 in the regions of branch directions; a power of two.
+/// Bytes of bits in the regions of branch directions; a power of two.
 pub(crate) const DIRECTIONS: usize = 1 << 18;
 /// Where they start in their region; the first word keeps the place between calls.
 pub(crate) const DIRECTIONS_START: i32 = 64;
-/// Their branches in one round; a divisor of [`DIRECTIONS`].
+/// Their branches in one round: the bits of a double word.
 const GUESSES: u32 = 32;
 /// `getppid`, which asks for no more than a way into the kernel and back.
 const GETPPID: i32 = 110;
@@ -114,25 +114,22 @@ fn over(a: &mut Asm, jump: fn(&mut Asm, CodeLabel) -> Emitted) -> Emitted {
     a.set_label(&mut next)
 }
 
-/// A branch on the next byte of the region.
+/// A branch on the next bit of the region. The bits of a round are loaded at its start, so that
+/// a branch after a wrong guess waits for nothing but being fetched again.
 fn guess(a: &mut Asm, instance: usize) -> Emitted {
-    let mut next = a.create_label();
-    a.cmp(
-        byte_ptr(r14 + rcx + (DIRECTIONS_START + instance as i32)),
-        0,
-    )?;
-    a.je(next)?;
-    a.inc(rdx)?;
-    a.set_label(&mut next)?;
-    if instance as u32 == GUESSES - 1 {
-        a.add(rcx, GUESSES as i32)?;
+    if instance == 0 {
+        a.mov(edx, dword_ptr(r14 + rcx + DIRECTIONS_START))?;
+        a.add(rcx, GUESSES as i32 / 8)?;
         a.and(rcx, DIRECTIONS as i32 - 1)?;
         a.mov(qword_ptr(r14), rcx)?;
-    } else {
-        // A label needs an instruction of its own.
-        a.nop()?;
     }
-    Ok(())
+    let mut next = a.create_label();
+    a.bt(edx, instance as i32)?;
+    a.jae(next)?;
+    a.inc(rsi)?;
+    a.set_label(&mut next)?;
+    // A label needs an instruction of its own.
+    a.nop()
 }
 
 fn strings(p: &mut Plan) {
