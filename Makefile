@@ -7,7 +7,7 @@ TEST_FLAGS ?=
 CORPUS_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint corpus bench bench-stats fuzz clean
+.PHONY: help build demo test differential lint corpus bench bench-stats fuzz clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,10 @@ demo: ## investigate Tokyo Cabinet and SQLite, from a fresh machine to two pages
 test: ## all tests
 	scripts/install-deps build test
 	cargo test --workspace --locked --no-fail-fast $(TEST_FLAGS)
+
+differential: ## two engines count forty programs: every instruction as often (2 min)
+	scripts/install-deps build test differential
+	cargo test --package genba-count --locked --test differential -- --ignored --nocapture
 
 lint: ## formatting, clippy (warnings are errors), licences, lengths of files
 	scripts/install-deps build

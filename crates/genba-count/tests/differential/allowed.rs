@@ -12,11 +12,13 @@ pub struct Allowed {
     pub reason: String,
 }
 
-/// `*` at the end stands for anything.
+/// `*` at the end or the beginning stands for anything.
 fn fits(pattern: &str, text: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(beginning) => text.starts_with(beginning),
-        None => pattern == text,
+    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
+        (Some(rest), Some(_)) => text.contains(rest.trim_end_matches('*')),
+        (Some(end), None) => text.ends_with(end),
+        (None, Some(beginning)) => text.starts_with(beginning),
+        (None, None) => pattern == text,
     }
 }
 
@@ -27,6 +29,13 @@ impl Allowed {
             && fits(&self.module, module.rsplit('/').next().unwrap_or(module))
             && fits(&self.function, function)
     }
+}
+
+/// The entry that explains a difference: one for this very program before one for all.
+pub fn explanation(list: &[Allowed], program: &str, module: &str, function: &str) -> Option<usize> {
+    let covers = |entry: &Allowed| entry.covers(program, module, function);
+    let own = (list.iter()).position(|entry| entry.program != "*" && covers(entry));
+    own.or_else(|| list.iter().position(covers))
 }
 
 /// Reads the list: program, module, function, limit in percent or `-`, reason.
@@ -58,7 +67,9 @@ pub fn parse(text: &str) -> Result<Vec<Allowed>, String> {
             None if limit == "-" => None,
             None => return Err(wrong("limit is neither a percentage nor -")),
         };
-        if function == "*" && limit.is_none() {
+        if (function == "*" || (module.ends_with('*') && function.ends_with('*')))
+            && limit.is_none()
+        {
             return Err(wrong("a whole module needs a limit"));
         }
         list.push(Allowed {

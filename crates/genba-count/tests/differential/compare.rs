@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use genba_model::{ProcessCounts, TransferKind};
 
-use crate::allowed::Allowed;
+use crate::allowed::{Allowed, explanation};
 use crate::names::Names;
 
 /// What differs in one function.
@@ -59,9 +59,7 @@ pub fn compare(
     for module in one.modules.iter().chain(&other.modules) {
         (names.entry(&module.path)).or_insert_with(|| Names::of(module));
     }
-    let explains = |module: &str, function: &str| {
-        (allowed.iter()).position(|entry| entry.covers(program, module, function))
-    };
+    let explains = |module: &str, function: &str| explanation(allowed, program, module, function);
     for (path, names) in &names {
         if is_valgrinds(path) {
             continue;
@@ -161,5 +159,56 @@ fn transfers(
                 b.copied().unwrap_or(0)
             ));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::allowed::parse;
+    use genba_model::{CodePoint, CountedModule, InstructionCount, Transfer};
+
+    fn process(counts: &[(u64, u64)], taken: u64) -> ProcessCounts {
+        let point = |address| CodePoint { module: 0, address };
+        ProcessCounts {
+            pid: 1,
+            command: vec!["x".into()],
+            cut_short: None,
+            modules: vec![CountedModule {
+                path: "/nowhere/x".into(),
+                build_id: None,
+                instructions: counts
+                    .iter()
+                    .map(|pair| InstructionCount::from(*pair))
+                    .collect(),
+            }],
+            transfers: vec![Transfer {
+                kind: TransferKind::Jump,
+                from: point(0x1000),
+                to: point(0x2000),
+                count: taken,
+            }],
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_nothing_explains_is_a_failure() {
+        let list = parse("y x [1000] - not for this program\nx x [1000] 1% a good reason here\n");
+        let list = list.expect("a list");
+        let one = process(&[(0x1000, 1000), (0x2000, 5)], 7);
+        assert!(compare("x", &one, &one, &[]).unexplained.is_empty());
+        // An instruction that ran once more under one, or did not run at all.
+        let more = process(&[(0x1000, 1001), (0x2000, 5)], 7);
+        assert_eq!(compare("x", &one, &more, &[]).unexplained.len(), 1);
+        assert!(compare("x", &one, &more, &list).unexplained.is_empty());
+        let none = process(&[(0x1000, 1000)], 7);
+        assert_eq!(compare("x", &one, &none, &list).unexplained.len(), 1);
+        // Beyond the limit.
+        let much = process(&[(0x1000, 2000), (0x2000, 5)], 7);
+        assert_eq!(compare("x", &one, &much, &list).unexplained.len(), 1);
+        // A jump.
+        let taken = process(&[(0x1000, 1000), (0x2000, 5)], 8);
+        assert_eq!(compare("x", &one, &taken, &[]).unexplained.len(), 1);
     }
 }

@@ -68,13 +68,24 @@ fn run(
     path: &Path,
     directory: &Path,
     preload: Option<&Path>,
-) -> RawCounts {
+) -> (RawCounts, Vec<u8>) {
+    // What one run leaves must not be there for the next, and the path must be the same.
+    let work = directory.join("work");
+    let output = directory.join("output");
+    std::fs::create_dir(&work).expect("a directory");
+    let inputs = std::fs::read_dir(directory.join("inputs")).expect("the inputs");
+    let mut inputs: Vec<PathBuf> = inputs.flatten().map(|entry| entry.path()).collect();
+    inputs.sort();
+    for input in inputs {
+        let name = input.file_name().expect("a name");
+        std::fs::copy(&input, work.join(name)).expect("a copy");
+    }
     let mut argv: Vec<OsString> = vec![path.into()];
     argv.extend(program.argv[1..].iter().map(Into::into));
     let mut spec = CommandSpec::direct(argv);
-    spec.directory = Some(directory.to_owned());
-    spec.stdin = Stdin::File(directory.join("text"));
-    spec.stdout = Output::File(directory.join(format!(".{}.out", engine.name())));
+    spec.directory = Some(work.clone());
+    spec.stdin = Stdin::File(work.join("text"));
+    spec.stdout = Output::File(output.clone());
     // As little as possible: one engine hands the environment over in another order.
     spec.environment.clear = true;
     spec.environment.set("GLIBC_TUNABLES", TUNABLES);
@@ -89,8 +100,10 @@ fn run(
         transfers: true,
         children: false,
     };
-    support::count(engine, &request)
-        .unwrap_or_else(|error| panic!("{}: {}: {error}", program.name, engine.name()))
+    let counts = support::count(engine, &request)
+        .unwrap_or_else(|error| panic!("{}: {}: {error}", program.name, engine.name()));
+    std::fs::remove_dir_all(&work).expect("it is removed");
+    (counts, std::fs::read(&output).expect("its output"))
 }
 
 fn the_list() -> Vec<Allowed> {
@@ -112,7 +125,9 @@ fn check(test: &str, wanted: impl Fn(&Program) -> bool, at_least: usize) {
     };
     let list = the_list();
     let directory = tempfile::tempdir().expect("a directory");
-    programs::write_inputs(directory.path());
+    let inputs = directory.path().join("inputs");
+    std::fs::create_dir(&inputs).expect("a directory");
+    programs::write_inputs(&inputs);
     let mut used = BTreeSet::new();
     let mut failures = Vec::new();
     let mut compared = 0;
@@ -121,16 +136,11 @@ fn check(test: &str, wanted: impl Fn(&Program) -> bool, at_least: usize) {
             support::skip(test, &format!("{} is not installed", program.argv[0]));
             continue;
         };
-        let one = run(&*callgrind, program, &path, directory.path(), None);
-        let other = run(&*qemu, program, &path, directory.path(), Some(&preload));
-        let outputs = ["callgrind", "qemu"]
-            .map(|name| std::fs::read(directory.path().join(format!(".{name}.out"))).ok());
+        let here = directory.path();
+        let (one, said) = run(&*callgrind, program, &path, here, None);
+        let (other, also) = run(&*qemu, program, &path, here, Some(&preload));
         assert_eq!(one.exit, other.exit, "{}: exit status", program.name);
-        assert!(
-            outputs[0] == outputs[1],
-            "{}: the output differs",
-            program.name
-        );
+        assert!(said == also, "{}: the output differs", program.name);
         let verdict = compare::compare(program.name, &one.processes[0], &other.processes[0], &list);
         eprintln!(
             "{:10} {:6} instructions as often, {:5} explained, {:4} not; {:5} jumps and calls as \

@@ -40,7 +40,7 @@ pub const PROGRAMS: &[Program] = &[
     program("base64", &["base64", "text"]),
     program("sha256sum", &["sha256sum", "text"]),
     program("md5sum", &["md5sum", "text"]),
-    program("gzip", &["gzip", "-c", "text"]),
+    program("gzip", &["gzip", "-n", "-c", "text"]),
     program("bzip2", &["bzip2", "-c", "text"]),
     program("xz", &["xz", "-c", "-0", "-T1", "text"]),
     program("zstd", &["zstd", "-q", "-c", "--single-thread", "text"]),
@@ -81,7 +81,7 @@ pub const PROGRAMS: &[Program] = &[
             "-c",
             "print(sum(i * i % 7 for i in range(20000)))",
         ],
-        environment: &[],
+        environment: &[("PYTHONHASHSEED", "0"), ("PYTHONDONTWRITEBYTECODE", "1")],
     },
     program(
         "lua",

@@ -1,0 +1,453 @@
+//! Each engine on programs whose counts are known.
+
+mod support;
+
+use std::time::Duration;
+
+use genba_count::{CountError, Engine};
+use genba_model::TransferKind;
+use genba_run::{CommandSpec, Output};
+
+use support::{
+    all_engines, calls_to, compile, count, executions, functions, instruction_starts, module,
+    request,
+};
+
+/// `step` runs 1000 times, called through a pointer and directly; `wipe` repeats a string
+/// instruction 5000 times in one execution, and once not at all.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static char memory[5000];
+int step(int n) { return n * 3 + 1; }
+int other(int n) { return n - 1; }
+int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+void wipe(char *to, unsigned long n) { __asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(0) : "memory"); }
+int tail(int n) { return step(n); }
+int main(int argc, char **argv) {
+    int (*volatile pointers[2])(int) = { step, other };
+    int sum = 0;
+    for (int i = 0; i < 900; i++) sum += pointers[i % 3 == 0](i);
+    for (int i = 0; i < 100; i++) sum += step(i);
+    wipe(memory, sizeof memory);
+    wipe(memory, 0);
+    sum += fibonacci(15);
+    sum += abs(atoi("7"));
+    printf("%d %s\n", sum, getenv("NOTHING") ? "yes" : "no");
+    return 5;
+}
+"#;
+
+fn each(test: &str, source: &str, flags: &[&str], check: impl Fn(&dyn Engine, &std::path::Path)) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(program) = compile(directory.path(), test, source, flags) else {
+        return;
+    };
+    for engine in all_engines(test) {
+        check(&*engine, &program);
+    }
+}
+
+fn check_program(test: &str, flags: &[&str]) {
+    each(test, PROGRAM, flags, |engine, program| {
+        let counts = count(engine, &request(program, [""; 0])).expect("counts");
+        let name = engine.name();
+        assert_eq!(counts.exit, 5, "{name}");
+        let process = &counts.processes[0];
+        assert_eq!(process.cut_short, None, "{name}");
+        let (module, functions) = (module(process, program), functions(program));
+        let entered = |function: &str| executions(module, functions[function].0);
+        assert_eq!(entered("step"), 700, "{name}");
+        assert_eq!(entered("other"), 300, "{name}");
+        assert_eq!(entered("main"), 1, "{name}");
+        assert_eq!(entered("tail"), 0, "{name}");
+        assert_eq!(entered("wipe"), 2, "{name}");
+        assert_eq!(entered("fibonacci"), 1973, "{name}");
+        // A repeated instruction counts once, however often it repeats.
+        let (start, size) = functions["wipe"];
+        for one in &module.instructions {
+            if (start..start + size).contains(&one.address) {
+                assert_eq!(one.count, 2, "{name}: {:#x}", one.address);
+            }
+        }
+        for function in ["step", "other", "fibonacci"] {
+            let calls = calls_to(process, program, functions[function].0);
+            assert_eq!(calls, entered(function), "{name}: calls of {function}");
+        }
+        // Each module's instructions begin where objdump has instructions begin.
+        for module in &process.modules {
+            let Some(starts) = instruction_starts(&module.path) else {
+                support::skip(test, "no objdump");
+                break;
+            };
+            assert!(
+                module.path.starts_with('/'),
+                "{name}: code of no file: {}",
+                module.path
+            );
+            for one in &module.instructions {
+                assert!(
+                    starts.contains(&one.address),
+                    "{name}: {} {:#x}",
+                    module.path,
+                    one.address
+                );
+            }
+        }
+        // A conditional jump is not taken more often than executed, and calls are all executed.
+        for transfer in &process.transfers {
+            let from = &process.modules[transfer.from.module as usize];
+            let executed = executions(from, transfer.from.address);
+            assert!(
+                transfer.count <= executed,
+                "{name}: {} {:#x}: {} of {executed}",
+                from.path,
+                transfer.from.address,
+                transfer.count
+            );
+        }
+    });
+}
+
+#[test]
+fn a_position_independent_program() {
+    check_program("a_position_independent_program", &["-pie", "-fPIE"]);
+}
+
+#[test]
+fn a_program_at_a_fixed_address() {
+    check_program("a_program_at_a_fixed_address", &["-no-pie", "-fno-pie"]);
+}
+
+#[test]
+fn a_static_program() {
+    check_program("a_static_program", &["-static"]);
+}
+
+#[test]
+fn a_static_position_independent_program() {
+    check_program("a_static_position_independent_program", &["-static-pie"]);
+}
+
+#[test]
+fn a_program_bound_at_once() {
+    check_program("a_program_bound_at_once", &["-Wl,-z,now"]);
+}
+
+#[test]
+fn a_program_with_landing_pads_in_its_stubs() {
+    check_program(
+        "a_program_with_landing_pads_in_its_stubs",
+        &["-fcf-protection", "-Wl,-z,ibtplt", "-Wl,-z,lazy"],
+    );
+}
+
+/// Calls through the PLT end at the function itself, whether it was bound before or not.
+#[test]
+fn calls_through_stubs_end_at_the_function() {
+    let source = "#include <stdlib.h>\n\
+                  int main(void) { int n = 0; for (volatile int i = 0; i < 50; i++) n += atoi(\"1\");\
+                  n += rand() != 1; return n == 51 ? 0 : 1; }";
+    let flags = ["-Wl,-z,lazy", "-O0"];
+    each(
+        "calls_through_stubs_end_at_the_function",
+        source,
+        &flags,
+        |engine, program| {
+            let counts = count(engine, &request(program, [""; 0])).expect("counts");
+            let process = &counts.processes[0];
+            assert_eq!(counts.exit, 0);
+            let (start, size) = functions(program)["main"];
+            let mut calls: Vec<(bool, u64)> = (process.transfers.iter())
+                .filter(|one| one.kind == TransferKind::Call)
+                .filter(|one| {
+                    let from = &process.modules[one.from.module as usize].path;
+                    std::path::Path::new(from) == std::fs::canonicalize(program).expect("it")
+                        && (start..start + size).contains(&one.from.address)
+                })
+                .map(|one| {
+                    let to = &process.modules[one.to.module as usize].path;
+                    (to.contains("libc"), one.count)
+                })
+                .collect();
+            calls.sort_unstable();
+            assert_eq!(calls, [(true, 1), (true, 50)], "{}", engine.name());
+        },
+    );
+}
+
+const PROCESSES: &str = r#"
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int work(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    work(1000);
+    if (!strcmp(what, "fork")) {
+        int child = fork();
+        if (!child) { work(50); _exit(0); }
+        waitpid(child, 0, 0);
+        work(200);
+    }
+    if (!strcmp(what, "exec")) execl(argv[0], argv[0], "", (char *)0);
+    if (!strcmp(what, "kill")) kill(getpid(), SIGKILL);
+    if (!strcmp(what, "crash")) *(volatile int *)0 = 1;
+    if (!strcmp(what, "forever")) for (;;) work(1000);
+    return 3;
+}
+"#;
+
+/// Executions of the loop's body in `work`, in each process.
+fn work(engine: &dyn Engine, program: &std::path::Path, what: &str) -> Vec<(u64, Option<String>)> {
+    let mut request = request(program, [what]);
+    request.children = true;
+    request.spec.stderr = Output::Capture { limit: 1000 };
+    if what == "forever" {
+        request.spec.timeout = Some(Duration::from_secs(2));
+    }
+    let counts = count(engine, &request).expect("counts");
+    let expected = match what {
+        "kill" => 137,
+        "crash" => 139,
+        "forever" => 124,
+        _ => 3,
+    };
+    assert_eq!(counts.exit, expected, "{}: {what}", engine.name());
+    let (start, size) = functions(program)["work"];
+    (counts.processes.iter())
+        .map(|process| {
+            let module = module(process, program);
+            let most = (module.instructions.iter())
+                .filter(|one| (start..start + size).contains(&one.address))
+                .map(|one| one.count)
+                .max();
+            (most.unwrap_or(0), process.cut_short.clone())
+        })
+        .collect()
+}
+
+#[test]
+fn processes_that_fork_count_apart() {
+    let test = "processes_that_fork_count_apart";
+    each(test, PROCESSES, &[], |engine, program| {
+        let work = work(engine, program, "fork");
+        assert_eq!(work, [(1200, None), (50, None)], "{}", engine.name());
+    });
+}
+
+#[test]
+fn a_program_that_executes_another_is_counted_or_marked() {
+    let test = "a_program_that_executes_another_is_counted_or_marked";
+    each(test, PROCESSES, &[], |engine, program| {
+        let work = work(engine, program, "exec");
+        let [(loops, cut_short)] = work.as_slice() else {
+            panic!("{work:?}");
+        };
+        assert_eq!(*loops, 1000, "{}", engine.name());
+        // callgrind counts what was executed, qemu what executed it; neither adds the two up.
+        let marked = engine.name() == "qemu";
+        assert_eq!(cut_short.is_some(), marked, "{}", engine.name());
+    });
+}
+
+#[test]
+fn the_counts_of_a_target_that_dies_are_kept_and_marked() {
+    let test = "the_counts_of_a_target_that_dies_are_kept_and_marked";
+    each(test, PROCESSES, &[], |engine, program| {
+        for what in ["kill", "crash"] {
+            let work = work(engine, program, what);
+            let [(loops, cut_short)] = work.as_slice() else {
+                panic!("{work:?}");
+            };
+            assert_eq!(*loops, 1000, "{}: {what}", engine.name());
+            let signal = if what == "kill" { "9" } else { "11" };
+            assert!(
+                cut_short.as_ref().is_some_and(|why| why.contains(signal)),
+                "{}: {what}: {cut_short:?}",
+                engine.name()
+            );
+        }
+    });
+}
+
+#[test]
+fn a_time_out_keeps_the_counts_until_then() {
+    let test = "a_time_out_keeps_the_counts_until_then";
+    each(test, PROCESSES, &[], |engine, program| {
+        let work = work(engine, program, "forever");
+        let [(loops, cut_short)] = work.as_slice() else {
+            panic!("{work:?}");
+        };
+        assert!(*loops > 1000, "{}: {loops}", engine.name());
+        assert!(
+            cut_short.as_ref().is_some_and(|why| why.contains("time")),
+            "{}: {cut_short:?}",
+            engine.name()
+        );
+    });
+}
+
+const THREADS: &str = r#"
+#include <pthread.h>
+int step(int n) { return n + 1; }
+void *run(void *p) { int n = 0; for (int i = 0; i < 20000; i++) n = step(n); return (void *)(long)n; }
+int main(void) {
+    pthread_t threads[6];
+    for (int i = 0; i < 6; i++) pthread_create(&threads[i], 0, run, 0);
+    for (int i = 0; i < 6; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn threads_lose_nothing() {
+    each(
+        "threads_lose_nothing",
+        THREADS,
+        &["-pthread"],
+        |engine, program| {
+            let counts = count(engine, &request(program, [""; 0])).expect("counts");
+            let process = &counts.processes[0];
+            let (module, functions) = (module(process, program), functions(program));
+            assert_eq!(
+                executions(module, functions["step"].0),
+                120_000,
+                "{}",
+                engine.name()
+            );
+            assert_eq!(
+                calls_to(process, program, functions["step"].0),
+                120_000,
+                "{}",
+                engine.name()
+            );
+            assert_eq!(
+                executions(module, functions["run"].0),
+                6,
+                "{}",
+                engine.name()
+            );
+        },
+    );
+}
+
+/// Code that the program writes itself, and a library that comes and goes.
+const GENERATED: &str = r#"
+#include <string.h>
+#include <sys/mman.h>
+int main(void) {
+    unsigned char code[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
+    char *page = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(page, code, sizeof code);
+    int sum = 0;
+    for (volatile int i = 0; i < 300; i++) sum += ((int (*)(void))page)();
+    return sum == 300 ? 0 : 1;
+}
+"#;
+
+#[test]
+fn code_made_at_run_time_is_counted() {
+    let test = "code_made_at_run_time_is_counted";
+    each(test, GENERATED, &[], |engine, program| {
+        let counts = count(engine, &request(program, [""; 0])).expect("counts");
+        assert_eq!(counts.exit, 0);
+        let process = &counts.processes[0];
+        let generated = (process.modules.iter()).find(|module| module.path == "[generated]");
+        let instructions = &generated.expect("generated code").instructions;
+        let executed: Vec<u64> = instructions.iter().map(|one| one.count).collect();
+        assert_eq!(executed, [300, 300], "{}", engine.name());
+    });
+}
+
+#[test]
+fn what_the_target_writes_is_its_own() {
+    let test = "what_the_target_writes_is_its_own";
+    let directory = tempfile::tempdir().expect("a directory");
+    for engine in all_engines(test) {
+        let name = engine.name();
+        let file = |stream: &str| directory.path().join(format!("{name}.{stream}"));
+        let mut request = request("/bin/sh".as_ref(), ["-c", "echo out; echo err >&2; exit 7"]);
+        request.spec.stdout = Output::File(file("out"));
+        request.spec.stderr = Output::File(file("err"));
+        // Neither valgrind's own options nor qemu's may come from outside.
+        request.spec.environment.set("VALGRIND_OPTS", "--tool=none");
+        request.spec.environment.set("QEMU_STRACE", "1");
+        let counts = count(&*engine, &request).expect("counts");
+        assert_eq!(counts.exit, 7, "{name}");
+        let read = |stream| std::fs::read_to_string(file(stream)).expect("its output");
+        assert_eq!(
+            (read("out").as_str(), read("err").as_str()),
+            ("out\n", "err\n"),
+            "{name}"
+        );
+        assert_eq!(counts.processes[0].command[0], "/bin/sh", "{name}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_an_error_that_says_so() {
+    let test = "a_program_that_is_not_there_is_an_error_that_says_so";
+    for engine in all_engines(test) {
+        let request = request("/nonexistent/program".as_ref(), [""; 0]);
+        match engine.check(&request) {
+            Err(CountError::Run(error)) => assert!(error.to_string().contains("/nonexistent")),
+            other => panic!("{}: {other:?}", engine.name()),
+        }
+        assert!(count(&*engine, &request).is_err(), "{}", engine.name());
+    }
+}
+
+#[test]
+fn scripts_are_counted_as_their_interpreters() {
+    let test = "scripts_are_counted_as_their_interpreters";
+    let directory = tempfile::tempdir().expect("a directory");
+    let script = directory.path().join("script");
+    std::fs::write(
+        &script,
+        "#!/bin/sh\ni=0\nwhile [ $i -lt 100 ]; do i=$((i+1)); done\nexit $#\n",
+    )
+    .expect("a script");
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("its mode");
+    for engine in all_engines(test) {
+        let counts = count(&*engine, &request(&script, ["a", "b"])).expect("counts");
+        assert_eq!(counts.exit, 2, "{}", engine.name());
+        let process = &counts.processes[0];
+        assert_eq!(process.cut_short, None, "{}", engine.name());
+        let shell = std::fs::canonicalize("/bin/sh").expect("a shell");
+        assert!(!module(process, &shell).instructions.is_empty());
+    }
+}
+
+#[test]
+fn without_transfers_the_executions_are_the_same() {
+    let test = "without_transfers_the_executions_are_the_same";
+    each(test, PROGRAM, &[], |engine, program| {
+        let with = count(engine, &request(program, [""; 0])).expect("counts");
+        let mut request = request(program, [""; 0]);
+        request.transfers = false;
+        let without = count(engine, &request).expect("counts");
+        assert!(!without.transfers && without.processes[0].transfers.is_empty());
+        let own = |counts: &genba_model::RawCounts| {
+            module(&counts.processes[0], program).instructions.clone()
+        };
+        assert_eq!(own(&with), own(&without), "{}", engine.name());
+    });
+}
+
+#[test]
+fn a_direct_command_keeps_its_name() {
+    // As a shell would have it: without a slash, found in PATH.
+    let test = "a_direct_command_keeps_its_name";
+    for engine in all_engines(test) {
+        let mut request = request("true".as_ref(), [""; 0]);
+        request.spec = CommandSpec::direct(["true"]);
+        let counts = count(&*engine, &request).expect("counts");
+        assert_eq!(counts.exit, 0, "{}", engine.name());
+        assert_eq!(counts.command, ["true"], "{}", engine.name());
+    }
+}
