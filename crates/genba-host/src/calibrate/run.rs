@@ -19,7 +19,7 @@ use super::{CalibrateError, CalibrateOptions, CalibrateProgress, CalibrateWatch}
 use crate::{NoiseWatch, Window, source};
 
 /// Rounds of all kernels before any is repeated.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 4;
 /// Rounds of one kernel at most.
 const MOST_ROUNDS: usize = 12;
 const REPETITIONS: usize = 24;
@@ -53,7 +53,7 @@ impl Kernel {
                 Work::Code { .. } => {
                     // What depends on which lines are met needs many of them.
                     let many = matches!(self.region, Region::Chase(3 | 4));
-                    timer.rounds_for(&mut self.work, if many { 6.0 } else { 1.0 })
+                    timer.rounds_for(&mut self.work, if many { 12.0 } else { 1.0 })
                 }
                 Work::Faults(_) => 1,
                 Work::Copy(_) => self.rounds_of_copy(),
@@ -232,7 +232,7 @@ fn kernels(plan: Plan, code: &x86_64::Assembled, regions: &Regions) -> Vec<Kerne
         let scattered = matches!(spec.region, Region::Chase(3 | 4));
         let detail = match spec.region {
             Region::Chase(_) => Some(format!(
-                "random over {}, pages of 4 KiB",
+                "random in {}, 4K pages",
                 binary(data.bytes().len())
             )),
             _ => spec.detail.map(str::to_owned),
@@ -260,7 +260,7 @@ fn kernels(plan: Plan, code: &x86_64::Assembled, regions: &Regions) -> Vec<Kerne
 fn tolerance(scattered: bool) -> Tolerance {
     Tolerance {
         share: if scattered { 0.12 } else { 0.03 },
-        cycles: 0.02,
+        cycles: 0.04,
     }
 }
 
@@ -282,7 +282,7 @@ fn native(regions: &Regions) -> io::Result<Vec<Kernel>> {
     let mut kernels = vec![kernel(
         "page fault [minor]",
         "system",
-        "first touch of an anonymous page of 4 KiB".to_owned(),
+        "first touch, 4 KiB".to_owned(),
         Rule::Seconds,
         Work::Faults(Data::new(FAULTS * PAGE, false)?),
         FAULTS as f64,
@@ -302,7 +302,7 @@ fn native(regions: &Regions) -> io::Result<Vec<Kernel>> {
         let Ok(to) = Data::new(if level == 3 { length / 2 } else { part }, true) else {
             continue;
         };
-        let detail = format!("{} to as much again, the C library's", binary(part));
+        let detail = format!("by the C library, {}", binary(part));
         let mut kernel = kernel(
             form,
             "bandwidth",

@@ -9,7 +9,7 @@ pub(super) fn add(p: &mut Plan) {
     p.chain("lock add m64, r64", |a, _| {
         a.lock().add(qword_ptr(r14 + 64), rbx)
     })
-    .detail("one address in L1, which no other core wants");
+    .detail("in L1, unshared");
     p.stream("lock add m64, r64", |a, i| {
         a.lock().add(qword_ptr(r14 + 64 * (i as i32 % 16)), rbx)
     })
@@ -17,7 +17,7 @@ pub(super) fn add(p: &mut Plan) {
     p.chain("lock xadd m64, r64", |a, _| {
         a.lock().xadd(qword_ptr(r14 + 64), rax)
     })
-    .detail("one address in L1, which no other core wants");
+    .detail("in L1, unshared");
     p.stream("lock xadd m64, r64", |a, i| {
         a.lock().xadd(
             qword_ptr(r14 + 64 * (i as i32 % 11)),
@@ -29,9 +29,9 @@ pub(super) fn add(p: &mut Plan) {
     p.chain("lock cmpxchg m64, r64", |a, _| {
         a.lock().cmpxchg(qword_ptr(r14 + 64), rax)
     })
-    .detail("one address in L1, which no other core wants; it exchanges");
+    .detail("in L1, unshared; succeeds");
     p.chain("xchg m64, r64", |a, _| a.xchg(qword_ptr(r14 + 64), rax))
-        .detail("one address in L1, which no other core wants");
+        .detail("in L1, unshared");
     p.stream("xchg m64, r64", |a, i| {
         a.xchg(
             qword_ptr(r14 + 64 * (i as i32 % 11)),

@@ -43,7 +43,7 @@ pub(super) fn add(p: &mut Plan) {
         .rule(Rule::Mispredict("branches [predictable]"))
         .region(Region::Random)
         .instances(GUESSES)
-        .detail("what a wrong guess costs above a right one: random against regular directions, half of the random ones guessed wrong");
+        .detail("more than a right guess");
     p.stream("call + ret", |_, _| Ok(()))
         .instances(8)
         .whole(|a, part| match part {
@@ -57,7 +57,7 @@ pub(super) fn add(p: &mut Plan) {
                 a.ret()
             }
         })
-        .detail("a function that only returns");
+        .detail("of an empty function");
     p.stream("call [indirect] + ret", |_, _| Ok(()))
         .instances(8)
         .whole(|a, part| match part {
@@ -71,7 +71,7 @@ pub(super) fn add(p: &mut Plan) {
                 a.ret()
             }
         })
-        .detail("through a register, one target");
+        .detail("by register, one target");
     p.stream("call [PLT] + ret", |_, _| Ok(()))
         .instances(8)
         .whole(|a, part| match part {
@@ -90,7 +90,7 @@ pub(super) fn add(p: &mut Plan) {
                 a.ret()
             }
         })
-        .detail("through a stub that jumps by a table in memory");
+        .detail("stub: jmp by a table");
     strings(p);
     p.group("system");
     p.stream("system call", |a, _| {
@@ -140,12 +140,12 @@ fn strings(p: &mut Plan) {
         a.rep().movsb()
     })
     .instances(8)
-    .detail("mostly its start: 64 bytes within L1");
+    .detail("mostly its start");
     p.stream("rep stosb [64 bytes]", |a, _| {
         a.lea(rdi, qword_ptr(r14 + 2048))?;
         a.mov(ecx, 64)?;
         a.rep().stosb()
     })
     .instances(8)
-    .detail("mostly its start: 64 bytes within L1");
+    .detail("mostly its start");
 }

@@ -12,7 +12,7 @@ use crate::calibrate::combine::Rule;
 use super::plan::{Fill, Plan, STREAMS, STREAMS32, Values, XMM};
 use Values::{Double, Integer, Single};
 
-const BOTH: &str = "there and back in one chain; each has what the other leaves";
+const BOTH: &str = "only measured together";
 
 pub(super) fn add(p: &mut Plan) {
     p.group("conversions");
@@ -87,7 +87,7 @@ fn flags(p: &mut Plan) {
     })
     .fill(Fill::Xmm(Double))
     .minus(&["cmovcc r64, r64", "movq xmm, r64"])
-    .detail("to the flags; back by cmovcc and movq");
+    .detail("with cmovcc and movq");
     p.stream("comisd xmm, xmm", |a, i| a.comisd(XMM[i % 14], xmm15))
         .fill(Fill::Xmm(Double));
     p.chain("pmovmskb r32, xmm", |a, _| {
@@ -96,7 +96,7 @@ fn flags(p: &mut Plan) {
     })
     .fill(Fill::Xmm(Integer))
     .minus(&["movq xmm, r64"])
-    .detail("back by movq");
+    .detail("with movq");
     p.stream("pmovmskb r32, xmm", |a, i| {
         a.pmovmskb(STREAMS32[i % 11], xmm15)
     })
@@ -109,7 +109,7 @@ fn flags(p: &mut Plan) {
         })
         .fill(Fill::Xmm(Integer))
         .minus(&["cmovcc r64, r64", "movq xmm, r64"])
-        .detail("to the flags; back by cmovcc and movq");
+        .detail("with cmovcc and movq");
         p.stream("ptest xmm, xmm", |a, i| a.ptest(XMM[i % 14], xmm15))
             .fill(Fill::Xmm(Integer));
         p.chain("pinsrq xmm, r64, i", |a, _| {

@@ -6,7 +6,7 @@ use iced_x86::code_asm::*;
 
 use super::plan::{Plan, STREAMS, STREAMS32};
 
-const CARRY: &str = "throughput with a test before each, which frees it of the carry before";
+const CARRY: &str = "throughput: after a test";
 
 pub(super) fn add(p: &mut Plan) {
     p.group("integer");
@@ -36,7 +36,7 @@ pub(super) fn add(p: &mut Plan) {
         a.setb(al)
     })
     .with("setcc r8")
-    .detail("cmp and setcc in one chain; each has what the other leaves");
+    .detail("measured with setcc");
     p.stream("cmp r64, r64", |a, i| a.cmp(STREAMS[i % 11], rbx));
     p.stream("setcc r8", |a, i| {
         a.setb([al, cl, dl, sil, dil, r8b, r9b, r10b, r11b, r12b, r13b][i % 11])
@@ -46,7 +46,7 @@ pub(super) fn add(p: &mut Plan) {
         a.sets(al)
     })
     .with("setcc r8")
-    .detail("test and setcc in one chain; each has what the other leaves");
+    .detail("measured with setcc");
     p.stream("test r64, r64", |a, i| a.test(STREAMS[i % 11], rbx));
     p.gpr("cmovcc r64, r64", |a, d| a.cmovb(d, rbx));
     shifts(p);
@@ -102,7 +102,7 @@ fn shifts(p: &mut Plan) {
         a.setb(al)
     })
     .with("setcc r8")
-    .detail("bt and setcc in one chain; each has what the other leaves");
+    .detail("measured with setcc");
     p.stream("bt r64, i", |a, i| a.bt(STREAMS[i % 11], 3));
     p.gpr("bts r64, i", |a, d| a.bts(d, 3));
 }
@@ -127,7 +127,7 @@ fn moves(p: &mut Plan) {
             a.mov(rax, rcx)
         }
     })
-    .detail("none at all where the CPU renames instead");
+    .detail("free where renamed");
     p.stream("mov r64, r64", |a, i| a.mov(STREAMS[i % 11], rbx));
     p.chain("mov r32, r32", |a, i| {
         if i % 2 == 0 {
@@ -136,7 +136,7 @@ fn moves(p: &mut Plan) {
             a.mov(eax, ecx)
         }
     })
-    .detail("none at all where the CPU renames instead");
+    .detail("free where renamed");
     p.stream("mov r32, r32", |a, i| a.mov(STREAMS32[i % 11], ebx));
     p.stream("mov r32, i", |a, i| a.mov(STREAMS32[i % 11], 5));
     p.chain("movzx r32, r8", |a, i| {

@@ -41,30 +41,28 @@ pub(super) fn add(p: &mut Plan) {
         a.mov(qword_ptr(r14 + 64), rax)?;
         a.mov(rax, qword_ptr(r14 + 64))
     })
-    .detail("a store and a load of it, the address written alike");
+    .detail("address written alike");
     p.chain("store forward [other registers]", |a, _| {
         a.mov(qword_ptr(r14 + 64), rax)?;
         a.mov(rax, qword_ptr(r13))
     })
     .setup(|a| a.lea(r13, qword_ptr(r14 + 64)))
-    .detail("a store and a load of it, the address in another register");
+    .detail("address in another register");
     // CPUs that rename memory do the first at the speed of registers.
-    p.chain("add m64, r64 [same registers]", |a, _| {
+    p.chain("add m64, r64 [base]", |a, _| {
         a.add(qword_ptr(r14 + 64), rbx)
     })
-    .detail("load, addition and store at one address, always written alike");
-    p.stream("add m64, r64 [same registers]", |a, i| {
+    .detail("at one address");
+    p.stream("add m64, r64 [base]", |a, i| {
         a.add(qword_ptr(r14 + 64 + 8 * i as i32), rbx)
     });
-    p.chain("add m64, r64 [other registers]", |a, i| {
-        if i % 2 == 0 {
-            a.add(qword_ptr(r14 + 64), rbx)
-        } else {
-            a.add(qword_ptr(r13), rbx)
-        }
+    p.chain("add m64, r64 [indexed]", |a, _| {
+        a.add(qword_ptr(r14 + rbp + 64), rbx)
     })
-    .setup(|a| a.lea(r13, qword_ptr(r14 + 64)))
-    .detail("load, addition and store at one address, in two registers by turns");
+    .detail("at one address");
+    p.stream("add m64, r64 [indexed]", |a, i| {
+        a.add(qword_ptr(r14 + rbp + (64 + 8 * i as i32)), rbx)
+    });
     p.stream("push r64", |a, i| {
         a.push(rbx)?;
         if i == 31 {
@@ -96,7 +94,7 @@ fn vectors(p: &mut Plan) {
     })
     .setup(itself)
     .minus(&["movq r64, xmm"])
-    .detail("from L1, back by movq r64, xmm");
+    .detail("from L1; with movq");
     p.stream("movsd xmm, m64", |a, i| {
         a.movsd_2(XMM[i % 14], qword_ptr(r14 + 64 * (i as i32 % 40)))
     });
@@ -112,7 +110,7 @@ fn vectors(p: &mut Plan) {
         a.movups(xmm0, xmmword_ptr(r13))
     })
     .setup(|a| a.lea(r13, qword_ptr(r14 + 64)))
-    .detail("a store and a load of 128 bits, the address in another register");
+    .detail("address in another register");
     if is_x86_feature_detected!("avx2") {
         p.chain("vmovups ymm, m256", |a, _| {
             a.vmovups(ymm0, ymmword_ptr(rax))?;
@@ -121,7 +119,7 @@ fn vectors(p: &mut Plan) {
         .fill(Fill::Ymm(Values::Double))
         .setup(itself)
         .minus(&["movq r64, xmm"])
-        .detail("from L1, back by movq r64, xmm");
+        .detail("from L1; with movq");
         p.stream("vmovups ymm, m256", |a, i| {
             a.vmovups(YMM[i % 14], ymmword_ptr(r14 + 64 * (i as i32 % 40)))
         })
@@ -137,7 +135,7 @@ fn vectors(p: &mut Plan) {
         .setup(|a| a.vpxor(ymm13, ymm13, ymm13))
         .instances(16)
         .fill(Fill::Ymm(Values::Integer))
-        .detail("8 elements, all in one line");
+        .detail("8 elements of one line");
     }
     if is_x86_feature_detected!("avx512f") {
         p.chain("vmovups zmm, m512", |a, _| {
@@ -147,7 +145,7 @@ fn vectors(p: &mut Plan) {
         .fill(Fill::Zmm(Values::Double))
         .setup(itself)
         .minus(&["movq r64, xmm"])
-        .detail("from L1, back by movq r64, xmm");
+        .detail("from L1; with movq");
         p.stream("vmovups zmm, m512", |a, i| {
             a.vmovups(ZMM[i % 14], zmmword_ptr(r14 + 64 * (i as i32 % 40)))
         })

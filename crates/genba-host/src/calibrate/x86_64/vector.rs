@@ -64,7 +64,7 @@ fn moves(p: &mut Plan) {
         }
     })
     .fill(Fill::Xmm(Double))
-    .detail("none at all where the CPU renames instead");
+    .detail("free where renamed");
     p.stream("movaps xmm, xmm", |a, i| a.movaps(XMM[i % 14], xmm15))
         .fill(Fill::Xmm(Double));
     if is_x86_feature_detected!("avx") {
@@ -76,7 +76,7 @@ fn moves(p: &mut Plan) {
             }
         })
         .fill(Fill::Ymm(Double))
-        .detail("none at all where the CPU renames instead");
+        .detail("free where renamed");
         p.stream("vmovaps ymm, ymm", |a, i| a.vmovaps(YMM[i % 14], ymm15))
             .fill(Fill::Ymm(Double));
     }

@@ -65,14 +65,14 @@ pub(super) fn add(p: &mut Plan) {
         }
     })
     .fill(Fill::Zmm(Integer))
-    .detail("none at all where the CPU renames instead");
+    .detail("free where renamed");
     p.chain("vpcmpeqd k, zmm, zmm", |a, _| {
         a.vpcmpeqd(k1, zmm0, zmm15)?;
         a.vpmovm2d(zmm0, k1)
     })
     .fill(Fill::Zmm(Integer))
     .with("vpmovm2d zmm, k")
-    .detail("comparison to a mask and back in one chain; each has what the other leaves");
+    .detail("only measured together");
     p.stream("vpcmpeqd k, zmm, zmm", |a, i| {
         a.vpcmpeqd([k1, k2, k3, k4][i % 4], ZMM[i % 14], zmm15)
     })
@@ -82,7 +82,7 @@ pub(super) fn add(p: &mut Plan) {
         a.kmovw(eax, k1)
     })
     .with("kmovw r32, k")
-    .detail("to a mask register and back in one chain; each has what the other leaves");
+    .detail("only measured together");
     p.chain("kandw k, k, k", |a, _| a.kandw(k1, k1, k2));
 }
 
