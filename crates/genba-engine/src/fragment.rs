@@ -21,7 +21,7 @@ use iced_x86::{Instruction, InstructionInfoFactory};
 
 use crate::block::{Block, End, decode};
 use crate::emit::{Emitter, TooFar};
-use crate::liveness::Code;
+use crate::liveness::{Code, flags_live_at};
 use crate::marks::{Mark, Marked};
 use crate::placement::{How, place};
 use crate::state;
@@ -46,6 +46,15 @@ pub trait World: Code {
     /// # Errors
     /// When there are no more.
     fn counter(&mut self, block: &Block) -> Result<u32, Error>;
+    /// Whether jumps are recorded.
+    fn transfers(&self) -> bool;
+    /// A new counter for how often a jump is taken.
+    ///
+    /// # Errors
+    /// When there are no more.
+    fn transfer(&mut self, from: u64, to: u64) -> Result<u32, Error>;
+    /// The number of an indirect jump whose targets are recorded.
+    fn site(&mut self, from: u64) -> u32;
     /// Address of the table that indirect branches look into by the low 16 bits of the target;
     /// in the low 2 GiB.
     fn table(&self) -> u32;
@@ -113,6 +122,17 @@ struct PendingCall {
     returns_to: u64,
     /// `None`: rcx says.
     target: Option<u64>,
+    /// Address of the call.
+    from: u64,
+    block: u8,
+}
+
+/// A conditional jump that is recorded when it is taken.
+struct PendingTaken {
+    /// Offset of the displacement.
+    at: usize,
+    counter: u32,
+    target: u64,
     block: u8,
 }
 
@@ -136,6 +156,7 @@ struct Builder<'a, W: World> {
     fragment: Fragment,
     pending_calls: Vec<PendingCall>,
     misses: Vec<PendingMiss>,
+    taken: Vec<PendingTaken>,
     /// The block that is being emitted.
     block: u8,
 }
@@ -221,6 +242,7 @@ impl<'a, W: World> Builder<'a, W> {
             },
             pending_calls: Vec::new(),
             misses: Vec::new(),
+            taken: Vec::new(),
             block: 0,
         }
     }
@@ -373,14 +395,14 @@ impl<'a, W: World> Builder<'a, W> {
                 falls(to)
             }
             End::Branch(to) => {
-                self.branch(last, to);
+                self.branch(last, to)?;
                 falls(block.next())
             }
             End::Call(to) => {
                 if self.shared_call(block.next()) {
                     return Ok(None);
                 }
-                self.call(block.next(), Some(to));
+                self.call(last, Some(to));
                 Ok(Some(Next {
                     pc: block.next(),
                     landing: true,
@@ -392,7 +414,7 @@ impl<'a, W: World> Builder<'a, W> {
                 }
                 let site = self.fragment.emitter.offset() as u16;
                 self.target(last)?;
-                self.call(block.next(), None);
+                self.call(last, None);
                 if let Some(call) = self.fragment.calls.last_mut() {
                     call.1 = site;
                 }
@@ -403,7 +425,7 @@ impl<'a, W: World> Builder<'a, W> {
             }
             End::JumpIndirect => {
                 self.target(last)?;
-                self.jump_by_table();
+                self.jump_indirect(last.ip());
                 Ok(None)
             }
             End::Return(pops) => {
@@ -454,7 +476,25 @@ impl<'a, W: World> Builder<'a, W> {
         self.exit(to);
     }
 
-    fn branch(&mut self, instruction: &Instruction, to: u64) {
+    /// The displacement of a conditional jump, which comes next: to its target, or first to
+    /// where it is recorded.
+    fn taken(&mut self, from: u64, to: u64) -> Result<(), Error> {
+        if !self.world.transfers() {
+            self.exit(to);
+            return Ok(());
+        }
+        let counter = self.world.transfer(from, to)?;
+        self.taken.push(PendingTaken {
+            at: self.fragment.emitter.offset(),
+            counter,
+            target: to,
+            block: self.block,
+        });
+        self.emitter().u32(0);
+        Ok(())
+    }
+
+    fn branch(&mut self, instruction: &Instruction, to: u64) -> Result<(), Error> {
         let raw = self.raw(instruction);
         let opcode = raw
             .iter()
@@ -468,8 +508,7 @@ impl<'a, W: World> Builder<'a, W> {
         if let Some(condition) = condition {
             self.emitter().keep_in_line(2, 4);
             self.emitter().bytes(&[0x0F, 0x80 | condition]);
-            self.exit(to);
-            return;
+            return self.taken(instruction.ip(), to);
         }
         // loop, jrcxz: only with 8 bits. Over a jump that is taken if they do not go.
         let head = raw.len() - 1;
@@ -478,9 +517,13 @@ impl<'a, W: World> Builder<'a, W> {
         self.emitter().bytes(&[2]);
         self.mark(Mark::NotTaken);
         self.emitter().bytes(&[0xEB, 5]);
-        self.mark(Mark::Taken);
+        self.mark(if self.world.transfers() {
+            Mark::TakenUnrecorded
+        } else {
+            Mark::Taken
+        });
         self.emitter().bytes(&[0xE9]);
-        self.exit(to);
+        self.taken(instruction.ip(), to)
     }
 
     /// Puts rcx and rax aside, the target into rcx, its low 16 bits into rax.
@@ -503,7 +546,19 @@ impl<'a, W: World> Builder<'a, W> {
         self.emitter().u32(table);
     }
 
-    fn call(&mut self, returns_to: u64, target: Option<u64>) {
+    /// On to where rcx says, after a jump or call from there.
+    fn jump_indirect(&mut self, from: u64) {
+        if self.world.transfers() {
+            let site = self.world.site(from);
+            self.emitter().store_number(state::SITE, site);
+            self.emitter().jump_vector(state::TRANSFER);
+        } else {
+            self.jump_by_table();
+        }
+    }
+
+    fn call(&mut self, instruction: &Instruction, target: Option<u64>) {
+        let returns_to = instruction.next_ip();
         let offset = self.fragment.emitter.offset() as u16;
         self.fragment.calls.push((returns_to, offset));
         self.emitter().bytes(&[0xE8, 0, 0, 0, 0]);
@@ -511,6 +566,7 @@ impl<'a, W: World> Builder<'a, W> {
             after: self.fragment.emitter.offset(),
             returns_to,
             target,
+            from: instruction.ip(),
             block: self.block,
         });
     }
@@ -554,6 +610,7 @@ impl<'a, W: World> Builder<'a, W> {
 
     fn finish(mut self, first_exit: u32) -> Result<Fragment, Error> {
         self.write_calls();
+        self.write_taken();
         self.write_misses();
         self.write_exits(first_exit);
         if self.fragment.emitter.offset() > usize::from(u16::MAX) {
@@ -584,7 +641,7 @@ impl<'a, W: World> Builder<'a, W> {
                 self.jump(target);
             } else {
                 self.mark(Mark::Gone);
-                self.jump_by_table();
+                self.jump_indirect(call.from);
             }
             self.mark(Mark::Nothing);
             while self.fragment.emitter.here() & 7 != 0 {
@@ -593,6 +650,29 @@ impl<'a, W: World> Builder<'a, W> {
             let constant = self.fragment.emitter.here();
             let _ = self.emitter().aim(address, constant);
             self.emitter().bytes(&call.returns_to.to_le_bytes());
+        }
+    }
+
+    fn write_taken(&mut self) {
+        for taken in core::mem::take(&mut self.taken) {
+            self.block = taken.block;
+            let to = self.fragment.emitter.here();
+            let _ = self.emitter().aim(taken.at, to);
+            let offset = state::counter(taken.counter);
+            self.mark(Mark::TakenUnrecorded);
+            if flags_live_at(&*self.world, taken.target, 1) == 0 {
+                self.emitter().increment(offset);
+            } else {
+                self.emitter().store(RAX, state::RAX);
+                self.mark(Mark::TakenUnrecordedRax);
+                self.emitter().load(RAX, offset);
+                self.emitter().add_one(RAX);
+                self.emitter().store(RAX, offset);
+                self.mark(Mark::TakenRax);
+                self.emitter().load(RAX, state::RAX);
+            }
+            self.mark(Mark::Taken);
+            self.jump(taken.target);
         }
     }
 

@@ -145,10 +145,9 @@ pub const KIND_LESS: u16 = 2;
 /// [`Record::kind`]: how often instructions from here on were executed without the block having
 /// been counted.
 pub const KIND_MORE: u16 = 3;
-/// [`Record::kind`]: the jump at `pc` went to `to`.
-pub const KIND_JUMP: u16 = 4;
-/// [`Record::kind`]: the call at `pc` went to `to`.
-pub const KIND_CALL: u16 = 5;
+/// [`Record::kind`]: the jump or call at `pc` went to `to`. Not recorded for those that always
+/// go to the same place.
+pub const KIND_TRANSFER: u16 = 4;
 /// [`Record::kind`]: nothing any more.
 pub const KIND_NONE: u16 = 0;
 

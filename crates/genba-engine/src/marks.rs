@@ -30,12 +30,16 @@ pub enum Mark {
     PoppedBoth,
     /// The block's last instruction is done, and went where it says.
     Taken,
+    /// As [`Mark::Taken`], but this has not been recorded yet.
+    TakenUnrecorded,
     /// The same, and rax is in its place.
+    TakenUnrecordedRax,
+    /// As [`Mark::Taken`], and rax is in its place.
     TakenRax,
     /// The same, and did not go there.
     NotTaken,
     /// The block's last instruction, a call or jump, is done; rcx says where it goes; rax and
-    /// rcx are in their places.
+    /// rcx are in their places. It has not been recorded yet, where that is wanted.
     Gone,
     /// A landing: rcx says where control goes; rax and rcx are in their places.
     Landing,

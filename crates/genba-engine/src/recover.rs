@@ -55,6 +55,8 @@ pub struct Found {
     pub stack_top: Option<u64>,
     /// What is to be corrected.
     pub correction: Option<Correction>,
+    /// The jump at this address went to [`Found::pc`], which has not been recorded.
+    pub unrecorded: Option<u64>,
 }
 
 /// A fragment as far as needed here.
@@ -140,6 +142,7 @@ where
         registers: *registers,
         stack_top: None,
         correction: None,
+        unrecorded: None,
     };
     if at.mark == Mark::Stub {
         found.pc = (view.stub)(offset)?;
@@ -196,6 +199,14 @@ where
             back(&mut found, block.last());
         }
         Mark::Taken => found.pc = branch_target(code, block.address(block.last())),
+        Mark::TakenUnrecorded | Mark::TakenUnrecordedRax => {
+            if at.mark == Mark::TakenUnrecordedRax {
+                rax_aside(&mut found);
+            }
+            let from = block.address(block.last());
+            found.pc = branch_target(code, from);
+            found.unrecorded = Some(from);
+        }
         Mark::TakenRax => {
             rax_aside(&mut found);
             found.pc = branch_target(code, block.address(block.last()));
@@ -205,7 +216,12 @@ where
             found.pc = block.address(block.lengths.len());
             found.registers[register::RCX as usize] = found.pc;
         }
-        Mark::Gone | Mark::Landing => {
+        Mark::Gone => {
+            both_aside(&mut found);
+            found.pc = rcx;
+            found.unrecorded = Some(block.address(block.last()));
+        }
+        Mark::Landing => {
             both_aside(&mut found);
             found.pc = rcx;
         }

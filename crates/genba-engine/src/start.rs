@@ -31,6 +31,8 @@ pub struct Boot {
     pub mask: u64,
     /// 1 if children are to be counted.
     pub children: u64,
+    /// 1 if jumps are to be recorded.
+    pub transfers: u64,
 }
 
 /// Bytes of the table of indirect branches.
@@ -52,7 +54,7 @@ pub unsafe fn start(boot: usize) -> ! {
         let Some(state) = slots.take(SLOT_THREAD) else {
             runtime::unable("there is no room for a thread's counters")
         };
-        let book = Book::new(shared, table as u32);
+        let book = Book::new(shared, table as u32, boot.transfers != 0);
         let mut engine = Engine::new(book, slots, boot.children != 0);
         engine.processes.push(Process::first());
         runtime::install(engine);

@@ -51,8 +51,10 @@ pub const SLOT: u32 = 0xA8;
 pub const PROCESS: u32 = 0xB0;
 /// Whether the thread is about to make the system call in [`CONTEXT`] itself.
 pub const AT_SYSCALL: u32 = 0xB8;
-/// Number of the indirect branch that is recorded.
+/// Number of the indirect branch whose targets are recorded.
 pub const SITE: u32 = 0xC0;
+/// Address of `genba_transfer`.
+pub const TRANSFER: u32 = 0xC8;
 /// The program's registers: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15, flags.
 pub const CONTEXT: u32 = 0x100;
 /// Offset of the flags.
@@ -72,6 +74,8 @@ pub const COUNTERS: u32 = layout::COUNTERS as u32;
 
 /// [`EXIT`]: an indirect branch to [`TARGET`] that no table knows.
 pub const EXIT_INDIRECT: u32 = 0;
+/// [`EXIT`]: an indirect branch from [`SITE`] to [`TARGET`] that has no counter yet.
+pub const EXIT_TRANSFER: u32 = u32::MAX - 1;
 /// [`EXIT`]: a system call that the engine must see.
 pub const EXIT_SYSCALL: u32 = u32::MAX;
 

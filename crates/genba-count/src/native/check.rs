@@ -30,9 +30,6 @@ pub fn machine() -> Result<(), String> {
 
 /// Whether the engine does all that is asked.
 pub fn request(request: &CountRequest) -> Result<(), String> {
-    if request.transfers {
-        return Err("it does not record jumps and calls yet".into());
-    }
     if request.children {
         return Err("it does not follow children yet".into());
     }

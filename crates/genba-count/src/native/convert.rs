@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-use genba_engine::layout::{KIND_BLOCK, KIND_LESS, KIND_MORE};
+use genba_engine::layout::{KIND_BLOCK, KIND_LESS, KIND_MORE, KIND_TRANSFER};
 use genba_model::CodePoint;
 
-use super::file::{Counts, Module};
+use super::file::{Counted, Counts, Module};
 use crate::draft::{Draft, GENERATED};
+use crate::x86_64::Flow;
 
 /// Makes a draft. Corrections take away from what blocks add, so sums are signed until the end.
-pub fn draft(counts: &Counts) -> Draft {
+pub fn draft(counts: &Counts, transfers: bool) -> Draft {
     let mut draft = Draft::default();
     let modules: Vec<u32> = (counts.modules.iter())
         .map(|module| draft.module(&path(module)))
@@ -34,9 +35,32 @@ pub fn draft(counts: &Counts) -> Draft {
     for (point, sum) in sums {
         if let Ok(count @ 1..) = u64::try_from(sum) {
             draft.count(point, count);
+            if transfers {
+                always(&mut draft, point, count);
+            }
         }
     }
+    let recorded = |counted: &&Counted| counted.kind == KIND_TRANSFER;
+    for counted in counts.counted.iter().filter(recorded) {
+        let place = |index: Option<usize>| {
+            index.map(|index| (modules[index], &counts.modules[index]))
+        };
+        let from = point(&mut draft, place(counted.module), counted.pc);
+        let to = point(&mut draft, place(counted.to_module), counted.to);
+        draft.edge(from, to, counted.count);
+    }
     draft
+}
+
+/// What always goes to the same place went there as often as it was executed.
+fn always(draft: &mut Draft, from: CodePoint, count: u64) {
+    let Some(decoded) = draft.decode(from) else {
+        return;
+    };
+    if let Flow::Call(Some(address)) | Flow::Jump(Some(address)) = decoded.flow {
+        let module = from.module;
+        draft.edge(from, CodePoint { module, address }, count);
+    }
 }
 
 /// What a mapping is called.

@@ -32,6 +32,10 @@ pub struct Counted {
     pub pc: u64,
     /// Its module.
     pub module: Option<usize>,
+    /// Where it jumped to.
+    pub to: u64,
+    /// The module of that.
+    pub to_module: Option<usize>,
     /// Lengths of the instructions.
     pub lengths: Vec<u8>,
     /// How often.
@@ -172,12 +176,17 @@ impl Counts {
             }
             let from = u32_at(record, std::mem::offset_of!(Record, lengths)) as usize;
             let number = usize::from(u16_at(record, std::mem::offset_of!(Record, instructions)));
-            let module = u32_at(record, std::mem::offset_of!(Record, module)) as usize;
+            let module = |offset| {
+                let index = u32_at(record, offset) as usize;
+                (index < self.modules.len()).then_some(index)
+            };
             let part = lengths.get(from..from + number);
             self.counted.push(Counted {
                 kind: u16_at(record, std::mem::offset_of!(Record, kind)),
                 pc: u64_at(record, std::mem::offset_of!(Record, pc)),
-                module: (module < self.modules.len()).then_some(module),
+                module: module(std::mem::offset_of!(Record, module)),
+                to: u64_at(record, std::mem::offset_of!(Record, to)),
+                to_module: module(std::mem::offset_of!(Record, to_module)),
                 lengths: part.ok_or_else(|| wrong("a length is missing"))?.to_vec(),
                 count,
             });

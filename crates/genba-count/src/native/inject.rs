@@ -16,6 +16,15 @@ const STACK: u64 = 256 << 10;
 /// Code segment of 64-bit programs.
 const LONG_MODE: u64 = 0x33;
 
+/// What the engine is to do.
+#[derive(Clone, Copy)]
+pub struct Wanted {
+    /// Count in children.
+    pub children: bool,
+    /// Record jumps.
+    pub transfers: bool,
+}
+
 /// A process in which we make system calls.
 struct Remote<'a> {
     tracee: &'a mut Tracee,
@@ -52,13 +61,13 @@ fn said<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
 
 /// Waits for the program, and starts the engine in it; the file of its counts. When this
 /// returns, the process runs by itself.
-pub fn inject(tracee: &mut Tracee, children: bool) -> io::Result<File> {
+pub fn inject(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
     tracee.wait_for_program()?;
-    place(tracee, children)
+    place(tracee, wanted)
 }
 
 /// The same for a process that stands there.
-fn place(tracee: &mut Tracee, children: bool) -> io::Result<File> {
+fn place(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
     const SYSCALL: [u8; 2] = [0x0F, 0x05];
     let registers = tracee.registers()?;
     if registers.cs != LONG_MODE {
@@ -82,7 +91,8 @@ fn place(tracee: &mut Tracee, children: bool) -> io::Result<File> {
         flags: registers.eflags,
         pc: registers.rip,
         mask,
-        children: u64::from(children),
+        children: u64::from(wanted.children),
+        transfers: u64::from(wanted.transfers),
     };
     let (entry, argument, stack) = said("there is no memory", load(&mut remote, &boot))?;
     remote.memory.write(registers.rip, &first)?;

@@ -18,6 +18,7 @@ use genba_run::{Cancel, Launcher};
 use crate::finish::{cpu_seconds, cut_short, shell_status, words};
 use crate::{CountError, CountRequest, Engine};
 use file::Counts;
+use inject::Wanted;
 
 /// Name of the engine.
 pub const NAME: &str = "genba";
@@ -89,7 +90,13 @@ impl Engine for Native {
         let mut tracee =
             ptrace::Tracee::seize(pid).map_err(|error| unable(request, error.to_string()))?;
         let running = gated.release()?;
-        let placed = inject::inject(&mut tracee, request.children);
+        let placed = inject::inject(
+            &mut tracee,
+            Wanted {
+                children: request.children,
+                transfers: request.transfers,
+            },
+        );
         let counts = match placed {
             Ok(counts) => counts,
             Err(error) => {
@@ -109,7 +116,7 @@ impl Engine for Native {
             _ => {}
         }
         let command = words(&request.spec.argv);
-        let mut process: ProcessCounts = convert::draft(&counts).finish(pid, command.clone());
+        let mut process: ProcessCounts = convert::draft(&counts, request.transfers).finish(pid, command.clone());
         process.cut_short = cut_short(finished.record.exit);
         Ok(RawCounts {
             engine: self.describe()?,

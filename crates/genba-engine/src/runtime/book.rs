@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::block::Block;
 use crate::fragment::{Error, World};
-use crate::layout::{KIND_BLOCK, ModuleRecord, Record};
+use crate::layout::{KIND_BLOCK, KIND_TRANSFER, ModuleRecord, Record};
 use crate::liveness::Code;
 use crate::maps;
 use crate::pcmap::PcMap;
@@ -64,6 +64,12 @@ pub struct Book {
     pub lengths_of: Vec<(u32, u32)>,
     /// Address of the table of indirect branches.
     pub table: u32,
+    /// Jumps are recorded.
+    pub transfers: bool,
+    /// Numbers of indirect jumps whose targets are recorded.
+    pub sites: PcMap<u32>,
+    /// Their addresses.
+    pub site_pcs: Vec<u64>,
 }
 
 /// What a region turned out to be.
@@ -81,7 +87,7 @@ pub enum Found {
 impl Book {
     /// Nothing known yet.
     #[must_use]
-    pub fn new(shared: Shared, table: u32) -> Self {
+    pub fn new(shared: Shared, table: u32, transfers: bool) -> Self {
         Self {
             shared,
             regions: Vec::new(),
@@ -91,6 +97,9 @@ impl Book {
             landings: PcMap::default(),
             lengths_of: Vec::new(),
             table,
+            transfers,
+            sites: PcMap::default(),
+            site_pcs: Vec::new(),
         }
     }
 
@@ -195,6 +204,35 @@ impl World for Book {
             .ok_or(full)?;
         self.lengths_of.push((number, at));
         Ok(number)
+    }
+
+    fn transfers(&self) -> bool {
+        self.transfers
+    }
+
+    fn transfer(&mut self, from: u64, to: u64) -> Result<u32, Error> {
+        let module = |book: &Self, pc| book.region(pc).map_or(NONE, |region| region.module);
+        let record = Record {
+            pc: from,
+            to,
+            lengths: 0,
+            module: module(self, from),
+            to_module: module(self, to),
+            instructions: 0,
+            kind: KIND_TRANSFER,
+        };
+        let full = Error::Full("it has more code than the engine has room for");
+        self.shared.record(record).ok_or(full)
+    }
+
+    fn site(&mut self, from: u64) -> u32 {
+        if let Some(site) = self.sites.get(from) {
+            return site;
+        }
+        let site = self.site_pcs.len() as u32;
+        self.site_pcs.push(from);
+        self.sites.insert(from, site);
+        site
     }
 
     fn table(&self) -> u32 {

@@ -1,6 +1,6 @@
 //! What is done when the cache is left.
 
-use crate::state::{self, EXIT_INDIRECT, EXIT_SYSCALL, State, register};
+use crate::state::{self, EXIT_INDIRECT, EXIT_SYSCALL, EXIT_TRANSFER, State, register};
 
 use super::clone::{self, Clone};
 use super::engine::Place;
@@ -49,6 +49,15 @@ pub extern "C" fn dispatch(state: usize) {
             EXIT_INDIRECT => {
                 let pc = state.get(state::TARGET);
                 let place = locked.engine().follow_indirect(pc);
+                go_on(state, pc, place);
+                After::Resume
+            }
+            EXIT_TRANSFER => {
+                let pc = state.get(state::TARGET);
+                let engine = locked.engine();
+                let from = engine.site(state);
+                engine.record_transfer(state, from, pc);
+                let place = engine.follow_indirect(pc);
                 go_on(state, pc, place);
                 After::Resume
             }

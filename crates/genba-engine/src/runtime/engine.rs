@@ -20,6 +20,7 @@ use super::cache::Cache;
 use super::entry::{LOOKUP, TABLE, label};
 use super::signal::Process;
 use super::slots::Slots;
+use super::transfers::Transfers;
 
 /// An exit that has a displacement to be aimed.
 #[derive(Clone, Copy)]
@@ -75,6 +76,8 @@ pub struct Engine {
     pub processes: Vec<Process>,
     /// Children are counted.
     pub children: bool,
+    /// Counters of indirect jumps.
+    pub transfers: Transfers,
     cache: Cache,
     factory: InstructionInfoFactory,
     fragments: Vec<Placed>,
@@ -101,6 +104,7 @@ impl Engine {
             slots,
             processes: Vec::new(),
             children,
+            transfers: Transfers::default(),
             cache: Cache::default(),
             factory: InstructionInfoFactory::new(),
             fragments: Vec::new(),
@@ -111,6 +115,9 @@ impl Engine {
             lookup_used: 0,
         };
         engine.new_lookup(13);
+        if engine.book.transfers {
+            engine.transfers.grow();
+        }
         engine
     }
 

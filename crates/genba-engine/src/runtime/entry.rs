@@ -13,6 +13,9 @@ use crate::state;
 /// The table of indirect branches by the low 16 bits of their targets: 65536 addresses in the
 /// cache. In the low 2 GiB.
 pub static TABLE: AtomicUsize = AtomicUsize::new(0);
+/// The table of recorded transfers: target, site and counter, 16 bytes; empty where the target
+/// is 0; the mask for indices is in the word before it.
+pub static TRANSFERS: AtomicU64 = AtomicU64::new(0);
 /// The table of all indirect branches: pairs of target and landing, empty where the target is
 /// 0; the mask for indices is in the word before it.
 pub static LOOKUP: AtomicU64 = AtomicU64::new(0);
@@ -22,6 +25,8 @@ global_asm!(
     ".globl genba_resume_unblocked, genba_resume_end, genba_miss, genba_miss_saved",
     ".globl genba_miss_end, genba_syscall, genba_syscall_number, genba_syscall_flags",
     ".globl genba_syscall_now, genba_syscall_done, genba_syscall_special, genba_syscall_end",
+    ".globl genba_transfer, genba_transfer_saved, genba_transfer_counted, genba_transfer_end, genba_transfer_unknown",
+    ".hidden genba_transfer, genba_transfer_saved, genba_transfer_counted, genba_transfer_end, genba_transfer_unknown",
     ".globl genba_signal, genba_clone, genba_exit, genba_sigreturn, genba_begin",
     ".hidden genba_dispatch, genba_dispatch_saved, genba_dispatch_blocked, genba_resume",
     ".hidden genba_resume_unblocked, genba_resume_end, genba_miss, genba_miss_saved",
@@ -151,6 +156,62 @@ global_asm!(
     "jmp genba_dispatch",
     "genba_miss_end:",
 
+    // An indirect branch whose targets are recorded: rcx has the target, rcx and rax are in
+    // their places, SITE says where it is.
+    "genba_transfer:",
+    "mov gs:[{target}], rcx",
+    "lahf",
+    "seto al",
+    "mov gs:[{flags}], rax",
+    "mov gs:[{rdx}], rdx",
+    "genba_transfer_saved:",
+    "mov eax, gs:[{site}]",
+    "imul rdx, rcx, 0x1E3779B1",
+    "imul rax, rax, 0x2C1B3C6D",
+    "xor rdx, rax",
+    "mov rax, [rip + {transfers}]",
+    "shr rdx, 16",
+    "2:",
+    "and rdx, [rax - 8]",
+    "shl rdx, 4",
+    "cmp [rax + rdx], rcx",
+    "jne 3f",
+    "mov ecx, gs:[{site}]",
+    "cmp [rax + rdx + 8], ecx",
+    "mov rcx, gs:[{target}]",
+    "je 5f",
+    "3:",
+    "cmp qword ptr [rax + rdx], 0",
+    "je 4f",
+    "shr rdx, 4",
+    "inc rdx",
+    "jmp 2b",
+    "5:",
+    "mov edx, [rax + rdx + 12]",
+    "movzx eax, cx",
+    "shl eax, 3",
+    "add rax, [rip + {table}]",
+    "mov rax, [rax]",
+    "mov gs:[{lookup_slot}], rax",
+    "inc qword ptr gs:[rdx * 8 + {counters}]",
+    "genba_transfer_counted:",
+    "mov rax, gs:[{flags}]",
+    "add al, 127",
+    "sahf",
+    "mov rdx, gs:[{rdx}]",
+    "jmp qword ptr gs:[{lookup_slot}]",
+    "genba_transfer_unknown:",
+    "4:",
+    "mov rax, gs:[{flags}]",
+    "add al, 127",
+    "sahf",
+    "mov rdx, gs:[{rdx}]",
+    "mov rcx, gs:[{rcx}]",
+    "mov rax, gs:[{rax}]",
+    "mov dword ptr gs:[{exit}], -2",
+    "jmp genba_dispatch",
+    "genba_transfer_end:",
+
     // A system call: rcx says where in the cache to come back to; rcx and r11 are free.
     "genba_syscall:",
     "mov gs:[{syscall_next}], rcx",
@@ -257,6 +318,9 @@ global_asm!(
     signal_info = const state::SIGNAL_INFO,
     signal_context = const state::SIGNAL_CONTEXT,
     signal_frame = const state::SIGNAL_FRAME,
+    site = const state::SITE,
+    counters = const state::COUNTERS,
+    transfers = sym TRANSFERS,
     lookup = sym LOOKUP,
     table = sym TABLE,
     dispatch = sym super::dispatch::dispatch,
@@ -283,6 +347,11 @@ pub mod label {
         pub fn genba_syscall_done();
         pub fn genba_syscall_special();
         pub fn genba_syscall_end();
+        pub fn genba_transfer();
+        pub fn genba_transfer_saved();
+        pub fn genba_transfer_counted();
+        pub fn genba_transfer_unknown();
+        pub fn genba_transfer_end();
         pub fn genba_signal();
         pub fn genba_clone(arguments: *const usize, state: usize) -> isize;
         pub fn genba_exit(flag: *const u32, status: usize) -> !;

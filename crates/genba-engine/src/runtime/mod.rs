@@ -11,6 +11,7 @@ pub mod shared;
 pub mod signal;
 pub mod slots;
 pub mod syscall;
+pub mod transfers;
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

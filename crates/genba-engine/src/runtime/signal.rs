@@ -200,6 +200,8 @@ struct Interrupted {
     flags: u64,
     stack_top: Option<u64>,
     correction: Option<(u32, Correction)>,
+    /// The jump from there has not been recorded.
+    unrecorded: Option<u64>,
 }
 
 fn within(address: u64, from: unsafe extern "C" fn(), to: unsafe extern "C" fn()) -> bool {
@@ -226,6 +228,7 @@ impl Interrupted {
                 flags,
                 stack_top: None,
                 correction: None,
+                unrecorded: None,
             };
             if engine.in_cache(rip) {
                 let aside = Aside {
@@ -238,6 +241,7 @@ impl Interrupted {
                 at.pc = found.pc;
                 at.registers = found.registers;
                 at.stack_top = found.stack_top;
+                at.unrecorded = found.unrecorded;
                 at.correction = found.correction.map(|correction| (block, correction));
             } else if within(rip, label::genba_dispatch, label::genba_dispatch_saved) {
                 at.leaving(engine, state);
@@ -251,7 +255,14 @@ impl Interrupted {
                     at.before_syscall(engine, state.get(state::SYSCALL_NEXT));
                 }
             } else if within(rip, label::genba_miss, label::genba_miss_end) {
-                at.missing(state, rip);
+                let saved = within(rip, label::genba_miss_saved, label::genba_miss_end);
+                at.missing(state, saved);
+            } else if within(rip, label::genba_transfer, label::genba_transfer_end) {
+                let saved = within(rip, label::genba_transfer_saved, label::genba_transfer_end);
+                at.missing(state, saved);
+                let counted =
+                    within(rip, label::genba_transfer_counted, label::genba_transfer_unknown);
+                at.unrecorded = (!counted).then(|| engine.site(state));
             } else if within(rip, label::genba_syscall, label::genba_syscall_end) {
                 at.calling(engine, state, rip);
             }
@@ -275,20 +286,24 @@ impl Interrupted {
                     self.before_syscall(engine, state.get(state::SYSCALL_NEXT));
                 }
                 state::EXIT_INDIRECT => self.pc = state.get(state::TARGET),
+                state::EXIT_TRANSFER => {
+                    self.pc = state.get(state::TARGET);
+                    self.unrecorded = Some(engine.site(state));
+                }
                 number => self.pc = engine.exit_target(number),
             }
         }
     }
 
     /// In the lookup of an indirect branch's target.
-    unsafe fn missing(&mut self, state: State, rip: u64) {
+    unsafe fn missing(&mut self, state: State, saved: bool) {
         // SAFETY: the caller's own state.
         unsafe {
             let rcx = self.registers[register::RCX as usize];
             self.pc = rcx;
             self.registers[register::RAX as usize] = state.get(state::RAX);
             self.registers[register::RCX as usize] = state.get(state::RCX);
-            if within(rip, label::genba_miss_saved, label::genba_miss_end) {
+            if saved {
                 self.pc = state.get(state::TARGET);
                 self.registers[register::RDX as usize] = state.get(state::RDX);
                 self.flags = with_saved_flags(self.flags, state.get(state::FLAGS));
@@ -385,6 +400,9 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> After {
         }
         if let Some((block, correction)) = found.correction {
             engine.correct(state, block, correction);
+        }
+        if let Some(from) = found.unrecorded {
+            engine.record_transfer(state, from, found.pc);
         }
         // Where these say an address, it is the instruction's.
         let address = (info + 16) as *mut u64;

@@ -1,0 +1,146 @@
+//! Recording where indirect jumps and calls go.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::fragment::{Error, World};
+use crate::state::{self, State};
+use crate::sys;
+
+use super::engine::Engine;
+use super::entry::TRANSFERS;
+
+/// The table that the assembly looks into ([`TRANSFERS`]).
+#[derive(Default)]
+pub struct Transfers {
+    used: u64,
+}
+
+fn hash(site: u32, target: u64) -> u64 {
+    let target = (target as i64).wrapping_mul(0x1E37_79B1) as u64;
+    (target ^ u64::from(site).wrapping_mul(0x2C1B_3C6D)) >> 16
+}
+
+/// # Safety
+/// `base` must be a table, with room.
+unsafe fn entry(base: u64, site: u32, target: u64) -> Result<u32, *mut u64> {
+    // SAFETY: the table's mask, and entries within it.
+    unsafe {
+        let mask = *((base - 8) as *const u64);
+        let mut index = hash(site, target) & mask;
+        loop {
+            let entry = (base + index * 16) as *mut u64;
+            let found = *entry;
+            let value = *entry.add(1);
+            if found == 0 {
+                return Err(entry);
+            }
+            if found == target && value as u32 == site {
+                return Ok((value >> 32) as u32);
+            }
+            index = (index + 1) & mask;
+        }
+    }
+}
+
+/// # Safety
+/// As [`entry`], for a place that it gave.
+unsafe fn fill(entry: *mut u64, site: u32, target: u64, counter: u32) {
+    // SAFETY: other threads read: the target comes last.
+    unsafe {
+        let value = &*entry.add(1).cast::<AtomicU64>();
+        value.store(u64::from(site) | u64::from(counter) << 32, Ordering::Release);
+        (*entry.cast::<AtomicU64>()).store(target, Ordering::Release);
+    }
+}
+
+impl Transfers {
+    /// An empty table; the one before is copied, and stays for those that are reading it.
+    pub fn grow(&mut self) {
+        let old = TRANSFERS.load(Ordering::Relaxed);
+        // SAFETY: the old table's mask, if there is one.
+        let count = match old {
+            0 => 1 << 11,
+            old => unsafe { *((old - 8) as *const u64) + 1 },
+        };
+        let bytes = 4096 + count as usize * 2 * 16;
+        // SAFETY: a new mapping.
+        let Some(memory) = (unsafe { sys::mmap(0, bytes, sys::READ_WRITE, sys::PRIVATE, -1) })
+        else {
+            super::fatal("there is no memory for the table of transfers");
+        };
+        let base = memory as u64 + 4096;
+        // SAFETY: within the new and the old table.
+        unsafe {
+            *((base - 8) as *mut u64) = count * 2 - 1;
+            for index in 0..if old == 0 { 0 } else { count } {
+                let from = (old + index * 16) as *const u64;
+                let (target, value) = (*from, *from.add(1));
+                if target != 0
+                    && let Err(to) = entry(base, value as u32, target)
+                {
+                    fill(to, value as u32, target, (value >> 32) as u32);
+                }
+            }
+        }
+        TRANSFERS.store(base, Ordering::Release);
+    }
+
+    fn find(&self, site: u32, target: u64) -> Option<u32> {
+        // SAFETY: the current table.
+        unsafe { entry(TRANSFERS.load(Ordering::Relaxed), site, target).ok() }
+    }
+
+    fn insert(&mut self, site: u32, target: u64, counter: u32) {
+        let base = TRANSFERS.load(Ordering::Relaxed);
+        // SAFETY: the current table, at most half full.
+        unsafe {
+            if let Err(to) = entry(base, site, target) {
+                fill(to, site, target, counter);
+                self.used += 1;
+            }
+            if self.used * 2 > *((base - 8) as *const u64) {
+                self.grow();
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Address of the indirect jump that a thread is recording.
+    ///
+    /// # Safety
+    /// The state must be the caller's own.
+    #[must_use]
+    pub unsafe fn site(&self, state: State) -> u64 {
+        // SAFETY: the caller's promise.
+        let site = unsafe { state.get(state::SITE) } as usize;
+        self.book.site_pcs.get(site).copied().unwrap_or(0)
+    }
+
+    /// Records that the jump `from` went to `to`, once.
+    ///
+    /// # Safety
+    /// The state must be the caller's own.
+    pub unsafe fn record_transfer(&mut self, state: State, from: u64, to: u64) {
+        if !self.book.transfers || to == 0 {
+            return;
+        }
+        let site = self.book.site(from);
+        let counter = match self.transfers.find(site, to) {
+            Some(counter) => counter,
+            None => {
+                // Where it goes may be in memory that is not known yet.
+                let _ = self.book.find(to);
+                let counter = match self.book.transfer(from, to) {
+                    Ok(counter) => counter,
+                    Err(Error::Full(reason) | Error::Unable(reason)) => super::unable(reason),
+                };
+                self.transfers.insert(site, to, counter);
+                counter
+            }
+        };
+        let offset = state::counter(counter);
+        // SAFETY: a counter of the caller's.
+        unsafe { state.set(offset, state.get(offset).wrapping_add(1)) };
+    }
+}
