@@ -346,6 +346,7 @@ impl Case {
             annotations: self
                 .get_document::<Vec<Annotation>>("annotations")?
                 .unwrap_or_default(),
+            findings: self.get_document("findings")?.unwrap_or_default(),
             notes: self.get_document("notes")?.unwrap_or_default(),
         })
     }
@@ -360,6 +361,7 @@ impl Case {
         self.check_round_trip("noise_floor", &all.noise_floor)?;
         self.check_round_trip("stat", &all.stat)?;
         self.check_round_trip("annotations", &all.annotations)?;
+        self.check_round_trip("findings", &all.findings)?;
         self.put(
             "summary",
             &RunSummary {
@@ -377,6 +379,7 @@ impl Case {
             self.put_profile(profile)?;
         }
         self.put("annotations", &all.annotations)?;
+        self.put("findings", &all.findings)?;
         self.put("notes", &all.notes)
     }
 

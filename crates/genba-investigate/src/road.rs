@@ -6,9 +6,12 @@ use std::time::{Duration, Instant};
 
 use genba_case::{Case, Phase, Store};
 use genba_code::SourceCache;
+use genba_explain::causes::{Limits, RunFacts};
 use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
 use genba_host::NoiseWatch;
-use genba_model::{Annotation, HostFingerprint, Investigation, Profile, RunRecord, Stat, Workload};
+use genba_model::{
+    Annotation, Finding, HostFingerprint, Investigation, Profile, RunRecord, Stat, Workload,
+};
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions, Seen};
 use genba_profile::{RecordOutcome, count};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
@@ -31,6 +34,8 @@ pub struct Options {
     pub record: RecordOptions,
     /// How to count executions; not at all if `None`.
     pub executions: Option<Executions>,
+    /// Take samples with stacks as well, in runs of their own.
+    pub stacks: bool,
     /// Most functions to annotate.
     pub annotations: usize,
     /// Where sources are that have moved since the build: old and new prefix.
@@ -150,15 +155,17 @@ impl Road<'_> {
         self.case.put_document("hazards", &hazards)?;
         let noise_floor = summary::noise_floors(&runs);
         let runs = summary::summarise(runs);
-        let wall = runs
-            .metrics
-            .first()
-            .map_or(0.0, |metric| metric.median.value);
         let stat = self.count(workload, progress)?;
         if let Some(stat) = &stat {
             self.case.put_document("stat", stat)?;
         }
-        let (profile, annotations) = self.sample(wall, stat.as_ref(), &host, progress)?;
+        let known = Known {
+            facts: summary::facts(&runs),
+            least_gain: summary::least_gain(&noise_floor),
+            stat: stat.as_ref(),
+            host: &host,
+        };
+        let located = self.sample(&known, progress)?;
         progress.update("writing the page", None);
         let investigation = Investigation {
             case: self.case.id().to_owned(),
@@ -170,8 +177,9 @@ impl Road<'_> {
             runs,
             noise_floor,
             stat,
-            profile,
-            annotations,
+            profile: located.profile,
+            annotations: located.annotations,
+            findings: located.findings,
             notes: std::mem::take(&mut self.notes),
         };
         self.case.put_investigation(&investigation)?;
@@ -258,15 +266,13 @@ impl Road<'_> {
     /// of the stack at a low rate, since most programs are built without frame pointers.
     fn sample(
         &mut self,
-        wall: f64,
-        stat: Option<&Stat>,
-        host: &HostFingerprint,
+        known: &Known<'_>,
         progress: &mut dyn Progress,
-    ) -> Result<(Option<Profile>, Vec<Annotation>), InvestigateError> {
+    ) -> Result<Located, InvestigateError> {
         let record = self.options.record.clone();
         let path = self.case.recording_path();
         let Some(recorded) = self.record(&record, &path, "sampling", SAMPLES, progress)? else {
-            return Ok((None, Vec::new()));
+            return Ok(Located::default());
         };
         if !recorded.event.hardware {
             self.notes.push(format!(
@@ -275,29 +281,28 @@ impl Road<'_> {
             ));
         }
         self.notes.extend(recorded.notes);
-        let sampled = Sampled::of(&recorded.runs, stat);
-        let counted = self.count_executions(&sampled, host, progress)?;
+        let sampled = Sampled::of(&recorded.runs, known.stat);
+        let counted = self.count_executions(&sampled, known.host, progress)?;
         progress.update("reading symbols", None);
         let mut scene = match Scene::open(&path, &SceneOptions::default()) {
             Ok(scene) => scene,
             Err(error) => {
                 self.notes.push(error.to_string());
-                return Ok((None, Vec::new()));
+                return Ok(Located::default());
             }
         };
         if let Some(counted) = counted {
             scene.join_counts(counted);
         }
-        let (profile, annotations) = self.locate(&scene);
-        if record.call_graph != CallGraph::None || record.force_timer {
-            return Ok((Some(profile), annotations));
+        let mut located = self.locate(&scene, known);
+        if record.call_graph != CallGraph::None || record.force_timer || !self.options.stacks {
+            return Ok(located);
         }
-        let stacked = self.sample_stacks(wall, progress)?;
-        let profile = match stacked {
-            Some(stacked) => genba_explain::with_stacks_of(profile, stacked),
-            None => profile,
-        };
-        Ok((Some(profile), annotations))
+        let stacked = self.sample_stacks(known.facts.wall_seconds, progress)?;
+        if let (Some(profile), Some(stacked)) = (&mut located.profile, stacked) {
+            *profile = genba_explain::with_stacks_of(profile.clone(), stacked);
+        }
+        Ok(located)
     }
 
     /// Samples a run with copies of the stack, for totals and the flame graph alone; the
@@ -368,7 +373,7 @@ impl Road<'_> {
         Ok(Some(recorded))
     }
 
-    fn locate(&mut self, scene: &Scene) -> (Profile, Vec<Annotation>) {
+    fn locate(&mut self, scene: &Scene, known: &Known<'_>) -> Located {
         let options = ProfileOptions {
             raw: false,
             lines: true,
@@ -388,8 +393,34 @@ impl Road<'_> {
             &AnnotateOptions::default(),
             &mut sources,
         );
-        (profile, annotations)
+        let limits = Limits {
+            least_gain: known.least_gain,
+            samples: profile.samples,
+        };
+        let findings = genba_explain::causes::explain(&scene.frame(&known.facts), limits);
+        Located {
+            profile: Some(profile),
+            annotations,
+            findings,
+        }
     }
+}
+
+/// What is known when samples are taken.
+struct Known<'a> {
+    facts: RunFacts,
+    /// Gains below this are not told.
+    least_gain: f64,
+    stat: Option<&'a Stat>,
+    host: &'a HostFingerprint,
+}
+
+/// What samples and counts together say.
+#[derive(Default)]
+struct Located {
+    profile: Option<Profile>,
+    annotations: Vec<Annotation>,
+    findings: Vec<Finding>,
 }
 
 /// Samples with stacks that are enough for totals and a flame graph.

@@ -1,5 +1,6 @@
 //! What repeated runs say together. Pure.
 
+use genba_explain::causes::RunFacts;
 use genba_model::{Metric, MetricSummary, NoiseFloor, RunRecord, RunSummary};
 
 /// How far a run must lie from the median, in units of the scaled MAD, to be shown as an
@@ -42,6 +43,32 @@ pub fn summarise(runs: Vec<RunRecord>) -> RunSummary {
         outliers,
     }
 }
+
+/// What an explanation must know of the runs.
+#[must_use]
+pub fn facts(runs: &RunSummary) -> RunFacts {
+    let median = |metric: Metric| {
+        let found = runs.metrics.iter().find(|one| one.metric == metric);
+        found.map(|one| one.median.value)
+    };
+    RunFacts {
+        cpu_seconds: median(Metric::Cpu).unwrap_or(0.0),
+        wall_seconds: median(Metric::Wall).unwrap_or(0.0),
+        minor_faults: median(Metric::MinorFaults),
+        max_rss_bytes: median(Metric::MaxRss),
+    }
+}
+
+/// The least gain that is worth telling, as a share of the time: what a comparison could show,
+/// and at least [`WORTHWHILE`].
+#[must_use]
+pub fn least_gain(floors: &[NoiseFloor]) -> f64 {
+    let least = floors.iter().map(|floor| floor.share).reduce(f64::min);
+    least.unwrap_or(0.0).max(WORTHWHILE)
+}
+
+/// Nobody changes a program for less.
+const WORTHWHILE: f64 = 0.02;
 
 /// The smallest differences that comparing two versions of this workload would show in about
 /// the time that its runs took; metrics for which there are too few runs are left out.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Annotation, Estimate, Hazard, HostFingerprint, Metric, Profile, RunRecord, Stat, Unit,
+    Annotation, Estimate, Finding, Hazard, HostFingerprint, Metric, Profile, RunRecord, Stat, Unit,
 };
 
 /// What is measured: a command and how it is run.
@@ -92,6 +92,9 @@ pub struct Investigation {
     pub profile: Option<Profile>,
     /// The functions that carry the time, annotated.
     pub annotations: Vec<Annotation>,
+    /// Why the time goes there, most profitable first.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
     /// What the reader must know, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -492,6 +492,7 @@ pub fn investigation() -> Investigation {
         ],
         stat: Some(stat()),
         profile: Some(profile()),
+        findings: Vec::new(),
         annotations: vec![annotation(), counted_annotation()],
         notes: vec![],
     }

@@ -61,6 +61,8 @@ pub enum Verb {
     Report(verbs::report::Args),
     /// One function of a recording: source and assembly with the share of each instruction.
     Annotate(verbs::annotate::Args),
+    /// Why the time goes where it goes: causes, with evidence and what a fix would gain.
+    Explain(verbs::explain::Args),
     /// A flame graph (interactive SVG) of a recording.
     Flame(verbs::flame::Args),
     /// The cases under .genba: list, show, export, import.

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Verb::Record(args) => verbs::record::run(args, &output),
         Verb::Report(args) => verbs::report::run(args, &output),
         Verb::Annotate(args) => verbs::annotate::run(args, &output),
+        Verb::Explain(args) => verbs::explain::run(args, &output),
         Verb::Flame(args) => verbs::flame::run(args, &output),
         Verb::Case(args) => verbs::case::run(args, &output),
         Verb::Completions(args) => verbs::generate::completions(&args),

@@ -32,6 +32,16 @@ pub struct RecordingArgs {
 }
 
 impl RecordingArgs {
+    /// The first event of a recording, with counts of one run.
+    pub fn of(input: PathBuf, counts: Option<PathBuf>) -> Self {
+        Self {
+            input,
+            event: None,
+            counts,
+            counts_scale: 1.0,
+        }
+    }
+
     /// The case that is meant, if the input is no file: what it keeps needs no binaries.
     pub fn case(&self) -> Option<Case> {
         if self.event.is_some() || self.counts.is_some() {

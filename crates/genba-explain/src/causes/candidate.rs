@@ -143,31 +143,32 @@ pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Ve
             .total_cmp(&a.2.value)
             .then_with(|| a.0.cause.cmp(b.0.cause))
     });
-    let mut taken: Vec<(Option<usize>, Vec<usize>)> = Vec::new();
+    let mut taken: Vec<Candidate> = Vec::new();
     let mut list = Vec::new();
     for (one, share, gain) in rated {
-        let mine = one.affected().to_vec();
-        if taken
-            .iter()
-            .any(|(function, theirs)| *function == one.function && overlap(frame, &one, theirs))
-        {
+        if taken.iter().any(|before| overlap(frame, &one, before)) {
             continue;
         }
-        taken.push((one.function, mine));
+        taken.push(one.clone());
         list.push(finding(frame, one, share, gain));
     }
     list
 }
 
-/// Whether most of a candidate's time is in instructions that an earlier finding takes.
-fn overlap(frame: &Frame, one: &Candidate, theirs: &[usize]) -> bool {
+/// Whether most of a candidate's time is in instructions that an earlier finding takes; of
+/// findings about the whole program, whether it is the same cause.
+fn overlap(frame: &Frame, one: &Candidate, before: &Candidate) -> bool {
     let Some(function) = one.function.and_then(|index| frame.functions.get(index)) else {
-        return theirs.is_empty() && one.affected().is_empty();
+        return before.function.is_none() && before.cause == one.cause;
     };
+    if before.function != one.function {
+        return false;
+    }
     let mine = one.affected();
+    let theirs = before.affected();
     let shared = mine.iter().copied().filter(|at| theirs.contains(at));
     let all = function.heat_of(mine.iter().copied());
-    all > 0.0 && function.heat_of(shared) > 0.5 * all
+    function.heat_of(shared) > 0.5 * all || mine == theirs
 }
 
 /// Whether the candidate's code was built without optimisation.

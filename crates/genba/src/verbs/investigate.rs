@@ -78,7 +78,7 @@ pub struct Args {
 }
 
 /// Functions that are annotated on the page.
-const ANNOTATIONS: usize = 8;
+pub const ANNOTATIONS: usize = 8;
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
@@ -101,6 +101,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         ignore_failure: args.ignore_failure,
         executions: executions(&args)?,
         record: args.sampling.options(CallGraph::None),
+        stacks: true,
         annotations: ANNOTATIONS,
         source_prefixes,
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -4,6 +4,7 @@ pub mod annotate;
 pub mod bench;
 pub mod case;
 pub mod count;
+pub mod explain;
 pub mod flame;
 pub mod gate;
 pub mod generate;

@@ -1,0 +1,27 @@
+//! All causes that are looked for, and the search.
+
+use genba_model::Finding;
+
+use super::candidate::{Candidate, Limits, findings};
+use super::frame::Frame;
+
+/// A cause: its identifier, and what looks for it.
+#[derive(Clone, Copy)]
+pub struct Cause {
+    /// Identifier, as in output and documents.
+    pub id: &'static str,
+    /// What it is, in a few words.
+    pub title: &'static str,
+    /// Looks for it.
+    pub detect: fn(&Frame) -> Vec<Candidate>,
+}
+
+/// All causes.
+pub const CATALOGUE: &[Cause] = &[];
+
+/// Looks for all causes; the findings are sorted, most profitable first.
+#[must_use]
+pub fn explain(frame: &Frame, limits: Limits) -> Vec<Finding> {
+    let candidates = CATALOGUE.iter().flat_map(|cause| (cause.detect)(frame));
+    findings(frame, candidates.collect(), limits)
+}

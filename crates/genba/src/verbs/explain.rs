@@ -1,0 +1,163 @@
+//! `genba explain`: why the time goes where it goes.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use genba_case::Store;
+use genba_explain::causes::{self, Limits, RunFacts};
+use genba_investigate::costs::Executions;
+use genba_investigate::{Options, summary};
+use genba_model::{Event, Explanation, Investigation};
+use genba_profile::sampler::RecordOptions;
+use genba_report::terminal;
+use genba_run::Output as Stream;
+
+use crate::command_args::{CommandArgs, positive_seconds};
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::interrupt;
+use crate::output::Output;
+use crate::progress::Line;
+use crate::recording_args::RecordingArgs;
+
+/// Arguments of `genba explain`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba explain -- ./prog args              measure, count, say why; leaves a case
+  genba explain -i latest                   of the newest case here
+  genba explain -i perf.data --counts counts.json")]
+pub struct Args {
+    /// Explain a recording (of genba's or perf's) or a case (`latest` too) instead of a command.
+    #[arg(short = 'i', long, value_name = "FILE|CASE")]
+    recording: Option<PathBuf>,
+
+    /// Join exact counts: a file of `genba count -o`. A case brings its own.
+    #[arg(long, value_name = "FILE", requires = "recording")]
+    counts: Option<PathBuf>,
+
+    /// Time for repeated runs, seconds; counting comes on top.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive_seconds)]
+    budget: f64,
+
+    /// Leave out a count that takes longer than this, seconds.
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = positive_seconds)]
+    count_limit: f64,
+
+    /// Explain a command that fails.
+    #[arg(long)]
+    ignore_failure: bool,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    run: CommandArgs,
+}
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let explanation = match &args.recording {
+        None => of_command(&args, output)?,
+        Some(_) if !args.run.command.is_empty() => {
+            return Err(Failure::usage("give -i or a command, not both"));
+        }
+        Some(input) => {
+            let recording = RecordingArgs::of(input.clone(), args.counts.clone());
+            match recording.case() {
+                Some(case) => of_investigation(case.investigation()?)?,
+                None => of_recording(&recording)?,
+            }
+        }
+    };
+    if args.json {
+        output.json("explanation", explanation)?;
+    } else {
+        output.answer(&terminal::explanation(&explanation, output.screen()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
+    let mut prepared = args.run.prepare(Stream::Null)?;
+    prepared.spec.stderr = Stream::Capture {
+        limit: super::ERROR_OUTPUT,
+    };
+    let options = Options {
+        budget: Duration::from_secs_f64(args.budget),
+        ignore_failure: args.ignore_failure,
+        executions: Some(Executions {
+            engine: None,
+            limit: Duration::from_secs_f64(args.count_limit),
+            other: None,
+        }),
+        record: RecordOptions {
+            command_line: std::env::args().collect(),
+            ..RecordOptions::default()
+        },
+        stacks: false,
+        annotations: super::investigate::ANNOTATIONS,
+        source_prefixes: Vec::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let cancel = interrupt::token()?;
+    let mut progress = Line::new(output);
+    let outcome = genba_investigate::investigate(
+        &Store::open_root(),
+        &prepared.workload,
+        &prepared.spec,
+        &options,
+        &cancel,
+        &mut progress,
+    )?;
+    drop(progress);
+    output.note(&format!("case {}", outcome.investigation.case));
+    of_investigation(outcome.investigation)
+}
+
+fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
+    let Some(profile) = all.profile else {
+        return Err(Failure::new(
+            Exit::Unsupported,
+            format!("there are no samples to explain: {}", all.notes.join("; ")),
+        ));
+    };
+    let mut notes = all.notes;
+    if profile.counted.is_none() {
+        notes.push(
+            "executions were not counted: only what time alone shows was looked for".to_owned(),
+        );
+    }
+    Ok(Explanation {
+        command: all.workload.command,
+        event: profile.event,
+        findings: all.findings,
+        least_gain: summary::least_gain(&all.noise_floor),
+        notes,
+    })
+}
+
+fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
+    let scene = recording.open(false, true)?;
+    let profile = scene.profile(&Default::default());
+    let limits = Limits {
+        least_gain: summary::least_gain(&[]),
+        samples: profile.samples,
+    };
+    let frame = scene.frame(&RunFacts::default());
+    let event: Event = profile.event;
+    let mut notes = profile.notes;
+    if profile.counted.is_none() {
+        notes.push(
+            "executions were not counted (--counts joins them): only what time alone shows was looked for"
+                .to_owned(),
+        );
+    }
+    Ok(Explanation {
+        command: profile.command,
+        event,
+        findings: causes::explain(&frame, limits),
+        least_gain: limits.least_gain,
+        notes,
+    })
+}
