@@ -202,9 +202,8 @@ impl Timing {
                 Some(form) => timing.or(latency(costs, form), UNKNOWN),
                 // Loads, stores, pushes: nothing is left to do.
                 None if !flow.memory.is_empty() => NONE,
-                // Nobody waits for the result of a branch or a comparison but through flags,
-                // which a branch does not write.
-                None if flow.writes == 0 => NONE,
+                // Nobody waits for a branch, and what needs nothing is there in time.
+                None if flow.writes == 0 || flow.data_reads == 0 => NONE,
                 None => timing.or(latency(costs, &flow.form), UNKNOWN),
             },
         };

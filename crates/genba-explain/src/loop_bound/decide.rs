@@ -199,8 +199,9 @@ fn by_evidence(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)
     }
     let excess = measured.value - floor;
     let memory = memory_explains(facts, measured, excess);
-    let branches =
+    let at_branches =
         facts.branches.excess >= 0.5 * excess && facts.branches.potential >= 0.5 * excess;
+    let branches = at_branches || left_to_branches(facts, measured, floor);
     match (memory, branches) {
         (true, false) => Some((LoopBound::Memory, memory_text(facts, measured))),
         (false, true) => Some((LoopBound::FrontEnd, branch_text(facts, measured))),
@@ -212,6 +213,23 @@ fn by_evidence(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)
         ))),
         (false, false) => None,
     }
+}
+
+/// In short rounds the time after a wrong prediction stands anywhere behind the branch. It is
+/// the branch's if wrong predictions suffice for all of it and nothing else is known to be there.
+fn left_to_branches(facts: &Facts, measured: &Estimate, floor: f64) -> bool {
+    let clear = facts
+        .chain
+        .as_ref()
+        .is_ok_and(|chain| chain.unknown.is_none() && !chain.various && !chain.partial_forward);
+    let branches = &facts.branches;
+    clear
+        && measured.low >= 2.0 * floor
+        // A penalty depends on what was in flight; a table has one figure.
+        && 1.2 * branches.potential >= measured.value - floor
+        && branches.near >= 0.5
+        && facts.loads.share < 0.3
+        && (0.2..=0.8).contains(&branches.usual)
 }
 
 fn floor(facts: &Facts) -> f64 {
@@ -261,14 +279,27 @@ fn memory_text(facts: &Facts, measured: &Estimate) -> String {
 
 fn branch_text(facts: &Facts, measured: &Estimate) -> String {
     let branches = &facts.branches;
+    let both = format!(
+        "{} goes both ways ({} taken)",
+        facts.branch_text,
+        percent(branches.usual)
+    );
+    let each = number(facts.penalty.value);
+    let excess = measured.value - floor(facts);
+    if branches.excess < 0.5 * excess {
+        let wrong = excess / (facts.penalty.value * branches.times).max(f64::MIN_POSITIVE);
+        return format!(
+            "{both}: nothing else explains {} of its {}, which wrong predictions in {} of its executions make, about {each} cycles each",
+            number(excess),
+            cycles(measured),
+            percent(wrong.min(branches.usual.min(1.0 - branches.usual)))
+        );
+    }
     let share = branches.most.map_or(0.0, |(_, share)| share);
     format!(
-        "{} goes both ways ({} taken) and holds {} of its {}; a wrong prediction takes about {}",
-        facts.branch_text,
-        percent(branches.usual),
+        "{both} and holds {} of its {}; a wrong prediction takes about {each}",
         percent(share),
         cycles(measured),
-        number(facts.penalty.value)
     )
 }
 

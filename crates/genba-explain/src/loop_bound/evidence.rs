@@ -23,6 +23,11 @@ pub(super) struct Evidence {
     pub usual: f64,
     /// Most cycles a round that wrong predictions can take (branches).
     pub potential: f64,
+    /// Share of the loop's time at the branches, at what they compare, and at the first
+    /// instructions on either side, which come late after a wrong prediction.
+    pub near: f64,
+    /// Executions a round of the one with most time.
+    pub times: f64,
 }
 
 /// The loop whose evidence is gathered.
@@ -125,6 +130,7 @@ impl Round<'_> {
     /// Conditional jumps that go both ways, with the time at them.
     pub(super) fn branches(&self, penalty: &Estimate) -> Evidence {
         let mut found = Evidence::default();
+        let mut near: Vec<usize> = Vec::new();
         for &block in self.blocks {
             let (Some(rate), Some(index)) = (self.rate(block), self.edges.last(block)) else {
                 continue;
@@ -137,6 +143,7 @@ impl Round<'_> {
             if times <= 0.0 {
                 continue;
             }
+            near.extend(self.around(block, index));
             found.share += share;
             found.potential += rate.min(1.0 - rate) * times * penalty.high;
             found.excess += (share * self.cycles - times).max(0.0);
@@ -144,9 +151,30 @@ impl Round<'_> {
                 found.most = Some((index, share));
                 found.each = share * self.cycles / times;
                 found.usual = rate;
+                found.times = times;
             }
         }
+        near.sort_unstable();
+        near.dedup();
+        found.near = near.iter().map(|&index| self.share(index)).sum();
         found
+    }
+
+    /// A branch, the instruction before it, and the first few on either side.
+    fn around(&self, block: BlockId, branch: usize) -> Vec<usize> {
+        const FIRST: u32 = 3;
+        let blocks = self.edges.flow.blocks();
+        let own = &blocks[block as usize];
+        let before = branch
+            .checked_sub(1)
+            .filter(|&before| before >= own.instructions.start as usize);
+        let mut list: Vec<usize> = before.into_iter().chain([branch]).collect();
+        for &next in own.successors.iter().filter(|b| self.blocks.contains(b)) {
+            let range = &blocks[next as usize].instructions;
+            let end = range.end.min(range.start + FIRST);
+            list.extend(range.start as usize..end as usize);
+        }
+        list
     }
 }
 

@@ -165,6 +165,26 @@ fn wrongly_predicted() {
     assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
 }
 
+/// Samples as they were on Zen 5: the time after a wrong prediction is spread over the round.
+#[test]
+fn wrongly_predicted_in_a_short_round() {
+    let cost = undecided(0.5)
+        .time(8.7, &[0.26, 0.12, 0.12, 0.26, 0.12, 0.12])
+        .cost();
+    assert_eq!(cost.bound, LoopBound::FrontEnd, "{}", cost.why);
+    assert!(cost.why.contains("nothing else explains"), "{}", cost.why);
+    // More than wrong predictions can make.
+    let cost = undecided(0.5)
+        .time(12.0, &[0.26, 0.12, 0.12, 0.26, 0.12, 0.12])
+        .cost();
+    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
+    // A branch that is nearly always taken.
+    let cost = undecided(0.9)
+        .time(8.7, &[0.26, 0.12, 0.12, 0.26, 0.12, 0.12])
+        .cost();
+    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
+}
+
 /// Both ways have the same chain, so that the ways do not matter.
 #[test]
 fn ways_with_one_chain() {
