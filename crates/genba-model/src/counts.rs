@@ -164,6 +164,10 @@ pub struct CountedFunction {
     /// taken to cost the same (gprof's model); `None` where calls were not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_instructions: Option<f64>,
+    /// Of functions that call one another, how many they are: each has the total of all of them,
+    /// which is more than its own can be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<u32>,
     /// Calls for each unit that `--per` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls_per: Option<f64>,

@@ -8,7 +8,8 @@ use genba_model::{
 };
 use genba_profile::reader::ModuleId;
 
-use super::document::{call, entered, order};
+use super::calls::{call_sites, node};
+use super::document::{entered, order};
 use super::inclusive::{Edge, Inclusive, Node};
 use super::index::{CountIndex, ModuleIndex};
 use super::names::ExecutedFunctions;
@@ -97,24 +98,16 @@ fn calls(
 ) {
     // By caller, address and callee; several processes may have the same.
     let mut sums: BTreeMap<(u32, u64, u32), (ModuleIndex, u64)> = BTreeMap::new();
-    for transfer in index.transfers() {
-        if let Some((caller, callee)) = call(found, transfer) {
-            let ends = (rank[caller as usize], rank[callee as usize]);
-            let key = (ends.0, transfer.from.address, ends.1);
-            let sum = &mut sums.entry(key).or_insert((transfer.from.module, 0)).1;
-            *sum = sum.saturating_add(transfer.count);
-        }
+    for site in call_sites(index, found) {
+        let ends = (rank[site.caller as usize], rank[site.callee as usize]);
+        let key = (ends.0, site.from.address, ends.1);
+        let sum = &mut sums.entry(key).or_insert((site.from.module, 0)).1;
+        *sum = sum.saturating_add(site.count);
     }
-    let nodes: Vec<Node> = functions
-        .iter()
-        .map(|function| Node {
-            own: function
-                .sites
-                .iter()
-                .fold(0u64, |sum, site| sum.saturating_add(site.count)),
-            calls: function.calls,
-        })
-        .collect();
+    let mut nodes = vec![Node { own: 0, calls: 0 }; functions.len()];
+    for (one, &at) in found.list.iter().zip(rank) {
+        nodes[at as usize] = node(index, one);
+    }
     let edges: Vec<Edge> = sums
         .iter()
         .map(|(&(caller, _, callee), &(_, calls))| Edge {

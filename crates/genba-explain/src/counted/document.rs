@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts, Transfer, TransferKind};
+use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts};
 use genba_profile::reader::ModuleId;
 
+use super::calls::{call_sites, node};
 use super::inclusive::{Edge, Inclusive, Node};
 use super::index::CountIndex;
 use super::names::{ExecutedFunction, ExecutedFunctions};
@@ -39,11 +40,15 @@ pub fn counts(
         .collect();
     let calls = calls(&index, &found, &rank);
     if index.transfers {
-        totals(&mut functions, &calls);
+        let nodes = order
+            .iter()
+            .map(|&id| node(&index, &found.list[id as usize]));
+        totals(&mut functions, &nodes.collect::<Vec<_>>(), &calls);
         // What has no name is no function: its calls are those of many.
         for (function, &id) in functions.iter_mut().zip(&order) {
             if !found.list[id as usize].known {
                 function.total_instructions = None;
+                function.cycle = None;
             }
         }
     }
@@ -118,6 +123,7 @@ fn row(index: &CountIndex, found: &ExecutedFunctions, one: &ExecutedFunction) ->
         calls: entered(index, one),
         instructions: one.instructions,
         total_instructions: None,
+        cycle: None,
         calls_per: None,
         instructions_per: None,
     }
@@ -133,14 +139,7 @@ pub(super) fn entered(index: &CountIndex, one: &ExecutedFunction) -> u64 {
 }
 
 /// Instructions in functions and in what they called, by the model of [`super::inclusive`].
-fn totals(functions: &mut [CountedFunction], calls: &[CountedCall]) {
-    let nodes: Vec<Node> = functions
-        .iter()
-        .map(|function| Node {
-            own: function.instructions,
-            calls: function.calls,
-        })
-        .collect();
+fn totals(functions: &mut [CountedFunction], nodes: &[Node], calls: &[CountedCall]) {
     let edges: Vec<Edge> = calls
         .iter()
         .map(|call| Edge {
@@ -149,22 +148,11 @@ fn totals(functions: &mut [CountedFunction], calls: &[CountedCall]) {
             calls: call.calls,
         })
         .collect();
-    let inclusive = Inclusive::of(&nodes, &edges);
+    let inclusive = Inclusive::of(nodes, &edges);
     for (at, function) in (0u32..).zip(functions) {
         function.total_instructions = Some(inclusive.total(at));
+        function.cycle = inclusive.cycle(at);
     }
-}
-
-/// Caller and callee of a transfer that is a call, or a jump to another function's entry (a
-/// tail call).
-pub(super) fn call(found: &ExecutedFunctions, transfer: &Transfer) -> Option<(u32, u32)> {
-    let (caller, callee) = (found.at(transfer.from)?, found.at(transfer.to)?);
-    let enters = found.list[callee as usize].address == transfer.to.address;
-    let counts = match transfer.kind {
-        TransferKind::Call => true,
-        TransferKind::Jump => enters && caller != callee,
-    };
-    counts.then_some((caller, callee))
 }
 
 /// Calls between functions.
@@ -174,11 +162,9 @@ fn calls(
     rank: &HashMap<u32, u32>,
 ) -> Vec<CountedCall> {
     let mut sums: HashMap<(u32, u32), u64> = HashMap::new();
-    for transfer in index.transfers() {
-        if let Some((caller, callee)) = call(found, transfer) {
-            let sum = sums.entry((rank[&caller], rank[&callee])).or_default();
-            *sum = sum.saturating_add(transfer.count);
-        }
+    for site in call_sites(index, found) {
+        let sum = (sums.entry((rank[&site.caller], rank[&site.callee]))).or_default();
+        *sum = sum.saturating_add(site.count);
     }
     let mut list: Vec<CountedCall> = sums
         .into_iter()

@@ -34,6 +34,8 @@ pub(crate) struct Inclusive {
     component: Vec<u32>,
     /// Of each component, what is executed in it and in what it calls.
     total: Vec<f64>,
+    /// Of each component, how many functions it has.
+    size: Vec<u32>,
     /// Of each component, how many times it was entered from outside.
     entries: Vec<u64>,
 }
@@ -46,8 +48,10 @@ impl Inclusive {
         let (component, components) = graph.components();
         let mut own = vec![0u64; components];
         let mut entered = vec![0u64; components];
+        let mut size = vec![0u32; components];
         for (node, &at) in nodes.iter().zip(&component) {
             let at = at as usize;
+            size[at] += 1;
             own[at] = own[at].saturating_add(node.own);
             entered[at] = entered[at].saturating_add(node.calls);
         }
@@ -69,6 +73,7 @@ impl Inclusive {
         let mut inclusive = Self {
             component,
             total: own.iter().map(|&own| own as f64).collect(),
+            size,
             entries,
         };
         // Edges by the caller's component: callees have the smaller numbers, so that their
@@ -89,6 +94,11 @@ impl Inclusive {
     /// have the same total: that of all of them together.
     pub(crate) fn total(&self, node: u32) -> f64 {
         self.total[self.component[node as usize] as usize]
+    }
+
+    /// How many functions call one another, this one among them, where it is not alone.
+    pub(crate) fn cycle(&self, node: u32) -> Option<u32> {
+        Some(self.size[self.component[node as usize] as usize]).filter(|&size| size > 1)
     }
 
     /// The part of the callee's total that these calls bring to the caller: none within
@@ -248,6 +258,9 @@ mod tests {
         let found = Inclusive::of(&nodes, &edges);
         let totals: Vec<f64> = (0..4).map(|at| found.total(at)).collect();
         assert_eq!(totals, [1111.0, 1110.0, 1110.0, 1000.0]);
+        // One that only calls itself is alone.
+        let cycles: Vec<Option<u32>> = (0..4).map(|at| found.cycle(at)).collect();
+        assert_eq!(cycles, [None, Some(2), Some(2), None]);
         assert!(close(found.of_calls(&edges[0]), 1110.0));
         assert_eq!(found.of_calls(&edges[1]), 0.0);
     }

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use genba_model::CodePoint;
+use genba_model::{CodePoint, InstructionCount};
 use genba_profile::reader::{Module, ModuleId, ModuleKind};
 
 use super::index::{CountIndex, ModuleIndex};
-use crate::code_base::CodeBase;
+use crate::code_base::{CodeBase, Named};
 
 /// A function that was executed.
 #[derive(Clone, Debug)]
@@ -65,6 +65,9 @@ impl ExecutedFunctions {
             let named = self.code.function_at(ModuleId(module), first.address);
             let known = named.is_some();
             let (address, end, name) = match named {
+                Some(named) if named.name.starts_with("[0x") => {
+                    self.without_symbol(module, &executed[at..], &named)
+                }
                 Some(named) => (
                     named.address,
                     named
@@ -118,6 +121,35 @@ impl ExecutedFunctions {
                 instructions,
             });
         }
+    }
+
+    /// Start, end and name of code that has no symbol but is in a range of the unwind tables,
+    /// `executed` being what ran from there on. Such a range may be more than one function (one
+    /// covers the whole PLT), so what has a symbol in it is left out.
+    fn without_symbol(
+        &self,
+        module: ModuleIndex,
+        executed: &[InstructionCount],
+        named: &Named,
+    ) -> (u64, u64, String) {
+        let first = executed.first().map_or(named.address, |one| one.address);
+        let before = self.ranges.get(&module).and_then(|ranges| ranges.last());
+        let cut = before.is_some_and(|before| named.address < before.1);
+        let address = if cut { first } else { named.address };
+        let end = named.address.saturating_add(named.size);
+        let end = executed
+            .iter()
+            .take_while(|one| one.address < end)
+            .find(|one| {
+                let there = self.code.function_at(ModuleId(module), one.address);
+                there.is_none_or(|there| there.address != named.address)
+            })
+            .map_or(end, |one| one.address);
+        (
+            address,
+            end.max(first.saturating_add(1)),
+            format!("[{address:#x}]"),
+        )
     }
 
     /// The function at a place.

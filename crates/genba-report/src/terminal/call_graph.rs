@@ -2,7 +2,7 @@
 
 use genba_model::{CountedFunction, Counts};
 
-use super::counts::{MODEL, amount, part};
+use super::counts::{amount, model, part};
 use crate::screen::{DIM, HEAD, STRONG, heat};
 use crate::table::{Cell, Column, Table};
 use crate::{Screen, counting, facts, number, text};
@@ -31,7 +31,7 @@ pub(super) fn of(counts: &Counts, wanted: &str, limit: usize, screen: Screen) ->
     if counts.calls.is_empty() {
         out.push_str("  calls between functions were not recorded\n");
     } else {
-        for line in super::wrap(MODEL, screen.columns() - 2) {
+        for line in super::wrap(&model(counts), screen.columns() - 2) {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
         }
     }
@@ -74,10 +74,16 @@ fn one(out: &mut String, counts: &Counts, index: usize, limit: usize, screen: Sc
     );
     if let Some(total) = f.total_instructions {
         figures.push_str(&format!(
-            ", with what it called {} ({})",
+            ", with what it called {}{} ({})",
+            if f.cycle.is_some() { "≤ " } else { "" },
             number::count(total),
             part(total / all)
         ));
+        if let Some(cycle) = f.cycle {
+            figures.push_str(&format!(
+                ", the total of {cycle} functions that call one another"
+            ));
+        }
     }
     if let (Some(calls), Some(_)) = (f.calls_per, &counts.per) {
         figures.push_str(&format!(", {} calls a unit", counting::ratio(calls)));
@@ -139,6 +145,9 @@ fn side(
         let total = callee
             .total_instructions
             .filter(|_| far != index && callee.calls > 0)
+            // Nor have calls within functions that call one another: the model tells them not
+            // apart.
+            .filter(|_| caller.cycle.is_none() || callee.cycle.is_none())
             .map(|total| total * share.min(1.0) / all);
         table.row(vec![
             amount(call.calls, exact).into(),

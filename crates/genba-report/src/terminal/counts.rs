@@ -83,6 +83,9 @@ pub fn counts(counts: &Counts, options: &CountsOptions, screen: Screen) -> Strin
 }
 
 fn paragraph(out: &mut String, sentence: &str, screen: Screen) {
+    if sentence.is_empty() {
+        return;
+    }
     for line in super::wrap(&text::sanitise(sentence), screen.columns()) {
         out.push_str(&screen.paint(DIM, &line));
         out.push('\n');
@@ -133,10 +136,7 @@ fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen:
             amount(f.calls, exact).into(),
             amount(f.instructions, exact).into(),
             Cell::new(part(own), heat(own)),
-            f.total_instructions
-                .map(|total| part(total / all))
-                .unwrap_or_default()
-                .into(),
+            total(f, all).into(),
             Cell::new(if each { a_call(f) } else { String::new() }, DIM),
             per(f.calls_per).into(),
             per(f.instructions_per).into(),
@@ -156,18 +156,32 @@ fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen:
         out.push_str(&screen.paint(DIM, &words));
         out.push('\n');
     }
-    if counts
-        .functions
-        .iter()
-        .any(|f| f.total_instructions.is_some())
-    {
-        paragraph(out, MODEL, screen);
-    }
+    paragraph(out, &model(counts), screen);
 }
 
-/// What the totals are.
-pub(super) const MODEL: &str =
-    "total: with what it called, modelled as gprof does: every call of a function costs the same";
+/// What the totals are; nothing where there are none.
+pub(super) fn model(counts: &Counts) -> String {
+    let any = |has: fn(&CountedFunction) -> bool| counts.functions.iter().any(has);
+    if !any(|f| f.total_instructions.is_some()) {
+        return String::new();
+    }
+    let mut text = "total: with what it called, modelled as gprof does: every call of a function \
+                    costs the same"
+        .to_owned();
+    if any(|f| f.cycle.is_some()) {
+        text.push_str("; ≤: of functions that call one another, that of all of them together");
+    }
+    text
+}
+
+/// The share of a function with what it called, an upper bound where functions call one
+/// another.
+pub(super) fn total(f: &CountedFunction, all: f64) -> String {
+    let mark = if f.cycle.is_some() { "≤" } else { "" };
+    f.total_instructions
+        .map(|total| format!("{mark}{}", part(total / all)))
+        .unwrap_or_default()
+}
 
 /// A share of all instructions; a total by the model may pass the whole by rounding.
 pub(super) fn part(share: f64) -> String {

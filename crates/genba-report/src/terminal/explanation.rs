@@ -44,7 +44,10 @@ fn one(out: &mut String, number: usize, finding: &Finding, screen: Screen) {
         let lines = super::wrap(&text::sanitise(words), screen.columns().saturating_sub(14));
         for (index, line) in lines.iter().enumerate() {
             let kind = if index == 0 { kind } else { "" };
-            out.push_str(&format!("   {} {line}\n", screen.paint(DIM, &format!("{kind:<9}"))));
+            out.push_str(&format!(
+                "   {} {line}\n",
+                screen.paint(DIM, &format!("{kind:<9}"))
+            ));
         }
     };
     for evidence in &finding.evidence {

@@ -44,7 +44,7 @@ pub fn host_table(table: &HostTable, screen: Screen) -> String {
          with another",
     ];
     if marked {
-        legend.push("?: disturbed, its repetitions did not agree");
+        legend.push("?: disturbed while it was measured");
     }
     for sentence in legend {
         for line in super::wrap(sentence, width - 2) {

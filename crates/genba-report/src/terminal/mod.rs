@@ -4,8 +4,8 @@ mod annotation;
 mod call_graph;
 mod cases;
 mod comparison;
-mod explanation;
 mod counts;
+mod explanation;
 mod host_table;
 mod investigation;
 mod message;
@@ -16,8 +16,8 @@ pub use annotation::{AnnotateOptions, annotation};
 pub use cases::cases;
 pub use comparison::{Progress, comparison, progress_line};
 pub use counts::{CountSort, CountsOptions, counts};
-pub use host_table::host_table;
 pub use explanation::explanation;
+pub use host_table::host_table;
 pub use investigation::{Next, investigation};
 pub use message::{error, note, warning};
 pub use report::{By, ReportOptions, report};
@@ -59,18 +59,18 @@ fn counted(out: &mut String, counted: Option<&genba_model::Counted>, screen: Scr
     }
 }
 
-/// What the engine that counted cannot do, a dim sentence each: it is always the same.
+/// What the engine that counted cannot do, dim: it is always the same.
 fn gaps(out: &mut String, engine: &str, gaps: &[String], screen: Screen) {
-    let engine = text::fit(engine, 20);
-    for gap in gaps.iter().take(MOST_GAPS) {
-        let sentence = text::sanitise(&format!("{engine}: {}", gap.trim()));
-        for (index, line) in wrap(&sentence, screen.columns().saturating_sub(4))
-            .iter()
-            .enumerate()
-        {
-            let indent = if index == 0 { "  " } else { "    " };
-            out.push_str(&format!("{indent}{}\n", screen.paint(DIM, line)));
-        }
+    if gaps.is_empty() {
+        return;
+    }
+    let list: Vec<&str> = gaps.iter().take(MOST_GAPS).map(|gap| gap.trim()).collect();
+    let sentence = format!("{engine}: {}", list.join("; "));
+    for line in wrap(
+        &text::sanitise(&sentence),
+        screen.columns().saturating_sub(2),
+    ) {
+        out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
     }
 }
 
