@@ -57,7 +57,7 @@ fn working_sets(caches: &Caches, available: u64) -> [Option<usize>; 4] {
     let l2 = caches.l2.map(|l2| power(l2 / 2)).filter(|&l2| l2 > 2 * l1);
     let l3 = caches.l3.and_then(|l3| {
         let inner = caches.l2.unwrap_or(l1);
-        let wanted = power((inner * 8).min(l3 / 2));
+        let wanted = power((inner * 4).min(l3 / 2));
         (wanted >= inner * 3 / 2).then_some(wanted)
     });
     let last = caches.l3.or(caches.l2).or(caches.l1).unwrap_or(8 << 20);
@@ -136,7 +136,7 @@ mod tests {
             [
                 Some(16 << 10),
                 Some(512 << 10),
-                Some(8 << 20),
+                Some(4 << 20),
                 Some(128 << 20)
             ]
         );

@@ -20,6 +20,8 @@ use crate::{NoiseWatch, Window, source};
 
 /// Rounds of all kernels before any is repeated.
 const ROUNDS: usize = 4;
+/// Rounds of working sets beyond L1, if there is time.
+const ROUNDS_OF_CACHES: usize = 8;
 /// Rounds of one kernel at most.
 const MOST_ROUNDS: usize = 12;
 const REPETITIONS: usize = 24;
@@ -36,6 +38,8 @@ struct Kernel {
     rounds: u64,
     repetitions: usize,
     tolerance: Tolerance,
+    /// Whether it works on what all CPUs share: the last cache, memory.
+    shared: bool,
     results: Vec<Round>,
 }
 
@@ -127,6 +131,16 @@ pub(super) fn calibrate(
         tick(all)?;
         Ok(started.elapsed() < options.budget)
     })?;
+    let window = noise.stop(0.0);
+    // Others that fill the last cache do so all the time: rounds agree on a wrong figure.
+    let crowded = window.is_some_and(|window| is_busy(&window));
+    let settled = |kernel: &Kernel| {
+        let settled = kernel.settled()?;
+        Some(Settled {
+            disturbed: settled.disturbed || kernel.shared && crowded,
+            ..settled
+        })
+    };
     let figures: Vec<Figure> = kernels
         .iter()
         .map(|kernel| Figure {
@@ -134,7 +148,7 @@ pub(super) fn calibrate(
             group: kernel.group,
             detail: kernel.detail.clone(),
             rule: kernel.rule.clone(),
-            settled: kernel.settled(),
+            settled: settled(kernel),
         })
         .collect();
     let entries = entries(&figures);
@@ -150,7 +164,7 @@ pub(super) fn calibrate(
             pinned.cpu
         ));
     }
-    notes.extend(noise.stop(0.0).and_then(disturbance));
+    notes.extend(window.and_then(disturbance));
     for (level, chase) in ["L1", "L2", "L3", "memory"].iter().zip(&regions.chases) {
         if chase.is_none() {
             notes.push(format!(
@@ -161,7 +175,7 @@ pub(super) fn calibrate(
     let disturbed = entries.iter().filter(|entry| entry.disturbed).count();
     if disturbed > 0 {
         notes.push(format!(
-            "{disturbed} of {} entries were disturbed: their repetitions did not agree in the time given",
+            "{disturbed} of {} entries were disturbed: marked, since repetitions did not agree in the time given or others were at work",
             entries.len()
         ));
     }
@@ -179,6 +193,11 @@ pub(super) fn calibrate(
     })
 }
 
+/// Whether others used so much of the machine that they matter.
+fn is_busy(window: &Window) -> bool {
+    window.others_cpus() > (window.cpus / 10.0).max(0.5)
+}
+
 /// What the machine did meanwhile, if it matters.
 fn disturbance(window: Window) -> Option<String> {
     if window.steal_share > 0.02 {
@@ -187,9 +206,9 @@ fn disturbance(window: Window) -> Option<String> {
             window.steal_share * 100.0
         ));
     }
-    (window.others_cpus() > 0.5).then(|| {
+    is_busy(&window).then(|| {
         format!(
-            "other processes kept {:.1} of {:.0} CPUs busy meanwhile",
+            "other processes kept {:.1} of {:.0} CPUs busy meanwhile: what the last cache and memory take is doubtful",
             window.others_cpus(),
             window.cpus
         )
@@ -206,7 +225,10 @@ fn repeat(
     loop {
         let mut any = false;
         for kernel in kernels.iter_mut() {
-            let restless = kernel.settled().is_none_or(|settled| settled.disturbed);
+            // Caches are shared with others: more rounds, more chances of a quiet one.
+            let shared = matches!(kernel.region, Region::Chase(2..=4))
+                && kernel.results.len() < ROUNDS_OF_CACHES;
+            let restless = shared || kernel.settled().is_none_or(|settled| settled.disturbed);
             if !restless || kernel.results.len() >= MOST_ROUNDS {
                 continue;
             }
@@ -251,6 +273,7 @@ fn kernels(plan: Plan, code: &x86_64::Assembled, regions: &Regions) -> Vec<Kerne
             rounds: 0,
             repetitions: REPETITIONS,
             tolerance: tolerance(scattered || matches!(spec.rule, Rule::Seconds)),
+            shared: scattered,
             results: Vec::new(),
         });
     }
@@ -277,6 +300,7 @@ fn native(regions: &Regions) -> io::Result<Vec<Kernel>> {
         rounds: 0,
         repetitions: REPETITIONS,
         tolerance: tolerance(true),
+        shared: false,
         results: Vec::new(),
     };
     let mut kernels = vec![kernel(
@@ -317,6 +341,7 @@ fn native(regions: &Regions) -> io::Result<Vec<Kernel>> {
             }),
             1.0,
         );
+        kernel.shared = level >= 2;
         if level == 3 {
             kernel.repetitions = 10;
         }

@@ -100,7 +100,8 @@ pub(crate) fn summarise(
         kept = all;
     }
     let cycles = |one: &&Repetition| {
-        one.kernel / ((one.before + one.after) / 2.0) * reference_cycles / instances
+        // Of two references the faster one was the less disturbed.
+        one.kernel / one.before.min(one.after) * reference_cycles / instances
     };
     Some(Round {
         cycles: low_quantiles(kept.iter().map(cycles).collect())?,
@@ -117,15 +118,19 @@ pub(crate) fn summarise(
 /// raises one round, hardly two to the same height.
 pub(crate) fn settle(rounds: &[Round], tolerance: Tolerance) -> Option<Settled> {
     let mut order: Vec<&Round> = rounds.iter().collect();
-    order.sort_by(|a, b| a.cycles.value.total_cmp(&b.cycles.value));
+    // A disturbed round may as well be too low, where its references were disturbed.
+    order.sort_by(|a, b| {
+        (a.disturbed.cmp(&b.disturbed)).then(a.cycles.value.total_cmp(&b.cycles.value))
+    });
     let best = *order.first()?;
     let second = *order.get(1).unwrap_or(&best);
-    let apart = second.cycles.value - best.cycles.value;
+    let apart = (second.cycles.value - best.cycles.value).abs();
     let spread = best.cycles.high - best.cycles.low;
     let disturbed = order.len() < 2
         || !tolerance.covers(apart, best.cycles.value)
         || !tolerance.covers(spread, best.cycles.value)
-        || best.disturbed && second.disturbed;
+        || best.disturbed
+        || second.disturbed;
     let both = |pick: fn(&Round) -> Estimate| {
         let (one, two) = (pick(best), pick(second));
         Estimate {
@@ -204,6 +209,17 @@ mod tests {
             seconds: estimate,
             disturbed: false,
         }
+    }
+
+    #[test]
+    fn disturbed_rounds_come_last_even_if_lower() {
+        let low = Round {
+            disturbed: true,
+            ..round(1.0)
+        };
+        let three = settle(&[low, round(5.0), round(5.0)], QUIET).expect("rounds");
+        assert_eq!((three.cycles.value, three.disturbed), (5.0, false));
+        assert!(settle(&[low, round(1.0)], QUIET).is_some_and(|it| it.disturbed));
     }
 
     #[test]

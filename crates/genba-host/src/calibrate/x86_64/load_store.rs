@@ -49,20 +49,18 @@ pub(super) fn add(p: &mut Plan) {
     .setup(|a| a.lea(r13, qword_ptr(r14 + 64)))
     .detail("address in another register");
     // CPUs that rename memory do the first at the speed of registers.
-    p.chain("add m64, r64 [base]", |a, _| {
+    p.chain("add m64, r64 [same address]", |a, _| {
         a.add(qword_ptr(r14 + 64), rbx)
     })
     .detail("at one address");
-    p.stream("add m64, r64 [base]", |a, i| {
+    p.stream("add m64, r64 [same address]", |a, i| {
         a.add(qword_ptr(r14 + 64 + 8 * i as i32), rbx)
     });
-    p.chain("add m64, r64 [indexed]", |a, _| {
-        a.add(qword_ptr(r14 + rbp + 64), rbx)
+    p.chain("add m64, r64 [new address]", |a, _| {
+        a.lea(r13, qword_ptr(r14 + 64))?;
+        a.add(qword_ptr(r13), rbx)
     })
-    .detail("at one address");
-    p.stream("add m64, r64 [indexed]", |a, i| {
-        a.add(qword_ptr(r14 + rbp + (64 + 8 * i as i32)), rbx)
-    });
+    .detail("same, computed each time");
     p.stream("push r64", |a, i| {
         a.push(rbx)?;
         if i == 31 {
