@@ -289,7 +289,7 @@ fn branch_text(facts: &Facts, measured: &Estimate) -> String {
     if branches.excess < 0.5 * excess {
         let wrong = excess / (facts.penalty.value * branches.times).max(f64::MIN_POSITIVE);
         return format!(
-            "{both}: nothing else explains {} of its {}, which wrong predictions in {} of its executions make, about {each} cycles each",
+            "{both}: nothing else explains {} of its {}, and wrong predictions in {} of its executions, about {each} cycles each, would",
             number(excess),
             cycles(measured),
             percent(wrong.min(branches.usual.min(1.0 - branches.usual)))

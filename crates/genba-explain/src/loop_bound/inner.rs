@@ -7,13 +7,16 @@ use super::words;
 
 impl Subject<'_> {
     /// The loops directly inside that were executed, by the time in them.
-    pub(super) fn inner(&self, weight: f64, known: &[Option<LoopCost>]) -> Option<Inner> {
+    pub(super) fn inner(
+        &self,
+        weight: f64,
+        children: &[u32],
+        known: &[Option<LoopCost>],
+    ) -> Option<Inner> {
         let list = self.inputs.flow.loops();
         let mut found: Option<Inner> = None;
-        for (index, inner) in list.iter().enumerate() {
-            if inner.parent != Some(self.index) {
-                continue;
-            }
+        for &index in children {
+            let (index, inner) = (index as usize, &list[index as usize]);
             let Some(cost) = &known[index] else { continue };
             let part: f64 = self
                 .inputs

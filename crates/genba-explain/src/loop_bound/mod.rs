@@ -28,6 +28,7 @@ mod words;
 use genba_code::{ControlFlow, DataFlow, Instruction};
 use genba_model::{Estimate, LoopCost};
 
+use costs::Timing;
 use edges::Edges;
 use subject::{Subject, is_inside};
 
@@ -79,20 +80,49 @@ pub fn loops(inputs: &LoopInputs<'_>) -> Vec<Option<LoopCost>> {
         counts: inputs.counts,
         taken: inputs.taken,
     };
+    let timings = timings(inputs);
+    let mut children: Vec<Vec<u32>> = vec![Vec::new(); list.len()];
+    for (found, index) in list.iter().zip(0u32..) {
+        if let Some(parent) = found.parent {
+            children[parent as usize].push(index);
+        }
+    }
     // Inner loops come after those around them.
     for index in (0..list.len()).rev() {
-        out[index] = one(inputs, &edges, index as u32, &out);
+        let inner = &children[index];
+        out[index] = one(inputs, &edges, &timings, index as u32, inner, &out);
     }
     out
+}
+
+/// Loops deeper than compilers make them are left alone: they would cost the square of the
+/// function's size.
+const DEEPEST: u32 = 64;
+
+/// Timings of the instructions in loops that were executed.
+fn timings(inputs: &LoopInputs<'_>) -> Vec<Option<Timing>> {
+    let executed = |index: usize| {
+        let count = inputs.counts.get(index).copied().flatten();
+        count.is_some_and(|count| count > 0) && inputs.flow.loop_of_instruction(index).is_some()
+    };
+    let flows = inputs.data_flow.iter().enumerate();
+    flows
+        .map(|(index, flow)| executed(index).then(|| Timing::of(flow, inputs.costs)))
+        .collect()
 }
 
 fn one(
     inputs: &LoopInputs<'_>,
     edges: &Edges<'_>,
+    timings: &[Option<Timing>],
     index: u32,
+    children: &[u32],
     known: &[Option<LoopCost>],
 ) -> Option<LoopCost> {
     let found = &inputs.flow.loops()[index as usize];
+    if found.depth > DEEPEST {
+        return None;
+    }
     let blocks = inputs.flow.loop_blocks(index);
     let iterations = edges.block(found.head).filter(|&count| count > 0)?;
     let inside = |block| is_inside(inputs.flow, block, index);
@@ -111,13 +141,12 @@ fn one(
     };
     let (samples, weight) = subject.measured();
     let measured = subject.cycles(weight);
-    let timings = subject.timings();
     let throughput = throughput::bound(&subject.mix(), inputs.costs);
-    let inner = subject.inner(weight, known);
+    let inner = subject.inner(weight, children, known);
     let mut links = Vec::new();
     let chain = match subject.why_not(found.irreducible, &inner) {
         Some(reason) => Err(reason),
-        None => subject.chain(&timings).map(|(chain, found)| {
+        None => subject.chain(timings).map(|(chain, found)| {
             links = found;
             chain
         }),
@@ -127,7 +156,7 @@ fn one(
     let (bound, why) = match inner {
         Some(inner) => inner.verdict(),
         None => {
-            let facts = subject.facts(measured, samples, weight, chain, throughput, &timings);
+            let facts = subject.facts(measured, samples, weight, chain, throughput, timings);
             decide::decide(&facts)
         }
     };

@@ -61,16 +61,6 @@ impl Subject<'_> {
         Some(cycles.scaled(1.0 / self.iterations as f64))
     }
 
-    /// Timings of the instructions in the loop, by their index.
-    pub(super) fn timings(&self) -> Vec<Option<Timing>> {
-        let end = self.members().max().map_or(0, |last| last + 1);
-        let mut timings = vec![None; end];
-        for index in self.members() {
-            timings[index] = Some(Timing::of(&self.inputs.data_flow[index], self.inputs.costs));
-        }
-        timings
-    }
-
     pub(super) fn mix(&self) -> Mix<'_> {
         let per_round = 1.0 / self.iterations as f64;
         let mut rows = Vec::new();
