@@ -69,5 +69,23 @@ fn main() {
         }
         std::fs::write(path, text).expect("write");
     }
+    if let Some(path) = std::env::var_os("EDGES") {
+        let mut text = String::new();
+        for p in counts.processes.iter().take(1) {
+            for t in &p.transfers {
+                let n = |m: u32| p.modules.get(m as usize).map_or("?", |m| m.path.as_str());
+                text.push_str(&format!(
+                    "{:?} {} {:x} {} {:x} {}\n",
+                    t.kind,
+                    n(t.from.module),
+                    t.from.address,
+                    n(t.to.module),
+                    t.to.address,
+                    t.count
+                ));
+            }
+        }
+        std::fs::write(path, text).expect("write");
+    }
     std::process::exit(counts.exit);
 }

@@ -148,6 +148,8 @@ pub const KIND_MORE: u16 = 3;
 /// [`Record::kind`]: the jump or call at `pc` went to `to`. Not recorded for those that always
 /// go to the same place.
 pub const KIND_TRANSFER: u16 = 4;
+/// [`Record::kind`]: the PLT stub whose jump is at `pc` was bound to `to` on its first call.
+pub const KIND_BINDING: u16 = 5;
 /// [`Record::kind`]: nothing any more.
 pub const KIND_NONE: u16 = 0;
 

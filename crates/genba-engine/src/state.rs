@@ -55,6 +55,8 @@ pub const AT_SYSCALL: u32 = 0xB8;
 pub const SITE: u32 = 0xC0;
 /// Address of `genba_transfer`.
 pub const TRANSFER: u32 = 0xC8;
+/// The PLT stub's jump that the thread went through last to have it bound; 0 for none.
+pub const BINDING: u32 = 0xD0;
 /// The program's registers: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15, flags.
 pub const CONTEXT: u32 = 0x100;
 /// Offset of the flags.

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use genba_engine::layout::{KIND_BLOCK, KIND_LESS, KIND_MORE, KIND_TRANSFER};
+use genba_engine::layout::{KIND_BINDING, KIND_BLOCK, KIND_LESS, KIND_MORE, KIND_TRANSFER};
 use genba_model::CodePoint;
 
-use super::file::{Counted, Counts, Module};
+use super::file::{Counts, Module};
 use crate::draft::{Draft, GENERATED};
 use crate::x86_64::Flow;
 
@@ -40,14 +40,26 @@ pub fn draft(counts: &Counts, transfers: bool) -> Draft {
             }
         }
     }
-    let recorded = |counted: &&Counted| counted.kind == KIND_TRANSFER;
-    for counted in counts.counted.iter().filter(recorded) {
-        let place = |index: Option<usize>| {
-            index.map(|index| (modules[index], &counts.modules[index]))
-        };
+    for counted in &counts.counted {
+        if !matches!(counted.kind, KIND_TRANSFER | KIND_BINDING) {
+            continue;
+        }
+        let place =
+            |index: Option<usize>| index.map(|index| (modules[index], &counts.modules[index]));
         let from = point(&mut draft, place(counted.module), counted.pc);
         let to = point(&mut draft, place(counted.to_module), counted.to);
-        draft.edge(from, to, counted.count);
+        if counted.kind == KIND_TRANSFER {
+            draft.edge(from, to, counted.count);
+            continue;
+        }
+        // Stubs are 8 or 16 bytes long, and begin at multiples of that.
+        for address in [from.address, from.address & !7, from.address & !15] {
+            let stub = CodePoint {
+                module: from.module,
+                address,
+            };
+            draft.stubs.entry(stub).or_default().insert(to);
+        }
     }
     draft
 }

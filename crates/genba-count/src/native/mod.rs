@@ -116,7 +116,8 @@ impl Engine for Native {
             _ => {}
         }
         let command = words(&request.spec.argv);
-        let mut process: ProcessCounts = convert::draft(&counts, request.transfers).finish(pid, command.clone());
+        let mut process: ProcessCounts =
+            convert::draft(&counts, request.transfers).finish(pid, command.clone());
         process.cut_short = cut_short(finished.record.exit);
         Ok(RawCounts {
             engine: self.describe()?,

@@ -145,6 +145,25 @@ impl Book {
         Found::Code(region)
     }
 
+    /// A new counter for something that goes from one place to another.
+    ///
+    /// # Errors
+    /// When there are no more.
+    pub fn recorded(&mut self, kind: u16, from: u64, to: u64) -> Result<u32, Error> {
+        let module = |book: &Self, pc| book.region(pc).map_or(NONE, |region| region.module);
+        let record = Record {
+            pc: from,
+            to,
+            lengths: 0,
+            module: module(self, from),
+            to_module: module(self, to),
+            instructions: 0,
+            kind,
+        };
+        let full = Error::Full("it has more code than the engine has room for");
+        self.shared.record(record).ok_or(full)
+    }
+
     /// Path of the module of an address.
     #[must_use]
     pub fn path(&self, pc: u64) -> Vec<u8> {
@@ -211,18 +230,7 @@ impl World for Book {
     }
 
     fn transfer(&mut self, from: u64, to: u64) -> Result<u32, Error> {
-        let module = |book: &Self, pc| book.region(pc).map_or(NONE, |region| region.module);
-        let record = Record {
-            pc: from,
-            to,
-            lengths: 0,
-            module: module(self, from),
-            to_module: module(self, to),
-            instructions: 0,
-            kind: KIND_TRANSFER,
-        };
-        let full = Error::Full("it has more code than the engine has room for");
-        self.shared.record(record).ok_or(full)
+        self.recorded(KIND_TRANSFER, from, to)
     }
 
     fn site(&mut self, from: u64) -> u32 {

@@ -78,6 +78,8 @@ pub struct Engine {
     pub children: bool,
     /// Counters of indirect jumps.
     pub transfers: Transfers,
+    /// Jumps by which ld.so enters functions that it has bound.
+    pub resolvers: PcMap<u8>,
     cache: Cache,
     factory: InstructionInfoFactory,
     fragments: Vec<Placed>,
@@ -105,6 +107,7 @@ impl Engine {
             processes: Vec::new(),
             children,
             transfers: Transfers::default(),
+            resolvers: PcMap::default(),
             cache: Cache::default(),
             factory: InstructionInfoFactory::new(),
             fragments: Vec::new(),

@@ -3,6 +3,8 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::fragment::{Error, World};
+use crate::layout::KIND_BINDING;
+use crate::liveness::Code;
 use crate::state::{self, State};
 use crate::sys;
 
@@ -117,6 +119,41 @@ impl Engine {
         self.book.site_pcs.get(site).copied().unwrap_or(0)
     }
 
+    /// Follows lazy binding: a PLT stub's jump that leads on to `push` asks ld.so to look the
+    /// function up, which then jumps to it through r11 (the x86-64 psABI's resolver). Whether
+    /// the jump from there is ld.so's: it must always come here, and is not put into the table.
+    unsafe fn bind(&mut self, state: State, from: u64, to: u64) -> bool {
+        const JUMP_R11: [u8; 3] = [0x41, 0xFF, 0xE3];
+        let code = |pc| self.book.bytes(pc);
+        let through_slot = |code: &[u8]| {
+            let code = code.strip_prefix(&[0xF2]).unwrap_or(code);
+            code.starts_with(&[0xFF, 0x25])
+        };
+        let pushes = |code: &[u8]| {
+            const ENDBR64: [u8; 4] = [0xF3, 0x0F, 0x1E, 0xFA];
+            code.strip_prefix(&ENDBR64).unwrap_or(code).starts_with(&[0x68])
+        };
+        let resolver = {
+            let code = code(from);
+            let code = code.strip_prefix(&[0xF2]).unwrap_or(code);
+            code.starts_with(&JUMP_R11)
+        };
+        // SAFETY: the caller's own state.
+        unsafe {
+            let stub = state.get(state::BINDING);
+            if through_slot(code(from)) && pushes(code(to)) {
+                state.set(state::BINDING, from);
+            } else if resolver && stub != 0 {
+                state.set(state::BINDING, 0);
+                self.resolvers.insert(from, 1);
+                if let Ok(number) = self.book.recorded(KIND_BINDING, stub, to) {
+                    state.set(state::counter(number), 1);
+                }
+            }
+        }
+        self.resolvers.get(from).is_some()
+    }
+
     /// Records that the jump `from` went to `to`, once.
     ///
     /// # Safety
@@ -126,16 +163,20 @@ impl Engine {
             return;
         }
         let site = self.book.site(from);
+        // Where it goes may be in memory that is not known yet.
+        let _ = self.book.find(to);
+        // SAFETY: the caller's promise.
+        let resolver = unsafe { self.bind(state, from, to) };
         let counter = match self.transfers.find(site, to) {
             Some(counter) => counter,
             None => {
-                // Where it goes may be in memory that is not known yet.
-                let _ = self.book.find(to);
                 let counter = match self.book.transfer(from, to) {
                     Ok(counter) => counter,
                     Err(Error::Full(reason) | Error::Unable(reason)) => super::unable(reason),
                 };
-                self.transfers.insert(site, to, counter);
+                if !resolver {
+                    self.transfers.insert(site, to, counter);
+                }
                 counter
             }
         };
