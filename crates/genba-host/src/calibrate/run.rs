@@ -175,7 +175,7 @@ pub(super) fn calibrate(
     let disturbed = entries.iter().filter(|entry| entry.disturbed).count();
     if disturbed > 0 {
         notes.push(format!(
-            "{disturbed} of {} entries were disturbed: marked, since repetitions did not agree in the time given or others were at work",
+            "entries marked as disturbed, whose repetitions did not agree in the time given or which others spoilt: {disturbed} of {}",
             entries.len()
         ));
     }
