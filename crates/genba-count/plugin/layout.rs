@@ -25,6 +25,8 @@ pub mod header {
     pub const LOST: usize = 40;
     /// How often a signal's handler returned.
     pub const SIGNALS: usize = 48;
+    /// Processes that this one made and that do not count.
+    pub const FORKS: usize = 56;
 }
 
 /// Bits of the header's flags.

@@ -141,7 +141,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
         api::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
         api::qemu_plugin_register_vcpu_syscall_cb(id, system_call);
         api::qemu_plugin_register_vcpu_syscall_ret_cb(id, system_call_returned);
-        api::pthread_atfork(None, None, Some(copied));
+        api::pthread_atfork(None, Some(copying), Some(copied));
     }
     0
 }
@@ -440,6 +440,16 @@ extern "C" fn system_call_returned(_: Id, _: c_uint, call: i64, _: i64) {
         call if changes_mappings(call) => STALE.store(true, Ordering::Release),
         _ => {}
     }
+}
+
+/// In the process of which a copy was made.
+extern "C" fn copying() {
+    with(|state| {
+        if !state.store.children {
+            let forks = state.store.field(header::FORKS);
+            forks.fetch_add(1, Ordering::Relaxed);
+        }
+    });
 }
 
 /// In a process that was just copied from another, which had all its threads stopped outside

@@ -25,7 +25,7 @@ const MOST_PIECES: usize = 1024;
 pub struct Store {
     directory: PathBuf,
     /// Whether copies of this process count, too.
-    children: bool,
+    pub children: bool,
     pieces: Vec<NonNull<u8>>,
     /// Bytes in use. In the header, too; but that one a copy of the process shares.
     used: usize,
@@ -154,7 +154,9 @@ impl Store {
             }
         }
         self.write_header(parent);
-        self.field(header::FLAGS).store(0, Ordering::Relaxed);
+        for field in [header::FLAGS, header::LOST, header::SIGNALS, header::FORKS] {
+            self.field(field).store(0, Ordering::Relaxed);
+        }
     }
 
     fn copy(&mut self) -> Option<()> {

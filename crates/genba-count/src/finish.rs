@@ -29,11 +29,18 @@ pub fn shell_status(exit: ExitKind) -> i32 {
     }
 }
 
+/// Illegal instruction.
+const SIGILL: i32 = 4;
+
 /// Why the counts end before the program did.
 #[must_use]
 pub fn cut_short(exit: ExitKind) -> Option<String> {
     match exit {
         ExitKind::Code(_) => None,
+        ExitKind::Signal { signal: SIGILL, .. } => Some(format!(
+            "killed by signal {SIGILL} (SIGILL): the simulated processor may lack an instruction of \
+             it (AVX-512?)"
+        )),
         ExitKind::Signal { signal, .. } => Some(format!("killed by signal {signal}")),
         ExitKind::TimedOut => Some("it ran out of time and was ended".to_owned()),
         ExitKind::Cancelled => Some("the run was cancelled".to_owned()),

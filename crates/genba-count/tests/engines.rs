@@ -451,3 +451,70 @@ fn a_direct_command_keeps_its_name() {
         assert_eq!(counts.command, ["true"], "{}", engine.name());
     }
 }
+
+/// callgrind is told to write its counts every some seconds, so that SIGKILL does not lose all:
+/// what the files say together must be what one file would have said.
+#[test]
+fn files_written_on_the_way_add_up() {
+    let test = "files_written_on_the_way_add_up";
+    if support::engine("callgrind", test).is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(program) = compile(directory.path(), test, PROGRAM, &[]) else {
+        return;
+    };
+    let run = |name: &str, every: u64| {
+        let mut files = std::process::Command::new("valgrind");
+        files
+            .args(["--tool=callgrind", "--dump-instr=yes", "--dump-line=no"])
+            .args([
+                "--collect-jumps=yes",
+                "--skip-plt=no",
+                "--vgdb=no",
+                "--log-file=/dev/null",
+            ])
+            .arg(format!("--dump-every-bb={every}"))
+            .arg(format!(
+                "--callgrind-out-file={}/{name}",
+                directory.path().display()
+            ))
+            .arg(&program);
+        assert_eq!(files.output().expect("a run").status.code(), Some(5));
+        let mut dump = genba_count::callgrind::Dump::default();
+        let mut parts = 0;
+        for entry in std::fs::read_dir(directory.path())
+            .expect("files")
+            .flatten()
+        {
+            if entry.file_name().to_string_lossy().starts_with(name) {
+                let bytes = std::fs::read(entry.path()).expect("a file");
+                dump.add(bytes.as_slice()).expect("good");
+                parts += 1;
+            }
+        }
+        (dump, parts)
+    };
+    let (whole, one) = run("whole", 0);
+    let (sum, many) = run("pieces", 700);
+    assert!(one == 1 && many > 2, "{one} and {many} files");
+    let by_name = |dump: &genba_count::callgrind::Dump| {
+        let name = |place: &genba_count::callgrind::Place| {
+            (dump.objects[place.object as usize].clone(), place.address)
+        };
+        let counts: std::collections::BTreeMap<_, _> = (dump.counts.iter())
+            .map(|(place, count)| (name(place), *count))
+            .collect();
+        let passages = |map: &std::collections::HashMap<_, u64>| {
+            (map.iter())
+                .filter(|(_, count)| **count > 0)
+                .map(|((from, to), count)| ((name(from), name(to)), *count))
+                .collect::<std::collections::BTreeMap<_, _>>()
+        };
+        (counts, passages(&dump.jumps), passages(&dump.calls))
+    };
+    assert!(by_name(&whole) == by_name(&sum));
+    // And each agrees with what callgrind itself adds up.
+    assert_eq!(whole.counts.values().sum::<u64>(), whole.summary);
+    assert_eq!(sum.counts.values().sum::<u64>(), sum.summary);
+}

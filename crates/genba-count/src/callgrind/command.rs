@@ -9,7 +9,7 @@ use genba_run::CommandSpec;
 use crate::CountRequest;
 
 /// Basic blocks between two files: some seconds. What death by SIGKILL loses at most.
-const BLOCKS_BETWEEN_FILES: u64 = 500_000_000;
+const BLOCKS_BETWEEN_FILES: u64 = 200_000_000;
 
 /// The functions by which a process makes a copy of itself.
 const FORKS: [&str; 6] = ["fork", "__libc_fork", "_Fork", "vfork", "__vfork", "__fork"];

@@ -45,7 +45,7 @@ use crate::finish::{cpu_seconds, cut_short, shell_status, words};
 use crate::tools;
 use crate::{CountError, CountRequest, Engine};
 
-pub use parse::{Dump, ParseError};
+pub use parse::{Dump, ParseError, Place};
 
 /// Name of the engine.
 pub const NAME: &str = "callgrind";

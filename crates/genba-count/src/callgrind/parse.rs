@@ -115,7 +115,12 @@ struct Function {
 
 impl Function {
     fn of(name: &[u8]) -> Self {
-        let stub = (name.strip_suffix(b" [PLT]"))
+        // `'2` stands behind the name in a recursion.
+        let plain = match name.iter().rposition(|byte| *byte == b'\'') {
+            Some(at) if name[at + 1..].iter().all(u8::is_ascii_digit) => &name[..at],
+            _ => name,
+        };
+        let stub = (plain.strip_suffix(b" [PLT]"))
             .and_then(|address| address.strip_prefix(b"0x"))
             .and_then(|digits| number(digits, 16));
         let resolver = name.starts_with(b"_dl_runtime_resolve");

@@ -38,7 +38,7 @@ use crate::finish::{cpu_seconds, cut_short, shell_status, words};
 use crate::tools;
 use crate::{CountError, CountRequest, Engine};
 
-pub use read::{ReadError, read};
+pub use read::{Block, Counts, Edge, ReadError, read};
 
 /// Name of the engine.
 pub const NAME: &str = "qemu";

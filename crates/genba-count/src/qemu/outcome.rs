@@ -55,6 +55,12 @@ fn process(directory: &Path, pid: i32, request: &CountRequest) -> Result<Process
             counts.signals
         ));
     }
+    if counts.forks > 0 {
+        process.notes.push(format!(
+            "{} processes that it started are not counted",
+            counts.forks
+        ));
+    }
     Ok(process)
 }
 

@@ -64,6 +64,8 @@ pub struct Counts<'a> {
     pub lost: u64,
     /// Returns from signal handlers.
     pub signals: u64,
+    /// Processes that it made and that were not to be counted.
+    pub forks: u64,
     /// Paths.
     pub files: Vec<&'a [u8]>,
     /// Blocks.
@@ -116,6 +118,7 @@ pub fn read(bytes: &[u8]) -> Result<Counts<'_>, ReadError> {
         executed: flags & flag::EXECUTED != 0,
         lost: field(header::LOST)?,
         signals: field(header::SIGNALS)?,
+        forks: field(header::FORKS)?,
         ..Counts::default()
     };
     let used = usize::try_from(field(header::USED)?).unwrap_or(usize::MAX);

@@ -142,10 +142,11 @@ fn transfers(
             continue;
         }
         let (call, from, to) = *passage;
-        let explained = [from, to]
+        let entry = [from, to]
             .iter()
-            .any(|(path, address)| explains(path, &names[path].name(*address)).is_some());
-        if !explained {
+            .find_map(|(path, address)| explains(path, &names[path].name(*address)));
+        verdict.used.extend(entry);
+        if entry.is_none() {
             let kind = if call { "call" } else { "jump" };
             verdict.unexplained.push(format!(
                 "{kind} {} {:#x} ({}) -> {} {:#x} ({}): {} and {} times",
