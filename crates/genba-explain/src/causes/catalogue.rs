@@ -3,6 +3,7 @@
 use genba_model::Finding;
 
 use super::candidate::{Candidate, Limits, findings};
+use super::duplicate_division;
 use super::frame::Frame;
 
 /// A cause: its identifier, and what looks for it.
@@ -17,7 +18,11 @@ pub struct Cause {
 }
 
 /// All causes.
-pub const CATALOGUE: &[Cause] = &[];
+pub const CATALOGUE: &[Cause] = &[Cause {
+    id: duplicate_division::ID,
+    title: "the same quotient computed twice",
+    detect: duplicate_division::detect,
+}];
 
 /// Looks for all causes; the findings are sorted, most profitable first.
 #[must_use]

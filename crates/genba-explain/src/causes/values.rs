@@ -56,6 +56,10 @@ pub struct Values {
     /// By instruction: the address of each of its memory accesses; `None` for those with
     /// segments or vector indices.
     addresses: Vec<Vec<Option<Address>>>,
+    /// By number: where a value was loaded from, for values that a load made.
+    loads: HashMap<u32, Address>,
+    /// By number: what met there, for values made at a block's head.
+    joins: HashMap<u32, Vec<Value>>,
 }
 
 /// An address as a sum of values.
@@ -83,6 +87,8 @@ impl Values {
                 reads: vec![Vec::new(); data.len()],
                 writes: vec![Vec::new(); data.len()],
                 addresses: vec![Vec::new(); data.len()],
+                loads: HashMap::new(),
+                joins: HashMap::new(),
             },
             known: HashMap::new(),
             at_end: vec![None; flow.blocks().len()],
@@ -129,6 +135,36 @@ impl Values {
             .get(value.number as usize)
             .copied()
             .unwrap_or(Origin::Entry)
+    }
+
+    /// The address that a value was loaded from, on whichever way it came: then it is what
+    /// memory held there, and changes only if that does.
+    #[must_use]
+    pub fn loaded_from(&self, value: Value) -> Option<Address> {
+        const MOST: usize = 64;
+        let mut seen = vec![value.number];
+        let mut next = 0;
+        let mut found = None;
+        while let Some(&number) = seen.get(next) {
+            next += 1;
+            if let Some(&address) = self.loads.get(&number) {
+                if found.is_some_and(|before| before != address) {
+                    return None;
+                }
+                found = Some(address);
+                continue;
+            }
+            // Something that is neither loaded nor joined of what was.
+            for one in self.joins.get(&number)? {
+                if one.offset != 0 || seen.len() >= MOST {
+                    return None;
+                }
+                if !seen.contains(&one.number) {
+                    seen.push(one.number);
+                }
+            }
+        }
+        found.filter(|_| value.offset == 0)
     }
 
     /// Whether a value is the same in every round of a loop: made outside of it.
@@ -240,6 +276,27 @@ impl Numbering<'_> {
                 self.step(at as usize, &mut state, &mut memory, block);
             }
             self.at_end[block as usize] = Some(state);
+        }
+        self.note_joins();
+    }
+
+    /// Now that all blocks' ends are known: what met at their heads.
+    fn note_joins(&mut self) {
+        for (key, &number) in &self.known {
+            let &Key::Join(block, location) = key else {
+                continue;
+            };
+            let this = &self.flow.blocks()[block as usize];
+            if block == 0 || !this.known_entry {
+                continue;
+            }
+            let ends = this.predecessors.iter().map(|&before| {
+                let end = self.at_end[before as usize].as_ref()?;
+                Some(end[usize::from(location)])
+            });
+            if let Some(inputs) = ends.collect::<Option<Vec<Value>>>() {
+                self.values.joins.insert(number, inputs);
+            }
         }
     }
 
@@ -382,6 +439,25 @@ impl Numbering<'_> {
         if data.opaque.is_some() || !followed || has_immediate {
             return self.fresh(origin);
         }
+        let plain_load = data.loads() && !data.stores() && operands.is_empty();
+        let value = self.keyed(data, to, operands, addresses, memory, block, origin);
+        if let (true, [Some(address)]) = (plain_load, addresses) {
+            self.values.loads.insert(value.number, *address);
+        }
+        value
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn keyed(
+        &mut self,
+        data: &DataFlow,
+        to: Location,
+        operands: &[(Location, Value)],
+        addresses: &[Option<Address>],
+        memory: &Memory,
+        block: BlockId,
+        origin: Origin,
+    ) -> Value {
         let epoch = if data.loads() {
             memory.epoch(addresses, block)
         } else {

@@ -100,6 +100,23 @@ fn loads_between_stores_to_the_same_base_differ() {
     assert_ne!(first, values.written(3, RDX));
 }
 
+#[test]
+fn what_is_loaded_again_each_round_is_known_by_its_address() {
+    // mov rsi,[rdi]; top: mov rax,rcx; xor edx,edx; div rsi; mov [r8],al; mov rsi,[rdi];
+    // mov rcx,rax; test rcx,rcx; jne top; ret
+    let (flow, values) = number(&[
+        0x48, 0x8b, 0x37, 0x48, 0x89, 0xc8, 0x31, 0xd2, 0x48, 0xf7, 0xf6, 0x41, 0x88, 0x00, 0x48,
+        0x8b, 0x37, 0x48, 0x89, 0xc1, 0x48, 0x85, 0xc9, 0x75, 0xea, 0xc3,
+    ]);
+    assert_eq!(flow.loops().len(), 1);
+    let divisor = values.read(3, RSI).expect("a divisor");
+    assert!(!values.is_invariant(divisor, &flow, 0), "it is loaded anew");
+    let address = values.loaded_from(divisor).expect("an address");
+    assert_eq!(Some(address), values.addresses(0)[0]);
+    let dividend = values.read(3, RAX).expect("a dividend");
+    assert_eq!(values.loaded_from(dividend), None);
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_numbered(bytes in prop::collection::vec(any::<u8>(), 0..300)) {

@@ -1,0 +1,146 @@
+//! `duplicate-division`: the same quotient computed twice.
+//!
+//! **Signature.** Two integer divisions of one function whose dividend and divisor have the same
+//! values, executed equally often. Compilers merge `n % b` and `n / b` when they stand beside
+//! one another; a store through a pointer that might change an operand, or a call, between the
+//! two prevents it.
+//!
+//! **Confirmation.** One division and `n - q * b` (or `div`'s second result) in its place.
+//!
+//! **Gain.** Half of the time of the two. Where they run side by side the one that stays still
+//! takes its whole latency, which bounds the gain.
+//!
+//! **Source.** CASES A3; Intel and AMD optimisation manuals on `div` having both results.
+
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::divisions::{Division, Equal, cost_words, divisions};
+use super::frame::{Frame, FunctionFrame};
+use super::words::{count, percent};
+
+/// Identifier.
+pub const ID: &str = "duplicate-division";
+
+/// Share of the time below which a pair is not looked at.
+const LEAST: f64 = 0.01;
+
+/// How far the executions of the two may differ.
+const SAME_COUNT: f64 = 0.02;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for (index, function) in frame
+        .functions
+        .iter()
+        .enumerate()
+        .filter(|(_, f)| f.counted)
+    {
+        let all = divisions(function);
+        let mut used = vec![false; all.len()];
+        for second in 1..all.len() {
+            for first in 0..second {
+                if used[first] || used[second] || !is_pair(function, &all[first], &all[second]) {
+                    continue;
+                }
+                (used[first], used[second]) = (true, true);
+                found.push(candidate(frame, index, &all[first], &all[second]));
+            }
+        }
+    }
+    found
+}
+
+fn is_pair(function: &FunctionFrame, first: &Division, second: &Division) -> bool {
+    let (a, b) = (function.counts[first.at], function.counts[second.at]);
+    first.same_operands(second, function).is_some()
+        && a > 0
+        && (a.abs_diff(b) as f64) <= SAME_COUNT * a.max(b) as f64
+        && function.heat_of([first.at, second.at]) >= LEAST
+}
+
+fn candidate(frame: &Frame, index: usize, one: &Division, other: &Division) -> Candidate {
+    let function = &frame.functions[index];
+    let (first, second) = (one.at, other.at);
+    let reloaded = one.same_operands(other, function) == Some(Equal::Reloaded);
+    let times = function.counts[first];
+    let here = frame.program.costs.latency(&function.data[first].form);
+    let each = |at: usize| function.cycles.get(at).copied().flatten();
+    let mut found = Candidate::new(ID, Some(index), vec![first, second]);
+    match common_loop(function, first, second) {
+        Some((affected, round)) => {
+            found.affected = affected;
+            found.remains = remains_of_round(round, here);
+        }
+        None => found.remains = remains(each(first).zip(each(second)), here),
+    }
+    found.executions = Some(times);
+    found.cycles = each(first).zip(each(second)).map(|(a, b)| Estimate {
+        value: (a.value + b.value) / 2.0,
+        low: (a.low + b.low) / 2.0,
+        high: (a.high + b.high) / 2.0,
+    });
+    found.fix = "Take quotient and remainder from one division: q = n / b; r = n - q * b. \
+               If a store between the two hides from the compiler that the operands stay, read them into locals first."
+        .to_owned();
+    found.example = Some((
+        "digit = n % base;\nn /= base;",
+        "q = n / base;\ndigit = n - q * base;\nn = q;",
+    ));
+    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    if reloaded {
+        found = found.counted(
+            "an operand is read from memory again between the two: as far as the compiler knows, a store changes it",
+        );
+    }
+    found
+        .counted(format!(
+            "two `{}` of the same operands, {} times each",
+            function.data[first].form,
+            count(times)
+        ))
+        .measured(format!(
+            "together {} of the time; {}",
+            percent(function.heat_of([first, second])),
+            cost_words(function, first, here)
+        ))
+}
+
+/// The innermost loop that both are in, and the cycles of its round.
+fn common_loop(function: &FunctionFrame, first: usize, second: usize) -> Option<(Vec<usize>, f64)> {
+    let index = function
+        .loops_around(first)
+        .find(|&index| function.loops_around(second).any(|other| other == index))?;
+    let round = function.loops.get(index as usize)?.as_ref()?.cycles?;
+    Some((function.loop_instructions(index), round.value))
+}
+
+/// What stays of a loop's round: the latency of the division that stays and a cycle beside it, at
+/// least half of what it was.
+fn remains_of_round(round: f64, here: Option<Estimate>) -> Estimate {
+    let Some(here) = here.filter(|_| round > 0.0) else {
+        return remains(None, None);
+    };
+    let part = |latency: f64| ((latency + 1.0) / round).clamp(0.5, 0.95);
+    Estimate {
+        value: part(here.low),
+        low: 0.5,
+        high: part(here.value),
+    }
+}
+
+/// What stays of the two: half, or the latency of one where they ran side by side.
+fn remains(each: Option<(Estimate, Estimate)>, here: Option<Estimate>) -> Estimate {
+    let both = each
+        .map(|(a, b)| a.value + b.value)
+        .filter(|&sum| sum > 0.0);
+    let alone = both.zip(here).map(|(both, here)| here.value / both);
+    let value = alone.unwrap_or(0.5).clamp(0.5, 0.9);
+    Estimate {
+        value,
+        low: 0.45,
+        high: (value + 0.15).min(1.0),
+    }
+}
