@@ -1,12 +1,8 @@
 /* Fades between two pictures: every pixel is a weighted mean of the two. */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct picture {
-    int width, height;
-    uint8_t *pixels;
-};
+#include "picture.h"
 
 static struct picture picture_new(int width, int height, uint32_t seed)
 {
@@ -14,15 +10,6 @@ static struct picture picture_new(int width, int height, uint32_t seed)
     for (int i = 0; i < width * height * 3; i++)
         p.pixels[i] = (uint8_t)((seed = seed * 1664525 + 1013904223) >> 24);
     return p;
-}
-
-void blend(const struct picture *a, const struct picture *b, int weight, struct picture *out)
-{
-    const uint8_t *restrict from = a->pixels, *restrict to = b->pixels;
-    uint8_t *restrict mixed = out->pixels;
-    int n = out->width * out->height * 3;
-    for (int i = 0; i < n; i++)
-        mixed[i] = (uint8_t)((from[i] * (256 - weight) + to[i] * weight) >> 8);
 }
 
 int main(int argc, char **argv)
