@@ -1,17 +1,22 @@
 //! Writes the page and the flame graph of an invented investigation, to be looked at:
-//! `cargo run -p genba-report --example page -- OUT.html [hostile | INVESTIGATION.json]`.
+//! `cargo run -p genba-report --example page -- OUT.html [hostile | counted | INVESTIGATION.json]`.
 
 #[allow(dead_code, missing_docs)]
 #[path = "../src/test_fixture.rs"]
-mod fixture;
+mod test_fixture;
+
+#[allow(dead_code, missing_docs)]
+#[path = "../src/test_counts.rs"]
+mod test_counts;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let out = arguments.next().ok_or("which file?")?;
     let all = match arguments.next().as_deref() {
-        Some("hostile") => fixture::hostile(),
+        Some("hostile") => test_fixture::hostile(),
+        Some("counted") => test_counts::investigation(),
         Some(file) => serde_json::from_slice(&std::fs::read(file)?)?,
-        None => fixture::investigation(),
+        None => test_fixture::investigation(),
     };
     std::fs::write(&out, genba_report::page::html(&all))?;
     if let Some(profile) = &all.profile {

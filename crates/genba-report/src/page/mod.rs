@@ -12,6 +12,7 @@ mod distribution;
 mod effects;
 mod facts;
 mod flame;
+mod scatter;
 mod tables;
 
 use std::fmt::Write as _;
@@ -48,6 +49,7 @@ pub fn html(all: &Investigation) -> String {
     facts::notes(&mut out, all);
     if let Some(profile) = &all.profile {
         tables::functions(&mut out, profile);
+        scatter::picture(&mut out, profile);
         flame::graph(&mut out, profile);
     }
     asm::listings(&mut out, &all.annotations);
@@ -66,5 +68,7 @@ pub fn html(all: &Investigation) -> String {
 
 #[cfg(test)]
 mod comparison_tests;
+#[cfg(test)]
+mod scatter_tests;
 #[cfg(test)]
 mod tests;
