@@ -189,8 +189,7 @@ pub fn unoptimised(producer: Option<&str>) -> Option<bool> {
     // The last option counts.
     let level = producer
         .split_whitespace()
-        .filter(|word| word.starts_with("-O"))
-        .next_back();
+        .rfind(|word| word.starts_with("-O"));
     Some(matches!(level, None | Some("-O0")))
 }
 
