@@ -47,7 +47,7 @@ impl Focus {
         match module.kind {
             ModuleKind::File | ModuleKind::Vdso => {}
             // A map that is still written to would have to be read again and again.
-            ModuleKind::Jit => return Vec::from([0..u64::MAX]),
+            ModuleKind::Jit => return std::iter::once(0..u64::MAX).collect(),
             _ => return Vec::new(),
         }
         let key = (module.path.clone(), module.build_id.clone());

@@ -113,6 +113,47 @@ pub struct Brief {
     pub period: u64,
 }
 
+/// Where the fields of a sample are, counted from its header.
+#[derive(Clone, Copy, Debug)]
+pub struct QuickLayout {
+    ip: usize,
+    task: usize,
+    time: usize,
+    period: usize,
+    chain: Option<usize>,
+    needed: usize,
+}
+
+impl QuickLayout {
+    /// The sample at the start of `data` with its time and its size; `None` if it is another
+    /// record, or not as it should be.
+    #[must_use]
+    #[inline(always)]
+    pub fn sample(&self, data: &[u8]) -> Option<(Brief, u64, usize)> {
+        let fixed = data.get(..self.needed)?;
+        let word = |at: usize| {
+            let bytes = fixed.get(at..at + 8)?;
+            Some(u64::from_le_bytes(bytes.try_into().ok()?))
+        };
+        let header = word(0)?;
+        let size = (header >> 48) as usize;
+        if header as u32 != kind::SAMPLE || size < self.needed || size > data.len() {
+            return None;
+        }
+        if let Some(chain) = self.chain
+            && word(chain)? > ((size - self.needed) / 8) as u64
+        {
+            return None;
+        }
+        let brief = Brief {
+            ip: word(self.ip)?,
+            task: word(self.task)?,
+            period: word(self.period)?,
+        };
+        Some((brief, word(self.time)?, size))
+    }
+}
+
 /// A parsed sample; slices are left in place.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SampleRecord<'a> {
@@ -186,6 +227,20 @@ impl Layout {
             period: self.fixed_before(sample::PERIOD),
             fixed: self.fixed_before(sample::PERIOD) + 8,
             chain: self.has(sample::CALLCHAIN),
+        })
+    }
+
+    /// How to read samples of this event quickly, if they can be.
+    #[must_use]
+    pub fn quick(&self) -> Option<QuickLayout> {
+        let brief = self.brief?;
+        Some(QuickLayout {
+            ip: HEADER_SIZE + brief.ip,
+            task: HEADER_SIZE + brief.task,
+            time: HEADER_SIZE + self.time_at?,
+            period: HEADER_SIZE + brief.period,
+            chain: brief.chain.then_some(HEADER_SIZE + brief.fixed),
+            needed: HEADER_SIZE + brief.fixed + if brief.chain { 8 } else { 0 },
         })
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::perfdata::attr::sample;
 use crate::perfdata::feature::FileEvent;
 use crate::perfdata::file::trailing;
-use crate::perfdata::record::{Layout, Raw, kind};
+use crate::perfdata::record::{Layout, QuickLayout, Raw, kind};
 use crate::reader::hash::FastMap;
 use crate::reader::scan::Place;
 use crate::reader::sieve::Sieve;
@@ -22,6 +22,8 @@ pub struct Ordered<'a, 's> {
     /// Where in the file the data begin.
     begins: usize,
     progress: &'a AtomicUsize,
+    /// The layout of samples, if there is one and it can be read quickly.
+    quick: Option<QuickLayout>,
     /// Chooses among the samples.
     pub(super) sieve: Option<Sieve<'s, 's>>,
     at: usize,
@@ -58,6 +60,10 @@ impl<'a, 's> Ordered<'a, 's> {
             data: &place.data[structure.data.clone()],
             begins: structure.data.start,
             progress: place.progress,
+            quick: match &layouts[..] {
+                [one] => one.quick(),
+                _ => None,
+            },
             sieve,
             at: 0,
             layouts,
@@ -102,7 +108,15 @@ impl<'a, 's> Ordered<'a, 's> {
 
     /// Reads up to the end of a round and makes ready what cannot be overtaken any more.
     fn read_round(&mut self) {
-        while let Some((raw, size)) = self.data.get(self.at..).and_then(Raw::parse) {
+        loop {
+            if let (Some(sieve), Some(quick)) = (&mut self.sieve, &self.quick) {
+                let (at, newest) = sieve.samples(self.data, self.at, quick, &mut self.queue);
+                self.at = at;
+                self.newest = self.newest.max(newest);
+            }
+            let Some((raw, size)) = self.data.get(self.at..).and_then(Raw::parse) else {
+                break;
+            };
             let at = self.at;
             self.progress.store(self.begins + at, Relaxed);
             // Below 8 would stand still; `Raw::parse` has refused it.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::hash::FastMap;
 use super::scan::{module_kind, path_key};
 use super::tables::{Module, ModuleKind};
-use crate::perfdata::record::{self, Layout, Raw, misc};
+use crate::perfdata::record::{self, Brief, Layout, QuickLayout, Raw, misc};
 
 /// Answers which offsets of a module are wanted (see [`ModuleKind`] for what they count from).
 /// It is asked once for each mapping.
@@ -52,6 +52,9 @@ const GRAIN_BITS: u32 = 6;
 const FILTER_BITS: u32 = 18;
 /// A range of more grains than this is not worth a filter.
 const MAX_GRAINS: u64 = 1 << 16;
+
+/// Bytes of samples gone over at a stretch.
+const STRETCH: usize = 1 << 18;
 
 /// A set of addresses that never denies one that was put in, and seldom claims another.
 struct Filter {
@@ -182,6 +185,11 @@ impl<'w, 'd> Sieve<'w, 'd> {
             self.damaged += 1;
             return false;
         };
+        self.take(&brief, time, at)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, brief: &Brief, time: u64, at: usize) -> bool {
         if brief.period == self.run.weight {
             self.run.samples += 1;
         } else {
@@ -203,9 +211,39 @@ impl<'w, 'd> Sieve<'w, 'd> {
         false
     }
 
+    /// Goes over samples of the one event there is, up to a record that is none or that wants a
+    /// closer look: gives its place and the newest time before it.
+    pub(super) fn samples(
+        &mut self,
+        data: &[u8],
+        mut at: usize,
+        layout: &QuickLayout,
+        queue: &mut Vec<(u64, usize)>,
+    ) -> (usize, u64) {
+        let mut newest = 0;
+        // Now and then the caller tells how far it is.
+        let limit = at.saturating_add(STRETCH);
+        while at < limit
+            && let Some(rest) = data.get(at..)
+            && let Some((brief, time, size)) = layout.sample(rest)
+        {
+            newest = newest.max(time);
+            if self.take(&brief, time, at) {
+                queue.push((time, at));
+            }
+            at += size;
+        }
+        (at, newest)
+    }
+
     /// Takes note of a record that is no sample.
     pub(super) fn other(&mut self, raw: &Raw<'_>) {
-        self.recent = None;
+        if matches!(
+            raw.kind,
+            record::kind::COMM | record::kind::FORK | record::kind::EXIT
+        ) {
+            self.recent = None;
+        }
         if matches!(raw.kind, record::kind::MMAP | record::kind::MMAP2)
             && let Some(mmap) = record::mmap(raw)
         {

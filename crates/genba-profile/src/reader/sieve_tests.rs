@@ -120,7 +120,7 @@ fn file_of(events: &Written) -> Vec<u8> {
 
 fn wanted(module: &Module) -> Vec<Range<u64>> {
     match module.path.as_str() {
-        "/module1" => Vec::from([PAGE + 100..PAGE + 300]),
+        "/module1" => std::iter::once(PAGE + 100..PAGE + 300).collect(),
         "/module2" => vec![PAGE + 4000..PAGE + 4200, 0..10],
         _ => Vec::new(),
     }
