@@ -111,7 +111,7 @@ pub(super) fn picture(out: &mut String, profile: &Profile) {
     );
     grid(out, &axes, clock);
     let mut taken = corners(out);
-    taken.extend(diagonals(out, &axes, clock));
+    diagonals(out, &axes, clock, &mut taken);
     dots(out, &axes, clock, &points);
     names(out, &axes, &points, taken);
     out.push_str("</svg></div>\n");
@@ -199,7 +199,9 @@ fn grid(out: &mut String, axes: &Axes, clock: Clock) {
     }
     let _ = write!(
         out,
-        "<text x=\"0\" y=\"12\">time in one run</text>\
+        "<line x1=\"{LEFT}\" x2=\"{LEFT}\" y1=\"{TOP}\" y2=\"{BOTTOM}\" stroke=\"var(--dim)\"/>\
+         <line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\" \
+         stroke=\"var(--dim)\"/><text x=\"0\" y=\"12\">time in one run</text>\
          <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">times called</text>",
         HEIGHT - 6.0
     );
@@ -255,8 +257,8 @@ fn corners(out: &mut String) -> Vec<Area> {
     vec![area(LEFT, LEFT + 160.0), area(RIGHT - 140.0, RIGHT)]
 }
 
-/// Lines of equal cost per call, named where they leave the plot; the room that the names take.
-fn diagonals(out: &mut String, axes: &Axes, clock: Clock) -> Vec<Area> {
+/// Lines of equal cost per call, named near their upper end where nothing else is.
+fn diagonals(out: &mut String, axes: &Axes, clock: Clock, taken: &mut Vec<Area>) {
     let lines: [(f64, &str); 4] = match clock {
         Clock::Seconds => [
             (-9.0, "1 ns each"),
@@ -271,7 +273,6 @@ fn diagonals(out: &mut String, axes: &Axes, clock: Clock) -> Vec<Area> {
             (9.0, "1 G cycles each"),
         ],
     };
-    let mut areas = Vec::new();
     for (each, name) in lines {
         // time = each + calls, within the box.
         let from = axes.calls.0.max(axes.time.0 - each);
@@ -279,31 +280,42 @@ fn diagonals(out: &mut String, axes: &Axes, clock: Clock) -> Vec<Area> {
         if to - from < 0.3 {
             continue;
         }
-        let (x1, y1) = (axes.x(from), axes.y(from + each));
-        let (x2, y2) = (axes.x(to), axes.y(to + each));
-        // The name stands below the line, towards its upper end.
-        let at = from + (to - from) * 0.8;
-        let (x, y) = (axes.x(at) + 7.0, axes.y(at + each) + 9.0);
-        let wide = text::display_width(name) as f64 * LETTER.0;
-        let (x, anchor) = if x + wide > RIGHT {
-            (RIGHT - 3.0, " text-anchor=\"end\"")
-        } else {
-            (x, "")
-        };
-        let left = if anchor.is_empty() { x } else { x - wide };
         let _ = write!(
             out,
-            "<line class=\"each\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\
-             <text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}>{name}</text>"
+            "<line class=\"each\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
+            axes.x(from),
+            axes.y(from + each),
+            axes.x(to),
+            axes.y(to + each),
         );
-        areas.push(Area {
-            left,
-            top: y - LETTER.1,
-            right: left + wide,
-            bottom: y + 3.0,
+        let wide = text::display_width(name) as f64 * LETTER.0;
+        let free = [0.8, 0.6, 0.4, 0.2].into_iter().find_map(|part| {
+            let at = from + (to - from) * part;
+            // Below the line, to its right.
+            let (x, base) = (axes.x(at) + 7.0, axes.y(at + each) + 9.0);
+            let area = label(x.min(RIGHT - wide - 3.0), base, wide);
+            let clear = area.within(&PLOT) && !taken.iter().any(|other| area.meets(other));
+            clear.then_some((area, base))
         });
+        if let Some((area, base)) = free {
+            let _ = write!(
+                out,
+                "<text x=\"{:.1}\" y=\"{base:.1}\">{name}</text>",
+                area.left
+            );
+            taken.push(area);
+        }
     }
-    areas
+}
+
+/// The room of a text that begins at `left`, on this base line.
+fn label(left: f64, base: f64, wide: f64) -> Area {
+    Area {
+        left,
+        top: base - LETTER.1 + 2.0,
+        right: left + wide,
+        bottom: base + 3.0,
+    }
 }
 
 fn dots(out: &mut String, axes: &Axes, clock: Clock, points: &[Point<'_>]) {
@@ -364,12 +376,7 @@ fn names(out: &mut String, axes: &Axes, points: &[Point<'_>], mut taken: Vec<Are
             (x + 9.0, y + 15.0),
         ];
         let free = places.into_iter().find_map(|(left, base)| {
-            let area = Area {
-                left,
-                top: base - LETTER.1 + 2.0,
-                right: left + wide,
-                bottom: base + 3.0,
-            };
+            let area = label(left, base, wide);
             let others = dots.iter().enumerate().filter(|(at, _)| *at != index);
             let clear = area.within(&PLOT)
                 && !taken.iter().any(|other| area.meets(other))
