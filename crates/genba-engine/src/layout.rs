@@ -84,14 +84,14 @@ pub struct Control {
     pub slots: AtomicU32,
     /// Bytes of [`Control::detail`] in use.
     pub detail_length: AtomicU32,
-    /// What genba must do for the process: one of the `MAIL_` constants. A futex.
+    /// What genba must do for the process: one of the `MAIL_` constants.
     pub mail: AtomicU32,
-    /// Who asks.
+    /// Who asks: its process.
     pub mail_pid: AtomicU32,
+    /// Its thread.
+    pub mail_thread: AtomicU32,
     /// A descriptor of the asking process.
     pub mail_fd: AtomicU32,
-    /// Goes up with each request. A futex, on which genba waits.
-    pub mail_bell: AtomicU32,
     /// Taken by the process that asks.
     pub mail_lock: AtomicU32,
     /// Blocks translated again because the code had changed, and so on: for those who work on
@@ -114,8 +114,10 @@ pub const MAIL_NONE: u32 = 0;
 pub const MAIL_EXEC: u32 = 1;
 /// [`Control::mail`]: a forked process keeps its counts in its descriptor `mail_fd`.
 pub const MAIL_FORK: u32 = 2;
-/// [`Control::mail`]: genba is dealing with it.
+/// [`Control::mail`]: genba has done it.
 pub const MAIL_DONE: u32 = 3;
+/// [`Control::mail`]: genba does not do it.
+pub const MAIL_REFUSED: u32 = 4;
 
 /// A mapping from which code was executed.
 #[repr(C)]

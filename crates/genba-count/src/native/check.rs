@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 
 use genba_run::{CommandSpec, RunError, resolve_program};
 
-use crate::CountRequest;
-
 /// Scripts that interpret scripts: as many as the kernel follows.
 const MOST_INTERPRETERS: usize = 5;
 /// As much of the first line as the kernel reads.
@@ -24,14 +22,6 @@ pub fn machine() -> Result<(), String> {
     let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
     if capabilities & FSGSBASE == 0 {
         return Err("this machine has no FSGSBASE (a processor since 2012 and Linux 5.9)".into());
-    }
-    Ok(())
-}
-
-/// Whether the engine does all that is asked.
-pub fn request(request: &CountRequest) -> Result<(), String> {
-    if request.children {
-        return Err("it does not follow children yet".into());
     }
     Ok(())
 }
@@ -52,6 +42,30 @@ pub fn program(spec: &CommandSpec) -> Result<Result<(), String>, RunError> {
     }
     // What the kernel says to that is its business.
     Ok(Ok(()))
+}
+
+/// Whether a program that a process is about to execute can be counted; its path as the process
+/// sees it.
+pub fn of_process(pid: i32, path: &Path) -> bool {
+    let own = format!("/proc/{pid}/");
+    let mut path = if let Ok(rest) = path.strip_prefix("/proc/self") {
+        Path::new(&own).join(rest)
+    } else if let Ok(rest) = path.strip_prefix("/") {
+        Path::new(&own).join("root").join(rest)
+    } else {
+        Path::new(&own).join("cwd").join(path)
+    };
+    for _ in 0..MOST_INTERPRETERS {
+        match look(&path) {
+            Ok(None) => return true,
+            Ok(Some(interpreter)) => {
+                let rest = interpreter.strip_prefix("/").unwrap_or(&interpreter);
+                path = Path::new(&own).join("root").join(rest);
+            }
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 /// Looks at a file; the interpreter, if it is a script.

@@ -67,7 +67,7 @@ pub fn inject(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
 }
 
 /// The same for a process that stands there.
-fn place(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
+pub fn place(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
     const SYSCALL: [u8; 2] = [0x0F, 0x05];
     let registers = tracee.registers()?;
     if registers.cs != LONG_MODE {

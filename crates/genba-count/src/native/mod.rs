@@ -7,17 +7,22 @@
 mod check;
 mod convert;
 mod file;
+mod follow;
 mod image;
 mod inject;
 mod ptrace;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+
 use genba_engine::layout::{STATUS_FAILED, STATUS_UNABLE};
-use genba_model::{CountEngine, ProcessCounts, RawCounts};
-use genba_run::{Cancel, Launcher};
+use genba_model::{CountEngine, RawCounts};
+use genba_run::{Cancel, Finished, Launcher};
 
 use crate::finish::{cpu_seconds, cut_short, shell_status, words};
 use crate::{CountError, CountRequest, Engine};
 use file::Counts;
+use follow::Followed;
 use inject::Wanted;
 
 /// Name of the engine.
@@ -74,7 +79,6 @@ impl Engine for Native {
 
     fn check(&self, request: &CountRequest) -> Result<(), CountError> {
         check::machine().map_err(|reason| unable(request, reason))?;
-        check::request(request).map_err(|reason| unable(request, reason))?;
         check::program(&request.spec)?.map_err(|reason| unable(request, reason))
     }
 
@@ -85,49 +89,73 @@ impl Engine for Native {
         cancel: &Cancel,
     ) -> Result<RawCounts, CountError> {
         self.check(request)?;
-        let gated = launcher.prepare(&request.spec)?;
-        let pid = gated.pid();
-        let mut tracee =
-            ptrace::Tracee::seize(pid).map_err(|error| unable(request, error.to_string()))?;
-        let running = gated.release()?;
-        let placed = inject::inject(
-            &mut tracee,
-            Wanted {
-                children: request.children,
-                transfers: request.transfers,
-            },
-        );
-        let counts = match placed {
-            Ok(counts) => counts,
-            Err(error) => {
-                drop(running);
-                return Err(unable(request, error.to_string()));
-            }
+        let wanted = Wanted {
+            children: request.children,
+            transfers: request.transfers,
         };
-        if let Err(error) = tracee.detach() {
-            drop(running);
-            return Err(failed(request, format!("it cannot be let go: {error}")));
+        let (finished, followed) = run(request, wanted, launcher, cancel)?;
+        let mut processes = Vec::new();
+        for (index, process) in followed.processes.iter().enumerate() {
+            let counts =
+                Counts::read(&process.file).map_err(|error| failed(request, error.to_string()))?;
+            match counts.status {
+                STATUS_UNABLE => return Err(unable(request, counts.detail)),
+                STATUS_FAILED => return Err(failed(request, counts.detail)),
+                _ => {}
+            }
+            let draft = convert::draft(&counts, request.transfers);
+            let mut counted = draft.finish(process.pid, process.command.clone());
+            if index == 0 {
+                counted.command = words(&request.spec.argv);
+            }
+            if process.pid == finished.pid {
+                counted.cut_short = cut_short(finished.record.exit);
+            }
+            processes.push(counted);
         }
-        let finished = running.wait(cancel)?;
-        let counts = Counts::read(&counts).map_err(|error| failed(request, error.to_string()))?;
-        match counts.status {
-            STATUS_UNABLE => return Err(unable(request, counts.detail)),
-            STATUS_FAILED => return Err(failed(request, counts.detail)),
-            _ => {}
-        }
-        let command = words(&request.spec.argv);
-        let mut process: ProcessCounts =
-            convert::draft(&counts, request.transfers).finish(pid, command.clone());
-        process.cut_short = cut_short(finished.record.exit);
         Ok(RawCounts {
             engine: self.describe()?,
-            command,
+            command: words(&request.spec.argv),
             cpu_seconds: cpu_seconds(&finished.record),
             wall_seconds: finished.record.wall_seconds,
             exit: shell_status(finished.record.exit),
             transfers: request.transfers,
-            processes: vec![process],
-            notes: Vec::new(),
+            processes,
+            notes: followed.notes,
         })
     }
+}
+
+/// Runs the command, with a thread beside that puts the engine into it.
+fn run(
+    request: &CountRequest,
+    wanted: Wanted,
+    launcher: &mut Launcher,
+    cancel: &Cancel,
+) -> Result<(Finished, Followed), CountError> {
+    let gated = launcher.prepare(&request.spec)?;
+    let pid = gated.pid();
+    let stop = AtomicBool::new(false);
+    let (sender, receiver) = mpsc::channel::<follow::Report>();
+    let answer = || match receiver.recv() {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(unable(request, error.to_string())),
+        Err(_) => Err(failed(request, "the thread that traces has ended")),
+    };
+    std::thread::scope(|scope| {
+        let stop = &stop;
+        let thread = scope.spawn(move || follow::follow(pid, wanted, &sender, stop));
+        let ran = || {
+            answer()?;
+            let running = gated.release()?;
+            answer()?;
+            Ok(running.wait(cancel)?)
+        };
+        let ran: Result<Finished, CountError> = ran();
+        stop.store(true, Ordering::Relaxed);
+        let followed = thread
+            .join()
+            .map_err(|_| failed(request, "the thread that traces has failed"))?;
+        Ok((ran?, followed))
+    })
 }

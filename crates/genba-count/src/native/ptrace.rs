@@ -73,6 +73,45 @@ impl Tracee {
         check(unsafe { libc::ptrace(request, self.pid, 0usize, signal as usize) })
     }
 
+    /// Whether it stands at its program's first instruction by now; signals are passed on.
+    /// `None` when it has ended.
+    pub fn program_yet(&mut self) -> io::Result<Option<bool>> {
+        let mut status = 0;
+        let flags = libc::__WALL | libc::WNOHANG;
+        // SAFETY: writes the status.
+        let result = unsafe { libc::waitpid(self.pid, &raw mut status, flags) };
+        if result == 0 {
+            return Ok(Some(false));
+        }
+        if result < 0 || !libc::WIFSTOPPED(status) {
+            self.attached = false;
+            return Ok(None);
+        }
+        if status >> 8 == libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8 {
+            self.go(libc::PTRACE_SYSCALL, 0)?;
+            self.until(libc::PTRACE_SYSCALL, |stop| stop == libc::SIGTRAP)?;
+            return Ok(Some(true));
+        }
+        let signal = libc::WSTOPSIG(status);
+        let event = status >> 16;
+        if event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP {
+            // Stopped as a whole: it stays so.
+            self.go(libc::PTRACE_LISTEN, 0)?;
+        } else {
+            self.go(libc::PTRACE_CONT, if event == 0 { signal } else { 0 })?;
+        }
+        Ok(Some(false))
+    }
+
+    /// The same process under the number of its first thread, which it has after `execve`.
+    pub fn renamed(mut self, pid: i32) -> Self {
+        self.attached = false;
+        Self {
+            pid,
+            attached: true,
+        }
+    }
+
     /// Goes on until a stop that is not for a signal; signals are passed on.
     fn until(&mut self, request: libc::c_uint, wanted: impl Fn(i32) -> bool) -> io::Result<()> {
         loop {

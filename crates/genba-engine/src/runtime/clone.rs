@@ -2,11 +2,12 @@
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use crate::layout::{self, SLOT_THREAD, SLOT_VFORK};
+use crate::layout::{SLOT_THREAD, SLOT_VFORK};
 use crate::state::{self, State, register};
 use crate::sys::{self, nr};
 
 use super::Locked;
+use super::detach;
 use super::engine::Engine;
 use super::entry::label;
 use super::syscall::Call;
@@ -220,54 +221,10 @@ pub unsafe fn fork(locked: &mut Locked, state: State, fork: Fork) -> isize {
             }
             engine.slots.only(state.get(state::SLOT) as u32);
         }
-        detach_counts(engine);
+        detach::detach(engine);
     }
     result
 }
-
-/// In a forked child: its counts are not its parent's.
-fn detach_counts(engine: &mut Engine) {
-    let base = engine.book.shared.0;
-    let used = engine.slots.used() as usize;
-    let lengths = engine.book.shared.control().lengths.load(Ordering::Relaxed) as usize;
-    let page = |bytes: usize| (bytes + 4095) & !4095;
-    // What the engine itself reads again: how much is in use, and the lengths.
-    let control = layout::MODULES as usize;
-    let keep = control + page(lengths);
-    // SAFETY: a new mapping; then copies within mappings; then mappings of our own memory over
-    // itself, except the private parts of slots, one of which we stand on.
-    unsafe {
-        let Some(aside) = sys::mmap(0, keep, sys::READ_WRITE, sys::PRIVATE, -1) else {
-            super::fatal("there is no memory");
-        };
-        let copy = |from: usize, to: usize, bytes: usize| {
-            core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes);
-        };
-        let from = base + layout::LENGTHS as usize;
-        copy(base, aside, control);
-        copy(from, aside + control, lengths);
-        let replace = |start: usize, end: usize| {
-            let flags = sys::PRIVATE | sys::FIXED;
-            if sys::mmap(start, end - start, sys::READ_WRITE, flags, -1).is_none() {
-                super::fatal("there is no memory");
-            }
-        };
-        let slots = base + layout::SLOTS as usize;
-        let slot = layout::SLOT_SIZE as usize;
-        replace(base, slots);
-        for index in 0..used {
-            let start = slots + index * slot;
-            replace(start + layout::COUNTERS as usize, start + slot);
-        }
-        replace(slots + used * slot, base + layout::FILE_SIZE as usize);
-        copy(aside, base, control);
-        copy(aside + control, from, lengths);
-        sys::munmap(aside, keep);
-    }
-}
-
-/// Before a program is executed in place of this one.
-pub fn before_exec(_engine: &mut Engine, _call: &Call) {}
 
 /// The slot that a thread frees when it ends; a child of `vfork` leaves that to its parent.
 ///

@@ -3,9 +3,12 @@
 pub mod book;
 pub mod cache;
 pub mod clone;
+pub mod detach;
 pub mod dispatch;
 pub mod engine;
 pub mod entry;
+pub mod execute;
+pub mod mail;
 pub mod memory;
 pub mod shared;
 pub mod signal;

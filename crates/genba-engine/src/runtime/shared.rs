@@ -105,6 +105,14 @@ impl Shared {
         control.status.store(status, Ordering::Release);
     }
 
+    /// Writes the path of a program into the mailbox, cut to its size.
+    pub fn mail_path(&self, path: &[u8]) {
+        for (index, byte) in path.iter().take(4095).chain([&0]).enumerate() {
+            // SAFETY: within the array; whoever writes has the mailbox's lock.
+            unsafe { (*self.control_mut()).mail_path[index] = *byte };
+        }
+    }
+
     /// Sets a slot's class.
     pub fn slot_class(&self, slot: u32, class: u8) {
         // SAFETY: within the array, under the engine's lock.

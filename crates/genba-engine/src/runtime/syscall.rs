@@ -7,7 +7,7 @@ use crate::sys::{self, nr};
 use super::dispatch::{After, go_on};
 use super::engine::Engine;
 use super::entry::label;
-use super::{Locked, clone, memory, signal};
+use super::{Locked, clone, execute, memory, signal};
 
 const EINVAL: isize = -22;
 const ENOSYS: isize = -38;
@@ -118,7 +118,7 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
             }
             nr::EXECVE | nr::EXECVEAT => {
                 signal::before_exec(engine, state);
-                clone::before_exec(engine, &call);
+                execute::before(engine, state, &call);
                 return pass_through(state, &call);
             }
             nr::EXIT => {

@@ -1,0 +1,181 @@
+//! The thread that puts the engine into processes: into the target, and then into whatever asks
+//! for it. Only this thread traces.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use genba_engine::layout::{Control, MAIL_DONE, MAIL_EXEC, MAIL_FORK, MAIL_REFUSED};
+
+use super::check;
+use super::inject::{self, Wanted};
+use super::ptrace::Tracee;
+
+/// Time between looks at the mailboxes.
+const PAUSE: Duration = Duration::from_millis(1);
+/// Most processes in one run.
+const MOST: usize = 4096;
+
+/// A counted process.
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Its counts.
+    pub file: File,
+}
+
+/// All that was followed.
+pub struct Followed {
+    /// The target first.
+    pub processes: Vec<Process>,
+    /// What was not counted, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What the thread reports: that it has attached, then that the target counts.
+pub type Report = io::Result<()>;
+
+/// Attaches to the gated process, counts it and what it executes, until `stop`.
+pub fn follow(pid: i32, wanted: Wanted, report: &Sender<Report>, stop: &AtomicBool) -> Followed {
+    let mut followed = Followed {
+        processes: Vec::new(),
+        notes: Vec::new(),
+    };
+    let tracee = Tracee::seize(pid);
+    let tracee = match tracee {
+        Ok(tracee) => {
+            let _ = report.send(Ok(()));
+            tracee
+        }
+        Err(error) => {
+            let _ = report.send(Err(error));
+            return followed;
+        }
+    };
+    let begun = begin(tracee, wanted);
+    let _ = report.send(begun.map(|process| followed.processes.push(process)));
+    let mut waiting: Vec<(Tracee, i32)> = Vec::new();
+    while !stop.load(Ordering::Relaxed) && !followed.processes.is_empty() {
+        for index in 0..followed.processes.len() {
+            answer(&mut followed, index, &mut waiting);
+        }
+        for index in (0..waiting.len()).rev() {
+            let ready = waiting[index].0.program_yet();
+            match ready {
+                Ok(Some(false)) => {}
+                Ok(Some(true)) => {
+                    let (mut tracee, pid) = waiting.swap_remove(index);
+                    match inject::place(&mut tracee, wanted).and_then(|file| {
+                        tracee.detach()?;
+                        Ok(file)
+                    }) {
+                        Ok(file) => followed.add(pid, file),
+                        Err(error) => followed.notes.push(format!(
+                            "process {pid} was not counted and has been ended: {error}"
+                        )),
+                    }
+                }
+                Ok(None) | Err(_) => {
+                    waiting.swap_remove(index);
+                }
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+    followed
+}
+
+fn begin(mut tracee: Tracee, wanted: Wanted) -> io::Result<Process> {
+    let file = inject::inject(&mut tracee, wanted)?;
+    let pid = tracee.pid();
+    let command = command(pid);
+    tracee.detach()?;
+    Ok(Process { pid, command, file })
+}
+
+/// Program and arguments as the kernel knows them.
+fn command(pid: i32) -> Vec<String> {
+    let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = text.split(|byte| *byte == 0);
+    let mut words: Vec<String> = words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect();
+    words.pop();
+    words
+}
+
+impl Followed {
+    fn add(&mut self, pid: i32, file: File) {
+        if self.processes.len() == MOST {
+            self.notes.push(format!(
+                "processes beyond the first {MOST} were not counted"
+            ));
+            return;
+        }
+        let command = command(pid);
+        self.processes.push(Process { pid, command, file });
+    }
+}
+
+/// Looks into a process's mailbox, and does what is asked.
+fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)>) {
+    let word = |offset: usize| {
+        let mut bytes = [0; 4];
+        let read = followed.processes[index]
+            .file
+            .read_exact_at(&mut bytes, offset as u64);
+        read.map_or(0, |()| u32::from_le_bytes(bytes))
+    };
+    let mail = word(std::mem::offset_of!(Control, mail));
+    if mail != MAIL_EXEC && mail != MAIL_FORK {
+        return;
+    }
+    let pid = word(std::mem::offset_of!(Control, mail_pid)) as i32;
+    let thread = word(std::mem::offset_of!(Control, mail_thread)) as i32;
+    let fd = word(std::mem::offset_of!(Control, mail_fd));
+    let mut path = vec![0; 4096];
+    let at = std::mem::offset_of!(Control, mail_path) as u64;
+    let read = followed.processes[index].file.read_exact_at(&mut path, at);
+    let end = path.iter().position(|byte| *byte == 0).unwrap_or(0);
+    path.truncate(end);
+    // Whoever wrote this may lie: at worst genba attaches to a process of the same user.
+    let done = match mail {
+        MAIL_EXEC if read.is_ok() => {
+            let path = Path::new(std::ffi::OsStr::from_bytes(&path));
+            let known = waiting.iter().any(|(_, other)| *other == pid);
+            known || (check::of_process(pid, path) && expect(pid, thread, waiting))
+        }
+        MAIL_FORK => {
+            let options = File::options().read(true).write(true).to_owned();
+            match options.open(format!("/proc/{pid}/fd/{fd}")) {
+                Ok(file) if followed.processes.len() < MOST => {
+                    followed.add(pid, file);
+                    true
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    };
+    let answer = if done { MAIL_DONE } else { MAIL_REFUSED };
+    let at = std::mem::offset_of!(Control, mail) as u64;
+    let _ = (followed.processes[index].file).write_all_at(&answer.to_le_bytes(), at);
+}
+
+/// Attaches to a thread that is about to execute a program.
+fn expect(pid: i32, thread: i32, waiting: &mut Vec<(Tracee, i32)>) -> bool {
+    match Tracee::seize(thread) {
+        Ok(tracee) => {
+            waiting.push((tracee.renamed(pid), pid));
+            true
+        }
+        Err(_) => false,
+    }
+}
