@@ -3,13 +3,15 @@
 use genba_model::CountEngine;
 
 use crate::callgrind::Callgrind;
+use crate::native::Native;
 use crate::qemu::Qemu;
+use crate::fallback::Fallback;
 use crate::{CountError, CountRequest, Engine};
 
 /// All engines, the first choice first.
 #[must_use]
 pub fn engines() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(Callgrind), Box::new(Qemu)]
+    vec![Box::new(Native), Box::new(Callgrind), Box::new(Qemu)]
 }
 
 /// Names of all engines, for messages.
@@ -49,12 +51,18 @@ pub fn choose_of(
 ) -> Result<Choice, CountError> {
     let mut passed_over = Vec::new();
     let mut first_error = None;
-    for engine in engines {
+    let mut engines = engines.into_iter();
+    while let Some(engine) = engines.next() {
         if name.is_some_and(|name| name != engine.name()) {
             continue;
         }
         match (engine.check(request)).and_then(|()| engine.describe()) {
             Ok(description) => {
+                // Asked for by name, it is that one or none.
+                let engine = match name {
+                    Some(_) => engine,
+                    None => Box::new(Fallback::new(engine, engines.collect())),
+                };
                 return Ok(Choice {
                     engine,
                     description,

@@ -11,6 +11,7 @@ pub mod callgrind;
 mod draft;
 mod engine;
 mod error;
+mod fallback;
 pub mod file;
 mod finish;
 mod image;
@@ -22,4 +23,5 @@ mod x86_64;
 
 pub use engine::{CountRequest, Engine};
 pub use error::CountError;
+pub use fallback::Fallback;
 pub use ladder::{Choice, choose, choose_of, engine_names, engines};

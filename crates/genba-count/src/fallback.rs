@@ -1,0 +1,144 @@
+//! An engine with others behind it, for when it finds out during the run that it cannot serve.
+
+use std::ops::RangeInclusive;
+
+use genba_model::{CountEngine, RawCounts};
+use genba_run::{Cancel, Launcher};
+
+use crate::{CountError, CountRequest, Engine};
+
+/// The first engine counts; where it gives up with [`CountError::Unable`], the run starts again
+/// with the next that can serve, and the counts say so.
+pub struct Fallback {
+    first: Box<dyn Engine>,
+    rest: Vec<Box<dyn Engine>>,
+}
+
+impl Fallback {
+    /// `rest` in the order of preference.
+    #[must_use]
+    pub fn new(first: Box<dyn Engine>, rest: Vec<Box<dyn Engine>>) -> Self {
+        Self { first, rest }
+    }
+}
+
+impl Engine for Fallback {
+    fn name(&self) -> &'static str {
+        self.first.name()
+    }
+
+    fn describe(&self) -> Result<CountEngine, CountError> {
+        self.first.describe()
+    }
+
+    fn usual_slowdown(&self) -> RangeInclusive<f64> {
+        self.first.usual_slowdown()
+    }
+
+    fn check(&self, request: &CountRequest) -> Result<(), CountError> {
+        self.first.check(request)
+    }
+
+    fn count(
+        &self,
+        request: &CountRequest,
+        launcher: &mut Launcher,
+        cancel: &Cancel,
+    ) -> Result<RawCounts, CountError> {
+        let mut error = match self.first.count(request, launcher, cancel) {
+            Err(error @ CountError::Unable { .. }) => error,
+            other => return other,
+        };
+        let mut said = Vec::new();
+        for engine in &self.rest {
+            if cancel.is_triggered() || engine.check(request).is_err() {
+                continue;
+            }
+            said.push(format!(
+                "{error}; the command was run again with {}",
+                engine.name()
+            ));
+            match engine.count(request, launcher, cancel) {
+                Ok(mut raw) => {
+                    raw.notes.splice(0..0, said);
+                    return Ok(raw);
+                }
+                Err(next @ CountError::Unable { .. }) => error = next,
+                Err(next) => return Err(next),
+            }
+        }
+        Err(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use genba_run::CommandSpec;
+
+    struct Fake(&'static str, bool);
+
+    impl Engine for Fake {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn describe(&self) -> Result<CountEngine, CountError> {
+            Ok(CountEngine {
+                name: self.0.to_owned(),
+                version: String::new(),
+                gaps: Vec::new(),
+            })
+        }
+
+        fn check(&self, _: &CountRequest) -> Result<(), CountError> {
+            Ok(())
+        }
+
+        fn count(
+            &self,
+            _: &CountRequest,
+            _: &mut Launcher,
+            _: &Cancel,
+        ) -> Result<RawCounts, CountError> {
+            if !self.1 {
+                return Err(CountError::Unable {
+                    engine: self.0.to_owned(),
+                    target: "x".to_owned(),
+                    reason: "of a reason".to_owned(),
+                });
+            }
+            Ok(RawCounts {
+                engine: self.describe()?,
+                command: Vec::new(),
+                cpu_seconds: 0.0,
+                wall_seconds: 0.0,
+                exit: 0,
+                transfers: false,
+                processes: Vec::new(),
+                notes: Vec::new(),
+            })
+        }
+    }
+
+    #[test]
+    fn the_next_engine_is_taken_and_that_is_said() {
+        let request = CountRequest {
+            spec: CommandSpec::direct(["x"]),
+            transfers: false,
+            children: false,
+        };
+        let mut launcher = Launcher::new().expect("a launcher");
+        let cancel = Cancel::new().expect("a token");
+        let fake = |name, can| Box::new(Fake(name, can)) as Box<dyn Engine>;
+        let two = Fallback::new(fake("one", false), vec![fake("two", true)]);
+        let counts = two
+            .count(&request, &mut launcher, &cancel)
+            .expect("the second counts");
+        assert_eq!(counts.engine.name, "two");
+        assert!(counts.notes[0].contains("of a reason"), "{:?}", counts.notes);
+        let none = Fallback::new(fake("one", false), vec![fake("two", false)]);
+        let error = none.count(&request, &mut launcher, &cancel);
+        assert!(matches!(error, Err(CountError::Unable { engine, .. }) if engine == "two"));
+    }
+}
