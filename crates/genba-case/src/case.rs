@@ -504,6 +504,6 @@ fn without_stacks(profile: &Profile) -> Profile {
         collapsed: Vec::new(),
         concentration: profile.concentration.clone(),
         notes: profile.notes.clone(),
-        counted: None,
+        counted: profile.counted.clone(),
     }
 }
