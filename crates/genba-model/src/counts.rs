@@ -177,7 +177,7 @@ pub struct CountedFunction {
 }
 
 /// Who called whom how often.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CountedCall {
     /// Index of the caller in [`Counts::functions`].
     pub caller: u32,
@@ -185,6 +185,10 @@ pub struct CountedCall {
     pub callee: u32,
     /// How many times.
     pub calls: u64,
+    /// Model: the part of the callee's total that these calls are, instructions; 0 within
+    /// functions that call one another.
+    #[serde(default)]
+    pub total_instructions: f64,
 }
 
 /// What counts are divided by.

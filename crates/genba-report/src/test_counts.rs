@@ -100,11 +100,30 @@ pub fn counts() -> Counts {
         functions[at].cycle = Some(2);
     }
     let instructions = functions.iter().map(|f| f.instructions).sum();
-    let call = |caller, callee, calls| CountedCall {
-        caller,
-        callee,
-        calls,
+    let call = |caller: u32, callee: u32, calls: u64| {
+        let to = &functions[callee as usize];
+        let part = calls as f64 / to.calls as f64;
+        CountedCall {
+            caller,
+            callee,
+            calls,
+            total_instructions: if caller == callee {
+                0.0
+            } else {
+                to.total_instructions.unwrap_or(0.0) * part
+            },
+        }
     };
+    let calls = vec![
+        call(0, 2, 43_012_345),
+        call(1, 0, 43_000_000),
+        call(3, 1, 1_000_000),
+        call(5, 3, 1_000_000),
+        call(4, 0, 12_345),
+        call(3, 4, 7_870),
+        call(4, 4, 4),
+        call(6, 5, 1),
+    ];
     Counts {
         engine: "callgrind".into(),
         engine_version: "3.19.0".into(),
@@ -123,16 +142,7 @@ pub fn counts() -> Counts {
         unnamed_instructions: 90_112,
         per: None,
         functions,
-        calls: vec![
-            call(0, 2, 43_012_345),
-            call(1, 0, 43_000_000),
-            call(3, 1, 1_000_000),
-            call(5, 3, 1_000_000),
-            call(4, 0, 12_345),
-            call(3, 4, 7_870),
-            call(4, 4, 4),
-            call(6, 5, 1),
-        ],
+        calls,
         notes: vec![],
     }
 }
@@ -187,6 +197,7 @@ pub fn hostile() -> Counts {
             caller,
             callee,
             calls: u64::MAX,
+            total_instructions: f64::INFINITY,
         });
     }
     all

@@ -38,12 +38,12 @@ pub fn counts(
         .iter()
         .map(|&id| row(&index, &found, &found.list[id as usize]))
         .collect();
-    let calls = calls(&index, &found, &rank);
+    let mut calls = calls(&index, &found, &rank);
     if index.transfers {
         let nodes = order
             .iter()
             .map(|&id| node(&index, &found.list[id as usize]));
-        totals(&mut functions, &nodes.collect::<Vec<_>>(), &calls);
+        totals(&mut functions, &nodes.collect::<Vec<_>>(), &mut calls);
         // What has no name is no function: its calls are those of many.
         for (function, &id) in functions.iter_mut().zip(&order) {
             if !found.list[id as usize].known {
@@ -139,7 +139,7 @@ pub(super) fn entered(index: &CountIndex, one: &ExecutedFunction) -> u64 {
 }
 
 /// Instructions in functions and in what they called, by the model of [`super::inclusive`].
-fn totals(functions: &mut [CountedFunction], nodes: &[Node], calls: &[CountedCall]) {
+fn totals(functions: &mut [CountedFunction], nodes: &[Node], calls: &mut [CountedCall]) {
     let edges: Vec<Edge> = calls
         .iter()
         .map(|call| Edge {
@@ -152,6 +152,9 @@ fn totals(functions: &mut [CountedFunction], nodes: &[Node], calls: &[CountedCal
     for (at, function) in (0u32..).zip(functions) {
         function.total_instructions = Some(inclusive.total(at));
         function.cycle = inclusive.cycle(at);
+    }
+    for (call, edge) in calls.iter_mut().zip(&edges) {
+        call.total_instructions = inclusive.of_calls(edge);
     }
 }
 
@@ -172,6 +175,7 @@ fn calls(
             caller,
             callee,
             calls,
+            total_instructions: 0.0,
         })
         .collect();
     list.sort_by_key(|call| (std::cmp::Reverse(call.calls), call.caller, call.callee));

@@ -141,14 +141,9 @@ fn side(
             continue;
         };
         let share = call.calls as f64 / callee.calls.max(1) as f64;
-        // A call of itself costs nothing that is not in its total already.
-        let total = callee
-            .total_instructions
-            .filter(|_| far != index && callee.calls > 0)
-            // Nor have calls within functions that call one another: the model tells them not
-            // apart.
-            .filter(|_| caller.cycle.is_none() || callee.cycle.is_none())
-            .map(|total| total * share.min(1.0) / all);
+        // Calls within functions that call one another have none: the model does not tell them
+        // apart.
+        let total = (call.total_instructions > 0.0).then_some(call.total_instructions / all);
         table.row(vec![
             amount(call.calls, exact).into(),
             if callee.calls > 0 {
