@@ -152,6 +152,21 @@ impl ExecutedFunctions {
         )
     }
 
+    /// Functions that are known already, in address order, without any code.
+    #[cfg(test)]
+    pub(crate) fn known(list: Vec<ExecutedFunction>) -> Self {
+        let mut ranges: HashMap<ModuleIndex, Vec<(u64, u64, u32)>> = HashMap::new();
+        for (id, one) in (0u32..).zip(&list) {
+            let module = ranges.entry(one.module).or_default();
+            module.push((one.address, one.end, id));
+        }
+        Self {
+            list,
+            code: CodeBase::new(Vec::new(), None, None, false),
+            ranges,
+        }
+    }
+
     /// The function at a place.
     pub(crate) fn at(&self, place: CodePoint) -> Option<u32> {
         let ranges = self.ranges.get(&place.module)?;
