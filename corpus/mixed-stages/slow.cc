@@ -1,0 +1,91 @@
+// A small pipeline of five stages, none of which carries the time: parse, hash, sort,
+// aggregate, format.
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+struct Entry {
+    uint32_t key;
+    uint32_t value;
+};
+
+class Pipeline {
+public:
+    explicit Pipeline(size_t n) : table_(1024)
+    {
+        for (size_t i = 0; i < n; i++)
+            text_ += std::to_string(i * 37 % 400) + " " + std::to_string(i % 90 + 10) + "\n";
+        entries_.reserve(n);
+        report_.reserve(1 << 16);
+    }
+
+    uint64_t run()
+    {
+        parse();
+        aggregate();
+        order();
+        format();
+        uint64_t digest = 0;
+        for (size_t i = 0; i < report_.size(); i += 5)
+            digest = digest * 31 + (unsigned char)report_[i];
+        return digest;
+    }
+
+private:
+    void parse()
+    {
+        entries_.clear();
+        const char *at = text_.data(), *end = at + text_.size();
+        while (at < end) {
+            Entry e;
+            at = std::from_chars(at, end, e.key).ptr + 1;
+            at = std::from_chars(at, end, e.value).ptr + 1;
+            entries_.push_back(e);
+        }
+    }
+
+    void aggregate()
+    {
+        std::fill(table_.begin(), table_.end(), 0);
+        for (const Entry &e : entries_)
+            table_[(e.key * 2654435761u) >> 22] += e.value;
+    }
+
+    void order()
+    {
+        totals_.clear();
+        for (uint32_t total : table_)
+            if (total)
+                totals_.push_back(total);
+        std::sort(totals_.begin(), totals_.end());
+    }
+
+    void format()
+    {
+        report_.clear();
+        char number[16];
+        for (uint32_t total : totals_) {
+            auto end = std::to_chars(number, number + sizeof number, total).ptr;
+            *end++ = ';';
+            report_.append(number, end);
+        }
+    }
+
+    std::string text_, report_;
+    std::vector<Entry> entries_;
+    std::vector<uint32_t> table_, totals_;
+};
+
+int main(int argc, char **argv)
+{
+    Pipeline pipeline(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1000);
+    int passes = argc > 2 ? std::atoi(argv[2]) : 100;
+    uint64_t digest = 0;
+    for (int p = 0; p < passes; p++)
+        digest = digest * 33 + pipeline.run();
+    std::printf("%016llx\n", (unsigned long long)digest);
+}
