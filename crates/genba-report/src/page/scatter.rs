@@ -111,9 +111,10 @@ pub(super) fn picture(out: &mut String, profile: &Profile) {
     );
     grid(out, &axes, clock);
     let mut taken = corners(out);
-    diagonals(out, &axes, clock, &mut taken);
+    let areas = dot_areas(&axes, &points);
+    diagonals(out, &axes, clock, &areas, &mut taken);
     dots(out, &axes, clock, &points);
-    names(out, &axes, &points, taken);
+    names(out, &axes, &points, &areas, taken);
     out.push_str("</svg></div>\n");
 }
 
@@ -258,7 +259,7 @@ fn corners(out: &mut String) -> Vec<Area> {
 }
 
 /// Lines of equal cost per call, named near their upper end where nothing else is.
-fn diagonals(out: &mut String, axes: &Axes, clock: Clock, taken: &mut Vec<Area>) {
+fn diagonals(out: &mut String, axes: &Axes, clock: Clock, dots: &[Area], taken: &mut Vec<Area>) {
     let lines: [(f64, &str); 4] = match clock {
         Clock::Seconds => [
             (-9.0, "1 ns each"),
@@ -294,7 +295,8 @@ fn diagonals(out: &mut String, axes: &Axes, clock: Clock, taken: &mut Vec<Area>)
             // Below the line, to its right.
             let (x, base) = (axes.x(at) + 7.0, axes.y(at + each) + 9.0);
             let area = label(x.min(RIGHT - wide - 3.0), base, wide);
-            let clear = area.within(&PLOT) && !taken.iter().any(|other| area.meets(other));
+            let mut others = taken.iter().chain(dots);
+            let clear = area.within(&PLOT) && !others.any(|other| area.meets(other));
             clear.then_some((area, base))
         });
         if let Some((area, base)) = free {
@@ -349,9 +351,9 @@ fn dots(out: &mut String, axes: &Axes, clock: Clock, points: &[Point<'_>]) {
     }
 }
 
-/// Names beside the largest, where there is room; one without room stays without.
-fn names(out: &mut String, axes: &Axes, points: &[Point<'_>], mut taken: Vec<Area>) {
-    let dots: Vec<Area> = points
+/// The room that the dots take.
+fn dot_areas(axes: &Axes, points: &[Point<'_>]) -> Vec<Area> {
+    points
         .iter()
         .map(|point| {
             let (x, y) = (axes.x(point.calls), axes.y(point.time));
@@ -362,7 +364,17 @@ fn names(out: &mut String, axes: &Axes, points: &[Point<'_>], mut taken: Vec<Are
                 bottom: y + 4.0,
             }
         })
-        .collect();
+        .collect()
+}
+
+/// Names beside the largest, where there is room; one without room stays without.
+fn names(
+    out: &mut String,
+    axes: &Axes,
+    points: &[Point<'_>],
+    areas: &[Area],
+    mut taken: Vec<Area>,
+) {
     for (index, point) in points.iter().enumerate().take(MOST_NAMES) {
         let name = text::fit(&point.function.function, NAME);
         let wide = text::display_width(&name) as f64 * LETTER.0;
@@ -377,7 +389,7 @@ fn names(out: &mut String, axes: &Axes, points: &[Point<'_>], mut taken: Vec<Are
         ];
         let free = places.into_iter().find_map(|(left, base)| {
             let area = label(left, base, wide);
-            let others = dots.iter().enumerate().filter(|(at, _)| *at != index);
+            let others = areas.iter().enumerate().filter(|(at, _)| *at != index);
             let clear = area.within(&PLOT)
                 && !taken.iter().any(|other| area.meets(other))
                 && !others.map(|(_, dot)| dot).any(|dot| area.meets(dot));

@@ -23,12 +23,13 @@ const LEAST_TOTAL: f64 = 0.005;
 /// look flat.
 const FULL_BAR: f64 = 0.25;
 
-/// A bar for a share of 0…1.
-fn bar(share: f64, largest: f64) -> String {
+/// A bar for a share of 0…1, a short one where the table is wide.
+fn bar(share: f64, largest: f64, short: bool) -> String {
     let part = (share / largest.max(FULL_BAR)).clamp(0.0, 1.0);
     let hot = if share >= 0.10 { " class=\"hot\"" } else { "" };
     format!(
-        "<span class=\"track\"><i{hot} style=\"width:{:.1}%\"></i></span>",
+        "<span class=\"track{}\"><i{hot} style=\"width:{:.1}%\"></i></span>",
+        if short { " short" } else { "" },
         part * 100.0
     )
 }
@@ -90,6 +91,7 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
         out.push_str("<th>total</th>");
     }
     let counted = profile.functions.iter().any(|f| f.calls.is_some());
+    let columns = if counted { 18 } else { 26 };
     let sources = rows.iter().any(|f| f.file.is_some());
     out.push_str("<th class=\"l\">function</th>");
     if sources {
@@ -107,7 +109,7 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
             heat(f.self_share.value),
             escape_lt(&number::percent(&f.self_share)),
             escape_lt(&number::plus_minus_points(&f.self_share)),
-            bar(f.self_share.value, largest),
+            bar(f.self_share.value, largest, counted),
         );
         if profile.stacks {
             let _ = write!(out, "<td>{}</td>", escape_lt(&number::percent(&f.total)));
@@ -120,14 +122,15 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
         );
         if sources {
             let file = f.file.as_deref();
-            place(out, file.unwrap_or_default(), &facts::source(file, f.line));
+            let source = facts::source(file, f.line);
+            place(out, file.unwrap_or_default(), &source, columns);
         }
         let module = if f.kernel {
             "kernel"
         } else {
             text::file_name(&f.module)
         };
-        place(out, &f.module, module);
+        place(out, &f.module, module, columns);
         if counted {
             let _ = write!(
                 out,
@@ -156,9 +159,9 @@ fn each(
 }
 
 /// A cell with a short name whose long form shows under the pointer.
-fn place(out: &mut String, long: &str, short: &str) {
+fn place(out: &mut String, long: &str, short: &str, columns: usize) {
     // Cut in the middle, so that the line number at the end stays.
-    let (long, short) = (escape_fit(long, 300), escape_fit(short, 26));
+    let (long, short) = (escape_fit(long, 300), escape_fit(short, columns));
     let _ = write!(
         out,
         "<td class=\"l where place\" title=\"{long}\">{short}</td>"
