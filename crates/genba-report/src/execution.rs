@@ -110,21 +110,29 @@ fn significant(value: f64) -> String {
 /// Of a conditional jump: `taken 92.3 %, 12.9 times round`; nothing for one that was never
 /// executed or not counted.
 pub(crate) fn taken(a: &Annotation, index: usize) -> Option<String> {
+    let mut text = taken_briefly(a, index)?;
+    if a.instructions[index].taken != Some(0)
+        && let Some(rounds) = rounds(a, index)
+    {
+        text.push_str(&format!(", {} times round", crate::counting::ratio(rounds)));
+    }
+    Some(text)
+}
+
+/// The same without the rounds of the loop that it closes: `taken 92.3 %`.
+pub(crate) fn taken_briefly(a: &Annotation, index: usize) -> Option<String> {
     let i = a.instructions.get(index)?;
     let (count, taken) = (i.count.filter(|&count| count > 0)?, i.taken?);
     let stayed = count.saturating_sub(taken);
     let part = taken as f64 / count as f64;
-    let mut text = match (taken, stayed) {
-        (0, _) => return Some("never taken".to_owned()),
+    Some(match (taken, stayed) {
+        (0, _) => "never taken".to_owned(),
         (_, 0) => "always taken".to_owned(),
-        // Nearly all is not all.
+        // Nearly all is not all, hardly ever is not never.
         _ if part >= 0.9995 => format!("taken but for {}", number::times(stayed)),
+        _ if part < 0.0005 => format!("taken {} only", number::times(taken)),
         _ => format!("taken {}", number::share(part)),
-    };
-    if let Some(rounds) = rounds(a, index) {
-        text.push_str(&format!(", {} times round", crate::counting::ratio(rounds)));
-    }
-    Some(text)
+    })
 }
 
 /// Rounds of the loop that the jump at `index` closes, each time that it is entered.

@@ -132,9 +132,6 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
         super::remark(&mut out, note, screen);
     }
     if let Some(counted) = &a.counted {
-        if !out.ends_with("\n\n") {
-            out.push('\n');
-        }
         super::gaps(&mut out, &counted.engine.name, &counted.engine.gaps, screen);
     }
     out
@@ -171,11 +168,17 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
             let style = heat(i.share.value);
             let body = if style == DIM { PLAIN } else { style };
             let code = text::fit(&aligned(&i.text), room);
-            // What it says of a jump stands there if there is room for all of it.
+            // What is said of a jump stands there if there is room for it.
             let free = room - text::display_width(&code);
-            let taken = execution::taken(a, *index)
+            let said = [
+                execution::taken(a, *index),
+                execution::taken_briefly(a, *index),
+            ];
+            let taken = said
+                .into_iter()
+                .flatten()
                 .map(|words| format!("   {words}"))
-                .filter(|words| text::display_width(words) <= free)
+                .find(|words| text::display_width(words) <= free)
                 .unwrap_or_default();
             format!(
                 "{}  {gutter}{}  {}{}",

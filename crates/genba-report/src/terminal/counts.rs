@@ -72,7 +72,7 @@ pub fn counts(counts: &Counts, options: &CountsOptions, screen: Screen) -> Strin
     } else {
         functions(&mut out, counts, options, screen);
     }
-    if !counts.notes.is_empty() || !counts.gaps.is_empty() {
+    if !counts.notes.is_empty() {
         out.push('\n');
     }
     for note in counts.notes.iter().take(MOST_SENTENCES) {

@@ -200,6 +200,8 @@ fn jumps_and_the_trip_count_of_the_loop_that_they_close() {
     assert_eq!(said(&a).as_deref(), Some("taken 92.2 %"));
     a.instructions[22].taken = Some(410_199_997);
     assert_eq!(said(&a).as_deref(), Some("taken but for 3 times"));
+    a.instructions[22].taken = Some(1);
+    assert_eq!(said(&a).as_deref(), Some("taken once only"));
     a.instructions[22].count = Some(0);
     assert_eq!(said(&a), None);
     assert_eq!(crate::execution::taken(&a, 9999), None);

@@ -64,6 +64,9 @@ fn gaps(out: &mut String, engine: &str, gaps: &[String], screen: Screen) {
     if gaps.is_empty() {
         return;
     }
+    if !out.ends_with("\n\n") {
+        out.push('\n');
+    }
     let list: Vec<&str> = gaps.iter().take(MOST_GAPS).map(|gap| gap.trim()).collect();
     let sentence = format!("{engine}: {}", list.join("; "));
     for line in wrap(
