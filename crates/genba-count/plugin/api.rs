@@ -19,12 +19,13 @@ pub enum Insn {}
 pub const NO_REGS: c_int = 0;
 
 pub type TranslateCb = extern "C" fn(Id, *mut Tb);
+pub type VcpuCb = extern "C" fn(Id, c_uint);
 pub type ExecuteCb = extern "C" fn(c_uint, *mut c_void);
-pub type SyscallCb =
-    extern "C" fn(Id, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
+pub type SyscallCb = extern "C" fn(Id, c_uint, i64, u64, u64, u64, u64, u64, u64, u64, u64);
 pub type SyscallReturnCb = extern "C" fn(Id, c_uint, i64, i64);
 
 unsafe extern "C" {
+    pub fn qemu_plugin_register_vcpu_init_cb(id: Id, cb: VcpuCb);
     pub fn qemu_plugin_register_vcpu_tb_trans_cb(id: Id, cb: TranslateCb);
     pub fn qemu_plugin_register_vcpu_tb_exec_cb(
         tb: *mut Tb,

@@ -45,8 +45,9 @@ struct Block {
     likely: [AtomicPtr<Passage>; 2],
 }
 
-/// A passage to another block.
+/// A passage between blocks.
 struct Passage {
+    from: *const Block,
     to: *const Block,
     count: Counter,
 }
@@ -77,6 +78,10 @@ static STATE: OnceLock<Mutex<State>> = OnceLock::new();
 /// Mappings may have changed.
 static STALE: AtomicBool = AtomicBool::new(true);
 static TRANSFERS: AtomicBool = AtomicBool::new(false);
+/// Threads of the target that there have been, up to two. A second one is announced while the
+/// first is in the system call that makes it, not in a callback; from then on both count with
+/// locked instructions, for good.
+static THREADS: AtomicU64 = AtomicU64::new(0);
 static PARENT: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
@@ -91,6 +96,21 @@ fn with<T>(work: impl FnOnce(&mut State) -> T) -> Option<T> {
     Some(work(
         &mut state.lock().unwrap_or_else(PoisonError::into_inner),
     ))
+}
+
+/// Passages that a thread remembers, for jumps that lead to many places.
+const REMEMBERED: usize = 1024;
+
+thread_local! {
+    static PASSAGES: [Cell<*const Passage>; REMEMBERED] =
+        const { [const { Cell::new(null()) }; REMEMBERED] };
+}
+
+/// Where a thread remembers a passage.
+fn slot(from: &Block, to: &Block) -> usize {
+    // Places are multiples of eight.
+    let mixed = (from.place >> 3).wrapping_mul(31) ^ (to.place >> 3);
+    (mixed ^ (mixed >> 10)) as usize % REMEMBERED
 }
 
 /// QEMU calls this first. Arguments: `dir=`, `children=`, `transfers=`.
@@ -138,12 +158,21 @@ pub unsafe extern "C" fn qemu_plugin_install(
         // Where a core is allowed, QEMU leaves one in the target's directory and says so on the
         // target's standard error.
         api::setrlimit(api::RLIMIT_CORE, &[0, 0]);
+        api::qemu_plugin_register_vcpu_init_cb(id, thread_begins);
         api::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
         api::qemu_plugin_register_vcpu_syscall_cb(id, system_call);
         api::qemu_plugin_register_vcpu_syscall_ret_cb(id, system_call_returned);
         api::pthread_atfork(None, Some(copying), Some(copied));
     }
     0
+}
+
+extern "C" fn thread_begins(_: Id, _: c_uint) {
+    THREADS.fetch_add(1, Ordering::SeqCst);
+}
+
+fn alone() -> bool {
+    THREADS.load(Ordering::Relaxed) <= 1
 }
 
 /// One instruction of a block being translated.
@@ -169,14 +198,19 @@ unsafe fn instruction<'a>(tb: *mut Tb, index: usize) -> Instruction<'a> {
 /// QEMU has decoded a block: registers what is to be called whenever it runs.
 extern "C" fn translated(_: Id, tb: *mut Tb) {
     // SAFETY: QEMU's own block.
-    let (count, address) =
-        unsafe { (api::qemu_plugin_tb_n_insns(tb), api::qemu_plugin_tb_vaddr(tb)) };
+    let (count, address) = unsafe {
+        (
+            api::qemu_plugin_tb_n_insns(tb),
+            api::qemu_plugin_tb_vaddr(tb),
+        )
+    };
     if count == 0 {
         return;
     }
     // SAFETY: indices below the number of instructions.
-    let instructions: Vec<Instruction<'_>> =
-        (0..count).map(|index| unsafe { instruction(tb, index) }).collect();
+    let instructions: Vec<Instruction<'_>> = (0..count)
+        .map(|index| unsafe { instruction(tb, index) })
+        .collect();
     let block = with(|state| state.block(address, &instructions)).flatten();
     let data: *const Block = match block {
         Some(block) => block,
@@ -254,6 +288,7 @@ impl State {
         }
         let record = self.between(kind::EDGE, from, to)?;
         let passage: &'static Passage = Box::leak(Box::new(Passage {
+            from,
             to,
             count: Store::counter(record, edge::COUNT),
         }));
@@ -331,10 +366,10 @@ fn count(data: *mut c_void) -> Option<(&'static Block, &'static Block)> {
         && last.ending == Ending::Repeat
         && last.last == block.address
     {
-        block.iterations.increment();
+        block.iterations.increment(alone());
         return None;
     }
-    block.count.increment();
+    block.count.increment(alone());
     last.map(|last| (last, block))
 }
 
@@ -362,12 +397,25 @@ extern "C" fn executed_with_passages(_: c_uint, data: *mut c_void) {
         if let Some(passage) = passage
             && std::ptr::eq(passage.to, block)
         {
-            passage.count.increment();
+            passage.count.increment(alone());
             return;
         }
     }
+    let slot = slot(last, block);
+    let remembered = PASSAGES.with(|passages| passages[slot].get());
+    // SAFETY: null, or a leaked passage.
+    if let Some(passage) = unsafe { remembered.as_ref() }
+        && std::ptr::eq(passage.from, last)
+        && std::ptr::eq(passage.to, block)
+    {
+        passage.count.increment(alone());
+        return;
+    }
     with(|state| match state.passage(last, block) {
-        Some(passage) => passage.count.increment(),
+        Some(passage) => {
+            PASSAGES.with(|passages| passages[slot].set(passage));
+            passage.count.increment(alone());
+        }
         None => {
             let lost = state.store.field(header::LOST);
             lost.fetch_add(1, Ordering::Relaxed);

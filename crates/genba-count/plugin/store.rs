@@ -45,10 +45,16 @@ unsafe impl Send for Counter {}
 unsafe impl Sync for Counter {}
 
 impl Counter {
-    /// Adds one.
-    pub fn increment(self) {
+    /// Adds one. `alone`: no other thread of the process can be doing so.
+    pub fn increment(self, alone: bool) {
         // SAFETY: mapped for good, aligned, and only used atomically.
-        unsafe { self.0.as_ref() }.fetch_add(1, Ordering::Relaxed);
+        let counter = unsafe { self.0.as_ref() };
+        if alone {
+            // A locked instruction costs as much as all the rest.
+            counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -169,7 +175,9 @@ impl Store {
             let source = self.address(at);
             // SAFETY: in use, hence mapped. The parent changes counters meanwhile, which are
             // overwritten below.
-            unsafe { source.copy_to_nonoverlapping(NonNull::from(&mut bytes[at..]).cast(), length) };
+            unsafe {
+                source.copy_to_nonoverlapping(NonNull::from(&mut bytes[at..]).cast(), length)
+            };
             at += length;
         }
         clear_counters(&mut bytes)?;

@@ -59,7 +59,9 @@ impl Log {
             } else if message.starts_with("valgrind: Unrecognised instruction") {
                 log.unknown_instruction = true;
             }
-            if line.starts_with("==") && !message.is_empty() {
+            let boilerplate =
+                message.is_empty() || message.starts_with("Adding active redirection");
+            if line.starts_with("==") && !boilerplate {
                 log.tail.push(message.to_owned());
                 if log.tail.len() > TAIL {
                     log.tail.remove(0);

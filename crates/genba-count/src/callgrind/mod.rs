@@ -162,8 +162,17 @@ impl Engine for Callgrind {
         );
         spec.grace = spec.grace.max(GRACE);
         let finished = launcher.run(&spec, cancel)?;
-        let mut outcome = outcome::collect(directory.path(), finished.pid, request)
-            .map_err(|reason| Self::failed(request, reason))?;
+        let mut outcome =
+            outcome::collect(directory.path(), finished.pid, request).map_err(|reason| {
+                let reason = match cut_short(finished.record.exit) {
+                    Some(why) => format!(
+                        "{why}, before callgrind had written any counts (it does so every some \
+                         seconds); the engine qemu keeps them"
+                    ),
+                    None => reason,
+                };
+                Self::failed(request, reason)
+            })?;
         let end = cut_short(finished.record.exit);
         if let Some(target) = outcome.processes.first_mut() {
             // What genba did itself tells more than the signal by which it did it.

@@ -1,6 +1,6 @@
 //! The engine that is qemu's user-mode emulator with a plugin of ours (`plugin/`, embedded).
 //!
-//! The plugin is called whenever a translated block is entered, and counts atomically in a file
+//! The plugin is called whenever a translated block is entered, and counts (atomically, once there are threads) in a file
 //! that is mapped and shared: threads lose nothing, and the counts are there however the target
 //! ends. 4 to 16 times slower than the target alone.
 //!
@@ -18,6 +18,8 @@
 //!   natively and is not counted; that is said.
 //! - *Code made at run time* is counted by its address in memory; what was made anew at the
 //!   same address is added to it.
+//! - *Its own words*: when a signal kills the target, qemu writes a line to the target's standard
+//!   error. (It would leave a core file, too; the plugin forbids it.)
 //! - *Not the same processor*: no AVX-512, so libc takes other paths.
 
 mod command;
