@@ -170,7 +170,11 @@ fn unable(instruction: &Instruction, raw: &[u8]) -> Option<&'static str> {
         Mnemonic::Int if instruction.immediate8() == 0x80 => return Some(FAR),
         _ => {}
     }
-    if instruction.flow_control() != FlowControl::Next && narrow(raw) {
+    let branch = !matches!(
+        instruction.flow_control(),
+        FlowControl::Next | FlowControl::Interrupt | FlowControl::Exception
+    );
+    if branch && instruction.code() != Code::Syscall && narrow(raw) {
         return Some("it jumps with 16-bit addresses");
     }
     let near = match instruction.flow_control() {

@@ -30,8 +30,11 @@ pub fn flags_written(instruction: &Instruction) -> u32 {
         | Mnemonic::Rcr
         | Mnemonic::Shld
         | Mnemonic::Shrd => 0,
+        // Undefined on paper, but zero on every processor: too many blocks would suffer.
+        Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test => ALL_FLAGS,
         _ if instruction.has_rep_prefix() || instruction.has_repne_prefix() => 0,
-        _ => instruction.rflags_modified() & ALL_FLAGS,
+        // What is left undefined may be what it was.
+        _ => instruction.rflags_modified() & !instruction.rflags_undefined() & ALL_FLAGS,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where in a block its counter goes up, and how, so that the program does not notice.
 
-use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
+use iced_x86::{CpuidFeature, Instruction, InstructionInfoFactory, Mnemonic, OpKind};
 
 use crate::block::{Block, End};
 use crate::liveness::{ALL_FLAGS, Code, flags_before, flags_live_at, registers};
@@ -86,11 +86,8 @@ pub fn place(block: &Block, code: &dyn Code, factory: &mut InstructionInfoFactor
     })
 }
 
-/// Whether a signal handler may see the state before this instruction because of it. Accesses
-/// through rsp are taken to succeed: a handler has no stack if they do not.
+/// Whether a signal handler may see the state before this instruction because of it.
 fn may_fault(instruction: &Instruction) -> bool {
-    let stack = instruction.memory_base() == Register::RSP
-        && instruction.memory_index() == Register::None;
     let memory = (0..instruction.op_count()).any(|operand| {
         !matches!(
             instruction.op_kind(operand),
@@ -109,7 +106,29 @@ fn may_fault(instruction: &Instruction) -> bool {
     });
     let harmless = matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop);
     let divides = matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv);
-    (memory && !stack && !harmless) || divides
+    (memory && !harmless) || divides || instruction.is_stack_instruction() || !everywhere(instruction)
+}
+
+/// Whether every x86-64 processor has the instruction; others raise SIGILL.
+fn everywhere(instruction: &Instruction) -> bool {
+    use CpuidFeature::*;
+    instruction.cpuid_features().iter().all(|feature| {
+        matches!(
+            feature,
+            INTEL8086
+                | INTEL8086_ONLY
+                | INTEL186
+                | INTEL286
+                | INTEL386
+                | INTEL486
+                | X64
+                | CMOV
+                | CX8
+                | MULTIBYTENOP
+                | SSE
+                | SSE2
+        )
+    })
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{Locked, clone, execute, memory, signal};
 
 const EINVAL: isize = -22;
 const ENOSYS: isize = -38;
-/// System calls of the x32 ABI have this bit.
+/// System calls of the x32 ABI begin here.
 const X32: usize = 0x4000_0000;
 
 /// Whether the engine must see a system call.
@@ -136,7 +136,7 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
             // are never in them. Without rseq the C library does without.
             nr::RSEQ => ENOSYS,
             nr::MAP_SHADOW_STACK => EINVAL,
-            number if number & X32 != 0 => super::unable("it uses the x32 ABI"),
+            number if (X32..X32 + 1024).contains(&number) => super::unable("it uses the x32 ABI"),
             number => sys::call(number, call.arguments),
         };
         state.set_register(register::RAX, result as u64);
