@@ -8,6 +8,7 @@
 //! `unoptimised-build` in code that was built without optimisation; of several candidates for
 //! the same instructions the one that promises most, so that no time is gained twice.
 
+use genba_code::STACK_POINTER;
 use genba_model::{Estimate, Evidence, EvidenceSource, Example, Finding, FindingSite};
 
 use super::frame::{Frame, FunctionFrame};
@@ -131,7 +132,10 @@ pub struct Limits {
 pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Vec<Finding> {
     let mut rated: Vec<(Candidate, Estimate, Estimate)> = candidates
         .into_iter()
-        .filter(|one| one.unoptimised_too || !is_unoptimised(frame, one))
+        .filter(|one| {
+            let function = one.function.and_then(|index| frame.functions.get(index));
+            one.unoptimised_too || !function.is_some_and(is_unoptimised)
+        })
         .filter_map(|one| {
             let share = interval(one.share_of_time(frame), limits.samples);
             let gain = speedup(share, one.remains)?;
@@ -171,12 +175,42 @@ fn overlap(frame: &Frame, one: &Candidate, before: &Candidate) -> bool {
     function.heat_of(shared) > 0.5 * all || mine == theirs
 }
 
-/// Whether the candidate's code was built without optimisation.
-fn is_unoptimised(frame: &Frame, one: &Candidate) -> bool {
-    one.function
-        .and_then(|index| frame.functions.get(index))
-        .is_some_and(|function| unoptimised(function.producer.as_deref()) == Some(true))
+/// Share of executed instructions that touch a fixed place on the stack, above which code whose
+/// compiler keeps no record of its options was not optimised: such code has over a half, optimised
+/// code seldom a quarter.
+const STACK_SHARE: f64 = 0.45;
+
+/// Executed instructions that are enough to tell.
+const ENOUGH: usize = 24;
+
+/// Whether a function was built without optimisation.
+#[must_use]
+pub fn is_unoptimised(function: &FunctionFrame) -> bool {
+    if !function.own {
+        return false;
+    }
+    if let Some(known) = unoptimised(function.producer.as_deref()) {
+        return known;
+    }
+    let executed = function.counts.iter().zip(&function.data);
+    let executed: Vec<_> = executed.filter(|(count, _)| **count > 0).collect();
+    if executed.len() < ENOUGH || function.producer.is_none() {
+        return false;
+    }
+    let touches = |data: &genba_code::DataFlow| {
+        data.memory.iter().any(|access| {
+            let frame = matches!(access.base, Some(STACK_POINTER | FRAME_POINTER));
+            frame && access.index.is_none() && !access.stack
+        })
+    };
+    let all: f64 = executed.iter().map(|(count, _)| **count as f64).sum();
+    let stack = executed.iter().filter(|(_, data)| touches(data));
+    let stack: f64 = stack.map(|(count, _)| **count as f64).sum();
+    stack > STACK_SHARE * all
 }
+
+/// rbp.
+const FRAME_POINTER: genba_code::Location = 5;
 
 /// Whether a compiler's record of its options says that nothing was optimised; `None` where
 /// it has no such record (clang, rustc).

@@ -3,8 +3,11 @@
 use genba_model::Finding;
 
 use super::candidate::{Candidate, Limits, findings};
+use super::division_as_overflow_check;
 use super::duplicate_division;
 use super::frame::Frame;
+use super::loop_invariant_divisor;
+use super::unoptimised_build;
 
 /// A cause: its identifier, and what looks for it.
 #[derive(Clone, Copy)]
@@ -18,11 +21,28 @@ pub struct Cause {
 }
 
 /// All causes.
-pub const CATALOGUE: &[Cause] = &[Cause {
-    id: duplicate_division::ID,
-    title: "the same quotient computed twice",
-    detect: duplicate_division::detect,
-}];
+pub const CATALOGUE: &[Cause] = &[
+    Cause {
+        id: duplicate_division::ID,
+        title: "the same quotient computed twice",
+        detect: duplicate_division::detect,
+    },
+    Cause {
+        id: division_as_overflow_check::ID,
+        title: "a division only to foresee an overflow",
+        detect: division_as_overflow_check::detect,
+    },
+    Cause {
+        id: loop_invariant_divisor::ID,
+        title: "a loop divides by a number that it never changes",
+        detect: loop_invariant_divisor::detect,
+    },
+    Cause {
+        id: unoptimised_build::ID,
+        title: "hot code compiled without optimisation",
+        detect: unoptimised_build::detect,
+    },
+];
 
 /// Looks for all causes; the findings are sorted, most profitable first.
 #[must_use]

@@ -79,6 +79,30 @@ pub enum Equal {
 }
 
 impl Division {
+    /// Divisions one of which has divided the same by the same before, whichever way control came:
+    /// of a loop `while (n % p == 0) n /= p` the remainders before it and in it for the quotient.
+    #[must_use]
+    pub fn done_before<'a>(
+        &self,
+        all: &'a [Self],
+        function: &FunctionFrame,
+    ) -> Option<Vec<&'a Self>> {
+        let ways = function.values.joined(self.dividend);
+        if ways.len() < 2 {
+            return None;
+        }
+        ways.iter()
+            .map(|&way| {
+                let brought = Self {
+                    dividend: way,
+                    ..self.clone()
+                };
+                all.iter()
+                    .find(|one| one.at != self.at && brought.same_operands(one, function).is_some())
+            })
+            .collect()
+    }
+
     /// Whether both divide the same by the same.
     #[must_use]
     pub fn same_operands(&self, other: &Self, function: &FunctionFrame) -> Option<Equal> {

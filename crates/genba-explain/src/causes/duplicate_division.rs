@@ -18,6 +18,7 @@ use super::candidate::Candidate;
 use super::divisions::{Division, Equal, cost_words, divisions};
 use super::frame::{Frame, FunctionFrame};
 use super::words::{count, percent};
+use crate::loop_bound::Change;
 
 /// Identifier.
 pub const ID: &str = "duplicate-division";
@@ -40,6 +41,21 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     {
         let all = divisions(function);
         let mut used = vec![false; all.len()];
+        for one in &all {
+            let Some(before) = one.done_before(&all, function) else {
+                continue;
+            };
+            // The one of the same loop, if one is, stands for all ways.
+            let innermost = |at: usize| function.flow.loop_of_instruction(at);
+            let last = before.iter().max_by_key(|other| {
+                let same_loop = innermost(other.at) == innermost(one.at);
+                (same_loop, function.counts[other.at])
+            });
+            let Some(other) = last.filter(|other| is_hot(function, other.at, one.at)) else {
+                continue;
+            };
+            found.push(candidate(frame, index, other, one));
+        }
         for second in 1..all.len() {
             for first in 0..second {
                 if used[first] || used[second] || !is_pair(function, &all[first], &all[second]) {
@@ -53,12 +69,31 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     found
 }
 
+/// Divisions of a function that are one of such a pair: what other causes leave alone.
+#[must_use]
+pub fn pair_divisions(function: &FunctionFrame) -> Vec<usize> {
+    let all = divisions(function);
+    let mut found = Vec::new();
+    for (number, second) in all.iter().enumerate() {
+        for first in &all[..number] {
+            if is_pair(function, first, second) {
+                found.extend([first.at, second.at]);
+            }
+        }
+    }
+    found
+}
+
 fn is_pair(function: &FunctionFrame, first: &Division, second: &Division) -> bool {
     let (a, b) = (function.counts[first.at], function.counts[second.at]);
     first.same_operands(second, function).is_some()
-        && a > 0
         && (a.abs_diff(b) as f64) <= SAME_COUNT * a.max(b) as f64
-        && function.heat_of([first.at, second.at]) >= LEAST
+        && is_hot(function, first.at, second.at)
+}
+
+fn is_hot(function: &FunctionFrame, first: usize, second: usize) -> bool {
+    let counted = function.counts[first].min(function.counts[second]) > 0;
+    counted && function.heat_of([first, second]) >= LEAST
 }
 
 fn candidate(frame: &Frame, index: usize, one: &Division, other: &Division) -> Candidate {
@@ -69,10 +104,23 @@ fn candidate(frame: &Frame, index: usize, one: &Division, other: &Division) -> C
     let here = frame.program.costs.latency(&function.data[first].form);
     let each = |at: usize| function.cycles.get(at).copied().flatten();
     let mut found = Candidate::new(ID, Some(index), vec![first, second]);
-    match common_loop(function, first, second) {
-        Some((affected, round)) => {
-            found.affected = affected;
-            found.remains = remains_of_round(round, here);
+    let around = common_loop(function, first, second);
+    let gain = around.and_then(|around| {
+        // The one that the next round waits for stays.
+        let chain = &function.loops.get(around as usize)?.as_ref()?.chain;
+        let in_chain = |at: usize| chain.contains(&(at as u32));
+        let goes = if in_chain(first) { second } else { first };
+        let change = Change {
+            gone: vec![goes],
+            ..Change::default()
+        };
+        function.loop_after(&frame.program.costs, around, &change)
+    });
+    match around.zip(gain) {
+        Some((around, gain)) => {
+            found.affected = function.loop_instructions(around);
+            found.remains = gain.remains;
+            found = found.model(super::gains::words(&gain));
         }
         None => found.remains = remains(each(first).zip(each(second)), here),
     }
@@ -108,27 +156,11 @@ fn candidate(frame: &Frame, index: usize, one: &Division, other: &Division) -> C
         ))
 }
 
-/// The innermost loop that both are in, and the cycles of its round.
-fn common_loop(function: &FunctionFrame, first: usize, second: usize) -> Option<(Vec<usize>, f64)> {
-    let index = function
+/// The innermost loop that both are in.
+fn common_loop(function: &FunctionFrame, first: usize, second: usize) -> Option<u32> {
+    function
         .loops_around(first)
-        .find(|&index| function.loops_around(second).any(|other| other == index))?;
-    let round = function.loops.get(index as usize)?.as_ref()?.cycles?;
-    Some((function.loop_instructions(index), round.value))
-}
-
-/// What stays of a loop's round: the latency of the division that stays and a cycle beside it, at
-/// least half of what it was.
-fn remains_of_round(round: f64, here: Option<Estimate>) -> Estimate {
-    let Some(here) = here.filter(|_| round > 0.0) else {
-        return remains(None, None);
-    };
-    let part = |latency: f64| ((latency + 1.0) / round).clamp(0.5, 0.95);
-    Estimate {
-        value: part(here.low),
-        low: 0.5,
-        high: part(here.value),
-    }
+        .find(|&index| function.loops_around(second).any(|other| other == index))
 }
 
 /// What stays of the two: half, or the latency of one where they ran side by side.

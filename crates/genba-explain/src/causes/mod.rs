@@ -3,10 +3,17 @@
 mod build;
 pub mod candidate;
 mod catalogue;
+mod division_as_overflow_check;
 mod divisions;
 mod duplicate_division;
 pub mod frame;
+mod gains;
+mod hot_loops;
 mod kernel;
+mod loop_invariant_divisor;
+mod steps;
+mod unoptimised_build;
+mod uses;
 pub mod values;
 mod words;
 

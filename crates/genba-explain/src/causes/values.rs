@@ -137,6 +137,16 @@ impl Values {
             .unwrap_or(Origin::Entry)
     }
 
+    /// The values of which one of these is, by the way that control came: of a value that was
+    /// made at a block's head what its predecessors brought, else nothing.
+    #[must_use]
+    pub fn joined(&self, value: Value) -> &[Value] {
+        match self.joins.get(&value.number) {
+            Some(list) if value.offset == 0 => list,
+            _ => &[],
+        }
+    }
+
     /// The address that a value was loaded from, on whichever way it came: then it is what
     /// memory held there, and changes only if that does.
     #[must_use]
@@ -165,6 +175,20 @@ impl Values {
             }
         }
         found.filter(|_| value.offset == 0)
+    }
+
+    /// What met at a block's head to make a value, in the order of the block's predecessors;
+    /// nothing for values that were made otherwise.
+    #[must_use]
+    pub fn met(&self, value: Value) -> &[Value] {
+        self.joins.get(&value.number).map_or(&[], Vec::as_slice)
+    }
+
+    /// All values that were made at blocks' heads, by number, with what met there.
+    pub fn joins(&self) -> impl Iterator<Item = (u32, &[Value])> {
+        self.joins
+            .iter()
+            .map(|(&number, list)| (number, list.as_slice()))
     }
 
     /// Whether a value is the same in every round of a loop: made outside of it.
