@@ -88,6 +88,16 @@ impl CostTable {
     }
 }
 
+impl crate::loop_bound::Costs for CostTable {
+    fn latency(&self, form: &str) -> Option<Estimate> {
+        Self::latency(self, form)
+    }
+
+    fn throughput(&self, form: &str) -> Option<Estimate> {
+        Self::throughput(self, form)
+    }
+}
+
 /// Where an instruction is in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {

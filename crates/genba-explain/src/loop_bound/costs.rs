@@ -103,6 +103,8 @@ pub(super) struct Timing {
     pub known: bool,
     /// Unit that is not pipelined and how long it is taken.
     pub unit: Option<(Unit, Estimate)>,
+    /// Whether its result waits for nothing.
+    pub free: bool,
 }
 
 /// A unit that works on one instruction for several cycles. Of two that wait for it the older one
@@ -164,7 +166,7 @@ const COPY: Estimate = Estimate {
     high: 1.0,
 };
 
-const NONE: Estimate = Estimate {
+pub(super) const NONE: Estimate = Estimate {
     value: 0.0,
     low: 0.0,
     high: 0.0,
@@ -179,6 +181,7 @@ impl Timing {
             forward_other: NONE,
             known: true,
             unit: unit(flow.without_memory.as_ref().unwrap_or(&flow.form), costs),
+            free: false,
         };
         if is_locked(flow) {
             // Table and hardware take a locked operation as a whole: it forwards nothing.

@@ -23,6 +23,7 @@ mod recurrence;
 mod rounds;
 mod subject;
 mod throughput;
+mod what_if;
 mod words;
 
 use genba_code::{ControlFlow, DataFlow, Instruction};
@@ -33,6 +34,7 @@ use edges::Edges;
 use subject::{Subject, is_inside};
 
 pub use costs::{Costs, operation};
+pub use what_if::{Change, Instead, Model, model, round_after};
 pub use words::chain_text;
 
 /// One function with what was counted and measured. All slices are by instruction.
@@ -141,7 +143,7 @@ fn one(
     };
     let (samples, weight) = subject.measured();
     let measured = subject.cycles(weight);
-    let throughput = throughput::bound(&subject.mix(), inputs.costs);
+    let throughput = throughput::bound(&subject.mix(), inputs.costs, throughput::Extra::default());
     let inner = subject.inner(weight, children, known);
     let mut links = Vec::new();
     let chain = match subject.why_not(found.irreducible, &inner) {

@@ -149,7 +149,7 @@ impl<'a> Simulation<'a> {
                 last = later(last, (self.done[stored as usize] + forward, stored));
             }
         }
-        let result = if flow.shortcut == Shortcut::Constant {
+        let result = if flow.shortcut == Shortcut::Constant || timing.free {
             (0.0, NO_NODE)
         } else {
             if let Some((unit, busy)) = &timing.unit {

@@ -27,8 +27,15 @@ pub(super) struct Mix<'a> {
     pub rows: Vec<(usize, f64, f64)>,
 }
 
+/// What a round executes beside the mix.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extra {
+    /// Instructions of the cheapest kind.
+    pub slots: f64,
+}
+
 /// The bound; `None` where not even the width is known and no form is.
-pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs) -> Option<Throughput> {
+pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs, extra: Extra) -> Option<Throughput> {
     let mut units: Vec<(String, Estimate)> = Vec::new();
     let mut add = |name: &str, cost: Option<Estimate>, times: f64| {
         let Some(cost) = cost.map(|c| c.scaled(times)) else {
@@ -45,7 +52,7 @@ pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs) -> Option<Throughput> {
             None => units.push((name.to_owned(), cost)),
         }
     };
-    let mut slots = 0.0;
+    let mut slots = extra.slots;
     for &(index, times, taken) in &mix.rows {
         let (Some(flow), Some(instruction)) = (mix.flows.get(index), mix.instructions.get(index))
         else {

@@ -1,0 +1,262 @@
+//! `division-as-overflow-check`: a division only to see whether a product would be too large.
+//!
+//! **Signature.** A division whose remainder nobody reads and whose quotient goes into
+//! comparisons only, the jumps behind which (almost) always go one way; and a multiplication by
+//! the same divisor, of the number that the quotient is compared with, or the one whose product
+//! is divided again.
+//!
+//! **Confirmation.** The counted edges of the jumps.
+//!
+//! **Gain.** The division goes; the multiplication is there already, and its overflow flag or
+//! upper half says the same. The loop's round is modelled without the division.
+//!
+//! **Source.** CASES A1; gcc's and clang's documentation of `__builtin_mul_overflow`.
+
+use genba_code::Flow;
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::divisions::{Division, Divisor, cost_words, divisions};
+use super::frame::{Frame, FunctionFrame};
+use super::uses::Uses;
+use super::values::{Origin, Value};
+use super::words::{count, percent};
+use crate::loop_bound::Change;
+
+/// Identifier.
+pub const ID: &str = "division-as-overflow-check";
+
+/// Share of the time below which a division is not looked at.
+const LEAST: f64 = 0.01;
+
+/// A jump goes one way if the other is taken in no more than this share.
+const RARE: f64 = 0.02;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for (index, function) in frame.functions.iter().enumerate() {
+        if !function.counted || function.share.value < LEAST {
+            continue;
+        }
+        let checks = checks(function);
+        // Those of one loop, or of one pass through the function, gain together.
+        let mut groups: Vec<(Option<u32>, Vec<Check>)> = Vec::new();
+        for check in checks {
+            let around = function.loops_around(check.division.at).next();
+            match groups.iter_mut().find(|group| group.0 == around) {
+                Some(group) => group.1.push(check),
+                None => groups.push((around, vec![check])),
+            }
+        }
+        for (around, checks) in groups {
+            let time = function.heat_of(checks.iter().flat_map(Check::instructions));
+            if time >= LEAST {
+                found.extend(candidate(frame, index, around, &checks));
+            }
+        }
+    }
+    found
+}
+
+/// Divisions of a function that are such checks: what other causes about divisions leave alone.
+#[must_use]
+pub fn check_divisions(function: &FunctionFrame) -> Vec<usize> {
+    checks(function).iter().map(|one| one.division.at).collect()
+}
+
+struct Check {
+    division: Division,
+    /// Comparisons of its quotient.
+    compares: Vec<usize>,
+    multiplication: usize,
+}
+
+impl Check {
+    fn instructions(&self) -> impl Iterator<Item = usize> + '_ {
+        [self.division.at]
+            .into_iter()
+            .chain(self.compares.iter().copied())
+    }
+}
+
+fn checks(function: &FunctionFrame) -> Vec<Check> {
+    let all = divisions(function);
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let uses = Uses::of(function);
+    let checks = all.into_iter().filter_map(|division| {
+        if function.counts.get(division.at).copied().unwrap_or(0) == 0 {
+            return None;
+        }
+        let compares = compares(function, &uses, &division)?;
+        let multiplication = multiplication(function, &division, &compares)?;
+        Some(Check {
+            division,
+            compares,
+            multiplication,
+        })
+    });
+    checks.collect()
+}
+
+/// The comparisons that are all uses of the quotient; `None` if there are others.
+fn compares(function: &FunctionFrame, uses: &Uses, division: &Division) -> Option<Vec<usize>> {
+    let executed = |at: &usize| function.counts.get(*at).is_some_and(|&count| count > 0);
+    let remainder = division.remainder?;
+    if uses.readers(remainder).iter().any(executed) {
+        return None;
+    }
+    let compares = uses.readers(division.quotient?);
+    let one_way = |&at: &usize| {
+        let compares = function.data[at].form.starts_with("cmp ");
+        compares && goes_one_way(function, at)
+    };
+    (!compares.is_empty() && compares.iter().all(one_way)).then_some(compares)
+}
+
+/// Whether the jump that a comparison decides goes (almost) always one way.
+fn goes_one_way(function: &FunctionFrame, compare: usize) -> bool {
+    let Some(block) = function.flow.block_of(compare) else {
+        return false;
+    };
+    let end = function.flow.blocks()[block as usize].instructions.end as usize;
+    let last = end - 1;
+    let conditional = matches!(function.code[last].flow, Flow::CondJump(_));
+    let times = function.counts.get(last).copied().unwrap_or(0);
+    if !conditional || last <= compare || times == 0 {
+        return false;
+    }
+    let Some(taken) = function.taken.get(last).copied().flatten() else {
+        return false;
+    };
+    let rate = taken as f64 / times as f64;
+    !(RARE..=1.0 - RARE).contains(&rate)
+}
+
+/// A multiplication by the divisor whose overflow the division foresees or finds.
+fn multiplication(
+    function: &FunctionFrame,
+    division: &Division,
+    compares: &[usize],
+) -> Option<usize> {
+    let values = &function.values;
+    let same = |a: Value, b: Value| {
+        a == b
+            || values
+                .loaded_from(a)
+                .zip(values.loaded_from(b))
+                .is_some_and(|(a, b)| a == b)
+    };
+    // Numbers that the quotient is compared with.
+    let mut compared = Vec::new();
+    for &at in compares {
+        for &(_, value) in values.reads(at) {
+            if Some(value) != division.quotient {
+                compared.push(value);
+            }
+        }
+    }
+    let in_memory: Vec<_> = compares
+        .iter()
+        .flat_map(|&at| values.addresses(at).iter().flatten())
+        .collect();
+    function.code.iter().enumerate().position(|(at, code)| {
+        if !matches!(code.mnemonic, "imul" | "mul" | "mulx") {
+            return false;
+        }
+        let reads = values.reads(at);
+        let addresses = values.addresses(at);
+        let by_divisor = match division.divisor {
+            Divisor::Value(_, divisor) => {
+                reads.iter().any(|&(_, value)| same(value, divisor))
+                    || addresses
+                        .iter()
+                        .flatten()
+                        .any(|a| values.loaded_from(divisor) == Some(*a))
+            }
+            Divisor::Memory(address) => {
+                addresses.iter().flatten().any(|a| *a == address)
+                    || reads
+                        .iter()
+                        .any(|&(_, value)| values.loaded_from(value) == Some(address))
+            }
+        };
+        let foresees = reads
+            .iter()
+            .any(|&(_, value)| compared.iter().any(|&other| same(value, other)))
+            || addresses.iter().flatten().any(|a| in_memory.contains(&a));
+        let finds = values.origin(division.dividend) == Origin::Instruction(at as u32);
+        by_divisor && (foresees || finds)
+    })
+}
+
+fn candidate(
+    frame: &Frame,
+    index: usize,
+    around: Option<u32>,
+    checks: &[Check],
+) -> Option<Candidate> {
+    let function = &frame.functions[index];
+    let costs = &frame.program.costs;
+    let heat = |check: &Check| function.heat_of(check.instructions());
+    let most = checks.iter().max_by(|a, b| heat(a).total_cmp(&heat(b)))?;
+    let first = most.division.at;
+    let mut site = vec![first];
+    site.extend(
+        checks
+            .iter()
+            .map(|c| c.division.at)
+            .filter(|&at| at != first),
+    );
+    let divisions: Vec<usize> = checks.iter().map(|check| check.division.at).collect();
+    let mut found = Candidate::new(ID, Some(index), site);
+    let change = Change {
+        gone: divisions.clone(),
+        ..Change::default()
+    };
+    let gain = around.and_then(|index| function.loop_after(costs, index, &change));
+    match (around, gain) {
+        (Some(around), Some(gain)) => {
+            found.affected = function.loop_instructions(around);
+            found.remains = gain.remains;
+            found = found.model(super::gains::words(&gain));
+        }
+        _ => {
+            found.affected = checks.iter().flat_map(Check::instructions).collect();
+            found.remains = Estimate {
+                value: 0.1,
+                low: 0.0,
+                high: 0.4,
+            };
+        }
+    }
+    found.executions = function.counts.get(first).copied();
+    found.cycles = function.cycles.get(first).copied().flatten();
+    found.fix = "Multiply first and look whether it overflowed: __builtin_mul_overflow (gcc, clang), checked_mul (Rust); for a limit below the type's, compare the product in twice the width with the limit."
+        .to_owned();
+    found.example = Some((
+        "if (n > LIMIT / size)\n    return ERROR;\ntotal = n * size;",
+        "if (__builtin_mul_overflow(n, size, &total) || total > LIMIT)\n    return ERROR;",
+    ));
+    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    let here = costs.latency(&function.data[first].form);
+    let form = &function.data[first].form;
+    Some(found
+        .counted(format!(
+            "the quotient of `{form}` is compared and nothing else, {} times; the jump behind it goes one way in at least {} of them",
+            count(function.counts[first]),
+            percent(1.0 - RARE)
+        ))
+        .counted(format!(
+            "`{}` multiplies by the same divisor",
+            function.code[most.multiplication].text
+        ))
+        .measured(format!(
+            "{} of the time at the division and what waits for it; {}",
+            percent(function.heat_of(checks.iter().flat_map(Check::instructions))),
+            cost_words(function, first, here)
+        )))
+}

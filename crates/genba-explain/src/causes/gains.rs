@@ -1,0 +1,72 @@
+//! What a change of a loop's instructions gains: loop-level, from measured cycles a round and
+//! the model before and after.
+
+use genba_model::Estimate;
+
+use super::frame::{CostTable, FunctionFrame};
+use super::words::{cycle_range, cycles};
+use crate::loop_bound::{Change, LoopInputs, Model, model, round_after};
+
+/// A loop before and after a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoopGain {
+    /// Measured cycles a round.
+    pub measured: Estimate,
+    /// The model as it is.
+    pub before: Model,
+    /// The model after the change.
+    pub after: Model,
+    /// Cycles a round after the change.
+    pub round: Estimate,
+    /// Share of the loop's time that stays, 0…1.
+    pub remains: Estimate,
+}
+
+impl FunctionFrame {
+    /// The model of a loop after a change; with none, of the loop as it is.
+    #[must_use]
+    pub fn loop_model(&self, costs: &CostTable, index: u32, change: &Change) -> Option<Model> {
+        if !self.counted || self.counts.len() != self.code.len() {
+            return None;
+        }
+        let counts: Vec<Option<u64>> = self.counts.iter().copied().map(Some).collect();
+        let taken = |at: usize| self.taken.get(at).copied().flatten();
+        let inputs = LoopInputs {
+            flow: &self.flow,
+            instructions: &self.code,
+            data_flow: &self.data,
+            counts: &counts,
+            taken: &taken,
+            samples: &self.samples,
+            weight: &self.heat,
+            cycles: &|_| None,
+            costs,
+        };
+        model(&inputs, index, change)
+    }
+
+    /// What a change would make of a loop; `None` where cycles or costs are not known.
+    #[must_use]
+    pub fn loop_after(&self, costs: &CostTable, index: u32, change: &Change) -> Option<LoopGain> {
+        let measured = self.loops.get(index as usize)?.as_ref()?.cycles?;
+        let before = self.loop_model(costs, index, &Change::default())?;
+        let after = self.loop_model(costs, index, change)?;
+        let round = round_after(measured.value, &before, &after)?;
+        Some(LoopGain {
+            measured,
+            before,
+            after,
+            round,
+            remains: round.scaled(1.0 / measured.value),
+        })
+    }
+}
+
+/// The figures in words.
+pub(super) fn words(gain: &LoopGain) -> String {
+    format!(
+        "a round of the loop takes {} cycles and would take {}",
+        cycles(gain.measured.value),
+        cycle_range(&gain.round)
+    )
+}

@@ -1,0 +1,209 @@
+//! `loop-invariant-divisor`: a loop divides by a number that it never changes.
+//!
+//! **Signature.** A division in a loop of many rounds whose divisor was made outside of the loop,
+//! or is read from memory that the loop does not write. Divisions by constants are none: compilers
+//! make them multiplications.
+//!
+//! **Confirmation.** The values that the divisor has (one, by the code).
+//!
+//! **Gain.** In the division's place a multiplication and a shift by a reciprocal that is
+//! computed once (or a mask, or a comparison and a subtraction, where the operands allow): the
+//! loop's round is modelled with those.
+//!
+//! **Source.** T. Granlund, P. Montgomery, "Division by Invariant Integers using
+//! Multiplication", PLDI 1994; D. Lemire et al., "Faster remainder by direct computation", 2019.
+
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::division_as_overflow_check::check_divisions;
+use super::divisions::{Division, Divisor, cost_words, divisions};
+use super::duplicate_division;
+use super::frame::{Frame, FunctionFrame};
+use super::values::Address;
+use super::words::{count, percent};
+use crate::loop_bound::{Change, Instead};
+
+/// Identifier.
+pub const ID: &str = "loop-invariant-divisor";
+
+/// Share of the time below which a division is not looked at.
+const LEAST: f64 = 0.02;
+
+/// Rounds that a divisor must last for.
+const FEWEST_ROUNDS: f64 = 16.0;
+
+/// What a division is replaced with: a mask takes one cycle, a high multiplication with its
+/// shifts and the product for the remainder up to a dozen.
+const RECIPROCAL: Estimate = Estimate {
+    value: 5.0,
+    low: 1.0,
+    high: 11.0,
+};
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for (index, function) in frame.functions.iter().enumerate() {
+        if !function.counted || function.share.value < LEAST {
+            continue;
+        }
+        let all = divisions(function);
+        if all.is_empty() {
+            continue;
+        }
+        // Those have cheaper remedies, which must come first.
+        let mut others = check_divisions(function);
+        others.extend(duplicate_division::pair_divisions(function));
+        let mut groups: Vec<(u32, u32, Vec<Division>)> = Vec::new();
+        for division in all {
+            if others.contains(&division.at) {
+                continue;
+            }
+            let Some((inner, outer)) = invariant_in(function, &division) else {
+                continue;
+            };
+            match groups.iter_mut().find(|group| group.0 == inner) {
+                Some(group) => group.2.push(division),
+                None => groups.push((inner, outer, vec![division])),
+            }
+        }
+        for (inner, outer, list) in groups {
+            let heat = function.heat_of(list.iter().map(|one| one.at));
+            if heat >= LEAST {
+                found.extend(candidate(frame, index, inner, outer, &list));
+            }
+        }
+    }
+    found
+}
+
+/// The innermost loop around a division and the outermost in which its divisor does not change,
+/// if that lasts for many divisions.
+fn invariant_in(function: &FunctionFrame, division: &Division) -> Option<(u32, u32)> {
+    let inner = function.loops_around(division.at).next()?;
+    let outer = function
+        .loops_around(division.at)
+        .take_while(|&index| is_invariant(function, &division.divisor, index))
+        .last()?;
+    let times = function.counts.get(division.at).copied()?;
+    let entries = function.loops.get(outer as usize)?.as_ref()?.entries?;
+    (times as f64 >= FEWEST_ROUNDS * entries.max(1) as f64).then_some((inner, outer))
+}
+
+fn is_invariant(function: &FunctionFrame, divisor: &Divisor, index: u32) -> bool {
+    let values = &function.values;
+    match *divisor {
+        Divisor::Memory(address) => stays(function, &address, index),
+        Divisor::Value(_, value) => {
+            values.is_invariant(value, &function.flow, index)
+                || values
+                    .loaded_from(value)
+                    .is_some_and(|address| stays(function, &address, index))
+        }
+    }
+}
+
+/// Whether memory at an address is the same in all rounds of a loop, stores through other
+/// pointers apart.
+fn stays(function: &FunctionFrame, address: &Address, index: u32) -> bool {
+    let values = &function.values;
+    let fixed = values.is_invariant(address.base, &function.flow, index)
+        && address
+            .index
+            .is_none_or(|(value, _)| values.is_invariant(value, &function.flow, index));
+    fixed
+        && !function.loop_instructions(index).into_iter().any(|at| {
+            let data = &function.data[at];
+            let calls = data.opaque.is_some() && function.counts[at] > 0;
+            let written = data.memory.iter().zip(values.addresses(at));
+            calls
+                || written
+                    .filter(|(access, _)| access.writes)
+                    .any(|(_, at)| at.is_some_and(|at| overlaps(&at, address)))
+        })
+}
+
+/// Whether two addresses of the same values overlap.
+fn overlaps(one: &Address, other: &Address) -> bool {
+    let range = |a: &Address| {
+        (
+            a.base.offset,
+            a.base.offset.saturating_add(i64::from(a.bytes)),
+        )
+    };
+    let ((a, b), (c, d)) = (range(one), range(other));
+    one.base.number == other.base.number && one.index == other.index && a < d && c < b
+}
+
+fn candidate(
+    frame: &Frame,
+    index: usize,
+    inner: u32,
+    outer: u32,
+    list: &[Division],
+) -> Option<Candidate> {
+    let function = &frame.functions[index];
+    let costs = &frame.program.costs;
+    let most = list
+        .iter()
+        .max_by(|a, b| function.heat[a.at].total_cmp(&function.heat[b.at]))?
+        .at;
+    let mut site = vec![most];
+    site.extend(list.iter().map(|one| one.at).filter(|&at| at != most));
+    let change = Change {
+        instead: site
+            .iter()
+            .map(|&at| Instead {
+                at,
+                latency: RECIPROCAL,
+                slots: 4.0,
+            })
+            .collect(),
+        ..Change::default()
+    };
+    let here = costs.latency(&function.data[most].form);
+    let mut found = Candidate::new(ID, Some(index), site.clone());
+    match function.loop_after(costs, inner, &change) {
+        Some(gain) => {
+            found.affected = function.loop_instructions(inner);
+            found.remains = gain.remains;
+            found = found.model(super::gains::words(&gain));
+        }
+        None => {
+            let each = function.cycles.get(most).copied().flatten()?.value;
+            let part = |cycles: f64| (cycles / each).clamp(0.05, 1.0);
+            found.remains = Estimate {
+                value: part(RECIPROCAL.value),
+                low: part(RECIPROCAL.low),
+                high: part(RECIPROCAL.high),
+            };
+        }
+    }
+    let entries = function.loops[outer as usize].as_ref()?.entries?;
+    let times = function.counts[most];
+    found.executions = Some(times);
+    found.cycles = function.cycles.get(most).copied().flatten();
+    found.fix = "Where the divisor is a power of two, mask or shift; where the dividend is below twice the divisor, compare and subtract; else compute a reciprocal once before the loop and multiply by it (libdivide, fastmod), or make the divisor a constant (a template parameter, a switch over the usual ones)."
+        .to_owned();
+    found.example = Some((
+        "for (i = 0; i < n; i++)\n    slot = hash[i] % size;",
+        "mask = size - 1;            /* size is a power of two */\nfor (i = 0; i < n; i++)\n    slot = hash[i] & mask;",
+    ));
+    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    Some(
+        found
+            .counted(format!(
+                "`{}`: the divisor is not changed in the loop; {} divisions, the loop is entered {} times",
+                function.code[most].text,
+                count(times),
+                count(entries)
+            ))
+            .measured(format!(
+                "{} of the time at the division; {}",
+                percent(function.heat_of(site)),
+                cost_words(function, most, here)
+            )),
+    )
+}

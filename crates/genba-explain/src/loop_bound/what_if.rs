@@ -1,0 +1,204 @@
+//! What a round of a loop would take if its instructions were other ones.
+//!
+//! The same model as for the loop as it is, of changed costs: the chain by simulation, the
+//! throughput by the sums of what is left. What the model does not explain of the measured
+//! cycles may stay or shrink with the rest; the interval holds both.
+
+use genba_model::Estimate;
+
+use super::costs::{Costs, NONE, Timing};
+use super::edges::Edges;
+use super::subject::{Subject, is_inside};
+use super::throughput::{self, Extra};
+use super::{DEEPEST, LoopInputs, path};
+
+/// A change of what a loop's rounds execute.
+#[derive(Clone, Debug, Default)]
+pub struct Change {
+    /// Instructions that go away; what they made is there from the start.
+    pub gone: Vec<usize>,
+    /// Instructions that go away; what they made is what they read, at once.
+    pub passed: Vec<usize>,
+    /// Instructions with others in their place.
+    pub instead: Vec<Instead>,
+    /// Instructions of a chain that is made into several side by side, and how many.
+    pub split: Vec<(usize, f64)>,
+    /// Rounds done by one: vector lanes. 0 and 1 change nothing.
+    pub lanes: f64,
+}
+
+/// What comes in the place of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instead {
+    /// The instruction.
+    pub at: usize,
+    /// From its operands to its result, cycles.
+    pub latency: Estimate,
+    /// Instructions of the cheapest kind that it counts as.
+    pub slots: f64,
+}
+
+/// The model of a round, cycles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// The longest chain of dependent instructions, where one can be given.
+    pub chain: Option<Estimate>,
+    /// All instructions if independent.
+    pub throughput: Option<Estimate>,
+}
+
+impl Model {
+    /// The larger of the two; `None` without both.
+    #[must_use]
+    pub fn round(&self) -> Option<Estimate> {
+        let (a, b) = match (self.chain, self.throughput) {
+            (Some(a), Some(b)) => (a, b),
+            (one, other) => return one.or(other),
+        };
+        Some(Estimate {
+            value: a.value.max(b.value),
+            low: a.low.max(b.low),
+            high: a.high.max(b.high),
+        })
+    }
+}
+
+/// The model of a loop's rounds after a change; without any change, the model of the loop as it
+/// is. `None` for loops that were not executed.
+#[must_use]
+pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Model> {
+    let found = inputs.flow.loops().get(index as usize)?;
+    if found.depth > DEEPEST || inputs.data_flow.len() != inputs.instructions.len() {
+        return None;
+    }
+    let edges = Edges {
+        flow: inputs.flow,
+        instructions: inputs.instructions,
+        counts: inputs.counts,
+        taken: inputs.taken,
+    };
+    let iterations = edges.block(found.head).filter(|&count| count > 0)?;
+    let inside = |block| is_inside(inputs.flow, block, index);
+    let entries = (!found.irreducible)
+        .then(|| path::came_round(&edges, found.head, &inside))
+        .flatten()
+        .map(|round| iterations - round);
+    let subject = Subject {
+        inputs,
+        edges: &edges,
+        index,
+        blocks: inputs.flow.loop_blocks(index),
+        head: found.head,
+        iterations,
+        entries,
+    };
+    let innermost = !inputs.flow.loops().iter().any(|l| l.parent == Some(index));
+    let lanes = change.lanes.max(1.0);
+    let mut timings: Vec<Option<Timing>> = vec![None; inputs.data_flow.len()];
+    for at in subject.members() {
+        let executed = inputs.counts.get(at).copied().flatten().unwrap_or(0) > 0;
+        timings[at] = executed.then(|| Timing::of(&inputs.data_flow[at], inputs.costs));
+    }
+    alter(&mut timings, change);
+    let chain = (innermost && !found.irreducible)
+        .then(|| subject.chain(&timings).ok())
+        .flatten()
+        .filter(|(chain, _)| chain.unknown.is_none())
+        .map(|(chain, _)| chain.cycles.scaled(1.0 / lanes));
+    let mut mix = subject.mix();
+    mix.rows.retain(|(at, ..)| {
+        !change.gone.contains(at)
+            && !change.passed.contains(at)
+            && !change.instead.iter().any(|one| one.at == *at)
+    });
+    let times = |at: usize| {
+        let count = inputs.counts.get(at).copied().flatten().unwrap_or(0);
+        count as f64 / iterations as f64
+    };
+    let more: f64 = change.instead.iter().map(|i| i.slots * times(i.at)).sum();
+    let throughput = throughput::bound(&mix, inputs.costs, Extra { slots: more })
+        .map(|bound| bound.cycles.scaled(1.0 / lanes));
+    Some(Model { chain, throughput })
+}
+
+fn alter(timings: &mut [Option<Timing>], change: &Change) {
+    let mut at = |index: usize, what: &dyn Fn(&mut Timing)| {
+        if let Some(Some(timing)) = timings.get_mut(index) {
+            what(timing);
+        }
+    };
+    for &index in &change.gone {
+        at(index, &|timing| {
+            *timing = Timing {
+                free: true,
+                ..Timing::nothing()
+            };
+        });
+    }
+    for &index in &change.passed {
+        at(index, &|timing| *timing = Timing::nothing());
+    }
+    for one in &change.instead {
+        at(one.at, &|timing| {
+            *timing = Timing {
+                load: timing.load,
+                forward: timing.forward,
+                forward_other: timing.forward_other,
+                op: one.latency,
+                ..Timing::nothing()
+            };
+        });
+    }
+    for &(index, ways) in &change.split {
+        at(index, &|timing| {
+            timing.op = timing.op.scaled(1.0 / ways.max(1.0));
+        });
+    }
+}
+
+/// What a round that takes `measured` cycles takes after a change, by the models before and
+/// after. `None` where the model has nothing to say.
+///
+/// Where the measured cycles are more than the model's, the rest may be what the model does not
+/// know of (wrong predictions, memory), which stays, or a part of what goes.
+#[must_use]
+pub fn round_after(measured: f64, before: &Model, after: &Model) -> Option<Estimate> {
+    let (before, after) = (before.round()?.value, after.round()?);
+    if !(before > 0.0 && measured > 0.0) {
+        return None;
+    }
+    let rest = (measured - before).max(0.0);
+    // A model that asks for more than was measured is wrong by that factor.
+    let factor = (measured / before).min(1.0);
+    let most = |cycles: f64| cycles.min(measured);
+    Some(Estimate {
+        value: most(after.value * factor + 0.5 * rest),
+        low: most(after.low * factor),
+        high: most(after.high * factor + rest),
+    })
+}
+
+impl Timing {
+    fn nothing() -> Self {
+        Self {
+            op: NONE,
+            load: NONE,
+            forward: NONE,
+            forward_other: NONE,
+            known: true,
+            unit: None,
+            free: false,
+        }
+    }
+}
+
+/// Costs by reference, for callers that have them behind one.
+impl<C: Costs + ?Sized> Costs for &C {
+    fn latency(&self, form: &str) -> Option<Estimate> {
+        (**self).latency(form)
+    }
+
+    fn throughput(&self, form: &str) -> Option<Estimate> {
+        (**self).throughput(form)
+    }
+}
