@@ -1,6 +1,6 @@
 //! From a scene with counts to the frame that detectors look at.
 
-use genba_code::{Flow, Syntax, data_flow_of};
+use genba_code::{CodeFrame, Flow, Syntax, data_flow_of};
 use genba_model::{Transfer, TransferKind};
 use genba_profile::reader::ModuleId;
 
@@ -8,6 +8,7 @@ use super::frame::{
     CallSite, CallTarget, CalledFunction, Caller, CostTable, Frame, FunctionFrame, Place, Program,
 };
 use super::kernel::kernel_work;
+use super::own_code::is_toolchain_file;
 use super::values::Values;
 use crate::counted::{ExecutedFunctions, Joined};
 use crate::function_code::FunctionCode;
@@ -193,16 +194,7 @@ impl Scene {
     }
 
     fn source_place(&self, module: ModuleId, address: u64) -> Place {
-        let frames = self.code.frames_at(module, address);
-        let Some(inner) = frames.first() else {
-            return Place::default();
-        };
-        Place {
-            function: inner.function.as_ref().map(ToString::to_string),
-            file: inner.file.as_ref().map(ToString::to_string),
-            line: inner.line,
-            inlined: inner.inlined,
-        }
+        place_of(&self.code.frames_at(module, address))
     }
 
     fn calls(
@@ -223,11 +215,20 @@ impl Scene {
             one.kind == TransferKind::Call || !inside
         };
         let binary = self.code.binary(function.module).ok();
+        let slots: Vec<std::ops::Range<u64>> = (binary.iter().flat_map(|b| b.sections()))
+            .filter(|section| section.name.starts_with(".got"))
+            .map(|section| section.address..section.address.saturating_add(section.size))
+            .collect();
+        let linked = |instruction: &genba_code::Instruction| {
+            let slot = instruction.data_target;
+            slot.is_some_and(|slot| slots.iter().any(|range| range.contains(&slot)))
+        };
         let mut sites = Vec::new();
         for (at, instruction) in code.instructions.iter().enumerate() {
             let (indirect, target) = match instruction.flow {
                 Flow::Call(target) | Flow::Jump(target) => (false, Some(target)),
-                Flow::IndirectCall | Flow::IndirectJump => (true, None),
+                // Through a slot that the linker fills: the target is no choice of the program.
+                Flow::IndirectCall | Flow::IndirectJump => (!linked(instruction), None),
                 _ => continue,
             };
             let list = joined.index.transfers_from(module, instruction.address);
@@ -300,12 +301,7 @@ impl Scene {
         let frames = names
             .code
             .frames_at(ModuleId(caller.module), transfer.from.address);
-        let place = frames.first().map_or_else(Place::default, |inner| Place {
-            function: inner.function.as_ref().map(ToString::to_string),
-            file: inner.file.as_ref().map(ToString::to_string),
-            line: inner.line,
-            inlined: inner.inlined,
-        });
+        let place = place_of(&frames);
         Some(Caller {
             function: caller.name.clone(),
             own: is_own(&module),
@@ -315,6 +311,22 @@ impl Scene {
             count: joined.scaled(transfer.count),
         })
     }
+}
+
+/// The innermost of the frames at an address that is in the user's own files; where none is, the
+/// innermost: inlined code of a language's library is told by the line that uses it.
+fn place_of(frames: &[CodeFrame]) -> Place {
+    let users = |frame: &&CodeFrame| {
+        let file = frame.file.as_deref();
+        file.is_some_and(|file| !is_toolchain_file(file)) && frame.line.is_some()
+    };
+    let inner = frames.iter().find(users).or_else(|| frames.first());
+    inner.map_or_else(Place::default, |inner| Place {
+        function: inner.function.as_ref().map(ToString::to_string),
+        file: inner.file.as_ref().map(ToString::to_string),
+        line: inner.line,
+        inlined: inner.inlined,
+    })
 }
 
 /// A name without the version that a PLT or a dynamic symbol carries.

@@ -6,7 +6,11 @@ use super::candidate::{Candidate, Limits, findings};
 use super::division_as_overflow_check;
 use super::duplicate_division;
 use super::frame::Frame;
+use super::indirect_call_one_target;
 use super::loop_invariant_divisor;
+use super::plt_call;
+use super::tiny_callee_not_inlined;
+use super::tls_lookup;
 use super::unoptimised_build;
 
 /// A cause: its identifier, and what looks for it.
@@ -41,6 +45,26 @@ pub const CATALOGUE: &[Cause] = &[
         id: unoptimised_build::ID,
         title: "hot code compiled without optimisation",
         detect: unoptimised_build::detect,
+    },
+    Cause {
+        id: tiny_callee_not_inlined::ID,
+        title: "a tiny function that is called, not inlined",
+        detect: tiny_callee_not_inlined::detect,
+    },
+    Cause {
+        id: plt_call::ID,
+        title: "a tiny function called through the linkage table",
+        detect: plt_call::detect,
+    },
+    Cause {
+        id: indirect_call_one_target::ID,
+        title: "an indirect call that goes to one function",
+        detect: indirect_call_one_target::detect,
+    },
+    Cause {
+        id: tls_lookup::ID,
+        title: "a call to find the thread's own data",
+        detect: tls_lookup::detect,
     },
 ];
 

@@ -1,6 +1,7 @@
 //! Why the time goes where it goes: causes with evidence and predicted gains.
 
 mod build;
+mod calls;
 pub mod candidate;
 mod catalogue;
 mod division_as_overflow_check;
@@ -9,9 +10,14 @@ mod duplicate_division;
 pub mod frame;
 mod gains;
 mod hot_loops;
+mod indirect_call_one_target;
 mod kernel;
 mod loop_invariant_divisor;
+mod own_code;
+mod plt_call;
 mod steps;
+mod tiny_callee_not_inlined;
+mod tls_lookup;
 mod unoptimised_build;
 mod uses;
 pub mod values;

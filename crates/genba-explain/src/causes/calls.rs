@@ -1,0 +1,259 @@
+//! What a call costs beside the work of what it calls: what the causes about calls share.
+//!
+//! Measured: the time in the callee and around the call. Model after the callee is inlined: the
+//! instructions that stay, side by side as the processor takes the cheapest ones, or the chain
+//! through the callee where each call needs the result of the one before.
+
+use genba_code::{DataFlow, Flow, Shortcut};
+use genba_model::Estimate;
+
+use super::frame::{CallSite, CallTarget, Frame, FunctionFrame};
+use super::values::{Value, bits};
+
+/// A call with one target.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Index of the calling function in [`Frame::functions`].
+    pub caller: usize,
+    /// Where.
+    pub site: &'a CallSite,
+    /// What it calls.
+    pub target: &'a CallTarget,
+    /// Index of the callee in [`Frame::functions`], if it carries time.
+    pub callee: Option<usize>,
+}
+
+/// Calls to each target, of all functions whose executions were counted.
+pub fn all_calls(frame: &Frame) -> impl Iterator<Item = Call<'_>> {
+    let counted = frame
+        .functions
+        .iter()
+        .enumerate()
+        .filter(|(_, f)| f.counted);
+    counted.flat_map(move |(caller, function)| {
+        let sites = function.call_sites.iter();
+        sites.flat_map(move |site| {
+            site.targets.iter().map(move |target| Call {
+                caller,
+                site,
+                target,
+                callee: index_of(frame, &target.function, &target.module),
+            })
+        })
+    })
+}
+
+/// A function by name and module.
+#[must_use]
+pub fn index_of(frame: &Frame, name: &str, module: &str) -> Option<usize> {
+    let same = |f: &FunctionFrame| f.function == name && f.module == module;
+    frame.functions.iter().position(same)
+}
+
+/// Cycles that all the time stands for.
+#[must_use]
+pub fn cycles_of_all(frame: &Frame) -> Option<f64> {
+    let mut best: Option<(f64, f64)> = None;
+    for function in &frame.functions {
+        for (at, cycles) in function.cycles.iter().enumerate() {
+            let (Some(cycles), heat) = (cycles, function.heat[at]) else {
+                continue;
+            };
+            if heat > 0.0 && best.is_none_or(|(before, _)| heat > before) {
+                best = Some((heat, cycles.value * function.counts[at] as f64 / heat));
+            }
+        }
+    }
+    best.map(|(_, all)| all)
+        .filter(|all| all.is_finite() && *all > 0.0)
+}
+
+/// Instructions in a caller whose time a call changes: its loop, if that is small, or its
+/// neighbours.
+#[must_use]
+pub fn around(function: &FunctionFrame, at: usize) -> Vec<usize> {
+    const SMALL: usize = 40;
+    if let Some(index) = function.flow.loop_of_instruction(at) {
+        let members = function.loop_instructions(index);
+        let executed = members.iter().filter(|&&i| function.counts[i] > 0).count();
+        if executed <= SMALL && function.is_innermost(index) {
+            return members;
+        }
+    }
+    let Some(block) = function.flow.block_of(at) else {
+        return vec![at];
+    };
+    let range = &function.flow.blocks()[block as usize].instructions;
+    // Arguments before it; after it the next instructions, wherever they are.
+    let begin = at.saturating_sub(3).max(range.start as usize);
+    let end = (at + 3).min(function.code.len());
+    let stops = |i: &usize| matches!(function.code[*i].flow, Flow::Jump(_) | Flow::Return);
+    let last = (at + 1..end).find(stops).map_or(end, |stop| stop + 1);
+    (begin..last).collect()
+}
+
+/// Cycles of the cheapest instruction when many are independent.
+fn slot(frame: &Frame) -> f64 {
+    let cost = frame.program.costs.throughput("add r64, r64");
+    cost.map_or(0.25, |cost| cost.value.clamp(0.1, 1.0))
+}
+
+/// What inlining the targets of some calls leaves.
+#[derive(Clone, Debug)]
+pub struct Inlined {
+    /// Share of all time in callees and around the calls.
+    pub share: f64,
+    /// What stays of it.
+    pub remains: Estimate,
+    /// Measured cycles a call, callee and surroundings.
+    pub each: f64,
+    /// What they would be.
+    pub after: Estimate,
+    /// Calls.
+    pub calls: u64,
+    /// Instructions around the calls in the functions that call, by function.
+    pub around: Vec<(usize, usize)>,
+}
+
+/// What stays when the targets of these calls are inlined. `overhead`: cycles of the calls and
+/// returns themselves by the host's table; `extra`: instructions that come in their place.
+#[must_use]
+pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> Option<Inlined> {
+    let all = cycles_of_all(frame)?;
+    let count: u64 = calls.iter().map(|call| call.target.count).sum();
+    if count == 0 {
+        return None;
+    }
+    let mut share = 0.0;
+    let mut work = 0.0;
+    let mut chain: f64 = 0.0;
+    let mut members: Vec<(usize, usize)> = Vec::new();
+    for call in calls {
+        let target = call.target;
+        let times = target.count as f64;
+        if let Some(callee) = call.callee.map(|callee| &frame.functions[callee]) {
+            let entered = callee
+                .calls
+                .unwrap_or(target.count)
+                .max(target.count)
+                .max(1);
+            share += callee.share.value * times / entered as f64;
+            if feeds_itself(&frame.functions[call.caller], call.site.at) {
+                chain += latency(frame, callee) * times / count as f64;
+            }
+        }
+        // The return goes, what saves registers mostly does.
+        work += (target.instructions_per_call - 1.0).max(0.0) * times;
+        members.extend(
+            around(&frame.functions[call.caller], call.site.at)
+                .into_iter()
+                .map(|at| (call.caller, at)),
+        );
+    }
+    members.sort_unstable();
+    members.dedup();
+    for &(caller, at) in &members {
+        let function = &frame.functions[caller];
+        share += function.heat[at];
+        let copy = function.data[at].shortcut == Shortcut::Copy;
+        if !copy && !calls.iter().any(|c| c.caller == caller && c.site.at == at) {
+            work += function.counts[at] as f64;
+        }
+    }
+    let share = share.min(1.0);
+    let each = share * all / count as f64;
+    let body = slot(frame) * (work / count as f64 + extra);
+    // What time beyond work and call there is comes from elsewhere: memory, wrong guesses.
+    let least = each - (2.0 * overhead + 4.0);
+    let value = body.max(chain).max(least).min(each);
+    let after = Estimate {
+        value,
+        low: (0.4 * body)
+            .max(0.8 * chain)
+            .max(least - overhead)
+            .min(value),
+        high: (each - 0.75 * overhead).max(1.5 * value).min(each),
+    };
+    (each > 0.0).then(|| Inlined {
+        share,
+        remains: after.scaled(1.0 / each),
+        each,
+        after,
+        calls: count,
+        around: members,
+    })
+}
+
+/// Whether an argument of a call is made of the result of the same call in the round before.
+fn feeds_itself(function: &FunctionFrame, at: usize) -> bool {
+    const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];
+    let Some(block) = function.flow.block_of(at) else {
+        return false;
+    };
+    let begin = function.flow.blocks()[block as usize].instructions.start as usize;
+    let Some(result) = function.values.written(at, 0) else {
+        return false;
+    };
+    // The arguments as they were last copied before the call.
+    let copied = (begin..at).rev().take(8).flat_map(|before| {
+        let writes = function.values.writes(before).iter();
+        writes
+            .filter(|(to, _)| ARGUMENTS.contains(to))
+            .map(|one| one.1)
+    });
+    let reads_result = |value: Value| {
+        value.number == result.number
+            || (function.values.met(value).iter()).any(|one| one.number == result.number)
+    };
+    copied.collect::<Vec<_>>().into_iter().any(reads_result)
+        || function.flow.loop_of_instruction(at).is_some_and(|index| {
+            let head = function.flow.loops()[index as usize].head;
+            // Copied after the call for the next round.
+            (function.values.joins()).any(|(number, met)| {
+                let value = Value { number, offset: 0 };
+                function.values.origin(value) == super::values::Origin::Join(head)
+                    && met.iter().any(|one| one.number == result.number)
+            })
+        })
+}
+
+/// Cycles from a function's arguments to its result along its executed instructions.
+fn latency(frame: &Frame, callee: &FunctionFrame) -> f64 {
+    let costs = &frame.program.costs;
+    let mut ready = [0.0f64; 128];
+    for (at, data) in callee.data.iter().enumerate() {
+        if callee.counts.get(at).copied().unwrap_or(0) == 0 {
+            continue;
+        }
+        let of = |set| {
+            bits(set)
+                .map(|l: u8| ready[usize::from(l)])
+                .fold(0.0, f64::max)
+        };
+        let start = of(data.data_reads);
+        let load = if data.loads() {
+            of(data.address_reads) + 4.0
+        } else {
+            0.0
+        };
+        let done = start.max(load) + step(costs, data);
+        for location in bits(data.writes) {
+            ready[usize::from(location)] = done;
+        }
+    }
+    ready[0].max(ready[16]).min(100.0)
+}
+
+fn step(costs: &super::frame::CostTable, data: &DataFlow) -> f64 {
+    match data.shortcut {
+        Shortcut::Copy | Shortcut::Constant | Shortcut::Nothing => 0.0,
+        Shortcut::None if data.writes == 0 => 0.0,
+        Shortcut::None => match (&data.without_memory, data.memory.is_empty()) {
+            (None, false) => 0.0,
+            (form, _) => {
+                let form = form.as_ref().unwrap_or(&data.form);
+                costs.latency(form).map_or(1.0, |cost| cost.value)
+            }
+        },
+    }
+}

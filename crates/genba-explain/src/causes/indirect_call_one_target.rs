@@ -1,0 +1,190 @@
+//! `indirect-call-one-target`: a call through a pointer that goes to one function.
+//!
+//! **Signature.** An indirect call (function pointer, virtual function) that went to the same
+//! small function in at least nine of ten calls. Jumps of interpreters have many targets. A
+//! sort of the C library with a small comparator is the same.
+//!
+//! **Confirmation.** The counted targets.
+//!
+//! **Gain.** As for callees that are not inlined, with a comparison of the pointer in place of
+//! the call; where the choice can be made before the loop, that goes too.
+//!
+//! **Source.** CASES C3; U. Hölzle and D. Ungar, "Optimizing Dynamically-Dispatched Calls with
+//! Run-Time Type Feedback", PLDI 1994.
+
+use std::collections::BTreeMap;
+
+use genba_model::Estimate;
+
+use super::calls::{Call, all_calls, cycles_of_all, inlined};
+use super::candidate::Candidate;
+use super::frame::Frame;
+use super::words::{count, cycle_range, cycles, percent};
+
+/// Identifier.
+pub const ID: &str = "indirect-call-one-target";
+
+/// Share of a site's calls to one target.
+const ONE: f64 = 0.9;
+
+/// Instructions a call above which the call is little beside the work.
+const MOST_INSTRUCTIONS: f64 = 30.0;
+
+/// Calls that are worth a look.
+const LEAST_CALLS: u64 = 100_000;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut groups: BTreeMap<usize, Vec<Call<'_>>> = BTreeMap::new();
+    let mut sorts: BTreeMap<usize, Vec<Call<'_>>> = BTreeMap::new();
+    for call in all_calls(frame).filter(is_dominant) {
+        let Some(callee) = call.callee.map(|callee| (callee, &frame.functions[callee])) else {
+            continue;
+        };
+        let small = call.target.instructions_per_call <= MOST_INSTRUCTIONS
+            && !call.target.calls_others
+            && callee.1.flow.loops().is_empty();
+        if !small || !callee.1.own {
+            continue;
+        }
+        if frame.functions[call.caller].own {
+            groups.entry(call.caller).or_default().push(call);
+        } else if is_library_search(&frame.functions[call.caller].function) {
+            sorts.entry(callee.0).or_default().push(call);
+        }
+    }
+    let mut found: Vec<Candidate> = groups
+        .values()
+        .filter_map(|c| candidate(frame, c))
+        .collect();
+    found.extend(
+        sorts
+            .iter()
+            .filter_map(|(&callee, calls)| sort(frame, callee, calls)),
+    );
+    found
+}
+
+/// Whether a call is the dominant one of an indirect call.
+fn is_dominant(call: &Call<'_>) -> bool {
+    let all: u64 = call.site.targets.iter().map(|target| target.count).sum();
+    call.site.indirect && call.target.count as f64 >= ONE * all as f64
+}
+
+/// Functions of the C library that call a comparator for each step.
+fn is_library_search(name: &str) -> bool {
+    [
+        "msort",
+        "qsort",
+        "quicksort",
+        "bsearch",
+        "lfind",
+        "lsearch",
+        "introsort",
+        "heapsort",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
+}
+
+fn candidate(frame: &Frame, calls: &[Call<'_>]) -> Option<Candidate> {
+    let costs = &frame.program.costs;
+    let overhead = costs
+        .throughput("call [indirect] + ret")
+        .map_or(4.0, |cost| cost.value);
+    // A comparison and a branch instead.
+    let found = inlined(frame, calls, overhead, 2.0)?;
+    if found.calls < LEAST_CALLS {
+        return None;
+    }
+    let hottest = calls.iter().max_by_key(|call| call.target.count)?;
+    let mut one = Candidate::new(ID, Some(hottest.caller), vec![hottest.site.at]);
+    one.affected = found.around.iter().map(|one| one.1).collect();
+    one.share = Some(found.share);
+    one.remains = found.remains;
+    one.executions = Some(found.calls);
+    one.cycles = Some(Estimate::exact(found.each));
+    for call in calls {
+        let all: u64 = call.site.targets.iter().map(|target| target.count).sum();
+        one = one.counted(format!(
+            "{} of {} indirect calls went to `{}`, which executes {:.1} instructions a call",
+            percent(call.target.count as f64 / all.max(1) as f64),
+            count(all),
+            call.target.function,
+            call.target.instructions_per_call
+        ));
+    }
+    one = one
+        .measured(format!(
+            "calls and callees take {} of the time, {} cycles a call",
+            percent(found.share),
+            cycles(found.each)
+        ))
+        .model(format!(
+            "an indirect call and its return take {} cycles here; with the callee in place {} are left",
+            cycles(overhead),
+            cycle_range(&found.after)
+        ));
+    let name = &hottest.target.function;
+    one.fix = format!(
+        "Test for `{name}` and put its body in place, the indirect call for the rest; better before the loop, \
+         once for all items. In C++ a template parameter or `final` lets the compiler do it."
+    );
+    one.example = Some((
+        "while (!t->equal(slot->key, key))",
+        "if (t->equal == equal_integer)\n    while (slot->key != key) …\nelse\n    while (!t->equal(slot->key, key)) …",
+    ));
+    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    Some(one)
+}
+
+/// A sort or search of the C library with a small comparator.
+fn sort(frame: &Frame, callee: usize, calls: &[Call<'_>]) -> Option<Candidate> {
+    let comparator = &frame.functions[callee];
+    let times: u64 = calls.iter().map(|call| call.target.count).sum();
+    if times < LEAST_CALLS {
+        return None;
+    }
+    let mut callers: Vec<usize> = calls.iter().map(|call| call.caller).collect();
+    callers.sort_unstable();
+    callers.dedup();
+    let library: f64 = callers
+        .iter()
+        .map(|&c| frame.functions[c].share.value)
+        .sum();
+    let share = (library + comparator.share.value).min(1.0);
+    let each = share * cycles_of_all(frame)? / times as f64;
+    let routine = &frame.functions[callers[0]].function;
+    let mut one = Candidate::new(ID, Some(callee), (0..comparator.code.len()).collect());
+    one.share = Some(share);
+    one.remains = Estimate {
+        value: 0.55,
+        low: 0.3,
+        high: 0.9,
+    };
+    one.executions = Some(times);
+    one.cycles = Some(Estimate::exact(each));
+    one.fix = "The library calls the comparator through a pointer and moves elements of a size that it does not know. \
+               Use a sort that the compiler specialises: std::sort with a lambda in C++, a sort written for the type \
+               (a macro or `static inline`) in C; for integer keys a radix sort."
+        .to_owned();
+    one.example = Some((
+        "qsort(keys, n, sizeof *keys, compare);",
+        "std::sort(keys, keys + n, [](key a, key b) { return a < b; });",
+    ));
+    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    Some(
+        one.counted(format!(
+            "the library's `{routine}` called `{}` {} times, {:.1} instructions each",
+            comparator.function,
+            count(times),
+            calls[0].target.instructions_per_call
+        ))
+        .measured(format!(
+            "both take {} of the time, {} cycles a comparison",
+            percent(share),
+            cycles(each)
+        )),
+    )
+}

@@ -1,0 +1,61 @@
+//! Whose code a source file is.
+
+/// Parts of paths of files that come with compilers and libraries: a user changes the line
+/// that uses them, not them.
+const TOOLCHAIN: [&str; 8] = [
+    "/usr/include/",
+    "/usr/local/include/",
+    "/usr/lib/gcc/",
+    "/usr/lib/llvm",
+    "/rustc/",
+    "/rustlib/src/",
+    "/.cargo/registry/",
+    "/.cargo/git/",
+];
+
+/// Whether a file comes with a compiler or a library rather than being the user's.
+#[must_use]
+pub fn is_toolchain_file(file: &str) -> bool {
+    TOOLCHAIN.iter().any(|part| file.contains(part))
+        || file.starts_with("library/core/")
+        || file.starts_with("library/std/")
+        || file.starts_with("library/alloc/")
+}
+
+/// Whether a function's name is one of a language's own library.
+#[must_use]
+pub fn is_library_name(name: &str) -> bool {
+    let name = name.trim_start_matches('<');
+    [
+        "std::",
+        "core::",
+        "alloc::",
+        "__gnu_cxx::",
+        "hashbrown::",
+        "compiler_builtins::",
+    ]
+    .iter()
+    .any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_compilers_are_not_the_users() {
+        assert!(is_toolchain_file("/usr/include/c++/12/bits/stl_vector.h"));
+        assert!(is_toolchain_file(
+            "/rustc/abc/library/core/src/slice/mod.rs"
+        ));
+        assert!(is_toolchain_file(
+            "/home/me/.cargo/registry/src/x/serde/src/lib.rs"
+        ));
+        assert!(!is_toolchain_file("/home/me/project/src/queue.cc"));
+        assert!(is_library_name(
+            "<alloc::vec::Vec<T> as core::ops::Drop>::drop"
+        ));
+        assert!(is_library_name("std::vector<int>::push_back"));
+        assert!(!is_library_name("stdx::thing"));
+    }
+}
