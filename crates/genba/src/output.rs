@@ -34,7 +34,9 @@ impl Output {
 
     /// The screen that answers are laid out for.
     pub fn screen(&self) -> Screen {
-        let width = clap_width().unwrap_or(100).clamp(60, 200);
+        // A pipe has no width: names are cut only where a line would be absurd.
+        let usual = if io::stdout().is_terminal() { 100 } else { 160 };
+        let width = clap_width().unwrap_or(usual).clamp(60, 200);
         Screen {
             width,
             colour: self.color_out,
