@@ -8,18 +8,14 @@
 #include <string>
 #include <vector>
 
-struct Entry {
-    uint32_t key;
-    uint32_t value;
-};
-
 class Pipeline {
 public:
     explicit Pipeline(size_t n) : table_(1024)
     {
         for (size_t i = 0; i < n; i++)
             text_ += std::to_string(i * 37 % 400) + " " + std::to_string(i % 90 + 10) + "\n";
-        entries_.reserve(n);
+        keys_.reserve(n);
+        values_.reserve(n);
         report_.reserve(1 << 16);
     }
 
@@ -38,21 +34,23 @@ public:
 private:
     void parse()
     {
-        entries_.clear();
+        keys_.clear();
+        values_.clear();
         const char *at = text_.data(), *end = at + text_.size();
         while (at < end) {
-            uint32_t key, value;
+            uint32_t key = 0, value = 0;
             at = std::from_chars(at, end, key).ptr + 1;
             at = std::from_chars(at, end, value).ptr + 1;
-            entries_.push_back({key, value});
+            keys_.push_back(key);
+            values_.push_back(value);
         }
     }
 
     void aggregate()
     {
         std::fill(table_.begin(), table_.end(), 0);
-        for (const Entry &e : entries_)
-            table_[(e.key * 2654435761u) >> 22] += e.value;
+        for (size_t i = 0; i < keys_.size(); i++)
+            table_[(keys_[i] * 2654435761u) >> 22] += values_[i];
     }
 
     void order()
@@ -77,8 +75,7 @@ private:
 
     std::string text_;
     std::vector<char> report_;
-    std::vector<Entry> entries_;
-    std::vector<uint32_t> table_, totals_;
+    std::vector<uint32_t> keys_, values_, table_, totals_;
 };
 
 int main(int argc, char **argv)
