@@ -30,6 +30,10 @@ use crate::state;
 const MOST_BLOCKS: usize = 16;
 /// Bytes of code after which no further block is begun.
 const MOST_BYTES: usize = 8 << 10;
+/// Copies of a short loop.
+const COPIES: usize = 16;
+/// Most instructions of a loop that is copied.
+const MOST_UNROLLED: usize = 10;
 const RAX: u8 = 0;
 const RCX: u8 = 1;
 /// Bytes of an exit's stub.
@@ -86,6 +90,8 @@ pub struct NewBlock {
     pub instructions: u16,
     /// Its counter; `u32::MAX` for none.
     pub counter: u32,
+    /// There is another copy of it, which others are led to.
+    pub copy: bool,
 }
 
 /// A place where control leaves a block for a fixed address.
@@ -150,6 +156,22 @@ struct Next {
     landing: bool,
 }
 
+/// Number of a conditional jump's condition; `None` for `loop` and `jrcxz`.
+fn condition(raw: &[u8]) -> Option<u8> {
+    let prefix = |byte: &u8| {
+        matches!(
+            byte,
+            0x26 | 0x2E | 0x36 | 0x3E | 0x40..=0x4F | 0x64..=0x67 | 0xF2 | 0xF3
+        )
+    };
+    let opcode = raw.iter().position(|byte| !prefix(byte))?;
+    match raw.get(opcode) {
+        Some(byte @ 0x70..=0x7F) => Some(byte & 15),
+        Some(0x0F) => raw.get(opcode + 1).map(|byte| byte & 15),
+        _ => None,
+    }
+}
+
 struct Builder<'a, W: World> {
     world: &'a mut W,
     factory: &'a mut InstructionInfoFactory,
@@ -182,7 +204,12 @@ pub fn build<W: World>(
     loop {
         let bytes = builder.world.bytes(pc);
         let block = decode(pc, bytes);
-        let Some(next) = builder.block(&block)? else {
+        let next = if builder.small_loop(&block) {
+            builder.unrolled(&block)?
+        } else {
+            builder.block(&block)?
+        };
+        let Some(next) = next else {
             break;
         };
         if next.landing {
@@ -215,13 +242,11 @@ pub fn build_landing<W: World>(
         offset: builder.fragment.emitter.offset() as u16,
         instructions: 0,
         counter: u32::MAX,
+        copy: true,
     });
     builder.mark(Mark::Block);
     builder.jump(pc);
-    let mut fragment = builder.finish(first_exit)?;
-    // It is not the block.
-    fragment.blocks[0].offset = u16::MAX;
-    Ok(fragment)
+    builder.finish(first_exit)
 }
 
 impl<'a, W: World> Builder<'a, W> {
@@ -289,9 +314,20 @@ impl<'a, W: World> Builder<'a, W> {
         let offset = self.fragment.emitter.offset() as u16;
         self.fragment.landings.push((pc, offset));
         self.mark(Mark::Landing);
-        self.emitter().constant(RAX, pc.wrapping_neg());
-        // lea rcx, [rcx + rax]
-        self.emitter().bytes(&[0x48, 0x8D, 0x0C, 0x01]);
+        let low = u32::try_from(pc).ok().filter(|&low| low <= i32::MAX as u32);
+        // The flags must stay: the target may be another, at which they are live.
+        match low {
+            // lea rcx, [rcx - pc]
+            Some(low) => {
+                self.emitter().bytes(&[0x48, 0x8D, 0x89]);
+                self.emitter().u32(low.wrapping_neg());
+            }
+            // mov rax, -pc; lea rcx, [rcx + rax]
+            None => {
+                self.emitter().constant(RAX, pc.wrapping_neg());
+                self.emitter().bytes(&[0x48, 0x8D, 0x0C, 0x01]);
+            }
+        }
         self.mark(Mark::LandingDifference);
         // jrcxz +5; jmp miss
         self.emitter().bytes(&[0xE3, 5, 0xE9]);
@@ -337,12 +373,20 @@ impl<'a, W: World> Builder<'a, W> {
         if let End::Unable(reason) = block.end {
             return Err(Error::Unable(reason));
         }
-        let native = block.end == End::Native;
-        let counter = if native {
-            u32::MAX
-        } else {
-            self.world.counter(block)?
-        };
+        if block.end == End::Native {
+            self.open(block, u32::MAX, false);
+            // To the program's own place: jmp [rip]; address.
+            self.emitter().bytes(&[0xFF, 0x25, 0, 0, 0, 0]);
+            self.emitter().bytes(&block.pc.to_le_bytes());
+            return Ok(None);
+        }
+        let counter = self.world.counter(block)?;
+        self.open(block, counter, false);
+        self.body(block, counter)?;
+        self.end(block)
+    }
+
+    fn open(&mut self, block: &Block, counter: u32, copy: bool) {
         self.block = self.fragment.blocks.len() as u8;
         let offset = self.fragment.emitter.offset() as u16;
         self.fragment.blocks.push(NewBlock {
@@ -350,14 +394,51 @@ impl<'a, W: World> Builder<'a, W> {
             offset,
             instructions: block.instructions.len() as u16,
             counter,
+            copy,
         });
         self.mark(Mark::Block);
-        if native {
-            // To the program's own place: jmp [rip]; address.
-            self.emitter().bytes(&[0xFF, 0x25, 0, 0, 0, 0]);
-            self.emitter().bytes(&block.pc.to_le_bytes());
-            return Ok(None);
+    }
+
+    /// Whether a block is a short loop by itself. Its counter would go up every few cycles, and
+    /// each time wait for the time before: several copies with counters of their own take turns.
+    fn small_loop(&self, block: &Block) -> bool {
+        let jumps = block
+            .instructions
+            .last()
+            .is_some_and(Instruction::is_jcc_short_or_near);
+        block.end == End::Branch(block.pc)
+            && jumps
+            && block.instructions.len() <= MOST_UNROLLED
+            && self.fragment.blocks.len() + COPIES <= usize::from(u8::MAX)
+            && !self.world.transfers()
+    }
+
+    /// Emits the copies of a short loop: each but the last leaves the loop or falls into the
+    /// next.
+    fn unrolled(&mut self, block: &Block) -> Result<Option<Next>, Error> {
+        for copy in 1..COPIES {
+            let counter = self.world.counter(block)?;
+            self.open(block, counter, copy > 1);
+            self.body(block, counter)?;
+            if let Some((last, condition)) = block
+                .instructions
+                .last()
+                .and_then(|last| Some((last, condition(&self.raw(last))?)))
+            {
+                // The opposite condition is the number beside it.
+                self.emitter().keep_in_line(2, 4);
+                self.emitter().bytes(&[0x0F, 0x80 | (condition ^ 1)]);
+                self.exit(last.next_ip());
+            }
         }
+        let counter = self.world.counter(block)?;
+        self.open(block, counter, true);
+        self.body(block, counter)?;
+        self.end(block)
+    }
+
+    /// Emits the instructions of a block up to the one that ends it, and the counter.
+    fn body(&mut self, block: &Block, counter: u32) -> Result<(), Error> {
         let placement = place(block, &*self.world, self.factory);
         let body = block.body();
         for (index, instruction) in block.instructions.iter().enumerate() {
@@ -372,7 +453,7 @@ impl<'a, W: World> Builder<'a, W> {
                 self.emitter().copy(instruction, &raw)?;
             }
         }
-        self.end(block)
+        Ok(())
     }
 
     fn end(&mut self, block: &Block) -> Result<Option<Next>, Error> {
@@ -496,16 +577,7 @@ impl<'a, W: World> Builder<'a, W> {
 
     fn branch(&mut self, instruction: &Instruction, to: u64) -> Result<(), Error> {
         let raw = self.raw(instruction);
-        let opcode = raw
-            .iter()
-            .position(|byte| !matches!(byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x64..=0x67 | 0xF2 | 0xF3 | 0x40..=0x4F))
-            .unwrap_or(0);
-        let condition = match raw.get(opcode) {
-            Some(byte @ 0x70..=0x7F) => Some(byte & 15),
-            Some(0x0F) => raw.get(opcode + 1).map(|byte| byte & 15),
-            _ => None,
-        };
-        if let Some(condition) = condition {
+        if let Some(condition) = condition(&raw) {
             self.emitter().keep_in_line(2, 4);
             self.emitter().bytes(&[0x0F, 0x80 | condition]);
             return self.taken(instruction.ip(), to);

@@ -12,6 +12,9 @@ use iced_x86::{
 pub const ALL_FLAGS: u32 =
     RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::PF;
 
+/// The same with CF.
+const ALL_AND_CARRY: u32 = ALL_FLAGS | RflagsBits::CF;
+
 /// Instructions to look at beyond the end of a block, on each way.
 const LOOK_AHEAD: usize = 8;
 
@@ -19,7 +22,23 @@ const LOOK_AHEAD: usize = 8;
 /// instructions with a count of zero neither.
 #[must_use]
 pub fn flags_written(instruction: &Instruction) -> u32 {
+    all_written(instruction) & ALL_FLAGS
+}
+
+/// Flags that an instruction reads, CF included. `pushf` and `syscall` (which copies them to
+/// r11) read them all, whatever the decoder's tables say.
+fn all_read(instruction: &Instruction) -> u32 {
     match instruction.mnemonic() {
+        Mnemonic::Pushf | Mnemonic::Pushfd | Mnemonic::Pushfq | Mnemonic::Syscall => {
+            ALL_AND_CARRY
+        }
+        _ => instruction.rflags_read() & ALL_AND_CARRY,
+    }
+}
+
+fn all_written(instruction: &Instruction) -> u32 {
+    match instruction.mnemonic() {
+        Mnemonic::Syscall => 0,
         Mnemonic::Shl
         | Mnemonic::Sal
         | Mnemonic::Shr
@@ -31,17 +50,17 @@ pub fn flags_written(instruction: &Instruction) -> u32 {
         | Mnemonic::Shld
         | Mnemonic::Shrd => 0,
         // Undefined on paper, but zero on every processor: too many blocks would suffer.
-        Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test => ALL_FLAGS,
+        Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test => ALL_AND_CARRY,
         _ if instruction.has_rep_prefix() || instruction.has_repne_prefix() => 0,
         // What is left undefined may be what it was.
-        _ => instruction.rflags_modified() & !instruction.rflags_undefined() & ALL_FLAGS,
+        _ => instruction.rflags_modified() & !instruction.rflags_undefined() & ALL_AND_CARRY,
     }
 }
 
 /// Flags that are live before an instruction, given those that are live after it.
 #[must_use]
 pub fn flags_before(instruction: &Instruction, after: u32) -> u32 {
-    (after & !flags_written(instruction)) | (instruction.rflags_read() & ALL_FLAGS)
+    (after & !flags_written(instruction)) | (all_read(instruction) & ALL_FLAGS)
 }
 
 /// Code of the program, as far as it may be read.
@@ -54,19 +73,24 @@ pub trait Code {
 /// `depth` jumps.
 #[must_use]
 pub fn flags_live_at(code: &dyn Code, pc: u64, depth: u32) -> u32 {
+    live_at(code, pc, depth, ALL_FLAGS)
+}
+
+/// The same for a set of flags.
+fn live_at(code: &dyn Code, pc: u64, depth: u32, flags: u32) -> u32 {
     let bytes = code.bytes(pc);
     let mut decoder = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE);
-    let mut unwritten = ALL_FLAGS;
+    let mut unwritten = flags;
     let mut instruction = Instruction::default();
     for _ in 0..LOOK_AHEAD {
         if !decoder.can_decode() {
             return unwritten;
         }
         decoder.decode_out(&mut instruction);
-        if instruction.is_invalid() || instruction.rflags_read() & unwritten != 0 {
+        if instruction.is_invalid() || all_read(&instruction) & unwritten != 0 {
             return unwritten;
         }
-        unwritten &= !flags_written(&instruction);
+        unwritten &= !all_written(&instruction);
         if unwritten == 0 {
             return 0;
         }
@@ -75,13 +99,13 @@ pub fn flags_live_at(code: &dyn Code, pc: u64, depth: u32) -> u32 {
             FlowControl::UnconditionalBranch | FlowControl::Call
                 if depth > 0 && instruction.near_branch_target() != 0 =>
             {
-                return flags_live_at(code, instruction.near_branch_target(), depth - 1)
-                    & unwritten;
+                return live_at(code, instruction.near_branch_target(), depth - 1, unwritten);
             }
             FlowControl::ConditionalBranch if depth > 0 => {
-                let taken = flags_live_at(code, instruction.near_branch_target(), depth - 1);
-                let falls = flags_live_at(code, instruction.next_ip(), depth - 1);
-                return (taken | falls) & unwritten;
+                let target = instruction.near_branch_target();
+                let taken = live_at(code, target, depth - 1, unwritten);
+                let falls = live_at(code, instruction.next_ip(), depth - 1, unwritten);
+                return taken | falls;
             }
             _ => return unwritten,
         }
@@ -142,6 +166,8 @@ pub mod tests {
         assert_eq!(live(&[0x89, 0xC1, 0x48, 0x01, 0xC0]), 0); // mov; add
         assert_eq!(live(&[0x74, 0, 0x48, 0x01, 0xC0]), ALL_FLAGS); // je
         assert_eq!(live(&[0xC3]), ALL_FLAGS); // ret
+        assert_eq!(live(&[0x9C, 0x48, 0x01, 0xC0]), ALL_FLAGS); // pushf; add
+        assert_eq!(live(&[0x0F, 0x05, 0x48, 0x01, 0xC0]), ALL_FLAGS); // syscall; add
         assert_eq!(live(&[0xD3, 0xE0, 0xC3]), ALL_FLAGS); // shl eax, cl
         assert_eq!(live(&[0xEB, 1, 0x90, 0x48, 0x01, 0xC0]), 0); // jmp; add
         assert_eq!(live(&[]), ALL_FLAGS);

@@ -112,6 +112,9 @@ fn may_fault(instruction: &Instruction) -> bool {
 /// Whether every x86-64 processor has the instruction; others raise SIGILL.
 fn everywhere(instruction: &Instruction) -> bool {
     use CpuidFeature::*;
+    if instruction.mnemonic() == Mnemonic::Reservednop {
+        return false;
+    }
     instruction.cpuid_features().iter().all(|feature| {
         matches!(
             feature,

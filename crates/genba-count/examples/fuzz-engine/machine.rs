@@ -275,6 +275,7 @@ fn one(random: &mut Random, show: bool) -> String {
             };
         }
         state.registers[4] = STACK + 32768 + random.below(64) * 8;
+        let initial = state.registers[4];
         state.flags = 0x202 | (random.next() & (ARITHMETIC | 0x400));
         state.entry = at;
         for byte in &mut state.vectors {
@@ -298,11 +299,8 @@ fn one(random: &mut Random, show: bool) -> String {
         let used = state.vectors[512];
         let vectors = vector_hash(&state.vectors, used);
         let seen = data_hash(state.registers[4]);
-        // Below it is nobody's memory, above its beginning the program's.
-        let rsp = match state.registers[4] {
-            rsp if (STACK..STACK + SIZE as u64).contains(&rsp) => rsp,
-            _ => STACK + 33792,
-        };
+        // Below where it was at first there may be what was left when it was lower still.
+        let rsp = state.registers[4].max(initial).min(STACK + SIZE as u64);
         let above =
             std::slice::from_raw_parts(rsp as *const u8, (STACK + SIZE as u64 - rsp) as usize);
         let _ = write!(

@@ -195,7 +195,7 @@ impl Engine {
                 incoming: NONE,
                 instructions: new.instructions,
             });
-            if new.offset != u16::MAX {
+            if !new.copy {
                 self.book.by_pc.insert(new.pc, index);
             }
         }
