@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use genba_code::{Flow, SourceCache, Syntax};
-use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopInfo, SourceLine};
+use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopCost, LoopInfo, SourceLine};
 
 use crate::ExplainError;
 use crate::function_code::FunctionCode;
@@ -98,7 +98,11 @@ impl Scene {
         )?;
         let samples: u64 = hits.iter().map(|hit| hit.1.samples).sum();
         let weight: u64 = hits.iter().map(|hit| hit.1.weight).sum();
-        let instructions = self.annotated(function, &code, weight, samples);
+        let mut instructions = self.annotated(function, &code, weight, samples);
+        let model = self.model(function, &code, weight as f64);
+        for (instruction, latency) in instructions.iter_mut().zip(&model.latencies) {
+            instruction.host_latency_cycles = *latency;
+        }
         let (source, mut notes) = read_source(&instructions, sources);
         let executed = self.executed(function);
         if executed.is_some_and(|executed| executed.instructions() == 0) {
@@ -118,7 +122,7 @@ impl Scene {
             samples,
             share: self.share(weight as f64),
             raw: options.raw,
-            loops: loops(&code, weight as f64),
+            loops: loops(&code, weight as f64, &model.loops),
             jumps: jumps(&code),
             instructions,
             source,
@@ -215,7 +219,7 @@ pub(crate) fn is_named(shown: &str, linkage_name: Option<&str>, name: &str) -> b
     shown == name || linkage_name == Some(name) || genba_code::without_parameters(name) == shown
 }
 
-fn loops(code: &FunctionCode, total: f64) -> Vec<LoopInfo> {
+fn loops(code: &FunctionCode, total: f64, costs: &[Option<LoopCost>]) -> Vec<LoopInfo> {
     let block_weight: Vec<f64> = code
         .flow
         .blocks()
@@ -246,7 +250,7 @@ fn loops(code: &FunctionCode, total: f64) -> Vec<LoopInfo> {
                     0.0
                 },
                 irreducible: found.irreducible,
-                cost: None,
+                cost: costs.get(index as usize).cloned().flatten(),
             }
         })
         .collect()

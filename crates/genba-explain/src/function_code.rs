@@ -54,8 +54,12 @@ impl FunctionCode {
             samples[index] += hit.samples as f64;
             weight[index] += hit.weight as f64;
         }
-        let flow = ControlFlow::build(&instructions);
         let executed = scene.executed(function);
+        let flow = ControlFlow::build_with(&instructions, |jump| {
+            executed.map_or_else(Vec::new, |executed| {
+                executed.targets(jump.address).map(|one| one.0).collect()
+            })
+        });
         if !raw && scene.event.precision == Precision::Skid {
             let mut facts = facts(&instructions, &flow);
             if let Some(executed) = &executed {
