@@ -1,6 +1,6 @@
 //! The document of `genba count`: functions by calls and instructions, callers and callees.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use genba_model::{CountedCall, CountedFunction, Counts, Per, RawCounts};
 use genba_profile::reader::ModuleId;
@@ -69,8 +69,11 @@ pub fn counts(
         .notes
         .iter()
         .chain(raw.processes.iter().flat_map(|one| &one.notes));
-    let mut notes: Vec<String> = notes.cloned().collect();
-    notes.dedup();
+    let mut told = HashSet::new();
+    let notes = notes
+        .filter(|note| told.insert(note.as_str()))
+        .cloned()
+        .collect();
     Ok(Counts {
         engine: raw.engine.name.clone(),
         engine_version: raw.engine.version.clone(),
