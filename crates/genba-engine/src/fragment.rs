@@ -354,6 +354,8 @@ impl<'a, W: World> Builder<'a, W> {
                 emitter.add_one(register);
                 emitter.store(register, offset);
             }
+            // Later, by `count_aside`.
+            How::Aside => return,
             How::Spill => {
                 self.emitter().store(RAX, state::RAX);
                 self.mark(Mark::Rax);
@@ -382,8 +384,8 @@ impl<'a, W: World> Builder<'a, W> {
         }
         let counter = self.world.counter(block)?;
         self.open(block, counter, false);
-        self.body(block, counter)?;
-        self.end(block)
+        let aside = self.body(block, counter)?;
+        self.end(block, aside)
     }
 
     fn open(&mut self, block: &Block, counter: u32, copy: bool) {
@@ -419,7 +421,7 @@ impl<'a, W: World> Builder<'a, W> {
         for copy in 1..COPIES {
             let counter = self.world.counter(block)?;
             self.open(block, counter, copy > 1);
-            self.body(block, counter)?;
+            let _ = self.body(block, counter)?;
             if let Some((last, condition)) = block
                 .instructions
                 .last()
@@ -433,12 +435,13 @@ impl<'a, W: World> Builder<'a, W> {
         }
         let counter = self.world.counter(block)?;
         self.open(block, counter, true);
-        self.body(block, counter)?;
-        self.end(block)
+        let aside = self.body(block, counter)?;
+        self.end(block, aside)
     }
 
-    /// Emits the instructions of a block up to the one that ends it, and the counter.
-    fn body(&mut self, block: &Block, counter: u32) -> Result<(), Error> {
+    /// Emits the instructions of a block up to the one that ends it, and the counter; gives it
+    /// back if it is to go up later.
+    fn body(&mut self, block: &Block, counter: u32) -> Result<Option<u32>, Error> {
         let placement = place(block, &*self.world, self.factory);
         let body = block.body();
         for (index, instruction) in block.instructions.iter().enumerate() {
@@ -453,10 +456,20 @@ impl<'a, W: World> Builder<'a, W> {
                 self.emitter().copy(instruction, &raw)?;
             }
         }
-        Ok(())
+        Ok((placement.how == How::Aside).then_some(counter))
     }
 
-    fn end(&mut self, block: &Block) -> Result<Option<Next>, Error> {
+    /// Counts where rax is in its place, and rcx.
+    fn count_aside(&mut self, counter: Option<u32>) {
+        let Some(counter) = counter else { return };
+        self.emitter().load(RAX, state::counter(counter));
+        self.emitter().add_one(RAX);
+        self.emitter().store(RAX, state::counter(counter));
+        self.mark(Mark::Counted);
+        self.mark(Mark::Both);
+    }
+
+    fn end(&mut self, block: &Block, aside: Option<u32>) -> Result<Option<Next>, Error> {
         let falls = |pc| {
             Ok(Some(Next {
                 pc,
@@ -490,11 +503,12 @@ impl<'a, W: World> Builder<'a, W> {
                 }))
             }
             End::CallIndirect => {
-                if self.shared_call(block.next()) {
+                // The counter is in front of what is shared.
+                if aside.is_none() && self.shared_call(block.next()) {
                     return Ok(None);
                 }
                 let site = self.fragment.emitter.offset() as u16;
-                self.target(last)?;
+                self.target(last, aside)?;
                 self.call(last, None);
                 if let Some(call) = self.fragment.calls.last_mut() {
                     call.1 = site;
@@ -505,12 +519,12 @@ impl<'a, W: World> Builder<'a, W> {
                 }))
             }
             End::JumpIndirect => {
-                self.target(last)?;
+                self.target(last, aside)?;
                 self.jump_indirect(last.ip());
                 Ok(None)
             }
             End::Return(pops) => {
-                self.returns(pops);
+                self.returns(pops, aside);
                 Ok(None)
             }
             End::Syscall => {
@@ -599,13 +613,14 @@ impl<'a, W: World> Builder<'a, W> {
     }
 
     /// Puts rcx and rax aside, the target into rcx, its low 16 bits into rax.
-    fn target(&mut self, instruction: &Instruction) -> Result<(), Error> {
+    fn target(&mut self, instruction: &Instruction, aside: Option<u32>) -> Result<(), Error> {
         let raw = self.raw(instruction);
         self.emitter().store(RCX, state::RCX);
         self.mark(Mark::Rcx);
         self.emitter().load_target(instruction, &raw)?;
         self.emitter().store(RAX, state::RAX);
         self.mark(Mark::Both);
+        self.count_aside(aside);
         // movzx eax, cx
         self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
         Ok(())
@@ -643,7 +658,7 @@ impl<'a, W: World> Builder<'a, W> {
         });
     }
 
-    fn returns(&mut self, pops: u16) {
+    fn returns(&mut self, pops: u16, aside: Option<u32>) {
         let table = self.world.table();
         self.emitter().store(RCX, state::RCX);
         self.mark(Mark::Rcx);
@@ -651,6 +666,7 @@ impl<'a, W: World> Builder<'a, W> {
         self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
         self.emitter().store(RAX, state::RAX);
         self.mark(Mark::Both);
+        self.count_aside(aside);
         // movzx eax, cx; mov rax, [table + rax * 8]; mov [rsp], rax
         self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
         self.emitter().bytes(&[0x48, 0x8B, 0x04, 0xC5]);
@@ -701,13 +717,21 @@ impl<'a, W: World> Builder<'a, W> {
             debug_assert!(offset > call.after);
             let direct = call.target.is_some();
             self.mark(if direct { Mark::Pushed } else { Mark::PushedBoth });
-            // lea rsp, [rsp + 8]
-            self.emitter().bytes(&[0x48, 0x8D, 0x64, 0x24, 8]);
-            self.mark(if direct { Mark::Popped } else { Mark::PoppedBoth });
-            // push [rip + …]
-            self.emitter().bytes(&[0xFF, 0x35]);
-            let address = self.fragment.emitter.offset();
-            self.emitter().u32(0);
+            let low = i32::try_from(call.returns_to).ok();
+            let mut address = None;
+            if let Some(low) = low {
+                // mov qword ptr [rsp], …
+                self.emitter().bytes(&[0x48, 0xC7, 0x04, 0x24]);
+                self.emitter().u32(low as u32);
+            } else {
+                // lea rsp, [rsp + 8]
+                self.emitter().bytes(&[0x48, 0x8D, 0x64, 0x24, 8]);
+                self.mark(if direct { Mark::Popped } else { Mark::PoppedBoth });
+                // push [rip + …]
+                self.emitter().bytes(&[0xFF, 0x35]);
+                address = Some(self.fragment.emitter.offset());
+                self.emitter().u32(0);
+            }
             if let Some(target) = call.target {
                 self.mark(Mark::Taken);
                 self.jump(target);
@@ -716,6 +740,7 @@ impl<'a, W: World> Builder<'a, W> {
                 self.jump_indirect(call.from);
             }
             self.mark(Mark::Nothing);
+            let Some(address) = address else { continue };
             while self.fragment.emitter.here() & 7 != 0 {
                 self.emitter().bytes(&[0xCC]);
             }

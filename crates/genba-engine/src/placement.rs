@@ -17,6 +17,8 @@ pub enum How {
     Dead(u8),
     /// Through rax, which is put aside and back.
     Spill,
+    /// Through rax, where the branch that ends the block has put it aside anyway.
+    Aside,
 }
 
 /// Where and how.
@@ -80,9 +82,13 @@ pub fn place(block: &Block, code: &dyn Code, factory: &mut InstructionInfoFactor
             });
         }
     }
+    let indirect = matches!(
+        block.end,
+        End::Return(_) | End::JumpIndirect | End::CallIndirect
+    );
     found.unwrap_or(Placement {
-        at: 0,
-        how: How::Spill,
+        at: if indirect { block.body() } else { 0 },
+        how: if indirect { How::Aside } else { How::Spill },
     })
 }
 
@@ -168,12 +174,13 @@ mod tests {
                 how: How::Dead(0)
             }
         );
-        // ret
-        assert_eq!(placed(&[0xC3]).how, How::Spill);
+        // ret; syscall
+        assert_eq!(placed(&[0xC3]).how, How::Aside);
+        assert_eq!(placed(&[0x0F, 0x05]).how, How::Spill);
         // mov rax,[rdi]; ret: a handler may skip it.
-        assert_eq!(placed(&[0x48, 0x8B, 0x07, 0xC3]).how, How::Spill);
+        assert_eq!(placed(&[0x48, 0x8B, 0x07, 0xC3]).how, How::Aside);
         // pop rsp; ret: rsp is not free, though it is overwritten.
-        assert_eq!(placed(&[0x5C, 0xC3]).how, How::Spill);
+        assert_eq!(placed(&[0x5C, 0xC3]).how, How::Aside);
         // adc rax,rdx reads CF, which inc keeps.
         assert_eq!(placed(&[0x48, 0x11, 0xD0, 0xC3]).how, How::Increment);
         // sete al; cmp: the flags are live until sete.
