@@ -194,3 +194,150 @@ fn an_engine_that_is_not_there_says_what_to_do() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("apt-get install"), "{said}");
 }
+
+#[test]
+fn an_investigation_divides_time_by_executions() {
+    let test = "an_investigation_divides_time_by_executions";
+    let directory = scratch();
+    let here = directory.path();
+    let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    let line = [
+        "investigate",
+        "--budget",
+        "2",
+        "--json",
+        "--",
+        prog,
+        "2000000",
+    ];
+    let all = json(here, "investigation", &line);
+    if all["profile"].is_null() || all["profile"]["counted"].is_null() {
+        return support::skip(test, &all["notes"].to_string());
+    }
+    let digits = &all["annotations"][0];
+    assert_eq!(digits["function"], "digits");
+    assert_eq!(digits["calls"], 2_000_000);
+    let rows = digits["instructions"].as_array().expect("instructions");
+    let div = rows
+        .iter()
+        .find(|row| {
+            row["text"]
+                .as_str()
+                .is_some_and(|text| text.starts_with("div"))
+        })
+        .expect("a division");
+    let count = div["count"].as_u64().expect("a count");
+    assert!(count > 20_000_000, "{count}");
+    let seconds = div["cost_seconds"]["value"].as_f64().expect("a cost");
+    // A division takes some cycles of some gigahertz, whatever the machine.
+    assert!((0.1e-9..200e-9).contains(&seconds), "{seconds}");
+    let head = digits["loops"][0].clone();
+    assert_eq!(head["cost"]["iterations"], count, "{head}");
+    assert_eq!(head["cost"]["entries"], 2_000_000, "{head}");
+    // The case keeps the counts: other functions can be annotated with them, too.
+    let main = json(
+        here,
+        "annotation",
+        &["annotate", "--json", "-i", "latest", "main"],
+    );
+    assert_eq!(main["calls"], 1);
+    let bare = [
+        "investigate",
+        "--budget",
+        "1",
+        "--no-count",
+        "--json",
+        "--",
+        prog,
+        "200000",
+    ];
+    let all = json(here, "investigation", &bare);
+    assert!(all["profile"]["counted"].is_null());
+}
+
+#[test]
+fn counts_of_a_file_are_joined_with_a_recording() {
+    let test = "counts_of_a_file_are_joined_with_a_recording";
+    let directory = scratch();
+    let here = directory.path();
+    let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    if support::record(test, here, &[], &[prog, "2000000"]).is_none() {
+        return;
+    }
+    let counted = genba(
+        here,
+        &[
+            "count",
+            "--output",
+            "null",
+            "-o",
+            "counts.json",
+            "--",
+            prog,
+            "200000",
+        ],
+    );
+    if counted.status.code() == Some(4) {
+        return support::skip(test, &String::from_utf8_lossy(&counted.stderr));
+    }
+    let line = [
+        "report",
+        "--json",
+        "-i",
+        "recording",
+        "--counts",
+        "counts.json",
+        "--counts-scale",
+        "10",
+    ];
+    let profile = json(here, "profile", &line);
+    let row = &profile["functions"][0];
+    assert_eq!(
+        (&row["function"], &row["calls"]),
+        (&"digits".into(), &2_000_000.into())
+    );
+    assert_eq!(profile["counted"]["scale"], 10.0);
+    // Something else is no file of counts.
+    let output = genba(
+        here,
+        &["report", "-i", "recording", "--counts", "recording"],
+    );
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("genba count -o"), "{said}");
+}
+
+#[test]
+fn a_target_that_runs_out_of_time_has_the_counts_until_then() {
+    let test = "a_target_that_runs_out_of_time_has_the_counts_until_then";
+    let directory = scratch();
+    let here = directory.path();
+    let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {
+        return;
+    };
+    let prog = prog.to_str().expect("a plain path");
+    let line = [
+        "count",
+        "--json",
+        "--once",
+        "--timeout",
+        "3",
+        "--",
+        prog,
+        "100000000000",
+    ];
+    let output = genba(here, &line);
+    if output.status.code() == Some(4) {
+        return support::skip(test, &String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(output.status.code(), Some(3));
+    let counts: Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert!(counts["cut_short"].is_string(), "{counts}");
+    assert!(function(&counts, "digits")["calls"].as_u64() > Some(0));
+}
