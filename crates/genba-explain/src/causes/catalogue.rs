@@ -2,16 +2,34 @@
 
 use genba_model::Finding;
 
+use super::bytewise_compare;
+use super::bytewise_copy;
+use super::cache_miss;
 use super::candidate::{Candidate, Limits, findings};
 use super::division_as_overflow_check;
 use super::duplicate_division;
+use super::excess_syscalls;
+use super::false_sharing;
+use super::first_touch;
+use super::fp_latency_chain;
 use super::frame::Frame;
 use super::indirect_call_one_target;
+use super::integer_latency_chain;
+use super::lock_contention;
+use super::loop_invariant_call;
 use super::loop_invariant_divisor;
+use super::malloc_churn;
+use super::needless_atomic;
+use super::no_symbols;
 use super::plt_call;
+use super::pointer_chase;
+use super::quadratic;
+use super::realloc_growth;
+use super::strided_access;
 use super::tiny_callee_not_inlined;
 use super::tls_lookup;
 use super::unoptimised_build;
+use super::unpredictable_branch;
 
 /// A cause: its identifier, and what looks for it.
 #[derive(Clone, Copy)]
@@ -42,6 +60,31 @@ pub const CATALOGUE: &[Cause] = &[
         detect: loop_invariant_divisor::detect,
     },
     Cause {
+        id: fp_latency_chain::ID,
+        title: "a floating-point sum that each round waits for",
+        detect: fp_latency_chain::detect,
+    },
+    Cause {
+        id: integer_latency_chain::ID,
+        title: "a checksum or hash each step of which waits for the one before",
+        detect: integer_latency_chain::detect,
+    },
+    Cause {
+        id: pointer_chase::ID,
+        title: "each address waits for the load before it",
+        detect: pointer_chase::detect,
+    },
+    Cause {
+        id: strided_access::ID,
+        title: "each round reads another cache line for a few bytes",
+        detect: strided_access::detect,
+    },
+    Cause {
+        id: cache_miss::ID,
+        title: "a load whose data are far",
+        detect: cache_miss::detect,
+    },
+    Cause {
         id: unoptimised_build::ID,
         title: "hot code compiled without optimisation",
         detect: unoptimised_build::detect,
@@ -65,6 +108,71 @@ pub const CATALOGUE: &[Cause] = &[
         id: tls_lookup::ID,
         title: "a call to find the thread's own data",
         detect: tls_lookup::detect,
+    },
+    Cause {
+        id: bytewise_copy::ID,
+        title: "long stretches copied a byte at a time",
+        detect: bytewise_copy::detect,
+    },
+    Cause {
+        id: bytewise_compare::ID,
+        title: "long stretches compared a byte at a time",
+        detect: bytewise_compare::detect,
+    },
+    Cause {
+        id: loop_invariant_call::ID,
+        title: "the same call with the same argument in every round",
+        detect: loop_invariant_call::detect,
+    },
+    Cause {
+        id: quadratic::ID,
+        title: "work that grows with the square of the input",
+        detect: quadratic::detect,
+    },
+    Cause {
+        id: needless_atomic::ID,
+        title: "locked operations while one thread works",
+        detect: needless_atomic::detect,
+    },
+    Cause {
+        id: unpredictable_branch::ID,
+        title: "wrongly guessed branches",
+        detect: unpredictable_branch::detect,
+    },
+    Cause {
+        id: excess_syscalls::ID,
+        title: "the kernel is asked for little at a time",
+        detect: excess_syscalls::detect,
+    },
+    Cause {
+        id: false_sharing::ID,
+        title: "threads write to one cache line",
+        detect: false_sharing::detect,
+    },
+    Cause {
+        id: first_touch::ID,
+        title: "memory given back and faulted in anew",
+        detect: first_touch::detect,
+    },
+    Cause {
+        id: lock_contention::ID,
+        title: "threads spend their time on a lock",
+        detect: lock_contention::detect,
+    },
+    Cause {
+        id: malloc_churn::ID,
+        title: "memory allocated and freed all the time",
+        detect: malloc_churn::detect,
+    },
+    Cause {
+        id: realloc_growth::ID,
+        title: "a buffer grows by a little at a time",
+        detect: realloc_growth::detect,
+    },
+    Cause {
+        id: no_symbols::ID,
+        title: "code without names",
+        detect: no_symbols::detect,
     },
 ];
 

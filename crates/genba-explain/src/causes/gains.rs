@@ -8,7 +8,7 @@ use super::words::{cycle_range, cycles};
 use crate::loop_bound::{Change, LoopInputs, Model, model, round_after};
 
 /// A loop before and after a change.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LoopGain {
     /// Measured cycles a round.
     pub measured: Estimate,

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use genba_code::{DataFlow, Location};
+
 use super::frame::FunctionFrame;
 use super::values::Value;
 
@@ -13,13 +15,25 @@ pub struct Uses {
     joins: HashMap<u32, Vec<u32>>,
 }
 
+/// Whether an instruction reads a register only to leave the part that it does not write as it
+/// was (`sete al`, `mov al, cl`): nobody asks for that part.
+fn keeps_rest(data: &DataFlow, location: Location) -> bool {
+    let mut words = data.form.split([' ', ',']);
+    let name = words.next().unwrap_or_default();
+    let narrow = matches!(words.next(), Some("r8" | "r16"));
+    narrow && (name == "mov" || name.starts_with("set")) && data.writes & (1 << location) != 0
+}
+
 impl Uses {
     /// Of all values of a function.
     #[must_use]
     pub fn of(function: &FunctionFrame) -> Self {
         let mut uses = Self::default();
         for at in 0..function.code.len() {
-            for &(_, value) in function.values.reads(at) {
+            for &(location, value) in function.values.reads(at) {
+                if keeps_rest(&function.data[at], location) {
+                    continue;
+                }
                 let list = uses.readers.entry(value.number).or_default();
                 if list.last() != Some(&(at as u32)) {
                     list.push(at as u32);

@@ -23,6 +23,9 @@ pub struct Change {
     pub instead: Vec<Instead>,
     /// Instructions of a chain that is made into several side by side, and how many.
     pub split: Vec<(usize, f64)>,
+    /// Instructions that are executed less often, and by which factor: what an unrolled loop has
+    /// once for several rounds.
+    pub fewer: Vec<(usize, f64)>,
     /// Rounds done by one: vector lanes. 0 and 1 change nothing.
     pub lanes: f64,
 }
@@ -39,8 +42,10 @@ pub struct Instead {
 }
 
 /// The model of a round, cycles.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Model {
+    /// The instructions of the longest chain.
+    pub links: Vec<u32>,
     /// The longest chain of dependent instructions, where one can be given.
     pub chain: Option<Estimate>,
     /// All instructions if independent.
@@ -104,13 +109,20 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
         .then(|| subject.chain(&timings).ok())
         .flatten()
         .filter(|(chain, _)| chain.unknown.is_none())
-        .map(|(chain, _)| chain.cycles.scaled(1.0 / lanes));
+        .map(|(chain, links)| (chain.cycles.scaled(1.0 / lanes), links));
+    let (chain, links) = chain.unzip();
     let mut mix = subject.mix();
     mix.rows.retain(|(at, ..)| {
         !change.gone.contains(at)
             && !change.passed.contains(at)
             && !change.instead.iter().any(|one| one.at == *at)
     });
+    for row in &mut mix.rows {
+        let fewer = change.fewer.iter().find(|one| one.0 == row.0);
+        let factor = fewer.map_or(1.0, |one| one.1.max(1.0));
+        row.1 /= factor;
+        row.2 /= factor;
+    }
     let times = |at: usize| {
         let count = inputs.counts.get(at).copied().flatten().unwrap_or(0);
         count as f64 / iterations as f64
@@ -118,7 +130,11 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
     let more: f64 = change.instead.iter().map(|i| i.slots * times(i.at)).sum();
     let throughput = throughput::bound(&mix, inputs.costs, Extra { slots: more })
         .map(|bound| bound.cycles.scaled(1.0 / lanes));
-    Some(Model { chain, throughput })
+    Some(Model {
+        links: links.unwrap_or_default(),
+        chain,
+        throughput,
+    })
 }
 
 fn alter(timings: &mut [Option<Timing>], change: &Change) {
@@ -151,10 +167,16 @@ fn alter(timings: &mut [Option<Timing>], change: &Change) {
     }
     for &(index, ways) in &change.split {
         at(index, &|timing| {
-            timing.op = timing.op.scaled(1.0 / ways.max(1.0));
+            let factor = 1.0 / ways.max(1.0);
+            timing.op = timing.op.scaled(factor);
+            timing.load = timing.load.scaled(factor);
         });
     }
 }
+
+/// How far the model of code that does not exist yet is off: what the compiler makes of it
+/// is not known to the instruction.
+const DOUBT: f64 = 0.15;
 
 /// What a round that takes `measured` cycles takes after a change, by the models before and
 /// after. `None` where the model has nothing to say.
@@ -173,8 +195,8 @@ pub fn round_after(measured: f64, before: &Model, after: &Model) -> Option<Estim
     let most = |cycles: f64| cycles.min(measured);
     Some(Estimate {
         value: most(after.value * factor + 0.5 * rest),
-        low: most(after.low * factor),
-        high: most(after.high * factor + rest),
+        low: most(after.low * factor * (1.0 - DOUBT)),
+        high: most(after.high * factor * (1.0 + DOUBT) + rest),
     })
 }
 
