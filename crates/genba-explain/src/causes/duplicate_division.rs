@@ -106,15 +106,16 @@ fn candidate(frame: &Frame, index: usize, one: &Division, other: &Division) -> C
     let mut found = Candidate::new(ID, Some(index), vec![first, second]);
     let around = common_loop(function, first, second);
     let gain = around.and_then(|around| {
-        // The one that the next round waits for stays.
-        let chain = &function.loops.get(around as usize)?.as_ref()?.chain;
-        let in_chain = |at: usize| chain.contains(&(at as u32));
-        let goes = if in_chain(first) { second } else { first };
-        let change = Change {
-            gone: vec![goes],
-            ..Change::default()
+        let without = |at: usize| {
+            let change = Change {
+                gone: vec![at],
+                ..Change::default()
+            };
+            function.loop_after(&frame.program.costs, around, &change)
         };
-        function.loop_after(&frame.program.costs, around, &change)
+        // The next round may wait for one of them: that one stays.
+        let (a, b) = (without(first)?, without(second)?);
+        Some(if a.round.value >= b.round.value { a } else { b })
     });
     match around.zip(gain) {
         Some((around, gain)) => {
