@@ -300,7 +300,7 @@ fn one(random: &mut Random, show: bool) -> String {
         let vectors = vector_hash(&state.vectors, used);
         let seen = data_hash(state.registers[4]);
         // Near where it was there may be what was left when it was lower.
-        let rsp = (state.registers[4].max(initial) + 128).min(STACK + SIZE as u64);
+        let rsp = (state.registers[4].max(initial).saturating_add(128)).min(STACK + SIZE as u64);
         let above =
             std::slice::from_raw_parts(rsp as *const u8, (STACK + SIZE as u64 - rsp) as usize);
         let _ = write!(

@@ -33,6 +33,8 @@ pub struct Exit {
     pub stub: u64,
     /// The next of those that lead to the same block.
     pub next: u32,
+    /// It leads to a block, and is among those of it.
+    pub linked: bool,
 }
 
 /// What is remembered of a fragment.
@@ -102,6 +104,7 @@ impl Engine {
             site: 0,
             stub: 0,
             next: NONE,
+            linked: false,
         };
         let mut engine = Self {
             book,
@@ -217,6 +220,7 @@ impl Engine {
                 site: base + u64::from(new.site),
                 stub,
                 next: NONE,
+                linked: false,
             });
         }
         for number in first_exit..self.exits.len() as u32 {
@@ -250,10 +254,15 @@ impl Engine {
     }
 
     fn note_link(&mut self, number: u32, target: u64) {
+        // Two threads may have come out of the same exit.
+        if self.exits[number as usize].linked {
+            return;
+        }
         let Some(block) = self.book.block(target) else {
             return;
         };
         let block = &mut self.book.blocks[block as usize];
+        self.exits[number as usize].linked = true;
         self.exits[number as usize].next = block.incoming;
         block.incoming = number;
     }
@@ -318,6 +327,19 @@ impl Engine {
     #[must_use]
     pub fn in_cache(&self, address: u64) -> bool {
         self.cache.zone_of(address).is_some()
+    }
+
+    /// Makes sure that the program's code behind an address in the cache can be read: what was
+    /// known of its memory may have been forgotten.
+    pub fn know(&mut self, address: u64) {
+        let Some(index) = self.fragment_at(address) else {
+            return;
+        };
+        let first = self.fragments[index].first_block as usize;
+        let count = usize::from(self.fragments[index].blocks);
+        for block in first..first + count {
+            let _ = self.book.find(self.book.blocks[block].pc);
+        }
     }
 
     /// The program's state at an address in the cache, and the number of the block that a
@@ -506,6 +528,7 @@ impl Engine {
                 site,
                 mut stub,
                 next,
+                ..
             } = self.exits[number as usize];
             if target != 0 {
                 if stub == 0 {
@@ -515,6 +538,7 @@ impl Engine {
                 aim(site, stub);
             }
             self.exits[number as usize].next = NONE;
+            self.exits[number as usize].linked = false;
             number = next;
         }
     }

@@ -389,6 +389,7 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> After {
         let rip = word(context::RIP).read();
         let registers = context::REGISTERS.map(|offset| word(offset).read());
         let flags = word(context::FLAGS).read();
+        engine.know(rip);
         let found = Interrupted::find(engine, state, rip, registers, flags);
         for (offset, value) in context::REGISTERS.into_iter().zip(found.registers) {
             word(offset).write(value);
