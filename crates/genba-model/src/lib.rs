@@ -7,6 +7,7 @@
 //! **Not here.** Any I/O, any statistics, any text for people.
 
 mod annotation;
+mod calibration;
 mod case;
 mod comparison;
 mod counts;
@@ -23,6 +24,7 @@ mod stat;
 pub use annotation::{
     AnnotatedInstruction, Annotation, JumpArrow, LoopBound, LoopCost, LoopInfo, SourceLine,
 };
+pub use calibration::{Calibration, Trial};
 pub use case::{CaseKind, CaseState, CaseSummary};
 pub use comparison::{
     Comparison, ComparisonReport, Correction, Direction, IterationCost, Variant, VariantMetric,

@@ -4,11 +4,13 @@ mod args;
 mod host;
 mod named;
 mod observer;
+mod proved;
 mod run;
 mod suite;
 mod values;
 
 pub use args::CompareArgs;
 pub use host::{Here, measure};
+pub use proved::{Proved, TRIALS};
 pub use run::{Done, run, write};
 pub use values::{duration, share};

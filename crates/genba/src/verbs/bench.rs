@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use genba_report::terminal;
 
-use crate::comparing::{self, CompareArgs, Done};
+use crate::comparing::{self, CompareArgs, Done, Proved};
 use crate::exit::VerbResult;
 use crate::output::Output;
 
@@ -22,11 +22,25 @@ Every {NAME} of -L and -P is replaced in commands, names, steps, --env, --input,
 pub struct Args {
     #[command(flatten)]
     compare: CompareArgs,
+
+    /// This compares the program as it was with one mended after a finding of this case (its
+    /// number, 1 unless given): kept beside it, for `genba explain --calibration`.
+    #[arg(long, value_name = "CASE[:FINDING]")]
+    proves: Option<String>,
 }
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let done = comparing::run(&args.compare, output)?;
+    let proved = args
+        .compare
+        .proves
+        .as_deref()
+        .map(Proved::find)
+        .transpose()?;
+    let mut done = comparing::run(&args.compare, output)?;
+    if let Some(proved) = proved {
+        done.notes.push(proved.keep(&done.whole)?);
+    }
     if args.compare.json {
         for note in &done.notes {
             output.note(note);

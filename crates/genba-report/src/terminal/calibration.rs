@@ -1,0 +1,99 @@
+//! `genba explain --calibration`: predictions beside measurements.
+
+use genba_model::{Calibration, Trial};
+
+use crate::screen::{DIM, GOOD, STRONG, WARN};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, number};
+
+/// A row for each trial, and how many predictions held.
+#[must_use]
+pub fn calibration(all: &Calibration, screen: Screen) -> String {
+    if all.trials.is_empty() {
+        return "no finding was put to the test yet: genba bench --proves CASE:NUMBER './as-it-was' './mended'\n"
+            .to_owned();
+    }
+    let mut table = Table::new(vec![
+        Column::left("case"),
+        Column::left("cause"),
+        Column::flexible("function", 12),
+        Column::right("predicted"),
+        Column::left(""),
+        Column::right("measured"),
+        Column::left(""),
+        Column::left(""),
+    ]);
+    let range = |low: f64, high: f64| format!("{low:.2}–{high:.2}");
+    for trial in &all.trials {
+        let Trial {
+            predicted,
+            measured,
+            ..
+        } = trial;
+        table.row(vec![
+            Cell::new(format!("{}:{}", trial.case, trial.finding), STRONG),
+            trial.cause.as_str().into(),
+            Cell::new(trial.function.as_str(), DIM),
+            format!("{:.2}×", predicted.value).into(),
+            Cell::new(range(predicted.low, predicted.high), DIM),
+            format!("{:.2}×", measured.value).into(),
+            Cell::new(range(measured.low, measured.high), DIM),
+            if trial.holds() {
+                Cell::new("holds", GOOD)
+            } else {
+                Cell::new("does not hold", WARN)
+            },
+        ]);
+    }
+    let mut out = table.render(screen);
+    out.push_str(&format!(
+        "\n{} of {} held\n",
+        all.held,
+        number::plural(all.trials.len() as u64, "prediction")
+    ));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use genba_model::{Estimate, VerdictName};
+
+    use super::*;
+
+    #[test]
+    fn predictions_stand_beside_what_was_measured() {
+        let estimate = |value: f64| Estimate {
+            value,
+            low: value - 0.1,
+            high: value + 0.1,
+        };
+        let trial = |measured: f64| Trial {
+            case: "7f3a".to_owned(),
+            finding: 1,
+            cause: "duplicate-division".to_owned(),
+            function: "big2str\x1b[31m".to_owned(),
+            line: Some(4569),
+            predicted: estimate(1.34),
+            measured: estimate(measured),
+            metric: "cpu".to_owned(),
+            verdict: VerdictName::Faster,
+            comparison: None,
+        };
+        let all = Calibration {
+            trials: vec![trial(1.37), trial(2.0)],
+            held: 1,
+        };
+        let screen = Screen {
+            width: 120,
+            colour: false,
+        };
+        let text = calibration(&all, screen);
+        assert!(
+            text.contains("1.34×") && text.contains("1.27–1.47"),
+            "{text}"
+        );
+        assert!(text.contains("does not hold") && text.contains("1 of 2 predictions held"));
+        assert!(!text.contains('\x1b'), "names are harmless");
+        assert!(super::calibration(&Calibration::default(), screen).contains("--proves"));
+    }
+}

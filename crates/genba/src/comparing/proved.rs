@@ -1,0 +1,77 @@
+//! `--proves`: a comparison kept beside the finding that it is about.
+
+use genba_case::{Case, Store};
+use genba_model::{ComparisonReport, Finding, Trial};
+
+use crate::exit::Failure;
+
+/// Kind of the case's document that keeps trials.
+pub const TRIALS: &str = "trials";
+
+/// The finding that a comparison is about.
+pub struct Proved {
+    case: Case,
+    number: u32,
+    finding: Finding,
+}
+
+impl Proved {
+    /// Finds it before anything is measured: `CASE` or `CASE:NUMBER`.
+    pub fn find(text: &str) -> Result<Self, Failure> {
+        let (case, number) = match text.split_once(':') {
+            Some((case, number)) => (case, number.parse().ok()),
+            None => (text, Some(1)),
+        };
+        let Some(number @ 1..) = number else {
+            return Err(Failure::usage(format!(
+                "--proves {text}: write CASE or CASE:NUMBER, as in 7f3a:2"
+            )));
+        };
+        let case = Store::open_root().find_to_write(case)?;
+        let findings: Vec<Finding> = case.get_document("findings")?.unwrap_or_default();
+        let many = findings.len();
+        let Some(finding) = findings.into_iter().nth(number as usize - 1) else {
+            return Err(Failure::usage(format!(
+                "case {} has {many} findings, no number {number}; `genba explain -i {}` lists them",
+                case.id(),
+                case.id()
+            )));
+        };
+        Ok(Self {
+            case,
+            number,
+            finding,
+        })
+    }
+
+    /// Keeps the comparison in its first variant's primary metric; says what it means.
+    pub fn keep(&self, report: &ComparisonReport) -> Result<String, Failure> {
+        let trial = report.comparisons.first().and_then(|comparison| {
+            let kept = report.case.as_deref();
+            Trial::of(self.case.id(), self.number, &self.finding, comparison, kept)
+        });
+        let Some(trial) = trial else {
+            return Ok("nothing was compared that could prove the finding".to_owned());
+        };
+        let mut trials: Vec<Trial> = self.case.get_document(TRIALS)?.unwrap_or_default();
+        let predicted = trial.predicted;
+        let words = format!(
+            "finding {} of case {} ({}) promised {:.2}× ({:.2}–{:.2}), measured {:.2}×: the prediction {}",
+            self.number,
+            self.case.id(),
+            self.finding.cause,
+            predicted.value,
+            predicted.low,
+            predicted.high,
+            trial.measured.value,
+            if trial.holds() {
+                "holds"
+            } else {
+                "does not hold"
+            },
+        );
+        trials.push(trial);
+        self.case.put_document(TRIALS, &trials)?;
+        Ok(words)
+    }
+}
