@@ -136,7 +136,11 @@ mod tests {
             .count(&request, &mut launcher, &cancel)
             .expect("the second counts");
         assert_eq!(counts.engine.name, "two");
-        assert!(counts.notes[0].contains("of a reason"), "{:?}", counts.notes);
+        assert!(
+            counts.notes[0].contains("of a reason"),
+            "{:?}",
+            counts.notes
+        );
         let none = Fallback::new(fake("one", false), vec![fake("two", false)]);
         let error = none.count(&request, &mut launcher, &cancel);
         assert!(matches!(error, Err(CountError::Unable { engine, .. }) if engine == "two"));

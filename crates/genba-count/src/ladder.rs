@@ -3,9 +3,9 @@
 use genba_model::CountEngine;
 
 use crate::callgrind::Callgrind;
+use crate::fallback::Fallback;
 use crate::native::Native;
 use crate::qemu::Qemu;
-use crate::fallback::Fallback;
 use crate::{CountError, CountRequest, Engine};
 
 /// All engines, the first choice first.
