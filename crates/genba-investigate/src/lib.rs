@@ -10,8 +10,10 @@ pub mod costs;
 pub mod counters;
 mod error;
 pub mod executions;
+mod experiments;
 pub mod observe;
 mod progress;
+pub mod quotes;
 mod road;
 pub mod summary;
 

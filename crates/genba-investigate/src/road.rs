@@ -20,6 +20,7 @@ use genba_stats::StopRule;
 use crate::costs::{Executions, Sampled};
 use crate::counters::CountOptions;
 use crate::observe::{self, Repeat};
+use crate::quotes::quote;
 use crate::{InvestigateError, Progress, counters, summary};
 
 /// What to investigate and how much time to take.
@@ -294,7 +295,7 @@ impl Road<'_> {
         if let Some(counted) = counted {
             scene.join_counts(counted);
         }
-        let mut located = self.locate(&scene, known);
+        let mut located = self.locate(&scene, known, progress)?;
         if record.call_graph != CallGraph::None || record.force_timer || !self.options.stacks {
             return Ok(located);
         }
@@ -333,7 +334,7 @@ impl Road<'_> {
 
     /// Records runs until there are `wanted` samples or a share of the budget is spent; `None`,
     /// with a note, where the machine cannot.
-    fn record(
+    pub(crate) fn record(
         &mut self,
         options: &RecordOptions,
         path: &Path,
@@ -373,7 +374,12 @@ impl Road<'_> {
         Ok(Some(recorded))
     }
 
-    fn locate(&mut self, scene: &Scene, known: &Known<'_>) -> Located {
+    fn locate(
+        &mut self,
+        scene: &Scene,
+        known: &Known<'_>,
+        progress: &mut dyn Progress,
+    ) -> Result<Located, InvestigateError> {
         let options = ProfileOptions {
             raw: false,
             lines: true,
@@ -397,12 +403,15 @@ impl Road<'_> {
             least_gain: known.least_gain,
             samples: profile.samples,
         };
-        let findings = genba_explain::causes::explain(&scene.frame(&known.facts), limits);
-        Located {
+        let mut frame = scene.frame(&known.facts);
+        self.try_out(&mut frame, progress)?;
+        let mut findings = genba_explain::causes::explain(&frame, limits);
+        quote(&mut findings, &mut sources);
+        Ok(Located {
             profile: Some(profile),
             annotations,
             findings,
-        }
+        })
     }
 }
 

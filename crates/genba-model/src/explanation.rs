@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, Event};
+use crate::{Estimate, Event, SourceLine};
 
 /// How a piece of evidence was come by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +73,10 @@ pub struct Finding {
     pub example: Option<Example>,
     /// How to find out whether it is so: a command, or what to do.
     pub confirm: String,
+    /// Lines of source at the site, where the files were found; the call's after them, where the
+    /// site is called from the user's code.
+    #[serde(default)]
+    pub source: Vec<SourceLine>,
 }
 
 /// The idiom before and after.

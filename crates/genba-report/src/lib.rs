@@ -17,6 +17,7 @@ mod effect;
 mod execution;
 pub mod export;
 mod facts;
+mod findings;
 pub mod flame;
 mod gutter;
 pub mod html;

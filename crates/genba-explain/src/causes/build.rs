@@ -100,6 +100,9 @@ impl Scene {
                 .filter_map(|entry| Some((entry.form.clone(), entry.seconds?.value)))
                 .collect(),
             costs: CostTable { table },
+            runtime: names.map_or_else(Vec::new, |names| self.runtime_use(names)),
+            faults: Vec::new(),
+            one_cpu_seconds: None,
         }
     }
 
@@ -315,7 +318,7 @@ impl Scene {
 
 /// The innermost of the frames at an address that is in the user's own files; where none is, the
 /// innermost: inlined code of a language's library is told by the line that uses it.
-fn place_of(frames: &[CodeFrame]) -> Place {
+pub(super) fn place_of(frames: &[CodeFrame]) -> Place {
     let users = |frame: &&CodeFrame| {
         let file = frame.file.as_deref();
         file.is_some_and(|file| !is_toolchain_file(file)) && frame.line.is_some()
@@ -330,7 +333,7 @@ fn place_of(frames: &[CodeFrame]) -> Place {
 }
 
 /// A name without the version that a PLT or a dynamic symbol carries.
-fn bare(name: &str) -> &str {
+pub(super) fn bare(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
 }
 

@@ -42,6 +42,10 @@ pub struct Candidate {
     pub confirm: String,
     /// Whether it holds in code that was built without optimisation as well.
     pub unoptimised_too: bool,
+    /// Where it is, if not at instructions of a function of the frame.
+    pub at: Option<FindingSite>,
+    /// Only said, never counted as a gain.
+    pub advice: bool,
 }
 
 impl Candidate {
@@ -66,6 +70,8 @@ impl Candidate {
             example: None,
             confirm: String::new(),
             unoptimised_too: false,
+            at: None,
+            advice: false,
         }
     }
 
@@ -130,6 +136,7 @@ pub struct Limits {
 /// Makes findings of candidates, most profitable first.
 #[must_use]
 pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Vec<Finding> {
+    let (advice, candidates): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|one| one.advice);
     let mut rated: Vec<(Candidate, Estimate, Estimate)> = candidates
         .into_iter()
         .filter(|one| {
@@ -155,6 +162,10 @@ pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Ve
         }
         taken.push(one.clone());
         list.push(finding(frame, one, share, gain));
+    }
+    for one in advice {
+        let share = interval(one.share_of_time(frame), limits.samples);
+        list.push(finding(frame, one, share, Estimate::exact(1.0)));
     }
     list
 }
@@ -247,9 +258,10 @@ fn speedup(share: Estimate, remains: Estimate) -> Option<Estimate> {
 
 fn finding(frame: &Frame, one: Candidate, share: Estimate, gain: Estimate) -> Finding {
     let function = one.function.and_then(|index| frame.functions.get(index));
-    let site = match function {
-        Some(function) => site(function, &one.site),
-        None => program_site(frame),
+    let site = match (one.at, function) {
+        (Some(site), _) => site,
+        (None, Some(function)) => site(function, &one.site),
+        (None, None) => program_site(frame),
     };
     let seconds = one.cycles.zip(frame.program.clock_hz);
     Finding {
@@ -267,6 +279,7 @@ fn finding(frame: &Frame, one: Candidate, share: Estimate, gain: Estimate) -> Fi
             after: after.to_owned(),
         }),
         confirm: one.confirm,
+        source: Vec::new(),
     }
 }
 

@@ -43,6 +43,59 @@ pub struct Program {
     pub host_seconds: Vec<(String, f64)>,
     /// Costs in cycles by form: latency and throughput.
     pub costs: CostTable,
+    /// What the user's own code asks of the runtime: memory, copies, locks, the kernel.
+    pub runtime: Vec<RuntimeUse>,
+    /// Places of the user's own code at which page faults were taken, most first.
+    pub faults: Vec<FaultPlace>,
+    /// CPU time of a run that was bound to one CPU, seconds, where that was tried.
+    pub one_cpu_seconds: Option<f64>,
+}
+
+/// What the user's own code asks of one service of the runtime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuntimeUse {
+    /// `malloc`, `realloc`, `free`, `copy`, `lock`; a system call by its name.
+    pub service: String,
+    /// Whether it is a system call.
+    pub system_call: bool,
+    /// Calls in one run.
+    pub calls: u64,
+    /// Who asks for it, most calls first.
+    pub users: Vec<UserCall>,
+}
+
+/// A call in the user's own code that leads to a service of the runtime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UserCall {
+    /// Name of the function of the symbol table.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Address of the call.
+    pub address: u64,
+    /// The user's own line, of the innermost function that is the user's.
+    pub place: Place,
+    /// Functions of libraries between it and the service, inlined ones among them, inside out.
+    pub through: Vec<String>,
+    /// Calls of the service from there.
+    pub calls: f64,
+    /// Executions of the call.
+    pub executions: u64,
+}
+
+/// A place at which page faults were taken.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FaultPlace {
+    /// Name of the function of the symbol table.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Address of the instruction, or of the call that led to it.
+    pub address: u64,
+    /// The user's own line.
+    pub place: Place,
+    /// Share of all page faults.
+    pub share: f64,
 }
 
 /// Time in the kernel by its reason.

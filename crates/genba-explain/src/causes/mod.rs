@@ -50,6 +50,7 @@ mod unpredictable_branch;
 mod user_lines;
 mod uses;
 pub mod values;
+pub mod wants;
 mod words;
 
 pub use build::{RunFacts, is_own};

@@ -10,7 +10,7 @@ use super::names::{ExecutedFunction, ExecutedFunctions};
 
 /// Calls from one place to one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CallSite {
+pub(crate) struct CallSite {
     /// The call, or the jump that leaves for the other function.
     pub from: CodePoint,
     /// Index of the calling function.
@@ -26,7 +26,7 @@ pub(super) struct CallSite {
 /// the stub leads to. The stub's own jump there is then no call any more, nor is that with which
 /// the dynamic linker goes to a function that it has just found; counted as well, they would
 /// have everything twice, and all functions in one circle through the linker.
-pub(super) fn call_sites(index: &CountIndex, found: &ExecutedFunctions) -> Vec<CallSite> {
+pub(crate) fn call_sites(index: &CountIndex, found: &ExecutedFunctions) -> Vec<CallSite> {
     // What ends at a stub: jumps there (tail calls), and calls of which the engine could not
     // tell where the stub leads.
     let mut at_stub: HashMap<u32, u64> = HashMap::new();

@@ -10,6 +10,7 @@ mod index;
 mod model;
 mod names;
 
+pub(crate) use calls::{CallSite, call_sites};
 pub use cost::{Clock, JoinOptions, Joined};
 pub use detail::counted_detail;
 pub use document::{PerUnit, counts};

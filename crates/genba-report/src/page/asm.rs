@@ -9,8 +9,10 @@ use crate::html::escape_fit;
 use crate::listing::{self, Choice, Content, Row};
 use crate::{execution, facts, loops, number, text};
 
+/// What the names of the listings' anchors begin with.
+pub(super) const ANCHOR: &str = "fn";
 /// Functions listed at most, and how many of them are open at first.
-const MOST_FUNCTIONS: usize = 12;
+pub(super) const MOST_FUNCTIONS: usize = 12;
 const OPEN_FUNCTIONS: usize = 2;
 /// Instructions of one function at most.
 const MOST_INSTRUCTIONS: usize = 1000;
@@ -19,20 +21,24 @@ const COLD: f64 = 0.002;
 /// Characters of a line at most.
 const LINE: usize = 130;
 
-pub(super) fn listings(out: &mut String, annotations: &[Annotation]) {
+/// The listings; `linked` are those that findings point at: they are open as well.
+pub(super) fn listings(out: &mut String, annotations: &[Annotation], linked: &[usize]) {
     if annotations.is_empty() {
         return;
     }
     out.push_str("<h2>Instruction by instruction</h2>\n");
     for (index, a) in annotations.iter().take(MOST_FUNCTIONS).enumerate() {
-        let open = if index < OPEN_FUNCTIONS { " open" } else { "" };
+        let open = match index < OPEN_FUNCTIONS || linked.contains(&index) {
+            true => " open",
+            false => "",
+        };
         let place = facts::source(
             a.instructions.first().and_then(|i| i.file.as_deref()),
             a.instructions.first().and_then(|i| i.line),
         );
         let _ = writeln!(
             out,
-            "<details class=\"fn\"{open}><summary><code>{}</code> <span class=\"where\">{} {}</span> \
+            "<details class=\"fn\" id=\"{ANCHOR}{index}\"{open}><summary><code>{}</code> <span class=\"where\">{} {}</span> \
              <span class=\"small dim\">{}</span></summary>",
             escape_fit(&a.function, 200),
             escape_fit(&place, 60),

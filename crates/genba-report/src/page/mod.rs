@@ -11,6 +11,7 @@ mod counts;
 mod distribution;
 mod effects;
 mod facts;
+mod findings;
 mod flame;
 mod scatter;
 mod tables;
@@ -47,12 +48,13 @@ pub fn html(all: &Investigation) -> String {
     facts::header(&mut out, all, &command);
     facts::cards(&mut out, all);
     facts::notes(&mut out, all);
+    let anchors = findings::list(&mut out, all);
     if let Some(profile) = &all.profile {
         tables::functions(&mut out, profile);
         scatter::picture(&mut out, profile);
         flame::graph(&mut out, profile);
     }
-    asm::listings(&mut out, &all.annotations);
+    asm::listings(&mut out, &all.annotations, &anchors);
     if let Some(stat) = &all.stat {
         tables::counters(&mut out, stat);
     }

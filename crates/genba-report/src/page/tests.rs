@@ -69,10 +69,10 @@ fn tags(page: &str) -> Vec<(String, Vec<String>)> {
 fn only_tags_and_attributes_of_ours() {
     const TAGS: &str = "html head meta title style body main header h1 h2 div span section small \
         br ul li p b i code table tr td th details summary svg rect line circle text output \
-        input button script";
+        input button script a";
     const ATTRIBUTES: &str = "lang charset http-equiv content name class style width height x y \
         x1 x2 y1 y2 cx cy r rx fill opacity stroke viewBox role aria-label text-anchor title \
-        open type placeholder hidden";
+        open type placeholder hidden id href";
     for all in everything() {
         let page = html(&all);
         let mut scripts = 0;
@@ -95,11 +95,14 @@ fn only_tags_and_attributes_of_ours() {
 #[test]
 fn nothing_is_fetched() {
     let page = html(&fixture::investigation());
-    for external in [
-        "http://", "https://", "src=", "href", "url(", "@import", "//cdn",
-    ] {
+    for external in ["http://", "https://", "src=", "url(", "@import", "//cdn"] {
         assert!(!page.contains(external), "{external}");
     }
+    // Links lead within the page only.
+    assert_eq!(
+        page.matches("href").count(),
+        page.matches("href=\"#").count()
+    );
     assert!(page.contains("default-src 'none'"));
 }
 

@@ -4,7 +4,9 @@ use genba_model::{Investigation, Metric, Profile};
 
 use crate::screen::{DIM, HEAD, STRONG, heat};
 use crate::table::{Cell, Column, Table};
-use crate::{Screen, counting, execution, facts, number, plot, text};
+use crate::{Screen, counting, execution, facts, findings, number, plot, text};
+
+use super::findings::Detail;
 
 /// Where to go from here; what is `None` is not mentioned.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +21,8 @@ pub struct Next<'a> {
 const MOST_FUNCTIONS: usize = 10;
 /// The functions shown carry this share of the time, or there are [`MOST_FUNCTIONS`] of them.
 const ENOUGH: f64 = 0.95;
+/// Findings at most.
+const MOST_FINDINGS: usize = 3;
 /// Notes at most.
 const MOST_NOTES: usize = 6;
 
@@ -44,6 +48,7 @@ pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> Str
     if let Some(profile) = &all.profile {
         out.push('\n');
         where_(&mut out, profile, screen);
+        why(&mut out, all, profile, screen);
     }
     let notes = remarks(all);
     if !notes.is_empty() {
@@ -230,6 +235,28 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
         for line in super::wrap(&text::sanitise(&line), screen.columns() - 2) {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
         }
+    }
+}
+
+/// The findings, the first few in full; where executions were not counted and nothing was found,
+/// nothing is said, since little was looked for.
+fn why(out: &mut String, all: &Investigation, profile: &Profile, screen: Screen) {
+    if all.findings.is_empty() && profile.counted.is_none() {
+        return;
+    }
+    out.push_str(&format!("\n{}\n", screen.paint(HEAD, "WHY")));
+    for (index, finding) in all.findings.iter().take(MOST_FINDINGS).enumerate() {
+        super::findings::finding(out, index + 1, finding, Detail::Short, screen);
+    }
+    let rest = match all.findings.len().saturating_sub(MOST_FINDINGS) {
+        0 => findings::rest(&all.findings, findings::least_gain(&all.noise_floor)),
+        more => format!(
+            "{} on the page, and of genba explain.",
+            number::plural(more as u64, "more finding")
+        ),
+    };
+    for line in super::wrap(&rest, screen.columns() - 3) {
+        out.push_str(&format!("   {}\n", screen.paint(DIM, &line)));
     }
 }
 

@@ -1,11 +1,13 @@
 //! Text for terminals. Every function returns whole lines, the last one ended as well.
 
 mod annotation;
+mod calibration;
 mod call_graph;
 mod cases;
 mod comparison;
 mod counts;
 mod explanation;
+mod findings;
 mod host_table;
 mod investigation;
 mod message;
@@ -13,6 +15,7 @@ mod report;
 mod stat;
 
 pub use annotation::{AnnotateOptions, annotation};
+pub use calibration::calibration;
 pub use cases::cases;
 pub use comparison::{Progress, comparison, progress_line};
 pub use counts::{CountSort, CountsOptions, counts};

@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
+use genba_code::SourceCache;
 use genba_explain::causes::{self, Limits, RunFacts};
 use genba_investigate::costs::Executions;
+use genba_investigate::quotes::quote;
 use genba_investigate::{Options, summary};
-use genba_model::{Event, Explanation, Investigation};
+use genba_model::{Calibration, Event, Explanation, Investigation, Trial};
 use genba_profile::sampler::RecordOptions;
 use genba_report::terminal;
 use genba_run::Output as Stream;
 
 use crate::command_args::{CommandArgs, positive_seconds};
+use crate::comparing::TRIALS;
 use crate::exit::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
@@ -25,7 +28,8 @@ use crate::recording_args::RecordingArgs;
 #[command(after_help = "Examples:
   genba explain -- ./prog args              measure, count, say why; leaves a case
   genba explain -i latest                   of the newest case here
-  genba explain -i perf.data --counts counts.json")]
+  genba explain -i perf.data --counts counts.json
+  genba bench --proves latest:1 ./old ./new; genba explain --calibration")]
 pub struct Args {
     /// Explain a recording (of genba's or perf's) or a case (`latest` too) instead of a command.
     #[arg(short = 'i', long, value_name = "FILE|CASE")]
@@ -47,6 +51,10 @@ pub struct Args {
     #[arg(long)]
     ignore_failure: bool,
 
+    /// Show what experiments made of the findings of all cases here: `genba bench --proves`.
+    #[arg(long, conflicts_with_all = ["recording", "command"])]
+    calibration: bool,
+
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -57,6 +65,9 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
+    if args.calibration {
+        return calibration(&args, output);
+    }
     let explanation = match &args.recording {
         None => of_command(&args, output)?,
         Some(_) if !args.run.command.is_empty() => {
@@ -74,6 +85,27 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.json("explanation", explanation)?;
     } else {
         output.answer(&terminal::explanation(&explanation, output.screen()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Trials of all cases here.
+fn calibration(args: &Args, output: &Output) -> VerbResult {
+    let store = Store::open_root();
+    let mut all = Calibration::default();
+    for case in store.list()? {
+        // A case that cannot be read is listed as such by `case list`.
+        let Ok(case) = store.find(&case.id) else {
+            continue;
+        };
+        let trials: Option<Vec<Trial>> = case.get_document(TRIALS)?;
+        all.trials.extend(trials.unwrap_or_default());
+    }
+    all.held = all.trials.iter().filter(|trial| trial.holds()).count() as u32;
+    if args.json {
+        output.json("calibration", all)?;
+    } else {
+        output.answer(&terminal::calibration(&all, output.screen()))?;
     }
     Ok(Exit::Done)
 }
@@ -145,6 +177,8 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
         samples: profile.samples,
     };
     let frame = scene.frame(&RunFacts::default());
+    let mut findings = causes::explain(&frame, limits);
+    quote(&mut findings, &mut SourceCache::new());
     let event: Event = profile.event;
     let mut notes = profile.notes;
     if profile.counted.is_none() {
@@ -156,7 +190,7 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
     Ok(Explanation {
         command: profile.command,
         event,
-        findings: causes::explain(&frame, limits),
+        findings,
         least_gain: limits.least_gain,
         notes,
     })

@@ -1,0 +1,137 @@
+//! `first-touch`: memory is given back to the kernel and taken anew, page by page.
+//!
+//! **Signature.** Page faults cost a good share of the time, and the pages that were faulted in
+//! are several times the most memory that the program ever had: each page is cleared and mapped
+//! again and again. (A program that touches all its memory once has to; nothing is said of it.)
+//!
+//! **Confirmation.** Keep the memory: `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` set
+//! high do so without a change.
+//!
+//! **Gain.** The kernel's time for faults, clearing and unmapping, but for each page's first.
+//!
+//! **Source.** mallopt(3), `M_MMAP_THRESHOLD`, on the cost of mapping and of clearing.
+
+use super::candidate::Candidate;
+use super::frame::Frame;
+use super::services::is_copy_function;
+use super::user_lines::{UserLine, lines, remains_of, site_of};
+use super::words::{count, percent};
+
+/// Identifier.
+pub const ID: &str = "first-touch";
+
+/// Share of the time from which it is worth a word.
+const LEAST_SHARE: f64 = 0.05;
+
+/// Bytes of a page.
+const PAGE: f64 = 4096.0;
+
+/// So many times the peak memory must have been faulted in.
+const TURNOVER: f64 = 2.0;
+
+/// Part of the faults that one line must take to be named.
+const LEAST_PART: f64 = 0.2;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    find(frame).into_iter().collect()
+}
+
+/// Whether pages are taken again and again, at a cost.
+#[must_use]
+pub fn is_suspected(frame: &Frame) -> bool {
+    turnover(frame).is_some_and(|turnover| turnover >= TURNOVER)
+        && frame.fault_share() >= LEAST_SHARE
+}
+
+/// Bytes of the pages that were faulted in, over the most memory that there ever was.
+fn turnover(frame: &Frame) -> Option<f64> {
+    let peak = frame.program.max_rss_bytes.filter(|&peak| peak > 0.0)?;
+    Some(frame.program.minor_faults? * PAGE / peak)
+}
+
+fn find(frame: &Frame) -> Option<Candidate> {
+    let program = &frame.program;
+    let (faults, peak) = (program.minor_faults?, program.max_rss_bytes?);
+    let (share, turnover) = (frame.fault_share(), turnover(frame)?);
+    if !is_suspected(frame) {
+        return None;
+    }
+    let first = (1.0 / turnover).min(1.0);
+    // Unmapping, and what has no telling name, goes with it, unless system calls are many.
+    let kernel = program.kernel_share.max(share);
+    let (site, part) = site(frame)?;
+    let mut one = Candidate::new(ID, None, Vec::new());
+    one.at = Some(site);
+    one.share = Some(1.0);
+    let likely = 0.5 * (share + kernel) * (1.0 - first);
+    // What was just cleared is in the caches, so its user must miss more after the change.
+    one.remains = remains_of(
+        1.0,
+        likely,
+        0.6 * share * (1.0 - first),
+        kernel + 0.25 * (1.0 - kernel),
+    );
+    one.executions = Some(faults as u64);
+    one.fix = "Keep the buffer and use it again (one for all rounds, or a pool) instead of a new one each time; \
+               or keep the allocator from giving it back: mallopt(M_MMAP_THRESHOLD) and M_TRIM_THRESHOLD, \
+               or huge pages (madvise MADV_HUGEPAGE), which take 512 faults at once."
+        .to_owned();
+    one.example = Some((
+        "for (…) { p = malloc(n); fill(p); use(p); free(p); }",
+        "p = malloc(n);\nfor (…) { fill(p); use(p); }\nfree(p);",
+    ));
+    one.confirm = "Set MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=1000000000 in the environment and compare: genba bench".to_owned();
+    one = one
+        .measured(format!(
+            "{} page faults in a run: {:.0} MB of pages, {turnover:.0} times the most that it ever had ({:.0} MB)",
+            count(faults as u64),
+            faults * PAGE / 1e6,
+            peak / 1e6
+        ))
+        .measured(format!(
+            "{} of the time is in the kernel, {} for faults and clearing pages",
+            percent(program.kernel_share),
+            percent(share)
+        ));
+    if let Some(part) = part {
+        one = one.measured(format!("{} of the faults are taken here", percent(part)));
+    }
+    if let Some(price) = frame.host_seconds("page fault") {
+        one = one.model(format!(
+            "a page fault takes {:.0} ns on this host",
+            price * 1e9
+        ));
+    }
+    Some(one)
+}
+
+/// The line that takes most faults; where faults were not sampled, or within a copy, the line
+/// that copies most, or takes most memory.
+fn site(frame: &Frame) -> Option<(genba_model::FindingSite, Option<f64>)> {
+    if let Some(first) = frame.program.faults.first()
+        && first.share >= LEAST_PART
+    {
+        return Some((
+            site_of(&first.function, &first.module, first.address, &first.place),
+            Some(first.share),
+        ));
+    }
+    if !frame.program.faults.is_empty() {
+        return None;
+    }
+    let copies = frame
+        .functions
+        .iter()
+        .any(|f| is_copy_function(&f.function));
+    let services: &[&str] = if copies {
+        &["copy", "malloc"]
+    } else {
+        &["malloc"]
+    };
+    let top = |name: &&str| -> Option<UserLine<'_>> {
+        lines(&frame.service(name)?.users).into_iter().next()
+    };
+    services.iter().find_map(top).map(|line| (line.site, None))
+}

@@ -1,0 +1,145 @@
+//! `lock-contention`: threads spend their time on a lock that they share.
+//!
+//! **Signature.** Several threads work, and a good share of the time is in taking and giving
+//! back locks, in the kernel's futexes, or in the user's own loops that spin (`pause`).
+//!
+//! **Confirmation.** Thread sweep; one CPU alone: the CPU time falls where the threads wait for
+//! one another's cache lines.
+//!
+//! **Gain.** The locks' time, where each thread works on what is its own and adds up once; the
+//! lines that the lock guards stay with one core, too.
+//!
+//! **Source.** P. McKenney, *Is parallel programming hard*, chapter on locking and data ownership;
+//! U. Drepper, *Futexes are tricky*.
+
+use genba_code::{Flow, Instruction};
+use genba_model::FindingSite;
+
+use super::candidate::{Candidate, site};
+use super::frame::{Frame, FunctionFrame};
+use super::services::is_lock;
+use super::user_lines::{lines, remains_of};
+use super::words::{count, percent};
+
+/// Identifier.
+pub const ID: &str = "lock-contention";
+
+/// Share of the time from which it is worth a word.
+const LEAST_SHARE: f64 = 0.1;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    find(frame).into_iter().collect()
+}
+
+/// Whether threads spend much on locks.
+#[must_use]
+pub fn is_suspected(frame: &Frame) -> bool {
+    let locks = frame.share_where(|f| is_lock(&f.function)) + frame.kernel_share_for(&["futex"]);
+    let spin: f64 = spinning(frame).iter().map(|one| one.1).sum();
+    frame.program.threads >= 2 && locks + spin >= LEAST_SHARE
+}
+
+fn find(frame: &Frame) -> Option<Candidate> {
+    let program = &frame.program;
+    if program.threads < 2 {
+        return None;
+    }
+    let locks = frame.share_where(|f| is_lock(&f.function));
+    let futex = frame.kernel_share_for(&["futex"]);
+    let spinning: Vec<(usize, f64)> = spinning(frame);
+    let spin: f64 = spinning.iter().map(|one| one.1).sum();
+    let share = locks + futex + spin;
+    if share < LEAST_SHARE {
+        return None;
+    }
+    let taken = frame.service("lock");
+    let (at, calls) = place(frame, &spinning, locks + futex)?;
+    let rest = (1.0 - share).max(0.0);
+    let mut one = Candidate::new(ID, None, Vec::new());
+    one.at = Some(at);
+    one.share = Some(1.0);
+    one.remains = remains_of(1.0, 0.92 * share, 0.5 * share, share + 0.5 * rest);
+    one.executions = calls;
+    one.fix = "Give each thread its own copy and add up once at the end, or one lock for each part of the \
+               data (shards); hold a lock for less, and take it once for many items."
+        .to_owned();
+    one.example = Some((
+        "for (…) { lock(&m); total[k] += x; unlock(&m); }",
+        "for (…) mine[k] += x;\nlock(&m); for (k…) total[k] += mine[k]; unlock(&m);",
+    ));
+    one.confirm = "Run with 1, 2, 4 … threads: the CPU time of the same work should not grow; perf lock contention says who waits".to_owned();
+    one = one.measured(format!(
+        "{} of the time is in locks{}, by {} threads",
+        percent(share),
+        if futex > 0.02 {
+            format!(", {} of it in the kernel", percent(futex))
+        } else {
+            String::new()
+        },
+        program.threads
+    ));
+    if let Some(taken) = taken {
+        one = one.counted(format!("locks were taken {} times", count(taken.calls)));
+        if program.cpu_seconds > 0.0 && taken.calls > 0 {
+            one = one.measured(format!(
+                "{:.0} ns each time, with giving back",
+                (locks + futex) * program.cpu_seconds / taken.calls as f64 * 1e9
+            ));
+        }
+    }
+    if let Some(alone) = program.one_cpu_seconds {
+        let ratio = program.cpu_seconds / alone.max(1e-9);
+        if ratio > 1.15 {
+            one = one.measured(format!(
+                "on one CPU alone the same work takes {ratio:.1} times less CPU time"
+            ));
+        }
+    }
+    Some(one)
+}
+
+/// The user's line that takes locks most often, or spins most.
+fn place(
+    frame: &Frame,
+    spinning: &[(usize, f64)],
+    locks: f64,
+) -> Option<(FindingSite, Option<u64>)> {
+    let spin = spinning.iter().max_by(|a, b| a.1.total_cmp(&b.1)).copied();
+    if let Some((index, share)) = spin
+        && share > locks
+    {
+        let function = &frame.functions[index];
+        return Some((site(function, &pauses(function)), function.calls));
+    }
+    let users = &frame.service("lock")?.users;
+    let top = lines(users).into_iter().next()?;
+    let calls = top.calls as u64;
+    Some((top.site, Some(calls)))
+}
+
+/// Functions of the user's that spin, with the share of their loops that do.
+fn spinning(frame: &Frame) -> Vec<(usize, f64)> {
+    let all = frame.functions.iter().enumerate().filter(|(_, f)| f.own);
+    all.filter_map(|(index, function)| {
+        let mut loops: Vec<u32> = pauses(function)
+            .iter()
+            .filter_map(|&at| function.flow.loop_of_instruction(at))
+            .collect();
+        loops.sort_unstable();
+        loops.dedup();
+        let share: f64 = loops.iter().map(|&one| function.loop_heat(one)).sum();
+        (share > 0.01).then_some((index, share))
+    })
+    .collect()
+}
+
+/// `pause` in a loop says that it waits for another thread.
+fn pauses(function: &FunctionFrame) -> Vec<usize> {
+    let is_pause =
+        |one: &Instruction| one.flow == Flow::Next && one.text.trim_start().starts_with("pause");
+    (0..function.code.len())
+        .filter(|&at| is_pause(&function.code[at]))
+        .collect()
+}

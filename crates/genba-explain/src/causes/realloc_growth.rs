@@ -1,0 +1,250 @@
+//! `realloc-growth`: a buffer that grows by a little at a time is copied again and again.
+//!
+//! **Signature.** One of three, with a tenth of the time or more in the copying and the
+//! allocator:
+//! - `realloc` is called far more often for each buffer (calls of `free` tell how many there
+//!   were) than doubling ever would: 20 doublings make a million elements of one;
+//! - a container's `reserve` (which takes exactly what it is asked for) moves the old contents
+//!   nearly every time it allocates;
+//! - a function of the user's own takes new memory, copies into it and frees the old, as often
+//!   one as the other, with a copy that takes long.
+//!
+//! **Confirmation.** Log the sizes asked for: they must grow by a factor, not by a constant.
+//!
+//! **Gain.** The copying and the allocator's part of it go, but for what doubling copies.
+//!
+//! **Source.** Amortised cost of dynamic tables: Cormen et al., *Introduction to Algorithms*, 17.4.
+
+use super::candidate::Candidate;
+use super::frame::{Frame, UserCall};
+use super::services::{is_allocator, is_growth};
+use super::user_lines::{UserLine, lines, remains_of};
+use super::words::{count, percent};
+
+/// Identifier.
+pub const ID: &str = "realloc-growth";
+
+/// More growths of one buffer than doubling makes of any usual size.
+const MOST_DOUBLINGS: f64 = 24.0;
+
+/// Share of the time in copying and the allocator from which it is worth a word.
+const LEAST_SHARE: f64 = 0.1;
+
+/// Share of the time in the copying alone.
+const LEAST_COPY: f64 = 0.05;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    find(frame).into_iter().collect()
+}
+
+/// What grows, and the sentence that proves it.
+struct Growth<'a> {
+    line: UserLine<'a>,
+    growths: f64,
+    proof: String,
+    /// Part of all copies that it makes.
+    copies: f64,
+}
+
+fn find(frame: &Frame) -> Option<Candidate> {
+    let copies = frame.copy_share();
+    let allocator = frame.share_where(|f| is_allocator(&f.function));
+    let growth = by_realloc(frame)
+        .or_else(|| by_reserve(frame))
+        .or_else(|| by_hand(frame))?;
+    let copying = copies * growth.copies;
+    // Faults of memory that is moved belong to it as well.
+    let kernel = 0.7 * frame.fault_share();
+    if copying < LEAST_COPY || copying + allocator < LEAST_SHARE {
+        return None;
+    }
+    let gone = copying + allocator + kernel;
+    let rest = (1.0 - gone).max(0.0);
+    let mut one = Candidate::new(ID, None, Vec::new());
+    one.at = Some(growth.line.site.clone());
+    one.share = Some(1.0);
+    one.remains = remains_of(
+        1.0,
+        0.95 * gone,
+        0.7 * (copying + 0.7 * allocator),
+        gone + 0.55 * rest,
+    );
+    one.executions = Some(growth.growths as u64);
+    one.fix = fix(&growth.line).to_owned();
+    one.example = Some(example(&growth.line));
+    one.confirm = "Log the sizes that are asked for: they should grow by a factor each time; then genba bench".to_owned();
+    one = one.counted(growth.proof);
+    one = one.measured(format!(
+        "{} of the time copies, {} is in the allocator",
+        percent(copying),
+        percent(allocator)
+    ));
+    if frame.program.cpu_seconds > 0.0 && growth.growths > 0.0 {
+        let each = (copying + allocator) * frame.program.cpu_seconds / growth.growths;
+        one = one.measured(format!("{:.0} ns for each growth", each * 1e9));
+    }
+    Some(one)
+}
+
+/// Part of all copies that are made by lines, or within functions, that grow.
+fn part_of_copies(frame: &Frame, is: impl Fn(&UserCall) -> bool) -> (f64, f64) {
+    let Some(copies) = frame.service("copy") else {
+        return (0.0, 0.0);
+    };
+    let calls: f64 = copies
+        .users
+        .iter()
+        .filter(|user| is(user))
+        .map(|user| user.calls)
+        .sum();
+    ((calls / copies.calls.max(1) as f64).min(1.0), calls)
+}
+
+fn by_realloc(frame: &Frame) -> Option<Growth<'_>> {
+    let realloc = frame.service("realloc")?;
+    // A first `realloc` of nothing is a `malloc`, so buffers that are never freed are counted too.
+    let buffers = frame
+        .service_calls("free")
+        .max(frame.service_calls("malloc"))
+        .max(1) as f64;
+    let each = realloc.calls as f64 / buffers;
+    let line = lines(&realloc.users).into_iter().next()?;
+    // One line must make most of it, or it is many small growths.
+    if each < MOST_DOUBLINGS || realloc.calls < 1000 || line.calls < 0.4 * realloc.calls as f64 {
+        return None;
+    }
+    // `realloc` copies large blocks, whatever else copies: by number of calls that is too little.
+    let within = |user: &UserCall| user.through.iter().any(|name| is_growth(name));
+    let (part, _) = part_of_copies(frame, within);
+    let growths = line.calls;
+    Some(Growth {
+        line,
+        growths,
+        proof: format!(
+            "{} calls of realloc for {} buffers: {} for each, doubling needs 20 for a million elements",
+            count(realloc.calls),
+            count(buffers as u64),
+            count(each as u64)
+        ),
+        copies: part.max(0.5),
+    })
+}
+
+fn by_reserve(frame: &Frame) -> Option<Growth<'_>> {
+    let exact = |user: &&UserCall| {
+        user.through.iter().any(|name| {
+            name.contains("::reserve")
+                || name.contains("reserve_exact")
+                || name == "reserve"
+                || name.contains("shrink_to_fit")
+        }) && !user
+            .through
+            .iter()
+            .any(|name| name.contains("do_reserve_and_handle") || name.contains("grow_amortized"))
+    };
+    let new = frame.service("malloc")?;
+    let line = lines(new.users.iter().filter(exact)).into_iter().next()?;
+    let same = |user: &UserCall| {
+        user.place.line == line.site.line
+            && user.place.file == line.site.file
+            && user.module == line.site.module
+    };
+    let (part, calls) = part_of_copies(frame, same);
+    if line.calls < 1000.0 || calls < 0.8 * line.calls {
+        return None;
+    }
+    let growths = line.calls;
+    let proof = format!(
+        "reserve allocates {} times here, and moves the old contents {} times: room is taken for the next few elements only",
+        count(growths as u64),
+        count(calls as u64)
+    );
+    Some(Growth {
+        line,
+        growths,
+        proof,
+        copies: part,
+    })
+}
+
+/// New memory, a copy of the old, the old freed: all in one function of the user's, as often.
+fn by_hand(frame: &Frame) -> Option<Growth<'_>> {
+    let new = frame.service("malloc")?;
+    let direct = |user: &&UserCall| {
+        user.through.is_empty()
+            || user
+                .through
+                .iter()
+                .all(|name| name.starts_with("operator "))
+    };
+    for line in lines(new.users.iter().filter(direct)) {
+        let near = |user: &UserCall| {
+            let lines = user.place.line.zip(line.site.line);
+            user.place.file == line.site.file
+                && user.place.function.as_deref() == Some(line.site.function.as_str())
+                && lines.is_some_and(|(a, b)| (b..b + 12).contains(&a))
+        };
+        let alike = |calls: f64| (calls - line.calls).abs() <= 0.05 * line.calls;
+        let freed: f64 = frame.service("free").map_or(0.0, |free| {
+            free.users
+                .iter()
+                .filter(|user| near(user))
+                .map(|user| user.calls)
+                .sum()
+        });
+        let (part, copied) = part_of_copies(frame, near);
+        // A copy that costs less than an allocation is of a few bytes: no growth that hurts.
+        let each = frame.copy_share() * part * frame.program.cpu_seconds / copied.max(1.0);
+        if line.calls >= 1000.0 && alike(freed) && alike(copied) && each > 100e-9 {
+            let growths = line.calls;
+            let proof = format!(
+                "new memory, a copy of {:.0} ns and a free of the old, {} times each",
+                each * 1e9,
+                count(growths as u64)
+            );
+            return Some(Growth {
+                line,
+                growths,
+                proof,
+                copies: part,
+            });
+        }
+    }
+    None
+}
+
+fn fix(line: &UserLine<'_>) -> &'static str {
+    match line.site.file.as_deref() {
+        Some(file) if file.ends_with(".rs") => {
+            "Let the vector grow by itself (push, reserve), which doubles, or reserve all at once \
+             before the loop; not reserve_exact or a copy each time."
+        }
+        Some(file) if file.ends_with(".c") => {
+            "Grow by a factor, not by a constant: double the room each time it is used up, or ask \
+             for all at once where the size is known."
+        }
+        _ => {
+            "Let the container grow by itself (push_back, insert), which doubles, or reserve all \
+             of it once; reserve for the next batch takes exactly that and undoes the doubling."
+        }
+    }
+}
+
+fn example(line: &UserLine<'_>) -> (&'static str, &'static str) {
+    match line.site.file.as_deref() {
+        Some(file) if file.ends_with(".rs") => (
+            "v.reserve_exact(batch.len());\nv.extend(batch);",
+            "v.extend(batch);",
+        ),
+        Some(file) if file.ends_with(".c") => (
+            "room += 4;\np = realloc(p, room * sizeof *p);",
+            "room = room ? 2 * room : 16;\np = realloc(p, room * sizeof *p);",
+        ),
+        _ => (
+            "v.reserve(v.size() + n);\nfor (…) v.push_back(x);",
+            "for (…) v.push_back(x);  // or v.insert(v.end(), first, last)",
+        ),
+    }
+}

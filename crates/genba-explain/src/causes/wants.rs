@@ -1,0 +1,17 @@
+//! Which further runs would decide what a frame suspects.
+
+use super::frame::Frame;
+use super::{false_sharing, first_touch, lock_contention};
+
+/// Whether it would help to know where page faults are taken.
+#[must_use]
+pub fn fault_places(frame: &Frame) -> bool {
+    frame.program.faults.is_empty() && first_touch::is_suspected(frame)
+}
+
+/// Whether it would help to know the CPU time of the same work on one CPU.
+#[must_use]
+pub fn one_cpu(frame: &Frame) -> bool {
+    frame.program.one_cpu_seconds.is_none()
+        && (false_sharing::is_suspected(frame) || lock_contention::is_suspected(frame))
+}

@@ -1,0 +1,87 @@
+//! The lines of source that findings are about.
+
+use genba_code::SourceCache;
+use genba_model::{Finding, FindingSite, SourceLine};
+
+/// Lines of one site at most; of a longer range its first lines are shown.
+const MOST_LINES: u32 = 6;
+
+/// Puts the source into findings, where its files are found.
+pub fn quote(findings: &mut [Finding], sources: &mut SourceCache) {
+    for finding in findings {
+        let mut lines = Vec::new();
+        add(&mut lines, &finding.site, sources);
+        if let Some(caller) = &finding.site.called_from {
+            add(&mut lines, caller, sources);
+        }
+        finding.source = lines;
+    }
+}
+
+fn add(lines: &mut Vec<SourceLine>, site: &FindingSite, sources: &mut SourceCache) {
+    let (Some(file), Some(first)) = (&site.file, site.line) else {
+        return;
+    };
+    let last = site
+        .end_line
+        .unwrap_or(first)
+        .clamp(first, first.saturating_add(MOST_LINES - 1));
+    for line in first..=last {
+        if let Some(text) = sources.line(file, line) {
+            lines.push(SourceLine {
+                file: file.clone(),
+                line,
+                text,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use genba_model::Estimate;
+
+    #[test]
+    fn lines_of_a_site_are_quoted() {
+        let directory = std::env::temp_dir().join(format!("genba-quotes-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let path = directory.join("a.c");
+        std::fs::write(&path, "one\ntwo\nthree\n").expect("a file");
+        let site = FindingSite {
+            function: "f".to_owned(),
+            module: "/bin/a".to_owned(),
+            file: Some(path.display().to_string()),
+            line: Some(2),
+            end_line: Some(900),
+            addresses: Vec::new(),
+            called_from: None,
+        };
+        let mut caller = site.clone();
+        caller.file = Some("/nowhere/b.c".to_owned());
+        let mut finding = Finding {
+            cause: "plt-call".to_owned(),
+            site,
+            share: Estimate::exact(0.5),
+            executions: None,
+            cost_seconds: None,
+            cost_cycles: None,
+            predicted_speedup: Estimate::exact(1.1),
+            evidence: Vec::new(),
+            fix: String::new(),
+            example: None,
+            confirm: String::new(),
+            source: Vec::new(),
+        };
+        finding.site.called_from = Some(Box::new(caller));
+        let mut findings = [finding];
+        quote(&mut findings, &mut SourceCache::new());
+        let texts: Vec<&str> = findings[0]
+            .source
+            .iter()
+            .map(|line| line.text.as_str())
+            .collect();
+        assert_eq!(texts, ["two", "three"]);
+        let _ = std::fs::remove_dir_all(&directory);
+    }
+}

@@ -1,0 +1,167 @@
+//! Why it is slow: the findings, with the source and a link to the annotated code.
+
+use std::fmt::Write as _;
+
+use genba_model::{Annotation, Finding, Investigation};
+
+use super::asm;
+use crate::html::escape_fit;
+use crate::{findings, text};
+
+/// Findings shown at most, and how many of them at once; the rest is folded.
+const MOST: usize = 30;
+const OPEN: usize = 5;
+/// Lines of the source or of a snippet at most.
+const MOST_LINES: usize = 12;
+/// Pieces of evidence at most.
+const MOST_FACTS: usize = 16;
+/// Characters of a sentence, and of a line of code, at most.
+const SENTENCE: usize = 800;
+const LINE: usize = 160;
+
+/// The findings; returns which annotations they link to.
+pub(super) fn list(out: &mut String, all: &Investigation) -> Vec<usize> {
+    let counted = all
+        .profile
+        .as_ref()
+        .is_some_and(|profile| profile.counted.is_some());
+    let mut linked = Vec::new();
+    if all.findings.is_empty() && !counted {
+        return linked;
+    }
+    out.push_str("<h2>Why it is slow</h2>\n");
+    for (index, finding) in all.findings.iter().take(MOST).enumerate() {
+        if index == OPEN {
+            let _ = writeln!(
+                out,
+                "<details><summary class=\"small dim\">{} more</summary>",
+                all.findings.len().min(MOST) - OPEN
+            );
+        }
+        let anchor = annotation_of(finding, &all.annotations);
+        linked.extend(anchor);
+        one(out, index + 1, finding, anchor);
+    }
+    if all.findings.len() > OPEN {
+        out.push_str("</details>\n");
+    }
+    let rest = findings::rest(&all.findings, findings::least_gain(&all.noise_floor));
+    let _ = writeln!(
+        out,
+        "<p class=\"small dim\">{}</p>",
+        escape_fit(&rest, SENTENCE)
+    );
+    linked
+}
+
+/// The listing that shows a finding's instructions.
+fn annotation_of(finding: &Finding, annotations: &[Annotation]) -> Option<usize> {
+    let site = &finding.site;
+    let address = *site.addresses.first()?;
+    annotations
+        .iter()
+        .take(asm::MOST_FUNCTIONS)
+        .position(|one| {
+            let first = one.instructions.first().map(|i| i.address);
+            let last = one.instructions.last().map(|i| i.address);
+            let range = first.zip(last);
+            one.module == site.module
+                && range.is_some_and(|(first, last)| (first..=last).contains(&address))
+        })
+}
+
+fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>) {
+    let gains = findings::gains(finding);
+    let _ = write!(
+        out,
+        "<div class=\"finding{}\">",
+        if gains { "" } else { " quiet" }
+    );
+    if gains {
+        let gain = &finding.predicted_speedup;
+        let _ = write!(
+            out,
+            "<div class=\"gain\"><b>{}×</b> <span class=\"dim\">{}–{}</span><br><small>whole program, if mended<br>{}</small></div>",
+            findings::ratio(gain.value),
+            findings::ratio(gain.low),
+            findings::ratio(gain.high),
+            escape_fit(&findings::saved(gain), 80),
+        );
+    }
+    let _ = write!(
+        out,
+        "<b class=\"cause\">{number} {}</b><br><span class=\"where\">{}",
+        escape_fit(&finding.cause, 60),
+        escape_fit(&findings::place(&finding.site), 300)
+    );
+    if let Some(caller) = findings::caller(&finding.site) {
+        let _ = write!(out, ", {}", escape_fit(&caller, 300));
+    }
+    if let Some(index) = anchor {
+        let _ = write!(
+            out,
+            " · <a href=\"#{}{index}\">its instructions</a>",
+            asm::ANCHOR
+        );
+    }
+    out.push_str("</span>\n");
+    source(out, finding);
+    facts(out, finding, gains);
+    if let Some(example) = &finding.example {
+        out.push_str("<div class=\"pair\">");
+        for (label, code) in [("before", &example.before), ("after", &example.after)] {
+            let _ = write!(out, "<div><small>{label}</small><div class=\"quote\">");
+            for line in code.lines().take(MOST_LINES) {
+                let _ = writeln!(out, "{}", escape_fit(line, LINE));
+            }
+            out.push_str("</div></div>");
+        }
+        out.push_str("</div>\n");
+    }
+    out.push_str("</div>\n");
+}
+
+fn source(out: &mut String, finding: &Finding) {
+    if finding.source.is_empty() {
+        return;
+    }
+    out.push_str("<div class=\"quote\">");
+    let mut file: Option<&str> = finding.site.file.as_deref();
+    for line in finding.source.iter().take(MOST_LINES) {
+        // The caller's lines follow, which may be of another file.
+        if file.is_some_and(|file| file != line.file) {
+            let _ = writeln!(
+                out,
+                "<span class=\"n\">{}</span>",
+                escape_fit(text::file_name(&line.file), 60)
+            );
+            file = Some(&line.file);
+        }
+        let _ = writeln!(
+            out,
+            "<span class=\"n\">{:>6} │</span> {}",
+            line.line,
+            escape_fit(line.text.trim_end(), LINE)
+        );
+    }
+    out.push_str("</div>\n");
+}
+
+fn facts(out: &mut String, finding: &Finding, gains: bool) {
+    out.push_str("<table class=\"facts2\">");
+    let mut row = |kind: &str, words: &str| {
+        if !words.is_empty() {
+            let _ = write!(
+                out,
+                "<tr><td>{kind}</td><td>{}</td></tr>",
+                escape_fit(words, SENTENCE)
+            );
+        }
+    };
+    for evidence in finding.evidence.iter().take(MOST_FACTS) {
+        row(findings::kind(evidence.source), &evidence.text);
+    }
+    row(if gains { "fix" } else { "advice" }, &finding.fix);
+    row("confirm", &finding.confirm);
+    out.push_str("</table>\n");
+}

@@ -1,0 +1,131 @@
+//! Findings, each as a colleague would tell it: what, where, how much; the source; why; what to do.
+
+use genba_model::{Finding, SourceLine};
+
+use crate::screen::{DIM, GOOD, STRONG};
+use crate::{Screen, findings, text};
+
+/// Columns before the words of a fact.
+const INDENT: usize = 13;
+
+/// Lines of the source or of a snippet at most.
+const MOST_LINES: usize = 8;
+
+/// How much of each finding to show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// What fits a summary: no snippet.
+    Short,
+    /// Everything.
+    Full,
+}
+
+/// One finding.
+pub(super) fn finding(
+    out: &mut String,
+    number: usize,
+    one: &Finding,
+    detail: Detail,
+    screen: Screen,
+) {
+    head(out, number, one, screen);
+    if let Some(caller) = findings::caller(&one.site) {
+        fact(out, "", &caller, screen);
+    }
+    for line in one.source.iter().take(MOST_LINES) {
+        source(out, line, screen);
+    }
+    for evidence in &one.evidence {
+        fact(out, findings::kind(evidence.source), &evidence.text, screen);
+    }
+    if findings::gains(one) {
+        fact(
+            out,
+            "gain",
+            &findings::saved(&one.predicted_speedup),
+            screen,
+        );
+    }
+    fact(out, "fix", &one.fix, screen);
+    if let (Detail::Full, Some(example)) = (detail, &one.example) {
+        snippet(out, "before", &example.before, screen);
+        snippet(out, "after", &example.after, screen);
+    }
+    fact(out, "confirm", &one.confirm, screen);
+}
+
+/// Cause and place, the gain at the right where there is room, else under it.
+fn head(out: &mut String, number: usize, one: &Finding, screen: Screen) {
+    let width = screen.columns();
+    let gain = match findings::gains(one) {
+        true => format!(
+            "whole program {}",
+            findings::speedup(&one.predicted_speedup)
+        ),
+        false => "a note, nothing to gain by itself".to_owned(),
+    };
+    let cause = text::fit(&one.cause, 40);
+    let used = 4 + text::display_width(&cause) + 2;
+    let whole = text::sanitise(&findings::place(&one.site));
+    let beside = width.saturating_sub(used + gain.chars().count() + 2);
+    let one_line = text::display_width(&whole) <= beside || beside >= 36;
+    let room = if one_line {
+        beside
+    } else {
+        width.saturating_sub(used)
+    };
+    let place = text::fit(&whole, room.max(8));
+    let left = format!("{number:>2} {}  {place}", screen.paint(STRONG, &cause));
+    if one_line {
+        let gap =
+            width.saturating_sub(used - 1 + text::display_width(&place) + gain.chars().count());
+        out.push_str(&format!(
+            "{left}{}{}\n",
+            " ".repeat(gap.clamp(2, 60)),
+            screen.paint(GOOD, &gain)
+        ));
+    } else {
+        out.push_str(&format!("{left}\n"));
+        for line in super::wrap(&gain, width.saturating_sub(3)) {
+            out.push_str(&format!("   {}\n", screen.paint(GOOD, &line)));
+        }
+    }
+}
+
+fn fact(out: &mut String, kind: &str, words: &str, screen: Screen) {
+    if words.is_empty() {
+        return;
+    }
+    let width = screen.columns().saturating_sub(INDENT);
+    for (index, line) in super::wrap(&text::sanitise(words), width)
+        .iter()
+        .enumerate()
+    {
+        let kind = if index == 0 { kind } else { "" };
+        out.push_str(&format!(
+            "   {} {line}\n",
+            screen.paint(DIM, &format!("{kind:<9}"))
+        ));
+    }
+}
+
+fn source(out: &mut String, line: &SourceLine, screen: Screen) {
+    let number = screen.paint(DIM, &format!("{:>10} │", line.line));
+    let code = text::fit(
+        line.text.trim_end(),
+        screen.columns().saturating_sub(INDENT),
+    );
+    out.push_str(&format!("{number} {code}\n"));
+}
+
+/// Code of ours, yet wrapped to the screen: cut at its width.
+fn snippet(out: &mut String, kind: &str, code: &str, screen: Screen) {
+    for (index, line) in code.lines().take(MOST_LINES).enumerate() {
+        let kind = if index == 0 { kind } else { "" };
+        let line = text::fit(line, screen.columns().saturating_sub(INDENT + 2));
+        out.push_str(&format!(
+            "   {}{line}\n",
+            screen.paint(DIM, &format!("{kind:<9} │ "))
+        ));
+    }
+}
