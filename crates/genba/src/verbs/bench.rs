@@ -31,12 +31,7 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let proved = args
-        .compare
-        .proves
-        .as_deref()
-        .map(Proved::find)
-        .transpose()?;
+    let proved = args.proves.as_deref().map(Proved::find).transpose()?;
     let mut done = comparing::run(&args.compare, output)?;
     if let Some(proved) = proved {
         done.notes.push(proved.keep(&done.whole)?);
