@@ -31,7 +31,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
                 low: 0.2,
                 high: 0.95,
             };
-            let mut found = candidate(frame, ID, slow, goes)
+            let mut found = candidate(frame, ID, slow, goes, false)
                 .counted("its address follows neither a list nor a steady step");
             found.fix = "Make what is looked up smaller, so that more of it fits the caches (narrower types, only the fields that the look-up needs), put together what is used together, or prefetch the places of some rounds ahead."
                 .to_owned();

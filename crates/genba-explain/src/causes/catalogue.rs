@@ -9,6 +9,7 @@ use super::candidate::{Candidate, Limits, findings};
 use super::division_as_overflow_check;
 use super::duplicate_division;
 use super::excess_syscalls;
+use super::false_dependency;
 use super::false_sharing;
 use super::first_touch;
 use super::fp_latency_chain;
@@ -19,12 +20,14 @@ use super::lock_contention;
 use super::loop_invariant_call;
 use super::loop_invariant_divisor;
 use super::malloc_churn;
+use super::missed_vectorisation;
 use super::needless_atomic;
 use super::no_symbols;
 use super::plt_call;
 use super::pointer_chase;
 use super::quadratic;
 use super::realloc_growth;
+use super::store_forward_stall;
 use super::strided_access;
 use super::tiny_callee_not_inlined;
 use super::tls_lookup;
@@ -83,6 +86,21 @@ pub const CATALOGUE: &[Cause] = &[
         id: cache_miss::ID,
         title: "a load whose data are far",
         detect: cache_miss::detect,
+    },
+    Cause {
+        id: missed_vectorisation::ID,
+        title: "arithmetic on one element at a time",
+        detect: missed_vectorisation::detect,
+    },
+    Cause {
+        id: store_forward_stall::ID,
+        title: "a load that overlaps a narrower store",
+        detect: store_forward_stall::detect,
+    },
+    Cause {
+        id: false_dependency::ID,
+        title: "an instruction waits for a register that it need not read",
+        detect: false_dependency::detect,
     },
     Cause {
         id: unoptimised_build::ID,

@@ -30,13 +30,19 @@ pub struct HotLoop<'a> {
 pub fn hot_loops(frame: &Frame, least: f64) -> Vec<HotLoop<'_>> {
     let mut found = Vec::new();
     for (number, function) in frame.functions.iter().enumerate() {
-        if !function.counted || function.counts.len() != function.code.len() {
+        let loops = function.flow.loops().len();
+        if !function.counted
+            || function.counts.len() != function.code.len()
+            || function.loops.len() != loops
+        {
             continue;
         }
         let mut has_inner = vec![false; function.flow.loops().len()];
-        for one in function.flow.loops() {
-            if let Some(parent) = one.parent {
-                has_inner[parent as usize] = true;
+        let rounds = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
+        for (index, one) in function.flow.loops().iter().enumerate() {
+            if let Some(parent) = one.parent.map(|parent| parent as usize) {
+                // A loop inside that hardly ever runs does not shape the rounds.
+                has_inner[parent] |= rounds(index) as f64 > 0.01 * rounds(parent) as f64;
             }
         }
         for (index, cost) in (0u32..).zip(&function.loops) {

@@ -26,11 +26,11 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     all.iter()
         .map(|slow| {
             let goes = Estimate {
-                value: 0.88,
+                value: 0.92,
                 low: 0.3,
                 high: 1.0,
             };
-            let mut found = candidate(frame, ID, slow, goes).counted(
+            let mut found = candidate(frame, ID, slow, goes, true).counted(
                 "its address is what the loop loaded the round before: the next load cannot begin earlier",
             );
             found.fix = "Keep the elements side by side (an array or a vector instead of a list, nodes from one pool in the order of use, indices instead of pointers), so that addresses are known ahead and lines are shared; or walk several lists at once."

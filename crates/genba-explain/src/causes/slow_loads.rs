@@ -4,7 +4,8 @@ use genba_model::Estimate;
 
 use super::candidate::Candidate;
 use super::frame::Frame;
-use super::stalls::{Pattern, Stall, stalls};
+use super::hot_loops::{HotLoop, hot_loops};
+use super::stalls::{Pattern, Stall, stalls, wrong_in};
 use super::words::{count, cycles, percent};
 use crate::loop_bound::{Change, operation};
 
@@ -22,18 +23,36 @@ pub(super) enum Kind {
 /// Rounds an entry from which a loop's own pattern counts: of shorter ones the first round does.
 const FEWEST_ROUNDS: f64 = 3.0;
 
-/// Stalled loads that belong together: of one loop, or of a function outside of loops.
+/// Loads that wait and belong together: of one loop, or of a function outside of loops.
 pub(super) struct Slow {
     pub function: usize,
     pub kind: Kind,
     /// Most time first.
     pub list: Vec<Stall>,
+    /// The loop's round, where it can be modelled.
+    pub round: Option<Round>,
+}
+
+/// A round of a loop whose loads wait, cycles.
+pub(super) struct Round {
+    pub index: u32,
+    pub measured: f64,
+    /// The model with all loads from the first cache.
+    pub model: f64,
+    /// The same without its chain.
+    pub free: f64,
+    /// What neither the model nor wrong guesses of branches explain.
+    pub excess: f64,
 }
 
 /// All of a kind.
 pub(super) fn slow(frame: &Frame, wanted: Kind) -> Vec<Slow> {
+    let loops = hot_loops(frame, LEAST);
     let mut found = Vec::new();
     for (number, function) in frame.functions.iter().enumerate() {
+        if function.share.value < LEAST {
+            continue;
+        }
         let mut groups: Vec<(Option<u32>, Vec<Stall>)> = Vec::new();
         for one in stalls(frame, function) {
             match groups.iter_mut().find(|group| group.0 == one.around) {
@@ -41,81 +60,141 @@ pub(super) fn slow(frame: &Frame, wanted: Kind) -> Vec<Slow> {
                 None => groups.push((one.around, vec![one])),
             }
         }
-        for (around, mut list) in groups {
-            let cost = around.and_then(|index| function.loops.get(index as usize)?.as_ref());
-            let trips = cost.and_then(|cost| {
-                let entries = cost.entries.filter(|&entries| entries > 0)?;
-                Some(cost.iterations as f64 / entries as f64)
+        for (around, list) in groups {
+            let around = around.and_then(|index| {
+                let mut all = loops.iter();
+                all.find(|one| one.function == number && one.index == index)
             });
-            let short = trips.is_some_and(|trips| trips < FEWEST_ROUNDS);
-            list.retain(|one| !matches!(one.pattern, Pattern::Streams | Pattern::Fixed));
-            let Some(first) = list.first() else { continue };
-            let kind = match first.pattern {
-                Pattern::Chase if !short => Kind::Chase,
-                Pattern::Strides(_) if !short => Kind::Strides,
-                _ => Kind::Scattered,
+            let slow = match around.and_then(|one| Some((one, round(frame, one)?))) {
+                Some((one, round)) => in_loop(one, round, list),
+                None => outside(number, list),
             };
-            let share: f64 = list.iter().map(|one| one.share).sum();
-            if kind == wanted && share >= LEAST {
-                found.push(Slow {
-                    function: number,
-                    kind,
-                    list,
-                });
-            }
+            found.extend(slow.filter(|slow| {
+                let share: f64 = slow.list.iter().map(|one| one.share).sum();
+                slow.kind == wanted && share >= LEAST
+            }));
         }
     }
     found
 }
 
+/// A loop's round against its model.
+fn round(frame: &Frame, one: &HotLoop<'_>) -> Option<Round> {
+    let costs = &frame.program.costs;
+    let model = (one.frame).loop_model(costs, one.index, &Change::default())?;
+    model.chain?;
+    let measured = one.cycles.value;
+    let free = model.throughput?.value;
+    let model = model.round()?.value;
+    Some(Round {
+        index: one.index,
+        measured,
+        model,
+        free,
+        excess: measured - model - wrong_in(frame, one),
+    })
+}
+
+/// The loads that explain why a round takes more than its model.
+fn in_loop(one: &HotLoop<'_>, round: Round, mut list: Vec<Stall>) -> Option<Slow> {
+    if round.excess < 0.25 * round.measured || round.excess < 1.0 {
+        return None;
+    }
+    let short = !one.is_long(FEWEST_ROUNDS);
+    list.retain(|load| {
+        let time = load.share / one.share;
+        match load.pattern {
+            Pattern::Chase => load.each >= 2.0 * load.usual,
+            // Prefetching hides what such loads wait, not that each takes a line.
+            Pattern::Strides(_) if !short => load.each >= 1.2 && time >= 0.2,
+            Pattern::Strides(_) | Pattern::Scattered => load.each >= 7.0 && time >= 0.2,
+            Pattern::Streams | Pattern::Fixed => false,
+        }
+    });
+    let kind = match list.first()?.pattern {
+        Pattern::Chase if !short => Kind::Chase,
+        Pattern::Strides(_) if !short => Kind::Strides,
+        _ => Kind::Scattered,
+    };
+    Some(Slow {
+        function: one.function,
+        kind,
+        list,
+        round: Some(round),
+    })
+}
+
+/// Loads that wait far longer than anything but memory explains.
+fn outside(function: usize, mut list: Vec<Stall>) -> Option<Slow> {
+    list.retain(|load| {
+        let far = load.each >= 2.0 * load.usual + 4.0;
+        far && !matches!(load.pattern, Pattern::Streams | Pattern::Fixed)
+    });
+    let kind = match list.first()?.pattern {
+        Pattern::Chase => Kind::Chase,
+        Pattern::Strides(_) => Kind::Strides,
+        _ => Kind::Scattered,
+    };
+    Some(Slow {
+        function,
+        kind,
+        list,
+        round: None,
+    })
+}
+
 /// The finding, as far as all three say the same: `goes` is the share of the waiting that is
-/// likely to go.
-pub(super) fn candidate(frame: &Frame, id: &'static str, slow: &Slow, goes: Estimate) -> Candidate {
+/// likely to go; where the chain goes with it, `whole`.
+pub(super) fn candidate(
+    frame: &Frame,
+    id: &'static str,
+    slow: &Slow,
+    goes: Estimate,
+    whole: bool,
+) -> Candidate {
     let function = &frame.functions[slow.function];
     let first = &slow.list[0];
     let mut site = vec![first.at];
     site.extend(slow.list[1..].iter().map(|one| one.at));
     let mut found = Candidate::new(id, Some(slow.function), site);
-    let mut affected: Vec<usize> = slow.list.iter().flat_map(|one| one.group.clone()).collect();
-    affected.sort_unstable();
-    affected.dedup();
-    let times = |one: &Stall| function.counts[one.at] as f64;
-    let waited: f64 = slow.list.iter().map(|one| one.each * times(one)).sum();
-    let excess: f64 = slow
-        .list
-        .iter()
-        .map(|one| (one.each - one.usual).max(0.0) * times(one))
-        .sum();
-    // Share of the affected time that is waiting.
-    let mut waiting = (excess / waited.max(1.0)).clamp(0.0, 1.0);
-    let costs = &frame.program.costs;
-    let modelled = first.around.and_then(|index| {
-        let cost = function.loops.get(index as usize)?.as_ref()?;
-        let measured = cost.cycles?.value;
-        let model = function.loop_model(costs, index, &Change::default())?;
-        model.chain?;
-        let round = model.round()?.value;
-        (measured > round && measured > 0.0).then_some((index, measured, round, cost.iterations))
-    });
-    if let Some((index, measured, round, iterations)) = modelled {
-        affected = function.loop_instructions(index);
-        let each = (excess / iterations.max(1) as f64).min(measured - round);
-        waiting = each / measured;
-        found = found.model(format!(
-            "a round takes {} cycles; with all loads from the first cache it would take {}",
-            cycles(measured),
-            cycles(round)
-        ));
-    }
-    found.affected = affected;
-    found.remains = Estimate {
-        value: 1.0 - waiting * goes.value,
-        low: 1.0 - waiting * goes.high,
-        high: 1.0 - waiting * goes.low,
+    let remains = match &slow.round {
+        Some(round) => {
+            found.affected = function.loop_instructions(round.index);
+            found = found.model(format!(
+                "a round takes {} cycles; with all loads from the first cache it would take {}",
+                cycles(round.measured),
+                cycles(round.model)
+            ));
+            let waiting = round.excess / round.measured;
+            let least = if whole { round.free } else { round.model };
+            Estimate {
+                value: 1.0 - waiting * goes.value,
+                low: (least / round.measured).min(1.0 - waiting * goes.high),
+                high: 1.0 - waiting * goes.low,
+            }
+        }
+        None => {
+            let times = |one: &Stall| function.counts[one.at] as f64;
+            let sum = |of: &dyn Fn(&Stall) -> f64| -> f64 {
+                slow.list.iter().map(|one| of(one) * times(one)).sum()
+            };
+            found.affected = slow.list.iter().flat_map(|one| one.group.clone()).collect();
+            found.affected.sort_unstable();
+            found.affected.dedup();
+            let waited = sum(&|one| one.each).max(1.0);
+            let waiting = (1.0 - sum(&|one| one.usual) / waited).clamp(0.0, 1.0);
+            Estimate {
+                value: 1.0 - waiting * goes.value,
+                low: 1.0 - waiting * goes.high,
+                high: 1.0 - waiting * goes.low,
+            }
+        }
     };
+    found.remains = remains;
     found.executions = Some(function.counts[first.at]);
     found.cycles = Some(Estimate::exact(first.each));
     found.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    let costs = &frame.program.costs;
     let levels: Vec<String> = operation::LEVELS
         .iter()
         .filter_map(|(name, forms)| {

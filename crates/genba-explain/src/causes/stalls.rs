@@ -5,14 +5,13 @@
 //! loaded is therefore what was waited for its memory, unless the load overlaps an earlier store
 //! or comes first after a branch that goes both ways.
 
-use genba_code::{Flow, Location, STACK_POINTER};
-use genba_model::Estimate;
-
 use super::frame::{Frame, FunctionFrame};
+use super::hot_loops::HotLoop;
 use super::steps::{Step, address_step};
 use super::uses::Uses;
 use super::values::{Address, Origin, Value};
 use crate::loop_bound::operation;
+use genba_code::{Flow, Location, STACK_POINTER};
 
 /// What makes the address of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +53,7 @@ const LEAST: f64 = 0.02;
 /// Bytes of a cache line.
 const LINE: i64 = 64;
 
-/// Stalled loads of a function, most time first.
+/// Loads of a function with the time at them, waiting or not, most time first.
 #[must_use]
 pub fn stalls(frame: &Frame, function: &FunctionFrame) -> Vec<Stall> {
     if !function.counted || function.counts.len() != function.code.len() {
@@ -120,9 +119,9 @@ fn stall(
             Some(cycles.value * function.counts[one] as f64 / times)
         })
         .sum();
-    let wrong = wrong_before(function, costs.latency(operation::MISPREDICT[0]), at);
-    let each = each - wrong;
-    if share < LEAST || each < 2.0 * usual + 2.0 {
+    let penalty = penalty(frame);
+    let each = each - wrong_before(function, penalty, at);
+    if share < LEAST || each <= 0.0 {
         return None;
     }
     let address = function.values.addresses(at).get(load).copied().flatten();
@@ -178,10 +177,35 @@ fn waiting(function: &FunctionFrame, uses: &Uses, at: usize) -> Vec<usize> {
     found
 }
 
+/// What a wrong guess of a branch takes, cycles; where the host's table has none, as on
+/// processors since 2010.
+#[must_use]
+pub fn penalty(frame: &Frame) -> f64 {
+    let costs = &frame.program.costs;
+    let found = costs.latency(operation::MISPREDICT[0]);
+    found
+        .or_else(|| costs.throughput(operation::MISPREDICT[0]))
+        .map_or(16.0, |penalty| penalty.value)
+}
+
+/// Most cycles a round of a loop that wrong guesses of its branches can take.
+#[must_use]
+pub fn wrong_in(frame: &Frame, one: &HotLoop<'_>) -> f64 {
+    let function = one.frame;
+    let wrong = one.members.iter().map(|&at| {
+        if !matches!(function.code[at].flow, Flow::CondJump(_)) {
+            return 0.0;
+        }
+        let all = function.counts[at] as f64;
+        let taken = function.taken.get(at).copied().flatten();
+        taken.map_or(0.0, |taken| (taken as f64).min(all - taken as f64).max(0.0))
+    });
+    wrong.sum::<f64>() / one.cost.iterations.max(1) as f64 * penalty(frame)
+}
+
 /// Cycles for each execution that wrong guesses of the branch before may have put here.
-fn wrong_before(function: &FunctionFrame, penalty: Option<Estimate>, at: usize) -> f64 {
+fn wrong_before(function: &FunctionFrame, penalty: f64, at: usize) -> f64 {
     const FIRST: usize = 4;
-    let penalty = penalty.map_or(16.0, |penalty| penalty.value);
     let Some(block) = function.flow.block_of(at) else {
         return 0.0;
     };

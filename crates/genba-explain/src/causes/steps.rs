@@ -54,6 +54,9 @@ fn step(function: &FunctionFrame, index: u32, value: Value, depth: u32) -> Optio
         return Some(Step::Constant(0));
     }
     let depth = depth.checked_sub(1)?;
+    if is_reloaded(function, index, value) {
+        return Some(Step::Constant(0));
+    }
     match values.origin(value) {
         Origin::Constant | Origin::Entry => Some(Step::Constant(0)),
         Origin::Join(block) => {
@@ -94,6 +97,17 @@ fn step(function: &FunctionFrame, index: u32, value: Value, depth: u32) -> Optio
             Some(all)
         }
     }
+}
+
+/// Whether a value is loaded again each round from an address that does not change: it stays
+/// unless a store through another pointer changes it, which compilers must reckon with.
+#[must_use]
+pub fn is_reloaded(function: &FunctionFrame, index: u32, value: Value) -> bool {
+    let values = &function.values;
+    let fixed = |value: Value| values.is_invariant(value, &function.flow, index);
+    values.loaded_from(value).is_some_and(|address| {
+        fixed(address.base) && address.index.is_none_or(|(value, _)| fixed(value))
+    })
 }
 
 /// By how much `value` is more than the value of that number at the head.

@@ -31,7 +31,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
 
 fn tell(frame: &Frame, slow: &Slow) -> Candidate {
     let goes = Estimate {
-        value: 0.7,
+        value: 0.85,
         low: 0.25,
         high: 1.0,
     };
@@ -49,7 +49,7 @@ fn tell(frame: &Frame, slow: &Slow) -> Candidate {
             "its address gains an amount each round that is fixed before the loop, and {bytes} bytes are read"
         ),
     };
-    let mut found = candidate(frame, ID, slow, goes).counted(fact);
+    let mut found = candidate(frame, ID, slow, goes, true).counted(fact);
     found.fix = "Let the innermost loop go along memory: swap the loops, work in tiles, or keep the fields that this loop reads in an array of their own."
         .to_owned();
     found.example = Some((

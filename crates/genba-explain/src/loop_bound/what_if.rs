@@ -4,6 +4,7 @@
 //! throughput by the sums of what is left. What the model does not explain of the measured
 //! cycles may stay or shrink with the rest; the interval holds both.
 
+use genba_code::{DataFlow, Location};
 use genba_model::Estimate;
 
 use super::costs::{Costs, NONE, Timing};
@@ -23,6 +24,8 @@ pub struct Change {
     pub instead: Vec<Instead>,
     /// Instructions of a chain that is made into several side by side, and how many.
     pub split: Vec<(usize, f64)>,
+    /// Registers that instructions no longer wait for.
+    pub unread: Vec<(usize, Location)>,
     /// Instructions that are executed less often, and by which factor: what an unrolled loop has
     /// once for several rounds.
     pub fewer: Vec<(usize, f64)>,
@@ -76,6 +79,13 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
     if found.depth > DEEPEST || inputs.data_flow.len() != inputs.instructions.len() {
         return None;
     }
+    let flows: Vec<DataFlow>;
+    let mut inputs = *inputs;
+    if !change.unread.is_empty() {
+        flows = without(inputs.data_flow, &change.unread);
+        inputs.data_flow = &flows;
+    }
+    let inputs = &inputs;
     let edges = Edges {
         flow: inputs.flow,
         instructions: inputs.instructions,
@@ -97,7 +107,12 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
         iterations,
         entries,
     };
-    let innermost = !inputs.flow.loops().iter().any(|l| l.parent == Some(index));
+    // A loop inside that hardly ever runs does not shape the rounds.
+    let runs = |inside: &genba_code::Loop| {
+        let times = edges.block(inside.head).unwrap_or(0);
+        inside.parent == Some(index) && times as f64 > 0.01 * iterations as f64
+    };
+    let innermost = !inputs.flow.loops().iter().any(runs);
     let lanes = change.lanes.max(1.0);
     let mut timings: Vec<Option<Timing>> = vec![None; inputs.data_flow.len()];
     for at in subject.members() {
@@ -135,6 +150,16 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
         chain,
         throughput,
     })
+}
+
+fn without(flows: &[DataFlow], unread: &[(usize, Location)]) -> Vec<DataFlow> {
+    let mut flows = flows.to_vec();
+    for &(at, location) in unread {
+        if let Some(flow) = flows.get_mut(at) {
+            flow.data_reads &= !(1u128.checked_shl(u32::from(location)).unwrap_or(0));
+        }
+    }
+    flows
 }
 
 fn alter(timings: &mut [Option<Timing>], change: &Change) {

@@ -1,0 +1,119 @@
+//! `false-dependency`: an instruction waits for a register of which it only keeps a part.
+//!
+//! **Signature.** A loop whose measured cycles are those of its longest chain, which runs
+//! through conversions, roots or roundings that leave the upper half of their target as it was,
+//! by that target and not by their operand.
+//!
+//! **Confirmation.** `xorps` of the target in front of it.
+//!
+//! **Gain.** The loop's round is modelled without that dependency.
+//!
+//! **Source.** A. Fog, "The microarchitecture of Intel, AMD and VIA CPUs", on partial registers
+//! and false dependencies.
+
+use genba_code::Location;
+
+use super::candidate::Candidate;
+use super::frame::Frame;
+use super::gains::words;
+use super::hot_loops::hot_loops;
+use super::words::{count, cycles};
+use crate::loop_bound::Change;
+
+/// Identifier.
+pub const ID: &str = "false-dependency";
+
+/// Share of the time below which a loop is not looked at.
+const LEAST: f64 = 0.03;
+
+/// Instructions that keep the rest of a vector register.
+const KEEP: [&str; 12] = [
+    "cvtsi2sd",
+    "cvtsi2ss",
+    "cvtss2sd",
+    "cvtsd2ss",
+    "sqrtsd",
+    "sqrtss",
+    "rcpss",
+    "rsqrtss",
+    "roundsd",
+    "roundss",
+    "cvtsi2sdq",
+    "cvtsi2ssq",
+];
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for one in hot_loops(frame, LEAST) {
+        let function = one.frame;
+        let (Some(chain), false) = (one.cost.chain_cycles, one.cost.chain.is_empty()) else {
+            continue;
+        };
+        // The chain must really be what the rounds wait for.
+        if chain.value < 0.7 * one.cycles.value || chain.value > 1.3 * one.cycles.value {
+            continue;
+        }
+        let kept: Vec<(usize, Location)> = one
+            .members
+            .iter()
+            .filter_map(|&at| {
+                let data = &function.data[at];
+                let name = data.form.split(' ').next()?;
+                let target = (data.writes.trailing_zeros()) as Location;
+                let keeps = KEEP.contains(&name.strip_prefix('v').unwrap_or(name))
+                    && data.writes.count_ones() == 1
+                    && data.data_reads & data.writes != 0;
+                // `sqrtsd xmm0, xmm0` needs what it keeps.
+                let own = data.data_reads == data.writes && data.memory.is_empty();
+                (keeps && !own && (16..48).contains(&target)).then_some((at, target))
+            })
+            .collect();
+        let links: Vec<usize> = kept
+            .iter()
+            .map(|one| one.0)
+            .filter(|&at| one.cost.chain.contains(&(at as u32)))
+            .collect();
+        if links.is_empty() {
+            continue;
+        }
+        let change = Change {
+            unread: kept,
+            ..Change::default()
+        };
+        let Some(gain) = function.loop_after(&frame.program.costs, one.index, &change) else {
+            continue;
+        };
+        if gain.remains.value > 0.8 {
+            continue;
+        }
+        let mut candidate = Candidate::new(ID, Some(one.function), links.clone());
+        candidate.affected = one.members.clone();
+        candidate.remains = gain.remains;
+        candidate.executions = Some(one.cost.iterations);
+        candidate.cycles = Some(one.cycles);
+        candidate.fix = "Clear the target before the instruction (xorps, which takes no time), which compilers do at -O2 but not at -Os and not in inline assembly; or load the operand's form that clears it."
+            .to_owned();
+        candidate.example = Some((
+            "cvtsi2sd xmm0, eax",
+            "xorps    xmm0, xmm0\ncvtsi2sd xmm0, eax",
+        ));
+        candidate.confirm = "change it, then: genba bench ./old ./new".to_owned();
+        found.push(
+            candidate
+                .counted(format!(
+                    "`{}` keeps the upper part of its target, {} times: it waits for what the register held",
+                    function.code[links[0]].text,
+                    count(function.counts[links[0]])
+                ))
+                .model(format!(
+                    "the chain through it takes {} of {} cycles a round",
+                    cycles(chain.value),
+                    cycles(one.cycles.value)
+                ))
+                .model(words(&gain)),
+        );
+    }
+    found
+}

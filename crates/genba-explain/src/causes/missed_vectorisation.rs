@@ -1,0 +1,356 @@
+//! `missed-vectorisation`: arithmetic along arrays, one element at a time.
+//!
+//! **Signature.** An innermost loop of many rounds without calls and without branches that go both
+//! ways; all its loads and stores step from element to element, stay in place, or step evenly
+//! by a few elements; it computes something of what it loads; nothing is carried from round to
+//! round but counters and integer sums; its measured cycles are those of its instructions; and
+//! it has no vector arithmetic.
+//!
+//! **Confirmation.** The compiler's own remarks (`-fopt-info-vec-missed`, `-Rpass-missed`).
+//!
+//! **Gain.** The loop's round divided by the elements that a vector of 16 bytes holds, what is
+//! read again each round left out.
+//!
+//! **Source.** gcc's and LLVM's documentation of their vectorisers and of their cost models
+//! (gcc 12 and later at -O2: `-fvect-cost-model=very-cheap`).
+
+use genba_code::{Flow, STACK_POINTER, Shortcut};
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::frame::{Frame, FunctionFrame};
+use super::gains::words as gain_words;
+use super::hot_loops::{HotLoop, hot_loops};
+use super::latency_chain::overhead;
+use super::steps::{Step, address_step, value_step};
+use super::uses::Uses;
+use super::values::{Address, Origin};
+use super::words::{count, cycles};
+use crate::loop_bound::Change;
+
+/// Identifier.
+pub const ID: &str = "missed-vectorisation";
+
+/// Share of the time below which a loop is not looked at.
+const LEAST: f64 = 0.05;
+
+/// Rounds below which vectors do not pay.
+const FEWEST_ROUNDS: f64 = 24.0;
+
+/// A branch goes one way if the other is taken in no more than this share.
+const RARE: f64 = 0.02;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut uses: Option<(usize, Uses)> = None;
+    let mut found = Vec::new();
+    for one in hot_loops(frame, LEAST) {
+        if one.has_opaque() || !one.is_long(FEWEST_ROUNDS) || !is_straight(&one) {
+            continue;
+        }
+        if uses.as_ref().is_none_or(|known| known.0 != one.function) {
+            uses = Some((one.function, Uses::of(one.frame)));
+        }
+        let Some((_, uses)) = &uses else { continue };
+        if let Some(work) = work(&one, uses) {
+            found.extend(candidate(frame, &one, &work));
+        }
+    }
+    found
+}
+
+/// What a loop does to its elements.
+struct Work {
+    /// What the finding names.
+    site: Vec<usize>,
+    /// Bytes of an element in memory: the widest.
+    bytes: u16,
+    /// Loads whose address stays: what the compiler reads again because a store may change it.
+    reloads: Vec<usize>,
+}
+
+/// Whether all branches go one way.
+fn is_straight(one: &HotLoop<'_>) -> bool {
+    let function = one.frame;
+    one.members.iter().all(|&at| {
+        if !matches!(function.code[at].flow, Flow::CondJump(_)) {
+            return true;
+        }
+        let all = function.counts[at] as f64;
+        let Some(taken) = function.taken.get(at).copied().flatten() else {
+            return all == 0.0;
+        };
+        let rate = taken as f64 / all.max(1.0);
+        let leaves = one.trips.map_or(0.0, |trips| 1.0 / trips.max(1.0));
+        all == 0.0 || !(RARE.max(leaves * 1.01)..=1.0 - RARE.max(leaves * 1.01)).contains(&rate)
+    })
+}
+
+fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
+    let function = one.frame;
+    let mut work = Work {
+        site: Vec::new(),
+        bytes: 0,
+        reloads: Vec::new(),
+    };
+    let (mut computes, mut loads) = (false, false);
+    let (mut read, mut written) = (Vec::new(), Vec::new());
+    for at in one.usual() {
+        let data = &function.data[at];
+        if !is_scalar(function, at) {
+            return None;
+        }
+        let addresses = function.values.addresses(at);
+        for (access, address) in data.memory.iter().zip(addresses) {
+            let address = (*address)?;
+            if access.stack || access.base == Some(STACK_POINTER) {
+                return None;
+            }
+            let Step::Constant(step) = address_step(function, one.index, &address)? else {
+                return None;
+            };
+            if step == 0 {
+                if access.writes {
+                    return None;
+                }
+                work.reloads.push(at);
+                continue;
+            }
+            let near = step.unsigned_abs() <= 4 * u64::from(access.bytes);
+            if !near || access.bytes > 8 || access.writes && access.reads && !near {
+                return None;
+            }
+            work.bytes = work.bytes.max(access.bytes);
+            if access.writes {
+                // Unrolled loops, and every second element, are left alone.
+                if step.unsigned_abs() != u64::from(access.bytes) {
+                    return None;
+                }
+                work.site.push(at);
+                written.push(address);
+            }
+            if access.reads {
+                loads = true;
+                read.push(address);
+            }
+        }
+        computes |= is_arithmetic(function, one, at);
+    }
+    let sums = sums(one, uses)?;
+    work.site.extend(sums);
+    let recurs = read
+        .iter()
+        .any(|load| written.iter().any(|store| feeds(store, load)));
+    (loads && computes && !recurs && !work.site.is_empty() && work.bytes > 0).then_some(work)
+}
+
+/// Whether what a store wrote is what a load reads some rounds later.
+fn feeds(store: &Address, load: &Address) -> bool {
+    let apart = store.base.offset.wrapping_sub(load.base.offset);
+    store.base.number == load.base.number
+        && store.index == load.index
+        && apart != 0
+        && apart.unsigned_abs() < 1024
+}
+
+/// Whether an instruction is one of a scalar loop that vectors could do.
+fn is_scalar(function: &FunctionFrame, at: usize) -> bool {
+    let data = &function.data[at];
+    if data.shortcut != Shortcut::None {
+        return true;
+    }
+    let form = data.form.as_str();
+    let name = form.split(' ').next().unwrap_or_default();
+    if matches!(
+        name,
+        "div"
+            | "idiv"
+            | "mul"
+            | "mulx"
+            | "adc"
+            | "sbb"
+            | "crc32"
+            | "pdep"
+            | "pext"
+            | "popcnt"
+            | "bsf"
+            | "bsr"
+            | "tzcnt"
+            | "lzcnt"
+    ) || name.starts_with("rep")
+        || form.starts_with("lock")
+    {
+        return false;
+    }
+    if !(form.contains("mm") || data.writes & VECTORS != 0) {
+        return true;
+    }
+    let stem = name.strip_prefix('v').unwrap_or(name);
+    stem.ends_with("ss")
+        || stem.ends_with("sd")
+        || stem.starts_with("cvt")
+        || matches!(
+            stem,
+            "movaps"
+                | "movapd"
+                | "movd"
+                | "movq"
+                | "xorps"
+                | "andps"
+                | "andpd"
+                | "xorpd"
+                | "andnps"
+                | "orps"
+                | "unpcklps"
+                | "unpcklpd"
+        )
+}
+
+/// Vector registers, as locations.
+const VECTORS: u128 = 0xffff_ffff << 16;
+
+/// Whether an instruction computes with data: not counting, comparing or moving.
+fn is_arithmetic(function: &FunctionFrame, one: &HotLoop<'_>, at: usize) -> bool {
+    let data = &function.data[at];
+    let name = data.form.split(' ').next().unwrap_or_default();
+    let stem = name.strip_prefix('v').unwrap_or(name);
+    let float = [
+        "add", "sub", "mul", "div", "sqrt", "min", "max", "fmadd", "fmsub", "fnmadd",
+    ]
+    .iter()
+    .any(|start| {
+        stem.starts_with(start) && (stem.ends_with('s') || stem.ends_with('d')) && stem.len() > 4
+    });
+    let integer = matches!(
+        name,
+        "add"
+            | "sub"
+            | "imul"
+            | "and"
+            | "or"
+            | "xor"
+            | "shl"
+            | "shr"
+            | "sar"
+            | "not"
+            | "neg"
+            | "cmovl"
+            | "cmovg"
+    );
+    if !(float || integer) || data.shortcut != Shortcut::None {
+        return false;
+    }
+    // Counters and addresses are no data.
+    let counts = function.values.writes(at).iter().any(|&(location, value)| {
+        location < 16 && value_step(function, one.index, value).is_some()
+    });
+    !counts
+}
+
+/// Integer sums that the loop carries; `None` if it carries anything else but counters.
+fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
+    let function = one.frame;
+    let head = function.flow.loops()[one.index as usize].head;
+    let mut found = Vec::new();
+    for at in one.usual() {
+        for &(location, value) in function.values.reads(at) {
+            let carried = function.values.origin(value) == Origin::Join(head) && location < 64;
+            if !carried || value_step(function, one.index, value).is_some() || found.contains(&at) {
+                continue;
+            }
+            let data = &function.data[at];
+            let name = data.form.split(' ').next().unwrap_or_default();
+            let adds = matches!(name, "add" | "sub" | "or" | "and" | "xor");
+            let into = adds && data.writes & (1 << location) != 0 && !data.stores();
+            let inside = |&reader: &usize| one.members.contains(&reader);
+            let all: Vec<usize> = uses.readers(value).into_iter().filter(inside).collect();
+            if !into || all != [at] {
+                return None;
+            }
+            found.push(at);
+        }
+    }
+    Some(found)
+}
+
+fn candidate(frame: &Frame, one: &HotLoop<'_>, work: &Work) -> Option<Candidate> {
+    let function = one.frame;
+    let now = function.loop_model(&frame.program.costs, one.index, &Change::default())?;
+    let round = now.round()?.value;
+    // Held up by something else: vectors would not help.
+    if one.cycles.value > 1.8 * round {
+        return None;
+    }
+    let lanes = 16.0 / f64::from(work.bytes.clamp(2, 8));
+    let change = Change {
+        gone: work.reloads.clone(),
+        lanes,
+        ..Change::default()
+    };
+    let gain = function.loop_after(&frame.program.costs, one.index, &change)?;
+    // Counting is done once a vector, and unrolling may spare more of it.
+    let most = Change {
+        fewer: overhead(one).into_iter().map(|at| (at, 4.0)).collect(),
+        lanes: 16.0 / f64::from(work.bytes),
+        ..change
+    };
+    let best = function.loop_after(&frame.program.costs, one.index, &most)?;
+    let mut found = Candidate::new(ID, Some(one.function), work.site.clone());
+    found.affected = one.members.clone();
+    let value = (1.15 * gain.remains.value).min(0.95);
+    found.remains = Estimate {
+        value,
+        low: best.remains.low.min(value),
+        high: (2.0 * value).min(1.0),
+    };
+    found.executions = Some(one.cost.iterations);
+    found.cycles = Some(one.cycles);
+    let gcc = function
+        .producer
+        .as_deref()
+        .is_some_and(|p| p.starts_with("GNU "));
+    let o2 = function
+        .producer
+        .as_deref()
+        .and_then(|p| p.split_whitespace().rfind(|word| word.starts_with("-O")))
+        .is_some_and(|level| matches!(level, "-O1" | "-O2" | "-Os" | "-O"));
+    let mut fix = String::new();
+    if gcc && o2 {
+        fix.push_str("Compile with -O3 (at -O2 gcc vectorises only what needs no check at run time and no rest). ");
+    }
+    if work.reloads.is_empty() {
+        fix.push_str("If the compiler still does not: tell it that the arrays do not overlap (restrict) and how long they are before the loop begins.");
+    } else {
+        fix.push_str("Read pointers, bounds and factors into locals before the loop, and tell the compiler that the arrays do not overlap (restrict): a store may change what it now reads again each round.");
+    }
+    found.fix = fix;
+    found.example = Some((
+        "for (i = 0; i < out->n; i++)\n    out->p[i] = a->p[i] * f + b->p[i];",
+        "T *restrict o = out->p; const T *x = a->p, *y = b->p;\nfor (i = 0, n = out->n; i < n; i++)\n    o[i] = x[i] * f + y[i];",
+    ));
+    found.confirm =
+        "the compiler's remarks (-fopt-info-vec-missed, -Rpass-missed=loop-vectorize), then: genba bench ./old ./new"
+            .to_owned();
+    let mut found = found
+        .measured(format!(
+            "{} rounds of {} cycles each",
+            count(one.cost.iterations),
+            cycles(one.cycles.value)
+        ))
+        .counted(format!(
+            "one element of {} bytes a round, loads and stores side by side from round to round, no vector arithmetic",
+            work.bytes
+        ));
+    if !work.reloads.is_empty() {
+        found = found.counted(format!(
+            "{} of its loads read the same place each round",
+            work.reloads.len()
+        ));
+    }
+    Some(found.model(format!(
+        "{}, with {} elements at once",
+        gain_words(&gain),
+        lanes
+    )))
+}

@@ -1,0 +1,185 @@
+//! `store-forward-stall`: a load that overlaps a narrower store just before it.
+//!
+//! **Signature.** A load of several bytes with a store to some of them, by the same registers, in
+//! the same loop or shortly before; and far more time at the load than the first cache takes. The
+//! load cannot take its value from the store queue and waits until the store is in the cache.
+//!
+//! **Confirmation.** The store as wide as the load, or the value kept in a register.
+//!
+//! **Gain.** At least what the load waits; at most all of the loop but its throughput, because
+//! rounds then overlap.
+//!
+//! **Source.** Intel's and AMD's optimisation manuals on store forwarding.
+
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::frame::{Frame, FunctionFrame};
+use super::stalls::{Pattern, Stall, stalls};
+use super::values::Address;
+use super::words::{count, cycles, percent};
+use crate::loop_bound::Change;
+
+/// Identifier.
+pub const ID: &str = "store-forward-stall";
+
+/// Share of the time below which a load is not looked at.
+const LEAST: f64 = 0.03;
+
+/// Cycles beyond a load from the first cache from which it is such a wait: failed forwarding
+/// takes 11 to 20 on processors since 2006.
+const WAITS: f64 = 6.0;
+
+/// Cycles beyond which it is memory that is waited for.
+const MEMORY: f64 = 60.0;
+
+/// Instructions before a load that outside of loops are searched for stores.
+const BEFORE: usize = 48;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for (index, function) in frame.functions.iter().enumerate() {
+        if function.share.value < LEAST {
+            continue;
+        }
+        let mut done: Vec<Option<u32>> = Vec::new();
+        for load in stalls(frame, function) {
+            let waits = load.each - load.usual;
+            if load.share < LEAST || !(WAITS..MEMORY).contains(&waits) {
+                continue;
+            }
+            if done.contains(&load.around) && load.around.is_some() {
+                continue;
+            }
+            if let Some(store) = narrow_store(function, &load) {
+                done.push(load.around);
+                found.push(candidate(frame, index, &load, store));
+            }
+        }
+    }
+    found
+}
+
+/// Loads that wait for such stores: what causes about memory leave alone.
+#[must_use]
+pub fn stalled_loads(function: &FunctionFrame, list: &[Stall]) -> Vec<usize> {
+    let stalled = |one: &&Stall| narrow_store(function, one).is_some();
+    list.iter().filter(stalled).map(|one| one.at).collect()
+}
+
+/// The store that overlaps a load without covering it.
+fn narrow_store(function: &FunctionFrame, load: &Stall) -> Option<usize> {
+    let values = &function.values;
+    // An address that moves on each round meets other stores than those of its own round.
+    if load.around.is_some() && load.pattern == Pattern::Chase {
+        return None;
+    }
+    let accesses = &function.data[load.at].memory;
+    let position = accesses.iter().position(|m| m.reads && !m.stack)?;
+    let address = (*values.addresses(load.at).get(position)?)?;
+    let candidates: Vec<usize> = match load.around {
+        Some(index) => function.loop_instructions(index),
+        None => (load.at.saturating_sub(BEFORE)..load.at).collect(),
+    };
+    let times = function.counts[load.at] as f64;
+    let (mut narrow, mut covers) = (None, false);
+    for at in candidates {
+        if (function.counts[at] as f64) < 0.5 * times {
+            continue;
+        }
+        let writes = function.data[at].memory.iter().zip(values.addresses(at));
+        for (access, store) in writes {
+            let (true, Some(store)) = (access.writes, store) else {
+                continue;
+            };
+            match overlap(store, &address) {
+                Overlap::None => {}
+                Overlap::Part => narrow = Some(at),
+                Overlap::Covers => covers |= at < load.at,
+            }
+        }
+    }
+    narrow.filter(|_| !covers)
+}
+
+enum Overlap {
+    None,
+    Part,
+    Covers,
+}
+
+fn overlap(store: &Address, load: &Address) -> Overlap {
+    if store.base.number != load.base.number || store.index != load.index {
+        return Overlap::None;
+    }
+    let range = |a: &Address| {
+        (
+            a.base.offset,
+            a.base.offset.saturating_add(i64::from(a.bytes)),
+        )
+    };
+    let ((a, b), (c, d)) = (range(store), range(load));
+    if a <= c && d <= b {
+        Overlap::Covers
+    } else if a < d && c < b {
+        Overlap::Part
+    } else {
+        Overlap::None
+    }
+}
+
+fn candidate(frame: &Frame, index: usize, load: &Stall, store: usize) -> Candidate {
+    let function = &frame.functions[index];
+    let mut found = Candidate::new(ID, Some(index), vec![store, load.at]);
+    let waits = load.each - load.usual;
+    let round = load.around.and_then(|around| {
+        let cost = function.loops.get(around as usize)?.as_ref()?;
+        let model = function.loop_model(&frame.program.costs, around, &Change::default())?;
+        let times = function.counts[load.at] as f64 / cost.iterations.max(1) as f64;
+        Some((around, cost.cycles?.value, model.throughput?.value, times))
+    });
+    match round {
+        Some((around, measured, free, times)) if measured > 0.0 => {
+            found.affected = function.loop_instructions(around);
+            let stays = (1.0 - waits * times / measured).clamp(0.02, 0.98);
+            let free = (free / measured).min(stays);
+            found.remains = Estimate {
+                value: (stays * free).sqrt().max(0.5 * stays),
+                low: free,
+                high: stays.sqrt(),
+            };
+        }
+        _ => {
+            found.affected.clone_from(&load.group);
+            let stays = (load.usual / load.each).clamp(0.02, 0.98);
+            found.remains = Estimate {
+                value: stays,
+                low: 0.5 * stays,
+                high: (1.0 + stays) / 2.0,
+            };
+        }
+    }
+    found.executions = Some(function.counts[load.at]);
+    found.cycles = Some(Estimate::exact(load.each));
+    found.fix = "Store as wide as it is loaded, or keep the value in a register and shift the new part in: a load can take its value from a store that is still under way only if that one store has all of it."
+        .to_owned();
+    found.example = Some((
+        "memmove(w, w + 1, 7); w[7] = byte;\nmemcpy(&word, w, 8);",
+        "word = word >> 8 | (uint64_t)byte << 56;",
+    ));
+    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    found
+        .counted(format!(
+            "`{}` reads bytes that `{}` wrote in part just before",
+            function.code[load.at].text, function.code[store].text
+        ))
+        .measured(format!(
+            "{} of the time at the load and what waits for it: {} cycles for each of {} executions, where the first cache takes {}",
+            percent(load.share),
+            cycles(load.each),
+            count(function.counts[load.at]),
+            cycles(load.usual)
+        ))
+}
