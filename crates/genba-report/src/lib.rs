@@ -40,4 +40,6 @@ mod test_comparison;
 #[cfg(test)]
 mod test_counts;
 #[cfg(test)]
+mod test_findings;
+#[cfg(test)]
 mod test_fixture;

@@ -1,5 +1,7 @@
 //! From a scene with counts to the frame that detectors look at.
 
+use std::collections::HashMap;
+
 use genba_code::{CodeFrame, Flow, Syntax, data_flow_of};
 use genba_model::{Transfer, TransferKind};
 use genba_profile::reader::ModuleId;
@@ -88,9 +90,7 @@ impl Scene {
             kernel: kernel_work(in_kernel),
             minor_faults: facts.minor_faults,
             max_rss_bytes: facts.max_rss_bytes,
-            threads: (self.hits.threads.iter())
-                .filter(|hits| hits.weight as f64 >= LEAST_THREAD * all)
-                .count() as u32,
+            threads: self.working_threads(),
             called: names.map_or_else(Vec::new, |names| self.called(names)),
             instructions: names.map(|names| {
                 let parts = names.list.iter().map(|one| one.instructions);
@@ -104,6 +104,23 @@ impl Scene {
             faults: Vec::new(),
             one_cpu_seconds: None,
         }
+    }
+
+    /// Threads that worked at once: of the process that has most of them, since a recording may be
+    /// of several runs.
+    fn working_threads(&self) -> u32 {
+        let mut processes: HashMap<i32, HashMap<i32, f64>> = HashMap::new();
+        for (thread, hits) in self.tables.threads.iter().zip(&self.hits.threads) {
+            let process = processes.entry(thread.pid).or_default();
+            *process.entry(thread.tid).or_default() += hits.weight as f64;
+        }
+        let least = LEAST_THREAD * self.hits.all.weight as f64 / processes.len().max(1) as f64;
+        let working = processes.values().map(|threads| {
+            let all: f64 = threads.values().sum();
+            let works = |weight: &&f64| **weight >= LEAST_THREAD * all && **weight >= least;
+            threads.values().filter(works).count() as u32
+        });
+        working.max().unwrap_or(0)
     }
 
     fn called(&self, names: &ExecutedFunctions) -> Vec<CalledFunction> {

@@ -108,11 +108,13 @@ fn find(frame: &Frame) -> Option<Candidate> {
             percent(share),
             each * 1e9
         ));
+    if copying > 0.005 {
+        one = one.measured(format!("copying is {} of their time", percent(copying / share)));
+    }
     if let Some(empty) = empty {
         one = one.model(format!(
-            "a system call that does nothing takes {:.0} ns on this host; copying is {} of their time",
-            empty * 1e9,
-            percent(copying / share)
+            "a system call that does nothing takes {:.0} ns on this host",
+            empty * 1e9
         ));
     }
     Some(one)

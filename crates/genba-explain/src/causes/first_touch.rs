@@ -59,13 +59,12 @@ fn find(frame: &Frame) -> Option<Candidate> {
         return None;
     }
     let first = (1.0 / turnover).min(1.0);
-    // Unmapping, and what has no telling name, goes with it, unless system calls are many.
-    let kernel = program.kernel_share.max(share);
+    let kernel = frame.paging_share();
     let (site, part) = site(frame)?;
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(site);
     one.share = Some(1.0);
-    let likely = 0.5 * (share + kernel) * (1.0 - first);
+    let likely = (0.3 * share + 0.7 * kernel) * (1.0 - first);
     // What was just cleared is in the caches, so its user must miss more after the change.
     one.remains = remains_of(
         1.0,
@@ -91,9 +90,9 @@ fn find(frame: &Frame) -> Option<Candidate> {
             peak / 1e6
         ))
         .measured(format!(
-            "{} of the time is in the kernel, {} for faults and clearing pages",
-            percent(program.kernel_share),
-            percent(share)
+            "{} of the time is in the kernel's handling of memory, {} of it for faults and clearing alone",
+            percent(kernel),
+            percent((share / kernel.max(1e-9)).min(1.0))
         ));
     if let Some(part) = part {
         one = one.measured(format!("{} of the faults are taken here", percent(part)));

@@ -71,10 +71,10 @@ fn find(frame: &Frame) -> Option<Candidate> {
     one.share = Some(1.0);
     one.remains = remains_of(
         1.0,
-        0.9 * share + 0.5 * machinery,
+        0.9 * share + 0.6 * machinery,
         // Of one line's allocations only, each replaced by something that costs a third.
         0.65 * share * part.max(0.5),
-        share + machinery + 0.4 * rest,
+        share + machinery + 0.5 * rest,
     );
     one.share = Some(1.0);
     one.executions = Some(top.calls as u64);

@@ -92,7 +92,7 @@ impl Frame {
         let work = self.program.kernel.iter();
         work.filter(|work| reasons.contains(&work.reason))
             .map(|work| work.share)
-            .sum()
+            .fold(0.0, |sum, share| sum + share)
     }
 
     /// Time of an operation of the host table, seconds.
@@ -117,6 +117,22 @@ impl Frame {
         named
             .max(counted().unwrap_or(0.0))
             .min(self.program.kernel_share)
+    }
+}
+
+impl Frame {
+    /// Share of all time that the kernel's handling of memory takes: faults and clearing, and
+    /// what has no telling name (giving pages back, lists, locks), unless system calls are more.
+    #[must_use]
+    pub fn paging_share(&self) -> f64 {
+        let faults = self.fault_share();
+        let calls = self.kernel_share_for(&["system call"]);
+        let others = calls + self.kernel_share_for(&["copy", "futex", "scheduler"]);
+        let rest = (self.program.kernel_share - others - faults).max(0.0);
+        match faults > 2.0 * calls {
+            true => faults + rest,
+            false => faults,
+        }
     }
 }
 

@@ -1,14 +1,16 @@
 //! The page is one file, allows only its own script, and shows hostile names without obeying.
 
 use super::*;
-use crate::{test_counts, test_fixture as fixture};
+use crate::{test_counts, test_findings, test_fixture as fixture};
 
-fn everything() -> [genba_model::Investigation; 4] {
+fn everything() -> [genba_model::Investigation; 6] {
     [
         fixture::investigation(),
         fixture::hostile(),
         test_counts::investigation(),
         test_counts::hostile_investigation(),
+        test_findings::investigation(),
+        test_findings::hostile_investigation(),
     ]
 }
 
@@ -94,7 +96,7 @@ fn only_tags_and_attributes_of_ours() {
 
 #[test]
 fn nothing_is_fetched() {
-    let page = html(&fixture::investigation());
+    let page = html(&test_findings::investigation());
     for external in ["http://", "https://", "src=", "url(", "@import", "//cdn"] {
         assert!(!page.contains(external), "{external}");
     }
@@ -110,7 +112,11 @@ fn nothing_is_fetched() {
 fn hostile_names_are_shown_and_not_run() {
     let page = html(&fixture::hostile());
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
-    for page in [page, html(&test_counts::hostile_investigation())] {
+    let others = [
+        html(&test_counts::hostile_investigation()),
+        html(&test_findings::hostile_investigation()),
+    ];
+    for page in std::iter::once(page).chain(others) {
         for bad in ["<script>alert", "<img", "\x1b", "\x07", "\u{202e}", "<b>A"] {
             assert!(!page.contains(bad), "{bad:?}");
         }
@@ -185,4 +191,14 @@ fn what_is_missing_is_left_out() {
         assert!(!page.contains(head), "{head}");
     }
     assert!(page.contains("0 runs ended"));
+}
+
+#[test]
+fn findings_stand_first_and_lead_to_the_code() {
+    let page = html(&test_findings::investigation());
+    let why = page.find("Why it is slow").expect("the findings");
+    let table = page.find("Where the time goes").expect("the functions");
+    assert!(why < table);
+    assert!(page.contains("href=\"#fn0\"") && page.contains("id=\"fn0\""));
+    assert!(page.contains("1.34×") && page.contains("ruby_digitmap[num % b2s-&gt;base]"));
 }

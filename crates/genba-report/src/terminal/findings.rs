@@ -64,7 +64,7 @@ fn head(out: &mut String, number: usize, one: &Finding, screen: Screen) {
         ),
         false => "a note, nothing to gain by itself".to_owned(),
     };
-    let cause = text::fit(&one.cause, 40);
+    let cause = text::fit(&one.cause, 40.min(width / 2));
     let used = 4 + text::display_width(&cause) + 2;
     let whole = text::sanitise(&findings::place(&one.site));
     let beside = width.saturating_sub(used + gain.chars().count() + 2);
@@ -74,7 +74,7 @@ fn head(out: &mut String, number: usize, one: &Finding, screen: Screen) {
     } else {
         width.saturating_sub(used)
     };
-    let place = text::fit(&whole, room.max(8));
+    let place = text::fit(&whole, room);
     let left = format!("{number:>2} {}  {place}", screen.paint(STRONG, &cause));
     if one_line {
         let gap =

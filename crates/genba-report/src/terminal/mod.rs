@@ -114,4 +114,6 @@ mod comparison_tests;
 #[cfg(test)]
 mod counts_tests;
 #[cfg(test)]
+mod findings_tests;
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,64 @@
+//! Snapshots of findings, and what they may not hold.
+
+use super::*;
+use crate::test_findings as fixture;
+use crate::text::display_width;
+
+fn screen(width: usize) -> Screen {
+    Screen {
+        width,
+        colour: false,
+    }
+}
+
+const NEXT: Next<'_> = Next {
+    page: Some(".genba/7f3a/case.html"),
+    command: None,
+};
+
+#[test]
+fn snapshots() {
+    for width in [60, 80, 120] {
+        let text = explanation(&fixture::explanation(fixture::findings()), screen(width));
+        insta::assert_snapshot!(format!("explanation_{width}"), text);
+    }
+    let text = investigation(&fixture::investigation(), NEXT, screen(100));
+    insta::assert_snapshot!("investigation_why_100", text);
+    let nothing = explanation(&fixture::explanation(Vec::new()), screen(80));
+    insta::assert_snapshot!("explanation_of_nothing", nothing);
+}
+
+#[test]
+fn nothing_is_wider_than_the_screen() {
+    for findings in [fixture::findings(), fixture::hostile()] {
+        for width in [40, 60, 80, 120, 200] {
+            let text = explanation(&fixture::explanation(findings.clone()), screen(width));
+            for line in text.lines() {
+                assert!(display_width(line) <= width, "at {width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_texts_command_no_terminal() {
+    let text = explanation(&fixture::explanation(fixture::hostile()), screen(100));
+    let all = investigation(&fixture::hostile_investigation(), NEXT, screen(100));
+    for text in [text, all] {
+        assert!(text.chars().all(|c| c == '\n' || text::is_harmless(c)));
+        assert!(text.len() < 8 << 20, "{} bytes", text.len());
+    }
+}
+
+#[test]
+fn without_counts_and_findings_there_is_no_section() {
+    let mut all = fixture::investigation();
+    all.findings.clear();
+    let with = investigation(&all, NEXT, screen(100));
+    assert!(with.contains("Nothing found"));
+    if let Some(profile) = &mut all.profile {
+        profile.counted = None;
+    }
+    let without = investigation(&all, NEXT, screen(100));
+    assert!(!without.contains("WHY"));
+}
