@@ -4,7 +4,7 @@
 //! instructions that stay, side by side as the processor takes the cheapest ones, or the chain
 //! through the callee where each call needs the result of the one before.
 
-use genba_code::{DataFlow, Flow, Shortcut};
+use genba_code::{DataFlow, Flow, Location, Shortcut};
 use genba_model::Estimate;
 
 use super::frame::{CallSite, CallTarget, Frame, FunctionFrame};
@@ -30,6 +30,8 @@ pub fn all_calls(frame: &Frame) -> impl Iterator<Item = Call<'_>> {
         .iter()
         .enumerate()
         .filter(|(_, f)| f.counted);
+    // Stubs of the linker are no callers: calls through them are told at the call.
+    let counted = counted.filter(|(_, function)| !function.function.ends_with("@plt"));
     counted.flat_map(move |(caller, function)| {
         let sites = function.call_sites.iter();
         sites.flat_map(move |site| {
@@ -72,11 +74,11 @@ pub fn cycles_of_all(frame: &Frame) -> Option<f64> {
 /// neighbours.
 #[must_use]
 pub fn around(function: &FunctionFrame, at: usize) -> Vec<usize> {
-    const SMALL: usize = 40;
+    const SMALL: usize = 60;
     if let Some(index) = function.flow.loop_of_instruction(at) {
         let members = function.loop_instructions(index);
         let executed = members.iter().filter(|&&i| function.counts[i] > 0).count();
-        if executed <= SMALL && function.is_innermost(index) {
+        if executed <= SMALL {
             return members;
         }
     }
@@ -138,9 +140,8 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
                 .max(target.count)
                 .max(1);
             share += callee.share.value * times / entered as f64;
-            if feeds_itself(&frame.functions[call.caller], call.site.at) {
-                chain += latency(frame, callee) * times / count as f64;
-            }
+            let from = fed(&frame.functions[call.caller], call.site.at);
+            chain += latency(frame, callee, &from) * times / count as f64;
         }
         // The return goes, what saves registers mostly does.
         work += (target.instructions_per_call - 1.0).max(0.0) * times;
@@ -165,14 +166,15 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
     let body = slot(frame) * (work / count as f64 + extra);
     // What time beyond work and call there is comes from elsewhere: memory, wrong guesses.
     let least = each - (2.0 * overhead + 4.0);
-    let value = body.max(chain).max(least).min(each);
+    // Of what stays, arguments' moves and what the loop has computed before go as well.
+    let value = (0.7 * body).max(chain).max(least).min(each);
     let after = Estimate {
         value,
-        low: (0.4 * body)
-            .max(0.8 * chain)
+        low: (0.3 * body)
+            .max(0.65 * chain)
             .max(least - overhead)
             .min(value),
-        high: (each - 0.75 * overhead).max(1.5 * value).min(each),
+        high: (each - 0.75 * overhead).max(1.3 * value).min(each),
     };
     (each > 0.0).then(|| Inlined {
         share,
@@ -184,43 +186,37 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
     })
 }
 
-/// Whether an argument of a call is made of the result of the same call in the round before.
-fn feeds_itself(function: &FunctionFrame, at: usize) -> bool {
-    const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];
-    let Some(block) = function.flow.block_of(at) else {
-        return false;
+/// Registers of arguments that are made of the result of the same call in the round before.
+fn fed(function: &FunctionFrame, at: usize) -> Vec<Location> {
+    // By the System V calling convention: rdi, rsi, rdx, rcx, r8, r9, xmm0 to xmm7.
+    const ARGUMENTS: [Location; 14] = [7, 6, 2, 1, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23];
+    let Some(index) = function.flow.loop_of_instruction(at) else {
+        return Vec::new();
     };
-    let begin = function.flow.blocks()[block as usize].instructions.start as usize;
-    let Some(result) = function.values.written(at, 0) else {
-        return false;
-    };
-    // The arguments as they were last copied before the call.
-    let copied = (begin..at).rev().take(8).flat_map(|before| {
-        let writes = function.values.writes(before).iter();
-        writes
-            .filter(|(to, _)| ARGUMENTS.contains(to))
-            .map(|one| one.1)
-    });
-    let reads_result = |value: Value| {
-        value.number == result.number
-            || (function.values.met(value).iter()).any(|one| one.number == result.number)
-    };
-    copied.collect::<Vec<_>>().into_iter().any(reads_result)
-        || function.flow.loop_of_instruction(at).is_some_and(|index| {
-            let head = function.flow.loops()[index as usize].head;
-            // Copied after the call for the next round.
-            (function.values.joins()).any(|(number, met)| {
-                let value = Value { number, offset: 0 };
-                function.values.origin(value) == super::values::Origin::Join(head)
-                    && met.iter().any(|one| one.number == result.number)
-            })
-        })
+    let results = [0, 16].map(|location| function.values.written(at, location));
+    let made = |value: Value| results.iter().flatten().any(|r| r.number == value.number);
+    let from_result =
+        |value: Value| made(value) || function.values.met(value).iter().any(|&v| made(v));
+    let mut found: Vec<Location> = Vec::new();
+    for member in function.loop_instructions(index) {
+        let writes = function.values.writes(member).iter();
+        if member != at {
+            let mine = writes.filter(|(to, value)| ARGUMENTS.contains(to) && from_result(*value));
+            found.extend(mine.map(|one| one.0));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
-/// Cycles from a function's arguments to its result along its executed instructions.
-fn latency(frame: &Frame, callee: &FunctionFrame) -> f64 {
+/// Cycles from some of a function's arguments to its result along its executed instructions.
+fn latency(frame: &Frame, callee: &FunctionFrame, from: &[Location]) -> f64 {
     let costs = &frame.program.costs;
-    let mut ready = [0.0f64; 128];
+    let mut ready = [-1e6f64; 128];
+    for &location in from {
+        ready[usize::from(location)] = 0.0;
+    }
     for (at, data) in callee.data.iter().enumerate() {
         if callee.counts.get(at).copied().unwrap_or(0) == 0 {
             continue;
@@ -228,20 +224,20 @@ fn latency(frame: &Frame, callee: &FunctionFrame) -> f64 {
         let of = |set| {
             bits(set)
                 .map(|l: u8| ready[usize::from(l)])
-                .fold(0.0, f64::max)
+                .fold(-1e6, f64::max)
         };
         let start = of(data.data_reads);
         let load = if data.loads() {
             of(data.address_reads) + 4.0
         } else {
-            0.0
+            -1e6
         };
         let done = start.max(load) + step(costs, data);
         for location in bits(data.writes) {
             ready[usize::from(location)] = done;
         }
     }
-    ready[0].max(ready[16]).min(100.0)
+    ready[0].max(ready[16]).clamp(0.0, 100.0)
 }
 
 fn step(costs: &super::frame::CostTable, data: &DataFlow) -> f64 {

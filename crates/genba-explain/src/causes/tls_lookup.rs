@@ -58,28 +58,35 @@ fn candidate(frame: &Frame) -> Option<Candidate> {
     let inside: f64 = lookups.map(|f| f.share.value).sum();
     let mut near: Vec<(usize, usize)> = Vec::new();
     for call in &calls {
-        let function = &frame.functions[call.caller];
-        let list = around(function, call.site.at);
-        let close = |at: &usize| at.abs_diff(call.site.at) <= 2;
-        near.extend(list.into_iter().filter(close).map(|at| (call.caller, at)));
+        let list = around(&frame.functions[call.caller], call.site.at);
+        near.extend(list.into_iter().map(|at| (call.caller, at)));
     }
     near.sort_unstable();
     near.dedup();
-    let beside: f64 = near
-        .iter()
-        .map(|&(f, at)| frame.functions[f].heat[at])
-        .sum();
+    let (mut beside, mut rest) = (0.0, 0.0);
+    for &(function, at) in &near {
+        let function = &frame.functions[function];
+        beside += function.heat[at];
+        rest += function.counts[at] as f64 / times as f64;
+    }
     let share = (inside + beside).min(1.0);
     let each = share * all / times as f64;
     let mut one = Candidate::new(ID, Some(hottest.caller), vec![hottest.site.at]);
     let mine = near.iter().filter(|one| one.0 == hottest.caller);
     one.affected = mine.map(|one| one.1).collect();
     one.share = Some(share);
-    let stays = |cycles: f64| (cycles / each).clamp(0.02, 1.0);
+    let costs = &frame.program.costs;
+    let overhead = costs
+        .throughput("call [PLT] + ret")
+        .map_or(5.0, |cost| cost.value);
+    let within = inside * all / times as f64;
+    // What stays are the instructions around, and a load.
+    let body = 0.2 * rest + 1.0;
+    let after = (each - within - overhead).max(0.7 * body).min(each);
     one.remains = Estimate {
-        value: stays(1.0),
-        low: stays(0.3),
-        high: stays(3.0).max(1.0 - inside / share.max(1e-9)).min(0.95),
+        value: after / each,
+        low: (0.3 * body).min(after) / each,
+        high: (each - within).max(1.3 * after).min(0.97 * each) / each,
     };
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));

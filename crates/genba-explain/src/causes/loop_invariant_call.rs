@@ -1,0 +1,286 @@
+//! `loop-invariant-call`: the same call with the same argument in every round.
+//!
+//! **Signature.** A call in a loop, once a round, of a function whose result depends on its
+//! arguments alone (lengths of strings, elementary functions, the environment), each argument
+//! the same in every round. Compilers keep such calls where a store in between might change what
+//! the argument points to, or where the function may set `errno`.
+//!
+//! **Confirmation.** The values of the arguments.
+//!
+//! **Gain.** One call an entry of the loop instead of one a round.
+//!
+//! **Source.** A. Aho et al., "Compilers", 2nd edition, section 9.5 (code motion).
+
+use genba_code::Location;
+use genba_model::Estimate;
+
+use super::calls::{Call, all_calls, cycles_of_all};
+use super::candidate::Candidate;
+use super::frame::{Frame, FunctionFrame};
+use super::invariance::{is_same_each_round, value_at};
+use super::values::{Origin, Value};
+use super::words::{count, cycles, percent};
+
+/// Identifier.
+pub const ID: &str = "loop-invariant-call";
+
+/// Share of the time that the callee must have.
+const LEAST: f64 = 0.02;
+
+/// Calls that are worth a look.
+const LEAST_CALLS: u64 = 1000;
+
+/// Rounds an entry from which it pays.
+const LEAST_TRIPS: f64 = 4.0;
+
+const RDI: Location = 7;
+const XMM0: Location = 16;
+
+/// Functions whose result is that of their arguments, with the registers of those.
+fn arguments(name: &str) -> Option<&'static [Location]> {
+    const STRING: &[Location] = &[RDI];
+    const ONE: &[Location] = &[XMM0];
+    const TWO: &[Location] = &[XMM0, XMM0 + 1];
+    let bare = name
+        .split('@')
+        .next()
+        .unwrap_or(name)
+        .trim_start_matches('_');
+    let bare = bare.strip_prefix("ieee754_").unwrap_or(bare);
+    // Variants for processors: `strlen_avx2`, `exp_fma`.
+    let bare = bare.split('_').next().unwrap_or(bare);
+    Some(match bare {
+        "strlen" | "wcslen" | "getenv" | "atoi" | "atol" | "atof" => STRING,
+        "exp" | "exp2" | "exp10" | "expm1" | "log" | "log2" | "log10" | "log1p" | "sin" | "cos"
+        | "tan" | "asin" | "acos" | "atan" | "sinh" | "cosh" | "tanh" | "sqrt" | "cbrt" | "erf"
+        | "erfc" | "tgamma" | "lgamma" | "expf" | "exp2f" | "logf" | "log2f" | "log10f"
+        | "sinf" | "cosf" | "tanf" | "sqrtf" | "cbrtf" | "tanhf" | "atanf" => ONE,
+        "pow" | "powf" | "atan2" | "atan2f" | "fmod" | "fmodf" | "hypot" | "hypotf" => TWO,
+        _ => return None,
+    })
+}
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    all_calls(frame)
+        .filter_map(|call| candidate(frame, &call))
+        .collect()
+}
+
+fn candidate(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
+    let function = &frame.functions[call.caller];
+    let at = call.site.at;
+    let arguments = arguments(&call.target.function)?;
+    let times = call.target.count;
+    if !function.own || times < LEAST_CALLS {
+        return None;
+    }
+    let values: Option<Vec<_>> = arguments
+        .iter()
+        .map(|&location| value_at(function, at, location))
+        .collect();
+    let values = values?;
+    // The outermost loop in which it is the same decides what is saved.
+    let mut outermost = None;
+    for index in function.loops_around(at) {
+        let same = |&value| is_same_each_round(function, index, value);
+        if !values.iter().all(same) || is_disturbed(frame, function, index, at) {
+            break;
+        }
+        outermost = Some(index);
+    }
+    let index = outermost?;
+    let entries = entries(function, index)?;
+    if (times as f64) < LEAST_TRIPS * entries as f64 {
+        return None;
+    }
+    let (share, each) = cost(frame, call)?;
+    if share < LEAST {
+        return None;
+    }
+    // What makes the arguments goes with the calls; what is left of the loop has more room.
+    let members = function.loop_instructions(index);
+    let mut makers: Vec<usize> = Vec::new();
+    for &value in &values {
+        makers_of(function, &members, value, &mut makers, 8);
+    }
+    makers.retain(|&maker| maker != at && maker != at + 1);
+    let arguments = function.heat_of(makers.iter().copied());
+    let small = members.len() <= 60;
+    let loop_heat = if small {
+        function.heat_of(members.iter().copied())
+    } else {
+        0.0
+    };
+    let whole = (share + loop_heat.max(arguments)).min(1.0);
+    let gone = share + arguments;
+    let once = entries as f64 / times as f64;
+    let value = 1.0 - gone / whole * (1.0 - once);
+    let executed = members
+        .iter()
+        .map(|&at| function.counts[at] as f64)
+        .sum::<f64>()
+        / times as f64;
+    let least = if small {
+        0.2 * executed / (each * whole / share)
+    } else {
+        value
+    };
+    let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
+    one.share = Some(whole);
+    one.remains = Estimate {
+        value: value.min(1.0),
+        low: least.min(value).max(once.min(value)),
+        high: (value + 0.15).min(0.97).max(value),
+    };
+    one.executions = Some(times);
+    one.cycles = Some(Estimate::exact(each));
+    let name = call.target.function.split('@').next().unwrap_or_default();
+    one.fix = format!(
+        "Call `{name}` once before the loop and keep its result; if what it looks at changes in the loop, keep the \
+         result up to date there."
+    );
+    one.example = Some((
+        "for (i = 0; i < strlen(s); i++)",
+        "size_t n = strlen(s);\nfor (i = 0; i < n; i++)",
+    ));
+    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    Some(
+        one.counted(format!(
+            "`{name}` is called {} times, {:.0} times for each time that its loop is entered",
+            count(times),
+            times as f64 / entries.max(1) as f64
+        ))
+        .counted("its argument is made of nothing that the loop changes".to_owned())
+        .measured(format!(
+            "the calls take {} of the time, {} cycles each",
+            percent(share),
+            cycles(each)
+        )),
+    )
+}
+
+/// Instructions of a loop that a value is made by.
+fn makers_of(
+    function: &FunctionFrame,
+    members: &[usize],
+    value: Value,
+    found: &mut Vec<usize>,
+    depth: u32,
+) {
+    let (Some(depth), Origin::Instruction(at)) =
+        (depth.checked_sub(1), function.values.origin(value))
+    else {
+        return;
+    };
+    let at = at as usize;
+    if !members.contains(&at) || found.contains(&at) {
+        return;
+    }
+    found.push(at);
+    // Its time may stand at the next.
+    if members.contains(&(at + 1)) && !found.contains(&(at + 1)) {
+        found.push(at + 1);
+    }
+    for &(_, read) in function.values.reads(at) {
+        makers_of(function, members, read, found, depth);
+    }
+}
+
+/// Whether a loop makes other calls that might change what the argument points to.
+fn is_disturbed(frame: &Frame, function: &FunctionFrame, index: u32, at: usize) -> bool {
+    let members = function.loop_instructions(index);
+    let others = function
+        .call_sites
+        .iter()
+        .filter(|site| site.at != at && members.contains(&site.at));
+    others.flat_map(|site| &site.targets).any(|target| {
+        let callee = super::calls::index_of(frame, &target.function, &target.module);
+        !is_harmless(&target.function)
+            && !callee.is_some_and(|callee| stores_nothing(&frame.functions[callee]))
+    })
+}
+
+/// Functions of the C library that change nothing that a program hands them.
+fn is_harmless(name: &str) -> bool {
+    const READS: [&str; 22] = [
+        "ctype_b_loc",
+        "ctype_tolower_loc",
+        "ctype_toupper_loc",
+        "toupper",
+        "tolower",
+        "strcmp",
+        "strncmp",
+        "strcasecmp",
+        "strncasecmp",
+        "strchr",
+        "strrchr",
+        "strstr",
+        "memcmp",
+        "memchr",
+        "putchar",
+        "putc",
+        "fputc",
+        "fputs",
+        "puts",
+        "printf",
+        "fwrite",
+        "abs",
+    ];
+    let bare = name
+        .split('@')
+        .next()
+        .unwrap_or(name)
+        .trim_start_matches('_');
+    let stem = bare.split('_').next().unwrap_or(bare);
+    arguments(name).is_some()
+        || READS.contains(&bare)
+        || READS.contains(&stem)
+        || (bare.starts_with("is")
+            && bare.len() <= 8
+            && bare.bytes().all(|b| b.is_ascii_lowercase()))
+}
+
+/// Whether a function stores to nothing but its own stack, and calls nothing.
+fn stores_nothing(callee: &FunctionFrame) -> bool {
+    callee.call_sites.is_empty()
+        && callee.data.iter().all(|data| {
+            data.memory.iter().all(|access| {
+                !access.writes || access.stack || access.base == Some(genba_code::STACK_POINTER)
+            })
+        })
+}
+
+/// How often a loop was entered.
+pub(super) fn entries(function: &FunctionFrame, index: u32) -> Option<u64> {
+    let cost = function.loops.get(index as usize)?.as_ref()?;
+    cost.entries.filter(|&entries| entries > 0)
+}
+
+/// Share of all time in a call's callee with what that calls, and cycles each.
+pub(super) fn cost(frame: &Frame, call: &Call<'_>) -> Option<(f64, f64)> {
+    let all = cycles_of_all(frame)?;
+    let function = &frame.functions[call.caller];
+    let callee = &frame.functions[call.callee?];
+    let entered = callee.calls.unwrap_or(0).max(call.target.count).max(1) as f64;
+    let mut inside = callee.share.value;
+    // A wrapper's real work: callees that are only called from there.
+    for site in &callee.call_sites {
+        for target in &site.targets {
+            let inner = super::calls::index_of(frame, &target.function, &target.module);
+            if let Some(inner) = inner.map(|inner| &frame.functions[inner]) {
+                let part =
+                    target.count as f64 / inner.calls.unwrap_or(1).max(target.count).max(1) as f64;
+                inside += inner.share.value * part;
+            }
+        }
+    }
+    let at = call.site.at;
+    let beside: f64 = [at, at + 1]
+        .iter()
+        .filter_map(|&i| function.heat.get(i))
+        .sum();
+    let share = (inside * call.target.count as f64 / entered + beside).min(1.0);
+    Some((share, share * all / call.target.count.max(1) as f64))
+}

@@ -1,0 +1,112 @@
+//! `needless-atomic`: locked operations in a program in which one thread works.
+//!
+//! **Signature.** Hot instructions with a lock prefix (or `xchg` with memory), while all
+//! samples are of one thread.
+//!
+//! **Confirmation.** The number of threads; a version with plain operations.
+//!
+//! **Gain.** What was measured at them to what the plain operation costs by the host's table.
+//!
+//! **Source.** Agner Fog, "Instruction tables"; P. McKenney, "Is Parallel Programming Hard",
+//! chapter 3.
+
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::frame::{Frame, FunctionFrame};
+use super::words::{count, cycles, percent};
+
+/// Identifier.
+pub const ID: &str = "needless-atomic";
+
+/// Share of the time that a function's locked operations must have.
+const LEAST: f64 = 0.01;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    if frame.program.threads > 1 {
+        return Vec::new();
+    }
+    let functions = frame.functions.iter().enumerate();
+    functions
+        .filter(|(_, function)| function.own && function.counted)
+        .filter_map(|(index, function)| candidate(frame, index, function))
+        .collect()
+}
+
+fn candidate(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Candidate> {
+    let mut locked: Vec<usize> = (0..function.code.len())
+        .filter(|&at| function.code[at].is_lock && function.counts[at] > 0)
+        .collect();
+    let heat = |at: usize| {
+        near(function, at)
+            .into_iter()
+            .map(|i| function.heat[i])
+            .sum::<f64>()
+    };
+    locked.sort_by(|&a, &b| heat(b).total_cmp(&heat(a)));
+    let first = *locked.first()?;
+    let mut affected: Vec<usize> = locked.iter().flat_map(|&at| near(function, at)).collect();
+    affected.sort_unstable();
+    affected.dedup();
+    let share = function.heat_of(affected.iter().copied());
+    if share < LEAST {
+        return None;
+    }
+    let all = super::calls::cycles_of_all(frame)?;
+    let times: u64 = locked.iter().map(|&at| function.counts[at]).sum();
+    let each = share * all / times.max(1) as f64;
+    let form = &function.data[first].form;
+    let cost = |form: &str| {
+        let costs = &frame.program.costs;
+        costs.latency(form).or_else(|| costs.throughput(form))
+    };
+    let here = cost(form).or_else(|| cost("lock add m64, r64"))?;
+    // A locked operation that takes no longer than a plain one is none to replace.
+    let saved = (here.value - 1.0).max(0.0);
+    let value = ((each - saved).max(1.0) / each).min(1.0);
+    let mut one = Candidate::new(ID, Some(index), locked.clone());
+    one.site.truncate(1);
+    one.affected = affected;
+    one.remains = Estimate {
+        value,
+        low: (0.5 / each).min(value),
+        high: (value + 0.3).min(0.97).max(value),
+    };
+    one.executions = Some(times);
+    one.cycles = Some(Estimate::exact(each));
+    one.fix = "If no other thread ever touches it, use plain variables (Rc instead of Arc, Cell instead of an atomic, \
+               a counter of its own for each thread that is added up at the end); if only the order does not matter, \
+               load and store with relaxed ordering need no lock prefix."
+        .to_owned();
+    one.example = Some((
+        "std::atomic<long> count;  count++;",
+        "long count;  count++;",
+    ));
+    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    Some(
+        one.counted(format!(
+            "`{form}` and its like ran {} times here",
+            count(times)
+        ))
+        .measured("all samples are of one thread".to_owned())
+        .measured(format!(
+            "they take {} of the time, {} cycles each",
+            percent(share),
+            cycles(each)
+        ))
+        .model(format!(
+            "`{form}` takes {} cycles on this host without any contention, the plain operation one",
+            cycles(here.value)
+        )),
+    )
+}
+
+/// The locked operation and the instruction behind it, on which its time may stand.
+fn near(function: &FunctionFrame, at: usize) -> Vec<usize> {
+    let next = at + 1;
+    let behind = (next < function.code.len() && function.counts[next] == function.counts[at])
+        .then_some(next);
+    std::iter::once(at).chain(behind).collect()
+}

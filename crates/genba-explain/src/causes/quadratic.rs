@@ -1,0 +1,273 @@
+//! `quadratic`: work that grows with the square of the input.
+//!
+//! **Signature.** One run cannot show growth; what it can show is the shape that has it:
+//! (a) an inner loop that looks through a sequence for one equal element, from the beginning,
+//! hundreds of elements for each item; (b) a move of memory onto itself shifted by a constant:
+//! an element taken out of, or put into, the front of a long array; (c) `strcat` or `strlen` of
+//! a string that has grown long, for each piece.
+//!
+//! **Confirmation.** Runs with inputs of several sizes: an exponent over 1.5.
+//!
+//! **Gain.** What stays is a look-up a item: a few dozen cycles.
+//!
+//! **Source.** S. Goldsmith, A. Aiken, D. Wilkerson, "Measuring Empirical Computational
+//! Complexity", FSE 2007.
+
+use genba_code::{Flow, Location};
+use genba_model::Estimate;
+
+use super::calls::{Call, all_calls, cycles_of_all};
+use super::candidate::Candidate;
+use super::frame::Frame;
+use super::hot_loops::{HotLoop, hot_loops};
+use super::invariance::value_at;
+use super::steps::{Step, address_step};
+use super::values::{Origin, Value};
+use super::words::{count, cycles, percent};
+
+/// Identifier.
+pub const ID: &str = "quadratic";
+
+/// Share of the time below which nothing is looked at: what grows takes most in the end.
+const LEAST: f64 = 0.1;
+
+/// Elements looked at for each search, on average, from which a search is long.
+const LONG: f64 = 150.0;
+
+/// Searches that make it many.
+const MANY: u64 = 500;
+
+/// Bytes of an average move, from which it is long, at the most that caches deliver.
+const LONG_MOVE_CYCLES: f64 = 300.0;
+
+const RDI: Location = 7;
+const RSI: Location = 6;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let loops = hot_loops(frame, LEAST);
+    let mut found: Vec<Candidate> = loops.iter().filter_map(|one| search(frame, one)).collect();
+    found.extend(all_calls(frame).filter_map(|call| call_of(frame, &call)));
+    found
+}
+
+/// A search from the beginning, for each of many items.
+fn search(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
+    let function = found.frame;
+    let trips = found.trips?;
+    let entries = found.cost.entries?;
+    if !function.own || trips < LONG || entries < MANY || found.has_opaque() {
+        return None;
+    }
+    let compare = found.usual().find(|&at| looks_for(found, at))?;
+    let all = cycles_of_all(frame)?;
+    let each = found.share * all / entries as f64;
+    let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
+    let mut one = Candidate::new(ID, Some(found.function), vec![compare]);
+    one.affected = found.members.clone();
+    one.remains = Estimate {
+        value: stays(40.0),
+        low: stays(8.0),
+        high: stays(200.0).max(stays(40.0)),
+    };
+    one.executions = Some(found.cost.iterations);
+    one.cycles = Some(found.cycles);
+    one.fix = "Keep the elements in a hash table or set (or sorted, and search by halves), so that one look-up finds \
+               what each search now walks for."
+        .to_owned();
+    one.example = Some((
+        "if (!contains(list, key))\n    append(list, key);",
+        "if (set_insert(seen, key))\n    append(list, key);",
+    ));
+    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    Some(
+        one.counted(format!(
+            "{} searches look at {:.0} elements each, one after another from the beginning: {} in all",
+            count(entries),
+            trips,
+            count(found.cost.iterations)
+        ))
+        .measured(format!(
+            "{} of the time, {} cycles a search",
+            percent(found.share),
+            cycles(each)
+        ))
+        .model("a look-up in a hash table takes some dozens of cycles, however many elements there are"),
+    )
+}
+
+/// Whether a comparison looks for an equal element: an element of the sequence with a value that
+/// stays, and out of the loop if they are equal.
+fn looks_for(found: &HotLoop<'_>, at: usize) -> bool {
+    let function = found.frame;
+    let next = at + 1;
+    if function.code[at].mnemonic != "cmp" || next >= function.code.len() {
+        return false;
+    }
+    let equal = matches!(function.code[next].mnemonic, "je" | "jne");
+    let Some(block) = function.flow.block_of(next) else {
+        return false;
+    };
+    let outside = |to: &u32| {
+        let first = function.flow.blocks()[*to as usize].instructions.start as usize;
+        !found.members.contains(&first)
+    };
+    let successors = &function.flow.blocks()[block as usize].successors;
+    let exits =
+        matches!(function.code[next].flow, Flow::CondJump(_)) && successors.iter().any(outside);
+    if !equal || !exits {
+        return false;
+    }
+    let (mut elements, mut fixed) = (0, 0);
+    for (index, access) in function.data[at].memory.iter().enumerate() {
+        let address = function.values.addresses(at).get(index).copied().flatten();
+        if access.reads && access.bytes >= 4 && address.is_some_and(|a| is_element(found, &a)) {
+            elements += 1;
+        }
+    }
+    let data = &function.data[at];
+    let operand = |location: &u8| *location < 16 && data.data_reads & (1 << location) != 0;
+    let operands = function
+        .values
+        .reads(at)
+        .iter()
+        .filter(|one| operand(&one.0));
+    for &(_, value) in operands {
+        if function
+            .values
+            .is_invariant(value, &function.flow, found.index)
+        {
+            fixed += 1;
+        } else if is_loaded_element(found, value) {
+            elements += 1;
+        }
+    }
+    elements == 1 && fixed <= 1 && (fixed == 1 || data.form.ends_with(", i"))
+}
+
+/// Whether an address goes through a sequence from its beginning: the beginning is not where an
+/// earlier search stopped.
+fn is_element(found: &HotLoop<'_>, address: &super::values::Address) -> bool {
+    let function = found.frame;
+    let steps = matches!(
+        address_step(function, found.index, address),
+        Some(Step::Constant(step)) if step.unsigned_abs() >= 4
+    );
+    steps
+        && begins_anew(found, address.base)
+        && address.index.is_none_or(|(i, _)| begins_anew(found, i))
+}
+
+fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.frame;
+    let Origin::Instruction(at) = function.values.origin(value) else {
+        return false;
+    };
+    let at = at as usize;
+    let wide = function.data[at]
+        .memory
+        .iter()
+        .any(|access| access.reads && access.bytes >= 4);
+    let addresses = function.values.addresses(at).iter().flatten();
+    wide && function.code[at].mnemonic.starts_with("mov")
+        && addresses.into_iter().any(|a| is_element(found, a))
+}
+
+/// Whether a value that moves through the loop begins with what the loop around does not carry on:
+/// a constant, an argument, or what is loaded anew.
+fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.frame;
+    let Origin::Join(block) = function.values.origin(value) else {
+        return true;
+    };
+    let head = function.flow.loops()[found.index as usize].head;
+    if block != head {
+        return !function.flow.loops().iter().any(|one| one.head == block);
+    }
+    let before = &function.flow.blocks()[block as usize].predecessors;
+    let body = function.flow.loop_blocks(found.index);
+    let met = function.values.met(value);
+    before.iter().zip(met).all(|(before, input)| {
+        let first = match function.values.origin(*input) {
+            Origin::Join(block) => function.flow.loops().iter().any(|one| one.head == block),
+            _ => false,
+        };
+        body.contains(before) || !first
+    })
+}
+
+/// A move onto itself, or a string that is measured again.
+fn call_of(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
+    let function = &frame.functions[call.caller];
+    let name = call.target.function.split('@').next()?;
+    let bare = name.trim_start_matches('_');
+    let moves = bare.starts_with("memmove") || bare.starts_with("memcpy");
+    let appends = bare.starts_with("strcat");
+    if call.target.count < MANY || !function.own || !(moves || appends) {
+        return None;
+    }
+    let (share, each) = super::loop_invariant_call::cost(frame, call)?;
+    if share < LEAST || each < LONG_MOVE_CYCLES {
+        return None;
+    }
+    let at = call.site.at;
+    let shift = if moves {
+        let (to, from) = (value_at(function, at, RDI)?, value_at(function, at, RSI)?);
+        if to.number != from.number
+            || to.offset == from.offset
+            || to.number == super::values::CONSTANT
+        {
+            return None;
+        }
+        Some(from.offset.wrapping_sub(to.offset))
+    } else {
+        None
+    };
+    let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
+    let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
+    one.share = Some(share);
+    one.remains = Estimate {
+        value: stays(15.0),
+        low: 0.0,
+        high: stays(60.0),
+    };
+    one.executions = Some(call.target.count);
+    one.cycles = Some(Estimate::exact(each));
+    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    one = match shift {
+        Some(shift) => {
+            one.fix = "Take elements from the end, or from a ring or deque (std::deque, VecDeque), or keep an index of \
+                       the first one: then nothing is moved. If order does not matter, swap with the last."
+                .to_owned();
+            one.example = Some((
+                "job = jobs.front();\njobs.erase(jobs.begin());",
+                "job = jobs.front();   // std::deque\njobs.pop_front();",
+            ));
+            one.counted(format!(
+                "`{name}` is called {} times to move an array onto itself by {} bytes: an element is {} and all behind it move",
+                count(call.target.count),
+                shift.unsigned_abs(),
+                if shift > 0 { "taken out" } else { "put in" }
+            ))
+        }
+        None => {
+            one.fix = "Keep a pointer to the string's end and append there: `strcat` looks for the end from the beginning \
+                       each time."
+                .to_owned();
+            one.example = Some((
+                "strcat(text, piece);",
+                "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",
+            ));
+            one.counted(format!(
+                "`{name}` is called {} times",
+                count(call.target.count)
+            ))
+        }
+    };
+    Some(one.measured(format!(
+        "the calls take {} of the time, {} cycles each",
+        percent(share),
+        cycles(each)
+    )))
+}

@@ -1,0 +1,215 @@
+//! `unpredictable-branch`: a loop whose time goes into wrongly guessed branches.
+//!
+//! **Signature.** An innermost loop without calls that takes many more cycles than its chain
+//! and its instructions; conditional branches in it that go both ways; the time stands right
+//! behind those branches, on either side, where the processor starts again after a wrong guess.
+//! Branches that go both ways in a pattern cost nothing, and are not told.
+//!
+//! **Confirmation.** Sorted input; a version without the branch.
+//!
+//! **Gain.** The cycles a round to those of all its instructions without a guess; where what is
+//! compared next depends on the outcome, to the chain from there to there.
+//!
+//! **Source.** A. Yasin, "A Top-Down Method for Performance Analysis", ISPASS 2014 (bad
+//! speculation); Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs", chapter 3.
+
+use genba_code::Flow;
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::frame::{Frame, FunctionFrame};
+use super::hot_loops::{HotLoop, hot_loops};
+use super::own_code::is_toolchain_file;
+use super::steps::{Step, address_step};
+use super::words::{count, cycles, percent};
+
+/// Identifier.
+pub const ID: &str = "unpredictable-branch";
+
+/// Share of the time below which a loop is not looked at.
+const LEAST: f64 = 0.03;
+
+/// Rarer ways of a branch than this do not make it one that goes both ways.
+const BOTH_WAYS: f64 = 0.05;
+
+/// Executed instructions that are still small enough to be done without branches.
+const MOST_INSTRUCTIONS: usize = 48;
+
+/// Part of the loop's time that must stand behind the branches.
+const BEHIND: f64 = 0.4;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let all = hot_loops(frame, LEAST);
+    all.iter().filter_map(|one| candidate(frame, one)).collect()
+}
+
+/// A branch that goes both ways.
+struct Branch {
+    at: usize,
+    taken: f64,
+    /// Wrong guesses a round if the outcome cannot be foreseen.
+    wrong: f64,
+}
+
+fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
+    let function = found.frame;
+    let executed = found.members.iter().filter(|&&at| function.counts[at] > 0);
+    if !function.own || found.has_opaque() || executed.count() > MOST_INSTRUCTIONS {
+        return None;
+    }
+    if !found.is_long(8.0) {
+        return None;
+    }
+    let branches = branches(found);
+    let wrong: f64 = branches.iter().map(|one| one.wrong).sum();
+    let main = branches.iter().max_by(|a, b| a.wrong.total_cmp(&b.wrong))?;
+    let place = function.places.get(main.at)?;
+    if wrong < 0.1 || place.file.as_deref().is_some_and(is_toolchain_file) {
+        return None;
+    }
+    let costs = &frame.program.costs;
+    let penalty = costs
+        .latency("jcc [mispredicted]")
+        .map_or(15.0, |cost| cost.value);
+    let model = |cost: &Option<Estimate>| cost.map_or(0.0, |cost| cost.value);
+    let least = model(&found.cost.chain_cycles).max(model(&found.cost.throughput_cycles));
+    let round = found.cycles.value;
+    let excess = round - least - penalty / found.trips.unwrap_or(f64::INFINITY).max(1.0);
+    let random = wrong * penalty;
+    // Less: mostly foreseen. More: something else takes the time.
+    let fits = excess >= 0.3 * random && excess <= 3.0 * random + 4.0;
+    let behind = behind(found, &branches);
+    if !fits || excess < 0.35 * round || behind < BEHIND {
+        return None;
+    }
+    let depends = branches.iter().any(|one| depends(found, one.at));
+    let slots = found
+        .members
+        .iter()
+        .filter(|&&at| function.counts[at] > 0)
+        .count() as f64;
+    let body = least.max(0.22 * slots).max(if depends { 7.5 } else { 0.0 });
+    // A choice by data makes what follows wait for it.
+    let waits = if depends { 0.15 } else { 0.03 };
+    let after = Estimate {
+        value: (body + waits * excess).min(round),
+        low: least
+            .max(0.15 * slots)
+            .max(if depends { 5.0 } else { 0.0 })
+            .min(round),
+        high: (1.5 * body + (waits + 0.2) * excess).min(0.95 * round),
+    };
+    let mut site = vec![main.at];
+    let others = branches.iter().filter(|one| one.wrong >= 0.5 * main.wrong);
+    site.extend(others.map(|one| one.at).filter(|&at| at != main.at));
+    let mut one = Candidate::new(ID, Some(found.function), site);
+    one.affected = found.members.clone();
+    one.remains = after.scaled(1.0 / round);
+    one.executions = Some(function.counts[main.at]);
+    one.cycles = Some(found.cycles);
+    for branch in branches.iter().take(3) {
+        one = one.counted(format!(
+            "the branch{} goes one way {} and the other {} of {} times",
+            line_of(function, branch.at),
+            percent(branch.taken),
+            percent(1.0 - branch.taken),
+            count(function.counts[branch.at])
+        ));
+    }
+    one.fix = "Decide without a branch: store always and add the comparison's result to the index, choose by `?:` on \
+               values that are both there (a conditional move), look up in a table; or sort or partition the data first, \
+               so that the branch can be foreseen."
+        .to_owned();
+    one.example = Some((
+        "if (price[i] < limit)\n    out[n++] = i;",
+        "out[n] = i;\nn += price[i] < limit;",
+    ));
+    one.confirm = "run it on sorted input, or change it, then: genba bench ./old ./new".to_owned();
+    Some(
+        one.measured(format!(
+            "{} of the loop's time stands right behind these branches, on either side",
+            percent(behind)
+        ))
+        .measured(format!(
+            "a round takes {} cycles; its instructions and their longest chain need {}",
+            cycles(round),
+            cycles(least)
+        ))
+        .model(format!(
+            "a wrong guess costs {} cycles here: the rest is {:.2} wrong guesses a round, of {:.2} if none could be foreseen",
+            cycles(penalty),
+            excess / penalty,
+            wrong
+        )),
+    )
+}
+
+fn line_of(function: &FunctionFrame, at: usize) -> String {
+    let line = function.places.get(at).and_then(|place| place.line);
+    line.map_or_else(String::new, |line| format!(" of line {line}"))
+}
+
+fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
+    let function = found.frame;
+    let rounds = found.cost.iterations.max(1) as f64;
+    let mut list: Vec<Branch> = (found.members.iter().copied())
+        .filter_map(|at| {
+            let all = function.counts[at];
+            let Flow::CondJump(_) = function.code[at].flow else {
+                return None;
+            };
+            let taken = function.taken.get(at).copied().flatten()? as f64 / all.max(1) as f64;
+            let rare = taken.min(1.0 - taken);
+            // Of independent outcomes a good guesser of frequencies misses 2 p (1 - p) or fewer.
+            (rare >= BOTH_WAYS && all > 1000).then(|| Branch {
+                at,
+                taken,
+                wrong: 2.0 * taken * (1.0 - taken) * all as f64 / rounds,
+            })
+        })
+        .collect();
+    list.sort_by(|a, b| b.wrong.total_cmp(&a.wrong));
+    list
+}
+
+/// Part of the loop's time at the first instructions after the branches, on either side.
+fn behind(found: &HotLoop<'_>, branches: &[Branch]) -> f64 {
+    const FIRST: usize = 4;
+    let function = found.frame;
+    let mut places: Vec<usize> = Vec::new();
+    for branch in branches {
+        let Some(block) = function.flow.block_of(branch.at) else {
+            continue;
+        };
+        for &next in &function.flow.blocks()[block as usize].successors {
+            let start = function.flow.blocks()[next as usize].instructions.start as usize;
+            let executed = (start..function.code.len()).filter(|&at| function.counts[at] > 0);
+            places.extend(executed.take(FIRST));
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    places.retain(|at| found.members.contains(at));
+    if found.share > 0.0 {
+        function.heat_of(places) / found.share
+    } else {
+        0.0
+    }
+}
+
+/// Whether what a branch compares is loaded from where its outcome before decided.
+fn depends(found: &HotLoop<'_>, branch: usize) -> bool {
+    let function = found.frame;
+    let Some(block) = function.flow.block_of(branch) else {
+        return false;
+    };
+    let range = &function.flow.blocks()[block as usize].instructions;
+    (range.start as usize..branch).any(|at| {
+        let addresses = function.values.addresses(at).iter().flatten();
+        let mut moving = addresses.map(|address| address_step(function, found.index, address));
+        function.data[at].loads()
+            && moving.any(|step| !matches!(step, Some(Step::Constant(_) | Step::Invariant)))
+    })
+}
