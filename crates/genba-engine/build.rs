@@ -6,7 +6,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    for path in ["build.rs", "src", "blob/src", "blob/Cargo.toml", "blob/Cargo.lock"] {
+    for path in [
+        "build.rs",
+        "src",
+        "blob/src",
+        "blob/Cargo.toml",
+        "blob/Cargo.lock",
+    ] {
         println!("cargo::rerun-if-changed={path}");
     }
     if env::var_os("CARGO_FEATURE_IMAGE").is_none() {
@@ -16,7 +22,13 @@ fn main() {
     let target = PathBuf::from(variable("OUT_DIR")).join("blob");
     let mut cargo = Command::new(variable("CARGO"));
     cargo
-        .args(["build", "--release", "--locked", "--manifest-path", "blob/Cargo.toml"])
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--manifest-path",
+            "blob/Cargo.toml",
+        ])
         .arg("--target-dir")
         .arg(&target);
     // What is meant for the build around this one.
@@ -37,7 +49,10 @@ fn main() {
         }
     }
     let status = cargo.status().expect("cargo starts");
-    assert!(status.success(), "the engine's image does not build: {cargo:?}");
+    assert!(
+        status.success(),
+        "the engine's image does not build: {cargo:?}"
+    );
     let image = target.join("release/libgenba_engine_blob.so");
     println!("cargo::rustc-env=GENBA_ENGINE_IMAGE={}", image.display());
 }

@@ -135,9 +135,7 @@ fn classify(instruction: &Instruction, raw: &[u8], error: DecoderError) -> Optio
         FlowControl::Call => Some(End::Call(instruction.near_branch_target())),
         // ud2, int3, int1, into, hlt, …
         FlowControl::Interrupt | FlowControl::Exception => Some(End::Native),
-        FlowControl::XbeginXabortXend => {
-            Some(End::Unable("it uses hardware transactions (TSX)"))
-        }
+        FlowControl::XbeginXabortXend => Some(End::Unable("it uses hardware transactions (TSX)")),
     }
 }
 
@@ -180,10 +178,9 @@ fn unable(instruction: &Instruction, raw: &[u8]) -> Option<&'static str> {
     let near = match instruction.flow_control() {
         FlowControl::Call if instruction.code() == Code::Syscall => true,
         FlowControl::Call => instruction.code() == Code::Call_rel32_64,
-        FlowControl::UnconditionalBranch => matches!(
-            instruction.code(),
-            Code::Jmp_rel8_64 | Code::Jmp_rel32_64
-        ),
+        FlowControl::UnconditionalBranch => {
+            matches!(instruction.code(), Code::Jmp_rel8_64 | Code::Jmp_rel32_64)
+        }
         FlowControl::IndirectBranch => instruction.code() == Code::Jmp_rm64,
         FlowControl::IndirectCall => instruction.code() == Code::Call_rm64,
         FlowControl::Return => {
@@ -201,7 +198,10 @@ fn unable(instruction: &Instruction, raw: &[u8]) -> Option<&'static str> {
 /// not; with REX.W they agree.
 fn narrow(raw: &[u8]) -> bool {
     let prefix = |byte: &&u8| {
-        matches!(byte, 0x26 | 0x2E | 0x36 | 0x3E | 0x64..=0x67 | 0xF0 | 0xF2 | 0xF3)
+        matches!(
+            byte,
+            0x26 | 0x2E | 0x36 | 0x3E | 0x64..=0x67 | 0xF0 | 0xF2 | 0xF3
+        )
     };
     let prefixes = raw.iter().take_while(prefix).count();
     let wide = raw.get(prefixes).is_some_and(|byte| byte & 0xF8 == 0x48);
@@ -210,10 +210,7 @@ fn narrow(raw: &[u8]) -> bool {
 
 /// No 16-bit variants (operand-size prefix), whose targets Intel and AMD see differently.
 fn branch_is_64(instruction: &Instruction) -> bool {
-    matches!(
-        instruction.op0_kind(),
-        OpKind::NearBranch64
-    )
+    matches!(instruction.op0_kind(), OpKind::NearBranch64)
 }
 
 fn has_memory(instruction: &Instruction) -> bool {
@@ -282,7 +279,11 @@ mod tests {
             &[0xC7, 0xF8, 0, 0, 0, 0],
             &[0x66, 0xC3],
         ] {
-            assert!(matches!(end(code), (0, End::Unable(_))), "{code:x?}: {:?}", end(code));
+            assert!(
+                matches!(end(code), (0, End::Unable(_))),
+                "{code:x?}: {:?}",
+                end(code)
+            );
         }
         // A prefix without effect.
         assert_eq!(end(&[0x65, 0x90, 0xC3]), (2, End::Return(0)));

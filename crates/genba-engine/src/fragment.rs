@@ -470,12 +470,7 @@ impl<'a, W: World> Builder<'a, W> {
     }
 
     fn end(&mut self, block: &Block, aside: Option<u32>) -> Result<Option<Next>, Error> {
-        let falls = |pc| {
-            Ok(Some(Next {
-                pc,
-                landing: false,
-            }))
-        };
+        let falls = |pc| Ok(Some(Next { pc, landing: false }));
         let Some(last) = block.instructions.last() else {
             return Ok(None);
         };
@@ -716,7 +711,11 @@ impl<'a, W: World> Builder<'a, W> {
             let _ = self.emitter().aim(call.after - 4, to);
             debug_assert!(offset > call.after);
             let direct = call.target.is_some();
-            self.mark(if direct { Mark::Pushed } else { Mark::PushedBoth });
+            self.mark(if direct {
+                Mark::Pushed
+            } else {
+                Mark::PushedBoth
+            });
             let low = i32::try_from(call.returns_to).ok();
             let mut address = None;
             if let Some(low) = low {
@@ -726,7 +725,11 @@ impl<'a, W: World> Builder<'a, W> {
             } else {
                 // lea rsp, [rsp + 8]
                 self.emitter().bytes(&[0x48, 0x8D, 0x64, 0x24, 8]);
-                self.mark(if direct { Mark::Popped } else { Mark::PoppedBoth });
+                self.mark(if direct {
+                    Mark::Popped
+                } else {
+                    Mark::PoppedBoth
+                });
                 // push [rip + …]
                 self.emitter().bytes(&[0xFF, 0x35]);
                 address = Some(self.fragment.emitter.offset());

@@ -146,8 +146,7 @@ unsafe impl GlobalAlloc for Heap {
                 return ptr::null_mut();
             }
             // SAFETY: a mapping of ours, moved by the kernel (MREMAP_MAYMOVE).
-            let moved =
-                unsafe { sys::call(sys::nr::MREMAP, [block as usize, from, to, 1, 0, 0]) };
+            let moved = unsafe { sys::call(sys::nr::MREMAP, [block as usize, from, to, 1, 0, 0]) };
             if moved < 0 {
                 return ptr::null_mut();
             }

@@ -29,9 +29,7 @@ pub fn flags_written(instruction: &Instruction) -> u32 {
 /// r11) read them all, whatever the decoder's tables say.
 fn all_read(instruction: &Instruction) -> u32 {
     match instruction.mnemonic() {
-        Mnemonic::Pushf | Mnemonic::Pushfd | Mnemonic::Pushfq | Mnemonic::Syscall => {
-            ALL_AND_CARRY
-        }
+        Mnemonic::Pushf | Mnemonic::Pushfd | Mnemonic::Pushfq | Mnemonic::Syscall => ALL_AND_CARRY,
         _ => instruction.rflags_read() & ALL_AND_CARRY,
     }
 }

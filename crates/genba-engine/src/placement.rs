@@ -112,7 +112,10 @@ fn may_fault(instruction: &Instruction) -> bool {
     });
     let harmless = matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop);
     let divides = matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv);
-    (memory && !harmless) || divides || instruction.is_stack_instruction() || !everywhere(instruction)
+    (memory && !harmless)
+        || divides
+        || instruction.is_stack_instruction()
+        || !everywhere(instruction)
 }
 
 /// Whether every x86-64 processor has the instruction; others raise SIGILL.

@@ -33,6 +33,9 @@ glibc.cpu.x86_shared_cache_size=0x100000:glibc.cpu.x86_non_temporal_threshold=0x
 glibc.cpu.x86_rep_movsb_threshold=0x800:glibc.cpu.x86_rep_stosb_threshold=0x800:\
 glibc.pthread.rseq=0";
 
+const CALLGRIND_AND_QEMU: [&str; 2] = ["callgrind", "qemu"];
+const GENBA_AND_QEMU: [&str; 2] = ["genba", "qemu"];
+
 /// The library that valgrind preloads.
 fn valgrinds_library() -> Option<PathBuf> {
     let directories = ["libexec", "lib/x86_64-linux-gnu", "lib", "lib64"];
@@ -106,24 +109,31 @@ fn run(
     (counts, std::fs::read(&output).expect("its output"))
 }
 
-fn the_list() -> Vec<Allowed> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/allowed.txt");
-    let text = std::fs::read_to_string(path).expect("the list");
-    allowed::parse(&text).unwrap_or_else(|error| panic!("allowed.txt: {error}"))
+fn the_list(names: [&str; 2]) -> Vec<Allowed> {
+    let mut files = vec!["allowed.txt"];
+    if names == GENBA_AND_QEMU {
+        files.push("allowed-genba.txt");
+    }
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential");
+    let lists = files.iter().map(|name| {
+        let text = std::fs::read_to_string(directory.join(name)).expect("the list");
+        allowed::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+    });
+    lists.flatten().collect()
 }
 
-fn check(test: &str, wanted: impl Fn(&Program) -> bool, at_least: usize) {
-    let (Some(callgrind), Some(qemu)) = (
-        support::engine("callgrind", test),
-        support::engine("qemu", test),
-    ) else {
+fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_least: usize) {
+    let [first, second] = names;
+    let (Some(callgrind), Some(qemu)) =
+        (support::engine(first, test), support::engine(second, test))
+    else {
         return;
     };
     let Some(preload) = valgrinds_library() else {
         support::skip(test, "valgrind's library is not where it is looked for");
         return;
     };
-    let list = the_list();
+    let list = the_list(names);
     let directory = tempfile::tempdir().expect("a directory");
     let inputs = directory.path().join("inputs");
     std::fs::create_dir(&inputs).expect("a directory");
@@ -137,7 +147,8 @@ fn check(test: &str, wanted: impl Fn(&Program) -> bool, at_least: usize) {
             continue;
         };
         let here = directory.path();
-        let (one, said) = run(&*callgrind, program, &path, here, None);
+        let own = (first != "callgrind").then_some(preload.as_path());
+        let (one, said) = run(&*callgrind, program, &path, here, own);
         let (other, also) = run(&*qemu, program, &path, here, Some(&preload));
         assert_eq!(one.exit, other.exit, "{}: exit status", program.name);
         assert!(said == also, "{}: the output differs", program.name);
@@ -182,11 +193,35 @@ fn check(test: &str, wanted: impl Fn(&Program) -> bool, at_least: usize) {
 #[test]
 fn two_engines_agree_on_three_programs() {
     let test = "two_engines_agree_on_three_programs";
-    check(test, |program| EVERY_TIME.contains(&program.name), 0);
+    check(
+        test,
+        CALLGRIND_AND_QEMU,
+        |program| EVERY_TIME.contains(&program.name),
+        0,
+    );
 }
 
 #[test]
 #[ignore = "takes minutes: make differential"]
 fn two_engines_agree_on_every_program() {
-    check("two_engines_agree_on_every_program", |_| true, 20);
+    let test = "two_engines_agree_on_every_program";
+    check(test, CALLGRIND_AND_QEMU, |_| true, 20);
+}
+
+#[test]
+fn our_engine_agrees_with_qemu_on_three_programs() {
+    let test = "our_engine_agrees_with_qemu_on_three_programs";
+    check(
+        test,
+        GENBA_AND_QEMU,
+        |program| EVERY_TIME.contains(&program.name),
+        0,
+    );
+}
+
+#[test]
+#[ignore = "takes minutes: make differential"]
+fn our_engine_agrees_with_qemu_on_every_program() {
+    let test = "our_engine_agrees_with_qemu_on_every_program";
+    check(test, GENBA_AND_QEMU, |_| true, 20);
 }

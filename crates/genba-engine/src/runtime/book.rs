@@ -266,10 +266,7 @@ pub fn read_maps() -> Vec<u8> {
                 text.resize(used * 2, 0);
             }
             let to = text.as_mut_ptr() as usize + used;
-            let read = sys::call(
-                sys::nr::READ,
-                [fd as usize, to, text.len() - used, 0, 0, 0],
-            );
+            let read = sys::call(sys::nr::READ, [fd as usize, to, text.len() - used, 0, 0, 0]);
             if read <= 0 {
                 break;
             }

@@ -188,7 +188,10 @@ unsafe fn copy(from: State, to: State) {
 /// As prepared.
 pub unsafe fn run(clone: &Clone) -> isize {
     let [a, b, c, d, e] = clone.arguments;
-    let first = clone.block.as_ref().map_or(a, |block| block.as_ptr() as usize);
+    let first = clone
+        .block
+        .as_ref()
+        .map_or(a, |block| block.as_ptr() as usize);
     let arguments = [clone.number, first, b, c, d, e];
     // SAFETY: the child's state is complete; in the parent this is a system call as any other.
     let result = unsafe { label::genba_clone(arguments.as_ptr(), clone.child.0) };

@@ -36,7 +36,11 @@ fn tables(shared: Shared) -> [(u64, usize); 5] {
 /// In a forked child, its only thread.
 pub fn detach(engine: &mut Engine) {
     let shared = engine.book.shared;
-    let fd = if engine.children { own_file(shared) } else { None };
+    let fd = if engine.children {
+        own_file(shared)
+    } else {
+        None
+    };
     engine.followed = fd.is_some();
     let used = engine.slots.used() as usize;
     // SAFETY: what the engine reads again is put aside, all is mapped anew except the private

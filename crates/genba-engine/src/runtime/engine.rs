@@ -8,10 +8,10 @@ use iced_x86::InstructionInfoFactory;
 
 use crate::emit::Emitter;
 use crate::fragment::{self, Error, Fragment, STUB_BYTES};
-use crate::marks::{Mark, Marked};
 use crate::layout::{KIND_LESS, KIND_MORE, Record};
+use crate::marks::{Mark, Marked};
 use crate::pcmap::PcMap;
-use crate::recover::{self, Correction, Aside, BlockView, View};
+use crate::recover::{self, Aside, BlockView, Correction, View};
 use crate::state::{self, EXIT_INDIRECT, State};
 use crate::sys;
 
@@ -270,7 +270,9 @@ impl Engine {
     /// Target of an exit.
     #[must_use]
     pub fn exit_target(&self, number: u32) -> u64 {
-        self.exits.get(number as usize).map_or(0, |exit| exit.target)
+        self.exits
+            .get(number as usize)
+            .map_or(0, |exit| exit.target)
     }
 
     /// Where an exit leads; links it.
@@ -586,8 +588,7 @@ impl Engine {
     fn new_lookup(&mut self, bits: u32) {
         let bytes = 4096 + (16usize << bits);
         // SAFETY: a new mapping.
-        let Some(memory) =
-            (unsafe { sys::mmap(0, bytes, sys::READ_WRITE, sys::PRIVATE, -1) })
+        let Some(memory) = (unsafe { sys::mmap(0, bytes, sys::READ_WRITE, sys::PRIVATE, -1) })
         else {
             super::fatal("there is no memory for the table of indirect branches");
         };

@@ -48,7 +48,11 @@ fn read(at: usize, path: &mut [u8; 4096], start: usize) -> Option<usize> {
         *byte = unsafe { *(from as *const u8) };
         if *byte == 0 {
             // A directory's descriptor and nothing more.
-            return Some(if index == start { index.saturating_sub(1) } else { index });
+            return Some(if index == start {
+                index.saturating_sub(1)
+            } else {
+                index
+            });
         }
     }
     None

@@ -7,12 +7,12 @@ use crate::recover::{Aside, Correction};
 use crate::state::{self, State, register};
 use crate::sys::{self, nr};
 
+use super::Locked;
 use super::dispatch::{After, go_on};
 use super::engine::Engine;
 use super::entry::label;
 use super::slots::fresh_vectors;
 use super::syscall::Call;
-use super::Locked;
 
 const SIGILL: usize = 4;
 const SIGTRAP: usize = 5;
@@ -219,7 +219,13 @@ fn with_saved_flags(flags: u64, saved: u64) -> u64 {
 
 impl Interrupted {
     /// Finds out, from where the thread was and what it had in its registers.
-    unsafe fn find(engine: &Engine, state: State, rip: u64, registers: [u64; 16], flags: u64) -> Self {
+    unsafe fn find(
+        engine: &Engine,
+        state: State,
+        rip: u64,
+        registers: [u64; 16],
+        flags: u64,
+    ) -> Self {
         // SAFETY: the caller's own state.
         unsafe {
             let mut at = Self {
@@ -245,7 +251,11 @@ impl Interrupted {
                 at.correction = found.correction.map(|correction| (block, correction));
             } else if within(rip, label::genba_dispatch, label::genba_dispatch_saved) {
                 at.leaving(engine, state);
-            } else if within(rip, label::genba_dispatch_saved, label::genba_dispatch_blocked) {
+            } else if within(
+                rip,
+                label::genba_dispatch_saved,
+                label::genba_dispatch_blocked,
+            ) {
                 at.from_context(state);
                 at.leaving(engine, state);
             } else if within(rip, label::genba_resume_unblocked, label::genba_resume_end) {
@@ -260,8 +270,11 @@ impl Interrupted {
             } else if within(rip, label::genba_transfer, label::genba_transfer_end) {
                 let saved = within(rip, label::genba_transfer_saved, label::genba_transfer_end);
                 at.missing(state, saved);
-                let counted =
-                    within(rip, label::genba_transfer_counted, label::genba_transfer_unknown);
+                let counted = within(
+                    rip,
+                    label::genba_transfer_counted,
+                    label::genba_transfer_unknown,
+                );
                 at.unrecorded = (!counted).then(|| engine.site(state));
             } else if within(rip, label::genba_syscall, label::genba_syscall_end) {
                 at.calling(engine, state, rip);
@@ -445,7 +458,10 @@ unsafe fn run(engine: &mut Engine, state: State, number: usize, found: &Interrup
         state.set_register(register::RDX, frame);
         state.set_register(register::RSP, state.get(state::SIGNAL_FRAME));
         // Direction, trap and resume are cleared for handlers.
-        state.set(state::CONTEXT_FLAGS, found.flags & !(0x400 | 0x100 | 0x1_0000));
+        state.set(
+            state::CONTEXT_FLAGS,
+            found.flags & !(0x400 | 0x100 | 0x1_0000),
+        );
         let mut mask = ((frame as usize + context::MASK) as *const u64).read() | action.mask;
         if action.flags & SA_NODEFER == 0 {
             mask |= 1 << (number - 1);

@@ -45,8 +45,7 @@ impl Slots {
     /// A slot for a new thread: one of a thread that has ended, or a new one.
     pub fn take(&mut self, class: u8) -> Option<State> {
         let free = (0..self.used).find(|&slot| {
-            self.class[slot as usize] == class
-                && IN_USE[slot as usize].load(Ordering::Acquire) == 0
+            self.class[slot as usize] == class && IN_USE[slot as usize].load(Ordering::Acquire) == 0
         });
         let slot = match free {
             Some(slot) => slot,
@@ -69,7 +68,10 @@ impl Slots {
                 self.used += 1;
                 self.class[slot as usize] = class;
                 self.shared.slot_class(slot, class);
-                self.shared.control().slots.store(self.used, Ordering::Release);
+                self.shared
+                    .control()
+                    .slots
+                    .store(self.used, Ordering::Release);
                 slot
             }
         };

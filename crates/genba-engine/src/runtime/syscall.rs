@@ -110,9 +110,7 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
                         go_on(clone.child, call.next, place);
                         return After::Clone(clone);
                     }
-                    clone::Prepared::Fork(arguments) => {
-                        clone::fork(locked, state, arguments)
-                    }
+                    clone::Prepared::Fork(arguments) => clone::fork(locked, state, arguments),
                     clone::Prepared::Failed(error) => error,
                 }
             }
@@ -167,7 +165,9 @@ unsafe fn arch_prctl(call: &Call) -> isize {
     const GET_GS: usize = 0x1004;
     const SHADOW_STACK: core::ops::RangeInclusive<usize> = 0x5001..=0x5005;
     match call.arguments[0] {
-        SET_GS => super::unable("it uses the segment register %gs, which the engine has for itself"),
+        SET_GS => {
+            super::unable("it uses the segment register %gs, which the engine has for itself")
+        }
         GET_GS => {
             let to = call.arguments[1];
             if !signal::writable(to) {

@@ -50,7 +50,10 @@ unsafe fn fill(entry: *mut u64, site: u32, target: u64, counter: u32) {
     // SAFETY: other threads read: the target comes last.
     unsafe {
         let value = &*entry.add(1).cast::<AtomicU64>();
-        value.store(u64::from(site) | u64::from(counter) << 32, Ordering::Release);
+        value.store(
+            u64::from(site) | u64::from(counter) << 32,
+            Ordering::Release,
+        );
         (*entry.cast::<AtomicU64>()).store(target, Ordering::Release);
     }
 }
@@ -131,7 +134,9 @@ impl Engine {
         };
         let pushes = |code: &[u8]| {
             const ENDBR64: [u8; 4] = [0xF3, 0x0F, 0x1E, 0xFA];
-            code.strip_prefix(&ENDBR64).unwrap_or(code).starts_with(&[0x68])
+            code.strip_prefix(&ENDBR64)
+                .unwrap_or(code)
+                .starts_with(&[0x68])
         };
         let resolver = {
             let code = code(from);
