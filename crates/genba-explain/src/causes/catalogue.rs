@@ -2,10 +2,12 @@
 
 use genba_model::Finding;
 
+use super::already_optimal;
 use super::bytewise_compare;
 use super::bytewise_copy;
 use super::cache_miss;
 use super::candidate::{Candidate, Limits, findings};
+use super::denormals;
 use super::division_as_overflow_check;
 use super::duplicate_division;
 use super::excess_syscalls;
@@ -17,9 +19,11 @@ use super::frame::Frame;
 use super::indirect_call_one_target;
 use super::integer_latency_chain;
 use super::lock_contention;
+use super::loop_alignment;
 use super::loop_invariant_call;
 use super::loop_invariant_divisor;
 use super::malloc_churn;
+use super::memory_bound_copy;
 use super::missed_vectorisation;
 use super::needless_atomic;
 use super::no_symbols;
@@ -27,6 +31,7 @@ use super::plt_call;
 use super::pointer_chase;
 use super::quadratic;
 use super::realloc_growth;
+use super::spill;
 use super::store_forward_stall;
 use super::strided_access;
 use super::tiny_callee_not_inlined;
@@ -101,6 +106,31 @@ pub const CATALOGUE: &[Cause] = &[
         id: false_dependency::ID,
         title: "an instruction waits for a register that it need not read",
         detect: false_dependency::detect,
+    },
+    Cause {
+        id: spill::ID,
+        title: "registers that are stored and loaded again in the loop",
+        detect: spill::detect,
+    },
+    Cause {
+        id: denormals::ID,
+        title: "arithmetic on denormal numbers",
+        detect: denormals::detect,
+    },
+    Cause {
+        id: loop_alignment::ID,
+        title: "a short loop across a boundary",
+        detect: loop_alignment::detect,
+    },
+    Cause {
+        id: memory_bound_copy::ID,
+        title: "copies at the speed of memory",
+        detect: memory_bound_copy::detect,
+    },
+    Cause {
+        id: already_optimal::ID,
+        title: "the hot loop runs at its bound",
+        detect: already_optimal::detect,
     },
     Cause {
         id: unoptimised_build::ID,

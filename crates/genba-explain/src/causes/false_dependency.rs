@@ -52,7 +52,8 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             continue;
         };
         // The chain must really be what the rounds wait for.
-        if chain.value < 0.7 * one.cycles.value || chain.value > 1.3 * one.cycles.value {
+        // What such conversions take is only known within bounds.
+        if chain.high < 0.8 * one.cycles.value || chain.low > 1.15 * one.cycles.value {
             continue;
         }
         let kept: Vec<(usize, Location)> = one

@@ -88,17 +88,6 @@ impl HotLoop<'_> {
         members.filter(|&at| self.times(at) >= 0.9)
     }
 
-    /// Cycles a round that stand at an instruction.
-    #[must_use]
-    pub fn cycles_at(&self, at: usize) -> f64 {
-        let heat = self.frame.heat.get(at).copied().unwrap_or(0.0);
-        if self.share > 0.0 {
-            heat / self.share * self.cycles.value
-        } else {
-            0.0
-        }
-    }
-
     /// Whether it calls, enters the kernel or repeats: what the model does not see into.
     #[must_use]
     pub fn has_opaque(&self) -> bool {

@@ -37,7 +37,7 @@ pub(super) fn chained<'a>(frame: &'a Frame, wanted: &[Kind]) -> Vec<Chained<'a>>
     let mut found = Vec::new();
     let mut uses: Option<(usize, Uses)> = None;
     for one in hot_loops(frame, LEAST) {
-        if !waits(&one) || !one.is_long(FEWEST_ROUNDS) || one.has_opaque() {
+        if !one.frame.own || !waits(&one) || !one.is_long(FEWEST_ROUNDS) || one.has_opaque() {
             continue;
         }
         if uses.as_ref().is_none_or(|known| known.0 != one.function) {

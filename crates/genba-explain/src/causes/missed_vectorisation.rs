@@ -46,7 +46,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     let mut uses: Option<(usize, Uses)> = None;
     let mut found = Vec::new();
     for one in hot_loops(frame, LEAST) {
-        if one.has_opaque() || !one.is_long(FEWEST_ROUNDS) || !is_straight(&one) {
+        if !one.frame.own || one.has_opaque() || !one.is_long(FEWEST_ROUNDS) || !is_straight(&one) {
             continue;
         }
         if uses.as_ref().is_none_or(|known| known.0 != one.function) {

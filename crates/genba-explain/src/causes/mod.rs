@@ -1,5 +1,6 @@
 //! Why the time goes where it goes: causes with evidence and predicted gains.
 
+mod already_optimal;
 mod build;
 mod byte_loops;
 mod bytewise_compare;
@@ -8,6 +9,7 @@ mod cache_miss;
 mod calls;
 pub mod candidate;
 mod catalogue;
+mod denormals;
 mod division_as_overflow_check;
 mod divisions;
 mod duplicate_division;
@@ -26,9 +28,11 @@ mod invariance;
 mod kernel;
 mod latency_chain;
 mod lock_contention;
+mod loop_alignment;
 mod loop_invariant_call;
 mod loop_invariant_divisor;
 mod malloc_churn;
+mod memory_bound_copy;
 mod missed_vectorisation;
 mod needless_atomic;
 mod no_symbols;
@@ -42,6 +46,7 @@ mod reductions;
 mod runtime_use;
 mod services;
 mod slow_loads;
+mod spill;
 mod stalls;
 mod steps;
 mod store_forward_stall;

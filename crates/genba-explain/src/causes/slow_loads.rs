@@ -6,6 +6,7 @@ use super::candidate::Candidate;
 use super::frame::Frame;
 use super::hot_loops::{HotLoop, hot_loops};
 use super::stalls::{Pattern, Stall, stalls, wrong_in};
+use super::store_forward_stall::stalled_loads;
 use super::words::{count, cycles, percent};
 use crate::loop_bound::{Change, operation};
 
@@ -19,6 +20,9 @@ pub(super) enum Kind {
     Strides,
     Scattered,
 }
+
+/// Cycles below which a load that overlaps a narrower store waits for that.
+const NEAR: f64 = 60.0;
 
 /// Rounds an entry from which a loop's own pattern counts: of shorter ones the first round does.
 const FEWEST_ROUNDS: f64 = 3.0;
@@ -50,11 +54,16 @@ pub(super) fn slow(frame: &Frame, wanted: Kind) -> Vec<Slow> {
     let loops = hot_loops(frame, LEAST);
     let mut found = Vec::new();
     for (number, function) in frame.functions.iter().enumerate() {
-        if function.share.value < LEAST {
+        if function.share.value < LEAST || !function.own {
             continue;
         }
         let mut groups: Vec<(Option<u32>, Vec<Stall>)> = Vec::new();
-        for one in stalls(frame, function) {
+        let all = stalls(frame, function);
+        let forwarding = stalled_loads(function, &all);
+        for one in all {
+            if forwarding.contains(&one.at) && one.each < NEAR {
+                continue;
+            }
             match groups.iter_mut().find(|group| group.0 == one.around) {
                 Some(group) => group.1.push(one),
                 None => groups.push((one.around, vec![one])),

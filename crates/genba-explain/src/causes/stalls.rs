@@ -273,7 +273,7 @@ fn sources(function: &FunctionFrame, index: u32, roots: &[Value]) -> Vec<Value> 
     const FLAGS: Location = 64;
     let values = &function.values;
     let mut found: Vec<Value> = Vec::new();
-    let mut add = |list: &mut Vec<Value>, value: Value| {
+    let add = |list: &mut Vec<Value>, value: Value| {
         let known = list.iter().any(|one| one.number == value.number);
         if !known && list.len() < MOST && !values.is_invariant(value, &function.flow, index) {
             list.push(value);

@@ -41,7 +41,7 @@ const BEFORE: usize = 48;
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (index, function) in frame.functions.iter().enumerate() {
-        if function.share.value < LEAST {
+        if function.share.value < LEAST || !function.own {
             continue;
         }
         let mut done: Vec<Option<u32>> = Vec::new();

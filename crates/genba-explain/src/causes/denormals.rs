@@ -1,0 +1,119 @@
+//! `denormals`: floating-point arithmetic that takes many times what it should.
+//!
+//! **Signature.** A loop that takes five times its model or more, with most of its time at
+//! additions and multiplications between registers, 25 cycles and more each; no load of it waits.
+//! Where numbers are below the least normal one, many processors do such operations by microcode.
+//!
+//! **Confirmation.** A run with denormals flushed to zero (`-ffast-math` when linking,
+//! `_MM_SET_FLUSH_ZERO_MODE`).
+//!
+//! **Gain.** The loop's round falls to its model.
+//!
+//! **Source.** Intel's optimisation manual, "Floating-point exceptions and denormals"; A. Fog on
+//! the penalty by microarchitecture.
+
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::frame::{Frame, FunctionFrame};
+use super::hot_loops::hot_loops;
+use super::stalls::wrong_in;
+use super::words::{count, cycles, percent};
+use crate::loop_bound::Change;
+
+/// Identifier.
+pub const ID: &str = "denormals";
+
+/// Share of the time below which a loop is not looked at.
+const LEAST: f64 = 0.05;
+
+/// Times that a round takes its model.
+const TIMES: f64 = 5.0;
+
+/// Cycles that an operation must take.
+const SLOW: f64 = 25.0;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for one in hot_loops(frame, LEAST) {
+        let function = one.frame;
+        let operations: Vec<usize> = one
+            .members
+            .iter()
+            .copied()
+            .filter(|&at| is_arithmetic(function, at))
+            .collect();
+        let each = |at: &usize| function.cycles[*at].map_or(0.0, |cycles| cycles.value);
+        let slow: Vec<usize> = operations
+            .iter()
+            .copied()
+            .filter(|at| each(at) >= SLOW)
+            .collect();
+        let Some(&most) = slow.iter().max_by(|a, b| each(a).total_cmp(&each(b))) else {
+            continue;
+        };
+        let time = function.heat_of(operations.iter().copied()) / one.share;
+        let Some(model) = function.loop_model(&frame.program.costs, one.index, &Change::default())
+        else {
+            continue;
+        };
+        let Some(round) = model.round().filter(|_| model.chain.is_some()) else {
+            continue;
+        };
+        let rest = one.cycles.value - wrong_in(frame, &one);
+        if time < 0.6 || rest < TIMES * round.high || one.has_opaque() {
+            continue;
+        }
+        let mut candidate = Candidate::new(ID, Some(one.function), vec![most]);
+        candidate.affected.clone_from(&one.members);
+        let stays = round.value / one.cycles.value;
+        candidate.remains = Estimate {
+            value: (1.5 * stays).min(0.9),
+            low: 0.7 * stays,
+            high: (4.0 * stays).min(0.95),
+        };
+        candidate.executions = Some(function.counts[most]);
+        candidate.cycles = function.cycles[most];
+        candidate.fix = "Flush denormals to zero (_MM_SET_FLUSH_ZERO_MODE and _MM_SET_DENORMALS_ZERO_MODE at the thread's start), or keep the numbers away from them: a tiny constant added, or the signal cut off below a threshold."
+            .to_owned();
+        candidate.example = Some((
+            "y = a * y + x;     /* y decays for ever */",
+            "_MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);   /* once a thread */",
+        ));
+        candidate.confirm =
+            "run once with denormals flushed to zero, then: genba bench ./old ./new".to_owned();
+        found.push(
+            candidate
+                .measured(format!(
+                    "`{}`: {} cycles for each of {} executions",
+                    function.code[most].text,
+                    cycles(each(&most)),
+                    count(function.counts[most])
+                ))
+                .measured(format!(
+                    "{} of the loop's time stands at floating-point arithmetic between registers",
+                    percent(time)
+                ))
+                .model(format!(
+                    "a round takes {} cycles; with normal numbers it would take {}",
+                    cycles(one.cycles.value),
+                    cycles(round.value)
+                )),
+        );
+    }
+    found
+}
+
+/// Additions and multiplications of floating-point numbers in registers.
+fn is_arithmetic(function: &FunctionFrame, at: usize) -> bool {
+    let data = &function.data[at];
+    let name = data.form.split(' ').next().unwrap_or_default();
+    let stem = name.strip_prefix('v').unwrap_or(name);
+    let float = ["sd", "ss", "pd", "ps"]
+        .iter()
+        .any(|end| stem.ends_with(end));
+    let kinds = ["add", "sub", "mul", "fmadd", "fmsub", "fnmadd", "fnmsub"];
+    float && data.memory.is_empty() && kinds.iter().any(|kind| stem.starts_with(kind))
+}

@@ -1,0 +1,99 @@
+//! `loop-alignment`: a tiny loop that lies across a boundary of the instruction cache's lines.
+//!
+//! **Signature.** A loop of at most 32 bytes without loads, stores and branches that go both ways,
+//! which lies across a line of 64 bytes and takes half as much again as its model, or more, while
+//! its time is spread over it. An effect of where the linker put it rather than of the program:
+//! to be taken as an error of measurement first.
+//!
+//! **Confirmation.** The same with `-falign-loops=64`.
+//!
+//! **Gain.** At most down to the model.
+//!
+//! **Source.** T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!",
+//! ASPLOS 2009.
+
+use genba_model::Estimate;
+
+use super::candidate::Candidate;
+use super::frame::Frame;
+use super::hot_loops::hot_loops;
+use super::stalls::wrong_in;
+use super::words::cycles;
+use crate::loop_bound::Change;
+
+/// Identifier.
+pub const ID: &str = "loop-alignment";
+
+/// Share of the time below which a loop is not looked at.
+const LEAST: f64 = 0.2;
+
+/// Most bytes of code.
+const TINY: u64 = 32;
+
+/// Bytes of a line.
+const LINE: u64 = 64;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for one in hot_loops(frame, LEAST) {
+        let function = one.frame;
+        let (Some(&first), Some(&last)) = (one.members.first(), one.members.last()) else {
+            continue;
+        };
+        let begin = function.code[first].address;
+        let end = function.code[last].end();
+        let crosses = begin / LINE != end.saturating_sub(1) / LINE;
+        let plain = |&at: &usize| {
+            let data = &function.data[at];
+            data.memory.is_empty() && data.opaque.is_none()
+        };
+        let tiny = end.saturating_sub(begin) <= TINY && one.members.len() == last - first + 1;
+        if !function.own
+            || !tiny
+            || !crosses
+            || !one.members.iter().all(plain)
+            || !one.is_long(100.0)
+        {
+            continue;
+        }
+        let Some(model) = function.loop_model(&frame.program.costs, one.index, &Change::default())
+        else {
+            continue;
+        };
+        let Some(round) = model.round().filter(|_| model.chain.is_some()) else {
+            continue;
+        };
+        let rest = one.cycles.low - wrong_in(frame, &one);
+        if rest < 1.5 * round.high {
+            continue;
+        }
+        let mut candidate = Candidate::new(ID, Some(one.function), vec![first]);
+        candidate.affected.clone_from(&one.members);
+        let least = round.value / one.cycles.value;
+        candidate.remains = Estimate {
+            value: (1.0 + least) / 2.0,
+            low: least,
+            high: 1.0,
+        };
+        candidate.executions = Some(one.cost.iterations);
+        candidate.cycles = Some(one.cycles);
+        candidate.fix = "Take it as an accident of this build first: any change may move the loop. -falign-loops=64 puts it at a line's beginning."
+            .to_owned();
+        candidate.confirm = "build with -falign-loops=64, then: genba bench ./old ./new".to_owned();
+        found.push(
+            candidate
+                .counted(format!(
+                    "the loop's {} bytes at {begin:#x} lie across a line of {LINE} bytes",
+                    end - begin
+                ))
+                .model(format!(
+                    "a round takes {} cycles; its instructions need {}",
+                    cycles(one.cycles.value),
+                    cycles(round.value)
+                )),
+        );
+    }
+    found
+}

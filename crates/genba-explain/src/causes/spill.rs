@@ -1,0 +1,95 @@
+//! `spill`: a loop with more values than registers stores and loads them again and again.
+//!
+//! **Signature.** In an innermost loop, at least a quarter of what every round executes moves
+//! between registers and fixed places of the stack frame, and the loop's measured cycles are
+//! those of its model, of which these moves are a good part.
+//!
+//! **Confirmation.** Fewer values at once: the loop split in two, a smaller block.
+//!
+//! **Gain.** The loop's round is modelled without these moves.
+//!
+//! **Source.** Intel's optimisation manual on register spills in unrolled and blocked loops.
+
+use genba_code::STACK_POINTER;
+
+use super::candidate::Candidate;
+use super::frame::Frame;
+use super::gains::words;
+use super::hot_loops::hot_loops;
+use super::words::percent;
+use crate::loop_bound::Change;
+
+/// Identifier.
+pub const ID: &str = "spill";
+
+/// Share of the time below which a loop is not looked at.
+const LEAST: f64 = 0.1;
+
+/// Share of the loop's instructions that must be such moves.
+const MOVES: f64 = 0.25;
+
+/// Gains below this are not told: other bounds are near, and compilers know their registers.
+const LARGEST_REMAINS: f64 = 0.85;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    for one in hot_loops(frame, LEAST) {
+        let function = one.frame;
+        if !function.own || one.has_opaque() {
+            continue;
+        }
+        let usual: Vec<usize> = one.usual().collect();
+        let moves: Vec<usize> = usual
+            .iter()
+            .copied()
+            .filter(|&at| {
+                let data = &function.data[at];
+                let fixed = data.memory.iter().any(|access| {
+                    access.base == Some(STACK_POINTER) && access.index.is_none() && !access.stack
+                });
+                // Moves only: what computes with a memory operand stays.
+                fixed && data.without_memory.is_none()
+            })
+            .collect();
+        if moves.len() < 6 || (moves.len() as f64) < MOVES * usual.len() as f64 {
+            continue;
+        }
+        let change = Change {
+            passed: moves.clone(),
+            ..Change::default()
+        };
+        let Some(gain) = function.loop_after(&frame.program.costs, one.index, &change) else {
+            continue;
+        };
+        let modelled = gain.before.round().map_or(0.0, |round| round.value);
+        let explained = modelled >= 0.7 * one.cycles.value && modelled <= 1.2 * one.cycles.value;
+        if !explained || gain.remains.value > LARGEST_REMAINS {
+            continue;
+        }
+        let mut candidate = Candidate::new(ID, Some(one.function), moves.clone());
+        candidate.affected.clone_from(&one.members);
+        candidate.remains = gain.remains;
+        candidate.remains.high = candidate.remains.high.max(0.95);
+        candidate.executions = Some(one.cost.iterations);
+        candidate.cycles = Some(one.cycles);
+        candidate.fix = "Keep fewer values at once: a smaller block of sums, the loop split in two, or less unrolling."
+            .to_owned();
+        candidate.confirm = "change it, then: genba bench ./old ./new".to_owned();
+        found.push(
+            candidate
+                .counted(format!(
+                    "{} of the {} instructions of a round move between registers and the stack frame",
+                    moves.len(),
+                    usual.len()
+                ))
+                .measured(format!(
+                    "{} of the loop's time stands at them",
+                    percent(function.heat_of(moves) / one.share)
+                ))
+                .model(words(&gain)),
+        );
+    }
+    found
+}
