@@ -164,6 +164,12 @@ pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Ve
         list.push(finding(frame, one, share, gain));
     }
     for one in advice {
+        // That nothing is to be gained is only said where nothing was found to gain.
+        let about_code = one.function.is_some() && !one.affected().is_empty();
+        let gains = |before: &Candidate| before.function.is_none() || overlap(frame, &one, before);
+        if about_code && taken.iter().any(gains) {
+            continue;
+        }
         let share = interval(one.share_of_time(frame), limits.samples);
         list.push(finding(frame, one, share, Estimate::exact(1.0)));
     }
