@@ -216,6 +216,9 @@ pub fn build<W: World>(
             builder.landing(next.pc);
         }
         if !builder.goes_on(next.pc) {
+            if next.landing {
+                builder.stand_in(next.pc);
+            }
             builder.jump(next.pc);
             break;
         }
@@ -237,14 +240,7 @@ pub fn build_landing<W: World>(
 ) -> Result<Fragment, Error> {
     let mut builder = Builder::new(world, factory, base);
     builder.landing(pc);
-    builder.fragment.blocks.push(NewBlock {
-        pc,
-        offset: builder.fragment.emitter.offset() as u16,
-        instructions: 0,
-        counter: u32::MAX,
-        copy: true,
-    });
-    builder.mark(Mark::Block);
+    builder.stand_in(pc);
     builder.jump(pc);
     builder.finish(first_exit)
 }
@@ -283,6 +279,20 @@ impl<'a, W: World> Builder<'a, W> {
 
     fn emitter(&mut self) -> &mut Emitter {
         &mut self.fragment.emitter
+    }
+
+    /// A landing needs a block behind it, whose address says what it is for; here it is
+    /// somewhere else.
+    fn stand_in(&mut self, pc: u64) {
+        self.block = self.fragment.blocks.len() as u8;
+        self.fragment.blocks.push(NewBlock {
+            pc,
+            offset: self.fragment.emitter.offset() as u16,
+            instructions: 0,
+            counter: u32::MAX,
+            copy: true,
+        });
+        self.mark(Mark::Block);
     }
 
     fn local(&self, pc: u64) -> Option<u64> {
@@ -696,6 +706,12 @@ impl<'a, W: World> Builder<'a, W> {
         self.write_taken();
         self.write_misses();
         self.write_exits(first_exit);
+        debug_assert!(
+            self.fragment
+                .marks
+                .iter()
+                .all(|marked| usize::from(marked.block) < self.fragment.blocks.len())
+        );
         if self.fragment.emitter.offset() > usize::from(u16::MAX) {
             return Err(Error::Full("a fragment is too large"));
         }

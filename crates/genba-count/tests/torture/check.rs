@@ -1,0 +1,200 @@
+//! Running a program natively and under an engine, and what differs.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use genba_count::{CountError, CountRequest, Engine};
+use genba_model::{ExitKind, RawCounts};
+use genba_run::{Cancel, CommandSpec, Launcher, Output, Stdin};
+use iced_x86::{Decoder, DecoderOptions};
+use object::{Object, ObjectSection};
+
+use crate::programs::{Expect, Program};
+use crate::support;
+
+/// More than any of them needs, on a machine that has much else to do.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// What a program wrote and how it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Behaviour {
+    output: Vec<u8>,
+    errors: Vec<u8>,
+    status: i32,
+}
+
+/// Where the source of a program is.
+pub fn source(program: &Program) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/torture");
+    root.join(program.source)
+}
+
+/// Compiles it, unless that has been done.
+pub fn compile(directory: &Path, test: &str, program: &Program) -> Option<PathBuf> {
+    let flags: String = program.flags.concat();
+    let output = directory.join(format!("{}{flags}", program.source.replace('.', "-")));
+    if output.exists() {
+        return Some(output);
+    }
+    let compiler = match program.source.ends_with("cc") {
+        true => "c++",
+        false => "cc",
+    };
+    let result = Command::new(compiler)
+        .args(["-O2", "-g", "-w", "-pthread", "-rdynamic", "-o"])
+        .arg(&output)
+        .arg(source(program))
+        .args(program.flags)
+        .output();
+    match result {
+        Ok(result) if result.status.success() => Some(output),
+        Ok(result) => {
+            let errors = String::from_utf8_lossy(&result.stderr).into_owned();
+            support::skip(test, &format!("{}: {errors}", program.label()));
+            None
+        }
+        Err(error) => {
+            support::skip(test, &format!("no {compiler}: {error}"));
+            None
+        }
+    }
+}
+
+fn files(directory: &Path) -> [PathBuf; 2] {
+    ["output", "errors"].map(|name| directory.join(name))
+}
+
+/// How a program is run.
+pub fn request(directory: &Path, path: &Path, program: &Program) -> CountRequest {
+    let mut argv: Vec<OsString> = Vec::new();
+    if let Some(size) = program.stack {
+        let line = format!("ulimit -s {size} && exec \"$0\" \"$@\"");
+        argv.extend(["/bin/sh".into(), "-c".into(), line.into()]);
+    }
+    argv.push(path.into());
+    argv.extend(program.argument.map(OsString::from));
+    let mut spec = CommandSpec::direct(argv);
+    let [output, errors] = files(directory);
+    spec.directory = Some(directory.to_owned());
+    spec.stdin = Stdin::Null;
+    spec.stdout = Output::File(output);
+    spec.stderr = Output::File(errors);
+    spec.timeout = Some(TIMEOUT);
+    CountRequest {
+        spec,
+        transfers: false,
+        children: false,
+    }
+}
+
+fn behaviour(directory: &Path, status: i32) -> Behaviour {
+    let [output, errors] = files(directory).map(|path| std::fs::read(path).unwrap_or_default());
+    Behaviour {
+        output,
+        errors,
+        status,
+    }
+}
+
+/// What it does by itself.
+pub fn natively(directory: &Path, path: &Path, program: &Program) -> Behaviour {
+    let request = request(directory, path, program);
+    let mut launcher = Launcher::new().expect("a launcher");
+    let cancel = Cancel::new().expect("a token");
+    let finished = launcher.run(&request.spec, &cancel).expect("it runs");
+    let status = match finished.record.exit {
+        ExitKind::Code(code) => code,
+        ExitKind::Signal { signal, .. } => 128 + signal,
+        other => panic!("{}: {other:?}", program.label()),
+    };
+    behaviour(directory, status)
+}
+
+/// Runs it under the engine; what is wrong, a sentence each.
+pub fn run(
+    engine: &dyn Engine,
+    directory: &Path,
+    path: &Path,
+    program: &Program,
+    native: &Behaviour,
+) -> Vec<String> {
+    let request = request(directory, path, program);
+    let counts = match support::count(engine, &request) {
+        Ok(counts) => counts,
+        Err(CountError::Unable { reason, .. }) => {
+            return match program.expect {
+                Expect::Same => vec![format!("refused: {reason}")],
+                Expect::Refused | Expect::Either => Vec::new(),
+            };
+        }
+        Err(error) => return vec![format!("failed: {error}")],
+    };
+    let mut wrong = Vec::new();
+    let here = behaviour(directory, counts.exit);
+    if program.expect == Expect::Refused {
+        wrong.push("not refused".to_owned());
+    }
+    if here != *native {
+        wrong.push(format!("natively {} but {}", shown(native), shown(&here)));
+    }
+    if (native.status > 128) != counts.processes[0].cut_short.is_some() {
+        let said = &counts.processes[0].cut_short;
+        wrong.push(format!("status {} but cut short: {said:?}", native.status));
+    }
+    let executes = matches!(program.argument, Some("exec" | "memfd" | "thread-exec"));
+    if !executes {
+        wrong.extend(wrong_counts(&counts, path));
+    }
+    wrong
+}
+
+fn shown(behaviour: &Behaviour) -> String {
+    let Behaviour {
+        output,
+        errors,
+        status,
+    } = behaviour;
+    let output = String::from_utf8_lossy(output);
+    let errors = String::from_utf8_lossy(errors);
+    format!("{status} {output:?} {errors:?}")
+}
+
+/// Functions called `straight_N_…` of which an instruction was not executed N times.
+fn wrong_counts(counts: &RawCounts, path: &Path) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let bytes = std::fs::read(path).expect("a program");
+    let file = object::File::parse(bytes.as_slice()).expect("an ELF file");
+    let text = file.section_by_name(".text").expect("code");
+    let code = text.data().expect("code");
+    let process = counts.processes.last().expect("a process");
+    for (name, (address, size)) in support::functions(path) {
+        let Some(times) = name.strip_prefix("straight_") else {
+            continue;
+        };
+        let times: u64 = (times.split('_').next())
+            .and_then(|times| times.parse().ok())
+            .expect("a number");
+        let own = process.modules.iter().find(|module| {
+            std::fs::canonicalize(&module.path).ok() == std::fs::canonicalize(path).ok()
+        });
+        let Some(own) = own else {
+            return vec!["the program is not among the modules".to_owned()];
+        };
+        let start = (address - text.address()) as usize;
+        let code = &code[start..start + size as usize];
+        for instruction in Decoder::with_ip(64, code, address, DecoderOptions::NONE) {
+            if instruction.code() == iced_x86::Code::Ud2 {
+                // The compiler's end of a function without one.
+                continue;
+            }
+            let got = support::executions(own, instruction.ip());
+            if got != times {
+                let at = instruction.ip() - address;
+                wrong.push(format!("{name}+{at:#x} is counted {got} times"));
+            }
+        }
+    }
+    wrong
+}

@@ -1,0 +1,75 @@
+//! Programs that try to break an engine that works inside of their own process: signals at every
+//! instruction, threads, forks, exceptions, changes of memory, descriptors and limits
+//! (`testdata/torture`). Under genba's own engine each must write and end as natively, and what
+//! is counted must be right: functions called `straight_N_…` have no branches, and each of their
+//! instructions is executed N times. What the engine cannot serve it must refuse.
+//!
+//! Some runs of each in every test run; many by `make torture`. `TORTURE=name` takes only the
+//! programs whose names contain that, `TORTURE_RUNS=N` that many runs.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod check;
+mod programs;
+
+use programs::{Expect, PROGRAMS, Program};
+
+fn wanted(program: &Program) -> bool {
+    std::env::var("TORTURE").map_or(true, |part| program.label().contains(&part))
+}
+
+fn runs(usual: usize) -> usize {
+    let given = std::env::var("TORTURE_RUNS").ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
+    let Some(engine) = support::engine("genba", test) else {
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut failures = Vec::new();
+    for program in PROGRAMS.iter().filter(|program| wanted(program)) {
+        let Some(path) = check::compile(directory.path(), test, program) else {
+            continue;
+        };
+        if let Err(reason) = engine.check(&check::request(directory.path(), &path, program)) {
+            support::skip(test, &reason.to_string());
+            return;
+        }
+        let native = check::natively(directory.path(), &path, program);
+        let mut wrong = std::collections::BTreeMap::<String, usize>::new();
+        for _ in 0..runs {
+            for what in check::run(engine.as_ref(), directory.path(), &path, program, &native) {
+                *wrong.entry(what).or_default() += 1;
+            }
+        }
+        for (what, times) in wrong {
+            let what = format!("{}: {times} of {runs} runs: {what}", program.label());
+            eprintln!("{what}");
+            failures.push(what);
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn programs_behave_and_are_counted_as_natively() {
+    torture("torture", runs(2), |program| !program.slow && wanted(program));
+}
+
+#[test]
+#[ignore = "minutes: make torture"]
+fn programs_behave_and_are_counted_as_natively_a_hundred_times() {
+    torture("torture", runs(100), wanted);
+}
+
+#[test]
+fn every_program_is_there() {
+    for program in PROGRAMS {
+        assert!(check::source(program).is_file(), "{}", program.source);
+        let known = matches!(program.expect, Expect::Same | Expect::Refused | Expect::Either);
+        assert!(known);
+    }
+}

@@ -1,0 +1,202 @@
+//! The programs and what is expected of them.
+
+/// What must happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// Output, exit status and counts are right.
+    Same,
+    /// The engine says that it cannot.
+    Refused,
+    /// One or the other.
+    Either,
+}
+
+/// One program with an argument.
+pub struct Program {
+    /// Source in `testdata/torture`.
+    pub source: &'static str,
+    /// Its argument.
+    pub argument: Option<&'static str>,
+    /// Flags for the compiler.
+    pub flags: &'static [&'static str],
+    /// What must happen.
+    pub expect: Expect,
+    /// Takes more than half a second.
+    pub slow: bool,
+    /// Under this limit of the stack, KiB, or `unlimited`.
+    pub stack: Option<&'static str>,
+}
+
+impl Program {
+    /// Name for messages.
+    pub fn label(&self) -> String {
+        let argument = self.argument.map_or(String::new(), |word| format!(" {word}"));
+        let flags: String = self.flags.iter().map(|flag| format!(" {flag}")).collect();
+        let stack = self.stack.map_or(String::new(), |size| format!(" stack {size}"));
+        format!("{}{argument}{flags}{stack}", self.source)
+    }
+}
+
+const fn program(source: &'static str) -> Program {
+    Program {
+        source,
+        argument: None,
+        flags: &[],
+        expect: Expect::Same,
+        slow: false,
+        stack: None,
+    }
+}
+
+const fn with(source: &'static str, argument: &'static str) -> Program {
+    Program {
+        argument: Some(argument),
+        ..program(source)
+    }
+}
+
+const fn expected(expect: Expect, source: &'static str, argument: &'static str) -> Program {
+    Program {
+        expect,
+        ..with(source, argument)
+    }
+}
+
+const fn flags(flags: &'static [&'static str], source: &'static str) -> Program {
+    Program {
+        flags,
+        ..program(source)
+    }
+}
+
+const fn slow(program: Program) -> Program {
+    Program {
+        slow: true,
+        ..program
+    }
+}
+
+const STATIC: &[&str] = &["-static"];
+const FIXED: &[&str] = &["-no-pie"];
+const STATIC_PIE: &[&str] = &["-static-pie"];
+
+use Expect::{Either, Refused};
+
+/// All.
+pub const PROGRAMS: &[Program] = &[
+    slow(program("storm.cc")),
+    program("longjmp.c"),
+    flags(STATIC, "longjmp.c"),
+    program("repair.c"),
+    flags(FIXED, "repair.c"),
+    flags(STATIC_PIE, "repair.c"),
+    program("nested.c"),
+    flags(STATIC, "nested.c"),
+    program("waits.c"),
+    slow(program("shortlived.c")),
+    program("contexts.c"),
+    flags(FIXED, "contexts.c"),
+    program("spawn.c"),
+    flags(STATIC, "spawn.c"),
+    program("cancel.c"),
+    flags(STATIC, "cancel.c"),
+    program("redzone.c"),
+    flags(STATIC_PIE, "redzone.c"),
+    program("wide.c"),
+    flags(&["-fnon-call-exceptions"], "trace.cc"),
+    program("odd.c"),
+    flags(FIXED, "odd.c"),
+    expected(Either, "odd.c", "single-step"),
+    expected(Either, "odd.c", "int80"),
+    expected(Refused, "odd.c", "gs"),
+    expected(Either, "odd.c", "gs-null"),
+    expected(Refused, "odd.c", "wrgsbase"),
+    expected(Either, "odd.c", "movgs"),
+    expected(Either, "odd.c", "far"),
+    with("odd.c", "noncanonical"),
+    with("exits.c", "return"),
+    with("exits.c", "exit"),
+    with("exits.c", "_exit"),
+    with("exits.c", "quick_exit"),
+    with("exits.c", "exit_group"),
+    with("exits.c", "raw-exit"),
+    with("exits.c", "abort"),
+    with("exits.c", "segv"),
+    with("exits.c", "jump-null"),
+    with("exits.c", "fpe"),
+    with("exits.c", "ill"),
+    with("exits.c", "trap"),
+    with("exits.c", "hlt"),
+    with("exits.c", "raise-trap"),
+    with("exits.c", "raise-ill"),
+    with("exits.c", "raise-sys"),
+    with("exits.c", "term"),
+    with("exits.c", "kill"),
+    with("exits.c", "alarm"),
+    with("exits.c", "xcpu"),
+    with("exits.c", "blocked-segv"),
+    with("exits.c", "ignored-segv"),
+    with("exits.c", "thread-exit"),
+    with("exits.c", "thread-raw"),
+    with("exits.c", "thread-segv"),
+    with("exits.c", "main-first"),
+    with("exits.c", "stack"),
+    with("exits.c", "exec"),
+    with("exits.c", "exec-fails"),
+    expected(Either, "jit.c", "once"),
+    expected(Either, "jit.c", "turns"),
+    expected(Either, "jit.c", "rwx"),
+    expected(Either, "jit.c", "rwx-late"),
+    expected(Either, "jit.c", "remap"),
+    expected(Either, "jit.c", "moved"),
+    expected(Either, "jit.c", "dual"),
+    expected(Either, "jit.c", "dual-anonymous"),
+    expected(Either, "jit.c", "shared-fork"),
+    expected(Either, "jit.c", "file"),
+    expected(Either, "jit.c", "discarded"),
+    expected(Either, "jit.c", "memory-file"),
+    expected(Either, "jit.c", "own-text"),
+    expected(Either, "jit.c", "trampoline"),
+    expected(Either, "jit.c", "heap"),
+    expected(Either, "jit.c", "child"),
+    with("place.c", "nothing"),
+    with("place.c", "close-all"),
+    with("place.c", "close-range"),
+    with("place.c", "no-stdin"),
+    expected(Either, "place.c", "nofile"),
+    expected(Either, "place.c", "exhaust"),
+    expected(Either, "place.c", "as"),
+    with("place.c", "data"),
+    with("place.c", "fsize"),
+    with("place.c", "nproc"),
+    with("place.c", "sigpending"),
+    expected(Either, "place.c", "chroot"),
+    with("place.c", "unshare"),
+    with("place.c", "dumpable"),
+    with("place.c", "nobody"),
+    expected(Either, "place.c", "seccomp"),
+    expected(Either, "place.c", "seccomp-child"),
+    expected(Either, "place.c", "strict-child"),
+    with("place.c", "mlockall"),
+    with("place.c", "maps"),
+    with("place.c", "exe"),
+    with("place.c", "tasks"),
+    with("place.c", "fixed"),
+    with("place.c", "low"),
+    with("place.c", "big"),
+    with("place.c", "personality"),
+    with("place.c", "memfd"),
+    Program {
+        stack: Some("1048576"),
+        ..with("place.c", "huge-stack")
+    },
+    Program {
+        stack: Some("unlimited"),
+        ..with("place.c", "huge-stack")
+    },
+    with("place.c", "thread-exec"),
+    with("place.c", "ptrace"),
+    with("place.c", "daemon"),
+    expected(Either, "place.c", "threads-3000"),
+    expected(Either, "place.c", "shared-memory-process"),
+];
