@@ -7,7 +7,7 @@ TEST_FLAGS ?=
 CORPUS_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test differential lint corpus bench bench-stats fuzz clean
+.PHONY: help build demo test differential lint corpus bench bench-stats fuzz fuzz-engine clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,10 @@ bench-stats: ## false alarms and power of the judge, beside hyperfine's and poop
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	scripts/install-deps build
 	scripts/fuzz $(FUZZ_SECONDS)
+
+fuzz-engine: ## random instruction sequences, natively and translated, for FUZZ_SECONDS (60)
+	scripts/install-deps build
+	cargo run --release --locked --package genba-count --example fuzz-engine -- $(FUZZ_SECONDS)
 
 clean: ## remove what was built
 	cargo clean
