@@ -1,6 +1,9 @@
 //! Random sequences of instructions that may be run.
 
-use iced_x86::{Code, Decoder, FlowControl, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{
+    Code, Decoder, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
+    Register,
+};
 
 /// A small generator of random numbers (xorshift64*).
 pub struct Random(pub u64);
@@ -157,13 +160,33 @@ fn repeatable(instruction: &Instruction) -> bool {
     !gs && !segments && instruction.memory_base() != Register::EIP
 }
 
+/// Whether the stack pointer moves by more than pushes and pops do. What is left below it is
+/// nobody's, and the two runs leave different things there, so it must stay where it is known.
+fn moves_stack(instruction: &Instruction) -> bool {
+    let mut factory = InstructionInfoFactory::new();
+    let writes = (factory.info(instruction).used_registers().iter()).any(|used| {
+        used.register().full_register() == Register::RSP
+            && matches!(
+                used.access(),
+                OpAccess::Write
+                    | OpAccess::CondWrite
+                    | OpAccess::ReadWrite
+                    | OpAccess::ReadCondWrite
+            )
+    });
+    let simple = matches!(instruction.mnemonic(), Mnemonic::Push | Mnemonic::Pop)
+        && (instruction.op0_kind() != OpKind::Register
+            || instruction.op0_register().full_register() != Register::RSP);
+    writes && !simple
+}
+
 /// An instruction for an address; memory that it names relative to itself is in the data.
 fn instruction(random: &mut Random, at: u64, data: u64) -> Vec<u8> {
     loop {
         let mut raw = bytes(random);
         let mut decoder = Decoder::with_ip(64, &raw, at, 0);
         let decoded = decoder.decode();
-        if decoded.is_invalid() || !repeatable(&decoded) {
+        if decoded.is_invalid() || !repeatable(&decoded) || moves_stack(&decoded) {
             continue;
         }
         let offsets = decoder.get_constant_offsets(&decoded);
