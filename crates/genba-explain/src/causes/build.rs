@@ -102,6 +102,7 @@ impl Scene {
             costs: CostTable { table },
             runtime: names.map_or_else(Vec::new, |names| self.runtime_use(names)),
             faults: Vec::new(),
+            shared_lines: None,
             one_cpu_seconds: None,
         }
     }

@@ -1,161 +1,109 @@
 //! `false-sharing`: threads write to different variables that lie in one cache line.
 //!
-//! **Signature.** Several threads work; a loop writes to an address that does not change from
-//! round to round, so the line should stay in the first cache; yet a round takes several times
-//! what its chain and its instructions explain. Locked instructions on an address that is fixed
-//! in the program are a counter that is truly shared, which is another matter.
+//! **Signature.** Seen, not guessed: samples with registers show that loops of several threads
+//! write, at addresses that do not change from round to round, to different addresses of one
+//! line of 64 bytes. (The same address from two threads is data that is truly shared: another
+//! matter, of which nothing is said here.)
 //!
-//! **Confirmation.** One CPU alone, where no other core can take the line: the CPU time falls.
-//! Where that run was made and does not fall, nothing is said. Padding to 64 bytes (128 on
-//! processors that fetch lines in pairs) is the proof.
+//! **Confirmation.** Padding to 64 bytes (128 on processors that fetch lines in pairs); one CPU
+//! alone, where no other core can take the line, needs less CPU time.
 //!
-//! **Gain.** From the run on one CPU; else from the loop's model.
+//! **Gain.** What a run on one CPU saves at the least; at the most the loop's cycles beyond what
+//! its instructions take side by side, since a sum in a register needs no memory at all.
 //!
 //! **Source.** W. Bolosky, M. Scott, *False sharing and its effect on shared memory performance*,
 //! SEDMS 1993.
 
-use genba_code::STACK_POINTER;
-
 use super::candidate::Candidate;
-use super::frame::{Frame, FunctionFrame};
-use super::hot_loops::{HotLoop, hot_loops};
+use super::frame::{Frame, SharedLine};
 use super::user_lines::remains_of;
 use super::words::{count, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "false-sharing";
 
-/// Share of the time of the loop from which it is worth a word.
+/// Share of the time that must be in the loops.
 const LEAST_SHARE: f64 = 0.1;
 
-/// CPU time over that on one CPU, from which threads must disturb each other.
-const LEAST_FALL: f64 = 1.4;
+/// Share of a loop's time that writing is, where nothing is known of its model.
+const UNKNOWN: f64 = 0.3;
 
-/// A round must take so many times what the model explains.
-const LEAST_EXCESS: f64 = 3.0;
-
-/// Cycles for each write beyond the model; twice that where no run on one CPU was made.
-const LEAST_CYCLES: f64 = 10.0;
-
-/// Looks for it.
+/// Looks for it: one finding for each loop.
 #[must_use]
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let program = &frame.program;
-    if program.threads < 2 {
-        return Vec::new();
+    let lines = frame.program.shared_lines.as_deref().unwrap_or(&[]);
+    let mut loops: Vec<(usize, u32)> = Vec::new();
+    for line in lines {
+        if !loops.contains(&(line.function, line.around)) {
+            loops.push((line.function, line.around));
+        }
     }
-    let fall = program
-        .one_cpu_seconds
-        .map(|alone| program.cpu_seconds / alone.max(1e-9));
-    if fall.is_some_and(|fall| fall < LEAST_FALL) {
-        return Vec::new();
-    }
-    suspects(frame)
-        .into_iter()
-        .filter_map(|one| candidate(frame, &one, fall))
-        .collect()
-}
-
-/// Whether a run on one CPU would be worth its time.
-#[must_use]
-pub fn is_suspected(frame: &Frame) -> bool {
-    frame.program.threads >= 2 && !suspects(frame).is_empty()
-}
-
-struct Suspect<'a> {
-    around: HotLoop<'a>,
-    writes: Vec<usize>,
-    /// What the model explains of a round.
-    explained: f64,
-    /// Cycles beyond it for each write.
-    excess: f64,
-}
-
-fn suspects(frame: &Frame) -> Vec<Suspect<'_>> {
-    let loops = hot_loops(frame, LEAST_SHARE).into_iter();
     loops
-        .filter_map(|around| {
-            let function = around.frame;
-            if !function.own {
-                return None;
-            }
-            let writes: Vec<usize> = around
-                .members
+        .into_iter()
+        .filter_map(|(function, around)| {
+            let of = lines
                 .iter()
-                .copied()
-                .filter(|&at| is_fixed_write(function, at, around.index))
-                .collect();
-            let rounds = around.cost.iterations.max(1) as f64;
-            let written: f64 = writes
-                .iter()
-                .map(|&at| function.counts[at] as f64)
-                .sum::<f64>()
-                / rounds;
-            let parts = [around.cost.chain_cycles, around.cost.throughput_cycles];
-            let explained = parts
-                .iter()
-                .flatten()
-                .map(|part| part.value)
-                .fold(0.0, f64::max);
-            let excess = (around.cycles.value - explained) / written.max(1e-9);
-            (!writes.is_empty()
-                && written > 0.05
-                && explained > 0.0
-                && around.cycles.value > LEAST_EXCESS * explained
-                && excess > LEAST_CYCLES)
-                .then_some(Suspect {
-                    around,
-                    writes,
-                    explained,
-                    excess,
-                })
+                .filter(|one| (one.function, one.around) == (function, around));
+            candidate(frame, &of.collect::<Vec<_>>())
         })
         .collect()
 }
 
-/// A write to memory, not to the stack, at the same address in each round.
-fn is_fixed_write(function: &FunctionFrame, at: usize, index: u32) -> bool {
-    let code = &function.code[at];
-    if !code.writes_memory || function.counts[at] == 0 || code.is_lock && code.data_target.is_some()
-    {
-        return false;
-    }
-    let fixed = |register: Option<genba_code::Location>| match register {
-        None => true,
-        Some(register) => function
-            .values
-            .read(at, register)
-            .is_some_and(|value| function.values.is_invariant(value, &function.flow, index)),
-    };
-    function.data[at].memory.iter().any(|access| {
-        access.base.is_some()
-            && access.base != Some(STACK_POINTER)
-            && fixed(access.base)
-            && fixed(access.index)
-    })
+/// Whether a run on one CPU would tell how much it costs.
+#[must_use]
+pub fn is_suspected(frame: &Frame) -> bool {
+    frame.program.threads >= 2
+        && frame
+            .program
+            .shared_lines
+            .as_ref()
+            .is_some_and(|lines| !lines.is_empty())
 }
 
-fn candidate(frame: &Frame, one: &Suspect<'_>, fall: Option<f64>) -> Option<Candidate> {
-    if fall.is_none() && one.excess < 2.0 * LEAST_CYCLES {
+fn candidate(frame: &Frame, lines: &[&SharedLine]) -> Option<Candidate> {
+    let first = lines.first()?;
+    let function = frame.functions.get(first.function)?;
+    let share = function.loop_heat(first.around);
+    if share < LEAST_SHARE {
         return None;
     }
-    let function = one.around.frame;
-    let share = one.around.share;
-    let by_model = share * (1.0 - one.explained / one.around.cycles.value);
-    let mut writes = one.writes.clone();
-    writes.sort_by(|&a, &b| function.heat[b].total_cmp(&function.heat[a]));
-    let mut found = Candidate::new(ID, Some(one.around.function), writes);
-    found.affected = one.around.members.clone();
-    found.share = Some(1.0);
-    found.remains = match fall {
-        Some(fall) => {
-            let gone = (1.0 - 1.0 / fall).min(0.98 * share);
-            let most = by_model.max(gone) + 0.3 * (1.0 - by_model.max(gone));
-            remains_of(1.0, gone, 0.5 * gone, most)
-        }
-        None => remains_of(1.0, 0.8 * by_model, 0.3 * by_model, by_model),
+    let cost = function.loops.get(first.around as usize)?.as_ref();
+    let known = cost.and_then(|cost| {
+        let measured = cost.cycles?.value;
+        let side_by_side = cost.throughput_cycles?.value;
+        (measured > 0.0).then_some((measured, side_by_side))
+    });
+    let by_model = match known {
+        Some((measured, side_by_side)) => share * (1.0 - side_by_side / measured).max(0.0),
+        None => UNKNOWN * share,
     };
-    found.executions = one.writes.first().map(|&at| function.counts[at]);
+    let fall = frame
+        .program
+        .one_cpu_seconds
+        .map(|alone| frame.program.cpu_seconds / alone.max(1e-9));
+    let by_run = fall
+        .map_or(0.0, |fall| (1.0 - 1.0 / fall).max(0.0))
+        .min(0.98 * share);
+    // Padding saves what one CPU alone saves, a sum of the thread's own as much as the model says.
+    let likely = match fall {
+        Some(_) => 0.5 * (by_run + by_run.max(by_model)),
+        None => 0.6 * by_model,
+    };
+    let most = by_run.max(by_model);
+    let mut writes: Vec<usize> = lines.iter().map(|line| line.at).collect();
+    writes.sort_by(|&a, &b| function.heat[b].total_cmp(&function.heat[a]));
+    writes.dedup();
+    let executions = function.counts.get(first.at).copied();
+    let mut found = Candidate::new(ID, Some(first.function), writes);
+    found.affected = function.loop_instructions(first.around);
+    found.share = Some(1.0);
+    found.remains = remains_of(
+        1.0,
+        likely,
+        (0.5 * by_run).max(0.25 * by_model),
+        most + 0.25 * (1.0 - most),
+    );
+    found.executions = executions;
     found.fix = "Give each thread's variables a cache line of their own (alignas(64), or 128 where lines are \
                  fetched in pairs), or add up in a local variable and store it once at the end."
         .to_owned();
@@ -163,26 +111,28 @@ fn candidate(frame: &Frame, one: &Suspect<'_>, fall: Option<f64>) -> Option<Cand
         "struct tally { uint64_t n; } tallies[THREADS];",
         "struct alignas(64) tally { uint64_t n; } tallies[THREADS];",
     ));
-    found.confirm = "genba bench with taskset -c 0 and without: on one CPU the CPU time must fall; then pad and compare".to_owned();
-    let writes = function.counts[one.writes[0]];
-    found = found
-        .counted(format!(
-            "{} threads; the loop writes to the same address in every round, here {} times",
-            frame.program.threads,
-            count(writes)
-        ))
-        .measured(format!(
-            "a round takes {} cycles; {} of the time",
-            cycles(one.around.cycles.value),
-            percent(share)
-        ))
-        .model(format!(
-            "its instructions and their longest chain explain {}: a line that only one core writes stays in its first cache",
-            cycles(one.explained)
-        ));
-    if let Some(fall) = fall {
+    found.confirm = "pad, then: genba bench ./old ./new".to_owned();
+    found = found.measured(format!(
+        "{} threads write to one line of 64 bytes, {} bytes from each other, by the registers in {} samples",
+        first.threads,
+        first.distance,
+        lines.iter().map(|line| line.samples).sum::<u32>()
+    ));
+    found = found.counted(format!(
+        "the store runs {} times, to the same address in every round",
+        count(executions.unwrap_or(0))
+    ));
+    if let Some((measured, side_by_side)) = known {
         found = found.measured(format!(
-            "on one CPU alone the same work takes {fall:.1} times less CPU time"
+            "a round takes {} cycles; {} of the time; its instructions side by side would take {}",
+            cycles(measured),
+            percent(share),
+            cycles(side_by_side)
+        ));
+    }
+    if let Some(fall) = fall.filter(|&fall| fall > 1.05) {
+        found = found.measured(format!(
+            "on one CPU alone the same work takes {fall:.2} times less CPU time"
         ));
     }
     Some(found)

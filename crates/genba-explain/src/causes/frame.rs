@@ -47,6 +47,9 @@ pub struct Program {
     pub runtime: Vec<RuntimeUse>,
     /// Places of the user's own code at which page faults were taken, most first.
     pub faults: Vec<FaultPlace>,
+    /// Stores of loops to cache lines that other threads write to, at other addresses; `None`
+    /// where that was not looked at.
+    pub shared_lines: Option<Vec<SharedLine>>,
     /// CPU time of a run that was bound to one CPU, seconds, where that was tried.
     pub one_cpu_seconds: Option<f64>,
 }
@@ -81,6 +84,23 @@ pub struct UserCall {
     pub calls: f64,
     /// Executions of the call.
     pub executions: u64,
+}
+
+/// A store to a cache line to which other threads write at other addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedLine {
+    /// Index of the function in [`Frame::functions`].
+    pub function: usize,
+    /// Index of the instruction.
+    pub at: usize,
+    /// Index of its loop.
+    pub around: u32,
+    /// Threads that write to the line.
+    pub threads: u32,
+    /// Bytes to the nearest address of another's.
+    pub distance: u64,
+    /// Samples that saw it.
+    pub samples: u32,
 }
 
 /// A place at which page faults were taken.

@@ -45,6 +45,7 @@ mod realloc_growth;
 mod reductions;
 mod runtime_use;
 mod services;
+mod shared_lines;
 mod slow_loads;
 mod spill;
 mod stalls;
@@ -60,6 +61,7 @@ mod uses;
 pub mod values;
 pub mod wants;
 mod words;
+mod written_lines;
 
 pub use build::{RunFacts, is_own};
 pub use candidate::Limits;

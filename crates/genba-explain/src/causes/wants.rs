@@ -1,12 +1,20 @@
 //! Which further runs would decide what a frame suspects.
 
 use super::frame::Frame;
+use super::written_lines::fixed_writes;
 use super::{false_sharing, first_touch, lock_contention};
 
 /// Whether it would help to know where page faults are taken.
 #[must_use]
 pub fn fault_places(frame: &Frame) -> bool {
     frame.program.faults.is_empty() && first_touch::is_suspected(frame)
+}
+
+/// Whether it would help to know to which cache lines threads write.
+#[must_use]
+pub fn shared_lines(frame: &Frame) -> bool {
+    let program = &frame.program;
+    program.threads >= 2 && program.shared_lines.is_none() && !fixed_writes(frame).is_empty()
 }
 
 /// Whether it would help to know the CPU time of the same work on one CPU.

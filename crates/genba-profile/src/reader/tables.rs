@@ -108,6 +108,9 @@ pub struct Sample {
     pub stack: StackId,
     /// The thread with the name that it had then.
     pub thread: ThreadId,
+    /// The general registers in user mode, where all were recorded, by the number that
+    /// instructions give them: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 … r15.
+    pub registers: Option<[u64; 16]>,
 }
 
 /// Figures over a whole scan.

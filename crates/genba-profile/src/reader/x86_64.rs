@@ -36,9 +36,43 @@ pub fn user_regs(mask: u64, regs: &[u8]) -> Option<UserRegs> {
     })
 }
 
+/// Bits of the general registers in the mask, in the order in which instructions number them:
+/// rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 … r15.
+const GENERAL: [u32; 16] = [0, 2, 3, 1, 7, 6, 4, 5, 16, 17, 18, 19, 20, 21, 22, 23];
+
+/// All general registers, by the number that instructions give them; `None` unless all were
+/// recorded.
+#[must_use]
+pub fn general_registers(mask: u64, regs: &[u8]) -> Option<[u64; 16]> {
+    let mut list = [0; 16];
+    for (register, bit) in list.iter_mut().zip(GENERAL) {
+        if mask >> bit & 1 == 0 {
+            return None;
+        }
+        let index = (mask & ((1 << bit) - 1)).count_ones() as usize;
+        let bytes = regs.get(index * 8..index * 8 + 8)?;
+        *register = u64::from_le_bytes(bytes.try_into().ok()?);
+    }
+    Some(list)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn general_registers_are_in_the_order_of_instructions() {
+        let mask = 0xff_0fffu64;
+        let regs: Vec<u8> = (0..64u64)
+            .filter(|bit| mask >> bit & 1 == 1)
+            .flat_map(u64::to_le_bytes)
+            .collect();
+        let list = general_registers(mask, &regs).expect("all of them");
+        assert_eq!(list[..8], [0, 2, 3, 1, 7, 6, 4, 5]);
+        assert_eq!(list[8..], [16, 17, 18, 19, 20, 21, 22, 23]);
+        assert_eq!(general_registers(mask, &regs[..80]), None);
+        assert_eq!(general_registers(mask & !1, &regs), None);
+    }
 
     #[test]
     fn registers_are_packed_in_mask_order() {

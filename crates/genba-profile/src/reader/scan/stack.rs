@@ -5,7 +5,10 @@ use crate::perfdata::bytes::Cursor;
 use crate::perfdata::record::{self, CONTEXT_KERNEL, CONTEXT_MAX, CONTEXT_USER, misc};
 use crate::reader::tables::{Frame, Sample, StackId, ThreadId};
 use crate::reader::unwind::ProcessUnwinder;
-use crate::reader::x86_64::user_regs;
+use crate::reader::x86_64::{general_registers, user_regs};
+
+/// Registers of a process of 64 bits.
+const ABI_64: u64 = 2;
 
 impl Scan<'_> {
     pub(super) fn sample(&mut self, record: &record::SampleRecord<'_>, flags: u16) -> Sample {
@@ -49,6 +52,8 @@ impl Scan<'_> {
             location: self.tables.frame(stack).location,
             stack,
             thread,
+            registers: general_registers(self.regs_mask, record.regs)
+                .filter(|_| record.abi == ABI_64),
         }
     }
 
@@ -113,7 +118,6 @@ impl Scan<'_> {
 
     /// Appends the user frames that a stack copy unwinds to; false if they do not reach the end.
     fn unwind(&mut self, record: &record::SampleRecord<'_>, kernel: bool) -> bool {
-        const ABI_64: u64 = 2;
         let Some(regs) = user_regs(self.regs_mask, record.regs).filter(|_| record.abi == ABI_64)
         else {
             return false;
