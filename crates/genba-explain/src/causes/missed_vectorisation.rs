@@ -265,7 +265,11 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
             let into = adds && data.writes & (1 << location) != 0 && !data.stores();
             let inside = |&reader: &usize| one.members.contains(&reader);
             let all: Vec<usize> = uses.readers(value).into_iter().filter(inside).collect();
-            if !into || all != [at] {
+            // What it makes goes into the next round and nowhere else.
+            let made = function.values.written(at, location)?;
+            let comes_round = function.values.met(value).contains(&made);
+            let next: Vec<usize> = uses.readers(made).into_iter().filter(inside).collect();
+            if !into || !comes_round || all != [at] || next.iter().any(|&other| other != at) {
                 return None;
             }
             found.push(at);
