@@ -51,6 +51,8 @@ struct Branch {
     taken: f64,
     /// Wrong guesses a round if the outcome cannot be foreseen.
     wrong: f64,
+    /// Whether both ways stay in the loop.
+    stays: bool,
 }
 
 fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
@@ -59,12 +61,13 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
     if !function.own || found.has_opaque() || executed.count() > MOST_INSTRUCTIONS {
         return None;
     }
-    if !found.is_long(8.0) {
+    if !found.is_long(4.0) {
         return None;
     }
     let branches = branches(found);
     let wrong: f64 = branches.iter().map(|one| one.wrong).sum();
-    let main = branches.iter().max_by(|a, b| a.wrong.total_cmp(&b.wrong))?;
+    // A loop that is left at any time is no choice that could be made otherwise.
+    let main = branches.iter().find(|one| one.stays)?;
     let place = function.places.get(main.at)?;
     if wrong < 0.1 || place.file.as_deref().is_some_and(is_toolchain_file) {
         return None;
@@ -79,7 +82,7 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
     let excess = round - least - penalty / found.trips.unwrap_or(f64::INFINITY).max(1.0);
     let random = wrong * penalty;
     // Less: mostly foreseen. More: something else takes the time.
-    let fits = excess >= 0.3 * random && excess <= 3.0 * random + 4.0;
+    let fits = excess >= 0.3 * random && excess <= 4.0 * random + 4.0;
     let behind = behind(found, &branches);
     if !fits || excess < 0.35 * round || behind < BEHIND {
         return None;
@@ -90,19 +93,24 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
         .iter()
         .filter(|&&at| function.counts[at] > 0)
         .count() as f64;
-    let body = least.max(0.22 * slots).max(if depends { 7.5 } else { 0.0 });
+    // A load, a comparison and a conditional move from round to round; short runs overlap.
+    let chain = match (depends, found.is_long(16.0)) {
+        (true, true) => 7.0,
+        (true, false) => 5.0,
+        _ => 0.0,
+    };
+    let body = least.max(0.22 * slots).max(chain);
     // A choice by data makes what follows wait for it.
     let waits = if depends { 0.15 } else { 0.03 };
     let after = Estimate {
         value: (body + waits * excess).min(round),
-        low: least
-            .max(0.15 * slots)
-            .max(if depends { 5.0 } else { 0.0 })
-            .min(round),
+        low: least.max(0.15 * slots).max(0.5 * chain).min(round),
         high: (1.5 * body + (waits + 0.2) * excess).min(0.95 * round),
     };
     let mut site = vec![main.at];
-    let others = branches.iter().filter(|one| one.wrong >= 0.5 * main.wrong);
+    let others = branches
+        .iter()
+        .filter(|one| one.stays && one.wrong >= 0.5 * main.wrong);
     site.extend(others.map(|one| one.at).filter(|&at| at != main.at));
     let mut one = Candidate::new(ID, Some(found.function), site);
     one.affected = found.members.clone();
@@ -163,10 +171,17 @@ fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
             let taken = function.taken.get(at).copied().flatten()? as f64 / all.max(1) as f64;
             let rare = taken.min(1.0 - taken);
             // Of independent outcomes a good guesser of frequencies misses 2 p (1 - p) or fewer.
+            let block = function.flow.block_of(at)?;
+            let first = |to: &u32| function.flow.blocks()[*to as usize].instructions.start;
+            let successors = &function.flow.blocks()[block as usize].successors;
+            let stays = successors
+                .iter()
+                .all(|to| found.members.contains(&(first(to) as usize)));
             (rare >= BOTH_WAYS && all > 1000).then(|| Branch {
                 at,
                 taken,
                 wrong: 2.0 * taken * (1.0 - taken) * all as f64 / rounds,
+                stays,
             })
         })
         .collect();
