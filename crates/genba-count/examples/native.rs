@@ -1,4 +1,7 @@
 //! Counts a command with an engine and prints sums: for those who work on engines.
+//!
+//! `native ENGINE COMMAND…`; with `T` in the environment jumps are recorded, with `C` children
+//! followed; `SITES` and `EDGES` name files for all counts of the first process.
 use genba_count::{CountRequest, choose_of};
 use genba_run::{Cancel, CommandSpec, Launcher, Output, Stdin};
 

@@ -141,7 +141,7 @@ pub fn registers(instruction: &Instruction, factory: &mut InstructionInfoFactory
 }
 
 #[cfg(test)]
-pub mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Code in a slice.

@@ -41,12 +41,12 @@ fn bytes(random: &mut Random) -> Vec<u8> {
         6 => bytes.extend([0xC5, random.next() as u8]),
         7 => bytes.extend([
             0xC4,
-            0xE0 & random.next() as u8 | 1 + random.below(3) as u8,
+            (0xE0 & random.next() as u8) | (1 + random.below(3) as u8),
             random.next() as u8,
         ]),
         8 => bytes.extend([
             0x62,
-            0xF0 & random.next() as u8 | 1 + random.below(3) as u8,
+            (0xF0 & random.next() as u8) | (1 + random.below(3) as u8),
             random.next() as u8 | 4,
             random.next() as u8,
         ]),

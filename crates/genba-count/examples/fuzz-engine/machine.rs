@@ -137,7 +137,8 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     unsafe {
         let context = &mut *context.cast::<libc::ucontext_t>();
         let registers = &mut context.uc_mcontext.gregs;
-        let text = &mut *(&raw mut FAULT);
+        let place = &raw mut FAULT;
+        let text = &mut *place;
         text.clear();
         let _ = write!(
             text,
@@ -145,8 +146,8 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
             (*info).si_code,
             (*info).si_addr()
         );
-        for index in 0..17 {
-            let _ = write!(text, " {:x}", registers[index]);
+        for register in registers.iter().take(17) {
+            let _ = write!(text, " {register:x}");
         }
         let flags = registers[libc::REG_EFL as usize] as u64 & !ARITHMETIC;
         let _ = write!(text, " flags {flags:x}");
@@ -158,7 +159,7 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         );
         FAULT_STACK = registers[libc::REG_RSP as usize] as u64;
         registers[libc::REG_RIP as usize] = fuzz_back as *const () as i64;
-        registers[libc::REG_RSP as usize] = (*(&raw const FUZZ_STATE)).host as i64;
+        registers[libc::REG_RSP as usize] = FUZZ_STATE.host as i64;
         registers[libc::REG_EFL as usize] = 0x202;
     }
 }
@@ -266,7 +267,8 @@ fn one(random: &mut Random, show: bool) -> String {
         for word in data.iter_mut().chain(stack.iter_mut()).step_by(7) {
             *word = random.next();
         }
-        let state = &mut *(&raw mut FUZZ_STATE);
+        let place = &raw mut FUZZ_STATE;
+        let state = &mut *place;
         for register in &mut state.registers {
             *register = match random.below(24) {
                 0 => random.below(256),
@@ -288,7 +290,10 @@ fn one(random: &mut Random, show: bool) -> String {
         state.vectors[512] = 0xE7 & supported();
         if fuzz_run() != 0 {
             let seen = data_hash(FAULT_STACK);
-            return format!("{} data {seen:x}", *(&raw const FAULT));
+            return format!("{} data {seen:x}", {
+                let place = &raw const FAULT;
+                &*place
+            });
         }
         let mut text = String::from("end");
         for register in state.registers {
@@ -329,7 +334,7 @@ fn vector_hash(area: &[u8; 4096], used: u8) -> u64 {
     }
     let mut sum = 0u64;
     for (component, offset, size) in parts {
-        if used >> component & 1 == 1 && offset + size <= area.len() {
+        if (used >> component) & 1 == 1 && offset + size <= area.len() {
             sum = sum.rotate_left(7) ^ hash(&area[offset..offset + size]);
         }
     }

@@ -45,8 +45,8 @@ pub fn program(spec: &CommandSpec) -> Result<Result<(), String>, RunError> {
 }
 
 /// Whether a program that a process is about to execute can be counted; its path as the process
-/// sees it.
-pub fn of_process(pid: i32, path: &Path) -> bool {
+/// sees it. `None` if there is no such file: then nothing will be executed.
+pub fn of_process(pid: i32, path: &Path) -> Option<bool> {
     let own = format!("/proc/{pid}/");
     let mut path = if let Ok(rest) = path.strip_prefix("/proc/self") {
         Path::new(&own).join(rest)
@@ -56,16 +56,19 @@ pub fn of_process(pid: i32, path: &Path) -> bool {
         Path::new(&own).join("cwd").join(path)
     };
     for _ in 0..MOST_INTERPRETERS {
+        if !path.exists() {
+            return None;
+        }
         match look(&path) {
-            Ok(None) => return true,
+            Ok(None) => return Some(true),
             Ok(Some(interpreter)) => {
                 let rest = interpreter.strip_prefix("/").unwrap_or(&interpreter);
                 path = Path::new(&own).join("root").join(rest);
             }
-            Err(_) => return false,
+            Err(_) => return Some(false),
         }
     }
-    false
+    Some(false)
 }
 
 /// Looks at a file; the interpreter, if it is a script.

@@ -213,3 +213,120 @@ fn sums(source: &impl Source, records: u32, slots: u32, classes: &[u8]) -> io::R
     }
     Ok(sums)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use genba_engine::layout::{KIND_BLOCK, STATUS_UNABLE};
+    use proptest::prelude::*;
+    use std::mem::offset_of;
+
+    /// A sparse file: bytes at offsets, zero elsewhere, up to its size.
+    #[derive(Default)]
+    struct Sparse(Vec<(u64, Vec<u8>)>);
+
+    impl Source for Sparse {
+        fn fill(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+            bytes.fill(0);
+            for (at, part) in &self.0 {
+                for (index, byte) in part.iter().enumerate() {
+                    let place = (at + index as u64).checked_sub(offset);
+                    let place = place.and_then(|place| usize::try_from(place).ok());
+                    if let Some(to) = place.and_then(|place| bytes.get_mut(place)) {
+                        *to = *byte;
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+
+    fn field(file: &mut Sparse, offset: usize, value: u32) {
+        file.0.push((offset as u64, value.to_le_bytes().to_vec()));
+    }
+
+    fn good() -> Sparse {
+        let mut file = Sparse::default();
+        file.0.push((0, MAGIC.to_le_bytes().to_vec()));
+        field(&mut file, offset_of!(Control, version), VERSION);
+        file
+    }
+
+    #[test]
+    fn counters_of_threads_are_added_up() {
+        let mut file = good();
+        field(&mut file, offset_of!(Control, records), 1);
+        field(&mut file, offset_of!(Control, lengths), 2);
+        field(&mut file, offset_of!(Control, slots), 3);
+        file.0
+            .push((offset_of!(Control, slot_class) as u64, vec![1, 2, 1]));
+        file.0.push((LENGTHS, vec![3, 1]));
+        let mut record = vec![0; 32];
+        record[..8].copy_from_slice(&0x1234u64.to_le_bytes());
+        let at = offset_of!(layout::Record, instructions);
+        record[at] = 2;
+        record[offset_of!(layout::Record, kind)] = KIND_BLOCK as u8;
+        file.0.push((RECORDS, record));
+        for (slot, count) in [(0u64, 5u64), (1, 100), (2, 7)] {
+            file.0.push((
+                SLOTS + slot * SLOT_SIZE + COUNTERS,
+                count.to_le_bytes().to_vec(),
+            ));
+        }
+        let counts = Counts::read(&file).expect("a good file");
+        // The second slot is a vfork child's.
+        assert_eq!(counts.counted.len(), 1);
+        assert_eq!(counts.counted[0].count, 12);
+        assert_eq!(counts.counted[0].lengths, [3, 1]);
+        assert_eq!(counts.counted[0].pc, 0x1234);
+    }
+
+    #[test]
+    fn tables_are_not_larger_than_they_can_be() {
+        assert!(Counts::read(&Sparse::default()).is_err());
+        for offset in [
+            offset_of!(Control, records),
+            offset_of!(Control, modules),
+            offset_of!(Control, names),
+            offset_of!(Control, lengths),
+            offset_of!(Control, slots),
+        ] {
+            let mut file = good();
+            field(&mut file, offset, u32::MAX);
+            assert!(Counts::read(&file).is_err(), "{offset}");
+        }
+        let mut file = good();
+        field(&mut file, offset_of!(Control, status), STATUS_UNABLE);
+        field(&mut file, offset_of!(Control, detail_length), u32::MAX);
+        assert_eq!(Counts::read(&file).expect("cut").status, STATUS_UNABLE);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_survived(
+            control in prop::collection::vec(any::<u8>(), 0..64),
+            counts in prop::collection::vec(0u32..40, 5),
+            records in prop::collection::vec(any::<u8>(), 0..1280),
+            modules in prop::collection::vec(any::<u8>(), 0..512),
+            counters in prop::collection::vec(any::<u8>(), 0..320),
+        ) {
+            let mut file = Sparse(vec![(16, control)]);
+            file.0.extend(good().0);
+            let offsets = [
+                offset_of!(Control, records), offset_of!(Control, modules),
+                offset_of!(Control, names), offset_of!(Control, lengths),
+                offset_of!(Control, slots),
+            ];
+            for (offset, count) in offsets.into_iter().zip(counts) {
+                field(&mut file, offset, count);
+            }
+            file.0.push((offset_of!(Control, slot_class) as u64, vec![1; 40]));
+            file.0.push((RECORDS, records));
+            file.0.push((MODULES, modules));
+            file.0.push((SLOTS + COUNTERS, counters));
+            if let Ok(counts) = Counts::read(&file) {
+                let _ = crate::native::convert::draft(&counts, true);
+            }
+        }
+    }
+}

@@ -150,7 +150,15 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
         MAIL_EXEC if read.is_ok() => {
             let path = Path::new(std::ffi::OsStr::from_bytes(&path));
             let known = waiting.iter().any(|(_, other)| *other == pid);
-            known || (check::of_process(pid, path) && expect(pid, thread, waiting))
+            let wanted = known || check::of_process(pid, path).unwrap_or(true);
+            if !wanted {
+                followed.notes.push(format!(
+                    "process {pid} executed {}, which cannot be counted (set-uid, or no 64-bit \
+                     x86 program)",
+                    path.display()
+                ));
+            }
+            known || (wanted && expect(pid, thread, waiting))
         }
         MAIL_FORK => {
             let options = File::options().read(true).write(true).to_owned();
@@ -164,6 +172,11 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
         }
         _ => false,
     };
+    if mail == MAIL_FORK && !done {
+        followed
+            .notes
+            .push(format!("process {pid}, a forked child, was not counted"));
+    }
     let answer = if done { MAIL_DONE } else { MAIL_REFUSED };
     let at = std::mem::offset_of!(Control, mail) as u64;
     let _ = (followed.processes[index].file).write_all_at(&answer.to_le_bytes(), at);

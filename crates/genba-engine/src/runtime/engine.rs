@@ -2,24 +2,22 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 
 use iced_x86::InstructionInfoFactory;
 
-use crate::emit::Emitter;
 use crate::fragment::{self, Error, Fragment, STUB_BYTES};
 use crate::layout::{KIND_LESS, KIND_MORE, Record};
-use crate::marks::{Mark, Marked};
+use crate::marks::Marked;
 use crate::pcmap::PcMap;
 use crate::recover::{self, Aside, BlockView, Correction, View};
 use crate::state::{self, EXIT_INDIRECT, State};
-use crate::sys;
 
 use super::book::{BlockInfo, Book, Found, NONE};
 use super::cache::Cache;
-use super::entry::{LOOKUP, TABLE, label};
 use super::signal::Process;
 use super::slots::Slots;
+use super::tables::table_entry;
 use super::transfers::Transfers;
 
 /// An exit that has a displacement to be aimed.
@@ -39,14 +37,22 @@ pub struct Exit {
 
 /// What is remembered of a fragment.
 pub struct Placed {
-    start: u64,
-    size: u32,
-    first_block: u32,
-    blocks: u16,
-    first_exit: u32,
-    exits: u16,
-    valid: bool,
-    marks: Box<[Marked]>,
+    /// Its address.
+    pub start: u64,
+    /// Its bytes.
+    pub size: u32,
+    /// Number of its first block.
+    pub first_block: u32,
+    /// How many blocks it has.
+    pub blocks: u16,
+    /// Number of its first exit.
+    pub first_exit: u32,
+    /// How many exits it has.
+    pub exits: u16,
+    /// It is in use.
+    pub valid: bool,
+    /// What holds where in it.
+    pub marks: Box<[Marked]>,
 }
 
 /// Where to go on.
@@ -84,15 +90,19 @@ pub struct Engine {
     pub transfers: Transfers,
     /// Jumps by which ld.so enters functions that it has bound.
     pub resolvers: PcMap<u8>,
-    cache: Cache,
+    /// Memory for translations.
+    pub cache: Cache,
     factory: InstructionInfoFactory,
-    fragments: Vec<Placed>,
+    /// All fragments.
+    pub fragments: Vec<Placed>,
     /// Numbers of fragments by zone.
     in_zone: Vec<Vec<u32>>,
     /// Numbers of the counters that correct others, by block, instruction and direction.
     corrections: PcMap<u32>,
-    exits: Vec<Exit>,
-    lookup_used: u64,
+    /// All exits.
+    pub exits: Vec<Exit>,
+    /// Entries of the table of all indirect targets.
+    pub lookup_used: u64,
 }
 
 impl Engine {
@@ -166,7 +176,8 @@ impl Engine {
         }
     }
 
-    fn room(&mut self, pc: u64) -> u64 {
+    /// Where the next fragment for code at this address will be.
+    pub fn room(&mut self, pc: u64) -> u64 {
         match self.cache.place(pc) {
             Some(base) => base,
             None => super::unable("there is no room for translations near its code"),
@@ -245,7 +256,7 @@ impl Engine {
     }
 
     /// Within a zone, fragments come in the order of their addresses.
-    fn remember(&mut self, zone: usize, fragment: Placed) {
+    pub fn remember(&mut self, zone: usize, fragment: Placed) {
         while self.in_zone.len() <= zone {
             self.in_zone.push(Vec::new());
         }
@@ -444,222 +455,10 @@ impl Engine {
         // SAFETY: a counter of the caller's.
         unsafe { state.set(offset, state.get(offset).wrapping_add(1)) };
     }
-
-    /// Takes out of use all translations of code in a range: it has changed or gone.
-    pub fn invalidate(&mut self, start: u64, end: u64) {
-        for index in 0..self.fragments.len() {
-            let fragment = &self.fragments[index];
-            if !fragment.valid {
-                continue;
-            }
-            let first = fragment.first_block as usize;
-            let blocks = first..first + usize::from(fragment.blocks);
-            let book = &self.book;
-            let touched = book.blocks[blocks].iter().any(|block| {
-                let lengths = book
-                    .shared
-                    .read_lengths(block.lengths, usize::from(block.instructions));
-                let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
-                block.pc < end && start < block.pc + size.max(1)
-            });
-            if touched {
-                self.retire(index);
-            }
-        }
-    }
-
-    /// Takes a fragment out of use: nothing leads to it any more. Its code stays for threads
-    /// that are in it.
-    fn retire(&mut self, index: usize) {
-        let fragment = &mut self.fragments[index];
-        fragment.valid = false;
-        let (start, end) = (fragment.start, fragment.start + u64::from(fragment.size));
-        let inside = |code: u64| start <= code && code < end;
-        let blocks = fragment.first_block..fragment.first_block + u32::from(fragment.blocks);
-        let exits = fragment.first_exit..fragment.first_exit + u32::from(fragment.exits);
-        for block in blocks {
-            let BlockInfo { pc, incoming, .. } = self.book.blocks[block as usize];
-            if self.book.block(pc) == Some(block) {
-                self.book.by_pc.remove(pc);
-            }
-            self.book.blocks[block as usize].incoming = NONE;
-            self.unlink(incoming);
-            if self.book.landings.get(pc).is_some_and(inside) {
-                self.book.landings.remove(pc);
-                self.forget_indirect(pc, start, end);
-            }
-        }
-        // Calls are found by where they return to: the landing behind them, in this fragment.
-        let marks = &self.fragments[index];
-        let first = marks.first_block as usize;
-        for block in first..first + usize::from(marks.blocks) {
-            let BlockInfo {
-                pc,
-                lengths,
-                instructions,
-                ..
-            } = self.book.blocks[block];
-            let lengths = self
-                .book
-                .shared
-                .read_lengths(lengths, usize::from(instructions));
-            let after = pc + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
-            if self.book.calls.get(after).is_some_and(inside) {
-                self.book.calls.remove(after);
-            }
-            // A landing whose block was never put behind it.
-            if self.book.landings.get(after).is_some_and(inside) {
-                self.book.landings.remove(after);
-                self.forget_indirect(after, start, end);
-            }
-        }
-        for exit in exits {
-            self.exits[exit as usize].target = match self.exits[exit as usize].stub {
-                // Threads may still come out through the stub.
-                0 => 0,
-                _ => self.exits[exit as usize].target,
-            };
-        }
-    }
-
-    /// Leads linked exits back to their stubs.
-    fn unlink(&mut self, mut number: u32) {
-        while number != NONE {
-            let Exit {
-                target,
-                site,
-                mut stub,
-                next,
-                ..
-            } = self.exits[number as usize];
-            if target != 0 {
-                if stub == 0 {
-                    stub = self.late_stub(number, site);
-                    self.exits[number as usize].stub = stub;
-                }
-                aim(site, stub);
-            }
-            self.exits[number as usize].next = NONE;
-            self.exits[number as usize].linked = false;
-            number = next;
-        }
-    }
-
-    /// A stub for an exit that was linked from the beginning.
-    fn late_stub(&mut self, number: u32, site: u64) -> u64 {
-        let base = self.room(site);
-        let mut emitter = Emitter {
-            base,
-            code: Vec::with_capacity(STUB_BYTES),
-        };
-        emitter.store_number(crate::state::EXIT, number);
-        emitter.jump_vector(crate::state::DISPATCH);
-        let zone = self.cache.put(base, &emitter.code);
-        let marks = [Marked {
-            offset: 0,
-            mark: Mark::Stub,
-            block: 0,
-        }];
-        self.remember(
-            zone,
-            Placed {
-                start: base,
-                size: emitter.code.len() as u32,
-                first_block: 0,
-                blocks: 0,
-                first_exit: number,
-                exits: 1,
-                valid: false,
-                marks: Box::new(marks),
-            },
-        );
-        base
-    }
-
-    fn forget_indirect(&mut self, pc: u64, start: u64, end: u64) {
-        let entry = table_entry(pc);
-        let code = entry.load(Ordering::Relaxed);
-        if start <= code && code < end {
-            entry.store(miss(), Ordering::Release);
-        }
-        self.enter_lookup(pc, 0);
-    }
-
-    fn new_lookup(&mut self, bits: u32) {
-        let bytes = 4096 + (16usize << bits);
-        // SAFETY: a new mapping.
-        let Some(memory) = (unsafe { sys::mmap(0, bytes, sys::READ_WRITE, sys::PRIVATE, -1) })
-        else {
-            super::fatal("there is no memory for the table of indirect branches");
-        };
-        let base = memory as u64 + 4096;
-        // SAFETY: in the new mapping.
-        unsafe { *((base - 8) as *mut u64) = (1u64 << bits) - 1 };
-        let old = LOOKUP.load(Ordering::Relaxed);
-        self.lookup_used = 0;
-        if old != 0 {
-            // SAFETY: made here before; never unmapped, as threads may be reading it.
-            let count = unsafe { *((old - 8) as *const u64) } + 1;
-            for index in 0..count {
-                let entry = (old + index * 16) as *const u64;
-                // SAFETY: within the old table.
-                let (pc, code) = unsafe { (*entry, *entry.add(1)) };
-                if pc != 0 && code != 0 {
-                    self.lookup_used += u64::from(lookup_insert(base, pc, code));
-                }
-            }
-        }
-        LOOKUP.store(base, Ordering::Release);
-    }
-
-    fn enter_lookup(&mut self, pc: u64, code: u64) {
-        let base = LOOKUP.load(Ordering::Relaxed);
-        // SAFETY: the table's mask.
-        let mask = unsafe { *((base - 8) as *const u64) };
-        self.lookup_used += u64::from(lookup_insert(base, pc, code));
-        if self.lookup_used * 2 > mask {
-            self.new_lookup((mask + 1).trailing_zeros() + 1);
-        }
-    }
-}
-
-/// Inserts or replaces; whether it was new. Threads read meanwhile: the value comes first.
-fn lookup_insert(base: u64, pc: u64, code: u64) -> bool {
-    // SAFETY: the table's mask, and entries within it; never full.
-    unsafe {
-        let mask = *((base - 8) as *const u64);
-        let hash = (pc as i64).wrapping_mul(0x1E37_79B1) as u64;
-        let mut index = (hash >> 16) & mask;
-        loop {
-            let entry = (base + index * 16) as *mut u64;
-            let key = &*entry.cast::<AtomicU64>();
-            let value = &*entry.add(1).cast::<AtomicU64>();
-            let found = key.load(Ordering::Relaxed);
-            if found == 0 || found == pc {
-                value.store(code, Ordering::Release);
-                key.store(pc, Ordering::Release);
-                return found == 0;
-            }
-            index = (index + 1) & mask;
-        }
-    }
-}
-
-/// The entry of the table by the low 16 bits.
-fn table_entry(pc: u64) -> &'static AtomicU64 {
-    let base = TABLE.load(Ordering::Relaxed);
-    // SAFETY: the table has 65536 entries.
-    unsafe { &*((base + (pc as usize & 0xFFFF) * 8) as *const AtomicU64) }
-}
-
-/// Where the table leads that has no entry.
-#[must_use]
-pub fn miss() -> u64 {
-    label::genba_miss as *const () as u64
 }
 
 /// Aims a displacement in the cache, in one store; `false` if it is too far.
-fn aim(site: u64, to: u64) -> bool {
+pub fn aim(site: u64, to: u64) -> bool {
     let Ok(displacement) = i32::try_from(to.wrapping_sub(site + 4) as i64) else {
         return false;
     };

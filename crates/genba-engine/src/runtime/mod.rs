@@ -8,12 +8,15 @@ pub mod dispatch;
 pub mod engine;
 pub mod entry;
 pub mod execute;
+pub mod interrupted;
+pub mod invalidate;
 pub mod mail;
 pub mod memory;
 pub mod shared;
 pub mod signal;
 pub mod slots;
 pub mod syscall;
+pub mod tables;
 pub mod transfers;
 
 use core::cell::UnsafeCell;

@@ -3,7 +3,6 @@
 //! system calls are the kernel's. Here the frame is made what the program would find in it
 //! natively, the counts are put right, and the program's handler is run in the cache.
 
-use crate::recover::{Aside, Correction};
 use crate::state::{self, State, register};
 use crate::sys::{self, nr};
 
@@ -11,6 +10,7 @@ use super::Locked;
 use super::dispatch::{After, go_on};
 use super::engine::Engine;
 use super::entry::label;
+use super::interrupted::Interrupted;
 use super::slots::fresh_vectors;
 use super::syscall::Call;
 
@@ -190,191 +190,6 @@ pub unsafe fn sigreturn(engine: &mut Engine, state: State) -> After {
             (rip as *mut u64).write_unaligned(place.address());
         }
         After::Sigreturn(rsp)
-    }
-}
-
-/// The program as it was when a signal came.
-struct Interrupted {
-    pc: u64,
-    registers: [u64; 16],
-    flags: u64,
-    stack_top: Option<u64>,
-    correction: Option<(u32, Correction)>,
-    /// The jump from there has not been recorded.
-    unrecorded: Option<u64>,
-}
-
-fn within(address: u64, from: unsafe extern "C" fn(), to: unsafe extern "C" fn()) -> bool {
-    (from as *const () as u64..to as *const () as u64).contains(&address)
-}
-
-/// Flags from the form of `lahf` and `seto`.
-fn with_saved_flags(flags: u64, saved: u64) -> u64 {
-    const LOW: u64 = 0xD5;
-    const OVERFLOW: u64 = 0x800;
-    let low = saved >> 8 & LOW;
-    let overflow = (saved & 1) * OVERFLOW;
-    flags & !(LOW | OVERFLOW) | low | overflow
-}
-
-impl Interrupted {
-    /// Finds out, from where the thread was and what it had in its registers.
-    unsafe fn find(
-        engine: &Engine,
-        state: State,
-        rip: u64,
-        registers: [u64; 16],
-        flags: u64,
-    ) -> Self {
-        // SAFETY: the caller's own state.
-        unsafe {
-            let mut at = Self {
-                pc: rip,
-                registers,
-                flags,
-                stack_top: None,
-                correction: None,
-                unrecorded: None,
-            };
-            if engine.in_cache(rip) {
-                let aside = Aside {
-                    rax: state.get(state::RAX),
-                    rcx: state.get(state::RCX),
-                };
-                let Some((found, block)) = engine.recover(rip, &registers, aside) else {
-                    super::fatal("a signal came where there is no code");
-                };
-                at.pc = found.pc;
-                at.registers = found.registers;
-                at.stack_top = found.stack_top;
-                at.unrecorded = found.unrecorded;
-                at.correction = found.correction.map(|correction| (block, correction));
-            } else if within(rip, label::genba_dispatch, label::genba_dispatch_saved) {
-                at.leaving(engine, state);
-            } else if within(
-                rip,
-                label::genba_dispatch_saved,
-                label::genba_dispatch_blocked,
-            ) {
-                at.from_context(state);
-                at.leaving(engine, state);
-            } else if within(rip, label::genba_resume_unblocked, label::genba_resume_end) {
-                at.from_context(state);
-                at.pc = state.get(state::RESUME_PC);
-                if state.get(state::AT_SYSCALL) != 0 {
-                    at.before_syscall(engine, state.get(state::SYSCALL_NEXT));
-                }
-            } else if within(rip, label::genba_miss, label::genba_miss_end) {
-                let saved = within(rip, label::genba_miss_saved, label::genba_miss_end);
-                at.missing(state, saved);
-            } else if within(rip, label::genba_transfer, label::genba_transfer_end) {
-                let saved = within(rip, label::genba_transfer_saved, label::genba_transfer_end);
-                at.missing(state, saved);
-                let counted = within(
-                    rip,
-                    label::genba_transfer_counted,
-                    label::genba_transfer_unknown,
-                );
-                at.unrecorded = (!counted).then(|| engine.site(state));
-            } else if within(rip, label::genba_syscall, label::genba_syscall_end) {
-                at.calling(engine, state, rip);
-            }
-            at
-        }
-    }
-
-    unsafe fn from_context(&mut self, state: State) {
-        for number in 0..16 {
-            // SAFETY: the caller's own state.
-            self.registers[number as usize] = unsafe { state.register(number) };
-        }
-    }
-
-    /// On the way out of the cache: EXIT says where to.
-    unsafe fn leaving(&mut self, engine: &Engine, state: State) {
-        // SAFETY: the caller's own state.
-        unsafe {
-            match state.get(state::EXIT) as u32 {
-                state::EXIT_SYSCALL => {
-                    self.before_syscall(engine, state.get(state::SYSCALL_NEXT));
-                }
-                state::EXIT_INDIRECT => self.pc = state.get(state::TARGET),
-                state::EXIT_TRANSFER => {
-                    self.pc = state.get(state::TARGET);
-                    self.unrecorded = Some(engine.site(state));
-                }
-                number => self.pc = engine.exit_target(number),
-            }
-        }
-    }
-
-    /// In the lookup of an indirect branch's target.
-    unsafe fn missing(&mut self, state: State, saved: bool) {
-        // SAFETY: the caller's own state.
-        unsafe {
-            let rcx = self.registers[register::RCX as usize];
-            self.pc = rcx;
-            self.registers[register::RAX as usize] = state.get(state::RAX);
-            self.registers[register::RCX as usize] = state.get(state::RCX);
-            if saved {
-                self.pc = state.get(state::TARGET);
-                self.registers[register::RDX as usize] = state.get(state::RDX);
-                self.flags = with_saved_flags(self.flags, state.get(state::FLAGS));
-            }
-        }
-    }
-
-    /// Around a system call that the program makes itself.
-    unsafe fn calling(&mut self, engine: &Engine, state: State, rip: u64) {
-        let at = |label: unsafe extern "C" fn()| rip == label as *const () as u64;
-        let rcx = self.registers[register::RCX as usize];
-        // SAFETY: the caller's own state.
-        unsafe {
-            let back = if at(label::genba_syscall) {
-                rcx
-            } else {
-                state.get(state::SYSCALL_NEXT)
-            };
-            let done = label::genba_syscall_done as *const () as u64;
-            if rip == done {
-                let next = engine.syscall_before(back).map_or(0, |(next, _)| next);
-                self.pc = next;
-                self.registers[register::RCX as usize] = next;
-                return;
-            }
-            let whole = at(label::genba_syscall_now)
-                || within(rip, label::genba_syscall_special, label::genba_syscall_end)
-                || within(rip, label::genba_syscall, label::genba_syscall_number);
-            if !whole {
-                self.registers[register::RAX as usize] = self.registers[register::R11 as usize];
-                if !within(rip, label::genba_syscall_number, label::genba_syscall_flags) {
-                    self.flags = with_saved_flags(self.flags, state.get(state::FLAGS));
-                }
-            }
-            self.before_syscall(engine, back);
-            if at(label::genba_syscall_now) && rcx == done {
-                // The kernel was in it, and wants it to be made again: it has been executed.
-                self.correction = None;
-                self.registers[register::RCX as usize] = self.pc + 2;
-            }
-        }
-    }
-
-    /// Just before the system call that returns to `back`.
-    fn before_syscall(&mut self, engine: &Engine, back: u64) {
-        let Some((next, block)) = engine.syscall_before(back) else {
-            super::fatal("a system call comes from nowhere");
-        };
-        self.pc = next - 2;
-        let last = usize::from(engine.book.blocks[block as usize].instructions) - 1;
-        self.correction = Some((
-            block,
-            Correction {
-                block: 0,
-                from: last,
-                counted: true,
-            },
-        ));
     }
 }
 

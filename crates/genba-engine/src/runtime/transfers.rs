@@ -62,10 +62,11 @@ impl Transfers {
     /// An empty table; the one before is copied, and stays for those that are reading it.
     pub fn grow(&mut self) {
         let old = TRANSFERS.load(Ordering::Relaxed);
-        // SAFETY: the old table's mask, if there is one.
-        let count = match old {
-            0 => 1 << 11,
-            old => unsafe { *((old - 8) as *const u64) + 1 },
+        let count = if old == 0 {
+            1 << 11
+        } else {
+            // SAFETY: the old table's mask.
+            unsafe { *((old - 8) as *const u64) + 1 }
         };
         let bytes = 4096 + count as usize * 2 * 16;
         // SAFETY: a new mapping.

@@ -15,13 +15,20 @@
 //! What must hold: at every place the marks say where the program's registers are. A branch's
 //! displacement does not cross a cache line, so that linking is one store.
 
+mod branches;
+mod cold;
+mod landing;
+mod short_loop;
+#[cfg(test)]
+mod tests;
+
 use alloc::vec::Vec;
 
 use iced_x86::{Instruction, InstructionInfoFactory};
 
 use crate::block::{Block, End, decode};
 use crate::emit::{Emitter, TooFar};
-use crate::liveness::{Code, flags_live_at};
+use crate::liveness::Code;
 use crate::marks::{Mark, Marked};
 use crate::placement::{How, place};
 use crate::state;
@@ -316,39 +323,6 @@ impl<'a, W: World> Builder<'a, W> {
         !matches!(block.end, End::Native | End::Unable(_))
     }
 
-    /// Where indirect branches to `pc` arrive: rcx has their target, rcx and rax of the program
-    /// are in their places. Goes on if the target is `pc`.
-    fn landing(&mut self, pc: u64) {
-        let block = self.fragment.blocks.len() as u8;
-        self.block = block;
-        let offset = self.fragment.emitter.offset() as u16;
-        self.fragment.landings.push((pc, offset));
-        self.mark(Mark::Landing);
-        let low = u32::try_from(pc).ok().filter(|&low| low <= i32::MAX as u32);
-        // The flags must stay: the target may be another, at which they are live.
-        match low {
-            // lea rcx, [rcx - pc]
-            Some(low) => {
-                self.emitter().bytes(&[0x48, 0x8D, 0x89]);
-                self.emitter().u32(low.wrapping_neg());
-            }
-            // mov rax, -pc; lea rcx, [rcx + rax]
-            None => {
-                self.emitter().constant(RAX, pc.wrapping_neg());
-                self.emitter().bytes(&[0x48, 0x8D, 0x0C, 0x01]);
-            }
-        }
-        self.mark(Mark::LandingDifference);
-        // jrcxz +5; jmp miss
-        self.emitter().bytes(&[0xE3, 5, 0xE9]);
-        let at = self.fragment.emitter.offset();
-        self.emitter().u32(0);
-        self.misses.push(PendingMiss { at, pc, block });
-        self.mark(Mark::Landed);
-        self.emitter().load(RCX, state::RCX);
-        self.emitter().load(RAX, state::RAX);
-    }
-
     fn raw(&self, instruction: &Instruction) -> Vec<u8> {
         let bytes = self.world.bytes(instruction.ip());
         bytes.get(..instruction.len()).unwrap_or_default().to_vec()
@@ -409,44 +383,6 @@ impl<'a, W: World> Builder<'a, W> {
             copy,
         });
         self.mark(Mark::Block);
-    }
-
-    /// Whether a block is a short loop by itself. Its counter would go up every few cycles, and
-    /// each time wait for the time before: several copies with counters of their own take turns.
-    fn small_loop(&self, block: &Block) -> bool {
-        let jumps = block
-            .instructions
-            .last()
-            .is_some_and(Instruction::is_jcc_short_or_near);
-        block.end == End::Branch(block.pc)
-            && jumps
-            && block.instructions.len() <= MOST_UNROLLED
-            && self.fragment.blocks.len() + COPIES <= usize::from(u8::MAX)
-            && !self.world.transfers()
-    }
-
-    /// Emits the copies of a short loop: each but the last leaves the loop or falls into the
-    /// next.
-    fn unrolled(&mut self, block: &Block) -> Result<Option<Next>, Error> {
-        for copy in 1..COPIES {
-            let counter = self.world.counter(block)?;
-            self.open(block, counter, copy > 1);
-            let _ = self.body(block, counter)?;
-            if let Some((last, condition)) = block
-                .instructions
-                .last()
-                .and_then(|last| Some((last, condition(&self.raw(last))?)))
-            {
-                // The opposite condition is the number beside it.
-                self.emitter().keep_in_line(2, 4);
-                self.emitter().bytes(&[0x0F, 0x80 | (condition ^ 1)]);
-                self.exit(last.next_ip());
-            }
-        }
-        let counter = self.world.counter(block)?;
-        self.open(block, counter, true);
-        let aside = self.body(block, counter)?;
-        self.end(block, aside)
     }
 
     /// Emits the instructions of a block up to the one that ends it, and the counter; gives it
@@ -570,137 +506,6 @@ impl<'a, W: World> Builder<'a, W> {
         self.emitter().u32(0);
     }
 
-    fn jump(&mut self, to: u64) {
-        self.emitter().keep_in_line(1, 4);
-        self.emitter().bytes(&[0xE9]);
-        self.exit(to);
-    }
-
-    /// The displacement of a conditional jump, which comes next: to its target, or first to
-    /// where it is recorded.
-    fn taken(&mut self, from: u64, to: u64) -> Result<(), Error> {
-        if !self.world.transfers() {
-            self.exit(to);
-            return Ok(());
-        }
-        let counter = self.world.transfer(from, to)?;
-        self.taken.push(PendingTaken {
-            at: self.fragment.emitter.offset(),
-            counter,
-            target: to,
-            block: self.block,
-        });
-        self.emitter().u32(0);
-        Ok(())
-    }
-
-    fn branch(&mut self, instruction: &Instruction, to: u64) -> Result<(), Error> {
-        let raw = self.raw(instruction);
-        if let Some(condition) = condition(&raw) {
-            self.emitter().keep_in_line(2, 4);
-            self.emitter().bytes(&[0x0F, 0x80 | condition]);
-            return self.taken(instruction.ip(), to);
-        }
-        // loop, jrcxz: only with 8 bits. Over a jump that is taken if they do not go.
-        let head = raw.len() - 1;
-        self.emitter().keep_in_line(head as u64 + 1 + 2 + 1, 4);
-        self.emitter().bytes(&raw[..head]);
-        self.emitter().bytes(&[2]);
-        self.mark(Mark::NotTaken);
-        self.emitter().bytes(&[0xEB, 5]);
-        self.mark(if self.world.transfers() {
-            Mark::TakenUnrecorded
-        } else {
-            Mark::Taken
-        });
-        self.emitter().bytes(&[0xE9]);
-        self.taken(instruction.ip(), to)
-    }
-
-    /// Puts rcx and rax aside, the target into rcx, its low 16 bits into rax.
-    fn target(&mut self, instruction: &Instruction, aside: Option<u32>) -> Result<(), Error> {
-        let raw = self.raw(instruction);
-        self.emitter().store(RCX, state::RCX);
-        self.mark(Mark::Rcx);
-        self.emitter().load_target(instruction, &raw)?;
-        self.emitter().store(RAX, state::RAX);
-        self.mark(Mark::Both);
-        self.count_aside(aside);
-        // movzx eax, cx
-        self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
-        Ok(())
-    }
-
-    /// `jmp [table + rax * 8]`
-    fn jump_by_table(&mut self) {
-        let table = self.world.table();
-        self.emitter().bytes(&[0xFF, 0x24, 0xC5]);
-        self.emitter().u32(table);
-    }
-
-    /// On to where rcx says, after a jump or call from there.
-    fn jump_indirect(&mut self, from: u64) {
-        if self.world.transfers() {
-            let site = self.world.site(from);
-            self.emitter().store_number(state::SITE, site);
-            self.emitter().jump_vector(state::TRANSFER);
-        } else {
-            self.jump_by_table();
-        }
-    }
-
-    fn call(&mut self, instruction: &Instruction, target: Option<u64>) {
-        let returns_to = instruction.next_ip();
-        let offset = self.fragment.emitter.offset() as u16;
-        self.fragment.calls.push((returns_to, offset));
-        self.emitter().bytes(&[0xE8, 0, 0, 0, 0]);
-        self.pending_calls.push(PendingCall {
-            after: self.fragment.emitter.offset(),
-            returns_to,
-            target,
-            from: instruction.ip(),
-            block: self.block,
-        });
-    }
-
-    fn returns(&mut self, pops: u16, aside: Option<u32>) {
-        let table = self.world.table();
-        self.emitter().store(RCX, state::RCX);
-        self.mark(Mark::Rcx);
-        // mov rcx, [rsp]
-        self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
-        self.emitter().store(RAX, state::RAX);
-        self.mark(Mark::Both);
-        self.count_aside(aside);
-        // movzx eax, cx; mov rax, [table + rax * 8]; mov [rsp], rax
-        self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
-        self.emitter().bytes(&[0x48, 0x8B, 0x04, 0xC5]);
-        self.emitter().u32(table);
-        self.emitter().bytes(&[0x48, 0x89, 0x04, 0x24]);
-        self.mark(Mark::Overwritten);
-        if pops == 0 {
-            self.emitter().bytes(&[0xC3]);
-        } else {
-            self.emitter().bytes(&[0xC2]);
-            self.emitter().bytes(&pops.to_le_bytes());
-        }
-    }
-
-    /// rcx is free, as the kernel overwrites it: it says where to come back to.
-    fn syscall(&mut self, next: u64) -> Result<(), Error> {
-        // lea rcx, [rip + 8]; jmp gs:[SYSCALL]
-        self.emitter().bytes(&[0x48, 0x8D, 0x0D, 8, 0, 0, 0]);
-        self.emitter().jump_vector(state::SYSCALL);
-        self.mark(Mark::SyscallDone);
-        // As the kernel would have left it: lea rcx, [rip + …]
-        self.emitter().bytes(&[0x48, 0x8D, 0x0D]);
-        let at = self.fragment.emitter.offset();
-        self.emitter().u32(0);
-        self.emitter().aim(at, next)?;
-        self.mark(Mark::NotTaken);
-        Ok(())
-    }
-
     fn finish(mut self, first_exit: u32) -> Result<Fragment, Error> {
         self.write_calls();
         self.write_taken();
@@ -716,112 +521,5 @@ impl<'a, W: World> Builder<'a, W> {
             return Err(Error::Full("a fragment is too large"));
         }
         Ok(self.fragment)
-    }
-
-    fn write_calls(&mut self) {
-        for call in core::mem::take(&mut self.pending_calls) {
-            self.block = call.block;
-            let offset = self.fragment.emitter.offset();
-            let to = self.fragment.emitter.here();
-            // Within the fragment, so never too far.
-            let _ = self.emitter().aim(call.after - 4, to);
-            debug_assert!(offset > call.after);
-            let direct = call.target.is_some();
-            self.mark(if direct {
-                Mark::Pushed
-            } else {
-                Mark::PushedBoth
-            });
-            let low = i32::try_from(call.returns_to).ok();
-            let mut address = None;
-            if let Some(low) = low {
-                // mov qword ptr [rsp], …
-                self.emitter().bytes(&[0x48, 0xC7, 0x04, 0x24]);
-                self.emitter().u32(low as u32);
-            } else {
-                // lea rsp, [rsp + 8]
-                self.emitter().bytes(&[0x48, 0x8D, 0x64, 0x24, 8]);
-                self.mark(if direct {
-                    Mark::Popped
-                } else {
-                    Mark::PoppedBoth
-                });
-                // push [rip + …]
-                self.emitter().bytes(&[0xFF, 0x35]);
-                address = Some(self.fragment.emitter.offset());
-                self.emitter().u32(0);
-            }
-            if let Some(target) = call.target {
-                self.mark(Mark::Taken);
-                self.jump(target);
-            } else {
-                self.mark(Mark::Gone);
-                self.jump_indirect(call.from);
-            }
-            self.mark(Mark::Nothing);
-            let Some(address) = address else { continue };
-            while self.fragment.emitter.here() & 7 != 0 {
-                self.emitter().bytes(&[0xCC]);
-            }
-            let constant = self.fragment.emitter.here();
-            let _ = self.emitter().aim(address, constant);
-            self.emitter().bytes(&call.returns_to.to_le_bytes());
-        }
-    }
-
-    fn write_taken(&mut self) {
-        for taken in core::mem::take(&mut self.taken) {
-            self.block = taken.block;
-            let to = self.fragment.emitter.here();
-            let _ = self.emitter().aim(taken.at, to);
-            let offset = state::counter(taken.counter);
-            self.mark(Mark::TakenUnrecorded);
-            if flags_live_at(&*self.world, taken.target, 1) == 0 {
-                self.emitter().increment(offset);
-            } else {
-                self.emitter().store(RAX, state::RAX);
-                self.mark(Mark::TakenUnrecordedRax);
-                self.emitter().load(RAX, offset);
-                self.emitter().add_one(RAX);
-                self.emitter().store(RAX, offset);
-                self.mark(Mark::TakenRax);
-                self.emitter().load(RAX, state::RAX);
-            }
-            self.mark(Mark::Taken);
-            self.jump(taken.target);
-        }
-    }
-
-    fn write_misses(&mut self) {
-        for miss in core::mem::take(&mut self.misses) {
-            self.block = miss.block;
-            let to = self.fragment.emitter.here();
-            let _ = self.emitter().aim(miss.at, to);
-            self.mark(Mark::LandingDifference);
-            self.emitter().constant(RAX, miss.pc);
-            // lea rcx, [rcx + rax]
-            self.emitter().bytes(&[0x48, 0x8D, 0x0C, 0x01]);
-            self.mark(Mark::Landing);
-            self.emitter().jump_vector(state::MISS);
-        }
-    }
-
-    fn write_exits(&mut self, first_exit: u32) {
-        self.mark(Mark::Stub);
-        for index in 0..self.fragment.exits.len() {
-            let NewExit { target, site, .. } = self.fragment.exits[index];
-            let known = self.local(target).or_else(|| self.world.known(target));
-            let site = usize::from(site);
-            if known.is_some_and(|code| self.fragment.emitter.aim(site, code).is_ok()) {
-                continue;
-            }
-            let stub = self.fragment.emitter.offset();
-            self.fragment.exits[index].stub = stub as u16;
-            let here = self.fragment.emitter.here();
-            let _ = self.emitter().aim(site, here);
-            let number = first_exit + index as u32;
-            self.emitter().store_number(state::EXIT, number);
-            self.emitter().jump_vector(state::DISPATCH);
-        }
     }
 }

@@ -1,0 +1,144 @@
+//! Branches: what ends blocks.
+
+use iced_x86::Instruction;
+
+use super::{Builder, Error, PendingCall, PendingTaken, RAX, RCX, World, condition};
+use crate::marks::Mark;
+use crate::state;
+
+impl<W: World> Builder<'_, W> {
+    pub(super) fn jump(&mut self, to: u64) {
+        self.emitter().keep_in_line(1, 4);
+        self.emitter().bytes(&[0xE9]);
+        self.exit(to);
+    }
+
+    /// The displacement of a conditional jump, which comes next: to its target, or first to
+    /// where it is recorded.
+    pub(super) fn taken(&mut self, from: u64, to: u64) -> Result<(), Error> {
+        if !self.world.transfers() {
+            self.exit(to);
+            return Ok(());
+        }
+        let counter = self.world.transfer(from, to)?;
+        self.taken.push(PendingTaken {
+            at: self.fragment.emitter.offset(),
+            counter,
+            target: to,
+            block: self.block,
+        });
+        self.emitter().u32(0);
+        Ok(())
+    }
+
+    pub(super) fn branch(&mut self, instruction: &Instruction, to: u64) -> Result<(), Error> {
+        let raw = self.raw(instruction);
+        if let Some(condition) = condition(&raw) {
+            self.emitter().keep_in_line(2, 4);
+            self.emitter().bytes(&[0x0F, 0x80 | condition]);
+            return self.taken(instruction.ip(), to);
+        }
+        // loop, jrcxz: only with 8 bits. Over a jump that is taken if they do not go.
+        let head = raw.len() - 1;
+        self.emitter().keep_in_line(head as u64 + 1 + 2 + 1, 4);
+        self.emitter().bytes(&raw[..head]);
+        self.emitter().bytes(&[2]);
+        self.mark(Mark::NotTaken);
+        self.emitter().bytes(&[0xEB, 5]);
+        self.mark(if self.world.transfers() {
+            Mark::TakenUnrecorded
+        } else {
+            Mark::Taken
+        });
+        self.emitter().bytes(&[0xE9]);
+        self.taken(instruction.ip(), to)
+    }
+
+    /// Puts rcx and rax aside, the target into rcx, its low 16 bits into rax.
+    pub(super) fn target(
+        &mut self,
+        instruction: &Instruction,
+        aside: Option<u32>,
+    ) -> Result<(), Error> {
+        let raw = self.raw(instruction);
+        self.emitter().store(RCX, state::RCX);
+        self.mark(Mark::Rcx);
+        self.emitter().load_target(instruction, &raw)?;
+        self.emitter().store(RAX, state::RAX);
+        self.mark(Mark::Both);
+        self.count_aside(aside);
+        // movzx eax, cx
+        self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
+        Ok(())
+    }
+
+    /// `jmp [table + rax * 8]`
+    pub(super) fn jump_by_table(&mut self) {
+        let table = self.world.table();
+        self.emitter().bytes(&[0xFF, 0x24, 0xC5]);
+        self.emitter().u32(table);
+    }
+
+    /// On to where rcx says, after a jump or call from there.
+    pub(super) fn jump_indirect(&mut self, from: u64) {
+        if self.world.transfers() {
+            let site = self.world.site(from);
+            self.emitter().store_number(state::SITE, site);
+            self.emitter().jump_vector(state::TRANSFER);
+        } else {
+            self.jump_by_table();
+        }
+    }
+
+    pub(super) fn call(&mut self, instruction: &Instruction, target: Option<u64>) {
+        let returns_to = instruction.next_ip();
+        let offset = self.fragment.emitter.offset() as u16;
+        self.fragment.calls.push((returns_to, offset));
+        self.emitter().bytes(&[0xE8, 0, 0, 0, 0]);
+        self.pending_calls.push(PendingCall {
+            after: self.fragment.emitter.offset(),
+            returns_to,
+            target,
+            from: instruction.ip(),
+            block: self.block,
+        });
+    }
+
+    pub(super) fn returns(&mut self, pops: u16, aside: Option<u32>) {
+        let table = self.world.table();
+        self.emitter().store(RCX, state::RCX);
+        self.mark(Mark::Rcx);
+        // mov rcx, [rsp]
+        self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
+        self.emitter().store(RAX, state::RAX);
+        self.mark(Mark::Both);
+        self.count_aside(aside);
+        // movzx eax, cx; mov rax, [table + rax * 8]; mov [rsp], rax
+        self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
+        self.emitter().bytes(&[0x48, 0x8B, 0x04, 0xC5]);
+        self.emitter().u32(table);
+        self.emitter().bytes(&[0x48, 0x89, 0x04, 0x24]);
+        self.mark(Mark::Overwritten);
+        if pops == 0 {
+            self.emitter().bytes(&[0xC3]);
+        } else {
+            self.emitter().bytes(&[0xC2]);
+            self.emitter().bytes(&pops.to_le_bytes());
+        }
+    }
+
+    /// rcx is free, as the kernel overwrites it: it says where to come back to.
+    pub(super) fn syscall(&mut self, next: u64) -> Result<(), Error> {
+        // lea rcx, [rip + 8]; jmp gs:[SYSCALL]
+        self.emitter().bytes(&[0x48, 0x8D, 0x0D, 8, 0, 0, 0]);
+        self.emitter().jump_vector(state::SYSCALL);
+        self.mark(Mark::SyscallDone);
+        // As the kernel would have left it: lea rcx, [rip + …]
+        self.emitter().bytes(&[0x48, 0x8D, 0x0D]);
+        let at = self.fragment.emitter.offset();
+        self.emitter().u32(0);
+        self.emitter().aim(at, next)?;
+        self.mark(Mark::NotTaken);
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! What is needed seldom, behind the blocks: second halves of calls, recording of jumps, misses,
+//! exits.
+
+use core::mem::take;
+
+use super::{Builder, NewExit, PendingCall, RAX, World};
+use crate::liveness::flags_live_at;
+use crate::marks::Mark;
+use crate::state;
+
+impl<W: World> Builder<'_, W> {
+    pub(super) fn write_calls(&mut self) {
+        for call in take::<alloc::vec::Vec<PendingCall>>(&mut self.pending_calls) {
+            self.block = call.block;
+            let offset = self.fragment.emitter.offset();
+            let to = self.fragment.emitter.here();
+            // Within the fragment, so never too far.
+            let _ = self.emitter().aim(call.after - 4, to);
+            debug_assert!(offset > call.after);
+            let direct = call.target.is_some();
+            self.mark(if direct {
+                Mark::Pushed
+            } else {
+                Mark::PushedBoth
+            });
+            let low = i32::try_from(call.returns_to).ok();
+            let mut address = None;
+            if let Some(low) = low {
+                // mov qword ptr [rsp], …
+                self.emitter().bytes(&[0x48, 0xC7, 0x04, 0x24]);
+                self.emitter().u32(low as u32);
+            } else {
+                // lea rsp, [rsp + 8]
+                self.emitter().bytes(&[0x48, 0x8D, 0x64, 0x24, 8]);
+                self.mark(if direct {
+                    Mark::Popped
+                } else {
+                    Mark::PoppedBoth
+                });
+                // push [rip + …]
+                self.emitter().bytes(&[0xFF, 0x35]);
+                address = Some(self.fragment.emitter.offset());
+                self.emitter().u32(0);
+            }
+            if let Some(target) = call.target {
+                self.mark(Mark::Taken);
+                self.jump(target);
+            } else {
+                self.mark(Mark::Gone);
+                self.jump_indirect(call.from);
+            }
+            self.mark(Mark::Nothing);
+            let Some(address) = address else { continue };
+            while self.fragment.emitter.here() & 7 != 0 {
+                self.emitter().bytes(&[0xCC]);
+            }
+            let constant = self.fragment.emitter.here();
+            let _ = self.emitter().aim(address, constant);
+            self.emitter().bytes(&call.returns_to.to_le_bytes());
+        }
+    }
+
+    pub(super) fn write_taken(&mut self) {
+        for taken in take(&mut self.taken) {
+            self.block = taken.block;
+            let to = self.fragment.emitter.here();
+            let _ = self.emitter().aim(taken.at, to);
+            let offset = state::counter(taken.counter);
+            self.mark(Mark::TakenUnrecorded);
+            if flags_live_at(&*self.world, taken.target, 1) == 0 {
+                self.emitter().increment(offset);
+            } else {
+                self.emitter().store(RAX, state::RAX);
+                self.mark(Mark::TakenUnrecordedRax);
+                self.emitter().load(RAX, offset);
+                self.emitter().add_one(RAX);
+                self.emitter().store(RAX, offset);
+                self.mark(Mark::TakenRax);
+                self.emitter().load(RAX, state::RAX);
+            }
+            self.mark(Mark::Taken);
+            self.jump(taken.target);
+        }
+    }
+
+    pub(super) fn write_misses(&mut self) {
+        for miss in take(&mut self.misses) {
+            self.block = miss.block;
+            let to = self.fragment.emitter.here();
+            let _ = self.emitter().aim(miss.at, to);
+            self.mark(Mark::LandingDifference);
+            self.emitter().constant(RAX, miss.pc);
+            // lea rcx, [rcx + rax]
+            self.emitter().bytes(&[0x48, 0x8D, 0x0C, 0x01]);
+            self.mark(Mark::Landing);
+            self.emitter().jump_vector(state::MISS);
+        }
+    }
+
+    pub(super) fn write_exits(&mut self, first_exit: u32) {
+        self.mark(Mark::Stub);
+        for index in 0..self.fragment.exits.len() {
+            let NewExit { target, site, .. } = self.fragment.exits[index];
+            let known = self.local(target).or_else(|| self.world.known(target));
+            let site = usize::from(site);
+            if known.is_some_and(|code| self.fragment.emitter.aim(site, code).is_ok()) {
+                continue;
+            }
+            let stub = self.fragment.emitter.offset();
+            self.fragment.exits[index].stub = stub as u16;
+            let here = self.fragment.emitter.here();
+            let _ = self.emitter().aim(site, here);
+            let number = first_exit + index as u32;
+            self.emitter().store_number(state::EXIT, number);
+            self.emitter().jump_vector(state::DISPATCH);
+        }
+    }
+}

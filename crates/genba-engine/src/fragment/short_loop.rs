@@ -1,0 +1,46 @@
+//! Short loops, copied.
+
+use iced_x86::Instruction;
+
+use super::{Builder, COPIES, Error, MOST_UNROLLED, Next, World, condition};
+use crate::block::{Block, End};
+
+impl<W: World> Builder<'_, W> {
+    /// Whether a block is a short loop by itself. Its counter would go up every few cycles, and
+    /// each time wait for the time before: several copies with counters of their own take turns.
+    pub(super) fn small_loop(&self, block: &Block) -> bool {
+        let jumps = block
+            .instructions
+            .last()
+            .is_some_and(Instruction::is_jcc_short_or_near);
+        block.end == End::Branch(block.pc)
+            && jumps
+            && block.instructions.len() <= MOST_UNROLLED
+            && self.fragment.blocks.len() + COPIES <= usize::from(u8::MAX)
+            && !self.world.transfers()
+    }
+
+    /// Emits the copies of a short loop: each but the last leaves the loop or falls into the
+    /// next.
+    pub(super) fn unrolled(&mut self, block: &Block) -> Result<Option<Next>, Error> {
+        for copy in 1..COPIES {
+            let counter = self.world.counter(block)?;
+            self.open(block, counter, copy > 1);
+            let _ = self.body(block, counter)?;
+            if let Some((last, condition)) = block
+                .instructions
+                .last()
+                .and_then(|last| Some((last, condition(&self.raw(last))?)))
+            {
+                // The opposite condition is the number beside it.
+                self.emitter().keep_in_line(2, 4);
+                self.emitter().bytes(&[0x0F, 0x80 | (condition ^ 1)]);
+                self.exit(last.next_ip());
+            }
+        }
+        let counter = self.world.counter(block)?;
+        self.open(block, counter, true);
+        let aside = self.body(block, counter)?;
+        self.end(block, aside)
+    }
+}

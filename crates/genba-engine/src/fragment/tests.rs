@@ -1,0 +1,143 @@
+//! Whatever the code, a fragment's marks say something true of every place in it.
+
+use iced_x86::InstructionInfoFactory;
+use proptest::prelude::*;
+
+use super::*;
+use crate::liveness::tests::Bytes;
+use crate::recover::{Aside, BlockView, View, recover};
+
+const PC: u64 = 0x7F00_0000;
+const BASE: u64 = 0x7E00_0000;
+
+struct Fake<'a> {
+    code: Bytes<'a>,
+    counters: u32,
+    lengths: Vec<Vec<u8>>,
+    transfers: bool,
+}
+
+impl Code for Fake<'_> {
+    fn bytes(&self, pc: u64) -> &[u8] {
+        self.code.bytes(pc)
+    }
+}
+
+impl World for Fake<'_> {
+    fn known(&self, pc: u64) -> Option<u64> {
+        pc.is_multiple_of(5).then_some(BASE + 0x10_0000)
+    }
+
+    fn call_site(&self, returns_to: u64) -> Option<u64> {
+        returns_to.is_multiple_of(7).then_some(BASE + 0x20_0000)
+    }
+
+    fn counter(&mut self, block: &Block) -> Result<u32, Error> {
+        self.counters += 1;
+        let lengths = block.instructions.iter().map(|one| one.len() as u8);
+        self.lengths.push(lengths.collect());
+        Ok(self.counters - 1)
+    }
+
+    fn transfers(&self) -> bool {
+        self.transfers
+    }
+
+    fn transfer(&mut self, _: u64, _: u64) -> Result<u32, Error> {
+        self.counters += 1;
+        self.lengths.push(Vec::new());
+        Ok(self.counters - 1)
+    }
+
+    fn site(&mut self, _: u64) -> u32 {
+        3
+    }
+
+    fn table(&self) -> u32 {
+        0x7000_0000
+    }
+}
+
+/// Instructions that make every kind of block; 4 bytes are random where an operand is.
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        Just(vec![0x48, 0x01, 0xC8]),
+        Just(vec![0x8B, 0x07]),
+        Just(vec![0xFF, 0xD0]),
+        Just(vec![0xFF, 0xE1]),
+        Just(vec![0xC3]),
+        Just(vec![0x0F, 0x05]),
+        Just(vec![0x0F, 0x0B]),
+        (0u8..120).prop_map(|to| vec![0x75, to]),
+        (130u8..=253).prop_map(|to| vec![0x74, to]),
+        (0u8..100).prop_map(|to| vec![0xE3, to]),
+        (0u8..100).prop_map(|to| vec![0xEB, to]),
+        (0u8..200).prop_map(|to| vec![0xE8, to, 0, 0, 0]),
+        (0u8..200).prop_map(|at| vec![0x48, 0x8B, 0x05, at, 0, 0, 0]),
+        any::<[u8; 6]>().prop_map(|bytes| bytes.to_vec()),
+    ];
+    prop::collection::vec(piece, 1..60).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn every_place_has_a_state(code in pieces(), landing: bool, transfers: bool) {
+        let mut world = Fake { code: Bytes(PC, &code), counters: 0, lengths: Vec::new(), transfers };
+        let mut factory = InstructionInfoFactory::new();
+        let built = build(&mut world, &mut factory, PC, landing, BASE, 1);
+        let Ok(fragment) = built else { return Ok(()) };
+        let marks = &fragment.marks;
+        prop_assert!(marks.windows(2).all(|two| two[0].offset <= two[1].offset));
+        prop_assert_eq!(marks.first().map(|first| first.offset), Some(0));
+        for marked in marks {
+            prop_assert!(usize::from(marked.block) < fragment.blocks.len(), "{:?}", marked);
+        }
+        for exit in &fragment.exits {
+            let site = BASE + u64::from(exit.site);
+            prop_assert_eq!(site / 64, (site + 3) / 64, "a displacement crosses a line");
+        }
+        // Landings stand for the block that follows them.
+        for &(pc, offset) in &fragment.landings {
+            let at = marks.iter().find(|marked| marked.offset == offset).expect("a mark");
+            prop_assert_eq!(fragment.blocks[usize::from(at.block)].pc, pc);
+        }
+        let view = View {
+            marks,
+            block: |index: usize| {
+                let block = &fragment.blocks[index];
+                let lengths = world.lengths.get(block.counter as usize);
+                BlockView { pc: block.pc, lengths: lengths.map_or(&[], Vec::as_slice) }
+            },
+            stub: |_| Some(PC),
+        };
+        let aside = Aside { rax: 11, rcx: 12 };
+        let mut registers = [0u64; 16];
+        registers[1] = PC;
+        for offset in 0..fragment.emitter.offset() {
+            let found = recover(&view, &world, offset as u16, &registers, aside);
+            if let Some(found) = found {
+                if let Some(correction) = found.correction {
+                    let block = &fragment.blocks[correction.block];
+                    prop_assert!(correction.from < usize::from(block.instructions));
+                }
+                // Differences are of any size here, and jumps may go far.
+                let mut before = marks.iter().rev();
+                let last = before.find(|marked| usize::from(marked.offset) <= offset);
+                let near = !matches!(
+                    last.map(|marked| marked.mark),
+                    Some(
+                        Mark::LandingDifference
+                            | Mark::Taken
+                            | Mark::TakenRax
+                            | Mark::TakenUnrecorded
+                            | Mark::TakenUnrecordedRax
+                    )
+                );
+                if near {
+                    prop_assert!(found.pc.abs_diff(PC) < 0x1000, "{:#x}", found.pc);
+                }
+            }
+        }
+    }
+}

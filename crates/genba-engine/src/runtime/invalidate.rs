@@ -1,0 +1,155 @@
+//! Taking translations out of use: their code has changed or gone.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
+
+use crate::emit::Emitter;
+use crate::fragment::STUB_BYTES;
+use crate::marks::{Mark, Marked};
+
+use super::book::{BlockInfo, NONE};
+use super::engine::{Engine, Exit, Placed, aim};
+use super::tables::{miss, table_entry};
+
+impl Engine {
+    /// Takes out of use all translations of code in a range: it has changed or gone.
+    pub fn invalidate(&mut self, start: u64, end: u64) {
+        for index in 0..self.fragments.len() {
+            let fragment = &self.fragments[index];
+            if !fragment.valid {
+                continue;
+            }
+            let first = fragment.first_block as usize;
+            let blocks = first..first + usize::from(fragment.blocks);
+            let book = &self.book;
+            let touched = book.blocks[blocks].iter().any(|block| {
+                let lengths = book
+                    .shared
+                    .read_lengths(block.lengths, usize::from(block.instructions));
+                let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+                block.pc < end && start < block.pc + size.max(1)
+            });
+            if touched {
+                self.retire(index);
+            }
+        }
+    }
+
+    /// Takes a fragment out of use: nothing leads to it any more. Its code stays for threads
+    /// that are in it.
+    fn retire(&mut self, index: usize) {
+        let fragment = &mut self.fragments[index];
+        fragment.valid = false;
+        let (start, end) = (fragment.start, fragment.start + u64::from(fragment.size));
+        let inside = |code: u64| start <= code && code < end;
+        let blocks = fragment.first_block..fragment.first_block + u32::from(fragment.blocks);
+        let exits = fragment.first_exit..fragment.first_exit + u32::from(fragment.exits);
+        for block in blocks {
+            let BlockInfo { pc, incoming, .. } = self.book.blocks[block as usize];
+            if self.book.block(pc) == Some(block) {
+                self.book.by_pc.remove(pc);
+            }
+            self.book.blocks[block as usize].incoming = NONE;
+            self.unlink(incoming);
+            if self.book.landings.get(pc).is_some_and(inside) {
+                self.book.landings.remove(pc);
+                self.forget_indirect(pc, start, end);
+            }
+        }
+        // Calls are found by where they return to: the landing behind them, in this fragment.
+        let marks = &self.fragments[index];
+        let first = marks.first_block as usize;
+        for block in first..first + usize::from(marks.blocks) {
+            let BlockInfo {
+                pc,
+                lengths,
+                instructions,
+                ..
+            } = self.book.blocks[block];
+            let lengths = self
+                .book
+                .shared
+                .read_lengths(lengths, usize::from(instructions));
+            let after = pc + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+            if self.book.calls.get(after).is_some_and(inside) {
+                self.book.calls.remove(after);
+            }
+            // A landing whose block was never put behind it.
+            if self.book.landings.get(after).is_some_and(inside) {
+                self.book.landings.remove(after);
+                self.forget_indirect(after, start, end);
+            }
+        }
+        for exit in exits {
+            self.exits[exit as usize].target = match self.exits[exit as usize].stub {
+                // Threads may still come out through the stub.
+                0 => 0,
+                _ => self.exits[exit as usize].target,
+            };
+        }
+    }
+
+    /// Leads linked exits back to their stubs.
+    fn unlink(&mut self, mut number: u32) {
+        while number != NONE {
+            let Exit {
+                target,
+                site,
+                mut stub,
+                next,
+                ..
+            } = self.exits[number as usize];
+            if target != 0 {
+                if stub == 0 {
+                    stub = self.late_stub(number, site);
+                    self.exits[number as usize].stub = stub;
+                }
+                aim(site, stub);
+            }
+            self.exits[number as usize].next = NONE;
+            self.exits[number as usize].linked = false;
+            number = next;
+        }
+    }
+
+    /// A stub for an exit that was linked from the beginning.
+    fn late_stub(&mut self, number: u32, site: u64) -> u64 {
+        let base = self.room(site);
+        let mut emitter = Emitter {
+            base,
+            code: Vec::with_capacity(STUB_BYTES),
+        };
+        emitter.store_number(crate::state::EXIT, number);
+        emitter.jump_vector(crate::state::DISPATCH);
+        let zone = self.cache.put(base, &emitter.code);
+        let marks = [Marked {
+            offset: 0,
+            mark: Mark::Stub,
+            block: 0,
+        }];
+        self.remember(
+            zone,
+            Placed {
+                start: base,
+                size: emitter.code.len() as u32,
+                first_block: 0,
+                blocks: 0,
+                first_exit: number,
+                exits: 1,
+                valid: false,
+                marks: Box::new(marks),
+            },
+        );
+        base
+    }
+
+    fn forget_indirect(&mut self, pc: u64, start: u64, end: u64) {
+        let entry = table_entry(pc);
+        let code = entry.load(Ordering::Relaxed);
+        if start <= code && code < end {
+            entry.store(miss(), Ordering::Release);
+        }
+        self.enter_lookup(pc, 0);
+    }
+}
