@@ -165,7 +165,7 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
     let each = share * all / count as f64;
     let body = slot(frame) * (work / count as f64 + extra);
     // What time beyond work and call there is comes from elsewhere: memory, wrong guesses.
-    let least = each - (2.0 * overhead + 4.0);
+    let least = each - (1.3 * overhead + 2.0);
     // Of what stays, arguments' moves and what the loop has computed before go as well.
     let value = (0.7 * body).max(chain).max(least).min(each);
     let after = Estimate {

@@ -6,6 +6,7 @@ mod byte_loops;
 mod bytewise_compare;
 mod bytewise_copy;
 mod cache_miss;
+#[cfg(test)]
 mod call_tests;
 mod calls;
 pub mod candidate;
@@ -32,7 +33,9 @@ mod lock_contention;
 mod loop_alignment;
 mod loop_invariant_call;
 mod loop_invariant_divisor;
+#[cfg(test)]
 mod loop_tests;
+#[cfg(test)]
 mod made_up;
 mod malloc_churn;
 mod memory_bound_copy;
@@ -46,6 +49,7 @@ mod pointer_chase;
 mod quadratic;
 mod realloc_growth;
 mod reductions;
+#[cfg(test)]
 mod runtime_tests;
 mod runtime_use;
 mod services;
@@ -71,7 +75,3 @@ pub use build::{RunFacts, is_own};
 pub use candidate::Limits;
 pub use catalogue::{CATALOGUE, Cause, explain};
 
-#[cfg(test)]
-#[cfg(test)]
-#[cfg(test)]
-#[cfg(test)]
