@@ -13,7 +13,7 @@ use super::words::{count, cycles};
 use crate::loop_bound::{Change, chain_text};
 
 /// Share of the time below which a loop is not looked at.
-const LEAST: f64 = 0.02;
+const LEAST: f64 = 0.05;
 
 /// Rounds below which splitting a chain does not pay: the parts must be put together again.
 const FEWEST_ROUNDS: f64 = 12.0;

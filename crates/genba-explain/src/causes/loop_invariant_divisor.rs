@@ -13,6 +13,7 @@
 //! **Source.** T. Granlund, P. Montgomery, "Division by Invariant Integers using
 //! Multiplication", PLDI 1994; D. Lemire et al., "Faster remainder by direct computation", 2019.
 
+use genba_code::STACK_POINTER;
 use genba_model::Estimate;
 
 use super::candidate::Candidate;
@@ -20,7 +21,7 @@ use super::division_as_overflow_check::check_divisions;
 use super::divisions::{Division, Divisor, cost_words, divisions};
 use super::duplicate_division;
 use super::frame::{Frame, FunctionFrame};
-use super::values::Address;
+use super::values::{Address, Origin, Value};
 use super::words::{count, percent};
 use crate::loop_bound::{Change, Instead};
 
@@ -101,8 +102,32 @@ fn is_invariant(function: &FunctionFrame, divisor: &Divisor, index: u32) -> bool
                 || values
                     .loaded_from(value)
                     .is_some_and(|address| stays(function, &address, index))
+                || comes_back(function, value, index)
         }
     }
+}
+
+/// Whether a value at the loop's head is one that each round loads again from a place that the
+/// loop does not write: a divisor for which no register was left.
+fn comes_back(function: &FunctionFrame, value: Value, index: u32) -> bool {
+    let values = &function.values;
+    let head = function.flow.loops()[index as usize].head;
+    if values.origin(value) != Origin::Join(head) {
+        return false;
+    }
+    let body = function.flow.loop_blocks(index);
+    let before = &function.flow.blocks()[head as usize].predecessors;
+    let mut inside = before
+        .iter()
+        .zip(values.met(value))
+        .filter(|(block, _)| body.contains(block))
+        .map(|(_, &input)| input)
+        .peekable();
+    inside.peek().is_some()
+        && inside.all(|input| {
+            let address = values.loaded_from(input);
+            address.is_some_and(|address| stays(function, &address, index))
+        })
 }
 
 /// Whether memory at an address is the same in all rounds of a loop, stores through other
@@ -113,16 +138,28 @@ fn stays(function: &FunctionFrame, address: &Address, index: u32) -> bool {
         && address
             .index
             .is_none_or(|(value, _)| values.is_invariant(value, &function.flow, index));
+    let frame =
+        function.values.origin(address.base).eq(&Origin::Entry) && is_stack(function, address);
+    let rounds = |cost: &genba_model::LoopCost| cost.iterations / 100;
+    let often = function.loops.get(index as usize);
+    let often = often.and_then(|cost| cost.as_ref()).map_or(0, rounds);
     fixed
         && !function.loop_instructions(index).into_iter().any(|at| {
             let data = &function.data[at];
-            let calls = data.opaque.is_some() && function.counts[at] > 0;
+            // Nobody else writes to the function's own frame.
+            let calls = data.opaque.is_some() && !frame && function.counts[at] > often;
             let written = data.memory.iter().zip(values.addresses(at));
             calls
                 || written
                     .filter(|(access, _)| access.writes)
                     .any(|(_, at)| at.is_some_and(|at| overlaps(&at, address)))
         })
+}
+
+/// Whether an address is one of the function's own frame: made of what the stack pointer was.
+fn is_stack(function: &FunctionFrame, address: &Address) -> bool {
+    let entry = (0..function.code.len()).find_map(|at| function.values.read(at, STACK_POINTER));
+    entry.is_some_and(|entry| entry.number == address.base.number) && address.index.is_none()
 }
 
 /// Whether two addresses of the same values overlap.

@@ -6,7 +6,6 @@ mod byte_loops;
 mod bytewise_compare;
 mod bytewise_copy;
 mod cache_miss;
-#[cfg(test)]
 mod call_tests;
 mod calls;
 pub mod candidate;
@@ -33,9 +32,7 @@ mod lock_contention;
 mod loop_alignment;
 mod loop_invariant_call;
 mod loop_invariant_divisor;
-#[cfg(test)]
 mod loop_tests;
-#[cfg(test)]
 mod made_up;
 mod malloc_churn;
 mod memory_bound_copy;
@@ -49,7 +46,6 @@ mod pointer_chase;
 mod quadratic;
 mod realloc_growth;
 mod reductions;
-#[cfg(test)]
 mod runtime_tests;
 mod runtime_use;
 mod services;
@@ -70,6 +66,10 @@ pub mod values;
 pub mod wants;
 mod words;
 mod written_lines;
+#[cfg(test)]
+#[cfg(test)]
+#[cfg(test)]
+#[cfg(test)]
 
 pub use build::{RunFacts, is_own};
 pub use candidate::Limits;

@@ -1,5 +1,6 @@
 //! Findings about loads that wait: what `pointer-chase`, `strided-access` and `cache-miss` share.
 
+use genba_code::STACK_POINTER;
 use genba_model::Estimate;
 
 use super::candidate::Candidate;
@@ -61,6 +62,13 @@ pub(super) fn slow(frame: &Frame, wanted: Kind) -> Vec<Slow> {
         let all = stalls(frame, function);
         let forwarding = stalled_loads(function, &all);
         for one in all {
+            let memory = &function.data[one.at].memory;
+            if memory
+                .iter()
+                .any(|access| access.base == Some(STACK_POINTER))
+            {
+                continue;
+            }
             if forwarding.contains(&one.at) && one.each < NEAR {
                 continue;
             }
@@ -116,7 +124,10 @@ fn in_loop(one: &HotLoop<'_>, round: Round, mut list: Vec<Stall>) -> Option<Slow
             Pattern::Chase => load.each >= 2.0 * load.usual,
             // Prefetching hides what such loads wait, not that each takes a line.
             Pattern::Strides(_) if !short => load.each >= 1.2 && time >= 0.2,
-            Pattern::Strides(_) | Pattern::Scattered => load.each >= 7.0 && time >= 0.2,
+            Pattern::Strides(_) | Pattern::Scattered => {
+                let most = load.each >= 4.0 && time >= 0.5 && round.excess >= 0.4 * round.measured;
+                most || load.each >= 7.0 && time >= 0.2
+            }
             Pattern::Streams | Pattern::Fixed => false,
         }
     });

@@ -11,7 +11,7 @@ use super::steps::{Step, address_step};
 use super::uses::Uses;
 use super::values::{Address, Origin, Value};
 use crate::loop_bound::operation;
-use genba_code::{Flow, Location, STACK_POINTER};
+use genba_code::{Flow, Location};
 
 /// What makes the address of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,10 +63,7 @@ pub fn stalls(frame: &Frame, function: &FunctionFrame) -> Vec<Stall> {
     let mut uses: Option<Uses> = None;
     for at in 0..function.code.len() {
         let data = &function.data[at];
-        let load = data
-            .memory
-            .iter()
-            .position(|m| m.reads && !m.stack && m.base != Some(STACK_POINTER));
+        let load = data.memory.iter().position(|m| m.reads && !m.stack);
         let Some(load) = load.filter(|_| data.opaque.is_none()) else {
             continue;
         };
