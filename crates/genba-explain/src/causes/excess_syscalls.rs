@@ -29,10 +29,13 @@ const LEAST_SHARE: f64 = 0.05;
 const LEAST_CALLS: u64 = 1000;
 
 /// A call that takes longer does something.
-const LONGEST: f64 = 5e-6;
+const LONGEST: f64 = 2.5e-6;
 
 /// Part of the calls' time above which copying is what they are for.
 const MOST_COPYING: f64 = 0.4;
+
+/// Part of all system calls that the line must make which is named.
+const LEAST_PART: f64 = 0.25;
 
 /// System calls for each of the user's calls: fewer, and a library gathers already.
 const LEAST_EACH: f64 = 0.3;
@@ -74,7 +77,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     let top = found.first()?;
     let service = service_of(frame, top)?;
     let advisable = part(&found, all);
-    if advisable < 0.3 {
+    if advisable < 0.3 || top.calls < LEAST_PART * all as f64 {
         return None;
     }
     let mine = share * advisable;
@@ -109,7 +112,10 @@ fn find(frame: &Frame) -> Option<Candidate> {
             each * 1e9
         ));
     if copying > 0.005 {
-        one = one.measured(format!("copying is {} of their time", percent(copying / share)));
+        one = one.measured(format!(
+            "copying is {} of their time",
+            percent(copying / share)
+        ));
     }
     if let Some(empty) = empty {
         one = one.model(format!(

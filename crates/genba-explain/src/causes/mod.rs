@@ -6,7 +6,6 @@ mod byte_loops;
 mod bytewise_compare;
 mod bytewise_copy;
 mod cache_miss;
-mod call_tests;
 mod calls;
 pub mod candidate;
 mod catalogue;
@@ -32,8 +31,6 @@ mod lock_contention;
 mod loop_alignment;
 mod loop_invariant_call;
 mod loop_invariant_divisor;
-mod loop_tests;
-mod made_up;
 mod malloc_churn;
 mod memory_bound_copy;
 mod missed_vectorisation;
@@ -46,7 +43,6 @@ mod pointer_chase;
 mod quadratic;
 mod realloc_growth;
 mod reductions;
-mod runtime_tests;
 mod runtime_use;
 mod services;
 mod shared_lines;
@@ -66,12 +62,16 @@ pub mod values;
 pub mod wants;
 mod words;
 mod written_lines;
-#[cfg(test)]
-#[cfg(test)]
-#[cfg(test)]
-#[cfg(test)]
 
 pub use build::{RunFacts, is_own};
 pub use candidate::Limits;
 pub use catalogue::{CATALOGUE, Cause, explain};
 
+#[cfg(test)]
+mod call_tests;
+#[cfg(test)]
+mod loop_tests;
+#[cfg(test)]
+mod made_up;
+#[cfg(test)]
+mod runtime_tests;

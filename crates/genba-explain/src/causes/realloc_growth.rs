@@ -67,7 +67,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     one.share = Some(1.0);
     one.remains = remains_of(
         1.0,
-        0.95 * gone,
+        0.95 * gone + 0.15 * rest,
         0.7 * (copying + 0.7 * allocator),
         gone + 0.55 * rest,
     );

@@ -192,7 +192,10 @@ fn system_calls_that_do_work_or_are_gathered_are_not_told() {
 }
 
 fn faulting(faults: f64, rss: f64) -> Frame {
-    let mut frame = frame(Vec::new(), vec![service("malloc", vec![user(16, 14.0, &[])])]);
+    let mut frame = frame(
+        Vec::new(),
+        vec![service("malloc", vec![user(16, 14.0, &[])])],
+    );
     frame.program.minor_faults = Some(faults);
     frame.program.max_rss_bytes = Some(rss);
     frame.program.kernel_share = 0.6;
