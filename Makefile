@@ -44,6 +44,7 @@ bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	scripts/build-demo-programs speedtest1 speedtest1-fp
 	cargo build --release --locked --package genba
 	python3 bench/bench.py $(BENCH_FLAGS)
+	bench/bench-count $(if $(findstring --quick,$(BENCH_FLAGS)),--quick)
 
 bench-stats: ## false alarms and power of the judge, beside hyperfine's and poop's rules (45 min)
 	scripts/install-deps build
