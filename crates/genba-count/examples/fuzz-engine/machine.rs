@@ -299,8 +299,9 @@ fn one(random: &mut Random, show: bool) -> String {
         for register in state.registers {
             let _ = write!(text, " {register:x}");
         }
-        // Where x87 was last is an address in the cache.
-        state.vectors[8..24].fill(0);
+        // Where x87 was last is an address in the copy; and what it did last the processor forgets
+        // when a signal comes between.
+        state.vectors[6..24].fill(0);
         let used = state.vectors[512];
         let vectors = vector_hash(&state.vectors, used);
         let seen = data_hash(state.registers[4]);
