@@ -18,10 +18,11 @@ use genba_model::Estimate;
 
 use super::calls::{Call, all_calls, cycles_of_all};
 use super::candidate::Candidate;
-use super::frame::Frame;
+use super::frame::{Frame, FunctionFrame};
 use super::hot_loops::{HotLoop, hot_loops};
 use super::invariance::value_at;
 use super::steps::{Step, address_step};
+use super::user_lines::site_of;
 use super::values::{Origin, Value};
 use super::words::{count, cycles, percent};
 
@@ -49,7 +50,55 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     let loops = hot_loops(frame, LEAST);
     let mut found: Vec<Candidate> = loops.iter().filter_map(|one| search(frame, one)).collect();
     found.extend(all_calls(frame).filter_map(|call| call_of(frame, &call)));
+    let appends = frame.functions.iter().enumerate();
+    found.extend(appends.filter_map(|(index, function)| append(frame, index, function)));
     found
+}
+
+/// `strcat` to strings that have grown long, whoever calls it.
+fn append(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Candidate> {
+    let bare = function.function.trim_start_matches('_');
+    if function.own || !(bare.starts_with("strcat") || bare.starts_with("wcscat")) {
+        return None;
+    }
+    let calls = function.calls?;
+    let caller = function.callers.iter().find(|caller| caller.own)?;
+    let each = function.share.value * cycles_of_all(frame)? / calls.max(1) as f64;
+    if calls < MANY || function.share.value < LEAST || each < LONG_MOVE_CYCLES {
+        return None;
+    }
+    let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
+    let mut one = Candidate::new(ID, Some(index), (0..function.code.len()).collect());
+    one.at = Some(site_of(
+        &caller.function,
+        &caller.module,
+        caller.address,
+        &caller.place,
+    ));
+    one.share = Some(function.share.value);
+    one.remains = Estimate {
+        value: stays(20.0),
+        low: 0.0,
+        high: stays(80.0),
+    };
+    one.executions = Some(calls);
+    one.cycles = Some(Estimate::exact(each));
+    one.fix = "Keep a pointer to the string's end and append there: `strcat` looks for the end from the beginning each \
+               time."
+        .to_owned();
+    one.example = Some((
+        "strcat(text, piece);",
+        "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",
+    ));
+    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    Some(
+        one.counted(format!("`strcat` was called {} times", count(calls)))
+            .measured(format!(
+                "it takes {} of the time, {} cycles a call: the strings that it goes through are long",
+                percent(function.share.value),
+                cycles(each)
+            )),
+    )
 }
 
 /// A search from the beginning, for each of many items.
@@ -197,14 +246,13 @@ fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
     })
 }
 
-/// A move onto itself, or a string that is measured again.
+/// A move onto itself.
 fn call_of(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
     let function = &frame.functions[call.caller];
     let name = call.target.function.split('@').next()?;
     let bare = name.trim_start_matches('_');
     let moves = bare.starts_with("memmove") || bare.starts_with("memcpy");
-    let appends = bare.starts_with("strcat");
-    if call.target.count < MANY || !function.own || !(moves || appends) {
+    if call.target.count < MANY || !function.own || !moves {
         return None;
     }
     let (share, each) = super::loop_invariant_call::cost(frame, call)?;
@@ -212,18 +260,12 @@ fn call_of(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
         return None;
     }
     let at = call.site.at;
-    let shift = if moves {
-        let (to, from) = (value_at(function, at, RDI)?, value_at(function, at, RSI)?);
-        if to.number != from.number
-            || to.offset == from.offset
-            || to.number == super::values::CONSTANT
-        {
-            return None;
-        }
-        Some(from.offset.wrapping_sub(to.offset))
-    } else {
-        None
-    };
+    let (to, from) = (value_at(function, at, RDI)?, value_at(function, at, RSI)?);
+    let constant = super::values::CONSTANT;
+    if to.number != from.number || to.offset == from.offset || to.number == constant {
+        return None;
+    }
+    let shift = from.offset.wrapping_sub(to.offset);
     let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
     let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
     one.share = Some(share);
@@ -235,36 +277,19 @@ fn call_of(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
     one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
-    one = match shift {
-        Some(shift) => {
-            one.fix = "Take elements from the end, or from a ring or deque (std::deque, VecDeque), or keep an index of \
-                       the first one: then nothing is moved. If order does not matter, swap with the last."
-                .to_owned();
-            one.example = Some((
-                "job = jobs.front();\njobs.erase(jobs.begin());",
-                "job = jobs.front();   // std::deque\njobs.pop_front();",
-            ));
-            one.counted(format!(
-                "`{name}` is called {} times to move an array onto itself by {} bytes: an element is {} and all behind it move",
-                count(call.target.count),
-                shift.unsigned_abs(),
-                if shift > 0 { "taken out" } else { "put in" }
-            ))
-        }
-        None => {
-            one.fix = "Keep a pointer to the string's end and append there: `strcat` looks for the end from the beginning \
-                       each time."
-                .to_owned();
-            one.example = Some((
-                "strcat(text, piece);",
-                "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",
-            ));
-            one.counted(format!(
-                "`{name}` is called {} times",
-                count(call.target.count)
-            ))
-        }
-    };
+    one.fix = "Take elements from the end, or from a ring or deque (std::deque, VecDeque), or keep an index of the \
+               first one: then nothing is moved. If order does not matter, swap with the last."
+        .to_owned();
+    one.example = Some((
+        "job = jobs.front();\njobs.erase(jobs.begin());",
+        "job = jobs.front();   // std::deque\njobs.pop_front();",
+    ));
+    one = one.counted(format!(
+        "`{name}` is called {} times to move an array onto itself by {} bytes: an element is {} and all behind it move",
+        count(call.target.count),
+        shift.unsigned_abs(),
+        if shift > 0 { "taken out" } else { "put in" }
+    ));
     Some(one.measured(format!(
         "the calls take {} of the time, {} cycles each",
         percent(share),

@@ -21,6 +21,9 @@ pub const ID: &str = "tls-lookup";
 /// Calls that are worth a look.
 const LEAST_CALLS: u64 = 100_000;
 
+/// Instructions of a function that is small.
+const SMALL: usize = 32;
+
 fn is_lookup(name: &str) -> bool {
     let bare = name
         .split('@')
@@ -58,7 +61,12 @@ fn candidate(frame: &Frame) -> Option<Candidate> {
     let inside: f64 = lookups.map(|f| f.share.value).sum();
     let mut near: Vec<(usize, usize)> = Vec::new();
     for call in &calls {
-        let list = around(&frame.functions[call.caller], call.site.at);
+        let function = &frame.functions[call.caller];
+        // A small function is nothing but its look-up and what it is for.
+        let list = match function.code.len() {
+            0..=SMALL => (0..function.code.len()).collect(),
+            _ => around(function, call.site.at),
+        };
         near.extend(list.into_iter().map(|at| (call.caller, at)));
     }
     near.sort_unstable();
