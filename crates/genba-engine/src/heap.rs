@@ -72,6 +72,8 @@ impl Inner {
         match unsafe { sys::mmap(0, size, sys::READ_WRITE, sys::PRIVATE, -1) } {
             Some(address) => {
                 self.mapped += size;
+                // SAFETY: the new mapping.
+                unsafe { sys::leave_out_of_cores(address, size) };
                 address as *mut u8
             }
             None => ptr::null_mut(),

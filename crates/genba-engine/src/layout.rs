@@ -139,7 +139,8 @@ pub struct ModuleRecord {
     pub reserved: u64,
 }
 
-/// [`Record::kind`]: executions of a block.
+/// [`Record::kind`]: executions of a block. If `to` is not 0, it is a copy of a loop that was
+/// entered each time by the jump at its own end, to `to`.
 pub const KIND_BLOCK: u16 = 1;
 /// [`Record::kind`]: how often a block was counted whose instructions from here on had not been
 /// executed, because a signal came between.

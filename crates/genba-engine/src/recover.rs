@@ -55,8 +55,8 @@ pub struct Found {
     pub stack_top: Option<u64>,
     /// What is to be corrected.
     pub correction: Option<Correction>,
-    /// The jump at this address went to [`Found::pc`], which has not been recorded.
-    pub unrecorded: Option<u64>,
+    /// The jump at the first address went to the second, which has not been recorded.
+    pub unrecorded: Option<(u64, u64)>,
 }
 
 /// A fragment as far as needed here.
@@ -121,6 +121,14 @@ fn position(marks: &[Marked], offset: u16) -> Option<Position> {
 #[must_use]
 pub fn block_at(marks: &[Marked], offset: u16) -> Option<usize> {
     position(marks, offset).map(|at| at.block)
+}
+
+/// The block at an offset whose counter has not gone up yet, if that is so.
+#[must_use]
+pub fn uncounted_at(marks: &[Marked], offset: u16) -> Option<usize> {
+    position(marks, offset)
+        .filter(|at| !at.counted && at.mark != Mark::Nothing)
+        .map(|at| at.block)
 }
 
 /// Finds the state at an offset of a fragment. `None` where the cache has nothing to execute.
@@ -205,7 +213,7 @@ where
             }
             let from = block.address(block.last());
             found.pc = branch_target(code, from);
-            found.unrecorded = Some(from);
+            found.unrecorded = Some((from, found.pc));
         }
         Mark::TakenRax => {
             rax_aside(&mut found);
@@ -219,7 +227,7 @@ where
         Mark::Gone => {
             both_aside(&mut found);
             found.pc = rcx;
-            found.unrecorded = Some(block.address(block.last()));
+            found.unrecorded = Some((block.address(block.last()), rcx));
         }
         Mark::Landing => {
             both_aside(&mut found);

@@ -15,6 +15,7 @@ pub mod nr {
     pub const RT_SIGPROCMASK: usize = 14;
     pub const RT_SIGRETURN: usize = 15;
     pub const MREMAP: usize = 25;
+    pub const MADVISE: usize = 28;
     pub const SHMAT: usize = 30;
     pub const GETPID: usize = 39;
     pub const CLONE: usize = 56;
@@ -101,6 +102,16 @@ pub unsafe fn mmap(
         )
     };
     (result > 0).then_some(result as usize)
+}
+
+/// Leaves memory out of core dumps: they are the program's.
+///
+/// # Safety
+/// It must be the engine's own memory.
+pub unsafe fn leave_out_of_cores(address: usize, length: usize) {
+    const DONTDUMP: usize = 16;
+    // SAFETY: changes nothing in the memory.
+    unsafe { call(nr::MADVISE, [address, length, DONTDUMP, 0, 0, 0]) };
 }
 
 /// Unmaps memory.

@@ -16,6 +16,7 @@ pub fn draft(counts: &Counts, transfers: bool) -> Draft {
         .map(|module| draft.module(&path(module)))
         .collect();
     let mut sums: HashMap<CodePoint, i128> = HashMap::new();
+    let mut looped = Vec::new();
     for counted in &counts.counted {
         let sign = match counted.kind {
             KIND_BLOCK | KIND_MORE => 1,
@@ -26,11 +27,21 @@ pub fn draft(counts: &Counts, transfers: bool) -> Draft {
             .module
             .map(|index| (modules[index], &counts.modules[index]));
         let mut pc = counted.pc;
+        if counted.kind == KIND_BLOCK && counted.to != 0 {
+            looped.push((module, counted));
+        }
         for length in &counted.lengths {
             let point = point(&mut draft, module, pc);
             *sums.entry(point).or_default() += sign * i128::from(counted.count);
             pc = pc.wrapping_add(u64::from(*length));
         }
+    }
+    for (module, counted) in looped {
+        let lengths = counted.lengths.iter().rev().skip(1);
+        let before: u64 = lengths.map(|&length| u64::from(length)).sum();
+        let from = point(&mut draft, module, counted.pc.wrapping_add(before));
+        let to = point(&mut draft, module, counted.to);
+        draft.edge(from, to, counted.count);
     }
     for (point, sum) in sums {
         if let Ok(count @ 1..) = u64::try_from(sum) {

@@ -129,6 +129,9 @@ fn make_file(remote: &mut Remote<'_>) -> io::Result<(File, u64)> {
         remote.call(libc::SYS_mmap, arguments),
     )?;
     remote.call(libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
+    // It is large, and not the program's: it must not be in a core dump.
+    let advice = libc::MADV_DONTDUMP as u64;
+    remote.call(libc::SYS_madvise, [shared, FILE_SIZE, advice, 0, 0, 0])?;
     Ok((file, shared))
 }
 

@@ -52,11 +52,12 @@ pub trait World: Code {
     fn known(&self, pc: u64) -> Option<u64>;
     /// Address in the cache of the call that returns to this address.
     fn call_site(&self, returns_to: u64) -> Option<u64>;
-    /// A new counter for a block.
+    /// A new counter for a block; a copy of one that loops is entered by its own jump only, so its
+    /// count is also that of the jump.
     ///
     /// # Errors
     /// When there are no more.
-    fn counter(&mut self, block: &Block) -> Result<u32, Error>;
+    fn counter(&mut self, block: &Block, copy: bool) -> Result<u32, Error>;
     /// Whether jumps are recorded.
     fn transfers(&self) -> bool;
     /// A new counter for how often a jump is taken.
@@ -366,7 +367,7 @@ impl<'a, W: World> Builder<'a, W> {
             self.emitter().bytes(&block.pc.to_le_bytes());
             return Ok(None);
         }
-        let counter = self.world.counter(block)?;
+        let counter = self.world.counter(block, false)?;
         self.open(block, counter, false);
         let aside = self.body(block, counter)?;
         self.end(block, aside)

@@ -17,14 +17,13 @@ impl<W: World> Builder<'_, W> {
             && jumps
             && block.instructions.len() <= MOST_UNROLLED
             && self.fragment.blocks.len() + COPIES <= usize::from(u8::MAX)
-            && !self.world.transfers()
     }
 
     /// Emits the copies of a short loop: each but the last leaves the loop or falls into the
     /// next.
     pub(super) fn unrolled(&mut self, block: &Block) -> Result<Option<Next>, Error> {
         for copy in 1..COPIES {
-            let counter = self.world.counter(block)?;
+            let counter = self.world.counter(block, copy > 1)?;
             self.open(block, counter, copy > 1);
             let _ = self.body(block, counter)?;
             if let Some((last, condition)) = block
@@ -38,7 +37,7 @@ impl<W: World> Builder<'_, W> {
                 self.exit(last.next_ip());
             }
         }
-        let counter = self.world.counter(block)?;
+        let counter = self.world.counter(block, true)?;
         self.open(block, counter, true);
         let aside = self.body(block, counter)?;
         self.end(block, aside)

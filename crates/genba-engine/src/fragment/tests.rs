@@ -32,7 +32,7 @@ impl World for Fake<'_> {
         returns_to.is_multiple_of(7).then_some(BASE + 0x20_0000)
     }
 
-    fn counter(&mut self, block: &Block) -> Result<u32, Error> {
+    fn counter(&mut self, block: &Block, _: bool) -> Result<u32, Error> {
         self.counters += 1;
         let lengths = block.instructions.iter().map(|one| one.len() as u8);
         self.lengths.push(lengths.collect());

@@ -200,7 +200,7 @@ impl World for Book {
         self.calls.get(returns_to)
     }
 
-    fn counter(&mut self, block: &Block) -> Result<u32, Error> {
+    fn counter(&mut self, block: &Block, copy: bool) -> Result<u32, Error> {
         let full = Error::Full("it has more code than the engine has room for");
         let lengths: Vec<u8> = block
             .instructions
@@ -213,7 +213,7 @@ impl World for Book {
             .shared
             .record(Record {
                 pc: block.pc,
-                to: 0,
+                to: if copy && self.transfers { block.pc } else { 0 },
                 lengths: at,
                 module,
                 to_module: NONE,

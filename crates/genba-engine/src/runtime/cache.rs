@@ -107,6 +107,8 @@ fn reserve(hint: u64) -> Option<Zone> {
         unsafe { sys::munmap(got as usize, ZONE as usize) };
         return None;
     }
+    // SAFETY: our own new mapping.
+    unsafe { sys::leave_out_of_cores(got as usize, ZONE as usize) };
     Some(Zone {
         low: got,
         next: got,

@@ -101,6 +101,8 @@ unsafe fn replace(base: usize, fd: Option<usize>, start: usize, end: usize) {
     if unsafe { sys::call(nr::MMAP, arguments) } < 0 {
         super::fatal("there is no memory");
     }
+    // SAFETY: our own mapping.
+    unsafe { sys::leave_out_of_cores(base + start, end - start) };
 }
 
 /// Makes a file with what is in the parent's tables, and no counts; gives it to genba.

@@ -390,7 +390,17 @@ impl Engine {
                     .map(|exit| exit.target)
             },
         };
-        let found = recover::recover(&view, book, offset, registers, aside)?;
+        let mut found = recover::recover(&view, book, offset, registers, aside)?;
+        // A copy of a short loop is counted when the jump into it is.
+        if let Some(index) = recover::uncounted_at(&fragment.marks, offset)
+            && let Some(block) = book.blocks.get(first + index)
+            && let Some(record) = book.shared.read_record(block.counter)
+            && record.to != 0
+        {
+            let view = (view.block)(index);
+            let last = view.lengths.len().saturating_sub(1);
+            found.unrecorded = Some((view.address(last), record.to));
+        }
         let block = found.correction.map_or(0, |correction| correction.block);
         Some((found, fragment.first_block + block as u32))
     }

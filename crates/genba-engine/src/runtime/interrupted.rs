@@ -19,8 +19,8 @@ pub struct Interrupted {
     pub stack_top: Option<u64>,
     /// The block that was left in the middle.
     pub correction: Option<(u32, Correction)>,
-    /// The jump from there has not been recorded.
-    pub unrecorded: Option<u64>,
+    /// The jump from there to there has not been recorded.
+    pub unrecorded: Option<(u64, u64)>,
 }
 
 fn within(address: u64, from: unsafe extern "C" fn(), to: unsafe extern "C" fn()) -> bool {
@@ -97,7 +97,7 @@ impl Interrupted {
                     label::genba_transfer_counted,
                     label::genba_transfer_unknown,
                 );
-                at.unrecorded = (!counted).then(|| engine.site(state));
+                at.unrecorded = (!counted).then(|| (engine.site(state), at.pc));
             } else if within(rip, label::genba_syscall, label::genba_syscall_end) {
                 at.calling(engine, state, rip);
             }
@@ -123,7 +123,7 @@ impl Interrupted {
                 state::EXIT_INDIRECT => self.pc = state.get(state::TARGET),
                 state::EXIT_TRANSFER => {
                     self.pc = state.get(state::TARGET);
-                    self.unrecorded = Some(engine.site(state));
+                    self.unrecorded = Some((engine.site(state), self.pc));
                 }
                 number => self.pc = engine.exit_target(number),
             }

@@ -230,8 +230,8 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> After {
         if let Some((block, correction)) = found.correction {
             engine.correct(state, block, correction);
         }
-        if let Some(from) = found.unrecorded {
-            engine.record_transfer(state, from, found.pc);
+        if let Some((from, to)) = found.unrecorded {
+            engine.record_transfer(state, from, to);
         }
         // Where these say an address, it is the instruction's.
         let address = (info + 16) as *mut u64;

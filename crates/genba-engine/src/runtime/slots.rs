@@ -65,6 +65,8 @@ impl Slots {
                         -1,
                     )?;
                 }
+                // SAFETY: as above.
+                unsafe { sys::leave_out_of_cores(state.0, PRIVATE as usize) };
                 self.used += 1;
                 self.class[slot as usize] = class;
                 self.shared.slot_class(slot, class);
