@@ -87,49 +87,46 @@ pub struct Layout {
     time_at: Option<usize>,
     /// How far before the end of another record's body its time begins, if it has one.
     time_behind: Option<usize>,
-    brief: Option<BriefLayout>,
 }
 
-/// Where [`Layout::brief`] finds its fields, where no field of another length is before them.
-#[derive(Clone, Copy, Debug)]
-struct BriefLayout {
-    ip: usize,
-    task: usize,
-    period: usize,
-    /// Bytes of all fields of fixed length.
-    fixed: usize,
-    /// Whether a call chain follows them.
-    chain: bool,
-}
-
-/// What is needed of a sample to decide whether it is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The fields of a sample that are wanted where its stack is not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Brief {
     /// Instruction pointer.
     pub ip: u64,
-    /// Process and thread, as one number.
+    /// Process (lower half) and thread, as one number.
     pub task: u64,
+    /// Time in the recording's clock, ns.
+    pub time: u64,
+    /// Data address, if sampled.
+    pub addr: u64,
     /// Events since the last sample.
     pub period: u64,
+    /// CPU.
+    pub cpu: u32,
 }
 
-/// Where the fields of a sample are, counted from its header.
+/// Where the fields of a sample are, counted from its header, where no field of another length is
+/// before them.
 #[derive(Clone, Copy, Debug)]
 pub struct QuickLayout {
     ip: usize,
     task: usize,
     time: usize,
+    /// Header, if there is no such field; so is that of the CPU.
+    addr: usize,
+    cpu: usize,
     period: usize,
     chain: Option<usize>,
     needed: usize,
 }
 
 impl QuickLayout {
-    /// The sample at the start of `data` with its time and its size; `None` if it is another
-    /// record, or not as it should be.
+    /// The sample at the start of `data` with its `misc` bits and its size; `None` if it is another
+    /// record, or not as it should be. Where there is one, [`Layout::sample`] says the same.
     #[must_use]
     #[inline(always)]
-    pub fn sample(&self, data: &[u8]) -> Option<(Brief, u64, usize)> {
+    pub fn sample(&self, data: &[u8]) -> Option<(Brief, u16, usize)> {
         let fixed = data.get(..self.needed)?;
         let word = |at: usize| {
             let bytes = fixed.get(at..at + 8)?;
@@ -145,12 +142,16 @@ impl QuickLayout {
         {
             return None;
         }
+        let or_zero = |at: usize| if at == 0 { Some(0) } else { word(at) };
         let brief = Brief {
             ip: word(self.ip)?,
             task: word(self.task)?,
+            time: word(self.time)?,
+            addr: or_zero(self.addr)?,
             period: word(self.period)?,
+            cpu: or_zero(self.cpu)? as u32,
         };
-        Some((brief, word(self.time)?, size))
+        Some((brief, (header >> 32) as u16, size))
     }
 }
 
@@ -193,7 +194,6 @@ impl Layout {
             id_all: attr.has(flag::SAMPLE_ID_ALL),
             time_at: None,
             time_behind: None,
-            brief: None,
         };
         if layout.has(sample::TIME) {
             layout.time_at = Some(layout.fixed_before(sample::TIME));
@@ -207,74 +207,34 @@ impl Layout {
             let behind = after.iter().filter(|&&b| layout.has(b)).count() * 8 + 8;
             layout.time_behind = layout.id_all.then_some(behind);
         }
-        layout.brief = layout.brief_layout();
         layout
-    }
-
-    fn brief_layout(&self) -> Option<BriefLayout> {
-        let variable = sample::READ
-            | sample::RAW
-            | sample::BRANCH_STACK
-            | sample::REGS_USER
-            | sample::STACK_USER;
-        let needed = sample::IP | sample::TID | sample::PERIOD;
-        if self.sample_type & variable != 0 || self.sample_type & needed != needed {
-            return None;
-        }
-        Some(BriefLayout {
-            ip: self.fixed_before(sample::IP),
-            task: self.fixed_before(sample::TID),
-            period: self.fixed_before(sample::PERIOD),
-            fixed: self.fixed_before(sample::PERIOD) + 8,
-            chain: self.has(sample::CALLCHAIN),
-        })
     }
 
     /// How to read samples of this event quickly, if they can be.
     #[must_use]
     pub fn quick(&self) -> Option<QuickLayout> {
-        let brief = self.brief?;
-        Some(QuickLayout {
-            ip: HEADER_SIZE + brief.ip,
-            task: HEADER_SIZE + brief.task,
-            time: HEADER_SIZE + self.time_at?,
-            period: HEADER_SIZE + brief.period,
-            chain: brief.chain.then_some(HEADER_SIZE + brief.fixed),
-            needed: HEADER_SIZE + brief.fixed + if brief.chain { 8 } else { 0 },
-        })
-    }
-
-    /// The fields of a sample that decide whether it is looked at; `None` exactly where
-    /// [`Self::sample`] gives it.
-    #[must_use]
-    #[inline]
-    pub fn brief(&self, body: &[u8]) -> Option<Brief> {
-        let Some(layout) = &self.brief else {
-            let whole = self.sample(body)?;
-            return Some(Brief {
-                ip: whole.ip,
-                task: u64::from(whole.pid.cast_unsigned())
-                    | u64::from(whole.tid.cast_unsigned()) << 32,
-                period: whole.period,
-            });
-        };
-        let word = |at: usize| {
-            let bytes = body.get(at..at + 8)?;
-            Some(u64::from_le_bytes(bytes.try_into().ok()?))
-        };
-        if body.len() < layout.fixed {
+        let variable = sample::READ
+            | sample::RAW
+            | sample::BRANCH_STACK
+            | sample::REGS_USER
+            | sample::STACK_USER;
+        let needed = sample::IP | sample::TID | sample::TIME | sample::PERIOD;
+        if self.sample_type & variable != 0 || self.sample_type & needed != needed {
             return None;
         }
-        if layout.chain {
-            let rest = (body.len() - layout.fixed).checked_sub(8)? as u64;
-            if word(layout.fixed)? > rest / 8 {
-                return None;
-            }
-        }
-        Some(Brief {
-            ip: word(layout.ip)?,
-            task: word(layout.task)?,
-            period: word(layout.period)?,
+        let at = |bit| HEADER_SIZE + self.fixed_before(bit);
+        let or_header = |bit| if self.has(bit) { at(bit) } else { 0 };
+        let fixed = at(sample::PERIOD) + 8;
+        let chain = self.has(sample::CALLCHAIN);
+        Some(QuickLayout {
+            ip: at(sample::IP),
+            task: at(sample::TID),
+            time: at(sample::TIME),
+            addr: or_header(sample::ADDR),
+            cpu: or_header(sample::CPU),
+            period: at(sample::PERIOD),
+            chain: chain.then_some(fixed),
+            needed: fixed + if chain { 8 } else { 0 },
         })
     }
 

@@ -4,13 +4,19 @@
 //! its records in time order and hands out compact [`Sample`]s; [`Recording::load`] keeps them.
 
 mod ahead;
+mod crew;
+#[cfg(test)]
+mod crew_tests;
+mod events;
 mod hash;
 mod order;
+mod piece;
 mod recording;
 mod scan;
 mod sieve;
 #[cfg(test)]
 mod sieve_tests;
+mod sifted;
 mod space;
 mod tables;
 mod unwind;

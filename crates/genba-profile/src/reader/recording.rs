@@ -1,5 +1,6 @@
 //! A recording as a file and what it says about itself.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
@@ -7,6 +8,7 @@ use genba_model::{Event, Precision};
 use memmap2::Mmap;
 
 use super::ahead;
+use super::crew::{Plan, Source};
 use super::scan::{self, ReadOptions};
 use super::sieve::{Tally, Wanted};
 use super::tables::{Sample, Samples, Tables};
@@ -103,7 +105,8 @@ pub struct RecordingInfo {
 }
 
 enum Bytes {
-    Mapped(Mmap),
+    /// With the file itself.
+    Mapped(Mmap, File),
     Owned(Vec<u8>),
 }
 
@@ -138,12 +141,13 @@ impl Recording {
             path: path.to_owned(),
             source,
         };
-        let file = std::fs::File::open(path).map_err(io)?;
+        let file = File::open(path).map_err(io)?;
         let meta = file.metadata().map_err(io)?;
         let bytes = if meta.is_file() && meta.len() > 0 {
             // SAFETY: the mapping is private and read-only; that nobody cuts the file meanwhile
             // is the caller's part, as documented.
-            Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(io)?)
+            let map = unsafe { Mmap::map(&file) }.map_err(io)?;
+            Bytes::Mapped(map, file)
         } else if meta.is_dir() {
             return Err(io(std::io::Error::from_raw_os_error(libc::EISDIR)));
         } else {
@@ -163,7 +167,7 @@ impl Recording {
     fn new(bytes: Bytes, name: String) -> Result<Self, ReadError> {
         let mut structure = {
             let data: &[u8] = match &bytes {
-                Bytes::Mapped(m) => m,
+                Bytes::Mapped(m, _) => m,
                 Bytes::Owned(v) => v,
             };
             file::parse(data, &name)?
@@ -229,13 +233,24 @@ impl Recording {
         options: &ReadOptions,
         sink: &mut dyn FnMut(&Sample, &Tables),
     ) -> Result<Tables, ReadError> {
-        self.scan_with(options, None, sink)
-            .map(|(tables, _)| tables)
+        let mut scan = |data: &[u8], progress: &AtomicUsize| {
+            let place = scan::Place {
+                data,
+                structure: &self.structure,
+                name: &self.name,
+                progress,
+            };
+            scan::scan(place, options, sink)
+        };
+        match &self.bytes {
+            Bytes::Mapped(map, _) => ahead::with_thread_ahead(map, |progress| scan(map, progress)),
+            Bytes::Owned(bytes) => scan(bytes, &AtomicUsize::new(0)),
+        }
     }
 
     /// As [`Recording::scan`], for who needs but some code: `wanted` says which, and `sink` gets
     /// all samples there and perhaps others; [`super::Totals`] are of those. The tally is of all
-    /// samples of the event.
+    /// samples of the event. Stacks and registers are never read, whatever the options say.
     ///
     /// # Errors
     /// As [`Recording::scan`].
@@ -245,28 +260,28 @@ impl Recording {
         wanted: &mut Wanted<'_>,
         sink: &mut dyn FnMut(&Sample, &Tables),
     ) -> Result<(Tables, Tally), ReadError> {
-        self.scan_with(options, Some(wanted), sink)
+        let range = &self.structure.data;
+        let source = match &self.bytes {
+            Bytes::Mapped(_, file) => Source::File {
+                file,
+                begins: range.start as u64,
+                len: range.len(),
+            },
+            Bytes::Owned(bytes) => Source::Memory(&bytes[range.clone()]),
+        };
+        self.scan_planned(source, Plan::of(range.len()), options, wanted, sink)
     }
 
-    fn scan_with(
+    pub(super) fn scan_planned(
         &self,
+        source: Source<'_>,
+        plan: Plan,
         options: &ReadOptions,
-        only: Option<&mut Wanted<'_>>,
+        wanted: &mut Wanted<'_>,
         sink: &mut dyn FnMut(&Sample, &Tables),
     ) -> Result<(Tables, Tally), ReadError> {
-        let scan = |data: &[u8], progress: &AtomicUsize| {
-            let place = scan::Place {
-                data,
-                structure: &self.structure,
-                name: &self.name,
-                progress,
-            };
-            scan::scan(place, options, only, sink)
-        };
-        match &self.bytes {
-            Bytes::Mapped(map) => ahead::with_thread_ahead(map, |progress| scan(map, progress)),
-            Bytes::Owned(bytes) => scan(bytes, &AtomicUsize::new(0)),
-        }
+        let place = (source, plan);
+        scan::scan_only(place, &self.structure, &self.name, options, wanted, sink)
     }
 
     /// All samples of one event.

@@ -5,9 +5,13 @@ mod stack;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 
+use super::crew::{Crew, Plan, Source};
+use super::events::Events;
 use super::hash::FastMap;
 use super::order::Ordered;
+use super::piece::Walker;
 use super::sieve::{Sieve, Tally, Wanted};
+use super::sifted::{Item, Sifted};
 use super::space::{Map, Space};
 use super::tables::{LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId};
 use super::unwind::{ModuleCache, ProcessUnwinder};
@@ -58,9 +62,26 @@ struct ThreadState {
     last_generation: u64,
 }
 
-struct Scan<'o> {
+/// Of so many threads the names are at hand.
+const RECENT: usize = 8;
+
+/// Of so many addresses the stacks are at hand, as a power of two.
+const PLACES_BITS: u32 = 11;
+
+/// The stack that an address alone is.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    address: u64,
+    pid: i32,
+    /// Zero for none.
+    generation: u64,
+    stack: Option<StackId>,
+}
+
+struct Scan {
     tables: Tables,
-    options: &'o ReadOptions,
+    /// Whether call stacks are wanted.
+    stacks: bool,
     build_ids: FastMap<u64, Vec<u8>>,
     processes: FastMap<i32, Process>,
     threads: FastMap<i32, ThreadState>,
@@ -72,8 +93,12 @@ struct Scan<'o> {
     regs_mask: u64,
     chain: Vec<Address>,
     unwound: Vec<u64>,
-    /// The thread of the last sample, until a record of another kind may have changed it.
-    recent: Option<((i32, i32), ThreadId)>,
+    /// Threads of the last samples, until a record of another kind may have changed them.
+    recent: [Option<((i32, i32), ThreadId)>; RECENT],
+    /// Without stacks: those of the last addresses, of this generation.
+    places: Vec<Known>,
+    /// Changes with every record that may change what is where.
+    generation: u64,
     /// Without stacks: the frame of each location.
     flat: Vec<Option<StackId>>,
 }
@@ -102,40 +127,15 @@ pub struct Place<'a> {
 pub fn scan(
     place: Place<'_>,
     options: &ReadOptions,
-    only: Option<&mut Wanted<'_>>,
     sink: &mut dyn FnMut(&Sample, &Tables),
-) -> Result<(Tables, Tally), ReadError> {
+) -> Result<Tables, ReadError> {
     let Place {
         structure, name, ..
     } = place;
     let wanted = chosen(structure, name, options)?;
-    let attr = &structure.events[wanted].attr;
-    let mut scan = Scan {
-        tables: Tables::default(),
-        options,
-        build_ids: structure
-            .features
-            .build_ids
-            .iter()
-            .map(|(path, id)| (path_key(path), id.clone()))
-            .collect(),
-        processes: FastMap::default(),
-        threads: FastMap::default(),
-        modules: std::collections::HashMap::new(),
-        kernel: Space::default(),
-        kernel_module: None,
-        files: ModuleCache::default(),
-        maps: 0,
-        regs_mask: attr.regs_user,
-        chain: Vec::new(),
-        unwound: Vec::new(),
-        recent: None,
-        flat: Vec::new(),
-    };
-    scan.tables.totals.stacks =
-        attr.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0 && options.stacks;
-    let sieve = only.map(|only| Sieve::new(only, wanted, scan.build_ids.clone()));
-    let mut records = Ordered::new(place, sieve);
+    let mut scan = Scan::new(structure, wanted, options.stacks);
+    let events = Events::new(&structure.events);
+    let mut records = Ordered::new(place, &events);
     while let Some((event, layout, raw)) = records.next() {
         let understood = match raw.kind {
             kind::SAMPLE if event != wanted => Some(()),
@@ -145,23 +145,57 @@ pub fn scan(
             }),
             _ => scan.other(&raw),
         };
-        if understood.is_none() {
-            scan.tables.totals.damaged += 1;
-        }
-        if scan.maps > MAX_MAPS {
-            return Err(ReadError::TooMuch(name.to_owned(), MAX_MAPS));
-        }
+        scan.note(understood, name)?;
     }
     if records.compressed {
         return Err(ReadError::Compressed(name.to_owned()));
     }
     scan.tables.totals.cut_short = records.cut_short;
-    let mut tally = Tally::default();
-    if let Some(sieve) = records.sieve {
-        scan.tables.totals.damaged += sieve.damaged;
-        tally = sieve.tally();
-    }
-    Ok((scan.tables, tally))
+    Ok(scan.tables)
+}
+
+/// See [`super::Recording::scan_only`].
+pub fn scan_only(
+    (source, plan): (Source<'_>, Plan),
+    structure: &Structure,
+    name: &str,
+    options: &ReadOptions,
+    only: &mut Wanted<'_>,
+    sink: &mut dyn FnMut(&Sample, &Tables),
+) -> Result<(Tables, Tally), ReadError> {
+    let wanted = chosen(structure, name, options)?;
+    let mut scan = Scan::new(structure, wanted, false);
+    let sieve = Sieve::new(only, scan.build_ids.clone());
+    let events = Events::new(&structure.events);
+    let walker = Walker {
+        quick: events.quick(),
+        events: &events,
+        wanted,
+    };
+    let io = |source| ReadError::Io {
+        path: name.into(),
+        source,
+    };
+    Crew::work(source, walker, plan, |foreman| {
+        let mut records = Sifted::new(foreman, source.len(), sieve);
+        while let Some(item) = records.next().map_err(io)? {
+            let understood = match item {
+                Item::Sample(record, misc) => {
+                    let sample = scan.sample(&record, misc);
+                    sink(&sample, &scan.tables);
+                    continue;
+                }
+                Item::Other(raw) => raw.and_then(|raw| scan.other(&raw)),
+            };
+            scan.note(understood, name)?;
+        }
+        if records.compressed {
+            return Err(ReadError::Compressed(name.to_owned()));
+        }
+        scan.tables.totals.cut_short = records.cut_short;
+        scan.tables.totals.damaged += records.damaged;
+        Ok((scan.tables, records.tally))
+    })
 }
 
 fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<usize, ReadError> {
@@ -186,9 +220,55 @@ fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<us
         })
 }
 
-impl Scan<'_> {
+impl Scan {
+    fn new(structure: &Structure, wanted: usize, stacks: bool) -> Self {
+        let attr = &structure.events[wanted].attr;
+        let build_ids = structure.features.build_ids.iter();
+        let mut tables = Tables::default();
+        tables.totals.stacks =
+            attr.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0 && stacks;
+        Self {
+            tables,
+            stacks,
+            build_ids: build_ids
+                .map(|(path, id)| (path_key(path), id.clone()))
+                .collect(),
+            processes: FastMap::default(),
+            threads: FastMap::default(),
+            modules: std::collections::HashMap::new(),
+            kernel: Space::default(),
+            kernel_module: None,
+            files: ModuleCache::default(),
+            maps: 0,
+            regs_mask: attr.regs_user,
+            chain: Vec::new(),
+            unwound: Vec::new(),
+            recent: [None; RECENT],
+            places: Vec::new(),
+            generation: 1,
+            flat: Vec::new(),
+        }
+    }
+
+    /// Takes note of whether a record was understood.
+    fn note(&mut self, understood: Option<()>, name: &str) -> Result<(), ReadError> {
+        if understood.is_none() {
+            self.tables.totals.damaged += 1;
+        }
+        if self.maps > MAX_MAPS {
+            return Err(ReadError::TooMuch(name.to_owned(), MAX_MAPS));
+        }
+        Ok(())
+    }
+
     fn other(&mut self, raw: &Raw<'_>) -> Option<()> {
-        self.recent = None;
+        if matches!(
+            raw.kind,
+            kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK | kind::EXIT
+        ) {
+            self.recent = [None; RECENT];
+            self.generation += 1;
+        }
         match raw.kind {
             kind::MMAP | kind::MMAP2 => self.map(record::mmap(raw)?, raw.misc),
             kind::COMM => {

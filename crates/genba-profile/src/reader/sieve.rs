@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::hash::FastMap;
 use super::scan::{module_kind, path_key};
 use super::tables::{Module, ModuleKind};
-use crate::perfdata::record::{self, Brief, Layout, QuickLayout, Raw, misc};
+use crate::perfdata::record::{self, Raw, misc};
 
 /// Answers which offsets of a module are wanted (see [`ModuleKind`] for what they count from).
 /// It is asked once for each mapping.
@@ -37,28 +37,68 @@ impl Tally {
         let squares = square.saturating_mul(u128::from(samples));
         self.squares = self.squares.saturating_add(squares);
     }
+
+    /// Adds what another one has.
+    pub fn join(&mut self, other: &Self) {
+        self.samples += other.samples;
+        self.weight = self.weight.saturating_add(other.weight);
+        self.squares = self.squares.saturating_add(other.squares);
+    }
 }
 
-/// Samples of the same weight one after the other: clocks give all of them.
-#[derive(Clone, Copy, Default)]
-struct Run {
-    samples: u64,
-    weight: u64,
-}
-
-/// Addresses are told apart to so many bytes, as a power of two.
-const GRAIN_BITS: u32 = 6;
-/// Bits of the filter, as a power of two: 32 KiB, which stays in the fastest cache.
-const FILTER_BITS: u32 = 18;
-/// A range of more grains than this is not worth a filter.
-const MAX_GRAINS: u64 = 1 << 16;
-
-/// Bytes of samples gone over at a stretch.
-const STRETCH: usize = 1 << 18;
-
-/// A set of addresses that never denies one that was put in, and seldom claims another.
-struct Filter {
+/// Hashed addresses, told apart to a grain of some bytes.
+struct Grid {
     words: Vec<u64>,
+    /// Bytes of a grain, as a power of two.
+    grain_bits: u32,
+    /// Number of bits, as a power of two.
+    size_bits: u32,
+    used: bool,
+}
+
+impl Grid {
+    fn new(grain_bits: u32, size_bits: u32) -> Self {
+        Self {
+            words: vec![0; 1 << (size_bits - 6)],
+            grain_bits,
+            size_bits,
+            used: false,
+        }
+    }
+
+    #[inline]
+    fn slot(&self, grain: u64) -> (usize, u64) {
+        let hash = grain.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - self.size_bits);
+        ((hash >> 6) as usize, 1 << (hash & 63))
+    }
+
+    fn insert(&mut self, first: u64, last: u64) {
+        self.used = true;
+        for grain in first >> self.grain_bits..=last >> self.grain_bits {
+            let (word, bit) = self.slot(grain);
+            self.words[word] |= bit;
+        }
+    }
+
+    #[inline]
+    fn may_hold(&self, address: u64) -> bool {
+        let (word, bit) = self.slot(address >> self.grain_bits);
+        self.used && self.words[word] & bit != 0
+    }
+}
+
+/// Functions up to so many bytes are told apart from their neighbours.
+const SMALL: u64 = 8 << 10;
+/// A range of more bytes than this is not worth a filter.
+const MAX_RANGE: u64 = 1 << 28;
+
+/// A set of addresses that never denies one that was put in, and seldom claims another, though
+/// the function be mapped at hundreds of places.
+struct Filter {
+    /// In grains of 64 bytes, 32 KiB, which stays in the fastest cache.
+    small: Grid,
+    /// In pages.
+    large: Grid,
     all: bool,
     /// Whether something was put in since that was last asked.
     changed: bool,
@@ -67,15 +107,11 @@ struct Filter {
 impl Filter {
     fn new() -> Self {
         Self {
-            words: vec![0; 1 << (FILTER_BITS - 6)],
+            small: Grid::new(6, 18),
+            large: Grid::new(12, 17),
             all: false,
             changed: false,
         }
-    }
-
-    fn slot(grain: u64) -> (usize, u64) {
-        let hash = grain.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - FILTER_BITS);
-        ((hash >> 6) as usize, 1 << (hash & 63))
     }
 
     fn insert(&mut self, addresses: Range<u64>) {
@@ -83,157 +119,58 @@ impl Filter {
             return;
         }
         self.changed = true;
-        let grains = addresses.start >> GRAIN_BITS..=(addresses.end - 1) >> GRAIN_BITS;
-        if grains.end() - grains.start() > MAX_GRAINS {
-            self.all = true;
-            return;
-        }
-        for grain in grains {
-            let (word, bit) = Self::slot(grain);
-            self.words[word] |= bit;
+        let (first, last) = (addresses.start, addresses.end - 1);
+        match last - first {
+            0..SMALL => self.small.insert(first, last),
+            SMALL..MAX_RANGE => self.large.insert(first, last),
+            _ => self.all = true,
         }
     }
 
     #[inline]
     fn may_hold(&self, address: u64) -> bool {
-        let (word, bit) = Self::slot(address >> GRAIN_BITS);
-        self.words[word] & bit != 0 || self.all
-    }
-}
-
-/// A sample that no map known so far speaks for; one with an earlier time may yet be read.
-struct Held {
-    address: u64,
-    time: u64,
-    at: usize,
-}
-
-/// The samples held of a round.
-#[derive(Default)]
-struct HeldRound {
-    held: Vec<Held>,
-    /// What is not later than this has been decided upon.
-    decided: Option<u64>,
-}
-
-impl HeldRound {
-    /// Puts what the filter claims now into the queue.
-    fn decide(&mut self, up_to: u64, filter: &Filter, queue: &mut Vec<(u64, usize)>) {
-        let decided = self.decided;
-        self.held.retain(|held| {
-            if decided.is_some_and(|decided| held.time <= decided) {
-                return false;
-            }
-            if filter.may_hold(held.address) {
-                queue.push((held.time, held.at));
-                return false;
-            }
-            held.time > up_to
-        });
+        self.small.may_hold(address) || self.large.may_hold(address) || self.all
     }
 }
 
 /// See the module's text.
 pub(super) struct Sieve<'w, 'd> {
     wanted: &'w mut Wanted<'d>,
-    event: usize,
     build_ids: FastMap<u64, Vec<u8>>,
     filter: Filter,
-    /// Of the last round and of this.
-    held: [HeldRound; 2],
     /// The thread of the last sample.
     recent: Option<u64>,
-    tally: Tally,
-    run: Run,
-    /// Samples whose fields end beyond them.
-    pub(super) damaged: u64,
 }
 
 impl<'w, 'd> Sieve<'w, 'd> {
-    pub(super) fn new(
-        wanted: &'w mut Wanted<'d>,
-        event: usize,
-        build_ids: FastMap<u64, Vec<u8>>,
-    ) -> Self {
+    pub(super) fn new(wanted: &'w mut Wanted<'d>, build_ids: FastMap<u64, Vec<u8>>) -> Self {
         Self {
             wanted,
-            event,
             build_ids,
             filter: Filter::new(),
-            held: Default::default(),
             recent: None,
-            tally: Tally::default(),
-            run: Run::default(),
-            damaged: 0,
         }
     }
 
-    /// Counts a sample; whether it is let through at once.
-    #[inline]
-    pub(super) fn sample(
-        &mut self,
-        event: usize,
-        layout: &Layout,
-        body: &[u8],
-        time: u64,
-        at: usize,
-    ) -> bool {
-        if event != self.event {
-            return false;
-        }
-        let Some(brief) = layout.brief(body) else {
-            self.damaged += 1;
-            return false;
-        };
-        self.take(&brief, time, at)
-    }
-
+    /// Whether a sample is let through at once.
     #[inline(always)]
-    fn take(&mut self, brief: &Brief, time: u64, at: usize) -> bool {
-        if brief.period == self.run.weight {
-            self.run.samples += 1;
-        } else {
-            self.end_run(brief.period);
-        }
+    pub(super) fn lets(&mut self, task: u64, address: u64) -> bool {
         // A thread that no record announced becomes known by a sample.
-        if self.recent != Some(brief.task) {
-            self.recent = Some(brief.task);
+        if self.recent != Some(task) {
+            self.recent = Some(task);
             return true;
         }
-        if self.filter.may_hold(brief.ip) {
-            return true;
-        }
-        self.held[1].held.push(Held {
-            address: brief.ip,
-            time,
-            at,
-        });
-        false
+        self.filter.may_hold(address)
     }
 
-    /// Goes over samples of the one event there is, up to a record that is none or that wants a
-    /// closer look: gives its place and the newest time before it.
-    pub(super) fn samples(
-        &mut self,
-        data: &[u8],
-        mut at: usize,
-        layout: &QuickLayout,
-        queue: &mut Vec<(u64, usize)>,
-    ) -> (usize, u64) {
-        let mut newest = 0;
-        // Now and then the caller tells how far it is.
-        let limit = at.saturating_add(STRETCH);
-        while at < limit
-            && let Some(rest) = data.get(at..)
-            && let Some((brief, time, size)) = layout.sample(rest)
-        {
-            newest = newest.max(time);
-            if self.take(&brief, time, at) {
-                queue.push((time, at));
-            }
-            at += size;
-        }
-        (at, newest)
+    /// Whether a sample that was held back is let through after all.
+    pub(super) fn lets_now(&self, address: u64) -> bool {
+        self.filter.may_hold(address)
+    }
+
+    /// Whether the answers may be others than before this was last asked.
+    pub(super) fn changed(&mut self) -> bool {
+        std::mem::take(&mut self.filter.changed)
     }
 
     /// Takes note of a record that is no sample.
@@ -289,35 +226,6 @@ impl<'w, 'd> Sieve<'w, 'd> {
             self.filter.insert(address(range.start)..address(range.end));
         }
     }
-
-    /// Begins another run with one sample.
-    fn end_run(&mut self, weight: u64) {
-        let begun = Run { samples: 1, weight };
-        let run = std::mem::replace(&mut self.run, begun);
-        self.tally.add(run.samples, run.weight);
-    }
-
-    /// All samples so far.
-    pub(super) fn tally(&self) -> Tally {
-        let mut tally = self.tally;
-        tally.add(self.run.samples, self.run.weight);
-        tally
-    }
-
-    /// Ends a round: what is later than `up_to` stays held, the rest is decided upon. Nothing of
-    /// the round before this one is later.
-    pub(super) fn end_round(&mut self, up_to: u64, queue: &mut Vec<(u64, usize)>) {
-        // Seldom: most rounds have no new map, and what was denied would be denied again.
-        if std::mem::take(&mut self.filter.changed) {
-            for round in &mut self.held {
-                round.decide(up_to, &self.filter, queue);
-            }
-        }
-        self.held.swap(0, 1);
-        self.held[0].decided = Some(up_to);
-        self.held[1].held.clear();
-        self.held[1].decided = None;
-    }
 }
 
 #[cfg(test)]
@@ -328,8 +236,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_filter_never_denies(
-            ranges in prop::collection::vec((any::<u64>(), 0u64..10_000), 1..8),
-            picks in prop::collection::vec((any::<prop::sample::Index>(), 0u64..10_000), 1..50),
+            ranges in prop::collection::vec((any::<u64>(), 0u64..20_000), 1..8),
+            picks in prop::collection::vec((any::<prop::sample::Index>(), 0u64..20_000), 1..50),
         ) {
             let mut filter = Filter::new();
             for &(start, len) in &ranges {
@@ -355,6 +263,16 @@ mod tests {
             .filter(|&address| filter.may_hold(address))
             .count();
         assert!(claimed < 50, "{claimed} of 16384");
+        // The same large function in as many processes.
+        for process in 0..600u64 {
+            let start = 0x5500_0000_0000 + process * 0x12_3456_7000 + 0x5d0;
+            filter.insert(start..start + 47_000);
+        }
+        let claimed = (0x50_0000u64..0x60_0000)
+            .step_by(64)
+            .filter(|&address| filter.may_hold(address))
+            .count();
+        assert!(claimed < 3000, "{claimed} of 16384");
         filter.insert(0..u64::MAX);
         assert!(filter.may_hold(0x50_0000));
     }
@@ -370,5 +288,9 @@ mod tests {
         assert_eq!(tally.weight, u64::MAX);
         let last = u128::from(u64::MAX);
         assert_eq!(tally.squares, 1 + 9 + last * last);
+        let mut both = tally;
+        both.join(&tally);
+        assert_eq!((both.samples, both.weight), (6, u64::MAX));
+        assert_eq!(both.squares, tally.squares.saturating_mul(2));
     }
 }

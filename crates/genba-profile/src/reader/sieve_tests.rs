@@ -12,7 +12,7 @@ use crate::perfdata::record::{kind, misc};
 use crate::perfdata::synthesize::{MapsLine, comm, task, user_map};
 
 #[derive(Clone, Debug)]
-enum Happens {
+pub(super) enum Happens {
     Map { pid: i32, at: u64, module: u8 },
     Fork { parent: i32, child: i32 },
     Exec { pid: i32 },
@@ -32,7 +32,7 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => pid.clone().prop_map(|pid| Happens::Exec { pid }),
         1 => (5..8i32).prop_map(|pid| Happens::Exit { pid }),
         10 => (1..8i32, PAGE..(PAGES + 1) * PAGE, 0u64..3)
-            .prop_map(|(pid, address, weight)| Happens::Sample { pid, address, weight }),
+            .prop_map(|(pid, address, weight)| Happens::Sample { pid, address, weight: weight << (address % 3 * 20) }),
     ]
 }
 
@@ -74,9 +74,9 @@ fn record_of(what: &Happens, time: u64) -> Vec<u8> {
 }
 
 /// Each event with its ring, whether it is written a round late, and whether a round ends.
-type Written = Vec<(Happens, bool, bool, bool)>;
+pub(super) type Written = Vec<(Happens, bool, bool, bool)>;
 
-fn file_of(events: &Written) -> Vec<u8> {
+pub(super) fn file_of(events: &Written) -> Vec<u8> {
     let mut rounds: Vec<[Vec<u8>; 2]> = vec![Default::default()];
     for pid in 1..8 {
         rounds[0][0].extend(comm(pid, pid, "old", false, 0));
@@ -118,7 +118,7 @@ fn file_of(events: &Written) -> Vec<u8> {
     file
 }
 
-fn wanted(module: &Module) -> Vec<Range<u64>> {
+pub(super) fn wanted(module: &Module) -> Vec<Range<u64>> {
     match module.path.as_str() {
         "/module1" => std::iter::once(PAGE + 100..PAGE + 300).collect(),
         "/module2" => vec![PAGE + 4000..PAGE + 4200, 0..10],
@@ -127,7 +127,7 @@ fn wanted(module: &Module) -> Vec<Range<u64>> {
 }
 
 /// What is known of a sample, if it is in the wanted code.
-fn seen(sample: &Sample, tables: &Tables) -> Option<(u64, i32, u64, String, u64)> {
+pub(super) fn seen(sample: &Sample, tables: &Tables) -> Option<(u64, i32, u64, String, u64)> {
     let place = tables.location(sample.location);
     let module = tables.module(place.module);
     let is_wanted = wanted(module).iter().any(|r| r.contains(&place.offset));
@@ -135,15 +135,17 @@ fn seen(sample: &Sample, tables: &Tables) -> Option<(u64, i32, u64, String, u64)
     is_wanted.then_some((sample.time, sample.pid, sample.weight, path, place.offset))
 }
 
+/// So many events at most.
+pub(super) fn written(most: usize) -> impl Strategy<Value = Written> {
+    let late = prop::bool::weighted(0.2);
+    let ends = prop::bool::weighted(0.1);
+    prop::collection::vec((happens(), any::<bool>(), late, ends), 0..most)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
     #[test]
-    fn nothing_wanted_is_kept_back(
-        events in prop::collection::vec(
-            (happens(), any::<bool>(), prop::bool::weighted(0.2), prop::bool::weighted(0.1)),
-            0..150,
-        ),
-    ) {
+    fn nothing_wanted_is_kept_back(events in written(150)) {
         let recording = Recording::from_bytes(file_of(&events), "generated").unwrap();
         let options = ReadOptions { event: None, stacks: false };
         let mut all = Vec::new();

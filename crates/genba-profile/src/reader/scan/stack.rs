@@ -1,6 +1,6 @@
 //! One sample with its stack: chains as recorded, stack copies unwound, nodes of the call tree.
 
-use super::Scan;
+use super::{Known, PLACES_BITS, RECENT, Scan};
 use crate::perfdata::bytes::Cursor;
 use crate::perfdata::record::{self, CONTEXT_KERNEL, CONTEXT_MAX, CONTEXT_USER, misc};
 use crate::reader::tables::{Frame, Sample, StackId, ThreadId};
@@ -10,14 +10,14 @@ use crate::reader::x86_64::{general_registers, user_regs};
 /// Registers of a process of 64 bits.
 const ABI_64: u64 = 2;
 
-impl Scan<'_> {
+impl Scan {
     pub(super) fn sample(&mut self, record: &record::SampleRecord<'_>, flags: u16) -> Sample {
         let mode = flags & misc::CPUMODE;
         let kernel = mode == misc::KERNEL || mode == misc::GUEST_KERNEL;
         let (pid, tid) = (record.pid, record.tid);
         let thread = self.thread_of(pid, tid);
         let mut truncated = false;
-        let stack = if self.options.stacks {
+        let stack = if self.stacks {
             self.chain.clear();
             self.chain.push((record.ip, false));
             self.frame_pointer_chain(record.chain, kernel);
@@ -59,7 +59,8 @@ impl Scan<'_> {
 
     /// The thread under its name of now. Most samples are of the thread of the one before.
     fn thread_of(&mut self, pid: i32, tid: i32) -> ThreadId {
-        if let Some((known, id)) = self.recent
+        let slot = tid as usize % RECENT;
+        if let Some((known, id)) = self.recent[slot]
             && known == (pid, tid)
         {
             return id;
@@ -68,12 +69,35 @@ impl Scan<'_> {
             self.name_thread(pid, tid, "");
         }
         let id = self.threads.get(&tid).map_or(ThreadId(0), |t| t.id);
-        self.recent = Some(((pid, tid), id));
+        self.recent[slot] = Some(((pid, tid), id));
         id
     }
 
     /// The stack that is the sampled address alone.
     fn flat_stack(&mut self, pid: i32, address: u64) -> StackId {
+        if self.places.is_empty() {
+            self.places.resize(1 << PLACES_BITS, Known::default());
+        }
+        let key = address ^ u64::from(pid.cast_unsigned()) << 32;
+        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - PLACES_BITS);
+        let known = self.places[hash as usize];
+        if known.generation == self.generation
+            && (known.address, known.pid) == (address, pid)
+            && let Some(stack) = known.stack
+        {
+            return stack;
+        }
+        let stack = self.look_up_flat(pid, address);
+        self.places[hash as usize] = Known {
+            address,
+            pid,
+            generation: self.generation,
+            stack: Some(stack),
+        };
+        stack
+    }
+
+    fn look_up_flat(&mut self, pid: i32, address: u64) -> StackId {
         let location = self.location(pid, address, false);
         let index = location.0 as usize;
         if self.flat.len() <= index {
