@@ -6,7 +6,7 @@ order within blocks; it is the median of the blocks' ratios with a distribution-
 free 95 % interval (order statistics of the binomial). A row whose peer is not to
 be had says so. Standard library only.
 
-    bench.py [--quick] [--only overhead,report,annotate,memory] [--json FILE]
+    bench.py [--quick] [--only overhead,report,annotate,memory] [--json FILE] [--keep DIR]
 """
 
 import argparse
@@ -69,8 +69,10 @@ def show_ratio(triple):
 # --- running --------------------------------------------------------------------
 
 class Bench:
-    def __init__(self, directory, quick):
+    def __init__(self, directory, quick, keep=None):
         self.directory, self.quick = pathlib.Path(directory), quick
+        # Where recordings are looked for first, and kept.
+        self.recordings = pathlib.Path(keep or directory)
         self.rows = []
         self.timed = str(self.compile(ROOT / "bench" / "timed.c", "-O2"))
 
@@ -164,7 +166,7 @@ def overhead(bench):
 
 def recording(bench, name, samples, program, *stacks):
     """A perf.data of about so many samples, made by perf: SQLite's benchmark, once per CPU."""
-    path = pathlib.Path(bench.file(name))
+    path = bench.recordings / name
     if path.exists():
         return path
     need_perf()
@@ -298,6 +300,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the samples, few repetitions")
     parser.add_argument("--only", default=",".join(SECTIONS), help="sections, joined by commas")
+    parser.add_argument("--keep", metavar="DIR", help="use the recordings in there, and leave new ones there")
     parser.add_argument("--json", metavar="FILE", help="the rows with their intervals")
     arguments = parser.parse_args()
     sections = arguments.only.split(",")
@@ -310,8 +313,10 @@ def main():
     version = subprocess.run(["perf", "--version"], capture_output=True, text=True).stdout.strip() if perf else "no perf"
     print(f"genba against {version}, {os.cpu_count()} CPUs, Linux {os.uname().release}")
     print(f"{'':<44} {'genba':>16} {'peer':>16}   {'genba ÷ peer (95 %)':<28} wanted")
+    if arguments.keep:
+        pathlib.Path(arguments.keep).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="genba-bench.") as directory:
-        bench = Bench(directory, arguments.quick)
+        bench = Bench(directory, arguments.quick, arguments.keep)
         for name in sections:
             try:
                 SECTIONS[name](bench)
