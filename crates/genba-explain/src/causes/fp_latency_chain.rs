@@ -18,6 +18,7 @@ use super::candidate::Candidate;
 use super::frame::Frame;
 use super::latency_chain::{Chained, candidate, chained};
 use super::reductions::Kind;
+use super::streams::bounded;
 
 /// Identifier.
 pub const ID: &str = "fp-latency-chain";
@@ -26,7 +27,12 @@ pub const ID: &str = "fp-latency-chain";
 #[must_use]
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
     let kinds = [Kind::FloatSum, Kind::FloatProduct, Kind::FloatExtreme];
-    chained(frame, &kinds).iter().map(tell).collect()
+    let all = chained(frame, &kinds);
+    let mut found: Vec<Candidate> = all.iter().map(tell).collect();
+    for (candidate, chained) in found.iter_mut().zip(&all) {
+        candidate.remains = bounded(frame, &chained.one, candidate.remains);
+    }
+    found
 }
 
 fn tell(chained: &Chained<'_>) -> Candidate {

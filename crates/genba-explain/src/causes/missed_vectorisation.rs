@@ -23,6 +23,7 @@ use super::gains::words as gain_words;
 use super::hot_loops::{HotLoop, hot_loops};
 use super::latency_chain::overhead;
 use super::steps::{Step, address_step, value_step};
+use super::streams::bounded;
 use super::uses::Uses;
 use super::values::{Address, Origin};
 use super::words::{count, cycles};
@@ -308,6 +309,7 @@ fn candidate(frame: &Frame, one: &HotLoop<'_>, work: &Work) -> Option<Candidate>
         low: best.remains.low.min(value),
         high: (2.0 * value).min(1.0),
     };
+    found.remains = bounded(frame, one, found.remains);
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
     let gcc = function

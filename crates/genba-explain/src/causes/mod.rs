@@ -51,6 +51,7 @@ mod spill;
 mod stalls;
 mod steps;
 mod store_forward_stall;
+mod streams;
 mod strided_access;
 mod tiny_callee_not_inlined;
 mod tls_lookup;
@@ -67,6 +68,8 @@ pub use build::{RunFacts, is_own};
 pub use candidate::Limits;
 pub use catalogue::{CATALOGUE, Cause, explain};
 
+#[cfg(test)]
+mod bound_tests;
 #[cfg(test)]
 mod call_tests;
 #[cfg(test)]

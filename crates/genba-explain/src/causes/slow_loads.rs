@@ -12,7 +12,7 @@ use super::words::{count, cycles, percent};
 use crate::loop_bound::{Change, operation};
 
 /// Share of all time that the stalled loads of one loop must have.
-const LEAST: f64 = 0.05;
+const LEAST: f64 = 0.08;
 
 /// Kinds, as the causes divide them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,8 @@ pub(super) fn slow(frame: &Frame, wanted: Kind) -> Vec<Slow> {
     let loops = hot_loops(frame, LEAST);
     let mut found = Vec::new();
     for (number, function) in frame.functions.iter().enumerate() {
-        if function.share.value < LEAST || !function.own {
+        // Advice on layout is of no use where the code has no name.
+        if function.share.value < LEAST || !function.own || function.function.starts_with('[') {
             continue;
         }
         let mut groups: Vec<(Option<u32>, Vec<Stall>)> = Vec::new();
