@@ -200,6 +200,9 @@ impl Scene {
             counts,
             cycles,
             loops: self.model(function, &code, total).loops,
+            of_library: (code.instructions.iter())
+                .map(|i| self.is_of_library(function.module, i.address))
+                .collect(),
             places: (code.instructions.iter())
                 .map(|i| self.source_place(function.module, i.address))
                 .collect(),
@@ -212,6 +215,13 @@ impl Scene {
             flow: code.flow,
             code: code.instructions,
         })
+    }
+
+    /// Whether the innermost function at an address is in a file of a language's library.
+    fn is_of_library(&self, module: ModuleId, address: u64) -> bool {
+        let frames = self.code.frames_at(module, address);
+        let inner = frames.first().and_then(|frame| frame.file.as_deref());
+        inner.is_some_and(is_toolchain_file)
     }
 
     fn source_place(&self, module: ModuleId, address: u64) -> Place {

@@ -271,6 +271,8 @@ pub struct FunctionFrame {
     pub loops: Vec<Option<LoopCost>>,
     /// Where they are in the source.
     pub places: Vec<Place>,
+    /// Whether they are of a language's library, inlined into the place that [`Self::places`] has.
+    pub of_library: Vec<bool>,
     /// Calls that were made.
     pub call_sites: Vec<CallSite>,
     /// Who called it, most calls first.

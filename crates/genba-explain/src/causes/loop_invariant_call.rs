@@ -280,6 +280,20 @@ pub(super) fn cost(frame: &Frame, call: &Call<'_>) -> Option<(f64, f64)> {
             }
         }
     }
+    // The stub that the call goes through.
+    let bare = callee.function.split('@').next().unwrap_or_default();
+    let bare = bare.trim_start_matches('_');
+    let stub = frame.functions.iter().find(|one| {
+        let name = one.function.strip_suffix("@plt");
+        one.module == function.module
+            && name.is_some_and(|name| name == bare || bare.split('_').next() == Some(name))
+    });
+    if let Some(stub) = stub {
+        let all = stub.calls.unwrap_or(0).max(call.target.count).max(1) as f64;
+        inside += stub.share.value
+            * (call.target.count as f64 / all)
+            * (entered / call.target.count as f64);
+    }
     let at = call.site.at;
     let beside: f64 = [at, at + 1]
         .iter()

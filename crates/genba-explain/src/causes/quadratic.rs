@@ -203,9 +203,37 @@ fn is_element(found: &HotLoop<'_>, address: &super::values::Address) -> bool {
         address_step(function, found.index, address),
         Some(Step::Constant(step)) if step.unsigned_abs() >= 4
     );
-    steps
-        && begins_anew(found, address.base)
-        && address.index.is_none_or(|(i, _)| begins_anew(found, i))
+    is_list_element(found, address)
+        || steps
+            && begins_anew(found, address.base)
+            && address.index.is_none_or(|(i, _)| begins_anew(found, i))
+}
+
+/// Whether an address is in a list's element: its base was loaded from the element before.
+fn is_list_element(found: &HotLoop<'_>, address: &super::values::Address) -> bool {
+    let function = found.frame;
+    let values = &function.values;
+    let head = function.flow.loops()[found.index as usize].head;
+    if values.origin(address.base) != Origin::Join(head) || address.index.is_some() {
+        return false;
+    }
+    let body = function.flow.loop_blocks(found.index);
+    let before = &function.flow.blocks()[head as usize].predecessors;
+    let follows = |value: Value| {
+        let Origin::Instruction(at) = values.origin(value) else {
+            return false;
+        };
+        let loaded = values.addresses(at as usize).iter().flatten();
+        function.data[at as usize].loads()
+            && loaded
+                .into_iter()
+                .any(|from| from.base.number == address.base.number)
+    };
+    let mut around = before
+        .iter()
+        .zip(values.met(address.base))
+        .filter(|one| body.contains(one.0));
+    begins_anew(found, address.base) && around.next().is_some_and(|one| follows(*one.1))
 }
 
 fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
@@ -223,27 +251,65 @@ fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
         && addresses.into_iter().any(|a| is_element(found, a))
 }
 
-/// Whether a value that moves through the loop begins with what the loop around does not carry on:
-/// a constant, an argument, or what is loaded anew.
+/// Whether a value that moves through the loop begins anew each time: with nothing that an earlier
+/// pass of the loop made.
 fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
     let function = found.frame;
-    let Origin::Join(block) = function.values.origin(value) else {
-        return true;
-    };
     let head = function.flow.loops()[found.index as usize].head;
-    if block != head {
-        return !function.flow.loops().iter().any(|one| one.head == block);
+    if function.values.origin(value) != Origin::Join(head) {
+        return true;
     }
-    let before = &function.flow.blocks()[block as usize].predecessors;
+    let before = &function.flow.blocks()[head as usize].predecessors;
     let body = function.flow.loop_blocks(found.index);
-    let met = function.values.met(value);
-    before.iter().zip(met).all(|(before, input)| {
-        let first = match function.values.origin(*input) {
-            Origin::Join(block) => function.flow.loops().iter().any(|one| one.head == block),
-            _ => false,
+    let met = before.iter().zip(function.values.met(value));
+    let first: Vec<Value> = met
+        .filter(|one| !body.contains(one.0))
+        .map(|one| *one.1)
+        .collect();
+    !first.is_empty() && !first.into_iter().any(|one| is_made_by(found, one))
+}
+
+/// Whether a value comes out of the loop on any way.
+fn is_made_by(found: &HotLoop<'_>, value: Value) -> bool {
+    const MOST: usize = 64;
+    let function = found.frame;
+    let body = function.flow.loop_blocks(found.index);
+    let mut numbers = vec![value.number];
+    let mut next = 0;
+    while let Some(&number) = numbers.get(next) {
+        next += 1;
+        let one = Value { number, offset: 0 };
+        let block = match function.values.origin(one) {
+            Origin::Constant | Origin::Entry => None,
+            Origin::Join(block) => Some(block),
+            Origin::Instruction(at) => function.flow.block_of(at as usize),
         };
-        body.contains(before) || !first
-    })
+        if numbers.len() > MOST || block.is_some_and(|block| body.contains(&block)) {
+            return true;
+        }
+        let sources = match function.values.origin(one) {
+            // Sums of it; not what is loaded from where it points.
+            Origin::Instruction(at) if !function.data[at as usize].loads() => {
+                let reads = function.values.reads(at as usize).iter();
+                reads
+                    .filter(|one| one.0 < 16)
+                    .map(|one| one.1.number)
+                    .collect()
+            }
+            _ => function
+                .values
+                .met(one)
+                .iter()
+                .map(|one| one.number)
+                .collect::<Vec<_>>(),
+        };
+        for source in sources {
+            if !numbers.contains(&source) {
+                numbers.push(source);
+            }
+        }
+    }
+    false
 }
 
 /// A move onto itself.

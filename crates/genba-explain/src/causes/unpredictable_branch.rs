@@ -19,7 +19,6 @@ use genba_model::Estimate;
 use super::candidate::Candidate;
 use super::frame::{Frame, FunctionFrame};
 use super::hot_loops::{HotLoop, hot_loops};
-use super::own_code::is_toolchain_file;
 use super::steps::{Step, address_step};
 use super::words::{count, cycles, percent};
 
@@ -68,8 +67,8 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
     let wrong: f64 = branches.iter().map(|one| one.wrong).sum();
     // A loop that is left at any time is no choice that could be made otherwise.
     let main = branches.iter().find(|one| one.stays)?;
-    let place = function.places.get(main.at)?;
-    if wrong < 0.1 || place.file.as_deref().is_some_and(is_toolchain_file) {
+    // A library's sort or heap is what it is.
+    if wrong < 0.1 || function.of_library.get(main.at).copied().unwrap_or(false) {
         return None;
     }
     let costs = &frame.program.costs;
