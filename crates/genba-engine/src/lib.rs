@@ -35,7 +35,7 @@ pub mod start;
 pub mod state;
 pub mod sys;
 
-pub use runtime::fatal;
+pub use runtime::{fatal, unable};
 
 /// The engine for a target's process: a shared object without undefined symbols, whose
 /// `genba_start` is where it begins.

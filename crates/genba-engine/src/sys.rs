@@ -29,6 +29,7 @@ pub mod nr {
     pub const PTRACE: usize = 101;
     pub const PERSONALITY: usize = 135;
     pub const MODIFY_LDT: usize = 154;
+    pub const MLOCKALL: usize = 151;
     pub const PRCTL: usize = 157;
     pub const ARCH_PRCTL: usize = 158;
     pub const GETTID: usize = 186;

@@ -150,6 +150,13 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
         MAIL_EXEC if read.is_ok() => {
             let path = Path::new(std::ffi::OsStr::from_bytes(&path));
             let known = waiting.iter().any(|(_, other)| *other == pid);
+            // A thread that is not the first takes the first one's place: not followed.
+            if pid != thread {
+                followed.notes.push(format!(
+                    "process {pid} executed {} from a second thread, which was not counted",
+                    path.display()
+                ));
+            }
             let wanted = known || check::of_process(pid, path).unwrap_or(true);
             if !wanted {
                 followed.notes.push(format!(
@@ -158,7 +165,7 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
                     path.display()
                 ));
             }
-            known || (wanted && expect(pid, thread, waiting))
+            known || (wanted && pid == thread && expect(pid, thread, waiting))
         }
         MAIL_FORK => {
             let options = File::options().read(true).write(true).to_owned();

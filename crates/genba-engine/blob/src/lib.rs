@@ -10,7 +10,7 @@ static HEAP: Heap = Heap::new();
 
 #[panic_handler]
 fn panic(_: &PanicInfo) -> ! {
-    genba_engine::fatal("the engine has met a state that cannot be")
+    genba_engine::unable("the engine has no memory left, or has met a state that cannot be")
 }
 
 /// Where the process begins: `argument` points to the [`genba_engine::start::Boot`].

@@ -122,7 +122,9 @@ impl Book {
         if mapping.path == b"[vsyscall]" {
             return Found::Vsyscall;
         }
-        if mapping.shared && mapping.inode != 0 {
+        // A file in memory is written to through its descriptor.
+        let in_memory = mapping.path.starts_with(b"/memfd:");
+        if in_memory || (mapping.shared && mapping.inode != 0) {
             return Found::Shared;
         }
         let record = ModuleRecord {

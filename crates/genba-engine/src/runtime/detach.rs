@@ -41,6 +41,17 @@ pub fn detach(engine: &mut Engine) {
     } else {
         None
     };
+    // Where it complains: to its parent, whose counts then are not those of the whole run.
+    if fd.is_some() {
+        super::set_shared(shared);
+    } else if engine.followed {
+        let arguments = [shared.0, 0, layout::MODULES as usize, 1, 0, 0];
+        // SAFETY: of size 0 and shared, it is mapped a second time (mremap(2)).
+        let second = unsafe { sys::call(nr::MREMAP, arguments) };
+        if second > 0 {
+            super::set_shared(Shared(second as usize));
+        }
+    }
     engine.followed = fd.is_some();
     let used = engine.slots.used() as usize;
     // SAFETY: what the engine reads again is put aside, all is mapped anew except the private

@@ -37,6 +37,7 @@ pub fn is_special(number: usize) -> bool {
             | nr::EXIT
             | nr::CLONE3
             | nr::MODIFY_LDT
+            | nr::MLOCKALL
             | nr::PRCTL
             | nr::ARCH_PRCTL
             | nr::SECCOMP
@@ -129,6 +130,7 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
             nr::PRCTL => prctl(&call),
             nr::SECCOMP if first < 2 => super::unable("it forbids itself system calls (seccomp)"),
             nr::SECCOMP => sys::call(call.number, call.arguments),
+            nr::MLOCKALL => super::unable("it locks all of its memory, the engine's included"),
             nr::MODIFY_LDT => super::unable("it uses segments of its own (modify_ldt)"),
             // The kernel compares program counters with the program's critical sections; ours
             // are never in them. Without rseq the C library does without.
