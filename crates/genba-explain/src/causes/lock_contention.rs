@@ -60,7 +60,11 @@ fn find(frame: &Frame) -> Option<Candidate> {
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(at);
     one.share = Some(1.0);
-    one.remains = remains_of(1.0, 0.92 * share, 0.5 * share, share + 0.5 * rest);
+    one.remains = {
+        // A loop that spins has the work in it as well.
+        let taking = 0.92 * (locks + futex) + 0.7 * spin;
+        remains_of(1.0, taking, 0.5 * share, share + 0.5 * rest)
+    };
     one.executions = calls;
     one.fix = "Give each thread its own copy and add up once at the end, or one lock for each part of the \
                data (shards); hold a lock for less, and take it once for many items."
@@ -80,7 +84,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
         },
         program.threads
     ));
-    if let Some(taken) = taken {
+    if let Some(taken) = taken.filter(|_| locks + futex > spin) {
         one = one.counted(format!("locks were taken {} times", count(taken.calls)));
         if program.cpu_seconds > 0.0 && taken.calls > 0 {
             one = one.measured(format!(

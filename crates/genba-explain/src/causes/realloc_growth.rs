@@ -15,6 +15,8 @@
 //!
 //! **Source.** Amortised cost of dynamic tables: Cormen et al., *Introduction to Algorithms*, 17.4.
 
+use genba_code::Location;
+
 use super::candidate::Candidate;
 use super::frame::{Frame, UserCall};
 use super::services::{is_allocator, is_growth};
@@ -32,6 +34,9 @@ const LEAST_SHARE: f64 = 0.1;
 
 /// Share of the time in the copying alone.
 const LEAST_COPY: f64 = 0.05;
+
+/// Seconds that a copy takes which is worth avoiding: some times an allocation.
+const LEAST_COPY_TIME: f64 = 40e-9;
 
 /// Looks for it.
 #[must_use]
@@ -187,17 +192,25 @@ fn by_hand(frame: &Frame) -> Option<Growth<'_>> {
                 && lines.is_some_and(|(a, b)| (b..b + 12).contains(&a))
         };
         let alike = |calls: f64| (calls - line.calls).abs() <= 0.05 * line.calls;
-        let freed: f64 = frame.service("free").map_or(0.0, |free| {
-            free.users
-                .iter()
-                .filter(|user| near(user))
-                .map(|user| user.calls)
-                .sum()
-        });
-        let (part, copied) = part_of_copies(frame, near);
-        // A copy that costs less than an allocation is of a few bytes: no growth that hurts.
-        let each = frame.copy_share() * part * frame.program.cpu_seconds / copied.max(1.0);
-        if line.calls >= 1000.0 && alike(freed) && alike(copied) && each > 100e-9 {
+        let users = |name: &str| frame.service(name).map_or(&[][..], |one| &one.users);
+        let Some(old) = users("copy").iter().find(|copy| {
+            let frees = users("free").iter();
+            let freed = frees.filter(|free| near(free) && alike(free.calls));
+            near(copy)
+                && alike(copy.calls)
+                && freed.clone().any(|free| same_memory(frame, copy, free))
+        }) else {
+            continue;
+        };
+        let (part, _) = part_of_copies(frame, |user| user.address == old.address);
+        // A copy that costs no more than an allocation is of a few bytes: no growth that hurts. With
+        // other copies beside it, long ones are told by their time, not by their number.
+        let each =
+            frame.copy_share() * frame.program.cpu_seconds * part.max(0.5) / old.calls.max(1.0);
+        // Buffers end in a free elsewhere, or begin with nothing to copy.
+        let ended = frame.service_calls("free") as f64 - old.calls;
+        let buffers = ended.max(line.calls - old.calls).max(1.0);
+        if line.calls >= 1000.0 && each > LEAST_COPY_TIME && old.calls / buffers >= MOST_DOUBLINGS {
             let growths = line.calls;
             let proof = format!(
                 "new memory, a copy of {:.0} ns and a free of the old, {} times each",
@@ -208,12 +221,50 @@ fn by_hand(frame: &Frame) -> Option<Growth<'_>> {
                 line,
                 growths,
                 proof,
-                copies: part,
+                copies: part.max(0.5),
             });
         }
     }
     None
 }
+
+/// Whether a `free` gives back what a copy read: then the copy moved a buffer's contents. In a
+/// copy that is used and freed itself, the freed memory is what was written.
+fn same_memory(frame: &Frame, copy: &UserCall, free: &UserCall) -> bool {
+    let function = frame.functions.iter().find(|one| {
+        one.module == copy.module && one.function == copy.function && free.function == copy.function
+    });
+    let Some(function) = function else {
+        return false;
+    };
+    // Calls do not say what they read: the register's value is that of its last mention before.
+    let argument = |address: u64, register: Location| {
+        let at = function
+            .code
+            .iter()
+            .position(|code| code.address == address)?;
+        let block = function.flow.block_of(at)?;
+        let begin = function.flow.blocks()[block as usize].instructions.start as usize;
+        let values = &function.values;
+        (begin..at).rev().find_map(|before| {
+            values
+                .written(before, register)
+                .or_else(|| values.read(before, register))
+        })
+    };
+    let from = argument(copy.address, SECOND);
+    let freed = argument(free.address, FIRST);
+    let Some((from, freed)) = from.zip(freed) else {
+        return false;
+    };
+    let values = &function.values;
+    let loaded = values.loaded_from(from).zip(values.loaded_from(freed));
+    from == freed || loaded.is_some_and(|(from, freed)| from == freed)
+}
+
+/// rdi and rsi: the first two arguments of a call (System V AMD64 ABI, 3.2.3).
+const FIRST: Location = 7;
+const SECOND: Location = 6;
 
 fn fix(line: &UserLine<'_>) -> &'static str {
     match line.site.file.as_deref() {

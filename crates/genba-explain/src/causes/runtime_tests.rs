@@ -157,6 +157,51 @@ fn reserving_for_the_next_batch_is_found_and_reserving_once_is_not() {
     assert!(realloc_growth::detect(&with(10.0)).is_empty());
 }
 
+/// `q = malloc(…); memcpy(q, p, n); free(p or q)` in a loop, with the calls at 2, 5 and 7.
+fn by_hand(frees_old: bool, buffers: f64) -> Frame {
+    let moved = function(
+        "build",
+        |a| {
+            let mut other = a.create_label();
+            a.mov(r12, rdi)?;
+            a.mov(rdi, rsi)?;
+            a.call(other)?;
+            a.mov(rsi, r12)?;
+            a.mov(rdi, rax)?;
+            a.call(other)?;
+            a.mov(rdi, if frees_old { r12 } else { r13 })?;
+            a.call(other)?;
+            a.set_label(&mut other)?;
+            a.ret()
+        },
+        &[100_000; 9],
+        &[0.01; 9],
+        &[],
+    );
+    let call = |at: usize, line: u32| {
+        let mut one = user(line, 1e5, &[]);
+        one.address = moved.code[at].address;
+        one
+    };
+    let runtime = vec![
+        service("malloc", vec![call(2, 8)]),
+        service("copy", vec![call(5, 10)]),
+        service("free", vec![call(7, 12), user(40, buffers, &[])]),
+    ];
+    let copies = library("__memmove_avx_unaligned_erms", 0.5);
+    frame(vec![moved, copies], runtime)
+}
+
+#[test]
+fn moving_to_new_memory_each_time_is_found_and_a_copy_that_is_freed_is_not() {
+    let found = realloc_growth::detect(&by_hand(true, 50.0));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(8));
+    assert!(realloc_growth::detect(&by_hand(false, 50.0)).is_empty());
+    // Ten growths of each of many buffers.
+    assert!(realloc_growth::detect(&by_hand(true, 1e4)).is_empty());
+}
+
 fn kernel(share: f64, reason: &'static str) -> KernelWork {
     KernelWork { reason, share }
 }

@@ -136,11 +136,14 @@ impl Frame {
     }
 }
 
+/// Something of the work always stays.
+const LEAST_LEFT: f64 = 0.03;
+
 /// The part of the affected time that stays, of a share that is known within bounds: `gone` is
 /// what goes of all time (likely, least, most).
 #[must_use]
 pub fn remains_of(share: f64, likely: f64, least: f64, most: f64) -> Estimate {
-    let stays = |gone: f64| (1.0 - gone / share.max(1e-9)).clamp(0.0, 1.0);
+    let stays = |gone: f64| (1.0 - gone / share.max(1e-9)).clamp(LEAST_LEFT, 1.0);
     Estimate {
         value: stays(likely),
         low: stays(most),
