@@ -174,6 +174,34 @@ fn overlaps(one: &Address, other: &Address) -> bool {
     one.base.number == other.base.number && one.index == other.index && a < d && c < b
 }
 
+/// The time that changes and what stays of it: where the rounds of a short loop are a part of
+/// another loop's, that one's other work may wait for these divisions, too.
+fn around(
+    function: &FunctionFrame,
+    inner: u32,
+    outer: u32,
+    remains: Estimate,
+) -> (Vec<usize>, Estimate) {
+    let own = function.loop_heat(inner);
+    let parent = function.flow.loops()[inner as usize]
+        .parent
+        .filter(|_| inner != outer);
+    let Some((parent, all)) = parent
+        .map(|parent| (parent, function.loop_heat(parent)))
+        .filter(|&(_, all)| all > 1.1 * own)
+    else {
+        return (function.loop_instructions(inner), remains);
+    };
+    let rest = all - own;
+    let whole = |part: f64, rest_stays: f64| (own * part + rest * rest_stays) / all;
+    let remains = Estimate {
+        value: whole(remains.value, 0.85),
+        low: whole(remains.low, remains.value),
+        high: whole(remains.high, 1.0),
+    };
+    (function.loop_instructions(parent), remains)
+}
+
 fn candidate(
     frame: &Frame,
     index: usize,
@@ -204,8 +232,7 @@ fn candidate(
     let mut found = Candidate::new(ID, Some(index), site.clone());
     match function.loop_after(costs, inner, &change) {
         Some(gain) => {
-            found.affected = function.loop_instructions(inner);
-            found.remains = gain.remains;
+            (found.affected, found.remains) = around(function, inner, outer, gain.remains);
             found = found.model(super::gains::words(&gain));
         }
         None => {

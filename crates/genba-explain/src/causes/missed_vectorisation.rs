@@ -119,7 +119,7 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
                 continue;
             }
             let near = step.unsigned_abs() <= 4 * u64::from(access.bytes);
-            if !near || access.bytes > 8 || access.writes && access.reads && !near {
+            if !near || access.bytes > 8 {
                 return None;
             }
             work.bytes = work.bytes.max(access.bytes);

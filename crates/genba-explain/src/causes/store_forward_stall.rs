@@ -15,6 +15,7 @@ use genba_model::Estimate;
 
 use super::candidate::Candidate;
 use super::frame::{Frame, FunctionFrame};
+use super::services::is_copy_function;
 use super::stalls::{Pattern, Stall, stalls};
 use super::values::Address;
 use super::words::{count, cycles, percent};
@@ -104,6 +105,29 @@ fn narrow_store(function: &FunctionFrame, load: &Stall) -> Option<usize> {
     narrow.filter(|_| !covers)
 }
 
+/// Bytes that are moved by a function of the library are a part of the same: what it takes may
+/// go with it.
+fn with_moves(frame: &Frame, function: &FunctionFrame, around: u32, found: &mut Candidate) {
+    let inside = function.loop_instructions(around);
+    let moves = function.call_sites.iter().any(|site| {
+        inside.contains(&site.at)
+            && (site.targets.iter()).any(|target| is_copy_function(&target.function))
+    });
+    let copies = frame.copy_share();
+    let own = function.heat_of(inside);
+    if !moves || copies <= 0.0 || own <= 0.0 {
+        return;
+    }
+    let all = own + copies;
+    let remains = found.remains;
+    found.share = Some(all.min(1.0));
+    found.remains = Estimate {
+        value: (own * remains.value + 0.6 * copies) / all,
+        low: (own * remains.low + 0.05 * copies) / all,
+        high: (own * remains.high + copies) / all,
+    };
+}
+
 enum Overlap {
     None,
     Part,
@@ -160,6 +184,9 @@ fn candidate(frame: &Frame, index: usize, load: &Stall, store: usize) -> Candida
                 high: (1.0 + stays) / 2.0,
             };
         }
+    }
+    if let Some(around) = load.around {
+        with_moves(frame, function, around, &mut found);
     }
     found.executions = Some(function.counts[load.at]);
     found.cycles = Some(Estimate::exact(load.each));

@@ -210,18 +210,32 @@ const DOUBT: f64 = 0.15;
 /// know of (wrong predictions, memory), which stays, or a part of what goes.
 #[must_use]
 pub fn round_after(measured: f64, before: &Model, after: &Model) -> Option<Estimate> {
-    let (before, after) = (before.round()?.value, after.round()?);
-    if !(before > 0.0 && measured > 0.0) {
+    let model = before.round()?.value;
+    if !(model > 0.0 && measured > 0.0) {
         return None;
     }
-    let rest = (measured - before).max(0.0);
-    // A model that asks for more than was measured is wrong by that factor.
-    let factor = (measured / before).min(1.0);
+    let rest = (measured - model).max(0.0);
+    // A part of the model that asks for more than was measured is wrong by that factor.
+    let scaled = |after: Option<Estimate>, before: Option<Estimate>| {
+        let before = before.map_or(0.0, |before| before.value);
+        let factor = if before > 0.0 {
+            (measured / before).min(1.0)
+        } else {
+            1.0
+        };
+        after.map(|after| after.scaled(factor))
+    };
+    let after = Model {
+        links: Vec::new(),
+        chain: scaled(after.chain, before.chain),
+        throughput: scaled(after.throughput, before.throughput),
+    }
+    .round()?;
     let most = |cycles: f64| cycles.min(measured);
     Some(Estimate {
-        value: most(after.value * factor + 0.5 * rest),
-        low: most(after.low * factor * (1.0 - DOUBT)),
-        high: most(after.high * factor * (1.0 + DOUBT) + rest),
+        value: most(after.value + 0.5 * rest),
+        low: most(after.low * (1.0 - DOUBT)),
+        high: most(after.high * (1.0 + DOUBT) + rest),
     })
 }
 
@@ -247,5 +261,38 @@ impl<C: Costs + ?Sized> Costs for &C {
 
     fn throughput(&self, form: &str) -> Option<Estimate> {
         (**self).throughput(form)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(chain: f64, throughput: f64) -> Model {
+        Model {
+            links: Vec::new(),
+            chain: Some(Estimate::exact(chain)),
+            throughput: Some(Estimate::exact(throughput)),
+        }
+    }
+
+    #[test]
+    fn what_the_model_does_not_know_stays_or_goes() {
+        let round = round_after(12.0, &model(8.0, 2.0), &model(2.0, 2.0)).expect("a round");
+        assert!((round.value - 4.0).abs() < 1e-9);
+        assert!(round.low < 2.0 && round.high > 6.0);
+    }
+
+    #[test]
+    fn a_chain_that_is_shorter_than_thought_makes_no_instruction_cheaper() {
+        let round = round_after(10.0, &model(20.0, 2.0), &model(1.0, 2.0)).expect("a round");
+        assert!((round.value - 2.0).abs() < 1e-9, "{round:?}");
+    }
+
+    #[test]
+    fn nothing_gets_slower() {
+        let round = round_after(3.0, &model(3.0, 2.0), &model(9.0, 2.0)).expect("a round");
+        assert!(round.value <= 3.0 && round.high <= 3.0);
+        assert_eq!(round_after(0.0, &model(1.0, 1.0), &model(1.0, 1.0)), None);
     }
 }
