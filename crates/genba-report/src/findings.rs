@@ -43,7 +43,14 @@ pub(crate) fn ratio(value: f64) -> String {
 
 /// `up to 29 % of the time, likely 25 %`.
 pub(crate) fn saved(gain: &Estimate) -> String {
-    let share = |speedup: f64| number::share((1.0 - 1.0 / speedup.max(1.0)).clamp(0.0, 1.0));
+    let share = |speedup: f64| {
+        let share = (1.0 - 1.0 / speedup.max(1.0)).clamp(0.0, 1.0);
+        // No more digits than a prediction has.
+        match share {
+            share if share >= 0.0995 => format!("{:.0} %", share * 100.0),
+            share => number::share(share),
+        }
+    };
     format!(
         "up to {} of the time, likely {}",
         share(gain.high),

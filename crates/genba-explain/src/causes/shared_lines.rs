@@ -68,10 +68,16 @@ impl Scene {
     }
 }
 
+/// A thread and an address that it writes to.
+type Written = (i32, u64);
+
+/// Stores that do, and how many samples saw each.
+type Seen = Vec<(usize, u32)>;
+
 /// Samples by process and line: by thread and address, with the writes that they are of.
 #[derive(Default)]
 struct Found {
-    lines: HashMap<(i32, u64), BTreeMap<(i32, u64), Vec<(usize, u32)>>>,
+    lines: HashMap<(i32, u64), BTreeMap<Written, Seen>>,
 }
 
 impl Found {
@@ -87,7 +93,7 @@ impl Found {
     fn lines(self, writes: &[FixedWrite]) -> Vec<SharedLine> {
         let mut list: Vec<SharedLine> = Vec::new();
         for places in self.lines.into_values() {
-            let often: Vec<((i32, u64), Vec<(usize, u32)>)> = places
+            let often: Vec<(Written, Seen)> = places
                 .into_iter()
                 .filter(|(_, writes)| writes.iter().any(|one| one.1 >= ENOUGH))
                 .collect();
@@ -97,7 +103,7 @@ impl Found {
                 continue;
             }
             // The same address from two threads is data that is truly shared.
-            let own = |one: &&((i32, u64), Vec<(usize, u32)>)| {
+            let own = |one: &&(Written, Seen)| {
                 let others = often.iter().filter(|other| other.0.0 != one.0.0);
                 others
                     .clone()
