@@ -81,16 +81,16 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
         .map(|&location| value_at(function, at, location))
         .collect();
     let values = values?;
-    // The outermost loop in which it is the same decides what is saved.
-    let mut outermost = None;
-    for index in function.loops_around(at) {
-        let same = |&value| is_same_each_round(function, index, value);
-        if !values.iter().all(same) || is_disturbed(frame, function, index, at) {
-            break;
-        }
-        outermost = Some(index);
+    // The innermost loop that is long enough: further out more may change what it looks at.
+    let long = |index: &u32| {
+        let entries = entries(function, *index).unwrap_or(times);
+        times as f64 >= LEAST_TRIPS * entries as f64
+    };
+    let index = function.loops_around(at).find(long)?;
+    let same = |&value| is_same_each_round(function, index, value);
+    if !values.iter().all(same) || is_disturbed(frame, function, index, at) {
+        return None;
     }
-    let index = outermost?;
     let entries = entries(function, index)?;
     if (times as f64) < LEAST_TRIPS * entries as f64 {
         return None;
@@ -140,7 +140,13 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
     };
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
+    // `strlen` of `__strlen_avx2`.
     let name = call.target.function.split('@').next().unwrap_or_default();
+    let name = name
+        .trim_start_matches('_')
+        .split('_')
+        .next()
+        .unwrap_or(name);
     one.fix = format!(
         "Call `{name}` once before the loop and keep its result; if what it looks at changes in the loop, keep the \
          result up to date there."

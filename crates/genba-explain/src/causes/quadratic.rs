@@ -20,9 +20,9 @@ use super::calls::{Call, all_calls, cycles_of_all};
 use super::candidate::Candidate;
 use super::frame::{Frame, FunctionFrame};
 use super::hot_loops::{HotLoop, hot_loops};
-use super::invariance::value_at;
+use super::invariance::{is_same_each_round, value_at};
 use super::steps::{Step, address_step};
-use super::user_lines::site_of;
+use super::user_lines::{lines, site_of};
 use super::values::{Origin, Value};
 use super::words::{count, cycles, percent};
 
@@ -50,9 +50,145 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     let loops = hot_loops(frame, LEAST);
     let mut found: Vec<Candidate> = loops.iter().filter_map(|one| search(frame, one)).collect();
     found.extend(all_calls(frame).filter_map(|call| call_of(frame, &call)));
+    if found.is_empty() {
+        found.extend(shifts(frame));
+        found.extend(all_calls(frame).filter_map(|call| search_by_call(frame, &call)));
+    }
     let appends = frame.functions.iter().enumerate();
     found.extend(appends.filter_map(|(index, function)| append(frame, index, function)));
     found
+}
+
+/// Elements put into, or taken out of, long arrays by functions of the language's library.
+fn shifts(frame: &Frame) -> Option<Candidate> {
+    let copies = frame.service("copy")?;
+    let shifts = |name: &String| {
+        let vector = name.contains("vector<") || name.contains("Vec<");
+        let what = ["_M_insert_aux", "_M_insert_rval", "_M_erase", "::erase"];
+        let rust =
+            name.contains("Vec<") && (name.ends_with("::insert") || name.ends_with("::remove"));
+        vector && (rust || what.iter().any(|part| name.contains(part)))
+    };
+    let users = copies
+        .users
+        .iter()
+        .filter(|user| user.through.iter().any(shifts));
+    let line = lines(users).into_iter().next()?;
+    let part = (line.calls / copies.calls.max(1) as f64).min(1.0);
+    let share = frame.copy_share() * part;
+    let each = share * cycles_of_all(frame)? / line.calls.max(1.0);
+    if line.calls < MANY as f64 || share < LEAST || each < LONG_MOVE_CYCLES {
+        return None;
+    }
+    let user = line.users.first()?;
+    let through = user.through.iter().find(|name| shifts(name))?;
+    let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
+    let mut one = Candidate::new(ID, None, Vec::new());
+    one.at = Some(line.site.clone());
+    one.share = Some(share);
+    one.remains = Estimate {
+        value: stays(15.0),
+        low: 0.0,
+        high: stays(60.0),
+    };
+    one.executions = Some(line.calls as u64);
+    one.cycles = Some(Estimate::exact(each));
+    one.fix = SHIFT_FIX.to_owned();
+    one.example = SHIFT_EXAMPLE;
+    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    Some(
+        one.counted(format!(
+            "`{through}` moves all elements behind the place, {} times",
+            count(line.calls as u64)
+        ))
+        .measured(format!(
+            "the moves take {} of the time, {} cycles each: the array is long",
+            percent(share),
+            cycles(each)
+        )),
+    )
+}
+
+const SHIFT_FIX: &str = "Put in and take out at the end, or use a ring or deque (std::deque, VecDeque), or keep an \
+    index of the first one: then nothing is moved. If order does not matter, swap with the last.";
+
+const SHIFT_EXAMPLE: Option<(&str, &str)> = Some((
+    "job = jobs.front();\njobs.erase(jobs.begin());",
+    "job = jobs.front();   // std::deque\njobs.pop_front();",
+));
+
+/// A search that compares each element's name with a call.
+fn search_by_call(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
+    let function = &frame.functions[call.caller];
+    let at = call.site.at;
+    let bare = call.target.function.trim_start_matches('_');
+    let compares = ["strcmp", "strcasecmp", "strncmp", "memcmp", "bcmp"];
+    if !function.own || !compares.iter().any(|name| bare.starts_with(name)) {
+        return None;
+    }
+    let index = function.flow.loop_of_instruction(at)?;
+    let cost = function.loops.get(index as usize)?.as_ref()?;
+    let entries = cost.entries.filter(|&entries| entries >= MANY)?;
+    let members = function.loop_instructions(index);
+    let others = function.call_sites.iter();
+    let mut others = others.filter(|site| site.at != at && members.contains(&site.at));
+    // Out of the loop where it is equal.
+    let test =
+        (at + 1..at + 4).find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
+    let leaves = matches!(function.code.get(test + 1)?.flow, Flow::CondJump(_)) && {
+        let block = function.flow.block_of(test + 1)?;
+        let successors = &function.flow.blocks()[block as usize].successors;
+        let first = |to: &u32| function.flow.blocks()[*to as usize].instructions.start as usize;
+        successors.iter().any(|to| !members.contains(&first(to)))
+    };
+    let trips = cost.iterations as f64 / entries as f64;
+    if !leaves || others.next().is_some() || trips < LONG || !function.is_innermost(index) {
+        return None;
+    }
+    let fixed = |location| {
+        value_at(function, at, location)
+            .is_some_and(|value| is_same_each_round(function, index, value))
+    };
+    // One of the two stays, the other goes on.
+    if fixed(RDI) == fixed(RSI) {
+        return None;
+    }
+    let (inside, _) = super::loop_invariant_call::cost(frame, call)?;
+    let share = (inside + function.heat_of(members.iter().copied())).min(1.0);
+    let each = share * cycles_of_all(frame)? / entries as f64;
+    if share < LEAST {
+        return None;
+    }
+    let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
+    let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
+    one.affected = members;
+    one.share = Some(share);
+    one.remains = Estimate {
+        value: stays(80.0),
+        low: stays(20.0),
+        high: stays(300.0),
+    };
+    one.executions = Some(call.target.count);
+    one.cycles = Some(Estimate::exact(each));
+    one.fix = "Keep the names in a hash table (or sorted, and search by halves), so that one look-up finds what each \
+               search now walks for."
+        .to_owned();
+    one.example = Some((
+        "for (i = 0; i < n; i++)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
+        "for (i = hash(name) & mask; table[i].name; i = (i + 1) & mask)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
+    ));
+    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    Some(
+        one.counted(format!(
+            "{} searches compare {trips:.0} names each, one after another from the beginning",
+            count(entries)
+        ))
+        .measured(format!(
+            "{} of the time, {} cycles a search",
+            percent(share),
+            cycles(each)
+        )),
+    )
 }
 
 /// `strcat` to strings that have grown long, whoever calls it.
@@ -343,13 +479,8 @@ fn call_of(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
     one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
-    one.fix = "Take elements from the end, or from a ring or deque (std::deque, VecDeque), or keep an index of the \
-               first one: then nothing is moved. If order does not matter, swap with the last."
-        .to_owned();
-    one.example = Some((
-        "job = jobs.front();\njobs.erase(jobs.begin());",
-        "job = jobs.front();   // std::deque\njobs.pop_front();",
-    ));
+    one.fix = SHIFT_FIX.to_owned();
+    one.example = SHIFT_EXAMPLE;
     one = one.counted(format!(
         "`{name}` is called {} times to move an array onto itself by {} bytes: an element is {} and all behind it move",
         count(call.target.count),
