@@ -95,7 +95,7 @@ const MAX_RANGE: u64 = 1 << 28;
 /// A set of addresses that never denies one that was put in, and seldom claims another, though
 /// the function be mapped at hundreds of places.
 struct Filter {
-    /// In grains of 64 bytes, 32 KiB, which stays in the fastest cache.
+    /// In grains of 64 bytes; 128 KiB, which stay near.
     small: Grid,
     /// In pages.
     large: Grid,
@@ -107,7 +107,7 @@ struct Filter {
 impl Filter {
     fn new() -> Self {
         Self {
-            small: Grid::new(6, 18),
+            small: Grid::new(6, 20),
             large: Grid::new(12, 17),
             all: false,
             changed: false,
