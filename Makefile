@@ -7,7 +7,7 @@ TEST_FLAGS ?=
 CORPUS_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test differential lint corpus bench bench-stats fuzz fuzz-engine clean
+.PHONY: help build demo test differential torture lint corpus bench bench-stats fuzz fuzz-engine clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,10 @@ test: ## all tests
 differential: ## two engines count forty programs: every instruction as often (2 min)
 	scripts/install-deps build test differential
 	cargo test --package genba-count --locked --test differential -- --ignored --nocapture
+
+torture: ## programs that try to break the engine of our own, a hundred times each (40 min)
+	scripts/install-deps build test
+	cargo test --package genba-count --locked --test torture -- --ignored --nocapture
 
 lint: ## formatting, clippy (warnings are errors), licences, lengths of files
 	scripts/install-deps build

@@ -66,7 +66,7 @@ fn pages(size: usize) -> usize {
 impl Inner {
     unsafe fn map(&mut self, size: usize) -> *mut u8 {
         if self.mapped + size > LIMIT {
-            return ptr::null_mut();
+            crate::runtime::unable("it has more code than the engine has memory for");
         }
         // SAFETY: a new mapping at a place of the kernel's choice disturbs nobody.
         match unsafe { sys::mmap(0, size, sys::READ_WRITE, sys::PRIVATE, -1) } {
@@ -76,7 +76,7 @@ impl Inner {
                 unsafe { sys::leave_out_of_cores(address, size) };
                 address as *mut u8
             }
-            None => ptr::null_mut(),
+            None => crate::runtime::unable("there is no memory left for the engine"),
         }
     }
 
@@ -145,12 +145,12 @@ unsafe impl GlobalAlloc for Heap {
             let inner = unsafe { &mut *self.0.get() };
             let (from, to) = (pages(old), pages(size));
             if inner.mapped + to - from.min(to) > LIMIT {
-                return ptr::null_mut();
+                crate::runtime::unable("it has more code than the engine has memory for");
             }
             // SAFETY: a mapping of ours, moved by the kernel (MREMAP_MAYMOVE).
             let moved = unsafe { sys::call(sys::nr::MREMAP, [block as usize, from, to, 1, 0, 0]) };
             if moved < 0 {
-                return ptr::null_mut();
+                crate::runtime::unable("there is no memory left for the engine");
             }
             inner.mapped = inner.mapped + to - from;
             return moved as *mut u8;

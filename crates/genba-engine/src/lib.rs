@@ -29,6 +29,7 @@ pub mod maps;
 pub mod marks;
 pub mod pcmap;
 pub mod placement;
+pub mod ranges;
 pub mod recover;
 pub mod runtime;
 pub mod start;

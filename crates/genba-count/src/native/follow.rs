@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -18,6 +18,8 @@ use super::ptrace::Tracee;
 
 /// Time between looks at the mailboxes.
 const PAUSE: Duration = Duration::from_millis(1);
+/// The file of counts as the kernel calls it in lists of mappings.
+const NAME: &str = "/memfd:genba-counts";
 /// Most processes in one run.
 const MOST: usize = 4096;
 
@@ -112,6 +114,14 @@ fn command(pid: i32) -> Vec<String> {
 }
 
 impl Followed {
+    /// Notes something once, and not without bound.
+    fn note(&mut self, note: String) {
+        const MOST: usize = 50;
+        if self.notes.len() < MOST && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     fn add(&mut self, pid: i32, file: File) {
         if self.processes.len() == MOST {
             self.notes.push(format!(
@@ -145,27 +155,33 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
     let read = followed.processes[index].file.read_exact_at(&mut path, at);
     let end = path.iter().position(|byte| *byte == 0).unwrap_or(0);
     path.truncate(end);
-    // Whoever wrote this may lie: at worst genba attaches to a process of the same user.
+    // Whoever wrote this may lie, or have numbers of its own (a PID namespace), which mean
+    // others here: only a process that has the file is attached to.
     let done = match mail {
+        _ if !maps_file(pid, &followed.processes[index].file) => {
+            followed.note("processes in PID namespaces of their own were not counted".to_owned());
+            false
+        }
         MAIL_EXEC if read.is_ok() => {
             let path = Path::new(std::ffi::OsStr::from_bytes(&path));
-            let known = waiting.iter().any(|(_, other)| *other == pid);
-            // A thread that is not the first takes the first one's place: not followed.
-            if pid != thread {
-                followed.notes.push(format!(
-                    "process {pid} executed {} from a second thread, which was not counted",
-                    path.display()
-                ));
-            }
+            let known = waiting.iter().any(|(other, _)| other.thread() == thread);
             let wanted = known || check::of_process(pid, path).unwrap_or(true);
             if !wanted {
-                followed.notes.push(format!(
+                followed.note(format!(
                     "process {pid} executed {}, which cannot be counted (set-uid, or no 64-bit \
                      x86 program)",
                     path.display()
                 ));
             }
-            known || (wanted && pid == thread && expect(pid, thread, waiting))
+            let traced = known || (wanted && expect(pid, thread, waiting));
+            if wanted && !traced {
+                followed.note(format!(
+                    "process {pid}, which executed {}, could not be attached to and was not \
+                     counted",
+                    path.display()
+                ));
+            }
+            traced
         }
         MAIL_FORK => {
             let options = File::options().read(true).write(true).to_owned();
@@ -180,13 +196,27 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
         _ => false,
     };
     if mail == MAIL_FORK && !done {
-        followed
-            .notes
-            .push(format!("process {pid}, a forked child, was not counted"));
+        followed.note(format!("process {pid}, a forked child, was not counted"));
     }
     let answer = if done { MAIL_DONE } else { MAIL_REFUSED };
     let at = std::mem::offset_of!(Control, mail) as u64;
     let _ = (followed.processes[index].file).write_all_at(&answer.to_le_bytes(), at);
+}
+
+/// Whether a process has this file mapped.
+fn maps_file(pid: i32, file: &File) -> bool {
+    let Ok(data) = file.metadata() else {
+        return false;
+    };
+    let Ok(maps) = std::fs::read_to_string(format!("/proc/{pid}/maps")) else {
+        return false;
+    };
+    let inode = data.ino().to_string();
+    // Fields: addresses, rights, offset, device, inode, path.
+    maps.lines().any(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(4);
+        fields.next() == Some(&inode) && fields.next() == Some(NAME)
+    })
 }
 
 /// Attaches to a thread that is about to execute a program.

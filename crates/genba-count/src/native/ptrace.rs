@@ -10,6 +10,9 @@ pub type Registers = libc::user_regs_struct;
 /// A traced process. Dropped, it goes on by itself.
 pub struct Tracee {
     pid: i32,
+    /// The thread that is attached to, which has the process's number once it has executed a
+    /// program.
+    thread: i32,
     attached: bool,
 }
 
@@ -18,6 +21,23 @@ fn check(result: libc::c_long) -> io::Result<()> {
         Err(io::Error::last_os_error())
     } else {
         Ok(())
+    }
+}
+
+fn request(what: libc::c_uint, number: i32, signal: i32) -> io::Result<()> {
+    // SAFETY: no memory is passed.
+    check(unsafe { libc::ptrace(what, number, 0usize, signal as usize) })
+}
+
+/// What has become of a thread of ours, if it is one: nothing new, or a status.
+fn look(number: i32) -> Option<(i32, Option<i32>)> {
+    let mut status = 0;
+    let flags = libc::__WALL | libc::WNOHANG;
+    // SAFETY: writes the status.
+    match unsafe { libc::waitpid(number, &raw mut status, flags) } {
+        0 => Some((number, None)),
+        found if found > 0 => Some((number, Some(status))),
+        _ => None,
     }
 }
 
@@ -35,8 +55,14 @@ impl Tracee {
         })?;
         Ok(Self {
             pid,
+            thread: pid,
             attached: true,
         })
+    }
+
+    /// The thread that was attached to.
+    pub fn thread(&self) -> i32 {
+        self.thread
     }
 
     /// Its process id.
@@ -68,25 +94,29 @@ impl Tracee {
         }
     }
 
-    fn go(&mut self, request: libc::c_uint, signal: i32) -> io::Result<()> {
-        // SAFETY: no memory is passed.
-        check(unsafe { libc::ptrace(request, self.pid, 0usize, signal as usize) })
+    fn go(&mut self, what: libc::c_uint, signal: i32) -> io::Result<()> {
+        request(what, self.pid, signal)
     }
 
     /// Whether it stands at its program's first instruction by now; signals are passed on.
     /// `None` when it has ended.
     pub fn program_yet(&mut self) -> io::Result<Option<bool>> {
-        let mut status = 0;
-        let flags = libc::__WALL | libc::WNOHANG;
-        // SAFETY: writes the status.
-        let result = unsafe { libc::waitpid(self.pid, &raw mut status, flags) };
-        if result == 0 {
-            return Ok(Some(false));
+        // The first under its own number may already be one of the process: look there again.
+        let mut looked = None;
+        for number in [self.pid, self.thread, self.pid] {
+            looked = look(number);
+            if looked.is_some() {
+                break;
+            }
         }
-        if result < 0 || !libc::WIFSTOPPED(status) {
-            self.attached = false;
-            return Ok(None);
-        }
+        let (number, status) = match looked {
+            Some((_, None)) => return Ok(Some(false)),
+            Some((number, Some(status))) if libc::WIFSTOPPED(status) => (number, status),
+            _ => {
+                self.attached = false;
+                return Ok(None);
+            }
+        };
         if status >> 8 == libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8 {
             self.go(libc::PTRACE_SYSCALL, 0)?;
             self.until(libc::PTRACE_SYSCALL, |stop| stop == libc::SIGTRAP)?;
@@ -96,20 +126,18 @@ impl Tracee {
         let event = status >> 16;
         if event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP {
             // Stopped as a whole: it stays so.
-            self.go(libc::PTRACE_LISTEN, 0)?;
+            request(libc::PTRACE_LISTEN, number, 0)?;
         } else {
-            self.go(libc::PTRACE_CONT, if event == 0 { signal } else { 0 })?;
+            let signal = if event == 0 { signal } else { 0 };
+            request(libc::PTRACE_CONT, number, signal)?;
         }
         Ok(Some(false))
     }
 
-    /// The same process under the number of its first thread, which it has after `execve`.
+    /// Its process's number, which it has after `execve`.
     pub fn renamed(mut self, pid: i32) -> Self {
-        self.attached = false;
-        Self {
-            pid,
-            attached: true,
-        }
+        self.pid = pid;
+        self
     }
 
     /// Goes on until a stop that is not for a signal; signals are passed on.

@@ -67,7 +67,7 @@ fn files(directory: &Path) -> [PathBuf; 2] {
 }
 
 /// How a program is run.
-pub fn request(directory: &Path, path: &Path, program: &Program) -> CountRequest {
+pub fn request(directory: &Path, path: &Path, program: &Program, transfers: bool) -> CountRequest {
     let mut argv: Vec<OsString> = Vec::new();
     if let Some(size) = program.stack {
         let line = format!("ulimit -s {size} && exec \"$0\" \"$@\"");
@@ -84,7 +84,7 @@ pub fn request(directory: &Path, path: &Path, program: &Program) -> CountRequest
     spec.timeout = Some(TIMEOUT);
     CountRequest {
         spec,
-        transfers: false,
+        transfers,
         children: false,
     }
 }
@@ -100,7 +100,7 @@ fn behaviour(directory: &Path, status: i32) -> Behaviour {
 
 /// What it does by itself.
 pub fn natively(directory: &Path, path: &Path, program: &Program) -> Behaviour {
-    let request = request(directory, path, program);
+    let request = request(directory, path, program, false);
     let mut launcher = Launcher::new().expect("a launcher");
     let cancel = Cancel::new().expect("a token");
     let finished = launcher.run(&request.spec, &cancel).expect("it runs");
@@ -119,8 +119,9 @@ pub fn run(
     path: &Path,
     program: &Program,
     native: &Behaviour,
+    transfers: bool,
 ) -> Vec<String> {
-    let request = request(directory, path, program);
+    let request = request(directory, path, program, transfers);
     let counts = match support::count(engine, &request) {
         Ok(counts) => counts,
         Err(CountError::Unable { reason, .. }) => {
@@ -182,6 +183,12 @@ fn wrong_counts(counts: &RawCounts, path: &Path) -> Vec<String> {
         let Some(own) = own else {
             return vec!["the program is not among the modules".to_owned()];
         };
+        if counts.transfers {
+            let calls = support::calls_to(process, path, address);
+            if calls != times {
+                wrong.push(format!("{name} is called {calls} times"));
+            }
+        }
         let start = (address - text.address()) as usize;
         let code = &code[start..start + size as usize];
         for instruction in Decoder::with_ip(64, code, address, DecoderOptions::NONE) {

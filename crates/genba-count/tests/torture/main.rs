@@ -34,14 +34,16 @@ fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
         let Some(path) = check::compile(directory.path(), test, program) else {
             continue;
         };
-        if let Err(reason) = engine.check(&check::request(directory.path(), &path, program)) {
+        if let Err(reason) = engine.check(&check::request(directory.path(), &path, program, false))
+        {
             support::skip(test, &reason.to_string());
             return;
         }
         let native = check::natively(directory.path(), &path, program);
         let mut wrong = std::collections::BTreeMap::<String, usize>::new();
-        for _ in 0..runs {
-            for what in check::run(engine.as_ref(), directory.path(), &path, program, &native) {
+        for run in 0..runs {
+            let (engine, transfers) = (engine.as_ref(), run % 2 == 1);
+            for what in check::run(engine, directory.path(), &path, program, &native, transfers) {
                 *wrong.entry(what).or_default() += 1;
             }
         }
@@ -56,7 +58,9 @@ fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
 
 #[test]
 fn programs_behave_and_are_counted_as_natively() {
-    torture("torture", runs(2), |program| !program.slow && wanted(program));
+    torture("torture", runs(2), |program| {
+        !program.slow && wanted(program)
+    });
 }
 
 #[test]
@@ -69,7 +73,10 @@ fn programs_behave_and_are_counted_as_natively_a_hundred_times() {
 fn every_program_is_there() {
     for program in PROGRAMS {
         assert!(check::source(program).is_file(), "{}", program.source);
-        let known = matches!(program.expect, Expect::Same | Expect::Refused | Expect::Either);
+        let known = matches!(
+            program.expect,
+            Expect::Same | Expect::Refused | Expect::Either
+        );
         assert!(known);
     }
 }

@@ -9,6 +9,7 @@ use crate::layout::{KIND_BLOCK, KIND_TRANSFER, ModuleRecord, Record};
 use crate::liveness::Code;
 use crate::maps;
 use crate::pcmap::PcMap;
+use crate::ranges::Ranges;
 use crate::sys;
 
 use super::shared::Shared;
@@ -52,6 +53,8 @@ pub struct Book {
     pub shared: Shared,
     /// Executable memory.
     pub regions: Vec<Region>,
+    /// Memory that code was translated from, whatever has become of its region.
+    pub translated: Ranges,
     /// All blocks ever translated.
     pub blocks: Vec<BlockInfo>,
     /// Those that are valid, by address.
@@ -91,6 +94,7 @@ impl Book {
         Self {
             shared,
             regions: Vec::new(),
+            translated: Ranges::default(),
             blocks: Vec::new(),
             by_pc: PcMap::default(),
             calls: PcMap::default(),
@@ -144,6 +148,7 @@ impl Book {
             writable: mapping.writable,
         };
         self.regions.push(region);
+        self.translated.add(region.start, region.end);
         Found::Code(region)
     }
 

@@ -7,6 +7,9 @@ use super::syscall::Call;
 
 const PROT_WRITE: usize = 2;
 const PROT_EXEC: usize = 4;
+/// Advice after which memory has something else in it: `MADV_DONTNEED`, `FREE`, `REMOVE`,
+/// `DONTNEED_LOCKED`.
+const DISCARD: [usize; 4] = [4, 8, 9, 24];
 
 /// Does the call, and what follows from it.
 ///
@@ -15,7 +18,9 @@ const PROT_EXEC: usize = 4;
 pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
     // SAFETY: the caller's promise.
     let result = unsafe { sys::call(call.number, call.arguments) };
-    if result < 0 && result > -4096 {
+    // What fails may have been done in part.
+    let partly = matches!(call.number, nr::MPROTECT | nr::PKEY_MPROTECT | nr::MADVISE);
+    if result < 0 && result > -4096 && !partly {
         return result;
     }
     let [address, length, third, ..] = call.arguments.map(|argument| argument as u64);
@@ -35,6 +40,7 @@ pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
                 engine.forget_region(address, length);
             }
         }
+        nr::MADVISE if DISCARD.contains(&call.arguments[2]) => engine.forget(address, length),
         nr::SHMAT => engine.forget(result as u64, 1),
         nr::SHMDT | nr::REMAP_FILE_PAGES => engine.forget(address, length.max(1)),
         _ => {}
@@ -42,21 +48,42 @@ pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
     result
 }
 
+/// `mlockall`, except that the engine's file, of many gigabytes with next to nothing in them, is
+/// not filled: pages are locked when they are first used.
+///
+/// # Safety
+/// The program asked for it.
+pub unsafe fn lock_all(call: &Call) -> isize {
+    const CURRENT_OR_FUTURE: usize = 3;
+    const ON_FAULT: usize = 4;
+    let [flags, ..] = call.arguments;
+    let on_fault = match flags & CURRENT_OR_FUTURE {
+        0 => 0,
+        _ => ON_FAULT,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { sys::call(call.number, [flags | on_fault, 0, 0, 0, 0, 0]) }
+}
+
+fn page_end(start: u64, length: u64) -> u64 {
+    start.saturating_add(length).saturating_add(4095) & !4095
+}
+
 impl Engine {
     /// Code in a range is not what it was.
     pub fn forget(&mut self, start: u64, length: u64) {
-        if self.forget_region(start, length) {
-            let end = start.saturating_add(length).saturating_add(4095) & !4095;
+        self.forget_region(start, length);
+        let end = page_end(start, length);
+        // Not whether a region is known: that may have been forgotten before, its code not.
+        if self.book.translated.remove(start, end) {
             self.invalidate(start, end);
         }
     }
 
-    /// What is known of memory in a range is no longer true; whether anything was known.
-    pub fn forget_region(&mut self, start: u64, length: u64) -> bool {
-        let end = start.saturating_add(length).saturating_add(4095) & !4095;
-        let before = self.book.regions.len();
+    /// What is known of memory in a range is no longer true; its code is what it was.
+    pub fn forget_region(&mut self, start: u64, length: u64) {
+        let end = page_end(start, length);
         let touches = |region: &super::book::Region| region.start < end && start < region.end;
         self.book.regions.retain(|region| !touches(region));
-        self.book.regions.len() != before
     }
 }

@@ -86,7 +86,9 @@ unsafe fn kernel_action(signal: usize, new: Option<&Action>, old: Option<&mut Ac
 /// What the kernel is told for an action of the program's.
 fn ours(signal: usize, action: &Action) -> Action {
     let handled = action.handler != SIG_DFL && action.handler != SIG_IGN;
-    if !handled && !FAULTS.contains(&signal) {
+    // What is ignored must not interrupt system calls, as a handler would; a fault ends the
+    // program all the same, its block then counted as a whole.
+    if !handled && (action.handler == SIG_IGN || !FAULTS.contains(&signal)) {
         return *action;
     }
     Action {
@@ -154,23 +156,6 @@ pub unsafe fn action(engine: &mut Engine, state: State, call: &Call) -> isize {
             (old as *mut Action).write_unaligned(before);
         }
         0
-    }
-}
-
-/// The kernel forgets handlers when a program is executed, but not what is ignored.
-///
-/// # Safety
-/// The state must be the caller's own.
-pub unsafe fn before_exec(engine: &Engine, state: State) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let process = state.get(state::PROCESS) as usize;
-        for signal in FAULTS {
-            let action = &engine.processes[process].actions[signal];
-            if action.handler == SIG_IGN {
-                kernel_action(signal, Some(action), None);
-            }
-        }
     }
 }
 

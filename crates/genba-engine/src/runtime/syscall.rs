@@ -23,10 +23,12 @@ pub fn is_special(number: usize) -> bool {
             | nr::MPROTECT
             | nr::MUNMAP
             | nr::MREMAP
+            | nr::MADVISE
             | nr::SHMAT
             | nr::SHMDT
             | nr::REMAP_FILE_PAGES
             | nr::PKEY_MPROTECT
+            | nr::MLOCKALL
             | nr::RT_SIGACTION
             | nr::RT_SIGRETURN
             | nr::CLONE
@@ -37,7 +39,6 @@ pub fn is_special(number: usize) -> bool {
             | nr::EXIT
             | nr::CLONE3
             | nr::MODIFY_LDT
-            | nr::MLOCKALL
             | nr::PRCTL
             | nr::ARCH_PRCTL
             | nr::SECCOMP
@@ -97,10 +98,12 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
             | nr::MPROTECT
             | nr::MUNMAP
             | nr::MREMAP
+            | nr::MADVISE
             | nr::SHMAT
             | nr::SHMDT
             | nr::REMAP_FILE_PAGES
             | nr::PKEY_MPROTECT => memory::call(engine, &call),
+            nr::MLOCKALL => memory::lock_all(&call),
             nr::RT_SIGACTION => signal::action(engine, state, &call),
             nr::RT_SIGRETURN => return signal::sigreturn(engine, state),
             nr::CLONE | nr::FORK | nr::VFORK | nr::CLONE3 => {
@@ -116,7 +119,6 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
                 }
             }
             nr::EXECVE | nr::EXECVEAT => {
-                signal::before_exec(engine, state);
                 execute::before(engine, state, &call);
                 return pass_through(state, &call);
             }
@@ -130,7 +132,6 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
             nr::PRCTL => prctl(&call),
             nr::SECCOMP if first < 2 => super::unable("it forbids itself system calls (seccomp)"),
             nr::SECCOMP => sys::call(call.number, call.arguments),
-            nr::MLOCKALL => super::unable("it locks all of its memory, the engine's included"),
             nr::MODIFY_LDT => super::unable("it uses segments of its own (modify_ldt)"),
             // The kernel compares program counters with the program's critical sections; ours
             // are never in them. Without rseq the C library does without.

@@ -15,7 +15,7 @@ impl Engine {
         // SAFETY: a new mapping.
         let Some(memory) = (unsafe { sys::mmap(0, bytes, sys::READ_WRITE, sys::PRIVATE, -1) })
         else {
-            super::fatal("there is no memory for the table of indirect branches");
+            super::unable("there is no memory for the table of indirect branches");
         };
         let base = memory as u64 + 4096;
         // SAFETY: in the new mapping.

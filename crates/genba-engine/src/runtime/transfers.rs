@@ -72,7 +72,7 @@ impl Transfers {
         // SAFETY: a new mapping.
         let Some(memory) = (unsafe { sys::mmap(0, bytes, sys::READ_WRITE, sys::PRIVATE, -1) })
         else {
-            super::fatal("there is no memory for the table of transfers");
+            super::unable("there is no memory for the table of transfers");
         };
         let base = memory as u64 + 4096;
         // SAFETY: within the new and the old table.
