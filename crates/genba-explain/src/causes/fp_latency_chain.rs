@@ -43,6 +43,8 @@ fn tell(chained: &Chained<'_>) -> Candidate {
         found.remains.low /= lanes;
         found.remains.value /= 0.5 + 0.5 * lanes.min(2.0);
     }
+    // Two sums instead of four are a fix as well.
+    found.remains.high = found.remains.high.max(0.6);
     let what = match chained.kind {
         Kind::FloatProduct => "products",
         Kind::FloatExtreme => "extremes",

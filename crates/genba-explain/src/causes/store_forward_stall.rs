@@ -171,7 +171,7 @@ fn candidate(frame: &Frame, index: usize, load: &Stall, store: usize) -> Candida
             let free = (free / measured).min(stays);
             found.remains = Estimate {
                 value: (stays * free).sqrt().max(0.5 * stays),
-                low: free,
+                low: 0.8 * free,
                 high: stays.sqrt(),
             };
         }
