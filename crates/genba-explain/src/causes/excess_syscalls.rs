@@ -160,6 +160,10 @@ fn fix(service: &str) -> &'static str {
         "open" | "openat" | "close" | "stat" | "fstat" | "lstat" | "statx" | "access" => {
             "Open or look at each file once and keep the descriptor, or what it said."
         }
+        "sched_yield" => {
+            "Do not give up the processor after every operation: a thread that waits for a lock \
+             sleeps in the kernel (pthread_mutex, futex) and needs no one to make way."
+        }
         "poll" | "recvmmsg" => {
             "Take all that is ready at once (epoll, non-blocking reads in a loop)."
         }

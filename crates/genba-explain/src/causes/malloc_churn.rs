@@ -112,22 +112,10 @@ fn find(frame: &Frame) -> Option<Candidate> {
     for other in lines.iter().skip(1).take(2) {
         let part = other.calls / calls.max(1) as f64;
         if part > 0.15 {
-            one = one.counted(format!("{} come from {}", percent(part), place(other)));
+            one = one.counted(format!("{} come from {}", percent(part), other.words()));
         }
     }
     Some(one)
-}
-
-fn place(line: &UserLine<'_>) -> String {
-    let file = line
-        .site
-        .file
-        .as_deref()
-        .and_then(|file| file.rsplit('/').next());
-    match (file, line.site.line) {
-        (Some(file), Some(number)) => format!("{file}:{number} in {}", line.site.function),
-        _ => line.site.function.clone(),
-    }
 }
 
 /// Share of all time in functions of libraries that allocate on the user's behalf, and in the
