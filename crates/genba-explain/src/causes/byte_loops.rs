@@ -229,15 +229,41 @@ impl Path {
                     if !self.blocks.contains(before) {
                         continue;
                     }
-                    if input.number != value.number || step.is_some_and(|s| s != input.offset) {
+                    let one = self.gained(function, *input, value.number, 8)?;
+                    if step.is_some_and(|step| step != one) {
                         return None;
                     }
-                    step = Some(input.offset);
+                    step = Some(one);
                 }
                 step
             }
             _ => None,
         }
+    }
+
+    /// By how much a value is more than the value of that number at the head, along the path.
+    fn gained(&self, function: &FunctionFrame, value: Value, head: u32, depth: u32) -> Option<i64> {
+        if value.number == head {
+            return Some(value.offset);
+        }
+        let depth = depth.checked_sub(1)?;
+        let Origin::Join(block) = function.values.origin(value) else {
+            return None;
+        };
+        if block == self.head || !self.blocks.contains(&block) {
+            return None;
+        }
+        // Rare ways into the middle of the path bring other values.
+        let before = &function.flow.blocks()[block as usize].predecessors;
+        let met = before.iter().zip(function.values.met(value));
+        let mut usual = met.filter(|one| self.blocks.contains(one.0));
+        let first = self.gained(function, *usual.next()?.1, head, depth)?;
+        for (_, other) in usual {
+            if self.gained(function, *other, head, depth)? != first {
+                return None;
+            }
+        }
+        first.checked_add(value.offset)
     }
 
     fn address_step(&self, function: &FunctionFrame, address: &Address) -> Option<i64> {

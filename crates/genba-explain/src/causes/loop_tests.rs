@@ -234,3 +234,39 @@ fn locked_operations_of_one_thread_are_told() {
     frame.functions[0].own = false;
     assert!(needless_atomic::detect(&frame).is_empty());
 }
+
+/// `for (p = list; p != end; p = p->next) …`: what is compared is the element's key, or the link.
+fn walk(key: bool) -> FunctionFrame {
+    let (searches, rounds) = (10_000, 20_000_000);
+    function(
+        "walk",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            if key {
+                a.cmp(dword_ptr(rdi + 8), esi)?;
+                a.je(out)?;
+                a.mov(rdi, qword_ptr(rdi))?;
+                a.test(rdi, rdi)?;
+            } else {
+                a.add(rax, qword_ptr(rdi + 8))?;
+                a.nop()?;
+                a.mov(rdi, qword_ptr(rdi))?;
+                a.cmp(rdi, rsi)?;
+            }
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[searches, rounds, rounds, rounds, rounds, rounds, searches],
+        &[0.0, 0.2, 0.2, 0.2, 0.1, 0.2, 0.0],
+        &[(2, searches / 2), (5, rounds - searches)],
+    )
+}
+
+#[test]
+fn a_search_through_a_list_is_told_a_walk_to_its_end_is_not() {
+    assert_eq!(quadratic::detect(&program(vec![walk(true)])).len(), 1);
+    assert!(quadratic::detect(&program(vec![walk(false)])).is_empty());
+}

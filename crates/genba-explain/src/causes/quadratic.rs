@@ -383,8 +383,15 @@ fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
         .iter()
         .any(|access| access.reads && access.bytes >= 4);
     let addresses = function.values.addresses(at).iter().flatten();
+    // The link itself is compared to know the end.
+    let is_link = |address: &super::values::Address| {
+        let met = function.values.met(address.base);
+        met.iter().any(|one| one.number == value.number)
+    };
     wide && function.code[at].mnemonic.starts_with("mov")
-        && addresses.into_iter().any(|a| is_element(found, a))
+        && addresses
+            .into_iter()
+            .any(|a| is_element(found, a) && !is_link(a))
 }
 
 /// Whether a value that moves through the loop begins anew each time: with nothing that an earlier
