@@ -45,6 +45,9 @@ fn main() {
         }
     };
     if std::env::var_os("Q").is_none() {
+        for note in &counts.notes {
+            eprintln!("note: {note}");
+        }
         for process in &counts.processes {
             let mut total = 0u64;
             for module in &process.modules {

@@ -165,15 +165,20 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
         MAIL_EXEC if read.is_ok() => {
             let path = Path::new(std::ffi::OsStr::from_bytes(&path));
             let known = waiting.iter().any(|(other, _)| other.thread() == thread);
-            let wanted = known || check::of_process(pid, path).unwrap_or(true);
-            if !wanted {
+            let possible = check::of_process(pid, path);
+            let wanted = possible == Some(true);
+            if known && !wanted {
+                // An execution before has failed. Traced, a set-uid program has no privileges.
+                let_go(thread, waiting);
+            }
+            if possible == Some(false) {
                 followed.note(format!(
-                    "process {pid} executed {}, which cannot be counted (set-uid, or no 64-bit \
+                    "process {pid} was to execute {}, which cannot be counted (set-uid, or no 64-bit \
                      x86 program)",
                     path.display()
                 ));
             }
-            let traced = known || (wanted && expect(pid, thread, waiting));
+            let traced = wanted && (known || expect(pid, thread, waiting));
             if wanted && !traced {
                 followed.note(format!(
                     "process {pid}, which executed {}, could not be attached to and was not \
@@ -217,6 +222,17 @@ fn maps_file(pid: i32, file: &File) -> bool {
         let mut fields = line.split_ascii_whitespace().skip(4);
         fields.next() == Some(&inode) && fields.next() == Some(NAME)
     })
+}
+
+/// No longer attaches to a thread.
+fn let_go(thread: i32, waiting: &mut Vec<(Tracee, i32)>) {
+    let at = waiting
+        .iter()
+        .position(|(other, _)| other.thread() == thread);
+    if let Some(at) = at {
+        // If that fails, it has ended.
+        let _ = waiting.swap_remove(at).0.let_go();
+    }
 }
 
 /// Attaches to a thread that is about to execute a program.

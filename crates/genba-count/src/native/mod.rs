@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use genba_engine::layout::{STATUS_FAILED, STATUS_UNABLE};
-use genba_model::{CountEngine, RawCounts};
+use genba_model::{CountEngine, ExitKind, RawCounts};
 use genba_run::{Cancel, Finished, Launcher};
 
 use crate::finish::{cpu_seconds, cut_short, shell_status, words};
@@ -109,7 +109,7 @@ impl Engine for Native {
                 counted.command = words(&request.spec.argv);
             }
             if process.pid == finished.pid {
-                counted.cut_short = cut_short(finished.record.exit);
+                counted.cut_short = ended_early(finished.record.exit);
             }
             processes.push(counted);
         }
@@ -123,6 +123,14 @@ impl Engine for Native {
             processes,
             notes: followed.notes,
         })
+    }
+}
+
+/// Why the counts end before the program did. No processor is simulated here.
+fn ended_early(exit: ExitKind) -> Option<String> {
+    match exit {
+        ExitKind::Signal { signal, .. } => Some(format!("killed by signal {signal}")),
+        other => cut_short(other),
     }
 }
 

@@ -140,6 +140,27 @@ impl Tracee {
         self
     }
 
+    /// Lets a thread go that has not executed a program and is not stopped.
+    pub fn let_go(mut self) -> io::Result<()> {
+        // Whatever happens, it is not ended.
+        self.attached = false;
+        request(libc::PTRACE_INTERRUPT, self.thread, 0)?;
+        let mut status = 0;
+        // SAFETY: writes the status.
+        let result = unsafe { libc::waitpid(self.thread, &raw mut status, libc::__WALL) };
+        if result < 0 || !libc::WIFSTOPPED(status) {
+            return Ok(());
+        }
+        // A signal that it stopped for is still to be had.
+        let event = status >> 16;
+        let signal = if event == 0 {
+            libc::WSTOPSIG(status)
+        } else {
+            0
+        };
+        request(libc::PTRACE_DETACH, self.thread, signal)
+    }
+
     /// Goes on until a stop that is not for a signal; signals are passed on.
     fn until(&mut self, request: libc::c_uint, wanted: impl Fn(i32) -> bool) -> io::Result<()> {
         loop {
