@@ -138,7 +138,7 @@ static long run(const char *how) {
     }
     IS("file") {
         // A private mapping of a file shows what is written to the file. Known not to be seen,
-        // and not tested, nor is `memory-file`.
+        // and not tested.
         char name[] = "/tmp/genba-torture-XXXXXX";
         int fd = mkstemp(name);
         unlink(name);

@@ -1,12 +1,14 @@
 // Nested signals, masks, alternate stacks, one-shot handlers, restarted calls.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -136,6 +138,28 @@ int main(void) {
         pthread_join(other, 0);
         interrupted = 0;
     }
+    // So does an open that waits.
+    char fifo[] = "/tmp/genba-torture-XXXXXX";
+    mkdtemp(fifo);
+    char pipe_name[100];
+    snprintf(pipe_name, sizeof pipe_name, "%s/pipe", fifo);
+    mkfifo(pipe_name, 0600);
+    set(SIGHUP, quiet, SA_RESTART, 0);
+    for (int writes = 0; writes < 2; writes++) {
+        pthread_t self = pthread_self(), other;
+        pthread_create(&other, 0, interrupter, &self);
+        pid_t child = fork();
+        if (child == 0) { usleep(10000); open(pipe_name, writes ? O_RDONLY : O_WRONLY); _exit(0); }
+        int opened = open(pipe_name, writes ? O_WRONLY : O_RDONLY);
+        interrupted = 1;
+        pthread_join(other, 0);
+        interrupted = 0;
+        printf("open %d\n", opened >= 0);
+        close(opened);
+        while (waitpid(child, 0, 0) < 0) {}
+    }
+    unlink(pipe_name);
+    rmdir(fifo);
     // Ignored signals do not interrupt.
     int numbers[] = {SIGTRAP, SIGSEGV, SIGILL, SIGFPE, SIGBUS, SIGSYS, SIGUSR1};
     for (int i = 0; i < 7; i++) {

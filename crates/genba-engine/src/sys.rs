@@ -8,6 +8,8 @@ pub mod nr {
     pub const READ: usize = 0;
     pub const OPEN: usize = 2;
     pub const CLOSE: usize = 3;
+    pub const OPENAT: usize = 257;
+    pub const PROCESS_VM_WRITEV: usize = 311;
     pub const MMAP: usize = 9;
     pub const MPROTECT: usize = 10;
     pub const MUNMAP: usize = 11;

@@ -3,6 +3,7 @@
 use crate::sys::{self, nr};
 
 use super::engine::Engine;
+use super::signal;
 use super::syscall::Call;
 
 const PROT_WRITE: usize = 2;
@@ -65,6 +66,66 @@ pub unsafe fn lock_all(call: &Call) -> isize {
     unsafe { sys::call(call.number, [flags | on_fault, 0, 0, 0, 0, 0]) }
 }
 
+/// Whether a call gives the program a way to write to its own memory past all protection.
+///
+/// # Safety
+/// Its arguments must be those of the caller's program.
+pub unsafe fn opens_itself(call: &Call) -> bool {
+    const ACCESS: usize = 3;
+    // SAFETY: touches no memory.
+    let own = || unsafe { sys::call(nr::GETPID, [0; 6]) } as usize;
+    let (path, flags) = match call.number {
+        nr::OPEN => (call.arguments[0], call.arguments[1]),
+        nr::OPENAT => (call.arguments[1], call.arguments[2]),
+        _ => return call.arguments[0] == own(),
+    };
+    if flags & ACCESS == 0 {
+        return false;
+    }
+    let mut text = [0u8; 64];
+    // SAFETY: the caller's promise; what cannot be read is not.
+    let Some(length) = (unsafe { read_text(path, &mut text) }) else {
+        return false;
+    };
+    is_own_memory(&text[..length], own())
+}
+
+/// A string of the program's, if it ends within the buffer; its length.
+unsafe fn read_text(at: usize, text: &mut [u8; 64]) -> Option<usize> {
+    let mut checked = usize::MAX;
+    for (index, byte) in text.iter_mut().enumerate() {
+        let from = at.checked_add(index)?;
+        if from & !7 != checked {
+            checked = from & !7;
+            if !signal::readable(checked) {
+                return None;
+            }
+        }
+        // SAFETY: just found to be readable.
+        *byte = unsafe { *(from as *const u8) };
+        if *byte == 0 {
+            return Some(index);
+        }
+    }
+    None
+}
+
+/// Whether a path is that of a process's own memory.
+fn is_own_memory(path: &[u8], pid: usize) -> bool {
+    let middle = path
+        .strip_prefix(b"/proc/")
+        .and_then(|rest| rest.strip_suffix(b"/mem"));
+    let Some(middle) = middle else {
+        return false;
+    };
+    let process = middle.split(|byte| *byte == b'/').next().unwrap_or(middle);
+    let number = process.iter().try_fold(0usize, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| usize::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    });
+    matches!(process, b"self" | b"thread-self") || (number == Some(pid) && !process.is_empty())
+}
+
 fn page_end(start: u64, length: u64) -> u64 {
     start.saturating_add(length).saturating_add(4095) & !4095
 }
@@ -85,5 +146,33 @@ impl Engine {
         let end = page_end(start, length);
         let touches = |region: &super::book::Region| region.start < end && start < region.end;
         self.book.regions.retain(|region| !touches(region));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_own_memory;
+
+    #[test]
+    fn own_memory_is_told_from_that_of_others() {
+        for path in [
+            "/proc/self/mem",
+            "/proc/thread-self/mem",
+            "/proc/42/mem",
+            "/proc/42/task/43/mem",
+            "/proc/self/task/42/mem",
+        ] {
+            assert!(is_own_memory(path.as_bytes(), 42), "{path}");
+        }
+        for path in [
+            "/proc/43/mem",
+            "/proc/self/maps",
+            "/proc//mem",
+            "/mem",
+            "/dev/mem",
+            "",
+        ] {
+            assert!(!is_own_memory(path.as_bytes(), 42), "{path}");
+        }
     }
 }

@@ -29,6 +29,9 @@ pub fn is_special(number: usize) -> bool {
             | nr::REMAP_FILE_PAGES
             | nr::PKEY_MPROTECT
             | nr::MLOCKALL
+            | nr::OPEN
+            | nr::OPENAT
+            | nr::PROCESS_VM_WRITEV
             | nr::RT_SIGACTION
             | nr::RT_SIGRETURN
             | nr::CLONE
@@ -104,6 +107,16 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
             | nr::REMAP_FILE_PAGES
             | nr::PKEY_MPROTECT => memory::call(engine, &call),
             nr::MLOCKALL => memory::lock_all(&call),
+            nr::OPEN | nr::OPENAT | nr::PROCESS_VM_WRITEV => {
+                if memory::opens_itself(&call) {
+                    super::unable(
+                        "it may change its own code through a file (/proc/self/mem) or a system \
+                         call (process_vm_writev)",
+                    );
+                }
+                // It may wait, for who needs the engine: without the lock.
+                return pass_through(state, &call);
+            }
             nr::RT_SIGACTION => signal::action(engine, state, &call),
             nr::RT_SIGRETURN => return signal::sigreturn(engine, state),
             nr::CLONE | nr::FORK | nr::VFORK | nr::CLONE3 => {
