@@ -161,6 +161,7 @@ static long run(const char *how) {
         madvise(copy, 4096, MADV_DONTNEED);
         sum += call();
     }
+    // Known to run the old code; only a note tells of it.
     IS("memory-file") {
         make(page, 1);
         mprotect(page, 8192, PROT_READ | PROT_EXEC);

@@ -55,6 +55,8 @@ pub const STATUS_RUNNING: u32 = 0;
 pub const STATUS_UNABLE: u32 = 1;
 /// [`Control::status`]: the engine itself failed, and ended the process.
 pub const STATUS_FAILED: u32 = 2;
+/// [`Control::status`]: counting; the program has a way to change its code unseen.
+pub const STATUS_DOUBTFUL: u32 = 3;
 
 /// [`Control::slot_class`]: a thread of the process.
 pub const SLOT_THREAD: u8 = 1;

@@ -15,7 +15,7 @@ mod ptrace;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
-use genba_engine::layout::{STATUS_FAILED, STATUS_UNABLE};
+use genba_engine::layout::{STATUS_DOUBTFUL, STATUS_FAILED, STATUS_UNABLE};
 use genba_model::{CountEngine, ExitKind, RawCounts};
 use genba_run::{Cancel, Finished, Launcher};
 
@@ -110,6 +110,14 @@ impl Engine for Native {
             }
             if process.pid == finished.pid {
                 counted.cut_short = ended_early(finished.record.exit);
+            }
+            if counts.status == STATUS_DOUBTFUL {
+                counted.notes.push(
+                    "it opened its own memory for writing (/proc/self/mem) or wrote to it with \
+                     process_vm_writev: code that it changed that way ran and was counted as it \
+                     had been before"
+                        .to_owned(),
+                );
             }
             processes.push(counted);
         }
