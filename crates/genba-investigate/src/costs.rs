@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use genba_count::{CountError, CountRequest};
 use genba_explain::{Clock, JoinOptions, Joined};
-use genba_host::{CalibrateOptions, CalibrateProgress};
+use genba_host::{CalibrateOptions, CalibrateProgress, Origin};
 use genba_model::{CounterState, Estimate, HostFingerprint, HostTable, RawCounts, Stat};
 use genba_run::{CommandSpec, Finished, Output};
 use serde::{Deserialize, Serialize};
@@ -211,7 +211,13 @@ impl Road<'_> {
         };
         let options = CalibrateOptions::default();
         match genba_host::load_or_calibrate(host.clone(), &options, &mut watch) {
-            Ok(loaded) => Some(loaded.table),
+            Ok(loaded) => {
+                if let Origin::NotKept(error) = &loaded.origin {
+                    self.notes
+                        .push(format!("the host table was not kept: {error}"));
+                }
+                Some(loaded.table)
+            }
             Err(error) => {
                 self.notes.push(error.to_string());
                 None

@@ -93,8 +93,15 @@ impl RecordingArgs {
             scene.join_counts(join_here(self.counts_scale).with(&raw));
         } else if let Some(case) = self.kept()
             && let Some(join) = case.get_document::<Join>(JOIN)?
-            && let Ok(raw) = genba_count::file::read(&case.directory().join(COUNTS_FILE))
         {
+            let file = case.directory().join(COUNTS_FILE);
+            let raw = genba_count::file::read(&file).map_err(|error| {
+                let recording = case.recording_path();
+                Failure::usage(format!(
+                    "{error}\n  without counts: -i {}",
+                    recording.display()
+                ))
+            })?;
             scene.join_counts(join.with(&raw));
         }
         Ok(())

@@ -36,7 +36,7 @@ enum Sort {
   genba count -o counts.json -- ./prog        then: genba annotate --counts counts.json FUNCTION
   genba count --export-callgrind out -- ./prog; callgrind_annotate out")]
 pub struct Args {
-    /// Engine: `callgrind` or `qemu`; without this the best that can serve.
+    /// Engine: `genba`, `callgrind` or `qemu`; without this the best that can serve.
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
 

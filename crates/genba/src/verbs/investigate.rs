@@ -40,7 +40,8 @@ pub struct Args {
     #[arg(long)]
     no_count: bool,
 
-    /// Engine that counts executions: `callgrind` or `qemu`; without this the best that can serve.
+    /// Engine that counts executions: `genba`, `callgrind` or `qemu`; without this the best that
+    /// can serve.
     #[arg(long, value_name = "NAME", conflicts_with = "no_count")]
     count_engine: Option<String>,
 
