@@ -313,6 +313,7 @@ impl Case {
             runs: match kind {
                 CaseKind::Investigation => walls.len() as u64,
                 CaseKind::Comparison => self.count_variant_runs()?,
+                _ => self.journal_length()?,
             },
             wall_seconds: median,
             path: self.directory.to_string_lossy().into_owned(),
@@ -458,7 +459,7 @@ impl Case {
         }
     }
 
-    fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T> {
+    pub(crate) fn parse<T: DeserializeOwned>(&self, what: &str, text: &str) -> Result<T> {
         serde_json::from_str(text).map_err(|error| self.corrupt(&format!("{what}: {error}")))
     }
 

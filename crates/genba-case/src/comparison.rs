@@ -29,14 +29,12 @@ impl Case {
     /// The file is damaged.
     pub fn kind(&self) -> Result<CaseKind> {
         let name = self.get("kind")?;
-        Ok(match name.as_deref() == Some(CaseKind::Comparison.name()) {
-            true => CaseKind::Comparison,
-            false => CaseKind::Investigation,
-        })
+        let of_name = |name: &str| CaseKind::ALL.into_iter().find(|kind| kind.name() == name);
+        Ok(name.as_deref().and_then(of_name).unwrap_or_default())
     }
 
-    pub(crate) fn mark_comparison(&self) -> Result<()> {
-        self.set("kind", CaseKind::Comparison.name())
+    pub(crate) fn mark(&self, kind: CaseKind) -> Result<()> {
+        self.set("kind", kind.name())
     }
 
     /// Adds a run of a variant that ended and commits it at once: a kill −9 loses at most the
@@ -85,11 +83,17 @@ impl Case {
     }
 
     /// The case as the JSON document that [`crate::Store::import`] reads on another machine:
-    /// of kind `comparison` if it is one and has its report, else `investigation`.
+    /// of the kind that the case is of, if it has its report, else `investigation`.
     ///
     /// # Errors
     /// The file is damaged.
     pub fn export_json(&self) -> Result<String> {
+        let kind = self.kind()?;
+        if kind.is_experiment()
+            && let Some(text) = self.experiment_json(kind)?
+        {
+            return Ok(text);
+        }
         match self.comparison()? {
             Some(report) => self.json("comparison", &Document::new("comparison", report)),
             None => self.json("investigation", &self.export()?),

@@ -15,6 +15,7 @@
 mod case;
 mod comparison;
 mod error;
+mod experiment;
 mod id;
 mod lock;
 mod schema;
@@ -24,4 +25,5 @@ mod store;
 pub use case::{Case, MAX_DOCUMENT_BYTES, Phase};
 pub use comparison::VariantRun;
 pub use error::{Error, Result};
+pub use experiment::ExperimentPlan;
 pub use store::{MAX_IMPORT_BYTES, Store};

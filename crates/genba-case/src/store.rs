@@ -78,7 +78,7 @@ impl Store {
     /// As [`Store::create`].
     pub fn create_comparison(&self, workload: &Workload, host: &HostFingerprint) -> Result<Case> {
         let case = self.create(workload, host)?;
-        case.mark_comparison()?;
+        case.mark(CaseKind::Comparison)?;
         Ok(case)
     }
 
@@ -126,7 +126,7 @@ impl Store {
     /// Makes a case of an exported document, under its own identifier where that is free.
     ///
     /// # Errors
-    /// The document is neither an investigation nor a comparison, or over [`MAX_IMPORT_BYTES`].
+    /// The document is of no kind of case, or over [`MAX_IMPORT_BYTES`].
     pub fn import(&self, reader: impl Read) -> Result<Case> {
         let mut text = Vec::new();
         reader
@@ -167,15 +167,34 @@ impl Store {
                 let workload = comparison::workload(&all);
                 let case = self.begin_import(&wanted, &workload, &all.host, &all)?;
                 fill(case, |case| {
-                    case.mark_comparison()?;
+                    case.mark(CaseKind::Comparison)?;
                     case.put_comparison(&all)
+                })
+            }
+            (SCHEMA, name) if experiment(name).is_some() => {
+                let kind = experiment(name).unwrap_or_default();
+                let head: Head = body(&text, kind.name())?;
+                let all: serde_json::Value = body(&text, kind.name())?;
+                drop(text);
+                let wanted = head.case.clone().unwrap_or_default();
+                let workload = Workload {
+                    command: vec![head.command.clone()],
+                    shell: None,
+                    directory: String::new(),
+                    name: None,
+                };
+                let case = self.begin_import(&wanted, &workload, &head.host, &head)?;
+                fill(case, |case| {
+                    case.mark(kind)?;
+                    case.put_experiment(kind, &all)
                 })
             }
             (schema, kind) => {
                 let (schema, kind) = (cut(schema), cut(kind));
                 return Err(import_error(format!(
                     "its schema is {schema:?} and its kind {kind:?}, not {SCHEMA:?} and \
-                     \"investigation\" or \"comparison\""
+                     a kind of case (investigation, comparison, trial, ablation, sweep, \
+                     bisection)"
                 )));
             }
         }?;
@@ -281,6 +300,28 @@ impl Origin for ComparisonReport {
     fn origin(&self) -> (&str, &str) {
         (&self.started, &self.genba)
     }
+}
+
+/// What every document of an experiment says of itself.
+#[derive(serde::Deserialize)]
+struct Head {
+    case: Option<String>,
+    genba: String,
+    started: String,
+    host: HostFingerprint,
+    /// The command line of the workload.
+    command: String,
+}
+
+impl Origin for Head {
+    fn origin(&self) -> (&str, &str) {
+        (&self.started, &self.genba)
+    }
+}
+
+/// The kind of experiment of this name.
+fn experiment(name: &str) -> Option<CaseKind> {
+    (CaseKind::ALL.into_iter()).find(|kind| kind.is_experiment() && kind.name() == name)
 }
 
 /// The body of a document that says to be of this kind.

@@ -247,7 +247,12 @@ impl Driver<'_> {
     /// Runs a variant once with what belongs round it.
     fn run_one(&mut self, variant: usize, measured: bool) -> Result<Ran, ExperimentError> {
         let plan = &self.plan.variants[variant];
-        let prepare_seconds = self.steps(variant, "prepare", &plan.prepare, false)?;
+        let recalled = self.runner.begin(&plan.name);
+        let (prepare, conclude): (&[_], &[_]) = match recalled {
+            true => (&[], &[]),
+            false => (&plan.prepare, &plan.conclude),
+        };
+        let prepare_seconds = self.steps(variant, "prepare", prepare, false)?;
         if self.measurement.variants[variant].excluded.is_some() {
             return Ok(Ran::Excluded);
         }
@@ -262,7 +267,7 @@ impl Driver<'_> {
         }
         let run = match self.runner.measure(&self.specs[variant], self.cancel) {
             Ok(run) if run.finished.record.exit == ExitKind::Cancelled => {
-                self.steps(variant, "conclude", &plan.conclude, false)?;
+                self.steps(variant, "conclude", conclude, false)?;
                 return Ok(Ran::Interrupted);
             }
             Err(RunError::Cancelled) => return Ok(Ran::Interrupted),
@@ -278,7 +283,7 @@ impl Driver<'_> {
         if let Some(reason) = failed {
             let reason = self.ask_again(variant, reason)?;
             self.exclude(variant, reason);
-            self.steps(variant, "conclude", &plan.conclude, false)?;
+            self.steps(variant, "conclude", conclude, false)?;
             return Ok(Ran::Excluded);
         }
         if measured {
@@ -295,7 +300,7 @@ impl Driver<'_> {
             };
             (self.observer.keep(&kept)).map_err(|what| ExperimentError::Keep { what })?;
         }
-        self.steps(variant, "conclude", &plan.conclude, false)?;
+        self.steps(variant, "conclude", conclude, false)?;
         Ok(Ran::Measured)
     }
 

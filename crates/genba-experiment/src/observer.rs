@@ -52,6 +52,9 @@ pub trait Observer {
     /// About ten times a second.
     fn progress(&mut self, progress: &Progress<'_>);
 
+    /// What a driver does between measurements (a build), and the time left at most, seconds.
+    fn say(&mut self, _what: &str, _left_seconds: Option<f64>) {}
+
     /// A measured run has ended.
     ///
     /// # Errors

@@ -36,6 +36,12 @@ impl From<Finished> for Measured {
 
 /// Makes runs.
 pub trait Runner {
+    /// Says of which variant the next measured run is. True if that run was made in an earlier
+    /// sitting and will be recalled: nothing need be prepared for it.
+    fn begin(&mut self, _variant: &str) -> bool {
+        false
+    }
+
     /// A run that is measured.
     ///
     /// # Errors

@@ -38,6 +38,14 @@ pub enum CaseKind {
     Investigation,
     /// Variants against one another.
     Comparison,
+    /// Ways of building and running a program, tried.
+    Trial,
+    /// Parts of a program, switched off one at a time.
+    Ablation,
+    /// A metric over a parameter.
+    Sweep,
+    /// The search for a culprit.
+    Bisection,
 }
 
 impl CaseKind {
@@ -47,7 +55,27 @@ impl CaseKind {
         match self {
             Self::Investigation => "investigation",
             Self::Comparison => "comparison",
+            Self::Trial => "trial",
+            Self::Ablation => "ablation",
+            Self::Sweep => "sweep",
+            Self::Bisection => "bisection",
         }
+    }
+
+    /// All kinds.
+    pub const ALL: [Self; 6] = [
+        Self::Investigation,
+        Self::Comparison,
+        Self::Trial,
+        Self::Ablation,
+        Self::Sweep,
+        Self::Bisection,
+    ];
+
+    /// Whether it is an experiment over a plan of its own, with a journal of its runs.
+    #[must_use]
+    pub fn is_experiment(self) -> bool {
+        !matches!(self, Self::Investigation | Self::Comparison)
     }
 }
 

@@ -67,6 +67,14 @@ impl Finished {
         finished.record.wall_seconds = wall_seconds;
         finished
     }
+
+    /// A run of which only the account is known: one that was kept, or made by other means.
+    #[must_use]
+    pub fn of_record(record: genba_model::RunRecord) -> Self {
+        let mut finished = Self::mock(record.wall_seconds);
+        finished.record = record;
+        finished
+    }
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@ pub fn cases(cases: &[CaseSummary], screen: Screen) -> String {
             Cell::new(&case.id, STRONG),
             Cell::new(case.state.name(), state),
             match case.kind {
-                CaseKind::Comparison => Cell::new(case.kind.name(), DIM),
                 CaseKind::Investigation => "".into(),
+                kind => Cell::new(kind.name(), DIM),
             },
             Cell::new(when(&case.started), DIM),
             if readable {

@@ -1,0 +1,141 @@
+//! Cases of experiments: how to make them again, a journal of their runs, and the document.
+
+use genba_model::{CaseKind, CaseState, Document};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{Case, Result};
+
+/// The journal is a table that only these cases have.
+const TABLE: &str =
+    "CREATE TABLE IF NOT EXISTS journal (seq INTEGER PRIMARY KEY, entry TEXT NOT NULL)";
+const PLAN: &str = "experiment";
+
+/// How an experiment is made: enough to take it up again or to repeat it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExperimentPlan {
+    /// Arguments of the command line, the verb first among those that are no options before it.
+    pub arguments: Vec<String>,
+    /// The directory that it was given in.
+    pub directory: String,
+    /// Seed of all that is random in it.
+    pub seed: u64,
+    /// Version of genba.
+    pub genba: String,
+}
+
+impl Case {
+    /// Keeps how the experiment is made, and makes the case one of that kind.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub fn begin_experiment(&self, kind: CaseKind, plan: &ExperimentPlan) -> Result<()> {
+        self.connection()
+            .execute_batch(TABLE)
+            .map_err(self.fail())?;
+        self.set("kind", kind.name())?;
+        self.put(PLAN, plan)
+    }
+
+    /// How the experiment is made; `None` for a case that is none, and for one imported.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn experiment_plan(&self) -> Result<Option<ExperimentPlan>> {
+        self.get_document(PLAN)
+    }
+
+    /// Marks a case as running again.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub fn take_up(&self) -> Result<()> {
+        self.connection()
+            .execute_batch(TABLE)
+            .map_err(self.fail())?;
+        self.set("state", CaseState::Running.name())
+    }
+
+    /// Adds an entry to the journal and commits it at once: a kill −9 loses at most the run in
+    /// progress.
+    ///
+    /// # Errors
+    /// The disk is full, the file went away, or another process keeps it locked for 5 s.
+    pub fn add_to_journal(&self, entry: &impl Serialize) -> Result<()> {
+        let text = self.json("an entry of the journal", entry)?;
+        self.connection()
+            .prepare_cached("INSERT INTO journal (entry) VALUES (?1)")
+            .and_then(|mut insert| insert.execute([text]))
+            .map_err(self.fail())?;
+        Ok(())
+    }
+
+    /// The journal from its beginning; empty for a case without one.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn journal<T: DeserializeOwned>(&self) -> Result<Vec<T>> {
+        if !self.has_journal()? {
+            return Ok(Vec::new());
+        }
+        let mut query = self
+            .connection()
+            .prepare("SELECT entry FROM journal ORDER BY seq")
+            .map_err(self.fail())?;
+        let rows = query
+            .query_map([], |row| row.get::<_, String>(0))
+            .map_err(self.fail())?;
+        rows.map(|text| self.parse("an entry of the journal", &text.map_err(self.fail())?))
+            .collect()
+    }
+
+    pub(crate) fn journal_length(&self) -> Result<u64> {
+        if !self.has_journal()? {
+            return Ok(0);
+        }
+        let count: i64 = self
+            .connection()
+            .query_row("SELECT count(*) FROM journal", [], |row| row.get(0))
+            .map_err(self.fail())?;
+        Ok(u64::try_from(count).unwrap_or_default())
+    }
+
+    fn has_journal(&self) -> Result<bool> {
+        let tables: i64 = self
+            .connection()
+            .query_row(
+                "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'journal'",
+                [],
+                |row| row.get(0),
+            )
+            .map_err(self.fail())?;
+        Ok(tables > 0)
+    }
+
+    /// Keeps the document of an experiment under its kind.
+    ///
+    /// # Errors
+    /// As [`Case::put_document`].
+    pub fn put_experiment(&self, kind: CaseKind, body: &impl Serialize) -> Result<()> {
+        self.put(kind.name(), body)
+    }
+
+    /// The document of an experiment; `None` while there is none.
+    ///
+    /// # Errors
+    /// The file is damaged, or the document is of another type.
+    pub fn experiment<T: DeserializeOwned>(&self, kind: CaseKind) -> Result<Option<T>> {
+        self.get_document(kind.name())
+    }
+
+    /// The experiment as the JSON document that [`crate::Store::import`] reads.
+    pub(crate) fn experiment_json(&self, kind: CaseKind) -> Result<Option<String>> {
+        let Some(mut body) = self.experiment::<serde_json::Value>(kind)? else {
+            return Ok(None);
+        };
+        if let Some(body) = body.as_object_mut() {
+            body.insert("case".to_owned(), self.id().into());
+        }
+        self.json(kind.name(), &Document::new(kind.name(), body))
+            .map(Some)
+    }
+}

@@ -1,0 +1,95 @@
+//! A runner whose runs are counted: user instructions, exactly, without a PMU.
+
+use genba_count::{CountError, CountRequest, choose};
+use genba_model::{CpuTime, ExitKind};
+use genba_run::{Cancel, CommandSpec, Finished, Launcher, RunError};
+
+use crate::ExperimentError;
+use crate::runner::{Measured, Runner};
+
+/// Name of the metric: user instructions of the target and the processes that it starts.
+pub const EXACT_INSTRUCTIONS: &str = "exact-instructions";
+
+/// Counts every measured run. Its times are those of the counting, and what the target writes
+/// is not seen: neither a metric nor a check of the output can be had in the same run.
+pub struct ExactRunner {
+    launcher: Launcher,
+    notes: Vec<String>,
+}
+
+impl ExactRunner {
+    /// A runner of the engine that can serve.
+    ///
+    /// # Errors
+    /// The launcher cannot be started.
+    pub fn new() -> Result<Self, ExperimentError> {
+        Ok(Self {
+            launcher: Launcher::new()?,
+            notes: Vec::new(),
+        })
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+impl Runner for ExactRunner {
+    fn measure(&mut self, spec: &CommandSpec, cancel: &Cancel) -> Result<Measured, RunError> {
+        let request = CountRequest {
+            spec: spec.clone(),
+            transfers: false,
+            children: true,
+        };
+        let counted = choose(None, &request)
+            .and_then(|choice| choice.engine.count(&request, &mut self.launcher, cancel));
+        let raw = match counted {
+            Ok(raw) => raw,
+            Err(CountError::Run(error)) => return Err(error),
+            Err(_) if cancel.is_triggered() => return Err(RunError::Cancelled),
+            // A run without counts: the metric is then missing, and it is said why.
+            Err(error) => {
+                self.note(format!("not counted: {error}"));
+                let finished = self.launcher.run(spec, cancel)?;
+                return Ok(Measured {
+                    counters: vec![None],
+                    ..Measured::from(finished)
+                });
+            }
+        };
+        let instructions: u64 = (raw.processes.iter())
+            .flat_map(|process| &process.modules)
+            .flat_map(|module| &module.instructions)
+            .map(|one| one.count)
+            .sum();
+        for note in &raw.notes {
+            self.note(note.clone());
+        }
+        let mut finished = Finished::mock(raw.wall_seconds);
+        finished.record.target = CpuTime {
+            user: raw.cpu_seconds,
+            system: 0.0,
+        };
+        finished.record.exit = match raw.exit {
+            status @ 129..=192 => ExitKind::Signal {
+                signal: status - 128,
+                core: false,
+            },
+            status => ExitKind::Code(status),
+        };
+        Ok(Measured {
+            counters: vec![Some(instructions as f64)],
+            ..Measured::from(finished)
+        })
+    }
+
+    fn command(&mut self, spec: &CommandSpec, cancel: &Cancel) -> Result<Finished, RunError> {
+        self.launcher.run(spec, cancel)
+    }
+
+    fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
