@@ -4,6 +4,7 @@ mod cli;
 mod command_args;
 mod comparing;
 mod exit;
+mod experimenting;
 mod interrupt;
 mod output;
 mod progress;
@@ -16,32 +17,37 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Verb};
+use crate::exit::VerbResult;
 use crate::output::Output;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output::new(cli.color, cli.quiet);
-    let result = match cli.verb {
-        Verb::Investigate(args) => verbs::investigate::run(args, &output),
-        Verb::Bench(args) => verbs::bench::run(args, &output),
-        Verb::Gate(args) => verbs::gate::run(args, &output),
-        Verb::Host(args) => verbs::host::run(args, &output),
-        Verb::Stat(args) => verbs::stat::run(args, &output),
-        Verb::Count(args) => verbs::count::run(args, &output),
-        Verb::Record(args) => verbs::record::run(args, &output),
-        Verb::Report(args) => verbs::report::run(args, &output),
-        Verb::Annotate(args) => verbs::annotate::run(args, &output),
-        Verb::Explain(args) => verbs::explain::run(args, &output),
-        Verb::Flame(args) => verbs::flame::run(args, &output),
-        Verb::Case(args) => verbs::case::run(args, &output),
-        Verb::Completions(args) => verbs::generate::completions(&args),
-        Verb::Man(args) => verbs::generate::man(&args),
-    };
-    match result {
+    match dispatch(cli.verb, &output) {
         Ok(code) => code.into(),
         Err(failure) => {
             output.error(&failure);
             failure.exit.into()
         }
+    }
+}
+
+/// Calls the verb.
+fn dispatch(verb: Verb, output: &Output) -> VerbResult {
+    match verb {
+        Verb::Investigate(args) => verbs::investigate::run(args, output),
+        Verb::Bench(args) => verbs::bench::run(args, output),
+        Verb::Gate(args) => verbs::gate::run(args, output),
+        Verb::Host(args) => verbs::host::run(args, output),
+        Verb::Stat(args) => verbs::stat::run(args, output),
+        Verb::Count(args) => verbs::count::run(args, output),
+        Verb::Record(args) => verbs::record::run(args, output),
+        Verb::Report(args) => verbs::report::run(args, output),
+        Verb::Annotate(args) => verbs::annotate::run(args, output),
+        Verb::Explain(args) => verbs::explain::run(args, output),
+        Verb::Flame(args) => verbs::flame::run(args, output),
+        Verb::Case(args) => verbs::case::run(args, output),
+        Verb::Completions(args) => verbs::generate::completions(&args),
+        Verb::Man(args) => verbs::generate::man(&args),
     }
 }

@@ -11,7 +11,7 @@ use genba_profile::event::EventSpec;
 use genba_run::{CommandSpec, Output, Shell, Stdin};
 
 use super::named::NamedCommands;
-use super::values::{duration, share};
+use super::values::{cpu_list, duration, share};
 use crate::exit::Failure;
 
 /// What to compare, and how.
@@ -456,20 +456,4 @@ fn make_unique(variants: &mut [VariantPlan]) {
             variant.name = format!("{base} ({number})");
         }
     }
-}
-
-/// `0,2-3`.
-fn cpu_list(text: &str) -> Result<Vec<usize>, Failure> {
-    let wrong = || Failure::usage(format!("--pin {text}: write CPU numbers as in 0,2-3"));
-    let mut cpus = BTreeSet::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let first: usize = first.trim().parse().map_err(|_| wrong())?;
-        let last: usize = last.trim().parse().map_err(|_| wrong())?;
-        if first > last || last >= 4096 {
-            return Err(wrong());
-        }
-        cpus.extend(first..=last);
-    }
-    Ok(cpus.into_iter().collect())
 }

@@ -11,6 +11,7 @@ mod values;
 
 pub use args::CompareArgs;
 pub use host::{Here, measure};
+pub use observer::progress_text;
 pub use proved::{Proved, TRIALS};
 pub use run::{Done, run, write};
-pub use values::{duration, share};
+pub use values::{cpu_list, duration, share};

@@ -75,31 +75,7 @@ pub struct Watcher<'a> {
 
 impl Observer for Watcher<'_> {
     fn progress(&mut self, progress: &Progress<'_>) {
-        let text = match (progress.stage, progress.current) {
-            (Stage::SetUp, _) => "setting up".to_owned(),
-            (Stage::WarmUp, _) => "warming up".to_owned(),
-            (Stage::CleanUp, _) => "cleaning up".to_owned(),
-            (Stage::Measure, Some((variant, ratio))) => {
-                let others = progress.undecided.saturating_sub(1);
-                let shown = terminal::Progress {
-                    variant,
-                    metric: self.metric,
-                    pairs: progress.blocks,
-                    ratio,
-                    left_seconds: progress.left_seconds,
-                    others: u32::try_from(others).unwrap_or(u32::MAX),
-                };
-                terminal::progress_line(&shown, self.output.screen())
-            }
-            (Stage::Measure, None) => match progress.left_seconds {
-                Some(left) => format!(
-                    "run {}, at most {} left",
-                    progress.blocks + 1,
-                    genba_report::number::duration(left.ceil())
-                ),
-                None => format!("run {}", progress.blocks + 1),
-            },
-        };
+        let text = progress_text(progress, self.metric, self.output);
         let title = self
             .title
             .map_or(String::new(), |title| format!("{title}: "));
@@ -108,5 +84,34 @@ impl Observer for Watcher<'_> {
 
     fn keep(&mut self, run: &KeptRun<'_>) -> Result<(), String> {
         self.keeper.keep(self.title, run)
+    }
+}
+
+/// Where a measurement is, in words.
+pub fn progress_text(progress: &Progress<'_>, metric: &str, output: &Output) -> String {
+    match (progress.stage, progress.current) {
+        (Stage::SetUp, _) => "setting up".to_owned(),
+        (Stage::WarmUp, _) => "warming up".to_owned(),
+        (Stage::CleanUp, _) => "cleaning up".to_owned(),
+        (Stage::Measure, Some((variant, ratio))) => {
+            let others = progress.undecided.saturating_sub(1);
+            let shown = terminal::Progress {
+                variant,
+                metric,
+                pairs: progress.blocks,
+                ratio,
+                left_seconds: progress.left_seconds,
+                others: u32::try_from(others).unwrap_or(u32::MAX),
+            };
+            terminal::progress_line(&shown, output.screen())
+        }
+        (Stage::Measure, None) => match progress.left_seconds {
+            Some(left) => format!(
+                "run {}, at most {} left",
+                progress.blocks + 1,
+                genba_report::number::duration(left.ceil())
+            ),
+            None => format!("run {}", progress.blocks + 1),
+        },
     }
 }

@@ -1,6 +1,9 @@
 //! Durations and shares as people write them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+use crate::exit::Failure;
 
 /// `20s`, `1.5m`, `500ms`, `2h`, or a number of seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -38,6 +41,22 @@ pub fn share(text: &str) -> Result<f64, String> {
         )),
         _ => Err(format!("`{text}` is no share; write 1% or 0.01")),
     }
+}
+
+/// `0,2-3`.
+pub fn cpu_list(text: &str) -> Result<Vec<usize>, Failure> {
+    let wrong = || Failure::usage(format!("--pin {text}: write CPU numbers as in 0,2-3"));
+    let mut cpus = BTreeSet::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let first: usize = first.trim().parse().map_err(|_| wrong())?;
+        let last: usize = last.trim().parse().map_err(|_| wrong())?;
+        if first > last || last >= 4096 {
+            return Err(wrong());
+        }
+        cpus.extend(first..=last);
+    }
+    Ok(cpus.into_iter().collect())
 }
 
 #[cfg(test)]

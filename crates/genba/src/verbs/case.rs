@@ -9,6 +9,7 @@ use genba_model::CaseKind;
 use genba_report::terminal::{self, Next};
 
 use crate::exit::{Exit, Failure, VerbResult};
+use crate::experimenting;
 use crate::output::Output;
 
 /// Arguments of `genba case`.
@@ -18,6 +19,7 @@ use crate::output::Output;
   genba case show latest
   genba case export 7f3a -o page.html          one self-contained page
   genba case export 7f3a --format json -o case.json
+  genba case resume latest                     an experiment that was interrupted goes on
   genba case import case.json                  on another machine")]
 pub struct Args {
     #[command(subcommand)]
@@ -53,6 +55,18 @@ enum Action {
         #[arg(default_value = "latest")]
         case: String,
     },
+    /// Go on with an experiment that was interrupted; no run is made twice.
+    Resume {
+        /// Its id, the beginning of it, or `latest`.
+        #[arg(default_value = "latest")]
+        case: String,
+    },
+    /// Make an experiment again, as a case of its own.
+    Repeat {
+        /// Its id, the beginning of it, or `latest`.
+        #[arg(default_value = "latest")]
+        case: String,
+    },
     /// Read a case that was exported as JSON.
     Import {
         /// The file.
@@ -80,6 +94,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             output: file,
             case,
         } => export(&store, &case, format, &file, output),
+        Action::Resume { case } => experimenting::resume(&store, &case, output),
+        Action::Repeat { case } => experimenting::repeat(&store, &case, output),
         Action::Import { file } => import(&store, &file, output),
     }
 }
@@ -103,6 +119,19 @@ fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
     let case = store.find(id)?;
     let page = case.page_path();
     let page = page.exists().then(|| page.display().to_string());
+    let kind = case.kind()?;
+    if kind.is_experiment() {
+        let shown = experimenting::shown(&case, kind, output.screen())?;
+        if json {
+            output.json(kind.name(), shown.body)?;
+        } else {
+            output.answer(&shown.text)?;
+            if let Some(page) = page {
+                output.note(&format!("PAGE  {page}"));
+            }
+        }
+        return Ok(Exit::Done);
+    }
     if let Some(comparison) = case.comparison()? {
         if json {
             output.json("comparison", comparison)?;
@@ -155,6 +184,9 @@ fn export(
         Format::Html
     });
     let text = match format {
+        Format::Html if case.kind()?.is_experiment() => {
+            experimenting::shown(&case, case.kind()?, output.screen())?.page
+        }
         Format::Html => match case.comparison()? {
             Some(comparison) => genba_report::page::comparison_html(&comparison),
             None => genba_report::page::html(&case.investigation()?),

@@ -1,0 +1,13 @@
+//! What `try`, `ablate`, `sweep` and `bisect` share: arguments, the case with its journal, and
+//! taking an experiment up again.
+
+mod args;
+mod book;
+mod session;
+mod show;
+mod take_up;
+
+pub use args::{ExperimentArgs, line_of};
+pub use session::{Head, Session};
+pub use show::shown;
+pub use take_up::{repeat, resume};

@@ -1,0 +1,242 @@
+//! One sitting of an experiment.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use genba_case::{ExperimentPlan, Store};
+use genba_experiment::journal::{JournalEntry, Journaled, Stopwatch};
+use genba_experiment::{
+    EXACT_INSTRUCTIONS, ExactRunner, HostRunner, KeptRun, Lab, Observer, Plan, Progress, Setting,
+    now,
+};
+use genba_investigate::Progress as _;
+use genba_model::{CaseKind, HostFingerprint, Workload};
+use genba_run::Cancel;
+use serde::Serialize;
+
+use super::args::ExperimentArgs;
+use super::book::{Book, Shared};
+use crate::comparing::{Here, progress_text};
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::output::Output;
+use crate::progress::Line;
+
+/// What every document of an experiment says of itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct Head {
+    /// Identifier of the case.
+    pub case: Option<String>,
+    /// Version of genba.
+    pub genba: String,
+    /// Start of this sitting, RFC 3339.
+    pub started: String,
+    /// The host.
+    pub host: HostFingerprint,
+    /// The command line of the workload.
+    pub command: String,
+}
+
+/// An experiment with its case.
+pub struct Session {
+    kind: CaseKind,
+    seed: u64,
+    command: String,
+    started: String,
+    host: HostFingerprint,
+    cancel: Cancel,
+    book: Rc<RefCell<Book>>,
+    earlier: Vec<JournalEntry>,
+    output: Output,
+}
+
+impl Session {
+    /// Begins an experiment about this command, or takes up the one that the arguments name.
+    pub fn open(
+        kind: CaseKind,
+        args: &ExperimentArgs,
+        command: &str,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let store = Store::open_root();
+        let host = Here::look().fingerprint;
+        let mut plan = ExperimentPlan {
+            arguments: arguments()?,
+            directory: std::env::current_dir()
+                .unwrap_or_default()
+                .display()
+                .to_string(),
+            seed: args.seed.unwrap_or_else(super::take_up::seed),
+            genba: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let mut earlier = Vec::new();
+        let mut case = None;
+        if let Some(id) = &args.continue_case {
+            let found = store.find_to_write(id)?;
+            earlier = found.journal()?;
+            plan = found.experiment_plan()?.unwrap_or(plan);
+            found.take_up()?;
+            case = Some(found);
+        }
+        let workload = Workload {
+            command: vec![command.to_owned()],
+            shell: None,
+            directory: plan.directory.clone(),
+            name: None,
+        };
+        let seed = plan.seed;
+        let book = Book {
+            store: (!args.no_case).then_some(store),
+            kind,
+            plan,
+            workload,
+            host: host.clone(),
+            case,
+            trouble: None,
+        };
+        Ok(Self {
+            kind,
+            seed,
+            command: command.to_owned(),
+            started: now(),
+            host,
+            cancel: interrupt::token()?,
+            book: Rc::new(RefCell::new(book)),
+            earlier,
+            output: *output,
+        })
+    }
+
+    /// Seed of all that is random in this experiment, the same in all its sittings.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The token that Ctrl-C triggers.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// The lab for plans with the metric and counters of this one; to be asked for once.
+    pub fn lab(&mut self, plan: &Plan) -> Result<Lab<'static>, Failure> {
+        let earlier = std::mem::take(&mut self.earlier);
+        let clock = Stopwatch::new(earlier.len());
+        let shared = Shared(Rc::clone(&self.book));
+        let observer = Watcher {
+            line: Line::new(&self.output),
+            metric: plan.primary.clone(),
+            output: self.output,
+        };
+        let cancel = self.cancel.clone();
+        let shown = Rc::clone(&clock);
+        let seconds = move || shown.seconds();
+        Ok(if plan.primary == EXACT_INSTRUCTIONS {
+            let runner = Journaled::new(ExactRunner::new()?, shared, earlier, clock);
+            Lab::new(runner, observer, cancel, seconds)
+        } else {
+            let runner = Journaled::new(HostRunner::new(&plan.counters)?, shared, earlier, clock);
+            Lab::new(runner, observer, cancel, seconds)
+        })
+    }
+
+    /// For [`genba_experiment::report`].
+    pub fn setting(&self) -> Setting {
+        Setting {
+            case: self.case_id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started: self.started.clone(),
+            host: self.host.clone(),
+            hazards: genba_host::current_hazards(None),
+        }
+    }
+
+    /// What the document says of itself.
+    pub fn head(&self) -> Head {
+        Head {
+            case: self.case_id(),
+            genba: env!("CARGO_PKG_VERSION").to_owned(),
+            started: self.started.clone(),
+            host: self.host.clone(),
+            command: self.command.clone(),
+        }
+    }
+
+    /// Identifier of the case, once a run was kept.
+    pub fn case_id(&self) -> Option<String> {
+        let book = self.book.borrow();
+        book.case.as_ref().map(|case| case.id().to_owned())
+    }
+
+    /// Why the last measurement ended, where that was neither its own end nor the person.
+    pub fn trouble(&self) -> Result<(), Failure> {
+        match &self.book.borrow().trouble {
+            Some(what) => Err(Failure::usage(format!(
+                "cannot keep what was measured: {what}"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps document and page, and closes the case; the path of the page, if a case is kept.
+    pub fn finish(self, document: &impl Serialize, page: &str) -> Result<Option<String>, Failure> {
+        self.trouble()?;
+        let mut book = self.book.borrow_mut();
+        let Some(case) = &mut book.case else {
+            return Ok(None);
+        };
+        case.put_experiment(self.kind, document)?;
+        let path = case.page_path();
+        crate::comparing::write(&path, page)?;
+        if self.cancel.is_triggered() {
+            case.interrupt()?;
+        } else {
+            case.finish()?;
+        }
+        Ok(Some(path.display().to_string()))
+    }
+
+    /// How to go on with what was interrupted, if it was and a case was kept.
+    pub fn how_to_go_on(&self) -> Option<String> {
+        let id = self.case_id()?;
+        (self.cancel.is_triggered())
+            .then(|| format!("interrupted; go on with: genba case resume {id}"))
+    }
+}
+
+/// The arguments of this command line, without genba's own name.
+fn arguments() -> Result<Vec<String>, Failure> {
+    let wrong = |word: std::ffi::OsString| {
+        Failure::usage(format!(
+            "the argument {} is not UTF-8, and could not be kept for a second sitting",
+            word.display()
+        ))
+    };
+    let words = std::env::args_os().skip(1);
+    words
+        .map(|word| word.into_string().map_err(wrong))
+        .collect()
+}
+
+/// Shows progress; the journal keeps the runs.
+struct Watcher {
+    line: Line,
+    metric: String,
+    output: Output,
+}
+
+impl Observer for Watcher {
+    fn progress(&mut self, progress: &Progress<'_>) {
+        let text = progress_text(progress, &self.metric, &self.output);
+        self.line.update(&text, None);
+    }
+
+    fn say(&mut self, what: &str, left_seconds: Option<f64>) {
+        let left = left_seconds.and_then(|left| Duration::try_from_secs_f64(left).ok());
+        self.line.update(what, left);
+    }
+
+    fn keep(&mut self, _: &KeptRun<'_>) -> Result<(), String> {
+        Ok(())
+    }
+}

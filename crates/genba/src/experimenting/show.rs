@@ -1,0 +1,38 @@
+//! The kept document of an experiment, shown again.
+
+use genba_case::Case;
+use genba_model::CaseKind;
+use genba_report::Screen;
+
+use crate::exit::Failure;
+
+/// A kept document: for a terminal, and as a page.
+pub struct Shown {
+    /// Words.
+    pub text: String,
+    /// A page.
+    pub page: String,
+    /// The document itself.
+    pub body: serde_json::Value,
+}
+
+/// The document of an experiment; an error if it was interrupted before there was one.
+pub fn shown(case: &Case, kind: CaseKind, screen: Screen) -> Result<Shown, Failure> {
+    let Some(body) = case.experiment::<serde_json::Value>(kind)? else {
+        return Err(Failure::usage(format!(
+            "case {0} is of kind {1} and was interrupted: {2} runs ended, there is no result; go \
+             on with: genba case resume {0}",
+            case.id(),
+            kind.name(),
+            case.summary()?.runs
+        )));
+    };
+    let rendered: Option<(String, String)> = match kind {
+        // Each kind renders its own document here: (words, page).
+        CaseKind::Trial | CaseKind::Ablation | CaseKind::Sweep | CaseKind::Bisection => None,
+        CaseKind::Investigation | CaseKind::Comparison => None,
+    };
+    let _ = screen;
+    let (text, page) = rendered.unwrap_or_default();
+    Ok(Shown { text, page, body })
+}

@@ -1,0 +1,105 @@
+//! `genba case resume` and `genba case repeat`: the kept command line, parsed again.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+use clap::Parser as _;
+use genba_case::{ExperimentPlan, Store};
+use genba_model::{CaseKind, CaseState};
+
+use crate::cli::Cli;
+use crate::exit::{Failure, VerbResult};
+use crate::output::Output;
+
+/// Goes on with an experiment that was interrupted; its runs are not made again.
+pub fn resume(store: &Store, id: &str, output: &Output) -> VerbResult {
+    let (id, kind, mut plan) = {
+        let case = store.find(id)?;
+        let (kind, plan) = plan_of(&case)?;
+        match case.state()? {
+            CaseState::Running => {
+                return Err(Failure::usage(format!("case {} is running", case.id())));
+            }
+            CaseState::Complete => {
+                return Err(Failure::usage(format!(
+                    "case {0} was brought to its end; make it again with: genba case repeat {0}",
+                    case.id()
+                )));
+            }
+            _ => (case.id().to_owned(), kind, plan),
+        }
+    };
+    let here = env!("CARGO_PKG_VERSION");
+    if plan.genba != here {
+        return Err(Failure::usage(format!(
+            "case {id} was begun by genba {}, this is {here}: runs of two versions are not mixed; \
+             make it again with: genba case repeat {id}",
+            plan.genba
+        )));
+    }
+    let verb = verb_of(kind);
+    let place = (plan.arguments.iter())
+        .position(|word| word == verb)
+        .ok_or_else(|| Failure::usage(format!("case {id} does not say how it was made")))?;
+    let root = std::path::absolute(store.root()).unwrap_or_else(|_| store.root().to_owned());
+    plan.arguments
+        .insert(place + 1, format!("--continue-case={id}"));
+    go(&plan, &root, output)
+}
+
+/// Makes an experiment again, as a case of its own.
+pub fn repeat(store: &Store, id: &str, output: &Output) -> VerbResult {
+    let plan = plan_of(&store.find(id)?)?.1;
+    let root = std::path::absolute(store.root()).unwrap_or_else(|_| store.root().to_owned());
+    go(&plan, &root, output)
+}
+
+fn plan_of(case: &genba_case::Case) -> Result<(CaseKind, ExperimentPlan), Failure> {
+    let kind = case.kind()?;
+    let plan = case.experiment_plan()?;
+    match plan {
+        Some(plan) if kind.is_experiment() => Ok((kind, plan)),
+        _ => Err(Failure::usage(format!(
+            "case {} is no experiment made here; only those of try, ablate, sweep and bisect can \
+             be taken up again",
+            case.id()
+        ))),
+    }
+}
+
+fn verb_of(kind: CaseKind) -> &'static str {
+    match kind {
+        CaseKind::Trial => "try",
+        CaseKind::Ablation => "ablate",
+        CaseKind::Sweep => "sweep",
+        CaseKind::Bisection => "bisect",
+        CaseKind::Investigation => "investigate",
+        CaseKind::Comparison => "bench",
+    }
+}
+
+fn go(plan: &ExperimentPlan, root: &std::path::Path, output: &Output) -> VerbResult {
+    std::env::set_current_dir(&plan.directory).map_err(|error| {
+        Failure::usage(format!(
+            "the directory {} that it was made in cannot be entered: {error}",
+            plan.directory
+        ))
+    })?;
+    let there = std::path::absolute(Store::open_root().root()).unwrap_or_default();
+    if there != root {
+        return Err(Failure::usage(format!(
+            "the case lies under {}, but from {} cases go to {}",
+            root.display(),
+            plan.directory,
+            there.display()
+        )));
+    }
+    let words = std::iter::once("genba").chain(plan.arguments.iter().map(String::as_str));
+    let cli = Cli::try_parse_from(words)
+        .map_err(|error| Failure::usage(format!("the kept command line: {error}")))?;
+    crate::dispatch(cli.verb, output)
+}
+
+/// A seed from the hasher's keys, which the standard library takes from the system.
+pub fn seed() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
