@@ -12,6 +12,7 @@
 pub mod count;
 pub mod error;
 pub mod event;
+pub mod keep;
 pub mod perf_map;
 pub mod perfdata;
 pub mod permission;

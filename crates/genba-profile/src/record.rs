@@ -11,6 +11,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::TIMER_SIGNAL;
 use crate::error::ProfileError;
+use crate::keep::Keeper;
 use crate::sampler::{CallGraph, Choice, Rate, RecordOptions, Seen, Session, Target, choose};
 use crate::timer::{TimerSampler, why_not};
 
@@ -112,11 +113,14 @@ pub fn record_until(
         }
         Err(e) => return Err(e),
     };
+    Keeper::forget(path);
     let mut gated = launcher.prepare(spec)?;
     let mut session = Session::open(Target::BeforeExec(gated.pid()), &choice, options, path)?;
     let mut runs = Vec::new();
+    let mut remarks = Vec::new();
     let seen = loop {
         let (stop, stopper) = stop_pipe()?;
+        let keeper = Keeper::start(gated.pid(), path, true);
         let recording = &mut session;
         let (finished, recorded) = std::thread::scope(|scope| {
             let recorder = scope.spawn(move || recording.run(stop.as_fd()));
@@ -124,6 +128,7 @@ pub fn record_until(
             drop(stopper);
             (finished, recorder.join())
         });
+        remarks.extend(keeper.and_then(Keeper::finish));
         let seen = recorded.map_err(panicked)??;
         let finished = finished?;
         let last = enough(&finished, &seen) || cancel.is_triggered();
@@ -136,6 +141,7 @@ pub fn record_until(
     };
     let mut notes = choice.notes.clone();
     notes.append(&mut session.notes);
+    notes.append(&mut remarks);
     let duration = session.close()?;
     Ok(outcome(
         event_of(&choice),
@@ -213,6 +219,7 @@ fn record_by_timer(
     for (name, value) in sampler.environment() {
         spec.environment.set(name, value);
     }
+    Keeper::forget(path);
     let (stop, stopper) = stop_pipe()?;
     let (finished, recorded) = std::thread::scope(|scope| {
         let recorder = scope.spawn(|| sampler.run(path, &options.command_line, stop.as_fd()));
@@ -271,7 +278,9 @@ pub fn attach(
         },
     })?;
     let choice = choose(options)?;
+    Keeper::forget(path);
     let mut session = Session::open(Target::Running(pid), &choice, options, path)?;
+    let keeper = Keeper::start(pid, path, false);
     let mut notes = choice.notes.clone();
     notes.append(&mut session.notes);
     let (stop, stopper) = stop_pipe()?;
@@ -298,6 +307,7 @@ pub fn attach(
         drop(stopper);
         recorder.join()
     });
+    notes.extend(keeper.and_then(Keeper::finish));
     let seen = recorded.map_err(panicked)??;
     let duration = session.close()?;
     Ok(outcome(

@@ -8,6 +8,7 @@ mod crew;
 #[cfg(test)]
 mod crew_tests;
 mod events;
+mod generated;
 mod hash;
 mod order;
 mod piece;

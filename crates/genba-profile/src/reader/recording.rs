@@ -14,6 +14,7 @@ use super::sieve::{Tally, Wanted};
 use super::tables::{Sample, Samples, Tables};
 use crate::error::ReadError;
 use crate::event;
+use crate::keep::Kept;
 use crate::perfdata::attr::{flag, sample};
 use crate::perfdata::feature::FileEvent;
 use crate::perfdata::file::{self, Structure};
@@ -116,6 +117,7 @@ pub struct Recording {
     name: String,
     structure: Structure,
     info: RecordingInfo,
+    kept: Kept,
 }
 
 impl std::fmt::Debug for Recording {
@@ -153,7 +155,9 @@ impl Recording {
         } else {
             Bytes::Owned(Vec::new())
         };
-        Self::new(bytes, path.display().to_string())
+        let mut recording = Self::new(bytes, path.display().to_string())?;
+        recording.kept = Kept::of(path);
+        Ok(recording)
     }
 
     /// The same from memory; `name` is for messages.
@@ -189,6 +193,7 @@ impl Recording {
             name,
             structure,
             info,
+            kept: Kept::default(),
         })
     }
 
@@ -196,6 +201,12 @@ impl Recording {
     #[must_use]
     pub fn info(&self) -> &RecordingInfo {
         &self.info
+    }
+
+    /// What was kept beside it: generated code, copies of files that were deleted.
+    #[must_use]
+    pub fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Index of an event by name (`cycles` finds `cycles:u` too) or by number from 0.
@@ -238,6 +249,7 @@ impl Recording {
                 data,
                 structure: &self.structure,
                 name: &self.name,
+                kept: &self.kept,
                 progress,
             };
             scan::scan(place, options, sink)
@@ -281,7 +293,8 @@ impl Recording {
         sink: &mut dyn FnMut(&Sample, &Tables),
     ) -> Result<(Tables, Tally), ReadError> {
         let place = (source, plan);
-        scan::scan_only(place, &self.structure, &self.name, options, wanted, sink)
+        let about = (&self.structure, &self.kept, self.name.as_str());
+        scan::scan_only(place, about, options, wanted, sink)
     }
 
     /// All samples of one event.

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 
 use super::crew::{Crew, Plan, Source};
 use super::events::Events;
+use super::generated::Standing;
 use super::hash::FastMap;
 use super::order::Ordered;
 use super::piece::Walker;
@@ -16,6 +17,7 @@ use super::space::{Map, Space};
 use super::tables::{LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId};
 use super::unwind::{ModuleCache, ProcessUnwinder};
 use crate::error::ReadError;
+use crate::keep::Kept;
 use crate::perfdata::attr::sample;
 use crate::perfdata::file::Structure;
 use crate::perfdata::record::{self, Raw, kind, misc};
@@ -50,6 +52,8 @@ struct Process {
     threads: u32,
     unwinder: Option<ProcessUnwinder>,
     anonymous: Option<ModuleId>,
+    /// Generated code that was kept; looked for with the first memory that may hold some.
+    generated: Option<Option<Standing>>,
     unknown: Option<ModuleId>,
 }
 
@@ -78,7 +82,10 @@ struct Known {
     stack: Option<StackId>,
 }
 
-struct Scan {
+struct Scan<'k> {
+    kept: &'k Kept,
+    /// When generated code changes next, ns.
+    next_change: u64,
     tables: Tables,
     /// Whether call stacks are wanted.
     stacks: bool,
@@ -119,6 +126,8 @@ pub struct Place<'a> {
     pub structure: &'a Structure,
     /// For messages.
     pub name: &'a str,
+    /// What was kept beside the file.
+    pub kept: &'a Kept,
     /// Is told how far in the file the reading is.
     pub progress: &'a AtomicUsize,
 }
@@ -130,10 +139,13 @@ pub fn scan(
     sink: &mut dyn FnMut(&Sample, &Tables),
 ) -> Result<Tables, ReadError> {
     let Place {
-        structure, name, ..
+        structure,
+        name,
+        kept,
+        ..
     } = place;
     let wanted = chosen(structure, name, options)?;
-    let mut scan = Scan::new(structure, wanted, options.stacks);
+    let mut scan = Scan::new(structure, kept, wanted, options.stacks);
     let events = Events::new(&structure.events);
     let mut records = Ordered::new(place, &events);
     while let Some((event, layout, raw)) = records.next() {
@@ -157,15 +169,14 @@ pub fn scan(
 /// See [`super::Recording::scan_only`].
 pub fn scan_only(
     (source, plan): (Source<'_>, Plan),
-    structure: &Structure,
-    name: &str,
+    (structure, kept, name): (&Structure, &Kept, &str),
     options: &ReadOptions,
     only: &mut Wanted<'_>,
     sink: &mut dyn FnMut(&Sample, &Tables),
 ) -> Result<(Tables, Tally), ReadError> {
     let wanted = chosen(structure, name, options)?;
-    let mut scan = Scan::new(structure, wanted, false);
-    let sieve = Sieve::new(only, scan.build_ids.clone());
+    let mut scan = Scan::new(structure, kept, wanted, false);
+    let sieve = Sieve::new(only, scan.build_ids.clone(), kept);
     let events = Events::new(&structure.events);
     let walker = Walker {
         quick: events.quick(),
@@ -220,14 +231,16 @@ fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<us
         })
 }
 
-impl Scan {
-    fn new(structure: &Structure, wanted: usize, stacks: bool) -> Self {
+impl<'k> Scan<'k> {
+    fn new(structure: &Structure, kept: &'k Kept, wanted: usize, stacks: bool) -> Self {
         let attr = &structure.events[wanted].attr;
         let build_ids = structure.features.build_ids.iter();
         let mut tables = Tables::default();
         tables.totals.stacks =
             attr.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0 && stacks;
         Self {
+            kept,
+            next_change: u64::MAX,
             tables,
             stacks,
             build_ids: build_ids
@@ -398,14 +411,51 @@ impl Scan {
         if let Some(&id) = self.modules.get(&key) {
             return id;
         }
+        let copy = self.kept.copy_of(&key.0).and_then(Path::to_str);
         let id = self.tables.add_module(Module {
-            path: key.0.clone(),
+            path: copy.map_or_else(|| key.0.clone(), str::to_owned),
             build_id: key.2.clone(),
             kind,
             pid: None,
         });
         self.modules.insert(key, id);
         id
+    }
+
+    /// Looks once whether code that this process generated was kept.
+    fn find_generated(&mut self, pid: i32) {
+        let process = self.processes.entry(pid).or_default();
+        if process.generated.is_some() {
+            return;
+        }
+        let standing = self.kept.generated(pid).map(|generated| {
+            let module = self.tables.add_module(Module {
+                path: generated.path.clone(),
+                build_id: None,
+                kind: ModuleKind::File,
+                pid: None,
+            });
+            Standing::new(generated, module)
+        });
+        let first = standing.as_ref().and_then(Standing::next_time);
+        self.next_change = self.next_change.min(first.unwrap_or(u64::MAX));
+        process.generated = Some(standing);
+    }
+
+    /// Puts generated code where it was at this time.
+    #[cold]
+    fn advance(&mut self, time: u64) {
+        self.next_change = u64::MAX;
+        for process in self.processes.values_mut() {
+            if let Some(Some(standing)) = &mut process.generated {
+                if standing.advance(time) {
+                    process.space.changed();
+                    self.generation += 1;
+                }
+                let next = standing.next_time().unwrap_or(u64::MAX);
+                self.next_change = self.next_change.min(next);
+            }
+        }
     }
 
     fn kernel_id(&mut self) -> ModuleId {
@@ -422,6 +472,7 @@ impl Scan {
     }
 
     fn anonymous_id(&mut self, pid: i32, path: &str) -> ModuleId {
+        self.find_generated(pid);
         let process = self.processes.entry(pid).or_default();
         let tables = &mut self.tables;
         *process.anonymous.get_or_insert_with(|| {
@@ -454,7 +505,11 @@ impl Scan {
         }
         // A call may be the last instruction of a mapping; its return address is then outside.
         let inside = address.wrapping_sub(u64::from(is_return));
-        let (module, offset) = match process.space.find(inside) {
+        let map = process.space.find(inside);
+        let generated = map
+            .filter(|map| Some(map.module) == process.anonymous)
+            .and_then(|_| process.generated.as_ref()?.as_ref()?.find(inside));
+        let (module, offset) = match generated.or(map) {
             Some(map) => (map.module, address.wrapping_add(map.to_offset)),
             None => {
                 let tables = &mut self.tables;

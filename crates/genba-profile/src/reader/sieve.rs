@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::hash::FastMap;
 use super::scan::{module_kind, path_key};
 use super::tables::{Module, ModuleKind};
+use crate::keep::Kept;
 use crate::perfdata::record::{self, Raw, misc};
 
 /// Answers which offsets of a module are wanted (see [`ModuleKind`] for what they count from).
@@ -137,16 +138,25 @@ impl Filter {
 pub(super) struct Sieve<'w, 'd> {
     wanted: &'w mut Wanted<'d>,
     build_ids: FastMap<u64, Vec<u8>>,
+    kept: &'w Kept,
+    /// Processes whose kept code was asked about.
+    generated: FastMap<i32, ()>,
     filter: Filter,
     /// The thread of the last sample.
     recent: Option<u64>,
 }
 
 impl<'w, 'd> Sieve<'w, 'd> {
-    pub(super) fn new(wanted: &'w mut Wanted<'d>, build_ids: FastMap<u64, Vec<u8>>) -> Self {
+    pub(super) fn new(
+        wanted: &'w mut Wanted<'d>,
+        build_ids: FastMap<u64, Vec<u8>>,
+        kept: &'w Kept,
+    ) -> Self {
         Self {
             wanted,
             build_ids,
+            kept,
+            generated: FastMap::default(),
             filter: Filter::new(),
             recent: None,
         }
@@ -195,6 +205,7 @@ impl<'w, 'd> Sieve<'w, 'd> {
         }
         let mut kind = module_kind(&mmap.path);
         if kind == ModuleKind::Anonymous {
+            self.generated(mmap.pid);
             if !crate::perf_map::path_for(mmap.pid).exists() {
                 return;
             }
@@ -204,8 +215,10 @@ impl<'w, 'd> Sieve<'w, 'd> {
         let build_id = mmap
             .build_id
             .or_else(|| build_ids.get(&path_key(&mmap.path)).cloned());
+        let copy = self.kept.copy_of(&mmap.path);
+        let copy = copy.and_then(|path| path.to_str()).map(str::to_owned);
         let module = Module {
-            path: mmap.path,
+            path: copy.unwrap_or(mmap.path),
             build_id,
             kind,
             pid: (kind == ModuleKind::Jit).then_some(mmap.pid),
@@ -225,6 +238,34 @@ impl<'w, 'd> Sieve<'w, 'd> {
             };
             self.filter.insert(address(range.start)..address(range.end));
         }
+    }
+
+    /// Lets through all that kept code of this process wants, wherever it ever stood.
+    fn generated(&mut self, pid: i32) {
+        if self.generated.contains_key(&pid) {
+            return;
+        }
+        let generated = self.kept.generated(pid);
+        if let Some(generated) = &generated {
+            let module = Module {
+                path: generated.path.clone(),
+                build_id: None,
+                kind: ModuleKind::File,
+                pid: None,
+            };
+            for range in (self.wanted)(&module) {
+                for entry in &generated.entries {
+                    let from = range.start.max(entry.offset);
+                    let size = entry.end - entry.start;
+                    let to = range.end.min(entry.offset.saturating_add(size));
+                    let address = |offset: u64| entry.start.saturating_add(offset - entry.offset);
+                    if from < to {
+                        self.filter.insert(address(from)..address(to));
+                    }
+                }
+            }
+        }
+        self.generated.insert(pid, ());
     }
 }
 

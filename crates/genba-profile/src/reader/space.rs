@@ -95,7 +95,8 @@ impl Space {
         after.saturating_sub(before)
     }
 
-    fn changed(&mut self) {
+    /// Says that addresses may stand for something else although no map has changed.
+    pub fn changed(&mut self) {
         self.cache.clear();
         self.generation += 1;
     }

@@ -10,11 +10,14 @@ use crate::reader::x86_64::{general_registers, user_regs};
 /// Registers of a process of 64 bits.
 const ABI_64: u64 = 2;
 
-impl Scan {
+impl Scan<'_> {
     pub(super) fn sample(&mut self, record: &record::SampleRecord<'_>, flags: u16) -> Sample {
         let mode = flags & misc::CPUMODE;
         let kernel = mode == misc::KERNEL || mode == misc::GUEST_KERNEL;
         let (pid, tid) = (record.pid, record.tid);
+        if record.time >= self.next_change {
+            self.advance(record.time);
+        }
         let thread = self.thread_of(pid, tid);
         let mut truncated = false;
         let stack = if self.stacks {

@@ -1,0 +1,396 @@
+//! The thread that keeps what would be gone.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::image;
+use super::index::{self, directory_of};
+use super::jitdump::{self, JitFunction};
+use super::process::{self, Stretch};
+use super::watch::{Watch, open_regular};
+use crate::perf_map::{PerfMap, path_for};
+
+/// Bytes of files that are copied for one recording, and of one file.
+const MAX_COPIED: u64 = 1 << 30;
+const MAX_FILE: u64 = 64 << 20;
+/// Files that are held open because they are not complete yet.
+const MAX_OPEN: usize = 256;
+/// Largest jitdump or perf map that is read.
+const MAX_DUMP: u64 = 512 << 20;
+/// Processes are looked at this often at first, and ever more seldom.
+const FIRST_LOOK: Duration = Duration::from_millis(10);
+const LAST_LOOK: Duration = Duration::from_millis(500);
+/// Looking takes at most this part of the time.
+const SHARE: u32 = 100;
+
+/// Keeps, in a thread of its own, what a target generates, until told to stop.
+#[derive(Debug)]
+pub struct Keeper {
+    stop: io::PipeWriter,
+    thread: JoinHandle<Option<String>>,
+}
+
+impl Keeper {
+    /// Removes what was kept with an earlier recording of the same name.
+    pub fn forget(recording: &Path) {
+        let directory = directory_of(recording);
+        // Only what a keeper made: it leaves a list, always.
+        if directory.join(index::FILES).is_file() {
+            let _ = fs::remove_dir_all(directory);
+        }
+    }
+
+    /// Watches a process and all that come of it. `fresh`: it does not run yet, so that files
+    /// older than this are not its own.
+    #[must_use]
+    pub fn start(pid: i32, recording: &Path, fresh: bool) -> Option<Self> {
+        let (reader, stop) = io::pipe().ok()?;
+        let mut work = Work::new(pid, directory_of(recording), fresh);
+        let thread = std::thread::Builder::new()
+            .name("genba-keeper".to_owned())
+            .spawn(move || work.run(&reader))
+            .ok()?;
+        Some(Self { stop, thread })
+    }
+
+    /// Ends it, after the target's end or when nothing more is recorded of it. Gives a remark
+    /// if something could not be kept.
+    pub fn finish(self) -> Option<String> {
+        drop(self.stop);
+        self.thread.join().ok().flatten()
+    }
+}
+
+/// What is known of one process.
+#[derive(Default)]
+struct Process {
+    /// Its perf map, open since it was first seen.
+    map: Option<File>,
+    /// Its jitdumps.
+    dumps: HashMap<PathBuf, File>,
+    /// Its generated code when it was last read.
+    code: Vec<Stretch>,
+}
+
+struct Work {
+    root: i32,
+    directory: PathBuf,
+    fresh: bool,
+    since: i64,
+    processes: HashMap<i32, Process>,
+    /// Temporary files that are being written.
+    unfinished: HashMap<PathBuf, File>,
+    /// Names in the directory by original path.
+    copied: HashMap<PathBuf, String>,
+    /// Deleted libraries that were looked at.
+    looked_at: HashSet<(i32, u64)>,
+    bytes: u64,
+    problem: Option<String>,
+}
+
+impl Work {
+    fn new(root: i32, directory: PathBuf, fresh: bool) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Self {
+            root,
+            directory,
+            fresh,
+            since: now.map_or(0, |d| d.as_secs() as i64) - 1,
+            processes: HashMap::from([(root, Process::default())]),
+            unfinished: HashMap::new(),
+            copied: HashMap::new(),
+            looked_at: HashSet::new(),
+            bytes: 0,
+            problem: None,
+        }
+    }
+
+    fn run(&mut self, stop: &io::PipeReader) -> Option<String> {
+        let watch = Watch::new(std::env::var_os("TMPDIR").map(PathBuf::from)).ok();
+        let mut pause = FIRST_LOOK;
+        let mut next = std::time::Instant::now() + pause;
+        loop {
+            let wait = next.saturating_duration_since(std::time::Instant::now());
+            let wait = rustix::event::Timespec {
+                tv_sec: wait.as_secs() as i64,
+                tv_nsec: i64::from(wait.subsec_nanos()),
+            };
+            let mut fds = vec![PollFd::new(stop, PollFlags::IN)];
+            if let Some(watch) = &watch {
+                fds.push(PollFd::from_borrowed_fd(watch.as_fd(), PollFlags::IN));
+            }
+            let _ = poll(&mut fds, Some(&wait));
+            let stopped = !fds[0].revents().is_empty();
+            if let Some(watch) = &watch {
+                self.take_events(watch);
+            }
+            if stopped {
+                break;
+            }
+            let began = std::time::Instant::now();
+            if began >= next {
+                self.look();
+                pause = (pause * 2).min(LAST_LOOK).max(began.elapsed() * SHARE);
+                next = std::time::Instant::now() + pause;
+            }
+        }
+        let result = self.finish();
+        if let Err(error) = result {
+            let into = self.directory.display();
+            self.problem = Some(format!("generated code was not kept in {into}: {error}"));
+        }
+        self.problem.take()
+    }
+
+    /// Looks at all processes of the target.
+    fn look(&mut self) {
+        // Those whose parent has ended stay known as long as they live.
+        let known: Vec<i32> = self.processes.keys().copied().collect();
+        for pid in process::tree(&known) {
+            let maps = process::code_maps(pid);
+            if maps.is_empty() {
+                continue;
+            }
+            self.processes.entry(pid).or_default();
+            self.find_map(pid);
+            let dumps: Vec<_> = maps.iter().filter(|m| is_dump(&m.path)).collect();
+            for map in dumps {
+                self.find_dump(pid, &map.path);
+            }
+            for map in maps.iter().filter(|m| m.path.ends_with(".so (deleted)")) {
+                self.copy_deleted(pid, map.start, map.end, &map.path);
+            }
+            if let Some(process) = self.processes.get_mut(&pid)
+                && process.dumps.is_empty()
+            {
+                let code = process::generated(pid, &maps);
+                if !code.is_empty() {
+                    process.code = code;
+                }
+            }
+        }
+        let gone: Vec<i32> = self.processes.keys().copied().collect();
+        for pid in gone {
+            // Kept are the first, and those that left something to write down.
+            let empty = self
+                .processes
+                .get(&pid)
+                .is_some_and(|p| p.map.is_none() && p.dumps.is_empty() && p.code.is_empty());
+            if empty && pid != self.root && !Path::new(&format!("/proc/{pid}")).exists() {
+                self.processes.remove(&pid);
+            }
+        }
+    }
+
+    fn find_map(&mut self, pid: i32) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        if process.map.is_some() {
+            return;
+        }
+        let inside = process::own_number(pid)
+            .map(|own| PathBuf::from(format!("/proc/{pid}/root{}", path_for(own).display())));
+        let candidates = inside.into_iter().chain([path_for(pid)]);
+        let since = if self.fresh { self.since } else { 0 };
+        process.map = candidates
+            .filter_map(|path| open_regular(&path))
+            .find(|file| file.metadata().is_ok_and(|m| m.mtime() >= since));
+    }
+
+    fn find_dump(&mut self, pid: i32, path: &str) {
+        let Some(process) = self.processes.get_mut(&pid) else {
+            return;
+        };
+        let path = PathBuf::from(path);
+        if process.dumps.contains_key(&path) || process.dumps.len() >= 16 {
+            return;
+        }
+        let inside = PathBuf::from(format!("/proc/{pid}/root{}", path.display()));
+        if let Some(file) = open_regular(&inside).or_else(|| open_regular(&path)) {
+            process.dumps.insert(path, file);
+        }
+    }
+
+    /// Takes files that appeared in the directory for temporary files.
+    fn take_events(&mut self, watch: &Watch) {
+        for event in watch.events() {
+            let name = event.path.file_name().and_then(|n| n.to_str());
+            let Some(name) = name else { continue };
+            let Some(pid) = numbers(name).find(|pid| self.processes.contains_key(pid)) else {
+                continue;
+            };
+            let text = (name.ends_with(".so"), name.ends_with(".c"));
+            match text {
+                (true, _) | (_, true) => self.take_file(&event.path, event.complete),
+                _ if name == format!("perf-{pid}.map") => self.find_map(pid),
+                _ if is_dump(name) => {
+                    if let Some(path) = event.path.to_str() {
+                        self.find_dump(pid, path);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn take_file(&mut self, path: &Path, complete: bool) {
+        if !complete {
+            if self.unfinished.len() < MAX_OPEN
+                && let Some(file) = open_regular(path)
+            {
+                self.unfinished.insert(path.to_owned(), file);
+            }
+            return;
+        }
+        // What was opened first may have been replaced; by the path it is the newest.
+        let held = self.unfinished.remove(path);
+        if let Some(file) = open_regular(path).or(held) {
+            self.copy(file, path);
+        }
+    }
+
+    /// Copies a library that has no name any more but is still mapped.
+    fn copy_deleted(&mut self, pid: i32, start: u64, end: u64, path: &str) {
+        let path = PathBuf::from(path.trim_end_matches(" (deleted)"));
+        if self.copied.contains_key(&path) || !self.looked_at.insert((pid, start)) {
+            return;
+        }
+        let link = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
+        if let Ok(file) = File::open(link) {
+            self.copy(file, &path);
+        }
+    }
+
+    fn copy(&mut self, file: File, path: &Path) {
+        let Some(name) = path.file_name().and_then(|n| n.to_str()) else {
+            return;
+        };
+        if name.contains(['\n', '\t']) {
+            return;
+        }
+        let name = name.to_owned();
+        let mut bytes = Vec::new();
+        let room = MAX_FILE.min(MAX_COPIED.saturating_sub(self.bytes));
+        if room == 0 || file.take(room).read_to_end(&mut bytes).is_err() || bytes.is_empty() {
+            return;
+        }
+        self.bytes += bytes.len() as u64;
+        match self.write(&name, &bytes) {
+            Ok(()) => {
+                self.copied.insert(path.to_owned(), name);
+            }
+            Err(error) => self.problem = Some(format!("{name} was not kept: {error}")),
+        }
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        if !self.directory.is_dir() {
+            // Code and sources are the owner's, as the recording is.
+            fs::DirBuilder::new().mode(0o700).create(&self.directory)?;
+            File::create(self.directory.join(index::FILES))?;
+        }
+        let mut file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(self.directory.join(name))?;
+        file.write_all(bytes)
+    }
+
+    /// Writes down what was found.
+    fn finish(&mut self) -> io::Result<()> {
+        for (path, file) in std::mem::take(&mut self.unfinished) {
+            self.copy(open_regular(&path).unwrap_or(file), &path);
+        }
+        let pids: Vec<i32> = self.processes.keys().copied().collect();
+        for pid in pids {
+            self.find_map(pid);
+            let Some(process) = self.processes.remove(&pid) else {
+                continue;
+            };
+            let functions = functions_of(process);
+            if functions.is_empty() {
+                continue;
+            }
+            let (file, placed) = image::write(&functions);
+            let (image_name, index_name) = index::file_names(pid);
+            self.write(&image_name, &file)?;
+            let entries = index::entries(&functions, &placed);
+            self.write(&index_name, index::write(&entries).as_bytes())?;
+        }
+        if self.directory.is_dir() && !self.copied.is_empty() {
+            // Runs of one recording follow one another: each adds to the list.
+            let mut list = File::options()
+                .append(true)
+                .open(self.directory.join(index::FILES))?;
+            for (path, name) in &self.copied {
+                if let Some(path) = path.to_str().filter(|p| !p.contains('\n')) {
+                    writeln!(list, "{name}\t{path}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_dump(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let name = name.strip_suffix(" (deleted)").unwrap_or(name);
+    name.starts_with("jit-") && name.ends_with(".dump")
+}
+
+/// The numbers in a name.
+fn numbers(name: &str) -> impl Iterator<Item = i32> + '_ {
+    name.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|n| n.parse().ok())
+}
+
+/// All generated code of a process; a dump says more than a map.
+fn functions_of(process: Process) -> Vec<JitFunction> {
+    let read = |file: File| {
+        let mut bytes = Vec::new();
+        file.take(MAX_DUMP).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    };
+    let mut functions: Vec<JitFunction> = Vec::new();
+    for file in process.dumps.into_values() {
+        let dumped = read(file).and_then(|bytes| jitdump::parse(&bytes));
+        functions.extend(dumped.unwrap_or_default());
+    }
+    let map = process.map.and_then(read);
+    let map = map.map(|bytes| PerfMap::parse(&bytes)).unwrap_or_default();
+    let dumped: HashSet<u64> = functions.iter().map(|f| f.address).collect();
+    let mut symbols = map.symbols().iter().peekable();
+    while let Some(symbol) = symbols.next() {
+        // A function that begins inside another ends it.
+        let end = symbols
+            .peek()
+            .map_or(symbol.end, |next| symbol.end.min(next.start));
+        let size = end - symbol.start;
+        // Nobody generates a function of that size; lies would fill the memory.
+        const MAX_FUNCTION: u64 = 16 << 20;
+        if size == 0 || size > MAX_FUNCTION || dumped.contains(&symbol.start) {
+            continue;
+        }
+        let code = process::code_at(&process.code, symbol.start, size);
+        functions.push(JitFunction {
+            time: 0,
+            address: symbol.start,
+            size,
+            code: code.map_or_else(Vec::new, <[u8]>::to_vec),
+            name: symbol.name.clone(),
+            lines: Vec::new(),
+            file: String::new(),
+        });
+    }
+    functions
+}

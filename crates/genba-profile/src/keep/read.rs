@@ -1,0 +1,89 @@
+//! The directory of kept files as the reader sees it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::index::{self, Entry};
+
+/// Largest index or list that is read, bytes.
+const MAX_SIZE: u64 = 256 << 20;
+
+/// What was kept with a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    directory: PathBuf,
+    /// Copies by the path that the original had.
+    copies: HashMap<String, PathBuf>,
+}
+
+/// The generated code of one process.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Generated {
+    /// The image.
+    pub path: String,
+    /// Ascending by time.
+    pub entries: Vec<Entry>,
+}
+
+impl Kept {
+    /// What was kept with the recording at this path; empty if nothing was.
+    #[must_use]
+    pub fn of(recording: &Path) -> Self {
+        let directory = index::directory_of(recording);
+        let list = read_text(&directory.join(index::FILES)).unwrap_or_default();
+        let copies = list.lines().filter_map(|line| {
+            let (name, original) = line.split_once('\t')?;
+            // A name, never a way out of the directory.
+            let plain = !name.is_empty() && !name.contains('/') && name != "..";
+            plain.then(|| (original.to_owned(), directory.join(name)))
+        });
+        Self {
+            copies: copies.collect(),
+            directory,
+        }
+    }
+
+    /// The copy of a file, if one was kept; ` (deleted)` behind the path does not matter.
+    #[must_use]
+    pub fn copy_of(&self, path: &str) -> Option<&Path> {
+        let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+        self.copies.get(path).map(PathBuf::as_path)
+    }
+
+    /// Whether nothing was kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.directory.as_os_str().is_empty() || !self.directory.is_dir()
+    }
+
+    /// The generated code of a process, if there is some.
+    pub(crate) fn generated(&self, pid: i32) -> Option<Generated> {
+        if self.directory.as_os_str().is_empty() {
+            return None;
+        }
+        let (image, index) = index::file_names(pid);
+        let entries = index::parse(&read_text(&self.directory.join(index))?);
+        let path = self.directory.join(image);
+        Some(Generated {
+            path: path.to_str()?.to_owned(),
+            entries,
+        })
+    }
+}
+
+fn read_text(path: &Path) -> Option<String> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)
+        .ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_SIZE).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}

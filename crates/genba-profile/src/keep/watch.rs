@@ -1,0 +1,78 @@
+//! Files that appear in the directory for temporary files.
+
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+
+/// Watches directories for files being written.
+pub struct Watch {
+    inotify: OwnedFd,
+    directories: Vec<(i32, PathBuf)>,
+}
+
+/// What happened to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether it is complete: closed after writing, or moved here.
+    pub complete: bool,
+}
+
+impl Watch {
+    /// Watches `/tmp`, and where `TMPDIR` points to.
+    pub fn new(extra: Option<PathBuf>) -> io::Result<Self> {
+        let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        let mut directories = Vec::new();
+        for path in [Some(PathBuf::from("/tmp")), extra].into_iter().flatten() {
+            let flags = WatchFlags::CREATE | WatchFlags::CLOSE_WRITE | WatchFlags::MOVED_TO;
+            if let Ok(id) = inotify::add_watch(&inotify, &path, flags) {
+                directories.push((id, path));
+            }
+        }
+        Ok(Self {
+            inotify,
+            directories,
+        })
+    }
+
+    /// Becomes readable when there is something.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.inotify.as_fd()
+    }
+
+    /// All that happened since the last call.
+    pub fn events(&self) -> Vec<Event> {
+        let mut buffer = [MaybeUninit::uninit(); 16 << 10];
+        let mut reader = inotify::Reader::new(&self.inotify, &mut buffer);
+        let mut events = Vec::new();
+        // Ends with EAGAIN when there is no more.
+        while let Ok(event) = reader.next() {
+            let directory = self.directories.iter().find(|(id, _)| *id == event.wd());
+            let name = event.file_name().and_then(|name| name.to_str().ok());
+            if let (Some((_, directory)), Some(name)) = (directory, name) {
+                events.push(Event {
+                    path: directory.join(name),
+                    complete: !event.events().contains(ReadFlags::CREATE),
+                });
+            }
+        }
+        events
+    }
+}
+
+/// Opens a regular file that anybody may have put there.
+pub fn open_regular(path: &Path) -> Option<File> {
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW;
+    let file = File::options()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
+}
