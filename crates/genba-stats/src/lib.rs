@@ -22,11 +22,17 @@
 //! | how do two variants differ, the number of pairs fixed? | [`paired_effect`] |
 //! | may I look after every pair? | [`Judge`], [`ConfidenceSequence`], [`FiveLooks`] |
 //! | several variants at once? | [`e_bh`], [`holm`] |
+//! | from where in an ordered list on? | [`StepSearch`] |
+//! | which items of a set? | [`Screening`]; without noise [`bifurcate`]; acting together [`reduce`] |
+//! | where does a curve change its ways? | [`curve`](fn@curve) |
+//! | how does it grow? | [`growth`] |
 //! | and without the loop round it? | [`cost_per_iteration`], [`subtracted_ratio`] |
 
 mod betting;
+mod bisect;
 mod check;
 mod confidence_sequence;
+mod curve;
 mod error;
 mod forecast;
 mod hodges_lehmann;
@@ -48,6 +54,14 @@ mod subtract;
 mod trend;
 mod verdict;
 
+pub use bisect::delta::{Reduced, Test, reduce};
+pub use bisect::screening::{Interaction, ItemEffect, MOST_SCREENED, Screened, Screening};
+pub use bisect::split::{Share, bifurcate};
+pub use bisect::step::{StepPlace, StepSearch};
+pub use curve::{
+    Axis, Curve, CurvePoint, CurveQuestion, Growth, GrowthLaw, Knee, KneeKind, Setting, Stretch,
+    curve, growth,
+};
 pub use error::StatsError;
 pub use hodges_lehmann::hodges_lehmann;
 pub use interval::{Interval, IntervalRule};

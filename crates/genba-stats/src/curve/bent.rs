@@ -1,0 +1,317 @@
+//! Curves with one knee: a step from one level to another, or a hinge between two slopes.
+
+use super::Axis;
+use super::least_squares::Row;
+use super::levels::Level;
+use super::smooth::{logarithmic, plain_scale};
+
+/// Settings between two levels cost so much each: a step may be a ramp, but is not one for
+/// nothing.
+const BETWEEN: f64 = 10.0;
+/// A ramp is a step if it is no wider than this share of the axis …
+const NARROW: f64 = 0.25;
+/// … and than so many doublings.
+const NARROW_DOUBLINGS: f64 = 2.5;
+/// Places of a hinge that are tried from one setting to the next.
+const PLACES: usize = 4;
+
+/// Where the knee is and of what kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Place {
+    /// The last setting of the one level and the first of the other.
+    Step(usize, usize),
+    /// The place on the axis.
+    Hinge(f64),
+}
+
+/// The best curve with a knee at one place.
+#[derive(Clone, Debug)]
+pub(super) struct Bent {
+    pub place: Place,
+    pub misfit: f64,
+    /// Misfit with a price for each parameter, the place among them.
+    pub cost: f64,
+    /// Degrees of freedom left.
+    pub free: f64,
+    /// Logarithm of the jump's ratio, or the change of the slope of the logarithm, with its
+    /// standard error.
+    pub effect: (f64, f64),
+    /// Width of the place on the axis, for the weights.
+    width: f64,
+}
+
+/// All curves with one knee.
+pub(super) fn all(levels: &[Level], axis: Axis) -> Vec<Bent> {
+    let mut found = steps(levels, axis);
+    found.extend(hinges(levels, axis));
+    found
+}
+
+/// The one of least cost.
+pub(super) fn best(all: &[Bent]) -> Option<&Bent> {
+    all.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))
+}
+
+/// Whether the way from one setting to another may be a ramp between levels.
+pub(super) fn is_narrow(levels: &[Level], before: usize, after: usize, axis: Axis) -> bool {
+    let Some((first, last)) = levels.first().zip(levels.last()) else {
+        return false;
+    };
+    let share = (last.u - first.u) * NARROW;
+    let most = match axis {
+        Axis::Log2 => share.min(NARROW_DOUBLINGS),
+        Axis::Linear => share,
+    };
+    levels[after].u - levels[before].u <= most
+}
+
+fn steps(levels: &[Level], axis: Axis) -> Vec<Bent> {
+    let count = levels.len();
+    let mut found = Vec::new();
+    if count < 3 {
+        return found;
+    }
+    for before in 0..count - 1 {
+        for after in before + 1..count {
+            if after - before > 1 && !is_narrow(levels, before, after, axis) {
+                break;
+            }
+            found.extend(step(levels, before, after));
+        }
+    }
+    found
+}
+
+/// The best of: two levels; two levels and one slope; two lines.
+fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent> {
+    let used: Vec<Level> = (levels[..=before].iter().chain(&levels[after..]))
+        .copied()
+        .collect();
+    let border = levels[before].u.midpoint(levels[after].u);
+    let right = |level: &Level| f64::from(u8::from(level.u > border));
+    let between = after - before - 1;
+    let (left_count, right_count) = (before + 1, levels.len() - after);
+    let mut best: Option<Bent> = None;
+    for columns in 2..=4 {
+        // Of a line with a free end nothing is learnt about a jump.
+        let needed = if columns == 4 { 2 } else { 1 };
+        if used.len() < columns + 1 || left_count.min(right_count) < needed {
+            continue;
+        }
+        if columns == 4 && left_count.max(right_count) < 3 {
+            continue;
+        }
+        let row = |level: &Level| {
+            let (r, u) = (right(level), level.u - border);
+            [1.0, r, u, r * u]
+        };
+        let row: Box<dyn Fn(&Level) -> Row> = Box::new(row);
+        let Some((solution, misfit, _)) = logarithmic(&used, columns, &*row) else {
+            continue;
+        };
+        // Two lines that meet between the settings, or nearly, are a hinge.
+        let jumps =
+            [levels[before].u, levels[after].u].map(|u| solution.at(&[0.0, 1.0, 0.0, u - border]));
+        let least = jumps[0].abs().min(jumps[1].abs());
+        let most = jumps[0].abs().max(jumps[1].abs());
+        if columns == 4 && (jumps[0] * jumps[1] <= 0.0 || least < most / 2.0) {
+            continue;
+        }
+        let parameters = columns + 1;
+        let cost = misfit + 2.0 * parameters as f64 + BETWEEN * between as f64;
+        if best.as_ref().is_none_or(|best| cost < best.cost) {
+            let jump = [0.0, 1.0, 0.0, 0.0];
+            let effect = (solution.at(&jump), solution.error_of(&jump));
+            best = Some(Bent {
+                place: Place::Step(before, after),
+                misfit,
+                cost,
+                free: used.len() as f64 - parameters as f64,
+                effect,
+                width: 1.0,
+            });
+        }
+    }
+    best
+}
+
+fn hinges(levels: &[Level], axis: Axis) -> Vec<Bent> {
+    let count = levels.len();
+    let mut found = Vec::new();
+    if count < 4 {
+        return found;
+    }
+    for gap in 1..count - 2 {
+        let (from, to) = (levels[gap], levels[gap + 1]);
+        let width = (to.u - from.u) / PLACES as f64;
+        for part in 0..PLACES {
+            let share = (part as f64 + 0.5) / PLACES as f64;
+            let u = from.u + (to.u - from.u) * share;
+            let x = axis.value(u);
+            found.extend(hinge(levels, u, x, width));
+        }
+    }
+    found
+}
+
+/// The best of: flat before or after; two slopes; the same of the metric itself instead of its
+/// logarithm.
+fn hinge(levels: &[Level], at: f64, at_x: f64, width: f64) -> Option<Bent> {
+    let count = levels.len();
+    let span = (levels[count - 1].x - levels[0].x).max(f64::MIN_POSITIVE);
+    let mut best: Option<(f64, usize, f64)> = None;
+    let mut take = |fit: Option<(_, f64, Vec<f64>)>, parameters: usize| {
+        let Some((_, misfit, _)): Option<(super::least_squares::Solution, f64, Vec<f64>)> = fit
+        else {
+            return;
+        };
+        let cost = misfit + 2.0 * parameters as f64;
+        if count > parameters && best.is_none_or(|best| cost < best.0) {
+            best = Some((cost, parameters, misfit));
+        }
+    };
+    let one = |value: f64| [1.0, value, 0.0, 0.0];
+    let up = |level: &Level| (level.u - at).max(0.0);
+    let down = |level: &Level| (at - level.u).max(0.0);
+    let up_x = |level: &Level| (level.x - at_x).max(0.0) / span;
+    let down_x = |level: &Level| (at_x - level.x).max(0.0) / span;
+    take(logarithmic(levels, 2, &|level| one(up(level))), 3);
+    take(logarithmic(levels, 2, &|level| one(down(level))), 3);
+    take(plain_scale(levels, 2, &|level| one(up_x(level))), 3);
+    take(plain_scale(levels, 2, &|level| one(down_x(level))), 3);
+    let both = |level: &Level| [1.0, level.u - at, up(level), 0.0];
+    let slopes = logarithmic(levels, 3, &both);
+    let effect = slopes.as_ref().map(|(solution, _, _)| {
+        let change = [0.0, 0.0, 1.0, 0.0];
+        (solution.at(&change), solution.error_of(&change))
+    });
+    take(slopes, 4);
+    let both_x = |level: &Level| [1.0, (level.x - at_x) / span, up_x(level), 0.0];
+    take(plain_scale(levels, 3, &both_x), 4);
+    let (cost, parameters, misfit) = best?;
+    let effect = effect?;
+    Some(Bent {
+        place: Place::Hinge(at),
+        misfit,
+        cost,
+        free: count as f64 - parameters as f64,
+        effect,
+        width,
+    })
+}
+
+/// Where the knee of the best one's kind is, by the weights exp(−cost ÷ 2) of its places.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Region {
+    /// Steps: indices of settings. Hinges: places on the axis.
+    pub low: f64,
+    pub high: f64,
+    /// Weight of the places within.
+    pub weight: f64,
+}
+
+/// The interval that leaves `tail` out at either side.
+pub(super) fn region(all: &[Bent], best: &Bent, tail: f64) -> Region {
+    let is_step = matches!(best.place, Place::Step(..));
+    let inflation = inflation(best);
+    let mut places: Vec<(f64, f64, f64)> = (all.iter())
+        .filter_map(|bent| {
+            let weight = (-(bent.cost - best.cost) / 2.0 / inflation).exp() * bent.width;
+            match bent.place {
+                Place::Step(before, after) if is_step => {
+                    Some((before as f64, after as f64, weight))
+                }
+                Place::Hinge(at) if !is_step => {
+                    Some((at - bent.width / 2.0, at + bent.width / 2.0, weight))
+                }
+                _ => None,
+            }
+        })
+        .collect();
+    let total: f64 = places.iter().map(|place| place.2).sum();
+    let mut cut = |by: fn(&(f64, f64, f64)) -> f64, up: bool| {
+        places.sort_by(|a, b| by(a).total_cmp(&by(b)));
+        let mut sum = 0.0;
+        let mut ordered: Vec<&(f64, f64, f64)> = places.iter().collect();
+        if !up {
+            ordered.reverse();
+        }
+        for place in ordered {
+            sum += place.2;
+            if sum > tail * total {
+                return by(place);
+            }
+        }
+        f64::NAN
+    };
+    let low = cut(|place| place.0, true);
+    let high = cut(|place| place.1, false);
+    let within: f64 = (places.iter())
+        .filter(|place| place.0 >= low && place.1 <= high)
+        .map(|place| place.2)
+        .sum();
+    Region {
+        low,
+        high,
+        weight: (within / total).min(1.0),
+    }
+}
+
+/// How much worse the best curve fits than the errors of the levels allow: 1 if it does not.
+pub(super) fn inflation(best: &Bent) -> f64 {
+    if best.free < 1.0 {
+        return 1.0;
+    }
+    (best.misfit / best.free).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn levels(f: impl Fn(f64) -> f64) -> Vec<Level> {
+        (0..11)
+            .map(|u| {
+                let u = f64::from(u);
+                Level {
+                    x: u.exp2(),
+                    u,
+                    z: f(u),
+                    se: 0.005,
+                }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is() {
+        let levels = levels(|u| if u >= 4.0 { 0.1 } else { 0.0 });
+        let all = all(&levels, Axis::Log2);
+        let best = best(&all).unwrap();
+        assert_eq!(best.place, Place::Step(3, 4));
+        assert!((best.effect.0 - 0.1).abs() < 1e-9);
+        let region = region(&all, best, 0.025);
+        assert_eq!((region.low, region.high), (3.0, 4.0));
+        assert!(region.weight > 0.95);
+    }
+
+    #[test]
+    fn a_ramp_is_a_step_that_takes_its_time() {
+        let levels = levels(|u| ((u - 3.0) / 2.0).clamp(0.0, 1.0) * -0.3);
+        let all = all(&levels, Axis::Log2);
+        assert_eq!(best(&all).unwrap().place, Place::Step(3, 5));
+    }
+
+    #[test]
+    fn a_hinge_is_none() {
+        let levels = levels(|u| 0.1 * (u - 5.0).max(0.0));
+        let all = all(&levels, Axis::Log2);
+        let best = best(&all).unwrap();
+        assert!(
+            matches!(best.place, Place::Hinge(at) if (at - 5.0).abs() < 0.3),
+            "{best:?}"
+        );
+        let region = region(&all, best, 0.025);
+        assert!(region.low <= 5.0 && region.high >= 5.0, "{region:?}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Which law a metric grows by.
+
+use genba_model::Estimate;
+
+use super::levels::{Level, Levels};
+use super::smooth::{Fit, Form, Growing, fit, power};
+use super::{Axis, CurvePoint};
+use crate::StatsError;
+
+/// A law of growth; all but the pure power with a constant part beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrowthLaw {
+    /// It does not grow.
+    Constant,
+    /// a + b log x.
+    Log,
+    /// a + b x.
+    Linear,
+    /// a + b x log x.
+    LinearTimesLog,
+    /// a + b x².
+    Quadratic,
+    /// a + b x^p with another exponent.
+    Power,
+    /// Several laws fit about as well, or none fits.
+    Unknown,
+}
+
+impl GrowthLaw {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Constant => "constant",
+            Self::Log => "log",
+            Self::Linear => "linear",
+            Self::LinearTimesLog => "n log n",
+            Self::Quadratic => "quadratic",
+            Self::Power => "power",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How a metric grows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// The law that the data leave alone.
+    pub law: GrowthLaw,
+    /// Laws that fit about as well as the best, the best first.
+    pub candidates: Vec<GrowthLaw>,
+    /// Exponent p of a + b x^p, with its interval (95 %), where there is one.
+    pub exponent: Option<Estimate>,
+    /// Typical distance of the levels from the best law, as a share.
+    pub residual: f64,
+    /// The best law's values at the settings, in order.
+    pub fitted: Vec<f64>,
+}
+
+/// A law stays if it costs no more than so much more than the best: e³ to 1 in likelihood.
+const ABOUT_AS_WELL: f64 = 6.0;
+/// Levels further than this from every law, as a share, follow none.
+const NONE_FITS: f64 = 0.1;
+/// Fewer settings tell no law.
+const LEAST: usize = 4;
+
+/// Finds the law. `floor` is a scatter between settings that no repeating shows, as a share.
+///
+/// # Errors
+/// As [`curve`](super::curve), or fewer than four settings.
+pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, StatsError> {
+    let levels = Levels::of(points, axis, floor)?.all;
+    if levels.len() < LEAST {
+        return Err(StatsError::TooFew {
+            needed: LEAST,
+            got: levels.len(),
+        });
+    }
+    let mut fits: Vec<(GrowthLaw, Fit)> = Vec::new();
+    let forms = [
+        (GrowthLaw::Constant, Form::Constant),
+        (GrowthLaw::Log, Form::Law(Growing::Log)),
+        (GrowthLaw::Linear, Form::Law(Growing::Linear)),
+        (
+            GrowthLaw::LinearTimesLog,
+            Form::Law(Growing::LinearTimesLog),
+        ),
+        (GrowthLaw::Quadratic, Form::Law(Growing::Quadratic)),
+        (GrowthLaw::Power, Form::PurePower),
+    ];
+    for (law, form) in forms {
+        fits.extend(fit(&levels, form).map(|fit| (law, fit)));
+    }
+    fits.extend(power(&levels).map(|fit| (GrowthLaw::Power, fit)));
+    // A law that starts below zero is no cost of anything.
+    fits.retain(|(_, fit)| !matches!(fit.form, Form::Law(_)) || starts_above_zero(fit, &levels));
+    let least_misfit = (fits.iter())
+        .map(|(_, fit)| fit.misfit / (levels.len() - fit.parameters).max(1) as f64)
+        .fold(f64::INFINITY, f64::min);
+    // What no law explains belongs to the errors of all of them.
+    let inflation = least_misfit.max(1.0);
+    let price = (levels.len() as f64).ln();
+    let cost = |fit: &Fit| fit.misfit / inflation + price * fit.parameters as f64;
+    fits.sort_by(|a, b| cost(&a.1).total_cmp(&cost(&b.1)));
+    let Some((_, best)) = fits.first() else {
+        return Err(StatsError::TooFew {
+            needed: LEAST,
+            got: levels.len(),
+        });
+    };
+    let least = cost(best);
+    let mut candidates: Vec<GrowthLaw> = Vec::new();
+    for (law, fit) in &fits {
+        if cost(fit) <= least + ABOUT_AS_WELL && !candidates.contains(law) {
+            candidates.push(*law);
+        }
+    }
+    // A power is no rival of the law that it imitates.
+    let named = (candidates.iter()).any(|law| *law != GrowthLaw::Power);
+    if named && candidates[0] != GrowthLaw::Power {
+        candidates.retain(|law| *law != GrowthLaw::Power);
+    }
+    let residual = residual(&levels, best);
+    let law = match candidates.as_slice() {
+        _ if residual > NONE_FITS => GrowthLaw::Unknown,
+        [only] => *only,
+        _ => GrowthLaw::Unknown,
+    };
+    Ok(Growth {
+        law,
+        exponent: exponent(&levels, inflation, law),
+        residual,
+        fitted: best.fitted.iter().map(|z| z.exp()).collect(),
+        candidates,
+    })
+}
+
+/// A constant part below zero by no more than its error is zero.
+fn starts_above_zero(fit: &Fit, levels: &[Level]) -> bool {
+    if matches!(fit.form, Form::Law(Growing::Log)) {
+        return true;
+    }
+    let _ = levels;
+    let constant = [1.0, 0.0, 0.0, 0.0];
+    fit.solution.at(&constant) > -3.0 * fit.solution.error_of(&constant)
+}
+
+fn residual(levels: &[Level], fit: &Fit) -> f64 {
+    let squares: f64 = (levels.iter().zip(&fit.fitted))
+        .map(|(level, fit)| (level.z - fit).powi(2))
+        .sum();
+    (squares / levels.len() as f64).sqrt().exp_m1()
+}
+
+/// The exponent with the interval of all exponents that fit nearly as well as the best: the
+/// profile of the likelihood (Venzon and Moolgavkar, Applied Statistics 37 (1988)).
+fn exponent(levels: &[Level], inflation: f64, law: GrowthLaw) -> Option<Estimate> {
+    if law == GrowthLaw::Constant || levels.len() < 5 {
+        return None;
+    }
+    let best = power(levels)?;
+    let Form::Power(value) = best.form else {
+        return None;
+    };
+    let limit = best.misfit + 3.84 * inflation;
+    let fits = |p: f64| fit(levels, Form::Power(p)).is_some_and(|fit| fit.misfit <= limit);
+    let edge = |direction: f64| {
+        let mut step = 0.01;
+        let mut inside = value;
+        // Outwards with growing steps, then back by halves.
+        while fits(value + direction * step) && step < 8.0 {
+            inside = value + direction * step;
+            step *= 1.6;
+        }
+        let mut outside = value + direction * step;
+        for _ in 0..20 {
+            let middle = inside.midpoint(outside);
+            if fits(middle) {
+                inside = middle;
+            } else {
+                outside = middle;
+            }
+        }
+        inside
+    };
+    Some(Estimate {
+        value,
+        low: edge(-1.0),
+        high: edge(1.0),
+    })
+}

@@ -1,0 +1,58 @@
+//! A metric over a parameter: levels of the settings, knees between them, the law of growth.
+//!
+//! The method of the knees: levels are compared on a logarithmic scale. Every curve without a
+//! knee that a program usually shows (constant, powers, logarithm, linear, n log n, quadratic,
+//! all with a constant part, gentle bends) stands against curves of pieces; a knee is believed
+//! if no smooth curve through its surroundings does nearly as well, by a parametric bootstrap
+//! under the best smooth one (the place of a knee means nothing if there is none, so that no
+//! table of a distribution applies: Hansen, "Inference when a nuisance parameter is not
+//! identified under the null hypothesis", Econometrica 64 (1996)). Its interval comes from the
+//! weights of all places.
+
+mod bent;
+mod growth;
+mod knees;
+mod least_squares;
+mod levels;
+mod pieces;
+mod random;
+mod smooth;
+
+pub use growth::{Growth, GrowthLaw, growth};
+pub use knees::{Curve, CurveQuestion, Knee, KneeKind, Setting, Stretch, curve};
+
+/// How the parameter is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// By doublings.
+    Log2,
+    /// By differences.
+    Linear,
+}
+
+impl Axis {
+    /// The place of a value on the axis.
+    pub(crate) fn place(self, x: f64) -> f64 {
+        match self {
+            Self::Log2 => x.log2(),
+            Self::Linear => x,
+        }
+    }
+
+    /// The value at a place of the axis.
+    pub(crate) fn value(self, u: f64) -> f64 {
+        match self {
+            Self::Log2 => u.exp2(),
+            Self::Linear => u,
+        }
+    }
+}
+
+/// A setting of the parameter with its runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// The parameter.
+    pub x: f64,
+    /// Block and value of each run; runs of one block were made next to one another.
+    pub runs: Vec<(u32, f64)>,
+}
