@@ -7,6 +7,7 @@
 //! **Not here.** Any I/O, any statistics, any text for people.
 
 mod annotation;
+mod bisection;
 mod calibration;
 mod case;
 mod comparison;
@@ -24,6 +25,9 @@ mod stat;
 pub use annotation::{
     AnnotatedInstruction, Annotation, JumpArrow, LoopBound, LoopCost, LoopInfo, SourceLine,
 };
+pub use bisection::{
+    Bisection, BisectionKind, BisectionOutcome, BisectionPart, BisectionTest, Culprit, Skipped,
+};
 pub use calibration::{Calibration, Trial};
 pub use case::{CaseKind, CaseState, CaseSummary};
 pub use comparison::{
@@ -31,7 +35,7 @@ pub use comparison::{
     VerdictName,
 };
 pub use counts::{
-    CodePoint, CountEngine, Counted, CountedCall, CountedDetail, CountedFunction, CountedModule,
+    CodePoint, CodeSpan, CountEngine, Counted, CountedCall, CountedDetail, CountedFunction, CountedModule,
     Counts, DetailCall, DetailFunction, DetailModule, DetailSite, InstructionCount, Per,
     ProcessCounts, RawCounts, Transfer, TransferKind,
 };
