@@ -252,6 +252,9 @@ global_asm!(
     "mov gs:[{signal_context}], rdx",
     "mov gs:[{signal_frame}], rsp",
     "mov rsp, gs:[{host_stack}]",
+    // The kernel does not clear the alignment check for handlers.
+    "push 0x202",
+    "popfq",
     "mov rdi, gs:[{self_}]",
     "call {signal}",
     "jmp genba_resume",
