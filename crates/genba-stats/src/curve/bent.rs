@@ -14,6 +14,8 @@ const NARROW: f64 = 0.25;
 const NARROW_DOUBLINGS: f64 = 2.5;
 /// Places of a hinge that are tried from one setting to the next.
 const PLACES: usize = 4;
+/// The same about the best place.
+const FINE_PLACES: usize = 32;
 
 /// Where the knee is and of what kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -136,16 +138,36 @@ fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent> {
 }
 
 fn hinges(levels: &[Level], axis: Axis) -> Vec<Bent> {
-    let count = levels.len();
-    let mut found = Vec::new();
-    if count < 4 {
-        return found;
+    match levels.len() {
+        0..4 => Vec::new(),
+        count => hinges_within(levels, axis, 1..count - 2, PLACES),
     }
-    for gap in 1..count - 2 {
+}
+
+/// Hinges at closer places in the gaps about the best one, in the stead of those there.
+pub(super) fn finer(all: &mut Vec<Bent>, levels: &[Level], axis: Axis) {
+    let Some(Place::Hinge(at)) = best(all).map(|best| best.place) else {
+        return;
+    };
+    let gap = levels.iter().rposition(|level| level.u <= at).unwrap_or(1);
+    let gaps = gap.saturating_sub(1).max(1)..(gap + 2).min(levels.len().saturating_sub(2));
+    let (low, high) = (levels[gaps.start].u, levels[gaps.end].u);
+    all.retain(|bent| !matches!(bent.place, Place::Hinge(at) if at > low && at < high));
+    all.extend(hinges_within(levels, axis, gaps, FINE_PLACES));
+}
+
+fn hinges_within(
+    levels: &[Level],
+    axis: Axis,
+    gaps: std::ops::Range<usize>,
+    places: usize,
+) -> Vec<Bent> {
+    let mut found = Vec::new();
+    for gap in gaps {
         let (from, to) = (levels[gap], levels[gap + 1]);
-        let width = (to.u - from.u) / PLACES as f64;
-        for part in 0..PLACES {
-            let share = (part as f64 + 0.5) / PLACES as f64;
+        let width = (to.u - from.u) / places as f64;
+        for part in 0..places {
+            let share = (part as f64 + 0.5) / places as f64;
             let u = from.u + (to.u - from.u) * share;
             let x = axis.value(u);
             found.extend(hinge(levels, u, x, width));

@@ -272,7 +272,9 @@ impl Search<'_> {
         } else {
             self.chance(from, to, &smooth.fitted, statistic)
         };
-        Some(self.found(from, &all, best, p_value))
+        let mut all = all;
+        bent::finer(&mut all, part, axis);
+        Some(self.found(from, &all, bent::best(&all)?, p_value))
     }
 
     /// How often curves without a knee look as bent.
