@@ -1,0 +1,186 @@
+use std::process::Command;
+
+use super::*;
+use crate::{Workshop, catalogue, layouts, same_code};
+
+/// Two translation units behind an archive, with a flag of the project's own that must survive.
+const MAKEFILE: &str = "CFLAGS = -O2 -DANSWER=42
+prog: main.o lib.a
+\t$(CC) $(CFLAGS) -o $@ main.o lib.a
+lib.a: other.o
+\t$(AR) rcs $@ other.o
+";
+const MAIN: &str = "int other(int);
+int main(int n, char **v) { int s = 0; for (int i = 0; i < 1000; i++) s += other(i + n);
+  return s == 0 ? 1 : ANSWER - 42; }";
+const OTHER: &str = "int other(int i) { return i * 3 + 1; }";
+
+fn project(place: &Path) -> PathBuf {
+    let tree = place.join("project");
+    fs::create_dir(&tree).expect("made");
+    for (name, text) in [("Makefile", MAKEFILE), ("main.c", MAIN), ("other.c", OTHER)] {
+        fs::write(tree.join(name), text).expect("written");
+    }
+    tree
+}
+
+/// Runs a spec as the launcher would, near enough.
+fn run(spec: &CommandSpec, log: &Path) -> bool {
+    let mut command = Command::new(&spec.argv[0]);
+    command.args(&spec.argv[1..]);
+    command.current_dir(spec.directory.as_ref().expect("a directory"));
+    for (name, value) in &spec.environment.changes {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.stdout(fs::File::create(log).expect("a log"));
+    command.status().expect("sh").success()
+}
+
+fn recipe(name: &str) -> Recipe {
+    let all = [catalogue(false), layouts(false)].concat();
+    all.into_iter().find(|one| one.name == name).expect("known")
+}
+
+struct Built {
+    tree: Tree,
+    tools: Tools,
+}
+
+fn build(workshop: &Workshop, source: &Path, recipe: &Recipe) -> Option<Built> {
+    let tree = workshop.copy(source).expect("a copy");
+    let chain = Toolchain::look();
+    let mut stages = vec![Stage::Final];
+    if recipe.profiled {
+        stages.insert(0, Stage::Instrumented);
+    }
+    let mut tools = None;
+    for stage in stages {
+        let tree = workshop.copy_again(&tree).expect("a copy");
+        let made = match Tools::make(&tree, recipe, stage, &chain) {
+            Ok(made) => made,
+            Err(BuildError::Missing { .. }) => return None,
+            Err(error) => panic!("{error}"),
+        };
+        if !run(&made.command("make"), &tree.log()) {
+            panic!("{}: {}", recipe.name, made.log_end(20));
+        }
+        if stage == Stage::Instrumented {
+            let done = Command::new(tree.path().join("prog"))
+                .status()
+                .expect("run");
+            assert!(done.success());
+            assert!(fs::read_dir(tree.profile()).expect("there").count() > 0);
+        }
+        tools = Some(made);
+    }
+    Some(Built {
+        tree,
+        tools: tools?,
+    })
+}
+
+fn symbols(built: &Built) -> String {
+    let out = Command::new("nm")
+        .arg(built.tree.path().join("prog"))
+        .output()
+        .expect("nm");
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+#[test]
+fn every_recipe_builds_a_program_that_works() {
+    let test = "every_recipe_builds_a_program_that_works";
+    if ["gcc", "make", "nm"]
+        .iter()
+        .any(|name| crate::find_program(name).is_none())
+    {
+        eprintln!("skipped: {test}: no gcc or make here");
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let source = project(place.path());
+    let before = crate::TreeState::of(&source);
+    let workshop = Workshop::open_in(place.path()).expect("a workshop");
+    let plain = build(&workshop, &source, &Recipe::plain("as it is")).expect("gcc is here");
+    assert_eq!(plain.tools.calls(), 3);
+    assert!(symbols(&plain).contains(" other\n"));
+    for one in [catalogue(false), layouts(false)].concat() {
+        let Some(built) = build(&workshop, &source, &one) else {
+            eprintln!("skipped: {test}: {} needs what is not installed", one.name);
+            continue;
+        };
+        let done = Command::new(built.tree.path().join("prog"))
+            .status()
+            .expect("run");
+        assert!(
+            done.success(),
+            "{}: the project's own -DANSWER is lost",
+            one.name
+        );
+    }
+    let lto = build(&workshop, &source, &recipe("LTO")).expect("gcc is here");
+    assert!(
+        !symbols(&lto).contains(" other\n"),
+        "it has gone into its caller"
+    );
+    let again = build(&workshop, &source, &Recipe::plain("again")).expect("gcc is here");
+    assert!(same_code(plain.tree.path(), again.tree.path()));
+    assert!(!same_code(plain.tree.path(), lto.tree.path()));
+    let padded = build(&workshop, &source, &layouts(false)[0]).expect("gcc is here");
+    assert!(!same_code(plain.tree.path(), padded.tree.path()));
+    assert_eq!(before.changed(&source), None);
+}
+
+#[test]
+fn a_build_that_fails_leaves_the_end_of_its_log() {
+    let place = tempfile::tempdir().expect("a directory");
+    let source = project(place.path());
+    let workshop = Workshop::open_in(place.path()).expect("a workshop");
+    let tree = workshop.copy(&source).expect("a copy");
+    let recipe = Recipe::plain("as it is");
+    let tools = Tools::make(&tree, &recipe, Stage::Final, &Toolchain::look()).expect("tools");
+    assert!(!run(
+        &tools.command("echo one; echo two >&2; false"),
+        &tree.log()
+    ));
+    assert_eq!(tools.log_end(1), "two");
+    assert_eq!(tools.log_end(5), "one\ntwo");
+    assert_eq!(tools.calls(), 0);
+}
+
+#[test]
+fn words_are_quoted_for_the_shell() {
+    for word in ["plain", "with space", "it's", "$HOME `x` \\", "-D'\"'"] {
+        let script = [b"printf %s ".to_vec(), quoted(word.as_bytes())].concat();
+        let line = String::from_utf8(script).expect("text");
+        let out = Command::new("sh").args(["-c", &line]).output().expect("sh");
+        assert_eq!(String::from_utf8_lossy(&out.stdout), word);
+    }
+}
+
+#[test]
+fn a_tool_that_leads_back_to_itself_ends_at_once() {
+    let place = tempfile::tempdir().expect("a directory");
+    let script = place.path().join("gcc");
+    // As if the real program were the script itself.
+    write_script(&script, &plain_script("gcc", &script)).expect("written");
+    let out = Command::new(&script).output().expect("run");
+    assert!(!out.status.success());
+    assert!(String::from_utf8_lossy(&out.stderr).contains("leads back to itself"));
+}
+
+#[test]
+fn what_a_tool_starts_does_not_find_the_tools() {
+    let place = tempfile::tempdir().expect("a directory");
+    let script = place.path().join("ar");
+    write_script(&script, &plain_script("ar", Path::new("/bin/sh"))).expect("written");
+    let path = format!("{}:/usr/bin:/bin", place.path().display());
+    let mut command = Command::new(&script);
+    command.env("PATH", path).args(["-c", "command -v ar"]);
+    let out = command.output().expect("run");
+    let found = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(!found.contains(&*place.path().to_string_lossy()), "{found}");
+}

@@ -1,0 +1,247 @@
+//! The private directory of one sitting, and the removal of those whose owner is dead.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::remove::remove_tree;
+use crate::{BuildError, Tree, checkout, copy};
+
+const PREFIX: &str = "genba-build-";
+const LOCK: &str = "lock";
+
+/// A private directory that holds copies, checkouts, tools and profiles of one sitting, and is
+/// removed with it.
+///
+/// Its `lock` file is held locked for as long as this process lives, however it ends: a
+/// directory whose lock can be taken has lost its owner.
+#[derive(Debug)]
+pub struct Workshop {
+    directory: PathBuf,
+    made: std::cell::Cell<u32>,
+    _lock: File,
+}
+
+impl Workshop {
+    /// Opens one in the directory for temporary files (`$TMPDIR`, else `/tmp`).
+    ///
+    /// # Errors
+    /// The directory cannot be written to.
+    pub fn open() -> Result<Self, BuildError> {
+        Self::open_in(&std::env::temp_dir())
+    }
+
+    /// Opens one below `parent`, after removing those whose owner is dead.
+    ///
+    /// # Errors
+    /// The directory cannot be written to.
+    pub fn open_in(parent: &Path) -> Result<Self, BuildError> {
+        let parent = (parent.canonicalize()).map_err(BuildError::file("use", parent))?;
+        remove_abandoned(&parent);
+        let made = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .tempdir_in(&parent)
+            .map_err(BuildError::file("make a directory in", &parent))?;
+        let directory = made.keep();
+        match lock(&directory) {
+            Ok(lock) => Ok(Self {
+                directory,
+                made: std::cell::Cell::new(0),
+                _lock: lock,
+            }),
+            Err(error) => {
+                let _ = remove_tree(&directory);
+                Err(error)
+            }
+        }
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A copy of a source tree. All copies of a workshop have paths of the same length, because
+    /// the length of the program's name moves its stack.
+    ///
+    /// # Errors
+    /// The tree cannot be read, the copy not be written.
+    pub fn copy(&self, source: &Path) -> Result<Tree, BuildError> {
+        let number = self.next();
+        self.copy_as(number, source)
+    }
+
+    /// Makes a copy afresh in the place of another: for a second build that must find the
+    /// first one's paths.
+    ///
+    /// # Errors
+    /// As [`Workshop::copy`].
+    pub fn copy_again(&self, tree: &Tree) -> Result<Tree, BuildError> {
+        remove_tree(&tree.path).map_err(BuildError::file("remove", &tree.path))?;
+        match &tree.reference {
+            None => self.copy_as(tree.number, &tree.source),
+            Some(reference) => self.checkout_as(tree.number, &tree.source, reference),
+        }
+    }
+
+    /// A checkout of a revision of the repository that `repository` lies in: a clone of its own
+    /// that borrows the objects, so that nothing is written into the user's `.git`.
+    ///
+    /// # Errors
+    /// No repository, no such revision, git fails.
+    pub fn checkout(&self, repository: &Path, reference: &str) -> Result<Tree, BuildError> {
+        let number = self.next();
+        self.checkout_as(number, repository, reference)
+    }
+
+    fn copy_as(&self, number: u32, source: &Path) -> Result<Tree, BuildError> {
+        let source = (source.canonicalize()).map_err(|_| BuildError::NoTree {
+            path: source.to_owned(),
+        })?;
+        let path = self.place(number);
+        let notes = copy::copy_tree(&source, &path)?;
+        Ok(Tree {
+            number,
+            path,
+            source,
+            reference: None,
+            notes,
+            side: self.side(number),
+        })
+    }
+
+    fn checkout_as(
+        &self,
+        number: u32,
+        repository: &Path,
+        reference: &str,
+    ) -> Result<Tree, BuildError> {
+        let path = self.place(number);
+        let below = checkout::checkout(repository, reference, &path)?;
+        let source = (repository.canonicalize()).map_err(|_| BuildError::NoTree {
+            path: repository.to_owned(),
+        })?;
+        Ok(Tree {
+            number,
+            path: path.join(below),
+            source,
+            reference: Some(reference.to_owned()),
+            notes: Vec::new(),
+            side: self.side(number),
+        })
+    }
+
+    fn next(&self) -> u32 {
+        let number = self.made.get();
+        self.made.set(number + 1);
+        number
+    }
+
+    fn place(&self, number: u32) -> PathBuf {
+        self.directory.join(format!("{number:04}"))
+    }
+
+    /// Where a tree's tools, profile and log are.
+    fn side(&self, number: u32) -> PathBuf {
+        self.directory.join(format!("{number:04}-of"))
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        let _ = remove_tree(&self.directory);
+    }
+}
+
+/// Makes the lock file under another name and moves it into place when it is locked: nobody
+/// finds one that is not locked yet.
+fn lock(directory: &Path) -> Result<File, BuildError> {
+    let (beside, path) = (directory.join("lock-"), directory.join(LOCK));
+    let file = File::create_new(&beside).map_err(BuildError::file("make", &beside))?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive)
+        .map_err(io::Error::from)
+        .map_err(BuildError::file("lock", &beside))?;
+    fs::rename(&beside, &path).map_err(BuildError::file("make", &path))?;
+    Ok(file)
+}
+
+/// Removes the workshops below `parent` whose owner is dead. What cannot be removed stays:
+/// it hinders nobody.
+fn remove_abandoned(parent: &Path) {
+    let own = rustix::process::geteuid().as_raw();
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if !entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(PREFIX.as_bytes())
+        {
+            continue;
+        }
+        let path = entry.path();
+        // Another's directory, or a link to somewhere, is none of ours.
+        let ours = fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir() && it.uid() == own);
+        if ours && is_abandoned(&path) {
+            let _ = remove_tree(&path);
+        }
+    }
+}
+
+fn is_abandoned(directory: &Path) -> bool {
+    let Ok(file) = File::open(directory.join(LOCK)) else {
+        return false;
+    };
+    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(path: &Path) -> Vec<String> {
+        let entries = fs::read_dir(path).expect("a directory").flatten();
+        entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn it_vanishes_and_the_abandoned_go_with_the_next() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let living = Workshop::open_in(parent.path()).expect("a workshop");
+        // As after SIGKILL: the directory with a lock that nobody holds.
+        let dead = parent.path().join("genba-build-dead");
+        fs::create_dir_all(dead.join("0000/src")).expect("made");
+        fs::write(dead.join(LOCK), "").expect("written");
+        // Just being made, or not ours at all: no lock file.
+        let young = parent.path().join("genba-build-young");
+        fs::create_dir(&young).expect("made");
+        let other = Workshop::open_in(parent.path()).expect("a workshop");
+        assert!(!dead.exists());
+        assert!(young.exists() && living.path().exists() && other.path().exists());
+        drop((living, other));
+        assert_eq!(names(parent.path()), ["genba-build-young"]);
+    }
+
+    #[test]
+    fn copies_have_paths_of_one_length_and_can_be_made_again() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let source = tempfile::tempdir().expect("a directory");
+        fs::write(source.path().join("a.c"), "int a;").expect("written");
+        let workshop = Workshop::open_in(parent.path()).expect("a workshop");
+        let one = workshop.copy(source.path()).expect("a copy");
+        let two = workshop.copy(source.path()).expect("a copy");
+        assert_eq!(one.path().as_os_str().len(), two.path().as_os_str().len());
+        fs::write(one.path().join("a.o"), "x").expect("written");
+        let again = workshop.copy_again(&one).expect("a copy");
+        assert_eq!(again.path(), one.path());
+        assert_eq!(names(again.path()), ["a.c"]);
+        assert!(workshop.copy(&source.path().join("none")).is_err());
+    }
+}
