@@ -1,0 +1,1 @@
+"""What the cases share: programs built from Debian's sources, genba's answers, the table."""
