@@ -73,7 +73,7 @@ pub fn report(plan: &Plan, measurement: &Measurement, setting: Setting) -> Compa
 }
 
 /// The variants, the baseline first.
-fn variants(plan: &Plan, measurement: &Measurement) -> Vec<Variant> {
+pub(crate) fn variants(plan: &Plan, measurement: &Measurement) -> Vec<Variant> {
     let baseline = measurement.compared(plan).first().copied().unwrap_or(0);
     let mut order: Vec<usize> = (0..plan.variants.len()).collect();
     order.sort_by_key(|index| *index != baseline);
@@ -106,7 +106,7 @@ fn variants(plan: &Plan, measurement: &Measurement) -> Vec<Variant> {
 }
 
 /// A metric over the runs; `None` where no run yielded it.
-fn summary(series: &Series, column: &[f64]) -> Option<VariantMetric> {
+pub(crate) fn summary(series: &Series, column: &[f64]) -> Option<VariantMetric> {
     let finite: Vec<f64> = (column.iter().copied())
         .filter(|value| value.is_finite())
         .collect();

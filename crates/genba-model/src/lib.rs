@@ -18,9 +18,12 @@ mod host;
 mod host_table;
 mod investigation;
 mod profile;
+mod profile_diff;
 mod quantity;
 mod run;
 mod stat;
+mod trial;
+mod sweep;
 
 pub use annotation::{
     AnnotatedInstruction, Annotation, JumpArrow, LoopBound, LoopCost, LoopInfo, SourceLine,
@@ -49,6 +52,14 @@ pub use investigation::{
 pub use profile::{
     CallEdge, Event, FunctionRow, LineRow, ModuleRow, Precision, Profile, StackRow, ThreadRow,
 };
+pub use profile_diff::{
+    DiffSide, FunctionDiff, InstructionDiff, LineDiff, Moved, MovedHow, ProfileDiff,
+};
 pub use quantity::{Estimate, Unit};
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
+pub use sweep::{
+    KneeName, ParameterScale, ParameterValue, Sweep, SweepGrowth, SweepKnee, SweepParameter,
+    SweepPoint, SweepStretch,
+};
 pub use stat::{Counter, CounterNote, CounterState, Stat};
+pub use trial::{ChangeKind, Keep, LayoutEffect, TrialReport, Tried, TriedOutcome};
