@@ -127,12 +127,17 @@ pub fn general(register: Register) -> Option<u8> {
 #[must_use]
 pub fn registers(instruction: &Instruction, factory: &mut InstructionInfoFactory) -> (u32, u32) {
     let (mut read, mut written) = (0, 0);
+    // What the kernel does in the processor's place writes the lower half only.
+    let emulated = matches!(
+        instruction.mnemonic(),
+        Mnemonic::Str | Mnemonic::Sldt | Mnemonic::Smsw
+    );
     for used in factory.info(instruction).used_registers() {
         let Some(number) = general(used.register()) else {
             continue;
         };
         match used.access() {
-            OpAccess::Write if used.register().size() >= 4 => written |= 1 << number,
+            OpAccess::Write if used.register().size() >= 4 && !emulated => written |= 1 << number,
             OpAccess::None | OpAccess::NoMemAccess => {}
             _ => read |= 1 << number,
         }

@@ -67,6 +67,9 @@ pub const SYSCALL_TABLE: u32 = 0x200;
 pub const SYSCALLS: u32 = 512;
 /// Registers that `xsave` saves.
 pub const XSAVE: u32 = 0x1000;
+/// The component of `xsave` that stays as it is: the rights of protection keys (PKRU), which in a
+/// new program, and in signal handlers, the kernel sets to what is not all zero.
+pub const PROTECTION_KEYS: i32 = 1 << 9;
 /// Bytes for them.
 pub const XSAVE_CAPACITY: u32 = 0x4000;
 /// Lowest address of the thread's stack in the engine.

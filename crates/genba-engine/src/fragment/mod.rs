@@ -362,7 +362,11 @@ impl<'a, W: World> Builder<'a, W> {
         }
         if block.end == End::Native {
             self.open(block, u32::MAX, false);
-            // To the program's own place: jmp [rip]; address.
+            // To the program's own place: jmp [rip]; address, aligned, as the program may have
+            // that checked.
+            while (self.fragment.emitter.here() + 6) & 7 != 0 {
+                self.emitter().bytes(&[0x90]);
+            }
             self.emitter().bytes(&[0xFF, 0x25, 0, 0, 0, 0]);
             self.emitter().bytes(&block.pc.to_le_bytes());
             return Ok(None);

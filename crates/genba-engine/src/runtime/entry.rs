@@ -68,7 +68,7 @@ global_asm!(
     // Flags as functions expect them: no direction, no alignment check.
     "push 0x202",
     "popfq",
-    "mov eax, -1",
+    "mov eax, {components}",
     "mov edx, -1",
     "xsave64 gs:[{xsave}]",
     "mov rdi, gs:[{self_}]",
@@ -76,7 +76,7 @@ global_asm!(
 
     // Into the cache, with the registers in CONTEXT and XSAVE. Signals are blocked.
     "genba_resume:",
-    "mov eax, -1",
+    "mov eax, {components}",
     "mov edx, -1",
     "xrstor64 gs:[{xsave}]",
     "mov rsp, gs:[{host_stack}]",
@@ -305,6 +305,7 @@ global_asm!(
     mask_all = const state::MASK_ALL,
     host_stack = const state::HOST_STACK,
     xsave = const state::XSAVE,
+    components = const !state::PROTECTION_KEYS,
     self_ = const state::SELF,
     resume_code = const state::RESUME_CODE,
     target = const state::TARGET,
