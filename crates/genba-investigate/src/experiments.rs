@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use genba_explain::causes::frame::Frame;
+use genba_explain::causes::frame::{EventCounts, Frame};
 use genba_explain::causes::wants;
 use genba_explain::{Scene, SceneOptions};
 use genba_model::ExitKind;
@@ -22,6 +22,9 @@ const STACK: u32 = 8 << 10;
 
 /// Samples with registers, a second.
 const REGISTERS: u64 = 1999;
+
+/// Samples of events of the processor, a second.
+const EVENTS: u64 = 2999;
 
 /// Runs on one CPU.
 const ALONE: usize = 2;
@@ -42,6 +45,19 @@ impl Road<'_> {
         }
         if wants::shared_lines(frame) {
             self.shared_lines(frame, progress)?;
+        }
+        if wants::wrong_guesses(frame) {
+            frame.program.tried.wrong_guesses =
+                self.events(frame, "branch-misses", "sampling wrong guesses", progress)?;
+        }
+        // What wrong guesses explain is no matter of memory: one after the other.
+        if wants::cache_misses(frame) {
+            frame.program.tried.cache_misses = self.events(
+                frame,
+                "L1-dcache-load-misses",
+                "sampling cache misses",
+                progress,
+            )?;
         }
         if wants::one_cpu(frame) {
             self.one_cpu(frame, progress)?;
@@ -76,7 +92,7 @@ impl Road<'_> {
         if recorded.is_some()
             && let Ok(scene) = Scene::open(&path, &SceneOptions::default())
         {
-            frame.program.faults = scene.user_places();
+            frame.program.tried.faults = scene.user_places();
         }
         // Nobody asked for it: why it cannot be had is of no interest.
         self.notes.truncate(notes);
@@ -106,11 +122,50 @@ impl Road<'_> {
         if recorded.is_some()
             && let Ok(lines) = Scene::shared_lines(&path, frame)
         {
-            frame.program.shared_lines = lines;
+            frame.program.tried.shared_lines = lines;
         }
         self.notes.truncate(notes);
         let _ = std::fs::remove_file(&path);
         Ok(())
+    }
+
+    /// Where an event of the processor comes, of a run of its own; `None` where it cannot count it.
+    fn events(
+        &mut self,
+        frame: &Frame,
+        event: &str,
+        stage: &str,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<EventCounts>, InvestigateError> {
+        let Ok(spec) = EventSpec::parse(&format!("{event}:u")) else {
+            return Ok(None);
+        };
+        let record = RecordOptions {
+            event: Some(spec),
+            rate: Rate::Frequency(EVENTS),
+            user_only: true,
+            no_timer_fallback: true,
+            command_line: self.options.record.command_line.clone(),
+            ..RecordOptions::default()
+        };
+        let path = self.case.directory().join("events.data");
+        let notes = self.notes.len();
+        let recorded = self.record(&record, &path, stage, 1, progress)?;
+        let flat = SceneOptions {
+            stacks: false,
+            ..SceneOptions::default()
+        };
+        // A run without a single event leaves nothing to open: that is an answer as well.
+        let counts = recorded.map(|recorded| match Scene::open(&path, &flat) {
+            Ok(scene) => scene.event_counts(frame, recorded.runs.len()),
+            Err(_) => EventCounts {
+                event: event.to_owned(),
+                ..EventCounts::default()
+            },
+        });
+        self.notes.truncate(notes);
+        let _ = std::fs::remove_file(&path);
+        Ok(counts)
     }
 
     fn one_cpu(
@@ -150,7 +205,7 @@ impl Road<'_> {
             let cpu = finished.record.cpu().total();
             most = Some(most.map_or(cpu, |most| most.max(cpu))).filter(|&cpu| cpu > 0.0);
         }
-        frame.program.one_cpu_seconds = most;
+        frame.program.tried.one_cpu_seconds = most;
         Ok(())
     }
 }

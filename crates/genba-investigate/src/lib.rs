@@ -11,6 +11,7 @@ pub mod counters;
 mod error;
 pub mod executions;
 mod experiments;
+pub mod facts;
 pub mod observe;
 mod progress;
 pub mod quotes;

@@ -19,6 +19,7 @@ use genba_stats::StopRule;
 
 use crate::costs::{Executions, Sampled};
 use crate::counters::CountOptions;
+use crate::facts::{FACTS, Facts};
 use crate::observe::{self, Repeat};
 use crate::quotes::quote;
 use crate::{InvestigateError, Progress, counters, summary};
@@ -405,6 +406,12 @@ impl Road<'_> {
         };
         let mut frame = scene.frame(&known.facts);
         self.try_out(&mut frame, progress)?;
+        let facts = Facts {
+            runs: known.facts.clone(),
+            tried: frame.program.tried.clone(),
+            least_gain: known.least_gain,
+        };
+        self.case.put_document(FACTS, &facts)?;
         let mut findings = genba_explain::causes::explain(&frame, limits);
         quote(&mut findings, &mut sources);
         Ok(Located {

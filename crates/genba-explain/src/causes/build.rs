@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use genba_code::{CodeFrame, Flow, Syntax, data_flow_of};
 use genba_model::{Transfer, TransferKind};
 use genba_profile::reader::ModuleId;
+use serde::{Deserialize, Serialize};
 
 use super::frame::{
     CallSite, CallTarget, CalledFunction, Caller, CostTable, Frame, FunctionFrame, Place, Program,
@@ -18,7 +19,7 @@ use crate::hits::AddressHits;
 use crate::scene::{Function, FunctionId, Scene, share_of};
 
 /// What is known of the runs from elsewhere.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunFacts {
     /// CPU time of one run, seconds.
     pub cpu_seconds: f64,
@@ -101,9 +102,7 @@ impl Scene {
                 .collect(),
             costs: CostTable { table },
             runtime: names.map_or_else(Vec::new, |names| self.runtime_use(names)),
-            faults: Vec::new(),
-            shared_lines: None,
-            one_cpu_seconds: None,
+            tried: Default::default(),
         }
     }
 

@@ -31,7 +31,7 @@ const UNKNOWN: f64 = 0.3;
 /// Looks for it: one finding for each loop.
 #[must_use]
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let lines = frame.program.shared_lines.as_deref().unwrap_or(&[]);
+    let lines = frame.program.tried.shared_lines.as_deref().unwrap_or(&[]);
     let mut loops: Vec<(usize, u32)> = Vec::new();
     for line in lines {
         if !loops.contains(&(line.function, line.around)) {
@@ -55,6 +55,7 @@ pub fn is_suspected(frame: &Frame) -> bool {
     frame.program.threads >= 2
         && frame
             .program
+            .tried
             .shared_lines
             .as_ref()
             .is_some_and(|lines| !lines.is_empty())
@@ -79,6 +80,7 @@ fn candidate(frame: &Frame, lines: &[&SharedLine]) -> Option<Candidate> {
     };
     let fall = frame
         .program
+        .tried
         .one_cpu_seconds
         .map(|alone| frame.program.cpu_seconds / alone.max(1e-9));
     let by_run = fall

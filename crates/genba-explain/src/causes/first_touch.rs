@@ -109,7 +109,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
 /// The line that takes most faults; where faults were not sampled, or within a copy, the line
 /// that copies most, or takes most memory.
 fn site(frame: &Frame) -> Option<(genba_model::FindingSite, Option<f64>)> {
-    if let Some(first) = frame.program.faults.first()
+    if let Some(first) = frame.program.tried.faults.first()
         && first.share >= LEAST_PART
     {
         return Some((
@@ -117,7 +117,7 @@ fn site(frame: &Frame) -> Option<(genba_model::FindingSite, Option<f64>)> {
             Some(first.share),
         ));
     }
-    if !frame.program.faults.is_empty() {
+    if !frame.program.tried.faults.is_empty() {
         return None;
     }
     let copies = frame

@@ -4,6 +4,7 @@
 
 use genba_code::{ControlFlow, DataFlow, Instruction};
 use genba_model::{Estimate, LoopCost};
+use serde::{Deserialize, Serialize};
 
 use super::values::Values;
 
@@ -45,6 +46,13 @@ pub struct Program {
     pub costs: CostTable,
     /// What the user's own code asks of the runtime: memory, copies, locks, the kernel.
     pub runtime: Vec<RuntimeUse>,
+    /// What runs of their own said.
+    pub tried: Tried,
+}
+
+/// What runs of their own said that were made for a suspicion; empty where there was none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
     /// Places of the user's own code at which page faults were taken, most first.
     pub faults: Vec<FaultPlace>,
     /// Stores of loops to cache lines that other threads write to, at other addresses; `None`
@@ -52,6 +60,44 @@ pub struct Program {
     pub shared_lines: Option<Vec<SharedLine>>,
     /// CPU time of a run that was bound to one CPU, seconds, where that was tried.
     pub one_cpu_seconds: Option<f64>,
+    /// Wrong guesses of branches, as the processor counts them.
+    pub wrong_guesses: Option<EventCounts>,
+    /// Loads that the first cache did not have, as the processor counts them.
+    pub cache_misses: Option<EventCounts>,
+}
+
+/// An event of the processor in one run: sampled, or simulated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventCounts {
+    /// Its name.
+    pub event: String,
+    /// Whether a simulator counted, not the processor.
+    pub simulated: bool,
+    /// How many times it came for each sample.
+    pub period: f64,
+    /// Where it came, of the functions of the frame; up to some instructions late.
+    pub places: Vec<EventPlace>,
+}
+
+/// How often an event came at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventPlace {
+    /// Index of the function in [`Frame::functions`].
+    pub function: usize,
+    /// Index of the instruction.
+    pub at: usize,
+    /// Times in one run.
+    pub times: f64,
+}
+
+impl EventCounts {
+    /// Times that it came at these instructions (sorted) of a function, in one run.
+    #[must_use]
+    pub fn times(&self, function: usize, members: &[usize]) -> f64 {
+        let inside =
+            |one: &&EventPlace| one.function == function && members.binary_search(&one.at).is_ok();
+        self.places.iter().filter(inside).map(|one| one.times).sum()
+    }
 }
 
 /// What the user's own code asks of one service of the runtime.
@@ -87,7 +133,7 @@ pub struct UserCall {
 }
 
 /// A store to a cache line to which other threads write at other addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedLine {
     /// Index of the function in [`Frame::functions`].
     pub function: usize,
@@ -104,7 +150,7 @@ pub struct SharedLine {
 }
 
 /// A place at which page faults were taken.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultPlace {
     /// Name of the function of the symbol table.
     pub function: String,
@@ -172,7 +218,7 @@ impl crate::loop_bound::Costs for CostTable {
 }
 
 /// Where an instruction is in the source.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The innermost (possibly inlined) function.
     pub function: Option<String>,

@@ -93,7 +93,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
             ));
         }
     }
-    if let Some(alone) = program.one_cpu_seconds {
+    if let Some(alone) = program.tried.one_cpu_seconds {
         let ratio = program.cpu_seconds / alone.max(1e-9);
         if ratio > 1.15 {
             one = one.measured(format!(

@@ -18,6 +18,7 @@ use genba_code::{Flow, STACK_POINTER, Shortcut};
 use genba_model::Estimate;
 
 use super::candidate::Candidate;
+use super::false_dependency::keeps_upper_half;
 use super::frame::{Frame, FunctionFrame};
 use super::gains::words as gain_words;
 use super::hot_loops::{HotLoop, hot_loops};
@@ -258,6 +259,11 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
         for &(location, value) in function.values.reads(at) {
             let carried = function.values.origin(value) == Origin::Join(head) && location < 64;
             if !carried || value_step(function, one.index, value).is_some() || found.contains(&at) {
+                continue;
+            }
+            // The upper half that a conversion leaves as it was is no part of what is computed.
+            if keeps_upper_half(&function.data[at]) && function.data[at].writes >> location & 1 == 1
+            {
                 continue;
             }
             let data = &function.data[at];

@@ -13,6 +13,7 @@ mod denormals;
 mod division_as_overflow_check;
 mod divisions;
 mod duplicate_division;
+mod event_places;
 mod excess_syscalls;
 mod false_dependency;
 mod false_sharing;

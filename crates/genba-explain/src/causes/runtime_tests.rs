@@ -255,7 +255,7 @@ fn pages_that_are_taken_again_and_again_are_found() {
     let found = first_touch::detect(&frame);
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(16));
     // Where faults were sampled, the line is theirs.
-    frame.program.faults = vec![FaultPlace {
+    frame.program.tried.faults = vec![FaultPlace {
         function: "decode".to_owned(),
         module: "/bin/prog".to_owned(),
         address: 0x1100,
@@ -266,7 +266,7 @@ fn pages_that_are_taken_again_and_again_are_found() {
     let found = first_touch::detect(&frame);
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(32));
     // Faults all over the program are nobody's.
-    frame.program.faults[0].share = 0.05;
+    frame.program.tried.faults[0].share = 0.05;
     assert!(first_touch::detect(&frame).is_empty());
 }
 
@@ -322,10 +322,10 @@ fn a_line_that_threads_were_seen_to_write_to_is_told_and_nothing_is_guessed() {
     let mut frame = tallying();
     assert!(wants::shared_lines(&frame));
     assert!(false_sharing::detect(&frame).is_empty());
-    frame.program.shared_lines = Some(Vec::new());
+    frame.program.tried.shared_lines = Some(Vec::new());
     assert!(!wants::shared_lines(&frame) && !wants::one_cpu(&frame));
     assert!(false_sharing::detect(&frame).is_empty());
-    frame.program.shared_lines = Some(vec![SharedLine {
+    frame.program.tried.shared_lines = Some(vec![SharedLine {
         function: 0,
         at: 2,
         around: 0,

@@ -50,8 +50,43 @@ pub(super) struct Round {
     pub excess: f64,
 }
 
+/// Whether loads are found that wait, so that it would help to know whether the first cache had
+/// what they load.
+#[must_use]
+pub fn is_suspected(frame: &Frame) -> bool {
+    !all(frame).is_empty()
+}
+
 /// All of a kind.
 pub(super) fn slow(frame: &Frame, wanted: Kind) -> Vec<Slow> {
+    let mut found = all(frame);
+    found.retain(|slow| slow.kind == wanted && misses(frame, slow));
+    found
+}
+
+/// Whether the first cache did not have what these load, where that was counted.
+fn misses(frame: &Frame, slow: &Slow) -> bool {
+    let Some(events) = &frame.program.tried.cache_misses else {
+        return true;
+    };
+    let function = &frame.functions[slow.function];
+    let seen = match &slow.round {
+        Some(round) => events.times(slow.function, &function.loop_instructions(round.index)),
+        None => {
+            let near: Vec<usize> = (0..function.code.len()).collect();
+            events.times(slow.function, &near)
+        }
+    };
+    let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
+    // What prefetching brings in time is no miss.
+    let least = match slow.kind {
+        Kind::Strides => 0.01,
+        Kind::Chase | Kind::Scattered => 0.05,
+    };
+    seen >= least * loads as f64
+}
+
+fn all(frame: &Frame) -> Vec<Slow> {
     let loops = hot_loops(frame, LEAST);
     let mut found = Vec::new();
     for (number, function) in frame.functions.iter().enumerate() {
@@ -89,7 +124,7 @@ pub(super) fn slow(frame: &Frame, wanted: Kind) -> Vec<Slow> {
             };
             found.extend(slow.filter(|slow| {
                 let share: f64 = slow.list.iter().map(|one| one.share).sum();
-                slow.kind == wanted && share >= LEAST
+                share >= LEAST
             }));
         }
     }

@@ -61,6 +61,7 @@ pub fn stalls(frame: &Frame, function: &FunctionFrame) -> Vec<Stall> {
     }
     let mut found = Vec::new();
     let mut uses: Option<Uses> = None;
+    let penalty = penalty(frame) * part_wrong(frame, function);
     for at in 0..function.code.len() {
         let data = &function.data[at];
         let load = data.memory.iter().position(|m| m.reads && !m.stack);
@@ -77,7 +78,7 @@ pub fn stalls(frame: &Frame, function: &FunctionFrame) -> Vec<Stall> {
             continue;
         }
         let uses = uses.get_or_insert_with(|| Uses::of(function));
-        found.extend(stall(frame, function, uses, at, load));
+        found.extend(stall(frame, function, uses, penalty, at, load));
     }
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
@@ -90,6 +91,7 @@ fn stall(
     frame: &Frame,
     function: &FunctionFrame,
     uses: &Uses,
+    penalty: f64,
     at: usize,
     load: usize,
 ) -> Option<Stall> {
@@ -116,7 +118,6 @@ fn stall(
             Some(cycles.value * function.counts[one] as f64 / times)
         })
         .sum();
-    let penalty = penalty(frame);
     let each = each - wrong_before(function, penalty, at);
     if share < LEAST || each <= 0.0 {
         return None;
@@ -185,19 +186,45 @@ pub fn penalty(frame: &Frame) -> f64 {
         .map_or(16.0, |penalty| penalty.value)
 }
 
-/// Most cycles a round of a loop that wrong guesses of its branches can take.
+/// Cycles a round of a loop that wrong guesses of its branches take: as counted, or the most that
+/// they can.
 #[must_use]
 pub fn wrong_in(frame: &Frame, one: &HotLoop<'_>) -> f64 {
-    let function = one.frame;
-    let wrong = one.members.iter().map(|&at| {
+    let rounds = one.cost.iterations.max(1) as f64;
+    let wrong = match &frame.program.tried.wrong_guesses {
+        Some(events) => events.times(one.function, &one.members),
+        None => possible(one.frame, one.members.iter().copied()),
+    };
+    wrong / rounds * penalty(frame)
+}
+
+/// Wrong guesses of these instructions if the rarer way of a branch was never foreseen.
+fn possible(function: &FunctionFrame, instructions: impl Iterator<Item = usize>) -> f64 {
+    let rare = |at: usize| {
         if !matches!(function.code[at].flow, Flow::CondJump(_)) {
             return 0.0;
         }
         let all = function.counts[at] as f64;
         let taken = function.taken.get(at).copied().flatten();
         taken.map_or(0.0, |taken| (taken as f64).min(all - taken as f64).max(0.0))
-    });
-    wrong.sum::<f64>() / one.cost.iterations.max(1) as f64 * penalty(frame)
+    };
+    instructions.map(rare).sum()
+}
+
+/// Which part of the possible wrong guesses of a function came, where that was counted.
+fn part_wrong(frame: &Frame, function: &FunctionFrame) -> f64 {
+    let number = || {
+        frame
+            .functions
+            .iter()
+            .position(|one| std::ptr::eq(one, function))
+    };
+    let Some((events, number)) = frame.program.tried.wrong_guesses.as_ref().zip(number()) else {
+        return 1.0;
+    };
+    let all: Vec<usize> = (0..function.code.len()).collect();
+    let possible = possible(function, all.iter().copied());
+    (events.times(number, &all) / possible.max(1.0)).min(1.0)
 }
 
 /// Cycles for each execution that wrong guesses of the branch before may have put here.

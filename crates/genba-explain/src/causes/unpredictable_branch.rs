@@ -19,6 +19,7 @@ use genba_model::Estimate;
 use super::candidate::Candidate;
 use super::frame::{Frame, FunctionFrame};
 use super::hot_loops::{HotLoop, hot_loops};
+use super::stalls::penalty;
 use super::steps::{Step, address_step};
 use super::words::{count, cycles, percent};
 
@@ -34,14 +35,30 @@ const BOTH_WAYS: f64 = 0.05;
 /// Executed instructions that are still small enough to be done without branches.
 const MOST_INSTRUCTIONS: usize = 48;
 
+/// Part of a round that wrong guesses must take.
+const LEAST_PART: f64 = 0.25;
+
 /// Part of the loop's time that must stand behind the branches.
 const BEHIND: f64 = 0.4;
+
+/// Wrong guesses a round below which there is nothing to gain.
+const FEWEST: f64 = 0.05;
 
 /// Looks for it.
 #[must_use]
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
     let all = hot_loops(frame, LEAST);
     all.iter().filter_map(|one| candidate(frame, one)).collect()
+}
+
+/// Whether branches are found whose guesses may be what a loop's time goes into.
+#[must_use]
+pub fn is_suspected(frame: &Frame) -> bool {
+    let penalty = penalty(frame);
+    hot_loops(frame, LEAST).iter().any(|one| {
+        let wrong: f64 = branches(one).iter().map(|one| one.wrong).sum();
+        one.frame.own && wrong >= FEWEST && wrong * penalty >= 0.2 * one.cycles.value
+    })
 }
 
 /// A branch that goes both ways.
@@ -64,26 +81,40 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
         return None;
     }
     let branches = branches(found);
-    let wrong: f64 = branches.iter().map(|one| one.wrong).sum();
+    let possible: f64 = branches.iter().map(|one| one.wrong).sum();
     // A loop that is left at any time is no choice that could be made otherwise.
     let main = branches.iter().find(|one| one.stays)?;
     // A library's sort or heap is what it is.
-    if wrong < 0.1 || function.of_library.get(main.at).copied().unwrap_or(false) {
+    if possible < FEWEST || function.of_library.get(main.at).copied().unwrap_or(false) {
         return None;
     }
-    let costs = &frame.program.costs;
-    let penalty = costs
-        .latency("jcc [mispredicted]")
-        .map_or(15.0, |cost| cost.value);
+    let penalty = penalty(frame);
     let model = |cost: &Option<Estimate>| cost.map_or(0.0, |cost| cost.value);
     let least = model(&found.cost.chain_cycles).max(model(&found.cost.throughput_cycles));
     let round = found.cycles.value;
     let excess = round - least - penalty / found.trips.unwrap_or(f64::INFINITY).max(1.0);
-    let random = wrong * penalty;
-    // Less: mostly foreseen. More: something else takes the time.
-    let fits = excess >= 0.3 * random && excess <= 4.0 * random + 4.0;
+    let counted = frame.program.tried.wrong_guesses.as_ref();
+    let seen = counted.map(|events| {
+        events.times(found.function, &found.members) / found.cost.iterations.max(1) as f64
+    });
+    // What wrong guesses take of a round.
     let behind = behind(found, &branches);
-    if !fits || excess < 0.35 * round || behind < BEHIND {
+    let taken = match seen {
+        Some(seen) if seen < FEWEST => return None,
+        Some(seen) => excess.min(1.5 * seen * penalty + 2.0),
+        None => {
+            // Less: mostly foreseen. More: something else takes the time, too.
+            let random = possible * penalty;
+            if excess < 0.3 * random || excess > 4.0 * random + 4.0 || behind < BEHIND {
+                return None;
+            }
+            match loads_far(found) {
+                true => excess.min(1.2 * random),
+                false => excess,
+            }
+        }
+    };
+    if taken < LEAST_PART * round {
         return None;
     }
     let depends = branches.iter().any(|one| depends(found, one.at));
@@ -101,10 +132,12 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
     let body = least.max(0.22 * slots).max(chain);
     // A choice by data makes what follows wait for it.
     let waits = if depends { 0.15 } else { 0.03 };
+    let other = excess - taken;
     let after = Estimate {
-        value: (body + waits * excess).min(round),
-        low: least.max(0.15 * slots).max(0.5 * chain).min(round),
-        high: (1.5 * body + (waits + 0.2) * excess).min(0.95 * round),
+        value: (body + other + waits * taken).min(round),
+        // Without wrong guesses memory is asked for earlier, too.
+        low: (least.max(0.15 * slots).max(0.5 * chain) + 0.5 * other).min(round),
+        high: (1.5 * body + other + (waits + 0.2) * taken).min(0.95 * round),
     };
     let mut site = vec![main.at];
     let others = branches
@@ -133,24 +166,54 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
         "if (price[i] < limit)\n    out[n++] = i;",
         "out[n] = i;\nn += price[i] < limit;",
     ));
-    one.confirm = "run it on sorted input, or change it, then: genba bench ./old ./new".to_owned();
+    one.confirm = match seen {
+        Some(_) => "run it on sorted input, or change it, then: genba bench ./old ./new",
+        None => "count wrong guesses (perf stat -e branch-misses; without counters valgrind --tool=cachegrind --branch-sim=yes), run it on sorted input, or change it, then: genba bench ./old ./new",
+    }
+    .to_owned();
+    one = one.measured(format!(
+        "a round takes {} cycles; its instructions and their longest chain need {}",
+        cycles(round),
+        cycles(least)
+    ));
+    if let (Some(seen), Some(events)) = (seen, counted) {
+        let fact = format!(
+            "{seen:.2} wrong guesses a round, of {possible:.2} if none could be foreseen; each costs {} cycles here",
+            cycles(penalty)
+        );
+        return Some(match events.simulated {
+            true => one.simulated(fact),
+            false => one.measured(fact),
+        });
+    }
     Some(
         one.measured(format!(
             "{} of the loop's time stands right behind these branches, on either side",
             percent(behind)
         ))
-        .measured(format!(
-            "a round takes {} cycles; its instructions and their longest chain need {}",
-            cycles(round),
-            cycles(least)
-        ))
         .model(format!(
             "a wrong guess costs {} cycles here: the rest is {:.2} wrong guesses a round, of {:.2} if none could be foreseen",
             cycles(penalty),
-            excess / penalty,
-            wrong
+            taken / penalty,
+            possible
         )),
     )
+}
+
+/// Whether loads go to another place each round, so that memory may be what is waited for.
+fn loads_far(found: &HotLoop<'_>) -> bool {
+    let function = found.frame;
+    found.usual().any(|at| {
+        let addresses = function.values.addresses(at).iter().flatten();
+        let far = |step: Option<Step>| match step {
+            Some(Step::Constant(step)) => step.abs() >= 64,
+            Some(Step::Invariant) | None => true,
+        };
+        function.data[at].loads()
+            && addresses
+                .map(|address| address_step(function, found.index, address))
+                .any(far)
+    })
 }
 
 fn line_of(function: &FunctionFrame, at: usize) -> String {
@@ -169,7 +232,7 @@ fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
             };
             let taken = function.taken.get(at).copied().flatten()? as f64 / all.max(1) as f64;
             let rare = taken.min(1.0 - taken);
-            // Of independent outcomes a good guesser of frequencies misses 2 p (1 - p) or fewer.
+            // Of independent outcomes one that guesses the more frequent way misses the others.
             let block = function.flow.block_of(at)?;
             let first = |to: &u32| function.flow.blocks()[*to as usize].instructions.start;
             let successors = &function.flow.blocks()[block as usize].successors;
@@ -179,7 +242,7 @@ fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
             (rare >= BOTH_WAYS && all > 1000).then(|| Branch {
                 at,
                 taken,
-                wrong: 2.0 * taken * (1.0 - taken) * all as f64 / rounds,
+                wrong: rare * all as f64 / rounds,
                 stays,
             })
         })

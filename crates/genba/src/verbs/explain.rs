@@ -6,8 +6,9 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_code::SourceCache;
-use genba_explain::causes::{self, Limits, RunFacts};
+use genba_explain::causes::{self, Limits};
 use genba_investigate::costs::Executions;
+use genba_investigate::facts::{FACTS, Facts};
 use genba_investigate::quotes::quote;
 use genba_investigate::{Options, summary};
 use genba_model::{Calibration, Event, Explanation, Investigation, Trial};
@@ -38,6 +39,10 @@ pub struct Args {
     /// Join exact counts: a file of `genba count -o`. A case brings its own.
     #[arg(long, value_name = "FILE", requires = "recording")]
     counts: Option<PathBuf>,
+
+    /// Look again at what a case measured, with the rules that this version has.
+    #[arg(long, requires = "recording")]
+    anew: bool,
 
     /// Time for repeated runs, seconds; counting comes on top.
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive_seconds)]
@@ -75,7 +80,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         }
         Some(input) => {
             let recording = RecordingArgs::of(input.clone(), args.counts.clone());
-            match recording.case() {
+            match recording.case().filter(|_| !args.anew) {
                 Some(case) => of_investigation(case.investigation()?)?,
                 None => of_recording(&recording)?,
             }
@@ -170,13 +175,22 @@ fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
 }
 
 fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
+    let facts: Option<Facts> = match recording.case() {
+        Some(case) => case.get_document(FACTS)?,
+        None => None,
+    };
+    let facts = facts.unwrap_or_else(|| Facts {
+        least_gain: summary::least_gain(&[]),
+        ..Facts::default()
+    });
     let scene = recording.open(false, true)?;
     let profile = scene.profile(&Default::default());
     let limits = Limits {
-        least_gain: summary::least_gain(&[]),
+        least_gain: facts.least_gain,
         samples: profile.samples,
     };
-    let frame = scene.frame(&RunFacts::default());
+    let mut frame = scene.frame(&facts.runs);
+    frame.program.tried = facts.tried;
     let mut findings = causes::explain(&frame, limits);
     quote(&mut findings, &mut SourceCache::new());
     let event: Event = profile.event;
