@@ -99,6 +99,8 @@ impl RunRecord {
             Metric::User => self.cpu().user,
             Metric::System => self.cpu().system,
             Metric::Cpu => self.cpu().total(),
+            Metric::TargetCpu => self.target.total(),
+            Metric::BesideCpu => self.beside.total(),
             Metric::MaxRss => self.max_rss_bytes as f64,
             Metric::MinorFaults => self.minor_faults as f64,
             Metric::MajorFaults => self.major_faults as f64,
@@ -120,6 +122,10 @@ pub enum Metric {
     System,
     /// User and system together.
     Cpu,
+    /// User and system time of the target alone.
+    TargetCpu,
+    /// User and system time of the processes beside it: compilers that a JIT started.
+    BesideCpu,
     /// Peak resident set.
     MaxRss,
     /// Minor page faults.
@@ -134,11 +140,13 @@ pub enum Metric {
 
 impl Metric {
     /// All of them, in the order of output.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Wall,
         Self::User,
         Self::System,
         Self::Cpu,
+        Self::TargetCpu,
+        Self::BesideCpu,
         Self::MaxRss,
         Self::MinorFaults,
         Self::MajorFaults,
@@ -154,6 +162,8 @@ impl Metric {
             Self::User => "user",
             Self::System => "system",
             Self::Cpu => "cpu",
+            Self::TargetCpu => "target_cpu",
+            Self::BesideCpu => "beside_cpu",
             Self::MaxRss => "max_rss",
             Self::MinorFaults => "minor_faults",
             Self::MajorFaults => "major_faults",
@@ -166,7 +176,12 @@ impl Metric {
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
-            Self::Wall | Self::User | Self::System | Self::Cpu => Unit::Seconds,
+            Self::Wall
+            | Self::User
+            | Self::System
+            | Self::Cpu
+            | Self::TargetCpu
+            | Self::BesideCpu => Unit::Seconds,
             Self::MaxRss => Unit::Bytes,
             _ => Unit::Count,
         }

@@ -204,6 +204,8 @@ pub(crate) fn metric_label(metric: Metric) -> &'static str {
         Metric::User => "user",
         Metric::System => "sys",
         Metric::Cpu => "user + sys",
+        Metric::TargetCpu => "of the target",
+        Metric::BesideCpu => "of others",
         Metric::MaxRss => "peak memory",
         Metric::MinorFaults => "minor faults",
         Metric::MajorFaults => "major faults",

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use genba_case::{Case, Store};
+use genba_code::SourceCache;
 use genba_explain::{ExplainError, Scene, SceneOptions};
 use genba_investigate::costs::{self, COUNTS_FILE, JOIN, Join};
+use genba_profile::keep;
 
 use crate::exit::{Exit, Failure};
 
@@ -56,6 +58,15 @@ impl RecordingArgs {
             return None;
         }
         Store::open_root().find(&self.input.to_string_lossy()).ok()
+    }
+
+    /// Where source files are looked for: also among what was kept with the recording.
+    pub fn sources(&self) -> SourceCache {
+        let sources = SourceCache::new();
+        match self.path() {
+            Ok(path) => sources.with_directory(keep::directory_of(&path)),
+            Err(_) => sources,
+        }
     }
 
     /// Opens the recording and joins it with the code.

@@ -295,7 +295,12 @@ impl Work {
         if !self.directory.is_dir() {
             // Code and sources are the owner's, as the recording is.
             fs::DirBuilder::new().mode(0o700).create(&self.directory)?;
-            File::create(self.directory.join(index::FILES))?;
+            let list = self.directory.join(index::FILES);
+            File::options()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(list)?;
         }
         let mut file = File::options()
             .write(true)

@@ -56,6 +56,8 @@ fn head(metric: &str) -> &'static str {
         "user" => "user",
         "system" => "sys",
         "cpu" => "CPU",
+        "target_cpu" => "CPU of target",
+        "beside_cpu" => "of others",
         "max_rss" => "max RSS",
         _ => "median",
     }
@@ -71,8 +73,14 @@ fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
     let several = report.variants.len() > 2;
     let metric = report.metric.as_str();
     // Beside the metric that decided, the times that explain it.
+    // The CPU time of other processes (a JIT's compilers) where there is some to speak of.
+    let others = report.variants.iter().any(|v| {
+        let of = |m: &str| v.metrics.get(m).map_or(0.0, |m| m.median.value);
+        of("beside_cpu") > 0.02 * of("cpu")
+    });
     let beside: Vec<&str> = ["wall", "user", "system"]
         .into_iter()
+        .chain(others.then_some("beside_cpu"))
         .filter(|&m| m != metric && (!several || wide))
         .collect();
     let mut columns = Vec::new();

@@ -18,6 +18,8 @@ pub enum By {
     Module,
     /// Threads.
     Thread,
+    /// Processes: the target, and those that it started.
+    Process,
 }
 
 /// What a report shows.
@@ -74,6 +76,7 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
             By::Line => lines(profile, options),
             By::Module => modules(profile, options),
             By::Thread => threads(profile, options),
+            By::Process => processes(profile, options),
         };
         if all == 0 {
             out.push_str(match (options.by, profile.samples) {
@@ -284,6 +287,73 @@ fn threads(profile: &Profile, options: &ReportOptions) -> Rows {
         ]);
     }
     (table, shown, profile.threads.len())
+}
+
+/// Threads summed up. Intervals of sums: the shares of threads are nearly independent, so that
+/// the half-widths add up as squares.
+fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
+    struct Process<'p> {
+        pid: i32,
+        /// The thread with the largest share names it, unless the first thread has a name.
+        name: &'p str,
+        threads: usize,
+        share: f64,
+        squares: f64,
+    }
+    let mut all: Vec<Process<'_>> = Vec::new();
+    for t in &profile.threads {
+        let half = (t.self_share.high - t.self_share.low) / 2.0;
+        let found = all.iter_mut().position(|p| p.pid == t.pid);
+        let process = match found {
+            Some(index) => &mut all[index],
+            None => {
+                all.push(Process {
+                    pid: t.pid,
+                    name: &t.name,
+                    threads: 0,
+                    share: 0.0,
+                    squares: 0.0,
+                });
+                let last = all.len() - 1;
+                &mut all[last]
+            }
+        };
+        process.threads += 1;
+        process.share += t.self_share.value;
+        process.squares += half * half;
+        if t.tid == t.pid && !t.name.is_empty() {
+            process.name = &t.name;
+        }
+    }
+    all.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.pid.cmp(&b.pid)));
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::right("pid"),
+        Column::right("threads"),
+        Column::flexible("name", 12),
+    ]);
+    let mut shown = 0;
+    for p in &all {
+        if shown >= options.limit || p.share < options.least_share {
+            continue;
+        }
+        shown += 1;
+        let half = p.squares.sqrt();
+        let share = genba_model::Estimate {
+            value: p.share,
+            low: (p.share - half).max(0.0),
+            high: (p.share + half).min(1.0),
+        };
+        table.row(vec![
+            Cell::new(number::percent(&share), heat(p.share)),
+            Cell::new(number::plus_minus_points(&share), DIM),
+            p.pid.to_string().into(),
+            p.threads.to_string().into(),
+            p.name.into(),
+        ]);
+    }
+    (table, shown, all.len())
 }
 
 /// Most functions whose callers and callees are shown at once.

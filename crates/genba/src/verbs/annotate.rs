@@ -62,7 +62,7 @@ const COLD: f64 = 0.005;
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let mut sources = SourceCache::new();
+    let mut sources = args.recording.sources();
     for prefix in &args.source_prefix {
         let Some((old, new)) = prefix.split_once('=') else {
             return Err(Failure::usage(format!(

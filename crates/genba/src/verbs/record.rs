@@ -100,5 +100,12 @@ fn keep_old(file: &Path) -> Result<(), Failure> {
     let mut old: OsString = file.as_os_str().to_owned();
     old.push(".old");
     std::fs::rename(file, &old)
-        .map_err(|error| Failure::usage(format!("cannot rename {}: {error}", file.display())))
+        .map_err(|error| Failure::usage(format!("cannot rename {}: {error}", file.display())))?;
+    // What was kept with it goes with it.
+    genba_profile::keep::Keeper::forget(Path::new(&old));
+    let kept = genba_profile::keep::directory_of(file);
+    if kept.is_dir() {
+        let _ = std::fs::rename(kept, genba_profile::keep::directory_of(Path::new(&old)));
+    }
+    Ok(())
 }

@@ -19,6 +19,8 @@ enum By {
     Module,
     /// Threads.
     Thread,
+    /// Processes: the target, and those that it started.
+    Process,
 }
 
 /// Arguments of `genba report`.
@@ -84,6 +86,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             By::Line => terminal::By::Line,
             By::Module => terminal::By::Module,
             By::Thread => terminal::By::Thread,
+            By::Process => terminal::By::Process,
         },
         limit: if args.limit == 0 {
             usize::MAX
