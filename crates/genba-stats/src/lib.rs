@@ -68,6 +68,7 @@ pub use interval::{Interval, IntervalRule};
 pub use median::median_interval;
 pub use midmean::midmean;
 pub use noise_floor::{MIN_PAIRS, noise_floor, pairs_to_see, visible_effect};
+pub use normal::quantile as normal_quantile;
 pub use outliers::{OUTLIER_THRESHOLD, Outlier, outliers};
 pub use proportion::{effective_size, wilson, wilson_weighted};
 pub use quantile::{MAD_TO_SIGMA, mad, median, quantile};

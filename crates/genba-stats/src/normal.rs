@@ -2,9 +2,14 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// The quantile of the standard normal; `p` must lie strictly between 0 and 1.
-pub(crate) fn quantile(p: f64) -> f64 {
-    Normal::standard().inverse_cdf(p)
+/// The quantile of the standard normal; NaN unless `p` lies strictly between 0 and 1.
+#[must_use]
+pub fn quantile(p: f64) -> f64 {
+    if p > 0.0 && p < 1.0 {
+        Normal::standard().inverse_cdf(p)
+    } else {
+        f64::NAN
+    }
 }
 
 /// Two-sided tail: the probability that a standard normal lies at least `z` from 0.

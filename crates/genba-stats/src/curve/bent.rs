@@ -85,7 +85,7 @@ fn steps(levels: &[Level], axis: Axis) -> Vec<Bent> {
 }
 
 /// The best of: two levels; two levels and one slope; two lines.
-fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent> {
+pub(super) fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent> {
     let used: Vec<Level> = (levels[..=before].iter().chain(&levels[after..]))
         .copied()
         .collect();

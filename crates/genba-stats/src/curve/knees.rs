@@ -103,6 +103,8 @@ const FLOOR: f64 = 1.0 / 3.0;
 const SUSPECT: f64 = 0.3;
 /// What the interval of a place leaves out at either side.
 const TAIL: f64 = 0.025;
+/// A ramp is so many times steeper than what is beside it.
+const STEEPER: f64 = 4.0;
 /// A step seen four times in five is so many standard errors high.
 const SEEN: f64 = 4.0;
 
@@ -211,7 +213,7 @@ impl Search<'_> {
                         .collect();
                     let ordered = now.windows(2).all(|pair| pair[0].1 <= pair[1].0);
                     if now == places || rounds == 0 || !ordered {
-                        let knees: Vec<Found> = tested.into_iter().flatten().collect();
+                        let knees = self.ramps(tested.into_iter().flatten().collect());
                         suspects.retain(|weak| {
                             let apart = |knee: &Found| {
                                 weak.knee.high <= knee.knee.low || weak.knee.low >= knee.knee.high
@@ -250,6 +252,66 @@ impl Search<'_> {
             places.push(place);
         }
         places
+    }
+
+    /// Two hinges that are the ends of a short ramp between two levels are one step.
+    fn ramps(&self, knees: Vec<Found>) -> Vec<Found> {
+        let all = &self.levels.all;
+        let mut merged: Vec<Found> = Vec::new();
+        for (index, knee) in knees.iter().enumerate() {
+            if let Some(first) = merged.last().copied()
+                && first.knee.kind == KneeKind::Hinge
+                && knee.knee.kind == KneeKind::Hinge
+                && (first.knee.effect.value > 1.0) != (knee.knee.effect.value > 1.0)
+            {
+                let outer = index.checked_sub(2).map_or(0, |before| knees[before].after);
+                let last = (knees.get(index + 1)).map_or(all.len() - 1, |next| next.before);
+                if let Some(step) = self.ramp(outer, last, &first, knee) {
+                    merged.pop();
+                    merged.push(step);
+                    continue;
+                }
+            }
+            merged.push(*knee);
+        }
+        merged
+    }
+
+    fn ramp(&self, from: usize, to: usize, first: &Found, second: &Found) -> Option<Found> {
+        let all = &self.levels.all;
+        let before = all.iter().rposition(|level| level.x <= first.knee.low)?;
+        let after = all.iter().position(|level| level.x >= second.knee.high)?;
+        if before < from + 1
+            || after + 1 > to
+            || !bent::is_narrow(all, before, after, self.question.axis)
+        {
+            return None;
+        }
+        let step = bent::step(&all[from..=to], before - from, after - from)?;
+        // The level must change on the ramp and hardly beside it.
+        let (a, b) = (&all[before], &all[after]);
+        let ramp = (b.z - a.z) / (b.u - a.u);
+        let beside = [(from, before), (after, to)]
+            .map(|(left, right)| (all[right].z - all[left].z) / (all[right].u - all[left].u));
+        if beside
+            .iter()
+            .any(|slope| slope.abs() * STEEPER > ramp.abs())
+        {
+            return None;
+        }
+        Some(Found {
+            knee: Knee {
+                low: a.x,
+                high: b.x,
+                at: self.question.axis.value(a.u.midpoint(b.u)),
+                kind: KneeKind::Step,
+                effect: ratio(step.effect.0, NORMAL * step.effect.1),
+                confidence: first.knee.confidence.min(second.knee.confidence),
+                p_value: first.knee.p_value.max(second.knee.p_value),
+            },
+            before,
+            after,
+        })
     }
 
     /// Whether settings do not differ more than their errors allow.
