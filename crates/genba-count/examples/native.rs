@@ -1,9 +1,26 @@
 //! Counts a command with an engine and prints sums: for those who work on engines.
 //!
-//! `native ENGINE COMMAND…`; with `T` in the environment jumps are recorded, with `C` children
-//! followed; `SITES` and `EDGES` name files for all counts of the first process.
-use genba_count::{CountRequest, choose_of};
+//! `native ENGINE COMMAND…`; with `T` in the environment jumps are recorded (`T=PATH:BEGIN-END,…`
+//! only there), with `C` children followed; `SITES` and `EDGES` name files for all counts of the first process.
+use genba_count::{CountRequest, Transfers, choose_of};
+use genba_model::CodeSpan;
 use genba_run::{Cancel, CommandSpec, Launcher, Output, Stdin};
+
+/// `PATH:BEGIN-END,…`; anything else is everywhere.
+fn within(text: &str) -> Transfers {
+    let span = |one: &str| {
+        let (path, range) = one.split_once(':')?;
+        let (begin, end) = range.split_once('-')?;
+        let number = |digits| u64::from_str_radix(digits, 16).ok();
+        Some(CodeSpan {
+            path: path.to_owned(),
+            begin: number(begin)?,
+            end: number(end)?,
+        })
+    };
+    let spans: Option<Vec<CodeSpan>> = text.split(',').map(span).collect();
+    spans.map_or(Transfers::Everywhere, Transfers::Within)
+}
 
 fn main() {
     let mut arguments = std::env::args_os().skip(1);
@@ -18,7 +35,10 @@ fn main() {
     spec.stderr = Output::Inherit;
     let request = CountRequest {
         spec,
-        transfers: std::env::var_os("T").is_some(),
+        transfers: match std::env::var_os("T") {
+            None => Transfers::Entries,
+            Some(text) => within(&text.to_string_lossy()),
+        },
         children: std::env::var_os("C").is_some(),
     };
     let engines: Vec<Box<dyn genba_count::Engine>> = vec![

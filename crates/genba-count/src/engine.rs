@@ -2,18 +2,43 @@
 
 use std::ops::RangeInclusive;
 
-use genba_model::{CountEngine, RawCounts};
+use genba_model::{CodeSpan, CountEngine, RawCounts};
 use genba_run::{Cancel, CommandSpec, Launcher};
 
 use crate::CountError;
+
+/// Which jumps and calls to record. What is recorded has its price; an engine for which it makes
+/// no difference may record more than it was asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Transfers {
+    /// None.
+    None,
+    /// Those by which functions jump back to their own first instruction: without them, how
+    /// often it was executed is not how often the function was called.
+    #[default]
+    Entries,
+    /// All that leave an instruction in these stretches of code, and those of
+    /// [`Self::Entries`] everywhere.
+    Within(Vec<CodeSpan>),
+    /// All.
+    Everywhere,
+}
+
+impl Transfers {
+    /// Whether any are wanted.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        *self != Self::None
+    }
+}
 
 /// What to count.
 #[derive(Clone, Debug)]
 pub struct CountRequest {
     /// The command and how it is run.
     pub spec: CommandSpec,
-    /// Record jumps and calls as well as executions.
-    pub transfers: bool,
+    /// Which jumps and calls to record as well as executions.
+    pub transfers: Transfers,
     /// Count in processes that the target starts, too.
     pub children: bool,
 }

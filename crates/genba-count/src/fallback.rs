@@ -115,6 +115,7 @@ mod tests {
                 wall_seconds: 0.0,
                 exit: 0,
                 transfers: false,
+                transfers_within: Vec::new(),
                 processes: Vec::new(),
                 notes: Vec::new(),
             })
@@ -125,7 +126,7 @@ mod tests {
     fn the_next_engine_is_taken_and_that_is_said() {
         let request = CountRequest {
             spec: CommandSpec::direct(["x"]),
-            transfers: false,
+            transfers: crate::Transfers::None,
             children: false,
         };
         let mut launcher = Launcher::new().expect("a launcher");

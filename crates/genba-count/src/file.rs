@@ -124,6 +124,7 @@ mod tests {
             wall_seconds: 0.6,
             exit: 0,
             transfers: false,
+            transfers_within: Vec::new(),
             processes: vec![ProcessCounts {
                 pid: 1,
                 command: Vec::new(),

@@ -86,6 +86,15 @@ impl Image {
         })
     }
 
+    /// Offset in the file of the code at a link-time address.
+    #[must_use]
+    pub fn offset_of(&self, address: u64) -> Option<u64> {
+        self.code.iter().find_map(|(start, begin, bytes)| {
+            let at = address.checked_sub(*start)?;
+            (at < bytes.len() as u64).then(|| begin.wrapping_add(at))
+        })
+    }
+
     /// Whether a PLT stub is there.
     #[must_use]
     pub fn is_stub(&self, address: u64) -> bool {

@@ -21,7 +21,7 @@ pub mod qemu;
 mod tools;
 mod x86_64;
 
-pub use engine::{CountRequest, Engine};
+pub use engine::{CountRequest, Engine, Transfers};
 pub use error::CountError;
 pub use fallback::Fallback;
 pub use ladder::{Choice, choose, choose_of, engine_names, engines};

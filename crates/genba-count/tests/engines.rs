@@ -442,7 +442,7 @@ fn without_transfers_the_executions_are_the_same() {
     each(test, PROGRAM, &[], |engine, program| {
         let with = count(engine, &request(program, [""; 0])).expect("counts");
         let mut request = request(program, [""; 0]);
-        request.transfers = false;
+        request.transfers = genba_count::Transfers::None;
         let without = count(engine, &request).expect("counts");
         assert!(!without.transfers && without.processes[0].transfers.is_empty());
         let own = |counts: &genba_model::RawCounts| {

@@ -43,7 +43,7 @@ fn run(
     let said = std::fs::read(&output).expect("its output");
     let request = CountRequest {
         spec: spec(&program, &output),
-        transfers: false,
+        transfers: genba_count::Transfers::None,
         children,
     };
     if let Err(error) = Native.check(&request) {
@@ -298,7 +298,7 @@ fn refused(test: &str, source: &str) -> Option<String> {
     let program = compile(directory.path(), test, source, &[])?;
     let request = CountRequest {
         spec: CommandSpec::direct([&program]),
-        transfers: false,
+        transfers: genba_count::Transfers::None,
         children: false,
     };
     match count(&Native, &request) {
@@ -337,7 +337,7 @@ fn programs_with_privileges_are_refused_before_the_run() {
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).expect("a mode");
     let request = CountRequest {
         spec: CommandSpec::direct([&program]),
-        transfers: false,
+        transfers: genba_count::Transfers::None,
         children: false,
     };
     let error = Native.check(&request).expect_err("it is set-uid");
@@ -357,7 +357,7 @@ fn what_was_counted_arrives_after_a_kill() {
     spec.grace = Duration::ZERO;
     let request = CountRequest {
         spec,
-        transfers: false,
+        transfers: genba_count::Transfers::None,
         children: false,
     };
     let counts = count(&Native, &request).expect("counts");

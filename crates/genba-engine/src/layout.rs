@@ -17,12 +17,16 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"genbacnt");
 /// Of this layout; genba and the engine must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Offset of [`ModuleRecord`]s.
 pub const MODULES: u64 = 0x1_0000;
 /// Most modules.
 pub const MODULE_CAPACITY: u32 = 8192;
+/// Offset of [`Stretch`]es.
+pub const STRETCHES: u64 = 0x8_0000;
+/// Most stretches.
+pub const STRETCH_CAPACITY: u32 = 16384;
 /// Offset of the paths.
 pub const NAMES: u64 = 0x10_0000;
 /// Bytes for paths.
@@ -46,6 +50,8 @@ pub const SLOT_CAPACITY: u32 = 2048;
 /// Size of the whole file (its holes cost nothing).
 pub const FILE_SIZE: u64 = SLOTS + SLOT_SIZE * SLOT_CAPACITY as u64;
 
+const _: () = assert!(MODULES + MODULE_CAPACITY as u64 * 56 <= STRETCHES);
+const _: () = assert!(STRETCHES + STRETCH_CAPACITY as u64 * 24 <= NAMES);
 const _: () = assert!(RECORDS + COUNTER_CAPACITY as u64 * 32 <= LENGTHS);
 const _: () = assert!(COUNTERS + COUNTER_CAPACITY as u64 * 8 <= SLOT_SIZE);
 
@@ -96,6 +102,8 @@ pub struct Control {
     pub mail_fd: AtomicU32,
     /// Taken by the process that asks.
     pub mail_lock: AtomicU32,
+    /// Stretches of code in which jumps are recorded; written by genba before the start.
+    pub stretches: AtomicU32,
     /// Blocks translated again because the code had changed, and so on: for those who work on
     /// the engine.
     pub statistics: [AtomicU64; 16],
@@ -120,6 +128,39 @@ pub const MAIL_FORK: u32 = 2;
 pub const MAIL_DONE: u32 = 3;
 /// [`Control::mail`]: genba does not do it.
 pub const MAIL_REFUSED: u32 = 4;
+
+/// A stretch of a file's code in which jumps are to be recorded.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Stretch {
+    /// [`path_hash`] of the path as mapped.
+    pub path: u64,
+    /// Offset in the file of the first byte.
+    pub begin: u64,
+    /// The offset after the last.
+    pub end: u64,
+}
+
+/// FNV-1a, 64 bits.
+#[must_use]
+pub const fn path_hash(path: &[u8]) -> u64 {
+    let mut hash = 0xCBF2_9CE4_8422_2325u64;
+    let mut at = 0;
+    while at < path.len() {
+        hash = (hash ^ path[at] as u64).wrapping_mul(0x100_0000_01B3);
+        at += 1;
+    }
+    hash
+}
+
+/// Which jumps are recorded: none.
+pub const TRANSFERS_NONE: u64 = 0;
+/// Which jumps are recorded: those back to where functions begin.
+pub const TRANSFERS_ENTRIES: u64 = 1;
+/// Which jumps are recorded: those as well that leave an instruction in a [`Stretch`].
+pub const TRANSFERS_WITHIN: u64 = 2;
+/// Which jumps are recorded: all.
+pub const TRANSFERS_ALL: u64 = 3;
 
 /// A mapping from which code was executed.
 #[repr(C)]

@@ -32,7 +32,7 @@ pub struct Boot {
     pub mask: u64,
     /// 1 if children are to be counted.
     pub children: u64,
-    /// 1 if jumps are to be recorded.
+    /// Which jumps are to be recorded: one of the `TRANSFERS_` constants of [`crate::layout`].
     pub transfers: u64,
 }
 
@@ -55,7 +55,7 @@ pub unsafe fn start(boot: usize) -> ! {
         let Some(state) = slots.take(SLOT_THREAD) else {
             runtime::unable("there is no room for a thread's counters")
         };
-        let book = Book::new(shared, table as u32, boot.transfers != 0);
+        let book = Book::new(shared, table as u32, boot.transfers);
         let mut engine = Engine::new(book, slots, boot.children != 0);
         engine.processes.push(Process::first());
         runtime::install(engine);

@@ -40,7 +40,7 @@ impl Runner for ExactRunner {
     fn measure(&mut self, spec: &CommandSpec, cancel: &Cancel) -> Result<Measured, RunError> {
         let request = CountRequest {
             spec: spec.clone(),
-            transfers: false,
+            transfers: genba_count::Transfers::None,
             children: true,
         };
         let counted = choose(None, &request)

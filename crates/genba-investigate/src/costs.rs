@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use genba_count::{CountError, CountRequest};
+use genba_count::{CountError, CountRequest, Transfers};
 use genba_explain::{Clock, JoinOptions, Joined};
 use genba_host::{CalibrateOptions, CalibrateProgress, Origin};
 use genba_model::{CounterState, Estimate, HostFingerprint, HostTable, RawCounts, Stat};
@@ -140,7 +140,7 @@ impl Road<'_> {
         let request = CountRequest {
             children: spec.shell_line.is_some() || sampled.beside > CHILDREN,
             spec,
-            transfers: true,
+            transfers: Transfers::Everywhere,
         };
         let raw = match self.run_engine(&plan, &request, sampled, progress) {
             Ok(Some(raw)) => raw,

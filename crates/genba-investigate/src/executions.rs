@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use genba_count::{Choice, CountRequest};
+use genba_count::{Choice, CountRequest, Transfers};
 use genba_model::{ExitKind, RawCounts};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
@@ -13,8 +13,8 @@ use crate::{InvestigateError, Progress, observe};
 pub struct CountPlan {
     /// Name of the engine; the best that can serve if `None`.
     pub engine: Option<String>,
-    /// Record jumps and calls as well.
-    pub transfers: bool,
+    /// Which jumps and calls to record as well.
+    pub transfers: Transfers,
     /// Count in processes that the target starts, too.
     pub children: bool,
     /// Run the command without the engine first: then the slow-down is known, and how long the
@@ -54,7 +54,7 @@ pub fn count(
 ) -> Result<CountedRun, InvestigateError> {
     let request = CountRequest {
         spec: spec.clone(),
-        transfers: plan.transfers,
+        transfers: plan.transfers.clone(),
         children: plan.children,
     };
     let choice = genba_count::choose(plan.engine.as_deref(), &request)?;

@@ -58,6 +58,17 @@ pub struct CodePoint {
     pub address: u64,
 }
 
+/// A stretch of a module's code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CodeSpan {
+    /// Path of the module as mapped.
+    pub path: String,
+    /// First address, as `objdump` prints it.
+    pub begin: u64,
+    /// The address after the last.
+    pub end: u64,
+}
+
 /// How control went from one place to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -113,8 +124,12 @@ pub struct RawCounts {
     pub wall_seconds: f64,
     /// Exit status as a shell gives it, 128 + signal for a signal.
     pub exit: i32,
-    /// Whether jumps and calls were recorded.
+    /// Whether jumps and calls were recorded, all of them.
     pub transfers: bool,
+    /// Where they were, if not everywhere. What always goes to the same place is known of all
+    /// code then.
+    #[serde(default)]
+    pub transfers_within: Vec<CodeSpan>,
     /// The target, then processes that it started, where those were followed.
     pub processes: Vec<ProcessCounts>,
     /// What must be known, a sentence each.

@@ -22,8 +22,8 @@ mod profile_diff;
 mod quantity;
 mod run;
 mod stat;
-mod trial;
 mod sweep;
+mod trial;
 
 pub use annotation::{
     AnnotatedInstruction, Annotation, JumpArrow, LoopBound, LoopCost, LoopInfo, SourceLine,
@@ -38,9 +38,9 @@ pub use comparison::{
     VerdictName,
 };
 pub use counts::{
-    CodePoint, CodeSpan, CountEngine, Counted, CountedCall, CountedDetail, CountedFunction, CountedModule,
-    Counts, DetailCall, DetailFunction, DetailModule, DetailSite, InstructionCount, Per,
-    ProcessCounts, RawCounts, Transfer, TransferKind,
+    CodePoint, CodeSpan, CountEngine, Counted, CountedCall, CountedDetail, CountedFunction,
+    CountedModule, Counts, DetailCall, DetailFunction, DetailModule, DetailSite, InstructionCount,
+    Per, ProcessCounts, RawCounts, Transfer, TransferKind,
 };
 pub use document::{Document, SCHEMA};
 pub use explanation::{Evidence, EvidenceSource, Example, Explanation, Finding, FindingSite};
@@ -57,9 +57,9 @@ pub use profile_diff::{
 };
 pub use quantity::{Estimate, Unit};
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
+pub use stat::{Counter, CounterNote, CounterState, Stat};
 pub use sweep::{
     KneeName, ParameterScale, ParameterValue, Sweep, SweepGrowth, SweepKnee, SweepParameter,
     SweepPoint, SweepStretch,
 };
-pub use stat::{Counter, CounterNote, CounterState, Stat};
 pub use trial::{ChangeKind, Keep, LayoutEffect, TrialReport, Tried, TriedOutcome};

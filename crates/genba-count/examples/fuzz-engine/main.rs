@@ -54,7 +54,11 @@ fn main() {
         spec.stdout = Output::File(output.clone());
         let request = CountRequest {
             spec,
-            transfers: batches % 3 == 2,
+            transfers: match batches % 3 {
+                2 => genba_count::Transfers::Everywhere,
+                1 => genba_count::Transfers::Entries,
+                _ => genba_count::Transfers::None,
+            },
             children: false,
         };
         match Native.count(&request, &mut launcher, &cancel) {

@@ -93,7 +93,7 @@ mod tests {
     fn the_target_follows_a_separator_and_percent_signs_are_kept() {
         let request = CountRequest {
             spec: CommandSpec::direct(["--odd", "-x"]),
-            transfers: false,
+            transfers: crate::Transfers::None,
             children: false,
         };
         let argv = wrap(

@@ -191,7 +191,8 @@ impl Engine for Callgrind {
             cpu_seconds: cpu_seconds(&finished.record),
             wall_seconds: finished.record.wall_seconds,
             exit: shell_status(finished.record.exit),
-            transfers: request.transfers,
+            transfers: request.transfers.any(),
+            transfers_within: Vec::new(),
             processes: outcome.processes,
             notes: outcome.notes,
         })

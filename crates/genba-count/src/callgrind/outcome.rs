@@ -120,7 +120,7 @@ fn process(
     } else {
         vec![dump.command.clone()]
     };
-    let counts = draft(&dump, &loaded, request.transfers);
+    let counts = draft(&dump, &loaded, request.transfers.any());
     let inherited = !log.started && began(&counts, &loaded);
     let mut counts = counts.finish(pid, command);
     let last = files.counts.contains_key(&u32::MAX);

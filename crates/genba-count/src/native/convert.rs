@@ -6,11 +6,12 @@ use genba_engine::layout::{KIND_BINDING, KIND_BLOCK, KIND_LESS, KIND_MORE, KIND_
 use genba_model::CodePoint;
 
 use super::file::{Counts, Module};
+use crate::Transfers;
 use crate::draft::{Draft, GENERATED};
 use crate::x86_64::Flow;
 
 /// Makes a draft. Corrections take away from what blocks add, so sums are signed until the end.
-pub fn draft(counts: &Counts, transfers: bool) -> Draft {
+pub fn draft(counts: &Counts, transfers: &Transfers) -> Draft {
     let mut draft = Draft::default();
     let modules: Vec<u32> = (counts.modules.iter())
         .map(|module| draft.module(&path(module)))
@@ -27,7 +28,7 @@ pub fn draft(counts: &Counts, transfers: bool) -> Draft {
             .module
             .map(|index| (modules[index], &counts.modules[index]));
         let mut pc = counted.pc;
-        if counted.kind == KIND_BLOCK && counted.to != 0 {
+        if counted.kind == KIND_BLOCK && counted.to != 0 && transfers.any() {
             looped.push((module, counted));
         }
         for length in &counted.lengths {
@@ -46,13 +47,11 @@ pub fn draft(counts: &Counts, transfers: bool) -> Draft {
     for (point, sum) in sums {
         if let Ok(count @ 1..) = u64::try_from(sum) {
             draft.count(point, count);
-            if transfers {
-                always(&mut draft, point, count);
-            }
+            always(&mut draft, point, count, transfers);
         }
     }
     for counted in &counts.counted {
-        if !matches!(counted.kind, KIND_TRANSFER | KIND_BINDING) {
+        if !matches!(counted.kind, KIND_TRANSFER | KIND_BINDING) || !transfers.any() {
             continue;
         }
         let place =
@@ -76,11 +75,19 @@ pub fn draft(counts: &Counts, transfers: bool) -> Draft {
 }
 
 /// What always goes to the same place went there as often as it was executed.
-fn always(draft: &mut Draft, from: CodePoint, count: u64) {
+fn always(draft: &mut Draft, from: CodePoint, count: u64, transfers: &Transfers) {
+    if !transfers.any() {
+        return;
+    }
     let Some(decoded) = draft.decode(from) else {
         return;
     };
     if let Flow::Call(Some(address)) | Flow::Jump(Some(address)) = decoded.flow {
+        // Only jumps back can be jumps to where a function begins.
+        let calls = matches!(decoded.flow, Flow::Call(_));
+        if *transfers == Transfers::Entries && (calls || address > from.address) {
+            return;
+        }
         let module = from.module;
         draft.edge(from, CodePoint { module, address }, count);
     }

@@ -325,7 +325,7 @@ mod tests {
             file.0.push((MODULES, modules));
             file.0.push((SLOTS + COUNTERS, counters));
             if let Ok(counts) = Counts::read(&file) {
-                let _ = crate::native::convert::draft(&counts, true);
+                let _ = crate::native::convert::draft(&counts, &crate::Transfers::Everywhere);
             }
         }
     }

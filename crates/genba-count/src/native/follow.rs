@@ -45,7 +45,7 @@ pub struct Followed {
 pub type Report = io::Result<()>;
 
 /// Attaches to the gated process, counts it and what it executes, until `stop`.
-pub fn follow(pid: i32, wanted: Wanted, report: &Sender<Report>, stop: &AtomicBool) -> Followed {
+pub fn follow(pid: i32, wanted: &Wanted, report: &Sender<Report>, stop: &AtomicBool) -> Followed {
     let mut followed = Followed {
         processes: Vec::new(),
         notes: Vec::new(),
@@ -94,7 +94,7 @@ pub fn follow(pid: i32, wanted: Wanted, report: &Sender<Report>, stop: &AtomicBo
     followed
 }
 
-fn begin(mut tracee: Tracee, wanted: Wanted) -> io::Result<Process> {
+fn begin(mut tracee: Tracee, wanted: &Wanted) -> io::Result<Process> {
     let file = inject::inject(&mut tracee, wanted)?;
     let pid = tracee.pid();
     let command = command(pid);

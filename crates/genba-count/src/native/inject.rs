@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use genba_engine::layout::{FILE_SIZE, MAGIC, VERSION};
+use genba_engine::layout::{Control, FILE_SIZE, MAGIC, STRETCHES, Stretch, VERSION};
 use genba_engine::start::Boot;
 
 use super::image;
@@ -17,12 +17,13 @@ const STACK: u64 = 256 << 10;
 const LONG_MODE: u64 = 0x33;
 
 /// What the engine is to do.
-#[derive(Clone, Copy)]
 pub struct Wanted {
     /// Count in children.
     pub children: bool,
-    /// Record jumps.
-    pub transfers: bool,
+    /// Which jumps to record: one of the `TRANSFERS_` constants.
+    pub transfers: u64,
+    /// Where, for `TRANSFERS_WITHIN`.
+    pub stretches: Vec<Stretch>,
 }
 
 /// A process in which we make system calls.
@@ -61,13 +62,13 @@ fn said<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
 
 /// Waits for the program, and starts the engine in it; the file of its counts. When this
 /// returns, the process runs by itself.
-pub fn inject(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
+pub fn inject(tracee: &mut Tracee, wanted: &Wanted) -> io::Result<File> {
     tracee.wait_for_program()?;
     place(tracee, wanted)
 }
 
 /// The same for a process that stands there.
-pub fn place(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
+pub fn place(tracee: &mut Tracee, wanted: &Wanted) -> io::Result<File> {
     const SYSCALL: [u8; 2] = [0x0F, 0x05];
     let registers = tracee.registers()?;
     if registers.cs != LONG_MODE {
@@ -83,7 +84,7 @@ pub fn place(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
         memory,
         registers,
     };
-    let file = make_file(&mut remote)?;
+    let file = make_file(&mut remote, wanted)?;
     let (counts, shared) = file;
     let boot = Boot {
         shared,
@@ -92,7 +93,7 @@ pub fn place(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
         pc: registers.rip,
         mask,
         children: u64::from(wanted.children),
-        transfers: u64::from(wanted.transfers),
+        transfers: wanted.transfers,
     };
     let (entry, argument, stack) = said("there is no memory", load(&mut remote, &boot))?;
     remote.memory.write(registers.rip, &first)?;
@@ -106,7 +107,7 @@ pub fn place(tracee: &mut Tracee, wanted: Wanted) -> io::Result<File> {
 }
 
 /// Makes the file of counts and maps it; it stays mapped, no descriptor stays open.
-fn make_file(remote: &mut Remote<'_>) -> io::Result<(File, u64)> {
+fn make_file(remote: &mut Remote<'_>, wanted: &Wanted) -> io::Result<(File, u64)> {
     let name = remote.registers.rsp - 512;
     remote.memory.write(name, b"genba-counts\0")?;
     let flags = u64::from(libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
@@ -118,6 +119,7 @@ fn make_file(remote: &mut Remote<'_>) -> io::Result<(File, u64)> {
     file.set_len(FILE_SIZE)?;
     file.write_all_at(&MAGIC.to_le_bytes(), 0)?;
     file.write_all_at(&VERSION.to_le_bytes(), 8)?;
+    write_stretches(&file, &wanted.stretches)?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
     // SAFETY: a descriptor of ours.
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) };
@@ -133,6 +135,20 @@ fn make_file(remote: &mut Remote<'_>) -> io::Result<(File, u64)> {
     let advice = libc::MADV_DONTDUMP as u64;
     remote.call(libc::SYS_madvise, [shared, FILE_SIZE, advice, 0, 0, 0])?;
     Ok((file, shared))
+}
+
+/// Tells the engine where jumps are to be recorded.
+fn write_stretches(file: &File, stretches: &[Stretch]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(size_of_val(stretches));
+    for stretch in stretches {
+        for word in [stretch.path, stretch.begin, stretch.end] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    file.write_all_at(&bytes, STRETCHES)?;
+    let count = stretches.len() as u32;
+    let at = std::mem::offset_of!(Control, stretches) as u64;
+    file.write_all_at(&count.to_le_bytes(), at)
 }
 
 /// Loads the image: where it begins, its argument, its stack.

@@ -11,6 +11,7 @@ mod follow;
 mod image;
 mod inject;
 mod ptrace;
+mod recorded;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -20,7 +21,7 @@ use genba_model::{CountEngine, ExitKind, RawCounts};
 use genba_run::{Cancel, Finished, Launcher};
 
 use crate::finish::{cpu_seconds, cut_short, shell_status, words};
-use crate::{CountError, CountRequest, Engine};
+use crate::{CountError, CountRequest, Engine, Transfers};
 use file::Counts;
 use follow::Followed;
 use inject::Wanted;
@@ -89,11 +90,8 @@ impl Engine for Native {
         cancel: &Cancel,
     ) -> Result<RawCounts, CountError> {
         self.check(request)?;
-        let wanted = Wanted {
-            children: request.children,
-            transfers: request.transfers,
-        };
-        let (finished, followed) = run(request, wanted, launcher, cancel)?;
+        let wanted = recorded::wanted(request).map_err(|reason| unable(request, reason))?;
+        let (finished, followed) = run(request, &wanted, launcher, cancel)?;
         let mut processes = Vec::new();
         for (index, process) in followed.processes.iter().enumerate() {
             let counts =
@@ -103,7 +101,7 @@ impl Engine for Native {
                 STATUS_FAILED => return Err(failed(request, counts.detail)),
                 _ => {}
             }
-            let draft = convert::draft(&counts, request.transfers);
+            let draft = convert::draft(&counts, &request.transfers);
             let mut counted = draft.finish(process.pid, process.command.clone());
             if index == 0 {
                 counted.command = words(&request.spec.argv);
@@ -127,7 +125,11 @@ impl Engine for Native {
             cpu_seconds: cpu_seconds(&finished.record),
             wall_seconds: finished.record.wall_seconds,
             exit: shell_status(finished.record.exit),
-            transfers: request.transfers,
+            transfers: request.transfers == Transfers::Everywhere,
+            transfers_within: match &request.transfers {
+                Transfers::Within(spans) => spans.clone(),
+                _ => Vec::new(),
+            },
             processes,
             notes: followed.notes,
         })
@@ -145,7 +147,7 @@ fn ended_early(exit: ExitKind) -> Option<String> {
 /// Runs the command, with a thread beside that puts the engine into it.
 fn run(
     request: &CountRequest,
-    wanted: Wanted,
+    wanted: &Wanted,
     launcher: &mut Launcher,
     cancel: &Cancel,
 ) -> Result<(Finished, Followed), CountError> {

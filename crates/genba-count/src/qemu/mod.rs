@@ -162,7 +162,7 @@ impl Engine for Qemu {
             program,
             &plugin,
             &counts,
-            request.transfers,
+            request.transfers.any(),
             request.children,
         );
         let finished = launcher.run(&spec, cancel)?;
@@ -177,7 +177,8 @@ impl Engine for Qemu {
             cpu_seconds: cpu_seconds(&finished.record),
             wall_seconds: finished.record.wall_seconds,
             exit: shell_status(finished.record.exit),
-            transfers: request.transfers,
+            transfers: request.transfers.any(),
+            transfers_within: Vec::new(),
             processes: outcome.processes,
             notes: outcome.notes,
         })

@@ -100,7 +100,7 @@ fn run(
     }
     let request = CountRequest {
         spec,
-        transfers: true,
+        transfers: genba_count::Transfers::Everywhere,
         children: false,
     };
     let counts = support::count(engine, &request)

@@ -74,7 +74,7 @@ where
     argv.extend(arguments.into_iter().map(Into::into));
     CountRequest {
         spec: CommandSpec::direct(argv),
-        transfers: true,
+        transfers: genba_count::Transfers::Everywhere,
         children: false,
     }
 }

@@ -84,7 +84,10 @@ pub fn request(directory: &Path, path: &Path, program: &Program, transfers: bool
     spec.timeout = Some(TIMEOUT);
     CountRequest {
         spec,
-        transfers,
+        transfers: match transfers {
+            true => genba_count::Transfers::Everywhere,
+            false => genba_count::Transfers::Entries,
+        },
         children: false,
     }
 }

@@ -16,7 +16,7 @@ impl<W: World> Builder<'_, W> {
     /// The displacement of a conditional jump, which comes next: to its target, or first to
     /// where it is recorded.
     pub(super) fn taken(&mut self, from: u64, to: u64) -> Result<(), Error> {
-        if !self.world.transfers() {
+        if !self.world.records(from, Some(to)) {
             self.exit(to);
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl<W: World> Builder<'_, W> {
         self.emitter().bytes(&[2]);
         self.mark(Mark::NotTaken);
         self.emitter().bytes(&[0xEB, 5]);
-        self.mark(if self.world.transfers() {
+        self.mark(if self.world.records(instruction.ip(), Some(to)) {
             Mark::TakenUnrecorded
         } else {
             Mark::Taken
@@ -81,7 +81,7 @@ impl<W: World> Builder<'_, W> {
 
     /// On to where rcx says, after a jump or call from there.
     pub(super) fn jump_indirect(&mut self, from: u64) {
-        if self.world.transfers() {
+        if self.world.records(from, None) {
             let site = self.world.site(from);
             self.emitter().store_number(state::SITE, site);
             self.emitter().jump_vector(state::TRANSFER);

@@ -58,8 +58,10 @@ pub trait World: Code {
     /// # Errors
     /// When there are no more.
     fn counter(&mut self, block: &Block, copy: bool) -> Result<u32, Error>;
-    /// Whether jumps are recorded.
-    fn transfers(&self) -> bool;
+    /// Whether a jump from there is recorded: a conditional one to a place, or an indirect one.
+    fn records(&self, from: u64, to: Option<u64>) -> bool;
+    /// A function may begin there.
+    fn enters(&mut self, pc: u64);
     /// A new counter for how often a jump is taken.
     ///
     /// # Errors
@@ -431,6 +433,7 @@ impl<'a, W: World> Builder<'a, W> {
                 falls(block.next())
             }
             End::Jump(to) => {
+                self.world.enters(to);
                 // What runs next is put next, without a jump.
                 falls(to)
             }
@@ -439,6 +442,7 @@ impl<'a, W: World> Builder<'a, W> {
                 falls(block.next())
             }
             End::Call(to) => {
+                self.world.enters(to);
                 if self.shared_call(block.next()) {
                     return Ok(None);
                 }

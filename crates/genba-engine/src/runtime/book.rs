@@ -5,7 +5,10 @@ use alloc::vec::Vec;
 
 use crate::block::Block;
 use crate::fragment::{Error, World};
-use crate::layout::{KIND_BLOCK, KIND_TRANSFER, ModuleRecord, Record};
+use crate::layout::{
+    KIND_BLOCK, KIND_TRANSFER, ModuleRecord, Record, Stretch, TRANSFERS_ALL, TRANSFERS_NONE,
+    TRANSFERS_WITHIN, path_hash,
+};
 use crate::liveness::Code;
 use crate::maps;
 use crate::pcmap::PcMap;
@@ -67,8 +70,14 @@ pub struct Book {
     pub lengths_of: Vec<(u32, u32)>,
     /// Address of the table of indirect branches.
     pub table: u32,
-    /// Jumps are recorded.
-    pub transfers: bool,
+    /// Which jumps are recorded: one of the `TRANSFERS_` constants.
+    pub transfers: u64,
+    /// Where, for `TRANSFERS_WITHIN`: stretches of files.
+    wanted: Vec<Stretch>,
+    /// The same in memory, as far as it is known.
+    stretches: Vec<(u64, u64)>,
+    /// Where functions begin, as far as calls and jumps have said.
+    entries: PcMap<u8>,
     /// Numbers of indirect jumps whose targets are recorded.
     pub sites: PcMap<u32>,
     /// Their addresses.
@@ -90,7 +99,7 @@ pub enum Found {
 impl Book {
     /// Nothing known yet.
     #[must_use]
-    pub fn new(shared: Shared, table: u32, transfers: bool) -> Self {
+    pub fn new(shared: Shared, table: u32, transfers: u64) -> Self {
         Self {
             shared,
             regions: Vec::new(),
@@ -102,6 +111,9 @@ impl Book {
             lengths_of: Vec::new(),
             table,
             transfers,
+            wanted: shared.stretches(),
+            stretches: Vec::new(),
+            entries: PcMap::default(),
             sites: PcMap::default(),
             site_pcs: Vec::new(),
         }
@@ -147,9 +159,44 @@ impl Book {
             module,
             writable: mapping.writable,
         };
+        self.place_stretches(region, mapping.offset, path_hash(mapping.path));
         self.regions.push(region);
         self.translated.add(region.start, region.end);
         Found::Code(region)
+    }
+
+    /// Where the stretches of a file are in a new region that begins at this offset of it.
+    fn place_stretches(&mut self, region: Region, offset: u64, path: u64) {
+        if self.wanted.is_empty() {
+            return;
+        }
+        // What was there before is gone.
+        let gone = |&(begin, end): &(u64, u64)| begin < region.end && region.start < end;
+        self.stretches.retain(|stretch| !gone(stretch));
+        let size = region.end - region.start;
+        for stretch in self.wanted.iter().filter(|stretch| stretch.path == path) {
+            let begin = stretch.begin.saturating_sub(offset).min(size);
+            let end = stretch.end.saturating_sub(offset).min(size);
+            if begin < end {
+                let place = (region.start + begin, region.start + end);
+                self.stretches.push(place);
+            }
+        }
+        self.stretches.sort_unstable();
+        // Those that overlap become one.
+        self.stretches.dedup_by(|next, kept| {
+            let touches = next.0 <= kept.1;
+            if touches {
+                kept.1 = kept.1.max(next.1);
+            }
+            touches
+        });
+    }
+
+    fn in_stretch(&self, pc: u64) -> bool {
+        let after = self.stretches.partition_point(|stretch| stretch.0 <= pc);
+        let before = after.checked_sub(1).and_then(|at| self.stretches.get(at));
+        before.is_some_and(|stretch| pc < stretch.1)
     }
 
     /// A new counter for something that goes from one place to another.
@@ -220,7 +267,7 @@ impl World for Book {
             .shared
             .record(Record {
                 pc: block.pc,
-                to: if copy && self.transfers { block.pc } else { 0 },
+                to: if copy { block.pc } else { 0 },
                 lengths: at,
                 module,
                 to_module: NONE,
@@ -232,8 +279,21 @@ impl World for Book {
         Ok(number)
     }
 
-    fn transfers(&self) -> bool {
-        self.transfers
+    fn records(&self, from: u64, to: Option<u64>) -> bool {
+        match self.transfers {
+            TRANSFERS_NONE => false,
+            TRANSFERS_ALL => true,
+            within => {
+                (within == TRANSFERS_WITHIN && self.in_stretch(from))
+                    || to.is_some_and(|to| to <= from && self.entries.get(to).is_some())
+            }
+        }
+    }
+
+    fn enters(&mut self, pc: u64) {
+        if self.transfers != TRANSFERS_NONE && self.transfers != TRANSFERS_ALL {
+            self.entries.insert(pc, 1);
+        }
     }
 
     fn transfer(&mut self, from: u64, to: u64) -> Result<u32, Error> {

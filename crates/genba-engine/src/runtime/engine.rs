@@ -6,8 +6,8 @@ use core::sync::atomic::Ordering;
 
 use iced_x86::InstructionInfoFactory;
 
-use crate::fragment::{self, Error, Fragment, STUB_BYTES};
-use crate::layout::{KIND_LESS, KIND_MORE, Record};
+use crate::fragment::{self, Error, Fragment, STUB_BYTES, World};
+use crate::layout::{KIND_LESS, KIND_MORE, Record, TRANSFERS_WITHIN};
 use crate::marks::Marked;
 use crate::pcmap::PcMap;
 use crate::recover::{self, Aside, BlockView, Correction, View};
@@ -134,7 +134,7 @@ impl Engine {
             lookup_used: 0,
         };
         engine.new_lookup(13);
-        if engine.book.transfers {
+        if engine.book.transfers >= TRANSFERS_WITHIN {
             engine.transfers.grow();
         }
         engine
@@ -301,6 +301,7 @@ impl Engine {
 
     /// Where an indirect branch to `pc` goes on; enters it into the tables.
     pub fn follow_indirect(&mut self, pc: u64) -> Place {
+        self.book.enters(pc);
         let known = self.book.block(pc).is_some();
         let place = if known {
             self.get(pc)

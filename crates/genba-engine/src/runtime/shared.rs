@@ -1,8 +1,9 @@
 //! Writing the file that carries the counts ([`crate::layout`]).
 
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::layout::{self, Control, ModuleRecord, Record};
+use crate::layout::{self, Control, ModuleRecord, Record, Stretch};
 
 /// Where the file is mapped.
 #[derive(Clone, Copy)]
@@ -90,6 +91,16 @@ impl Shared {
         unsafe { to.add(number as usize).write(module) };
         used.store(number + 1, Ordering::Release);
         Some(number)
+    }
+
+    /// Where jumps are to be recorded.
+    #[must_use]
+    pub fn stretches(&self) -> Vec<Stretch> {
+        let count = self.control().stretches.load(Ordering::Relaxed);
+        let from = (self.0 as u64 + layout::STRETCHES) as *const Stretch;
+        let count = count.min(layout::STRETCH_CAPACITY) as usize;
+        // SAFETY: within the table, which genba filled before the start.
+        unsafe { core::slice::from_raw_parts(from, count) }.to_vec()
     }
 
     /// Says why the process ends.

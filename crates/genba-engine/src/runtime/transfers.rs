@@ -2,6 +2,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use iced_x86::{Decoder, DecoderOptions, FlowControl};
+
 use crate::fragment::{Error, World};
 use crate::layout::KIND_BINDING;
 use crate::liveness::Code;
@@ -160,12 +162,19 @@ impl Engine {
         self.resolvers.get(from).is_some()
     }
 
+    /// Whether the jump is one of those that are recorded.
+    fn recorded(&self, from: u64, to: u64) -> bool {
+        let mut decoder = Decoder::with_ip(64, self.book.bytes(from), from, DecoderOptions::NONE);
+        let conditional = decoder.decode().flow_control() == FlowControl::ConditionalBranch;
+        self.book.records(from, conditional.then_some(to))
+    }
+
     /// Records that the jump `from` went to `to`, once.
     ///
     /// # Safety
     /// The state must be the caller's own.
     pub unsafe fn record_transfer(&mut self, state: State, from: u64, to: u64) {
-        if !self.book.transfers || to == 0 {
+        if to == 0 || !self.recorded(from, to) {
             return;
         }
         let site = self.book.site(from);

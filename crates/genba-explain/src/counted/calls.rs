@@ -137,6 +137,7 @@ mod tests {
             wall_seconds: 0.0,
             exit: 0,
             transfers: true,
+            transfers_within: Vec::new(),
             processes: vec![process],
             notes: Vec::new(),
         })

@@ -167,6 +167,7 @@ mod tests {
             wall_seconds: 20.0,
             exit: 0,
             transfers: false,
+            transfers_within: Vec::new(),
             processes: Vec::new(),
             notes: Vec::new(),
         };

@@ -202,6 +202,7 @@ mod tests {
             wall_seconds: 0.0,
             exit: 0,
             transfers: true,
+            transfers_within: Vec::new(),
             processes: vec![process(1), process(2)],
             notes: Vec::new(),
         };

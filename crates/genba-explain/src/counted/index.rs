@@ -240,6 +240,7 @@ mod tests {
             wall_seconds: 0.0,
             exit: 0,
             transfers: true,
+            transfers_within: Vec::new(),
             processes,
             notes: Vec::new(),
         }

@@ -111,7 +111,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     prepared.spec.stderr = stderr;
     let plan = CountPlan {
         engine: args.engine.clone(),
-        transfers: true,
+        transfers: genba_count::Transfers::Everywhere,
         children: args.children || prepared.spec.shell_line.is_some(),
         // What is read from here cannot be read twice.
         native: !args.once && !matches!(prepared.spec.stdin, Stdin::Inherit),
