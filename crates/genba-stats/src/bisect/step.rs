@@ -181,7 +181,8 @@ impl StepSearch {
         let coin = (draw - END_SHARE) / (1.0 - END_SHARE) < 0.5;
         let place = belief.quantile(0.5);
         let gap = belief.gap_of(place);
-        let wanted = if coin { place - 1 } else { place };
+        // A clear step is halved exactly; else both sides of the likeliest place are of use.
+        let wanted = if coin && !clear { place - 1 } else { place };
         self.nearest(&belief.gaps[gap], wanted, coin)
     }
 
