@@ -11,6 +11,7 @@
 //! any text for the terminal beyond notes, the case store.
 
 mod against;
+pub mod bisect;
 pub mod channel;
 mod compare;
 pub mod doctor;
@@ -35,6 +36,8 @@ mod report;
 mod runner;
 pub mod schedule;
 mod streams;
+pub mod sweep;
+pub mod trial;
 
 pub use against::{against, check_host};
 pub use driver::{run, run_with_clock};

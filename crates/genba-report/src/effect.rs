@@ -133,6 +133,16 @@ fn factor_range(e: &Estimate) -> String {
     )
 }
 
+/// The factor of a ratio in the direction in which it goes: `1.37×` for 0.73 and for 1.37.
+pub(crate) fn factor_of(ratio: &Estimate) -> String {
+    factor(&turned(ratio, ratio.value < 1.0))
+}
+
+/// Its interval: `1.35–1.39`.
+pub(crate) fn factor_span(ratio: &Estimate) -> String {
+    factor_range(&turned(ratio, ratio.value < 1.0))
+}
+
 /// Percent with as many decimals as are wanted at this size, without a sign.
 pub(crate) fn points(share: f64) -> String {
     let value = (share * 100.0).abs();

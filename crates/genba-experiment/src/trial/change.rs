@@ -1,0 +1,377 @@
+//! One way of building or running otherwise.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use genba_build::{Family, Recipe};
+use genba_model::ChangeKind;
+use genba_run::CommandSpec;
+
+/// What a way of running changes; of each slot one goes into a combination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RunSlot {
+    /// Another `malloc`.
+    Allocator,
+    /// A tunable of glibc's `malloc`, which another one would not heed.
+    Tunable(u8),
+    /// When symbols are bound.
+    Binding,
+    /// On which CPU.
+    Placement,
+    /// Buffers of standard output.
+    Buffering,
+    /// Language and character set.
+    Locale,
+    /// Whatever the person gave.
+    Own,
+}
+
+/// How a run differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunChange {
+    /// What it changes.
+    pub slots: Vec<RunSlot>,
+    /// Variables to set.
+    pub environment: BTreeMap<String, String>,
+    /// Tunables of glibc, joined in `GLIBC_TUNABLES`.
+    pub tunables: Vec<String>,
+    /// Libraries to load first.
+    pub preload: Vec<PathBuf>,
+    /// CPUs to run on.
+    pub cpus: Option<Vec<usize>>,
+    /// Words behind the command.
+    pub arguments: Vec<String>,
+}
+
+impl RunChange {
+    /// Whether it changes nothing.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn goes_with(&self, other: &Self) -> bool {
+        let clash = |one: &RunSlot, two: &RunSlot| match (one, two) {
+            (RunSlot::Own, _) | (_, RunSlot::Own) => false,
+            (RunSlot::Allocator, RunSlot::Tunable(_))
+            | (RunSlot::Tunable(_), RunSlot::Allocator) => true,
+            (one, two) => one == two,
+        };
+        !(self.slots.iter()).any(|one| other.slots.iter().any(|two| clash(one, two)))
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.slots.extend(&other.slots);
+        for (name, value) in &other.environment {
+            both.environment.insert(name.clone(), value.clone());
+        }
+        both.tunables.extend(other.tunables.iter().cloned());
+        both.preload.extend(other.preload.iter().cloned());
+        both.cpus = other.cpus.clone().or(both.cpus);
+        both.arguments.extend(other.arguments.iter().cloned());
+        both
+    }
+
+    /// Changes a command.
+    ///
+    /// # Errors
+    /// A library whose path cannot be preloaded.
+    pub fn apply(&self, spec: &mut CommandSpec) -> Result<(), genba_run::RunError> {
+        for (name, value) in &self.environment {
+            spec.environment.set(name, value);
+        }
+        if !self.tunables.is_empty() {
+            let mut all = self.tunables.join(":");
+            let before = spec.environment.get("GLIBC_TUNABLES".as_ref());
+            if let Some(before) = before.filter(|before| !before.is_empty()) {
+                all = format!("{}:{all}", before.to_string_lossy());
+            }
+            spec.environment.set("GLIBC_TUNABLES", all);
+        }
+        for library in &self.preload {
+            spec.environment.add_preload(library)?;
+        }
+        if self.cpus.is_some() {
+            spec.cpus.clone_from(&self.cpus);
+        }
+        if self.arguments.is_empty() {
+            return Ok(());
+        }
+        match &mut spec.shell_line {
+            None => spec.argv.extend(self.arguments.iter().map(Into::into)),
+            Some(line) => {
+                let more = shlex_join(&self.arguments);
+                *line = format!("{line} {more}");
+                if let Some(last) = spec.argv.last_mut() {
+                    *last = line.clone().into();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The command line with what belongs in front of it and behind it.
+    #[must_use]
+    pub fn line(&self, command: &str) -> String {
+        let mut parts = Vec::new();
+        let quote = |text: &str| shlex_join(&[text.to_owned()]);
+        for (name, value) in &self.environment {
+            parts.push(format!("{name}={}", quote(value)));
+        }
+        if !self.tunables.is_empty() {
+            parts.push(format!("GLIBC_TUNABLES={}", self.tunables.join(":")));
+        }
+        if !self.preload.is_empty() {
+            let all: Vec<String> = (self.preload.iter().rev())
+                .map(|path| path.display().to_string())
+                .collect();
+            parts.push(format!("LD_PRELOAD={}", quote(&all.join(":"))));
+        }
+        if let Some(cpus) = &self.cpus {
+            let list: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+            parts.push(format!("taskset -c {}", list.join(",")));
+        }
+        parts.push(command.to_owned());
+        if !self.arguments.is_empty() {
+            parts.push(shlex_join(&self.arguments));
+        }
+        parts.join(" ")
+    }
+}
+
+/// Words as a shell takes them.
+fn shlex_join(words: &[String]) -> String {
+    let plain = |word: &String| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
+        !word.is_empty() && word.bytes().all(known)
+    };
+    let quoted = words.iter().map(|word| match plain(word) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// One way of building or running otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Name.
+    pub name: String,
+    /// What sort.
+    pub kind: ChangeKind,
+    /// How it is built; `None` as the project does.
+    pub recipe: Option<Recipe>,
+    /// Patches, applied in order.
+    pub patches: Vec<PathBuf>,
+    /// Revision.
+    pub reference: Option<String>,
+    /// How it is run.
+    pub run: RunChange,
+    /// How much it can be hoped to gain for what it costs, 0 to 100.
+    pub promise: u8,
+    /// What one gives up.
+    pub caution: Option<String>,
+    /// Why it cannot be tried here, known beforehand.
+    pub unavailable: Option<String>,
+}
+
+impl Change {
+    fn bare(name: &str, kind: ChangeKind) -> Self {
+        Self {
+            name: name.to_owned(),
+            kind,
+            recipe: None,
+            patches: Vec::new(),
+            reference: None,
+            run: RunChange::default(),
+            promise: 50,
+            caution: None,
+            unavailable: None,
+        }
+    }
+
+    /// The program as it is.
+    #[must_use]
+    pub fn nothing(name: &str) -> Self {
+        Self::bare(name, ChangeKind::Run)
+    }
+
+    /// Another way of building.
+    #[must_use]
+    pub fn build(recipe: Recipe) -> Self {
+        let layout = recipe.slots == [genba_build::Slot::Layout];
+        Self {
+            promise: recipe.promise,
+            caution: recipe.caution.clone(),
+            ..Self::bare(
+                &recipe.name.clone(),
+                if layout {
+                    ChangeKind::Layout
+                } else {
+                    ChangeKind::Build
+                },
+            )
+        }
+        .with_recipe(recipe)
+    }
+
+    fn with_recipe(mut self, recipe: Recipe) -> Self {
+        self.recipe = Some(recipe);
+        self
+    }
+
+    /// Another way of running.
+    #[must_use]
+    pub fn run(name: &str, run: RunChange, promise: u8) -> Self {
+        Self {
+            run,
+            promise,
+            ..Self::bare(name, ChangeKind::Run)
+        }
+    }
+
+    /// A patch.
+    #[must_use]
+    pub fn patch(path: PathBuf) -> Self {
+        let name = path.file_name().map_or_else(
+            || path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        Self {
+            patches: vec![path],
+            promise: 95,
+            ..Self::bare(&name, ChangeKind::Source)
+        }
+    }
+
+    /// A revision.
+    #[must_use]
+    pub fn reference(name: &str) -> Self {
+        Self {
+            reference: Some(name.to_owned()),
+            promise: 95,
+            ..Self::bare(name, ChangeKind::Source)
+        }
+    }
+
+    /// Whether it needs a build of its own.
+    #[must_use]
+    pub fn needs_build(&self) -> bool {
+        self.recipe.is_some() || !self.patches.is_empty() || self.reference.is_some()
+    }
+
+    /// Whether both can be in one combination.
+    #[must_use]
+    pub fn goes_with(&self, other: &Self) -> bool {
+        let recipes = match (&self.recipe, &other.recipe) {
+            (Some(one), Some(two)) => one.goes_with(two),
+            _ => true,
+        };
+        recipes
+            && self.run.goes_with(&other.run)
+            && !(self.reference.is_some() && other.reference.is_some())
+    }
+
+    /// Both at once.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let recipe = match (&self.recipe, &other.recipe) {
+            (Some(one), Some(two)) => Some(one.and(two)),
+            (one, two) => one.clone().or_else(|| two.clone()),
+        };
+        let cautions: Vec<&str> = [&self.caution, &other.caution]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
+        Self {
+            name: format!("{} + {}", self.name, other.name),
+            kind: ChangeKind::Combination,
+            recipe,
+            patches: [&self.patches[..], &other.patches[..]].concat(),
+            reference: self.reference.clone().or_else(|| other.reference.clone()),
+            run: self.run.and(&other.run),
+            promise: 100,
+            caution: (!cautions.is_empty()).then(|| cautions.join("; ")),
+            unavailable: None,
+        }
+    }
+
+    /// What to change in the build, in words; `None` if nothing.
+    #[must_use]
+    pub fn build_in_words(&self, family: Family, rust: bool) -> Option<String> {
+        let mut parts = Vec::new();
+        if let Some(reference) = &self.reference {
+            parts.push(format!("revision {reference}"));
+        }
+        for patch in &self.patches {
+            parts.push(format!("patch {}", patch.display()));
+        }
+        if let Some(recipe) = &self.recipe {
+            parts.push(recipe.in_words(family, rust));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// All of it in words.
+    #[must_use]
+    pub fn in_words(&self, family: Family, rust: bool) -> String {
+        let run = (!self.run.is_nothing()).then(|| self.run.line("…"));
+        let parts = [self.build_in_words(family, rust), run];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() {
+            "as it is".to_owned()
+        } else {
+            parts.join("; ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    fn set(name: &str, slot: RunSlot) -> RunChange {
+        RunChange {
+            slots: vec![slot],
+            environment: BTreeMap::from([(name.to_owned(), "1".to_owned())]),
+            ..RunChange::default()
+        }
+    }
+
+    #[test]
+    fn combinations_have_one_of_each_slot() {
+        let allocator = Change::run("a", set("A", RunSlot::Allocator), 1);
+        let tunable = Change::run("t", set("T", RunSlot::Tunable(1)), 1);
+        let other = Change::run("u", set("U", RunSlot::Tunable(2)), 1);
+        assert!(!allocator.goes_with(&tunable) && !allocator.goes_with(&allocator));
+        assert!(tunable.goes_with(&other) && !tunable.goes_with(&tunable));
+        let both = tunable.and(&other);
+        assert_eq!(
+            (both.run.environment.len(), both.name.as_str()),
+            (2, "t + u")
+        );
+    }
+
+    #[test]
+    fn a_run_is_changed_as_its_line_says() {
+        let change = RunChange {
+            environment: BTreeMap::from([("A".to_owned(), "x y".to_owned())]),
+            tunables: vec!["glibc.malloc.arena_max=1".to_owned()],
+            arguments: vec!["--fast".to_owned(), "it's".to_owned()],
+            ..RunChange::default()
+        };
+        let mut spec = CommandSpec::direct(["prog", "1"]);
+        change.apply(&mut spec).unwrap();
+        assert_eq!(spec.argv, ["prog", "1", "--fast", "it's"]);
+        assert_eq!(spec.environment.get("A".as_ref()), Some("x y".into()));
+        let mut shell = CommandSpec::shell("prog | cat");
+        change.apply(&mut shell).unwrap();
+        assert_eq!(shell.argv[2], "prog | cat --fast 'it'\\''s'");
+        assert_eq!(
+            change.line("prog 1"),
+            "A='x y' GLIBC_TUNABLES=glibc.malloc.arena_max=1 prog 1 --fast 'it'\\''s'"
+        );
+    }
+}

@@ -1,0 +1,28 @@
+//! `genba try`: ways of building and running a program, each proven or refuted.
+//!
+//! A [`Change`] is one way; [`battery`] names the known ways of running, genba-build those of
+//! building. A [`Workplace`] makes variants of changes (builds in copies). [`run`] races them
+//! against the baseline: rounds of interleaved blocks, whose pairs are pooled for each variant, so
+//! that one that is decided, or hopeless, stops costing time while the others go on.
+//!
+//! **Statistics.** Each variant has a betting e-process of its own (`genba_stats::Judge`), which
+//! may be looked at after every pair and stopped for any reason; e-BH over all of them at the
+//! end keeps the share of false gains below α however many ways were tried, because it holds for
+//! e-values at any stopping times and under any dependence (all share the baseline's runs).
+//! Variants that differ in layout only are raced along: a gain no larger than theirs is none.
+
+mod battery;
+mod change;
+mod driver;
+mod outcome;
+mod place;
+mod race;
+mod track;
+
+pub use battery::{Facts, battery, suggested};
+pub use change::{Change, RunChange, RunSlot};
+pub use driver::{Options, Trial, plan_in_words, run};
+pub use place::{BuildPlan, Ready, Workplace};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! Two profiles side by side.
+
+use genba_model::{Estimate, FunctionDiff, Moved, MovedHow, ProfileDiff};
+
+use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, number, text};
+
+/// Remarks at most.
+const MOST_REMARKS: usize = 8;
+
+/// The result of `genba diff`, of each table so many rows.
+#[must_use]
+pub fn profile_diff(diff: &ProfileDiff, rows: usize, screen: Screen) -> String {
+    let mut out = String::new();
+    head(&mut out, diff, screen);
+    functions(&mut out, diff, rows, screen);
+    lines(&mut out, diff, rows, screen);
+    instructions(&mut out, diff, rows, screen);
+    for note in diff.notes.iter().take(MOST_REMARKS) {
+        super::remark(&mut out, note, screen);
+    }
+    out
+}
+
+fn head(out: &mut String, diff: &ProfileDiff, screen: Screen) {
+    let name = |name: &str| text::fit(&text::sanitise(name), 40);
+    let mut line = format!("{} → {}", name(&diff.before.name), name(&diff.after.name));
+    if let (Some(before), Some(after)) = (diff.before.seconds, diff.after.seconds) {
+        line.push_str(&format!(
+            "   {} → {} CPU time a run",
+            number::seconds(before),
+            number::seconds(after)
+        ));
+    }
+    if let (Some(before), Some(after)) = (diff.before.instructions, diff.after.instructions) {
+        line.push_str(&format!(
+            "   {} → {} instructions",
+            number::count(before as f64),
+            number::count(after as f64)
+        ));
+    }
+    out.push_str(&format!("{}\n", screen.paint(HEAD, &line)));
+}
+
+/// `+1.2 ms`.
+pub(crate) fn change(seconds: f64) -> String {
+    let sign = if seconds < 0.0 { '−' } else { '+' };
+    format!("{sign}{}", number::seconds(seconds.abs()))
+}
+
+fn side(time: Option<Estimate>) -> String {
+    time.map_or_else(|| "—".to_owned(), |time| number::seconds(time.value))
+}
+
+/// Where it went, in words.
+pub(crate) fn moved(moved: &Moved) -> String {
+    let how = match moved.how {
+        MovedHow::Inlined => "inlined into",
+        MovedHow::Likely => "likely inlined into",
+        MovedHow::Cloned => "became",
+    };
+    let time = moved.seconds.map_or(String::new(), |time| format!(" ({} there)", number::seconds(time)));
+    format!("{how} {}{time}", moved.into)
+}
+
+/// What is said beside a function.
+pub(crate) fn beside(function: &FunctionDiff) -> String {
+    let mut parts: Vec<String> = function.moved.iter().take(2).map(moved).collect();
+    if !function.took_in.is_empty() {
+        let shown: Vec<&str> = function.took_in.iter().take(3).map(String::as_str).collect();
+        parts.push(format!("took in {}", shown.join(", ")));
+    }
+    parts.join("; ")
+}
+
+pub(crate) fn pair(pair: Option<(u64, u64)>) -> String {
+    pair.map_or(String::new(), |(before, after)| {
+        let count = |number: u64| number::count(number as f64);
+        if before == after { count(before) } else { format!("{} → {}", count(before), count(after)) }
+    })
+}
+
+fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
+    let counted = diff.functions.iter().any(|one| one.calls.is_some());
+    let timed = diff.before.seconds.is_some();
+    let mut columns = vec![];
+    if timed {
+        columns.extend([
+            Column::right("change"),
+            Column::right("before"),
+            Column::right("after"),
+        ]);
+    }
+    if counted {
+        columns.extend([Column::right("calls"), Column::right("instructions")]);
+    }
+    columns.extend([Column::flexible("function", 14), Column::flexible("", 14)]);
+    let mut table = Table::new(columns);
+    for one in diff.functions.iter().take(rows) {
+        let mut row = Vec::new();
+        let style = match one.change {
+            Estimate { high, .. } if high < 0.0 => GOOD,
+            Estimate { low, .. } if low > 0.0 => HOT,
+            _ => PLAIN,
+        };
+        if timed {
+            row.push(Cell::new(change(one.change.value), style));
+            row.push(side(one.before).into());
+            row.push(side(one.after).into());
+        }
+        if counted {
+            row.push(Cell::new(pair(one.calls), DIM));
+            row.push(Cell::new(pair(one.instructions), DIM));
+        }
+        row.push(Cell::new(one.function.as_str(), STRONG));
+        row.push(beside(one).into());
+        table.row(row);
+    }
+    out.push_str(&table.render(screen));
+}
+
+fn lines(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
+    if diff.lines.is_empty() {
+        return;
+    }
+    let mut table = Table::new(vec![
+        Column::right("change"),
+        Column::right("executions"),
+        Column::flexible("line", 12),
+        Column::flexible("", 12),
+        Column::flexible("", 12),
+    ]);
+    for line in diff.lines.iter().take(rows) {
+        let inside = match (&line.inside_before, &line.inside_after) {
+            (Some(before), Some(after)) if before != after => format!("now inside of {after}"),
+            _ => String::new(),
+        };
+        let at = format!("{}:{}", text::file_name(&line.file), line.line);
+        table.row(vec![
+            change(line.after - line.before).into(),
+            Cell::new(pair(line.executions), DIM),
+            Cell::new(at, STRONG),
+            line.text.clone().unwrap_or_default().trim().into(),
+            Cell::new(inside, DIM),
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&table.render(screen));
+}
+
+fn instructions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
+    if diff.instructions.is_empty() {
+        return;
+    }
+    let mut all: Vec<_> = diff.instructions.iter().collect();
+    let gap = |one: &genba_model::InstructionDiff| {
+        (one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0)).abs()
+    };
+    all.sort_by(|one, two| gap(two).total_cmp(&gap(one)));
+    let mut table = Table::new(vec![
+        Column::right("change"),
+        Column::right("times"),
+        Column::flexible("instruction", 16),
+        Column::flexible("function", 12),
+        Column::right("address"),
+    ]);
+    for one in all.into_iter().take(rows) {
+        let count = |count: Option<u64>| count.map_or("—".to_owned(), |n| number::count(n as f64));
+        let times = match (one.count_before, one.count_after) {
+            (None, None) => String::new(),
+            (before, after) if before == after => count(before),
+            (before, after) => format!("{} → {}", count(before), count(after)),
+        };
+        let address = one.address_after.or(one.address_before);
+        table.row(vec![
+            change(one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0)).into(),
+            Cell::new(times, DIM),
+            one.text.as_str().into(),
+            Cell::new(one.function.as_str(), STRONG),
+            Cell::new(address.map_or(String::new(), |at| format!("{at:x}")), DIM),
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&table.render(screen));
+}

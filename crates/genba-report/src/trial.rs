@@ -1,0 +1,67 @@
+//! Words of a trial, for terminal and page alike.
+
+use genba_model::{Estimate, LayoutEffect, Tried, TriedOutcome, TrialReport};
+
+use crate::{effect, number};
+
+/// What became of a way, in a few words.
+pub(crate) fn outcome(tried: &Tried, delta: f64) -> String {
+    let ratio = tried.ratio.filter(effect::usable);
+    match (tried.outcome, ratio) {
+        (TriedOutcome::Gain | TriedOutcome::Slower, Some(ratio)) => strong(&ratio),
+        (TriedOutcome::Slight, Some(ratio)) if tried.within_layout => {
+            format!("{}, within what layout does", strong(&ratio))
+        }
+        (TriedOutcome::Slight, Some(ratio)) => {
+            format!("{}, no more than {}", strong(&ratio), effect::points(delta))
+        }
+        (TriedOutcome::Same, _) => {
+            format!("no difference larger than {}", effect::points(delta))
+        }
+        (TriedOutcome::Undecided, Some(ratio)) => format!("undecided: {}", effect::range(&ratio)),
+        (TriedOutcome::Identical, _) => "the same program, byte for byte".to_owned(),
+        (TriedOutcome::Failed, _) => "failed".to_owned(),
+        (TriedOutcome::Unavailable, _) => "not here".to_owned(),
+        (TriedOutcome::NotTried, _) => "not tried".to_owned(),
+        (TriedOutcome::Gain, None) => "faster".to_owned(),
+        (TriedOutcome::Slower, None) => "slower".to_owned(),
+        (TriedOutcome::Slight, None) => "slightly faster".to_owned(),
+        (TriedOutcome::Undecided, None) => "undecided".to_owned(),
+    }
+}
+
+/// `1.37× faster (1.35–1.39)`.
+fn strong(ratio: &Estimate) -> String {
+    let word = if ratio.value < 1.0 { "faster" } else { "slower" };
+    format!("{} {word} ({})", effect::factor_of(ratio), effect::factor_span(ratio))
+}
+
+/// What to keep, as one sentence; or that nothing helps.
+pub(crate) fn verdict(report: &TrialReport) -> String {
+    let measured = report.tried.iter().filter(|one| one.pairs > 0).count();
+    match &report.keep {
+        Some(keep) => format!(
+            "{} is {} in {}",
+            keep.variant,
+            strong(&keep.ratio),
+            effect::phrase(&report.metric)
+        ),
+        None => format!(
+            "nothing helps: none of {} is faster in {} by more than {}",
+            number::plural(measured as u64, "way"),
+            effect::phrase(&report.metric),
+            effect::points(report.delta)
+        ),
+    }
+}
+
+/// What layout alone does.
+pub(crate) fn layout(layout: &LayoutEffect) -> String {
+    format!(
+        "layout alone: {} that differ in nothing but where functions lie are {} … {} of the \
+         baseline; smaller gains of other builds are not believed",
+        number::plural(u64::from(layout.builds), "build"),
+        effect::signed(layout.low - 1.0),
+        effect::signed(layout.high - 1.0)
+    )
+}
