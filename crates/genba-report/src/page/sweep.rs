@@ -1,0 +1,288 @@
+//! The page of a sweep: the curve with its intervals, knees and law, then the tables.
+
+use std::fmt::Write as _;
+
+use genba_model::{Estimate, ParameterScale, ParameterValue, Sweep};
+
+use super::{STYLE, facts as parts};
+use crate::html::{escape, escape_fit};
+use crate::{effect, facts, number, sweeping};
+
+const WIDTH: f64 = 1072.0;
+const HEIGHT: f64 = 380.0;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = WIDTH - 16.0;
+const TOP: f64 = 14.0;
+const BOTTOM: f64 = HEIGHT - 36.0;
+/// Values further apart than this factor are drawn on a logarithmic scale.
+const WIDE: f64 = 20.0;
+/// Rows of a table at most.
+const MOST_ROWS: usize = 500;
+
+/// One self-contained HTML file without any script.
+#[must_use]
+pub fn sweep_html(sweep: &Sweep) -> String {
+    let title = sweeping::title(sweep);
+    let mut out = String::with_capacity(64 << 10);
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n",
+        escape_fit(&title, 120)
+    );
+    let case = sweep.case.as_deref().map(|id| format!("case {id} · "));
+    let _ = writeln!(
+        out,
+        "<header><h1>{}</h1><div class=\"host\">{}{} · {}</div></header>",
+        escape_fit(&title, 600),
+        escape_fit(&case.unwrap_or_default(), 60),
+        escape_fit(&parts::when(&sweep.started), 40),
+        escape_fit(&facts::host(&sweep.host), 200),
+    );
+    cards(&mut out, sweep);
+    let mut notes: Vec<String> = sweep.hazards.iter().map(|one| one.text.clone()).collect();
+    notes.extend(sweep.notes.iter().cloned());
+    parts::note_list(&mut out, notes);
+    picture(&mut out, sweep);
+    points(&mut out, sweep);
+    parts::host_table(&mut out, &sweep.host, &[]);
+    let _ = writeln!(
+        out,
+        "<p class=\"foot\">Settings ran in blocks, each block in random order (seed {}). A knee is \
+         named only if no smooth curve (constant, logarithm, power, linear, n log n, quadratic, \
+         each with a constant part, or a gentle bend) does nearly as well, by a bootstrap. Changes \
+         up to {} are of no interest. genba {}</p>\n</main></body></html>",
+        sweep.seed,
+        effect::points(sweep.delta),
+        escape_fit(&sweep.genba, 20)
+    );
+    out
+}
+
+fn cards(out: &mut String, sweep: &Sweep) {
+    out.push_str("<section class=\"facts\"><div class=\"fact\"><small>found</small>");
+    let findings = sweeping::findings(sweep);
+    if findings.is_empty() {
+        out.push_str("<div>levels only</div>");
+    }
+    for finding in &findings {
+        let _ = write!(out, "<div>{}</div>", escape_fit(finding, 300));
+    }
+    let _ = writeln!(
+        out,
+        "</div><div class=\"fact\"><small>effort</small>{}</div></section>",
+        escape_fit(&sweeping::effort(sweep), 200)
+    );
+}
+
+/// The scales of a picture.
+struct Axes {
+    left: f64,
+    right: f64,
+    low: f64,
+    high: f64,
+    doublings: bool,
+    logarithmic: bool,
+}
+
+impl Axes {
+    fn of(sweep: &Sweep, points: &[(f64, Estimate)]) -> Option<Self> {
+        let doublings = sweep.parameters[0].scale == ParameterScale::Log2;
+        let place = |x: f64| if doublings { x.log2() } else { x };
+        let range = |values: &mut dyn Iterator<Item = f64>| {
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+                (l.min(v), h.max(v))
+            })
+        };
+        let (left, right) = range(&mut points.iter().map(|point| place(point.0)));
+        let ends = points.iter().flat_map(|point| [point.1.low, point.1.high]);
+        let (low, high) = range(&mut ends.clone());
+        let logarithmic = low > 0.0 && high / low > WIDE;
+        let (low, high) = if logarithmic {
+            (low.ln(), high.ln())
+        } else {
+            (low, high)
+        };
+        let margin = (high - low) * 0.06;
+        let (low, high) = (low - margin, high + margin);
+        let finite = [left, right, low, high].iter().all(|v| v.is_finite());
+        (finite && right > left).then_some(Self {
+            left,
+            right,
+            low,
+            high: high.max(low + f64::MIN_POSITIVE),
+            doublings,
+            logarithmic,
+        })
+    }
+
+    fn x(&self, x: f64) -> f64 {
+        let place = if self.doublings { x.log2() } else { x };
+        let share = (place - self.left) / (self.right - self.left);
+        LEFT + share.clamp(-0.02, 1.02) * (RIGHT - LEFT)
+    }
+
+    fn y(&self, value: f64) -> f64 {
+        let value = if self.logarithmic { value.ln() } else { value };
+        let share = (value - self.low) / (self.high - self.low);
+        if !share.is_finite() {
+            return BOTTOM;
+        }
+        BOTTOM - share.clamp(-0.02, 1.02) * (BOTTOM - TOP)
+    }
+
+    fn value(&self, share: f64) -> f64 {
+        let value = self.low + (self.high - self.low) * share;
+        if self.logarithmic { value.exp() } else { value }
+    }
+}
+
+fn picture(out: &mut String, sweep: &Sweep) {
+    if sweep.parameters.len() != 1 || sweep.parameters[0].scale == ParameterScale::Words {
+        return;
+    }
+    let points: Vec<(f64, Estimate)> = (sweep.points.iter())
+        .filter_map(|point| match point.value {
+            ParameterValue::Number(x) => Some((x, point.metric)),
+            ParameterValue::Word(_) => None,
+        })
+        .collect();
+    let Some(axes) = Axes::of(sweep, &points) else {
+        return;
+    };
+    let _ = write!(
+        out,
+        "<h2>{} over {}</h2>\n<div class=\"scroll\"><svg class=\"plot\" viewBox=\"0 0 {WIDTH} \
+         {HEIGHT}\" width=\"100%\" style=\"min-width:680px\" role=\"img\" aria-label=\"curve of {} \
+         settings\">",
+        escape_fit(&sweeping::unit(sweep), 60),
+        escape_fit(&sweep.parameters[0].name, 40),
+        points.len()
+    );
+    for knee in &sweep.knees {
+        let (from, to) = (axes.x(knee.low), axes.x(knee.high));
+        let _ = write!(
+            out,
+            "<rect x=\"{from:.1}\" y=\"{TOP}\" width=\"{:.1}\" height=\"{:.1}\" \
+             fill=\"var(--tint)\"><title>{} between {} and {}</title></rect>",
+            (to - from).max(2.0),
+            BOTTOM - TOP,
+            match knee.kind {
+                genba_model::KneeName::Step => "step",
+                genba_model::KneeName::Hinge => "hinge",
+            },
+            sweeping::value(knee.low),
+            sweeping::value(knee.high),
+        );
+    }
+    grid(out, sweep, &axes, &points);
+    if let Some(growth) = &sweep.growth
+        && growth.fitted.len() > 1
+        && growth.law != "unknown"
+    {
+        let path: Vec<String> = (growth.fitted.iter())
+            .map(|(x, value)| format!("{:.1},{:.1}", axes.x(*x), axes.y(*value)))
+            .collect();
+        let _ = write!(
+            out,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"var(--cool)\" stroke-width=\"1.5\" \
+             stroke-dasharray=\"5 4\"><title>{}</title></polyline>",
+            path.join(" "),
+            escape(&growth.law)
+        );
+    }
+    for (x, metric) in &points {
+        let (at, low, high) = (axes.x(*x), axes.y(metric.low), axes.y(metric.high));
+        let _ = write!(
+            out,
+            "<line x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{low:.1}\" y2=\"{high:.1}\" \
+             stroke=\"var(--ink)\"/><circle cx=\"{at:.1}\" cy=\"{:.1}\" r=\"3.5\" \
+             fill=\"var(--hot)\"><title>{}: {}</title></circle>",
+            axes.y(metric.value),
+            sweeping::value(*x),
+            escape_fit(&effect::amount(metric, &sweep.unit), 40),
+        );
+    }
+    out.push_str("</svg></div>\n");
+}
+
+fn grid(out: &mut String, sweep: &Sweep, axes: &Axes, points: &[(f64, Estimate)]) {
+    for step in 0..=4 {
+        let value = axes.value(f64::from(step) / 4.0);
+        let y = axes.y(value);
+        let around = Estimate {
+            value,
+            low: value * 0.995,
+            high: value * 1.005,
+        };
+        let _ = write!(
+            out,
+            "<line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\" \
+             stroke=\"var(--line)\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            LEFT - 7.0,
+            y + 3.5,
+            escape_fit(&effect::amount(&around, &sweep.unit), 20)
+        );
+    }
+    let mut used = f64::NEG_INFINITY;
+    for (x, _) in points {
+        let (at, label) = (axes.x(*x), sweeping::value(*x));
+        let wide = label.chars().count() as f64 * 6.4;
+        if at - wide / 2.0 > used + 8.0 {
+            let _ = write!(
+                out,
+                "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
+                BOTTOM + 16.0
+            );
+            used = at + wide / 2.0;
+        }
+    }
+}
+
+fn points(out: &mut String, sweep: &Sweep) {
+    out.push_str("<h2>Settings</h2>\n<div class=\"scroll\"><table><tr>");
+    for parameter in &sweep.parameters {
+        let _ = write!(
+            out,
+            "<th class=\"l\">{}</th>",
+            escape_fit(&parameter.name, 40)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<th>{}</th><th>interval, 95 %</th><th>runs</th><th class=\"l\"></th></tr>",
+        escape_fit(&effect::label(&sweep.metric), 40)
+    );
+    for point in sweep.points.iter().take(MOST_ROWS) {
+        let show = |value: &ParameterValue| match value {
+            ParameterValue::Number(x) => sweeping::value(*x),
+            ParameterValue::Word(word) => escape_fit(word, 60),
+        };
+        let second = (point.second.as_ref()).map_or_else(String::new, |second| {
+            format!("<td class=\"l\">{}</td>", show(second))
+        });
+        let end = |value: f64| {
+            let e = Estimate {
+                value,
+                ..point.metric
+            };
+            escape_fit(&effect::amount(&e, &sweep.unit), 40)
+        };
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"l\">{}</td>{second}<td>{}</td><td class=\"dim\">{} … {}</td>\
+             <td class=\"dim\">{}</td><td class=\"l dim\">{}</td></tr>",
+            show(&point.value),
+            end(point.metric.value),
+            end(point.metric.low),
+            end(point.metric.high),
+            number::grouped(f64::from(point.runs)),
+            if point.placed { "placed later" } else { "" }
+        );
+    }
+    out.push_str("</table></div>\n");
+}

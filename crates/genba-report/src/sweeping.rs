@@ -1,0 +1,197 @@
+//! A sweep in sentences, the same for the terminal and the page.
+
+use genba_model::{KneeName, ParameterScale, Sweep, SweepKnee};
+
+use crate::{effect, number, text};
+
+/// A value of a parameter: whole numbers in full, large powers of two with K, M or G.
+pub(crate) fn value(x: f64) -> String {
+    if x.fract() == 0.0 && x.abs() >= 8192.0 {
+        for (unit, name) in [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")] {
+            if x % unit as f64 == 0.0 {
+                return format!("{}{name}", number::grouped(x / unit as f64));
+            }
+        }
+    }
+    if x.fract() == 0.0 {
+        return number::grouped(x);
+    }
+    let digits = (2 - x.abs().log10().floor() as i32).clamp(0, 6) as usize;
+    number::grouped_decimals(x, digits)
+}
+
+/// The heading: metric and its unit.
+pub(crate) fn unit(sweep: &Sweep) -> String {
+    match sweep.unit.as_str() {
+        "seconds" => effect::phrase(&sweep.metric),
+        "" | "count" | "bytes" => effect::label(&sweep.metric),
+        unit => unit.to_owned(),
+    }
+}
+
+/// What was found, a sentence each.
+pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
+    let mut list = Vec::new();
+    let [parameter] = sweep.parameters.as_slice() else {
+        return list;
+    };
+    if parameter.scale == ParameterScale::Words || sweep.scatter.is_none() {
+        return list;
+    }
+    let name = |word: &str| match sweep.knees.len() {
+        1 => format!("one {word}"),
+        _ => word.to_owned(),
+    };
+    let first_flat = sweep.stretches.first().filter(|one| one.flat);
+    if let (Some(flat), false) = (first_flat, sweep.knees.is_empty()) {
+        list.push(flat_words("flat", flat));
+    }
+    for (index, knee) in sweep.knees.iter().enumerate() {
+        list.push(format!(
+            "{}, {} ({}): {}",
+            name(kind(knee)),
+            place(knee),
+            confidence(knee.confidence),
+            effect_words(sweep, knee)
+        ));
+        if let Some(flat) = sweep.stretches.get(index + 1).filter(|one| one.flat) {
+            list.push(flat_words("then flat", flat));
+        }
+    }
+    for knee in &sweep.suspects {
+        list.push(format!(
+            "perhaps a {}, {}: a curve without it looks so bent with {} probability",
+            kind(knee),
+            place(knee),
+            number::share(knee.p_value)
+        ));
+    }
+    if sweep.knees.is_empty() {
+        let seen = sweep.visible_step.map_or_else(String::new, |step| {
+            format!("; a step of {} would have been seen", effect::points(step))
+        });
+        let what = match sweep.stretches.first() {
+            Some(flat) if flat.flat => {
+                format!("flat, within {}", effect::points(flat.within))
+            }
+            _ => "no knee".to_owned(),
+        };
+        list.push(format!("{what}{seen}"));
+    }
+    list.extend(growth(sweep));
+    list
+}
+
+fn flat_words(word: &str, flat: &genba_model::SweepStretch) -> String {
+    if flat.from == flat.to {
+        return format!("{word}: {}", value(flat.from));
+    }
+    format!(
+        "{word}: {} … {} within {}",
+        value(flat.from),
+        value(flat.to),
+        effect::points(flat.within.max(0.001))
+    )
+}
+
+fn kind(knee: &SweepKnee) -> &'static str {
+    match knee.kind {
+        KneeName::Step => "step",
+        KneeName::Hinge => "hinge",
+    }
+}
+
+fn place(knee: &SweepKnee) -> String {
+    format!("between {} and {}", value(knee.low), value(knee.high))
+}
+
+fn confidence(share: f64) -> String {
+    // Never a certainty.
+    format!("{:.0} %", (share * 100.0).clamp(0.0, 99.0))
+}
+
+/// `from 854 to 620 req/s, 0.73×`; of a hinge how the growth changes.
+fn effect_words(sweep: &Sweep, knee: &SweepKnee) -> String {
+    let factor = effect::factor(&knee.effect);
+    let range = format!(
+        "{}–{}",
+        number::grouped_decimals(knee.effect.low, 2),
+        number::grouped_decimals(knee.effect.high, 2)
+    );
+    match knee.kind {
+        KneeName::Step => format!("{factor} ({range})"),
+        KneeName::Hinge => {
+            let per = match sweep.parameters.first().map(|one| one.scale) {
+                Some(ParameterScale::Log2) => "per doubling",
+                _ => "per unit",
+            };
+            format!("from there on {factor} more {per} ({range})")
+        }
+    }
+}
+
+/// How it grows.
+fn growth(sweep: &Sweep) -> Option<String> {
+    let growth = sweep.growth.as_ref()?;
+    if growth.law == "constant" {
+        return None;
+    }
+    let where_ = match sweep.knees.is_empty() {
+        true => String::new(),
+        false => format!(" from {} on", value(growth.from)),
+    };
+    let exponent = growth.exponent.map(|e| {
+        format!(
+            "exponent {} ({}–{})",
+            number::plain(&e, 3),
+            number::grouped_decimals(e.low, 2),
+            number::grouped_decimals(e.high, 2)
+        )
+    });
+    let beside = exponent.map_or_else(String::new, |text| format!(", {text}"));
+    let candidates: Vec<&str> = growth.candidates.iter().map(String::as_str).collect();
+    Some(match growth.law.as_str() {
+        "unknown" if growth.residual > 0.1 => format!(
+            "follows no simple law{where_}: the best, {}, is off by {} on average",
+            candidates.first().copied().unwrap_or("none"),
+            number::share(growth.residual)
+        ),
+        "unknown" => format!(
+            "grows{where_} as {}: these measurements cannot tell{beside}",
+            candidates.join(" or ")
+        ),
+        "power" => format!("grows{where_} as a power{beside}"),
+        law => format!("grows{where_} as {law}{beside}"),
+    })
+}
+
+/// `13 settings, 61 runs, 3 min 12 s (a full grid: 36 settings)`.
+pub(crate) fn effort(sweep: &Sweep) -> String {
+    let settings = sweep.points.len() as u64;
+    let grid = match sweep.parameters.as_slice() {
+        [only] => only.full_grid.filter(|grid| *grid > settings),
+        _ => None,
+    };
+    let grid = grid.map_or_else(String::new, |grid| {
+        format!(" (a full grid: {} settings)", number::grouped(grid as f64))
+    });
+    let end = match sweep.end.as_str() {
+        "budget" => "; the time was spent",
+        "interrupted" => "; interrupted",
+        _ => "",
+    };
+    format!(
+        "{}, {}, {}{grid}{end}",
+        number::plural(settings, "setting"),
+        number::plural(u64::from(sweep.runs), "run"),
+        number::duration(sweep.elapsed_seconds)
+    )
+}
+
+/// The heading of a sweep.
+pub(crate) fn title(sweep: &Sweep) -> String {
+    let parameters: Vec<String> = (sweep.parameters.iter())
+        .map(|one| format!("{}={}", one.name, one.values))
+        .collect();
+    text::sanitise(&format!("{}   {}", sweep.command, parameters.join("  ")))
+}

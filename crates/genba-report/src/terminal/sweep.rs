@@ -1,0 +1,317 @@
+//! `genba sweep` in a terminal: the curve, what was found beside it.
+
+use genba_model::{Estimate, ParameterScale, ParameterValue, Sweep, SweepPoint};
+
+use super::{remark, wrap};
+use crate::curve_plot::{Curve, draw};
+use crate::screen::{DIM, HEAD, STRONG};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, effect, number, sweeping, text};
+
+/// Rows of the plot.
+const HEIGHT: usize = 9;
+/// Columns of the plot at most.
+const WIDTH: usize = 64;
+/// Columns that sentences beside the plot need.
+const BESIDE: usize = 34;
+/// Rows of a table at most.
+const MOST_ROWS: usize = 60;
+/// Columns of a table of two parameters at most.
+const MOST_COLUMNS: usize = 24;
+
+/// A sweep: plot or table, findings, effort, remarks.
+#[must_use]
+pub fn sweep(sweep: &Sweep, screen: Screen) -> String {
+    let mut out = String::new();
+    if let Some(case) = &sweep.case {
+        let title = text::fit(&sweeping::title(sweep), screen.columns().saturating_sub(14));
+        out.push_str(&format!("case {}  {title}\n\n", text::fit(case, 12)));
+    }
+    let plotted = sweep.parameters.len() == 1
+        && sweep.parameters[0].scale != ParameterScale::Words
+        && sweep.points.len() > 1;
+    if plotted {
+        plot(&mut out, sweep, screen);
+    } else if sweep.parameters.len() == 2 {
+        two(&mut out, sweep, screen);
+    } else {
+        table(&mut out, sweep, screen);
+    }
+    for hazard in sweep.hazards.iter().filter(|hazard| hazard.id == "busy") {
+        remark(&mut out, &hazard.text, screen);
+    }
+    for note in &sweep.notes {
+        remark(&mut out, note, screen);
+    }
+    out
+}
+
+fn amount(value: f64, sweep: &Sweep) -> String {
+    let e = Estimate {
+        value,
+        low: value * 0.995,
+        high: value * 1.005,
+    };
+    match sweep.unit.as_str() {
+        "seconds" => number::seconds(value),
+        "bytes" => number::bytes(value),
+        "" | "count" => number::counted(&e),
+        _ => number::plain(&e, 3),
+    }
+}
+
+fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
+    let place = |x: f64| match sweep.parameters[0].scale {
+        ParameterScale::Log2 => x.log2(),
+        _ => x,
+    };
+    let numbers: Vec<(f64, f64)> = (sweep.points.iter())
+        .filter_map(|point| match point.value {
+            ParameterValue::Number(x) => Some((x, point.metric.value)),
+            ParameterValue::Word(_) => None,
+        })
+        .filter(|(x, value)| place(*x).is_finite() && value.is_finite())
+        .collect();
+    let curve = Curve {
+        points: numbers.iter().map(|(x, y)| (place(*x), *y)).collect(),
+        labels: numbers.iter().map(|(x, _)| sweeping::value(*x)).collect(),
+        marks: (sweep.knees.iter())
+            .map(|knee| (place(knee.low), place(knee.high)))
+            .collect(),
+    };
+    let columns = screen.columns();
+    let beside = columns >= 100;
+    let width = if beside {
+        (columns - BESIDE - 14).min(WIDTH)
+    } else {
+        (columns - 14).min(WIDTH)
+    };
+    let drawn = draw(&curve, width, HEIGHT);
+    let labels: Vec<String> = (drawn.rows.iter())
+        .map(|(value, _)| text::sanitise(&amount(*value, sweep)))
+        .collect();
+    let margin = labels.iter().map(|label| text::display_width(label)).max();
+    let margin = margin.unwrap_or(0);
+    let mut lines: Vec<String> = vec![screen.paint(DIM, &text::fit(&sweeping::unit(sweep), width))];
+    let mut widths = vec![text::display_width(&text::fit(
+        &sweeping::unit(sweep),
+        width,
+    ))];
+    let mut add = |line: String, wide: usize| {
+        lines.push(line);
+        widths.push(wide);
+    };
+    for (label, (_, row)) in labels.iter().zip(&drawn.rows) {
+        let pad = " ".repeat(margin - text::display_width(label));
+        let wide = margin + 3 + text::display_width(row);
+        add(format!(" {pad}{label} ┤{row}"), wide);
+    }
+    let axis = text::fit(&drawn.axis, width + 4);
+    let wide = margin + 3 + text::display_width(&axis);
+    add(format!(" {}└{axis}", " ".repeat(margin + 1)), wide);
+    if !drawn.marks.is_empty() {
+        let wide = margin + 3 + text::display_width(&drawn.marks);
+        add(
+            format!(
+                " {} {}",
+                " ".repeat(margin + 1),
+                screen.paint(STRONG, &drawn.marks)
+            ),
+            wide,
+        );
+    }
+    let start = margin + width + 6;
+    let room = if beside { columns - start } else { columns };
+    let mut sentences: Vec<String> = Vec::new();
+    for sentence in sweeping::findings(sweep) {
+        let sentence = text::sanitise(&sentence);
+        for (index, line) in wrap(&sentence, room.saturating_sub(2))
+            .into_iter()
+            .enumerate()
+        {
+            let indent = if index == 0 { "" } else { "  " };
+            sentences.push(format!("{indent}{line}"));
+        }
+    }
+    sentences.push(String::new());
+    sentences.extend(wrap(&text::sanitise(&sweeping::effort(sweep)), room));
+    if !beside {
+        for line in &lines {
+            out.push_str(&format!("{}\n", line.trim_end()));
+        }
+        out.push('\n');
+        for sentence in sentences {
+            out.push_str(&format!("{sentence}\n"));
+        }
+        return;
+    }
+    for index in 0..lines.len().max(sentences.len() + 1) {
+        let line = lines.get(index).map_or("", String::as_str);
+        let wide = widths.get(index).copied().unwrap_or(0);
+        // The first line is the unit's.
+        let sentence = index.checked_sub(1).and_then(|index| sentences.get(index));
+        match sentence.filter(|sentence| !sentence.is_empty()) {
+            Some(sentence) => {
+                let pad = " ".repeat(start.saturating_sub(wide));
+                out.push_str(&format!("{line}{pad}{sentence}\n"));
+            }
+            None => out.push_str(&format!("{}\n", line.trim_end())),
+        }
+    }
+}
+
+/// Words: a row each.
+fn table(out: &mut String, sweep: &Sweep, screen: Screen) {
+    let mut table = Table::new(vec![
+        Column::flexible("setting", 8),
+        Column::right("value"),
+        Column::right("±"),
+        Column::left("against the first"),
+        Column::right("runs"),
+    ]);
+    for point in sweep.points.iter().take(MOST_ROWS) {
+        let name = point.value.to_string();
+        let setting = (sweep.variants.iter()).find(|variant| {
+            variant
+                .parameters
+                .get(&point.parameter)
+                .is_some_and(|value| *value == name)
+        });
+        let against = setting
+            .and_then(|setting| (sweep.comparisons.iter()).find(|one| one.variant == setting.name));
+        table.row(vec![
+            Cell::new(name, STRONG),
+            effect::amount(&point.metric, &sweep.unit).into(),
+            Cell::new(number::plus_minus(&point.metric).replace('±', ""), DIM),
+            against
+                .map_or_else(String::new, |one| effect::range(&one.ratio))
+                .into(),
+            Cell::new(point.runs.to_string(), DIM),
+        ]);
+    }
+    out.push_str(&format!(
+        "{}\n",
+        screen.paint(HEAD, &text::sanitise(&sweeping::unit(sweep)))
+    ));
+    out.push_str(&table.render(screen));
+    out.push_str(&format!("\n{}\n", text::sanitise(&sweeping::effort(sweep))));
+}
+
+/// Two parameters: the first down, the second across, shaded.
+fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
+    let mut rows: Vec<String> = Vec::new();
+    let mut columns: Vec<String> = Vec::new();
+    let key = |value: &ParameterValue| match value {
+        ParameterValue::Number(x) => sweeping::value(*x),
+        ParameterValue::Word(word) => text::fit(word, 12),
+    };
+    for point in &sweep.points {
+        let (row, column) = (
+            key(&point.value),
+            point.second.as_ref().map_or_else(String::new, key),
+        );
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    let shown = columns.len().min(MOST_COLUMNS);
+    let values = sweep.points.iter().map(|point| point.metric.value);
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+        (l.min(v), h.max(v))
+    });
+    let find = |row: &str, column: &str| -> Option<&SweepPoint> {
+        (sweep.points.iter()).find(|point| {
+            key(&point.value) == row
+                && point.second.as_ref().map_or_else(String::new, key) == column
+        })
+    };
+    let cell = |point: Option<&SweepPoint>| match point {
+        None => String::new(),
+        Some(point) => format!(
+            "{}{}",
+            amount(point.metric.value, sweep),
+            shade(point.metric.value, low, high)
+        ),
+    };
+    let names: Vec<&str> = sweep
+        .parameters
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    out.push_str(&format!(
+        "{}\n",
+        screen.paint(
+            HEAD,
+            &text::fit(
+                &format!(
+                    "{}: {} down, {} across",
+                    sweeping::unit(sweep),
+                    names[0],
+                    names[1]
+                ),
+                screen.columns()
+            )
+        )
+    ));
+    let mut wide: Vec<usize> = columns
+        .iter()
+        .map(|name| text::display_width(name) + 1)
+        .collect();
+    for row in &rows {
+        for (width, column) in wide.iter_mut().zip(&columns) {
+            *width = (*width).max(text::display_width(&cell(find(row, column))));
+        }
+    }
+    let head = rows
+        .iter()
+        .map(|row| text::display_width(row))
+        .max()
+        .unwrap_or(0);
+    let line = |first: &str, cells: &mut dyn Iterator<Item = (usize, String)>| {
+        let mut line = format!("  {}{first}", " ".repeat(head - text::display_width(first)));
+        for (width, text) in cells {
+            line.push_str("  ");
+            line.push_str(&" ".repeat(width.saturating_sub(text::display_width(&text))));
+            line.push_str(&text);
+        }
+        text::fit(line.trim_end(), screen.columns())
+    };
+    let header = line(
+        "",
+        &mut wide
+            .iter()
+            .copied()
+            .zip(columns.iter().map(|name| format!("{name} ")))
+            .take(shown),
+    );
+    out.push_str(&format!("{}\n", screen.paint(DIM, &header)));
+    for row in rows.iter().take(MOST_ROWS) {
+        let mut cells = wide
+            .iter()
+            .copied()
+            .zip(columns.iter().map(|column| cell(find(row, column))))
+            .take(shown);
+        out.push_str(&format!("{}\n", line(row, &mut cells)));
+    }
+    if columns.len() > shown {
+        out.push_str(&format!(
+            "  … {} more columns: see the page\n",
+            columns.len() - shown
+        ));
+    }
+    out.push_str(&format!("\n{}\n", text::sanitise(&sweeping::effort(sweep))));
+}
+
+/// A character as dark as the value is large.
+fn shade(value: f64, low: f64, high: f64) -> char {
+    const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
+    let share = if high > low {
+        (value - low) / (high - low)
+    } else {
+        0.0
+    };
+    SHADES[((share * 4.0).round().clamp(0.0, 4.0)) as usize]
+}
