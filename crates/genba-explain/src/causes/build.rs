@@ -37,6 +37,9 @@ const LEAST_SHARE: f64 = 0.005;
 /// Most functions to look at.
 const MOST_FUNCTIONS: usize = 60;
 
+/// Callers of a service of the runtime that are looked at, whatever their own time.
+const USERS: usize = 2;
+
 /// Share of the time that makes a thread one that works.
 const LEAST_THREAD: f64 = 0.01;
 
@@ -56,9 +59,21 @@ impl Scene {
             .collect();
         hot.sort_by_key(|(weight, id, _)| (std::cmp::Reverse(*weight), *id));
         let program = self.program(facts, &hot, names.as_ref());
+        // What calls the runtime need take no time of its own to be to blame.
+        let calls_runtime = |id: &FunctionId| {
+            let function = &self.functions[*id as usize];
+            let mut users = program
+                .runtime
+                .iter()
+                .flat_map(|one| one.users.iter().take(USERS));
+            users.any(|user| {
+                user.function == function.name
+                    && user.module == self.code.module_name(function.module)
+            })
+        };
         let functions = hot
             .iter()
-            .take_while(|(weight, ..)| *weight as f64 >= LEAST_SHARE * all)
+            .filter(|(weight, id, _)| *weight as f64 >= LEAST_SHARE * all || calls_runtime(id))
             .take(MOST_FUNCTIONS)
             .filter_map(|(weight, id, hits)| {
                 self.function_frame(*id, *weight, hits, names.as_ref())

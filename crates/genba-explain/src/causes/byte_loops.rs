@@ -237,6 +237,11 @@ impl Path {
                 }
                 step
             }
+            // The index of a ring: what goes round once in many rounds is a step all the same.
+            Origin::Instruction(at) => {
+                let index = wrapped(function, at as usize)?;
+                self.step(function, index)
+            }
             _ => None,
         }
     }
@@ -439,6 +444,31 @@ impl Path {
     }
 }
 
+/// What a mask of the lower bits, or a move that leaves the upper ones out, takes in.
+fn wrapped(function: &FunctionFrame, at: usize) -> Option<Value> {
+    const FEWEST: u64 = 64;
+    let data = function
+        .data
+        .get(at)
+        .filter(|data| data.memory.is_empty())?;
+    let code = &function.code[at];
+    let keeps = match code.mnemonic {
+        "movzx" => data.form.ends_with("r16"),
+        "and" => {
+            let mask = code.text.rsplit(',').next().unwrap_or_default().trim();
+            let mask = match mask.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16).ok()?,
+                None => mask.parse().ok()?,
+            };
+            mask >= FEWEST - 1 && (mask.wrapping_add(1)) & mask == 0
+        }
+        _ => false,
+    };
+    let mut reads = function.values.reads(at).iter().filter(|one| one.0 < 16);
+    let first = reads.next()?;
+    (keeps && reads.next().is_none()).then_some(first.1)
+}
+
 /// Whether an instruction only moves, counts, compares or jumps.
 fn is_plain(function: &FunctionFrame, at: usize) -> bool {
     let code = &function.code[at];
@@ -453,6 +483,6 @@ fn is_plain(function: &FunctionFrame, at: usize) -> bool {
     }
     matches!(
         code.mnemonic,
-        "mov" | "movzx" | "movsx" | "add" | "sub" | "inc" | "dec" | "lea" | "cmp" | "test"
+        "mov" | "movzx" | "movsx" | "add" | "sub" | "inc" | "dec" | "lea" | "cmp" | "test" | "and"
     )
 }

@@ -4,10 +4,11 @@
 //! instructions that stay, side by side as the processor takes the cheapest ones, or the chain
 //! through the callee where each call needs the result of the one before.
 
-use genba_code::{DataFlow, Flow, Location, Shortcut};
+use genba_code::{DataFlow, Flow, Location, STACK_POINTER, Shortcut};
 use genba_model::Estimate;
 
 use super::frame::{CallSite, CallTarget, Frame, FunctionFrame};
+use super::invariance::value_at;
 use super::values::{Value, bits};
 
 /// A call with one target.
@@ -129,6 +130,7 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
     let mut share = 0.0;
     let mut work = 0.0;
     let mut chain: f64 = 0.0;
+    let mut through_memory: f64 = 0.0;
     let mut members: Vec<(usize, usize)> = Vec::new();
     for call in calls {
         let target = call.target;
@@ -142,6 +144,9 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
             share += callee.share.value * times / entered as f64;
             let from = fed(&frame.functions[call.caller], call.site.at);
             chain += latency(frame, callee, &from) * times / count as f64;
+        }
+        if passes_memory(&frame.functions[call.caller], call.site.at) {
+            through_memory += times / count as f64;
         }
         // The return goes, what saves registers mostly does.
         work += (target.instructions_per_call - 1.0).max(0.0) * times;
@@ -165,7 +170,9 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
     let each = share * all / count as f64;
     let body = slot(frame) * (work / count as f64 + extra);
     // What time beyond work and call there is comes from elsewhere: memory, wrong guesses.
-    let least = each - (1.3 * overhead + 2.0);
+    // Arguments and results in the caller's frame are stored, loaded and waited for, each way.
+    let forwarded = 2.0 * FORWARD * through_memory;
+    let least = each - (1.3 * overhead + 2.0) - forwarded;
     // Of what stays, arguments' moves and what the loop has computed before go as well.
     let value = (0.7 * body).max(chain).max(least).min(each);
     let after = Estimate {
@@ -183,6 +190,21 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
         after,
         calls: count,
         around: members,
+    })
+}
+
+/// Cycles from a store to the load that needs what it stored, on processors since 2010.
+const FORWARD: f64 = 5.0;
+
+/// Whether a call hands over addresses in the caller's own frame: of arguments or of the result.
+fn passes_memory(function: &FunctionFrame, at: usize) -> bool {
+    let Some(stack) = value_at(function, at, STACK_POINTER) else {
+        return false;
+    };
+    // By the System V calling convention: rdi, rsi, rdx, rcx.
+    const POINTERS: [Location; 4] = [7, 6, 2, 1];
+    POINTERS.iter().any(|&location| {
+        value_at(function, at, location).is_some_and(|value| value.number == stack.number)
     })
 }
 

@@ -8,6 +8,8 @@
 //! `unoptimised-build` in code that was built without optimisation; of several candidates for
 //! the same instructions the one that promises most, so that no time is gained twice.
 
+use std::collections::HashMap;
+
 use genba_code::STACK_POINTER;
 use genba_model::{Estimate, Evidence, EvidenceSource, Example, Finding, FindingSite};
 
@@ -137,11 +139,12 @@ pub struct Limits {
 #[must_use]
 pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Vec<Finding> {
     let (advice, candidates): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|one| one.advice);
+    let unoptimised = unoptimised_functions(frame);
     let mut rated: Vec<(Candidate, Estimate, Estimate)> = candidates
         .into_iter()
         .filter(|one| {
-            let function = one.function.and_then(|index| frame.functions.get(index));
-            one.unoptimised_too || !function.is_some_and(is_unoptimised)
+            let of = one.function.and_then(|index| unoptimised.get(index));
+            one.unoptimised_too || !of.copied().unwrap_or(false)
         })
         .filter_map(|one| {
             let share = interval(one.share_of_time(frame), limits.samples);
@@ -193,37 +196,59 @@ fn overlap(frame: &Frame, one: &Candidate, before: &Candidate) -> bool {
 }
 
 /// Share of executed instructions that touch a fixed place on the stack, above which code whose
-/// compiler keeps no record of its options was not optimised: such code has over a half, optimised
+/// compiler keeps no record of its options was not optimised: such code has about a half, optimised
 /// code seldom a quarter.
-const STACK_SHARE: f64 = 0.45;
+const STACK_SHARE: f64 = 0.4;
 
 /// Executed instructions that are enough to tell.
 const ENOUGH: usize = 24;
 
-/// Whether a function was built without optimisation.
+/// Which functions were built without optimisation. Where the compiler keeps no record of its
+/// options all of a module are judged together, since short functions alone do not tell.
 #[must_use]
-pub fn is_unoptimised(function: &FunctionFrame) -> bool {
-    if !function.own {
-        return false;
+pub fn unoptimised_functions(frame: &Frame) -> Vec<bool> {
+    let judged = |f: &FunctionFrame| f.own && f.producer.is_some();
+    let recorded = |f: &FunctionFrame| unoptimised(f.producer.as_deref());
+    let mut modules: HashMap<&str, Moves> = HashMap::new();
+    for f in &frame.functions {
+        if judged(f) && recorded(f).is_none() {
+            modules.entry(f.module.as_str()).or_default().add(f);
+        }
     }
-    if let Some(known) = unoptimised(function.producer.as_deref()) {
-        return known;
-    }
-    let executed = function.counts.iter().zip(&function.data);
-    let executed: Vec<_> = executed.filter(|(count, _)| **count > 0).collect();
-    if executed.len() < ENOUGH || function.producer.is_none() {
-        return false;
-    }
-    let touches = |data: &genba_code::DataFlow| {
-        data.memory.iter().any(|access| {
-            let frame = matches!(access.base, Some(STACK_POINTER | FRAME_POINTER));
-            frame && access.index.is_none() && !access.stack
-        })
+    let of = |f: &FunctionFrame| {
+        let module = || modules.get(f.module.as_str()).is_some_and(Moves::are_many);
+        judged(f) && recorded(f).unwrap_or_else(module)
     };
-    let all: f64 = executed.iter().map(|(count, _)| **count as f64).sum();
-    let stack = executed.iter().filter(|(_, data)| touches(data));
-    let stack: f64 = stack.map(|(count, _)| **count as f64).sum();
-    stack > STACK_SHARE * all
+    frame.functions.iter().map(of).collect()
+}
+
+/// How much of what is executed touches fixed places on the stack.
+#[derive(Default)]
+struct Moves {
+    places: usize,
+    all: f64,
+    stack: f64,
+}
+
+impl Moves {
+    fn add(&mut self, function: &FunctionFrame) {
+        let executed = function.counts.iter().zip(&function.data);
+        for (&count, data) in executed.filter(|(count, _)| **count > 0) {
+            self.places += 1;
+            self.all += count as f64;
+            let touches = data.memory.iter().any(|access| {
+                let frame = matches!(access.base, Some(STACK_POINTER | FRAME_POINTER));
+                frame && access.index.is_none() && !access.stack
+            });
+            if touches {
+                self.stack += count as f64;
+            }
+        }
+    }
+
+    fn are_many(&self) -> bool {
+        self.places >= ENOUGH && self.stack > STACK_SHARE * self.all
+    }
 }
 
 /// rbp.

@@ -1,8 +1,9 @@
 //! `indirect-call-one-target`: a call through a pointer that goes to one function.
 //!
 //! **Signature.** An indirect call (function pointer, virtual function) that went to the same
-//! small function in at least nine of ten calls. Jumps of interpreters have many targets. A
-//! sort of the C library with a small comparator is the same.
+//! function in at least nine of ten calls, a function of a hundred instructions at most that
+//! calls nothing. Jumps of interpreters have many targets. A sort of the C library with a small
+//! comparator is the same.
 //!
 //! **Confirmation.** The counted targets.
 //!
@@ -28,7 +29,11 @@ pub const ID: &str = "indirect-call-one-target";
 const ONE: f64 = 0.9;
 
 /// Instructions a call above which the call is little beside the work.
-const MOST_INSTRUCTIONS: f64 = 30.0;
+const MOST_INSTRUCTIONS: f64 = 100.0;
+
+/// The same for a comparator that a sort of the C library calls: only of a small one the calls
+/// are what a specialised sort saves.
+const SMALL_COMPARATOR: f64 = 30.0;
 
 /// Calls that are worth a look.
 const LEAST_CALLS: u64 = 100_000;
@@ -42,15 +47,14 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
         let Some(callee) = call.callee.map(|callee| (callee, &frame.functions[callee])) else {
             continue;
         };
-        let small = call.target.instructions_per_call <= MOST_INSTRUCTIONS
-            && !call.target.calls_others
-            && callee.1.flow.loops().is_empty();
-        if !small || !callee.1.own {
+        let each = call.target.instructions_per_call;
+        if each > MOST_INSTRUCTIONS || call.target.calls_others || !callee.1.own {
             continue;
         }
+        let small = each <= SMALL_COMPARATOR && callee.1.flow.loops().is_empty();
         if frame.functions[call.caller].own {
             groups.entry(call.caller).or_default().push(call);
-        } else if is_library_search(&frame.functions[call.caller].function) {
+        } else if small && is_library_search(&frame.functions[call.caller].function) {
             sorts.entry(callee.0).or_default().push(call);
         }
     }

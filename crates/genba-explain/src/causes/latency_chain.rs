@@ -103,6 +103,22 @@ fn split<'a>(frame: &Frame, one: HotLoop<'a>, uses: &Uses, wanted: &[Kind]) -> O
         }
     }
     let links = one.cost.chain.iter().map(|&at| at as usize).collect();
+    // Half as many ways are a fix as well.
+    let gain = gain.map(|mut gain| {
+        let half: Vec<(usize, f64)> = change
+            .split
+            .iter()
+            .map(|one| (one.0, one.1 / 2.0))
+            .collect();
+        let half = Change {
+            split: half,
+            ..change.clone()
+        };
+        if let Some(less) = one.frame.loop_after(&frame.program.costs, one.index, &half) {
+            gain.remains.high = gain.remains.high.max(less.remains.high);
+        }
+        gain
+    });
     gain.map(|gain| Chained {
         kind: first.kind,
         links,

@@ -20,6 +20,7 @@ use super::frame::{Frame, FunctionFrame};
 use super::invariance::{is_same_each_round, value_at};
 use super::values::{Origin, Value};
 use super::words::{count, cycles, percent};
+use crate::loop_bound::entries_by_edges;
 
 /// Identifier.
 pub const ID: &str = "loop-invariant-call";
@@ -108,11 +109,9 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
     makers.retain(|&maker| maker != at && maker != at + 1);
     let arguments = function.heat_of(makers.iter().copied());
     let small = members.len() <= 60;
-    let loop_heat = if small {
-        function.heat_of(members.iter().copied())
-    } else {
-        0.0
-    };
+    // What stands at the call and behind it is in the call's share already.
+    let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
+    let loop_heat = if small { function.heat_of(rest) } else { 0.0 };
     let whole = (share + loop_heat.max(arguments)).min(1.0);
     let gone = share + arguments;
     let once = entries as f64 / times as f64;
@@ -265,7 +264,12 @@ fn stores_nothing(callee: &FunctionFrame) -> bool {
 /// How often a loop was entered.
 pub(super) fn entries(function: &FunctionFrame, index: u32) -> Option<u64> {
     let cost = function.loops.get(index as usize)?.as_ref()?;
-    cost.entries.filter(|&entries| entries > 0)
+    let entries = cost.entries.or_else(|| {
+        let counts: Vec<Option<u64>> = function.counts.iter().copied().map(Some).collect();
+        let taken = |at: usize| function.taken.get(at).copied().flatten();
+        entries_by_edges(&function.flow, &function.code, &counts, &taken, index)
+    });
+    entries.filter(|&entries| entries > 0)
 }
 
 /// Share of all time in a call's callee with what that calls, and cycles each.

@@ -55,7 +55,9 @@ fn find(frame: &Frame) -> Option<Candidate> {
         return None;
     }
     let line = lines(&copies.users).into_iter().next()?;
-    let part = (line.calls / copies.calls as f64).min(1.0);
+    // Those that the runtime makes for itself, to load the program, are small.
+    let users: f64 = copies.users.iter().map(|user| user.calls).sum();
+    let part = (line.calls / users.max(1.0)).min(1.0);
     if part < 0.5 {
         return None;
     }
@@ -67,10 +69,12 @@ fn find(frame: &Frame) -> Option<Candidate> {
     one.at = Some(line.site.clone());
     // What a copy drives out of the caches costs the rest as well.
     let goes = share * part;
+    // Where memory is faulted in for the copies, that goes with them.
+    let kernel = part * frame.paging_share().min(1.0 - share);
     one.share = Some(1.0);
     one.remains = Estimate {
-        value: 1.0 - 0.75 * goes,
-        low: 1.0 - goes - 0.6 * (1.0 - goes),
+        value: 1.0 - 0.75 * (goes + kernel),
+        low: 1.0 - goes - kernel - 0.6 * (1.0 - goes - kernel),
         high: 1.0 - 0.15 * goes,
     };
     one.executions = Some(line.calls as u64);

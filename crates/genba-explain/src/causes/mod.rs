@@ -78,4 +78,6 @@ mod loop_tests;
 #[cfg(test)]
 mod made_up;
 #[cfg(test)]
+mod rare_tests;
+#[cfg(test)]
 mod runtime_tests;

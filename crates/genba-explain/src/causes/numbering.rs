@@ -7,6 +7,7 @@ use genba_code::{
 };
 
 use super::values::{Address, CONSTANT, Origin, Value, Values, bits};
+use crate::loop_bound::is_inside;
 
 /// Locations that are followed: general registers, vectors, masks, flags.
 const LOCATIONS: usize = 128;
@@ -190,13 +191,19 @@ impl Numbering<'_> {
             Some(index) if !back.is_empty() => self.loop_writes[index as usize],
             _ => 0,
         };
+        let mut kept: HashMap<BlockId, u128> = HashMap::new();
         let mut state = Vec::with_capacity(LOCATIONS);
         for location in 0..LOCATIONS {
             let mut same: Option<Value> = (block == 0).then(|| entry[location]);
             let mut agrees = changed & (1 << location) == 0;
             for &before in &forward {
                 match (&self.at_end[before as usize], same) {
-                    (None, _) => agrees = false,
+                    (None, _) => {
+                        let kept = *kept
+                            .entry(before)
+                            .or_insert_with(|| self.kept(block, before));
+                        agrees &= kept & (1 << location) != 0;
+                    }
                     (Some(end), None) => same = Some(end[location]),
                     (Some(end), Some(value)) => agrees &= end[location] == value,
                 }
@@ -207,6 +214,20 @@ impl Numbering<'_> {
             });
         }
         state
+    }
+
+    /// Locations that are the same at the ends of two blocks, by a loop that both are in, that is
+    /// entered in one place, and that does not write them: what comes round in a tangle of loops
+    /// inside is what came in.
+    fn kept(&self, block: BlockId, before: BlockId) -> u128 {
+        let loops = self.flow.loops();
+        let around = std::iter::successors(self.flow.innermost_loop(block), |&index| {
+            loops[index as usize].parent
+        });
+        around
+            .filter(|&index| !loops[index as usize].irreducible)
+            .filter(|&index| is_inside(self.flow, before, index))
+            .fold(0, |all, index| all | !self.loop_writes[index as usize])
     }
 
     fn named(&mut self, key: Key, origin: Origin) -> Value {

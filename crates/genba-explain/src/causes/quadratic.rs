@@ -154,7 +154,9 @@ fn search_by_call(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
         return None;
     }
     let (inside, _) = super::loop_invariant_call::cost(frame, call)?;
-    let share = (inside + function.heat_of(members.iter().copied())).min(1.0);
+    // What stands at the call and behind it is in both.
+    let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
+    let share = (inside + function.heat_of(rest)).min(1.0);
     let each = share * cycles_of_all(frame)? / entries as f64;
     if share < LEAST {
         return None;
@@ -164,9 +166,9 @@ fn search_by_call(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
     one.affected = members;
     one.share = Some(share);
     one.remains = Estimate {
-        value: stays(80.0),
+        value: stays(100.0),
         low: stays(20.0),
-        high: stays(300.0),
+        high: stays(500.0),
     };
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));

@@ -61,7 +61,9 @@ fn find(frame: &Frame) -> Option<Candidate> {
         .or_else(|| by_hand(frame))?;
     let copying = copies * growth.copies;
     // Faults of memory that is moved belong to it as well.
-    let kernel = 0.7 * frame.fault_share();
+    let faults = 0.7 * frame.fault_share();
+    // Memory that was given back is what comes in anew.
+    let kernel = faults.max(0.85 * frame.paging_share() * growth.copies);
     if copying < LEAST_COPY || copying + allocator < LEAST_SHARE {
         return None;
     }
@@ -73,7 +75,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     one.remains = remains_of(
         1.0,
         0.95 * gone + 0.15 * rest,
-        0.7 * (copying + 0.7 * allocator),
+        0.7 * (copying + 0.7 * allocator) + 0.5 * faults,
         gone + 0.55 * rest,
     );
     one.executions = Some(growth.growths as u64);

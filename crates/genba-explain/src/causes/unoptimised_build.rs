@@ -14,8 +14,8 @@
 
 use genba_model::Estimate;
 
-use super::candidate::{Candidate, is_unoptimised};
-use super::frame::Frame;
+use super::candidate::{Candidate, unoptimised_functions};
+use super::frame::{Frame, FunctionFrame};
 use super::words::percent;
 
 /// Identifier.
@@ -24,59 +24,89 @@ pub const ID: &str = "unoptimised-build";
 /// What stays: optimised code usually takes a fifth to three quarters of the time.
 const REMAINS: Estimate = Estimate {
     value: 0.4,
-    low: 0.15,
+    low: 0.12,
     high: 0.8,
 };
+
+/// The same of code that is made of calls which optimisation would inline: accessors, iterators,
+/// checks.
+const REMAINS_OF_CALLS: Estimate = Estimate {
+    value: 0.2,
+    low: 0.01,
+    high: 0.7,
+};
+
+/// Instructions a call below which code is made of calls.
+const CALLS: f64 = 40.0;
 
 /// Looks for it: one finding for each module.
 #[must_use]
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
     let mut modules: Vec<&str> = Vec::new();
     let mut found = Vec::new();
-    for (index, function) in frame.functions.iter().enumerate() {
-        if !is_unoptimised(function) || modules.contains(&function.module.as_str()) {
+    let unoptimised = unoptimised_functions(frame);
+    for (function, &is) in frame.functions.iter().zip(&unoptimised) {
+        if !is || modules.contains(&function.module.as_str()) {
             continue;
         }
         modules.push(&function.module);
-        let of_module = || {
-            let mut all = frame.functions.iter();
-            std::iter::from_fn(move || {
-                all.find(|f| f.module == function.module && is_unoptimised(f))
-            })
-        };
-        let share: f64 = of_module().map(|f| f.share.value).sum();
-        let mut one = Candidate::new(ID, Some(index), hottest_line(function));
-        one.share = Some(share);
-        one.remains = REMAINS;
-        one.unoptimised_too = true;
-        one.fix = "Build with optimisation: -O2 (cargo build --release; a CMake build type of \
-                   Release or RelWithDebInfo). Debug information stays with -g."
-            .to_owned();
-        one.confirm = "genba bench './as-it-is' './built-with-O2'".to_owned();
-        one = one.measured(format!(
-            "{} of the time is in {} compiled without optimisation",
-            percent(share),
-            match of_module().count() {
-                1 => "one function".to_owned(),
-                number => format!("{number} functions"),
-            },
-        ));
-        if !function
-            .producer
-            .as_deref()
-            .is_some_and(|p| p.starts_with("GNU "))
-        {
-            one = one.counted(
-                "most of the instructions that it executes read or write its stack, which optimised code does not",
-            );
-        }
-        if let Some(producer) = &function.producer {
-            let short: String = producer.chars().take(120).collect();
-            one = one.counted(format!("compiled by: {short}"));
-        }
-        found.push(one);
+        found.extend(candidate(frame, &unoptimised, &function.module));
     }
     found
+}
+
+fn candidate(frame: &Frame, unoptimised: &[bool], module: &str) -> Option<Candidate> {
+    let all = || {
+        let list = frame.functions.iter().enumerate();
+        list.filter(|(index, f)| f.module == module && unoptimised[*index])
+    };
+    // The user's own code before what it instantiates of a library.
+    let users = |function: &FunctionFrame| {
+        let lines = function.of_library.iter().zip(&function.heat);
+        let library: f64 = lines.filter(|(of, _)| **of).map(|(_, heat)| heat).sum();
+        library < 0.5 * function.share.value
+    };
+    let (index, function) = all().find(|(_, f)| users(f)).or_else(|| all().next())?;
+    let share: f64 = all().map(|(_, f)| f.share.value).sum();
+    let instructions: f64 = all()
+        .flat_map(|(_, f)| f.counts.iter())
+        .map(|&n| n as f64)
+        .sum();
+    let calls: f64 = all().map(|(_, f)| f.calls.unwrap_or(0) as f64).sum();
+    let of_calls = calls > 1e5 && instructions < CALLS * calls;
+    let mut one = Candidate::new(ID, Some(index), hottest_line(function));
+    one.share = Some(share.min(1.0));
+    one.remains = if of_calls { REMAINS_OF_CALLS } else { REMAINS };
+    one.unoptimised_too = true;
+    one.fix = "Build with optimisation: -O2 (cargo build --release; a CMake build type of \
+               Release or RelWithDebInfo). Debug information stays with -g."
+        .to_owned();
+    one.confirm = "genba bench './as-it-is' './built-with-O2'".to_owned();
+    one = one.measured(format!(
+        "{} of the time is in {} compiled without optimisation",
+        percent(share),
+        match all().count() {
+            1 => "one function".to_owned(),
+            number => format!("{number} functions"),
+        },
+    ));
+    if of_calls {
+        one = one.counted(format!(
+            "{:.0} instructions a call: most is calls of small functions that optimisation would inline",
+            instructions / calls
+        ));
+    }
+    let gnu = |p: &str| p.starts_with("GNU ");
+    if !function.producer.as_deref().is_some_and(gnu) {
+        one = one.counted(
+            "most of the instructions that it executes read or write its stack, which optimised code does not",
+        );
+    }
+    if let Some(producer) = &function.producer {
+        let short: String = producer.chars().take(120).collect();
+        one = one.counted(format!("compiled by: {short}"));
+    }
+    Some(one)
 }
 
 /// The instructions of the line that takes most time.

@@ -31,7 +31,8 @@ use genba_model::{Estimate, LoopCost};
 
 use costs::Timing;
 use edges::Edges;
-use subject::{Subject, is_inside};
+use subject::Subject;
+pub(crate) use subject::is_inside;
 
 pub use costs::{Costs, operation};
 pub use what_if::{Change, Instead, Model, model, round_after};
@@ -111,6 +112,32 @@ fn timings(inputs: &LoopInputs<'_>) -> Vec<Option<Timing>> {
     flows
         .map(|(index, flow)| executed(index).then(|| Timing::of(flow, inputs.costs)))
         .collect()
+}
+
+/// How often control came into a loop from outside, whichever of its blocks it came to; `None`
+/// where a jump that leads there was not counted.
+pub(crate) fn entries_by_edges(
+    flow: &genba_code::ControlFlow,
+    instructions: &[genba_code::Instruction],
+    counts: &[Option<u64>],
+    taken: &dyn Fn(usize) -> Option<u64>,
+    index: u32,
+) -> Option<u64> {
+    let edges = Edges {
+        flow,
+        instructions,
+        counts,
+        taken,
+    };
+    let mut all = 0u64;
+    for &block in flow.loop_blocks(index) {
+        for before in &flow.blocks()[block as usize].predecessors {
+            if !is_inside(flow, *before, index) {
+                all = all.saturating_add(edges.edge(*before, block)?);
+            }
+        }
+    }
+    Some(all)
 }
 
 fn one(

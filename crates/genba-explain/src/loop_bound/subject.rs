@@ -23,7 +23,7 @@ pub(super) struct Subject<'a> {
 }
 
 /// Whether a block is in a loop or in one inside it.
-pub(super) fn is_inside(flow: &ControlFlow, block: BlockId, index: u32) -> bool {
+pub(crate) fn is_inside(flow: &ControlFlow, block: BlockId, index: u32) -> bool {
     let mut at = flow.innermost_loop(block);
     while let Some(found) = at {
         if found == index {
