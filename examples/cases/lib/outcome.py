@@ -42,6 +42,11 @@ def times(comparison, digits=2):
     return f"{value:.{digits}f}× ({low:.{digits}f}–{high:.{digits}f})"
 
 
+def value(quantity):
+    """A quantity's value, with an interval or without; none is nought."""
+    return quantity["value"] if isinstance(quantity, dict) else quantity or 0
+
+
 def verdict(document, variant, metric="wall", baseline=None):
     """The comparison of one variant in one metric."""
     for comparison in document["comparisons"]:
