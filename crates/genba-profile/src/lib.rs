@@ -19,6 +19,7 @@ pub mod permission;
 pub mod reader;
 mod record;
 pub mod sampler;
+pub mod tail;
 pub mod timer;
 
 /// Name of the event of recordings that were made by timer signals.

@@ -59,6 +59,8 @@ pub enum Verb {
     Record(verbs::record::Args),
     /// Where the samples of a recording are: functions, lines, modules, threads.
     Report(verbs::report::Args),
+    /// Live: functions by self time over the last seconds; Enter annotates.
+    Top(verbs::top::Args),
     /// One function of a recording: source and assembly with the share of each instruction.
     Annotate(verbs::annotate::Args),
     /// Why the time goes where it goes: causes, with evidence and what a fix would gain.

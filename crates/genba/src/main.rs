@@ -43,6 +43,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Count(args) => verbs::count::run(args, output),
         Verb::Record(args) => verbs::record::run(args, output),
         Verb::Report(args) => verbs::report::run(args, output),
+        Verb::Top(args) => verbs::top::run(args, output),
         Verb::Annotate(args) => verbs::annotate::run(args, output),
         Verb::Explain(args) => verbs::explain::run(args, output),
         Verb::Flame(args) => verbs::flame::run(args, output),

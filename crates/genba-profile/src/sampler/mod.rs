@@ -18,4 +18,21 @@ pub use options::{CallGraph, Rate, RecordOptions};
 pub use ring::Seen;
 pub use session::{Session, Target};
 
+/// The attribute of a plain recording, as bytes.
+#[cfg(test)]
+pub(crate) fn sys_attr_for_tests() -> Vec<u8> {
+    let plan = attr::Plan {
+        event: crate::event::EventSpec::parse("cpu-clock").unwrap(),
+        rate: Rate::Frequency(999),
+        call_graph: CallGraph::None,
+        addresses: false,
+        precise_ip: 0,
+        exclude_kernel: true,
+        on_exec: true,
+        build_ids: true,
+        watermark: 0,
+    };
+    sys::attr_bytes(&attr::build(&plan))
+}
+
 pub(crate) use host::{describe, monotonic_ns};

@@ -76,7 +76,7 @@ fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
     // The CPU time of other processes (a JIT's compilers) where there is some to speak of.
     let others = report.variants.iter().any(|v| {
         let of = |m: &str| v.metrics.get(m).map_or(0.0, |m| m.median.value);
-        of("beside_cpu") > 0.02 * of("cpu")
+        of("beside_cpu") > 0.02 * of("cpu") && of("target_cpu") > 0.02 * of("cpu")
     });
     let beside: Vec<&str> = ["wall", "user", "system"]
         .into_iter()

@@ -13,6 +13,7 @@ pub mod investigate;
 pub mod record;
 pub mod report;
 pub mod stat;
+pub mod top;
 
 /// Bytes of a command's error output that are kept for messages.
 const ERROR_OUTPUT: usize = 64 << 10;

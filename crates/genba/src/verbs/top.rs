@@ -1,0 +1,300 @@
+//! `genba top`: where the time goes now.
+
+mod draw;
+mod state;
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use clap::Args as ClapArgs;
+use genba_code::{SourceCache, Syntax};
+use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
+use genba_profile::sampler::CallGraph;
+use genba_profile::tail::Tail;
+use genba_profile::{ProfileError, RecordOutcome};
+use genba_report::Screen;
+use genba_report::terminal::{self, ReportOptions};
+use genba_run::{Cancel, Launcher, Output as Stream};
+use genba_runtime::live;
+use genba_runtime::names::Names;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+
+use crate::command_args::{CommandArgs, positive_seconds};
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::interrupt;
+use crate::output::Output;
+use crate::sampling_args::SamplingArgs;
+use state::{Action, Screenful, State};
+
+/// Arguments of `genba top`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba top -p 1234             the functions of a process, live
+  genba top -- ./prog args      of a command and what it starts
+  genba top --once -p 1234      one window, then a table: for scripts
+
+Keys: arrows, PgUp, PgDn, Home, End move; Enter or a annotates; Esc goes back;
+p or space stops the view, z forgets the samples so far; + and - change the window; q ends.")]
+pub struct Args {
+    #[command(flatten)]
+    sampling: SamplingArgs,
+
+    /// Watch this running process.
+    #[arg(short, long, value_name = "PID", conflicts_with = "command")]
+    pid: Option<i32>,
+
+    /// How many of the last seconds are shown.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive_seconds)]
+    window: f64,
+
+    /// Seconds between two views.
+    #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = positive_seconds)]
+    delay: f64,
+
+    /// Print one table after one window (or at the end of the command) and stop; so it is
+    /// where standard output is no terminal.
+    #[arg(long)]
+    once: bool,
+
+    /// Most rows with --once; 0 for all.
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    limit: usize,
+
+    /// Print one JSON document, with --once.
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    run: CommandArgs,
+}
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    if args.pid.is_none() && args.run.command.is_empty() {
+        return Err(Failure::usage(
+            "say what to watch: genba top -p PID, or genba top -- COMMAND",
+        ));
+    }
+    let once = args.once || args.json || !io::stdout().is_terminal() || !io::stdin().is_terminal();
+    let cancel = interrupt::token()?;
+    let directory = Scratch::new()?;
+    let path = directory.0.join("top.data");
+    let recorder = start(&args, once, &path, &cancel)?;
+    let window = (args.window * 1e9) as u64;
+    let seen = match open(&path, window, &recorder, &cancel) {
+        Ok(Some(tail)) => {
+            if once {
+                print_once(&args, tail, &recorder, &directory.0, &cancel, output)
+            } else {
+                watch(&args, tail, &recorder, &directory.0, &cancel)
+            }
+        }
+        Ok(None) => Ok(()),
+        Err(error) => Err(cannot_read(&error)),
+    };
+    // Ends the command, if it is ours; a process that was only watched goes on.
+    cancel.trigger();
+    let outcome = recorder
+        .join()
+        .map_err(|_| Failure::new(Exit::Unsupported, "the recorder ended unexpectedly"))?;
+    outcome?;
+    seen.map(|()| Exit::Done)
+}
+
+type Recorder = JoinHandle<Result<RecordOutcome, ProfileError>>;
+
+/// A private directory that vanishes.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self, Failure> {
+        use std::os::unix::fs::DirBuilderExt;
+        let name = format!("genba-top-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(|error| Failure::usage(format!("cannot make {}: {error}", path.display())))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn cannot_read(error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot read the recording in progress: {error}"))
+}
+
+/// Starts recording in a thread of its own.
+fn start(args: &Args, once: bool, path: &Path, cancel: &Cancel) -> Result<Recorder, Failure> {
+    let mut options = args.sampling.options(CallGraph::None);
+    // A view of a living process has samples of perf events only: it is read while it grows.
+    options.no_timer_fallback = true;
+    options.force_timer = false;
+    let (path, cancel) = (path.to_owned(), cancel.clone());
+    if let Some(pid) = args.pid {
+        return Ok(std::thread::spawn(move || {
+            genba_profile::attach(pid, &options, &path, &cancel)
+        }));
+    }
+    let quiet = if once { Stream::Inherit } else { Stream::Null };
+    let mut prepared = args
+        .run
+        .prepare(if once { Stream::Null } else { quiet.clone() })?;
+    prepared.spec.stderr = quiet;
+    let mut launcher = Launcher::new()?;
+    Ok(std::thread::spawn(move || {
+        genba_profile::record(&mut launcher, &prepared.spec, &options, &path, &cancel)
+    }))
+}
+
+/// Waits for the recording to begin; `None` if it never does.
+fn open(
+    path: &Path,
+    window: u64,
+    recorder: &Recorder,
+    cancel: &Cancel,
+) -> io::Result<Option<Tail>> {
+    loop {
+        let ended = recorder.is_finished() || cancel.is_triggered();
+        if let Some(tail) = Tail::open(path, window)? {
+            return Ok(Some(tail));
+        }
+        if ended {
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// One window, then a table.
+fn print_once(
+    args: &Args,
+    mut tail: Tail,
+    recorder: &Recorder,
+    directory: &Path,
+    cancel: &Cancel,
+    output: &Output,
+) -> Result<(), Failure> {
+    let until = Instant::now() + Duration::from_secs_f64(args.window);
+    while Instant::now() < until && !recorder.is_finished() && !cancel.is_triggered() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if !recorder.is_finished() {
+        // Rings are emptied every second at least.
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+    tail.read().map_err(|error| cannot_read(&error))?;
+    let profile = scene(&tail, directory)?.profile(&ProfileOptions::default());
+    if args.json {
+        return output.json("profile", profile);
+    }
+    let options = ReportOptions {
+        limit: if args.limit == 0 {
+            usize::MAX
+        } else {
+            args.limit
+        },
+        ..ReportOptions::default()
+    };
+    output.answer(&terminal::report(&profile, &options, output.screen()))
+}
+
+/// The window joined with code.
+fn scene(tail: &Tail, directory: &Path) -> Result<Scene, Failure> {
+    let path = directory.join("window.data");
+    std::fs::write(&path, tail.bytes()).map_err(|error| cannot_read(&error))?;
+    let options = SceneOptions {
+        kernel_names: true,
+        ..SceneOptions::default()
+    };
+    Scene::open(&path, &options).map_err(|error| crate::recording_args::failure(&error))
+}
+
+/// The live view, until q or Ctrl-C.
+fn watch(
+    args: &Args,
+    mut tail: Tail,
+    recorder: &Recorder,
+    directory: &Path,
+    cancel: &Cancel,
+) -> Result<(), Failure> {
+    let what = match args.pid {
+        Some(pid) => format!("process {pid}"),
+        None => args.run.command.join(" "),
+    };
+    let mut state = State::new(&genba_report::sanitise(&what), args.window);
+    let mut names = Names::default();
+    let mut terminal = ratatui::try_init().map_err(|error| cannot_read(&error))?;
+    let result = (|| {
+        let mut next = Instant::now();
+        loop {
+            if Instant::now() >= next {
+                next = Instant::now() + Duration::from_secs_f64(args.delay);
+                tail.read()?;
+                state.ended = recorder.is_finished();
+                let settled = state.ended && state.settled;
+                if !state.stopped && !settled {
+                    let view = live::view(&tail, &mut names);
+                    state.show(view.map_err(io::Error::other)?);
+                    // What the recorder wrote last has been read once it has ended.
+                    state.settled = state.ended;
+                }
+            }
+            terminal.draw(|frame| draw::draw(frame, &mut state))?;
+            if cancel.is_triggered() {
+                return Ok(());
+            }
+            let wait = next.saturating_duration_since(Instant::now());
+            if !event::poll(wait.min(Duration::from_millis(100)))? {
+                continue;
+            }
+            let Event::Key(key) = event::read()? else {
+                continue;
+            };
+            if key.kind != KeyEventKind::Press {
+                continue;
+            }
+            match state.key(key) {
+                Action::None => {}
+                Action::Quit => return Ok(()),
+                Action::Forget => tail.clear(),
+                Action::Window(seconds) => tail.set_window((seconds * 1e9) as u64),
+                Action::Annotate(function) => {
+                    let width = usize::from(terminal.size()?.width);
+                    let text = annotated(&tail, directory, &function, width);
+                    state.screenful = Some(Screenful::new(&function, &text));
+                }
+            }
+        }
+    })();
+    ratatui::restore();
+    result.map_err(|error: io::Error| cannot_read(&error))
+}
+
+/// The annotation of a function as text, or why there is none.
+fn annotated(tail: &Tail, directory: &Path, function: &str, width: usize) -> String {
+    let made = scene(tail, directory).and_then(|scene| {
+        let options = AnnotateOptions {
+            raw: false,
+            syntax: Syntax::Intel,
+        };
+        scene
+            .annotate(function, &options, &mut SourceCache::new())
+            .map_err(|error| crate::recording_args::failure(&error))
+    });
+    match made {
+        Ok(annotation) => {
+            let screen = Screen {
+                width,
+                colour: false,
+            };
+            terminal::annotation(&annotation, terminal::AnnotateOptions::default(), screen)
+        }
+        Err(failure) => genba_report::sanitise_lines(&failure.message),
+    }
+}
