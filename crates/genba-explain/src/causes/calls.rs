@@ -145,6 +145,9 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
             let from = fed(&frame.functions[call.caller], call.site.at);
             chain += latency(frame, callee, &from) * times / count as f64;
         }
+        if call.site.plt {
+            share += stub_share(frame, call);
+        }
         if passes_memory(&frame.functions[call.caller], call.site.at) {
             through_memory += times / count as f64;
         }
@@ -190,6 +193,22 @@ pub fn inlined(frame: &Frame, calls: &[Call<'_>], overhead: f64, extra: f64) -> 
         after,
         calls: count,
         around: members,
+    })
+}
+
+/// Share of all time in the stub that a call goes through, as far as it is this call's.
+fn stub_share(frame: &Frame, call: &Call<'_>) -> f64 {
+    let module = &frame.functions[call.caller].module;
+    let bare = call.target.function.split('@').next().unwrap_or_default();
+    let is = |f: &&FunctionFrame| {
+        f.module == *module
+            && f.function
+                .strip_suffix("@plt")
+                .is_some_and(|name| name == bare)
+    };
+    frame.functions.iter().find(is).map_or(0.0, |stub| {
+        let all = stub.calls.unwrap_or(0).max(call.target.count).max(1);
+        stub.share.value * call.target.count as f64 / all as f64
     })
 }
 

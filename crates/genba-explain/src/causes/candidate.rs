@@ -284,7 +284,11 @@ fn speedup(share: Estimate, remains: Estimate) -> Option<Estimate> {
         |p: f64, r: f64| 1.0 / (1.0 - p.clamp(0.0, 1.0) * (1.0 - r.clamp(0.0, 1.0))).max(1e-3);
     // What stays is the larger part of the new time the more goes, and it is known to a tenth:
     // caches and predictors serve it better, or what was hidden behind the rest shows.
-    let doubt = |gain: f64| 1.0 + STAYS * (1.0 - 1.0 / gain.max(1.0));
+    // Where next to nothing stays that is starting and ending, which samples hardly see.
+    let doubt = |gain: f64| {
+        let gain = gain.max(1.0);
+        1.0 + STAYS * (1.0 - 1.0 / gain) + 0.5 * (1.0 - 10.0 / gain).max(0.0)
+    };
     let (low, high) = (gain(share.low, remains.high), gain(share.high, remains.low));
     let found = Estimate {
         value: gain(share.value, remains.value),

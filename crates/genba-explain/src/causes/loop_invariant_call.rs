@@ -87,7 +87,14 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
         let entries = entries(function, *index).unwrap_or(times);
         times as f64 >= LEAST_TRIPS * entries as f64
     };
-    let index = function.loops_around(at).find(long)?;
+    let loops = function.flow.loops();
+    // A tangle of loops that is entered in several places is a part of the one around it.
+    let mut around = function
+        .loops_around(at)
+        .skip_while(|index| !long(index) || loops[*index as usize].irreducible);
+    let index = around
+        .next()
+        .or_else(|| function.loops_around(at).find(long))?;
     let same = |&value| is_same_each_round(function, index, value);
     if !values.iter().all(same) || is_disturbed(frame, function, index, at) {
         return None;

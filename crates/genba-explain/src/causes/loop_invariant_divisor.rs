@@ -232,7 +232,11 @@ fn candidate(
     let mut found = Candidate::new(ID, Some(index), site.clone());
     match function.loop_after(costs, inner, &change) {
         Some(gain) => {
-            (found.affected, found.remains) = around(function, inner, outer, gain.remains);
+            // What comes in the division's place is not known: compares, shifts, more moves.
+            let mut remains = gain.remains;
+            let doubled = (2.0 * remains.value).min(0.5 * (1.0 + remains.value));
+            remains.high = remains.high.max(doubled);
+            (found.affected, found.remains) = around(function, inner, outer, remains);
             found = found.model(super::gains::words(&gain));
         }
         None => {
