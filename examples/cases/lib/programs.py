@@ -99,6 +99,18 @@ def patched(tree, patch, goal="miniruby", make=("make",)):
     return folder
 
 
+def packages(*names):
+    """What cannot be done without; `scripts/install-deps cases` installs it."""
+    state = ["dpkg-query", "-W", "-f=${db:Status-Status}"]
+    lacking = [
+        name
+        for name in names
+        if subprocess.run([*state, name], capture_output=True, text=True).stdout != "installed"
+    ]
+    if lacking:
+        raise CannotBuild(f"missing {' '.join(lacking)}; mend it with: scripts/install-deps cases")
+
+
 def berkeley_db():
     """The B-tree driver of examples/calls-per-record, with Berkeley DB 5.3 in it."""
     done = subprocess.run(
