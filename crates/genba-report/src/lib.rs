@@ -11,7 +11,9 @@
 //! anybody may have written. All of them pass [`text::sanitise`] on the way to a terminal,
 //! [`html::escape`] on the way to a page, [`csv::field`] on the way to a table.
 
+mod bisecting;
 mod counting;
+mod curve_plot;
 pub mod csv;
 mod effect;
 mod execution;
@@ -27,9 +29,11 @@ pub mod number;
 pub mod page;
 pub mod plot;
 mod screen;
+mod sweeping;
 mod table;
 pub mod terminal;
 pub mod text;
+mod trial;
 mod variants;
 
 pub use screen::Screen;

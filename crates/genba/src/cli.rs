@@ -47,6 +47,8 @@ pub enum Verb {
     Investigate(verbs::investigate::Args),
     /// Compare commands: interleaved, paired, until the difference is known.
     Bench(verbs::bench::Args),
+    /// What is responsible: a value, a commit, items of a set, regions of a source file.
+    Bisect(verbs::bisect::Args),
     /// As bench, and exit with 1 if a variant is slower: for CI.
     Gate(verbs::gate::Args),
     /// This machine: what it can see.
@@ -67,6 +69,10 @@ pub enum Verb {
     Explain(verbs::explain::Args),
     /// A flame graph (interactive SVG) of a recording.
     Flame(verbs::flame::Args),
+    /// A metric over a parameter: knees with their interval, the law of growth.
+    Sweep(verbs::sweep::Args),
+    /// Other ways of building and running a program: each proven or refuted.
+    Try(verbs::try_::Args),
     /// The cases under .genba: list, show, export, import.
     Case(verbs::case::Args),
     /// Shell completions on standard output.

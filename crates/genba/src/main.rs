@@ -37,6 +37,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
     match verb {
         Verb::Investigate(args) => verbs::investigate::run(args, output),
         Verb::Bench(args) => verbs::bench::run(args, output),
+        Verb::Bisect(args) => verbs::bisect::run(args, output),
         Verb::Gate(args) => verbs::gate::run(args, output),
         Verb::Host(args) => verbs::host::run(args, output),
         Verb::Stat(args) => verbs::stat::run(args, output),
@@ -47,6 +48,8 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Annotate(args) => verbs::annotate::run(args, output),
         Verb::Explain(args) => verbs::explain::run(args, output),
         Verb::Flame(args) => verbs::flame::run(args, output),
+        Verb::Sweep(args) => verbs::sweep::run(args, output),
+        Verb::Try(args) => verbs::try_::run(args, output),
         Verb::Case(args) => verbs::case::run(args, output),
         Verb::Completions(args) => verbs::generate::completions(&args),
         Verb::Man(args) => verbs::generate::man(&args),

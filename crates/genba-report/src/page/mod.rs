@@ -6,6 +6,7 @@
 //! graph's zoom and search are missing. Sizes are bounded, whatever the input.
 
 mod asm;
+mod bisection;
 mod comparison;
 mod counts;
 mod distribution;
@@ -14,7 +15,9 @@ mod facts;
 mod findings;
 mod flame;
 mod scatter;
+mod sweep;
 mod tables;
+mod trial;
 
 use std::fmt::Write as _;
 
@@ -27,7 +30,10 @@ const SCRIPT: &str = include_str!("script.js");
 /// SHA-256 of [`SCRIPT`] in Base64, for the content-security policy; a test holds it true.
 const SCRIPT_HASH: &str = "SnhY2CPkwGM6ffqTvpg3Zk6WDYsbO2fi+kvnRaM3SWw=";
 
+pub use bisection::bisection_html;
 pub use comparison::comparison_html;
+pub use trial::{profile_diff_html, trial_html};
+pub use sweep::sweep_html;
 
 /// One self-contained HTML file.
 #[must_use]

@@ -1,6 +1,7 @@
 //! Text for terminals. Every function returns whole lines, the last one ended as well.
 
 mod annotation;
+mod bisection;
 mod calibration;
 mod call_graph;
 mod cases;
@@ -11,10 +12,14 @@ mod findings;
 mod host_table;
 mod investigation;
 mod message;
+pub(crate) mod profile_diff;
 mod report;
 mod stat;
+mod trial;
+mod sweep;
 
 pub use annotation::{AnnotateOptions, annotation};
+pub use bisection::bisection;
 pub use calibration::calibration;
 pub use cases::cases;
 pub use comparison::{Progress, comparison, progress_line};
@@ -23,8 +28,11 @@ pub use explanation::explanation;
 pub use host_table::host_table;
 pub use investigation::{Next, investigation};
 pub use message::{error, note, warning};
+pub use profile_diff::profile_diff;
 pub use report::{By, ReportOptions, report};
 pub use stat::stat;
+pub use trial::trial;
+pub use sweep::sweep;
 
 use crate::screen::{DIM, WARN};
 use crate::{Screen, counting, text};

@@ -2,7 +2,8 @@
 
 use genba_case::Case;
 use genba_model::CaseKind;
-use genba_report::Screen;
+use genba_report::{Screen, page, terminal};
+use serde::de::DeserializeOwned;
 
 use crate::exit::Failure;
 
@@ -29,10 +30,29 @@ pub fn shown(case: &Case, kind: CaseKind, screen: Screen) -> Result<Shown, Failu
     };
     let rendered: Option<(String, String)> = match kind {
         // Each kind renders its own document here: (words, page).
-        CaseKind::Trial | CaseKind::Ablation | CaseKind::Sweep | CaseKind::Bisection => None,
+        CaseKind::Sweep => {
+            let sweep: genba_model::Sweep = parsed(&body)?;
+            Some((terminal::sweep(&sweep, screen), page::sweep_html(&sweep)))
+        }
+        CaseKind::Trial => {
+            let trial: genba_model::TrialReport = parsed(&body)?;
+            Some((terminal::trial(&trial, screen), page::trial_html(&trial)))
+        }
+        CaseKind::Bisection => {
+            let bisection: genba_model::Bisection = parsed(&body)?;
+            Some((
+                terminal::bisection(&bisection, screen),
+                page::bisection_html(&bisection),
+            ))
+        }
+        CaseKind::Ablation => None,
         CaseKind::Investigation | CaseKind::Comparison => None,
     };
-    let _ = screen;
     let (text, page) = rendered.unwrap_or_default();
     Ok(Shown { text, page, body })
+}
+
+fn parsed<T: DeserializeOwned>(body: &serde_json::Value) -> Result<T, Failure> {
+    T::deserialize(body)
+        .map_err(|error| Failure::usage(format!("the case's document cannot be read: {error}")))
 }

@@ -2,6 +2,7 @@
 
 pub mod annotate;
 pub mod bench;
+pub mod bisect;
 pub mod case;
 pub mod count;
 pub mod explain;
@@ -13,6 +14,8 @@ pub mod investigate;
 pub mod record;
 pub mod report;
 pub mod stat;
+pub mod try_;
+pub mod sweep;
 pub mod top;
 
 /// Bytes of a command's error output that are kept for messages.

@@ -1,0 +1,410 @@
+//! `genba try`: ways of building and running a program, each proven or refuted.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use genba_case::Store;
+use genba_experiment::trial::{
+    self, BuildPlan, Change, Facts, Options, RunChange, RunSlot, Workplace,
+};
+use genba_experiment::{Lab, Plan};
+use genba_model::{CaseKind, Finding, TrialReport, Workload};
+use genba_report::{page, terminal};
+
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::experimenting::{ExperimentArgs, Session};
+use crate::output::Output;
+
+/// Arguments of `genba try`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba try --auto -- ./prog args                  allocators, tunables, huge pages, … that fit
+  genba try --auto --build 'make -C src' --clean 'make -C src clean' -- ./src/lua bench.lua
+  genba try --with LTO,-O3 --build make -- ./prog  these ways of building only
+  genba try --with jemalloc,mimalloc -- ./prog     these allocators only
+  genba try --variant 'big=CACHE=64M --depth 3' -- ./prog
+  genba try --patch fix.diff --build make -- ./prog
+  genba try --git-ref v1.2 --git-ref topic --build make -- ./prog
+  genba try --auto 7f3a                            the workload of a case, what explain found first
+  genba try --list                                 all the ways that are known
+
+With --build the program is built in copies of its source tree (--source, the current directory
+unless given), never in the tree itself; the command runs in the copy, at the place that
+corresponds to the current directory: write ./src/prog, and name files that lie elsewhere by
+absolute paths. {tree} is the copy's directory; absolute paths into the source tree are led into
+the copy. Compilers are found through PATH, where small scripts add the flags.")]
+pub struct Args {
+    /// Try the battery that fits, drop what is hopeless, combine what gains.
+    #[arg(long)]
+    auto: bool,
+
+    /// Only these ways of the battery, by name.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', allow_hyphen_values = true)]
+    with: Vec<String>,
+
+    /// A way of your own: variables to set, then options to add to the command.
+    #[arg(long, value_name = "NAME=[VAR=VALUE …] [OPTION …]")]
+    variant: Vec<String>,
+
+    /// A way of building of your own: flags for the C and C++ compilers.
+    #[arg(long, value_name = "NAME=FLAGS", allow_hyphen_values = true)]
+    flags: Vec<String>,
+
+    /// A patch of the sources, for `git apply` or `patch`.
+    #[arg(long, value_name = "FILE")]
+    patch: Vec<PathBuf>,
+
+    /// A revision of the sources.
+    #[arg(long, value_name = "REVISION")]
+    git_ref: Vec<String>,
+
+    /// The project's own build, run in copies of the sources.
+    #[arg(long, value_name = "COMMAND")]
+    build: Option<String>,
+
+    /// What removes a former build, run before each build.
+    #[arg(long, value_name = "COMMAND", requires = "build")]
+    clean: Option<String>,
+
+    /// Directory of the sources.
+    #[arg(long, value_name = "DIR", default_value = ".", requires = "build")]
+    source: PathBuf,
+
+    /// End a build after so long [default: 20 times that of the project's own, 5 min at least].
+    #[arg(long, value_name = "TIME", value_parser = crate::comparing::duration)]
+    build_timeout: Option<Duration>,
+
+    /// Builds that differ in nothing but where functions lie, which show what layout does.
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    layouts: usize,
+
+    /// Do not check that every variant prints what the baseline prints.
+    #[arg(long)]
+    no_check_output: bool,
+
+    /// No differential profile of the winner and of the worst loser.
+    #[arg(long)]
+    no_diff: bool,
+
+    /// Say which ways are known.
+    #[arg(long)]
+    list: bool,
+
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+
+    /// The command, or the identifier of a case.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Time for all of it when nobody said how much, seconds.
+const BUDGET_RUN: f64 = 120.0;
+const BUDGET_BUILD: f64 = 300.0;
+/// For a few ways that were named, each.
+const BUDGET_EACH: f64 = 15.0;
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let cpus = allowed_cpus();
+    if args.list {
+        return list(&cpus, output);
+    }
+    let (words, causes) = args.workload()?;
+    let mut changes = args.changes(&cpus)?;
+    if changes.is_empty() && !args.auto {
+        return Err(Failure::usage(
+            "say what to try: --auto for all that fits, --with NAMES, --variant, --patch, \
+             --git-ref or --flags; `genba try --list` names the ways that are known",
+        ));
+    }
+    for change in &mut changes {
+        change.promise = change.promise.max(60);
+    }
+    let options = Options {
+        auto: args.auto,
+        budget: args.budget(changes.len()),
+        layouts: args.layouts,
+        causes,
+        cpus,
+    };
+    let build = args.build.clone().map(|build| BuildPlan {
+        source: args.source.clone(),
+        build,
+        clean: args.clean.clone(),
+        timeout: args.build_timeout,
+    });
+    let words = match &words[..] {
+        [one] => args.experiment.variant("as it is", one)?,
+        words => args.experiment.variant_of_words("as it is", words)?,
+    };
+    let command = words.command.clone();
+    let mut place = Workplace::new(words.clone(), build).map_err(Failure::usage)?;
+    if args.experiment.dry_run {
+        return dry_run(&place, &changes, &options, &command, output);
+    }
+    let mut session = Session::open(CaseKind::Trial, &args.experiment, &command, output)?;
+    let mut plan = args.experiment.plan(vec![words], session.seed())?;
+    plan.check_output = !args.no_check_output;
+    let mut lab = session.lab(&plan)?;
+    let tried = trial::run(&mut lab, &plan, &mut place, changes, &options)?;
+    let document = document(&args, &session, &mut lab, &plan, &options, tried);
+    // The binaries of the profiles lie in the copies: these go last.
+    drop((lab, place));
+    finish(&args, session, &document, output)
+}
+
+fn document(
+    args: &Args,
+    session: &Session,
+    lab: &mut Lab<'_>,
+    plan: &Plan,
+    options: &Options,
+    tried: trial::Trial,
+) -> TrialReport {
+    let head = session.head();
+    let mut notes = tried.notes;
+    if lab.cancelled() {
+        notes.push("interrupted: what had been measured until then is shown".to_owned());
+    }
+    let differences = Vec::new();
+    let _ = args.no_diff;
+    TrialReport {
+        case: head.case,
+        genba: head.genba,
+        started: head.started,
+        host: head.host,
+        command: head.command,
+        metric: plan.primary.clone(),
+        delta: plan.delta,
+        alpha: plan.alpha,
+        seed: plan.seed,
+        elapsed_seconds: lab.elapsed(),
+        budget_seconds: Some(options.budget),
+        variants: tried.variants,
+        comparisons: tried.comparisons,
+        tried: tried.tried,
+        layout: tried.layout,
+        keep: tried.keep,
+        differences,
+        notes,
+    }
+}
+
+fn finish(args: &Args, session: Session, document: &TrialReport, output: &Output) -> VerbResult {
+    let cancelled = session.cancel().is_triggered();
+    let go_on = session.how_to_go_on();
+    let page = session.finish(document, &page::trial_html(document))?;
+    if args.experiment.json {
+        output.json("trial", document)?;
+    } else {
+        let mut text = terminal::trial(document, output.screen());
+        if let Some(page) = page {
+            text.push_str(&format!("\nPAGE  {}\n", genba_report::sanitise(&page)));
+        }
+        output.answer(&text)?;
+    }
+    if let Some(how) = go_on {
+        output.note(&how);
+    }
+    Ok(if cancelled { Exit::Interrupted } else { Exit::Done })
+}
+
+impl Args {
+    /// The command, and the causes that are known of it.
+    fn workload(&self) -> Result<(Vec<String>, Vec<String>), Failure> {
+        let Some(first) = self.command.first() else {
+            return Err(Failure::usage(
+                "there is no command to try; write it after `--`, as in: genba try --auto -- ./prog",
+            ));
+        };
+        let store = Store::open_root();
+        let looks_like = self.command.len() == 1
+            && (4..=32).contains(&first.len())
+            && first.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if looks_like && let Ok(case) = store.find(first) {
+            let findings: Vec<Finding> = case.get_document("findings")?.unwrap_or_default();
+            let causes = findings.into_iter().map(|finding| finding.cause).collect();
+            let workload: Workload = case.investigation()?.workload;
+            return Ok((workload.command, causes));
+        }
+        Ok((self.command.clone(), Vec::new()))
+    }
+
+    fn budget(&self, ways: usize) -> f64 {
+        if let Some(budget) = self.experiment.budget {
+            return budget.as_secs_f64();
+        }
+        match (self.auto, self.build.is_some()) {
+            (true, true) => BUDGET_BUILD,
+            (true, false) => BUDGET_RUN,
+            (false, _) => BUDGET_EACH * (ways + 1 + self.layouts) as f64,
+        }
+    }
+
+    /// The ways that were named.
+    fn changes(&self, cpus: &[usize]) -> Result<Vec<Change>, Failure> {
+        let mut changes: Vec<Change> = self.patch.iter().cloned().map(Change::patch).collect();
+        changes.extend(self.git_ref.iter().map(|name| Change::reference(name)));
+        for text in &self.variant {
+            changes.push(own_run(text)?);
+        }
+        for text in &self.flags {
+            changes.push(own_flags(text)?);
+        }
+        let known = known(cpus);
+        for name in &self.with {
+            let found = known.iter().filter(|one| one.name.eq_ignore_ascii_case(name.trim()));
+            let Some(change) = found.max_by_key(|one| self.fits(one)) else {
+                return Err(Failure::usage(format!(
+                    "--with {name}: there is no such way; `genba try --list` names them"
+                )));
+            };
+            changes.push(change.clone());
+        }
+        let mut names = std::collections::BTreeSet::new();
+        if let Some(twice) = changes.iter().find(|one| !names.insert(one.name.clone())) {
+            return Err(Failure::usage(format!(
+                "two ways are called {:?}; give them other names",
+                twice.name
+            )));
+        }
+        Ok(changes)
+    }
+
+    /// Of the ways of one name that for this kind of project.
+    fn fits(&self, change: &Change) -> bool {
+        let rust = self.build.as_ref().is_some_and(|build| build.contains("cargo"));
+        let recipe = change.recipe.as_ref();
+        recipe.is_none_or(|recipe| rust == !(recipe.cargo.is_empty() && recipe.rust_flags.is_empty()))
+    }
+}
+
+/// All the ways that are known.
+fn known(cpus: &[usize]) -> Vec<Change> {
+    let facts = Facts {
+        wall: 1.0,
+        user: 1.0,
+        cpus: cpus.to_vec(),
+        ..Facts::default()
+    };
+    let mut all = trial::battery(&facts);
+    for rust in [false, true] {
+        all.extend(genba_build::catalogue(rust).into_iter().map(Change::build));
+    }
+    all
+}
+
+/// `NAME=VAR=VALUE … OPTION …`.
+fn own_run(text: &str) -> Result<Change, Failure> {
+    let wrong = || {
+        Failure::usage(format!(
+            "--variant {text}: write NAME=, then variables and options, as in 'big=CACHE=64M -d 3'"
+        ))
+    };
+    let (name, rest) = text.split_once('=').ok_or_else(wrong)?;
+    let words = genba_run::split_words(rest).map_err(|_| wrong())?;
+    let mut environment = BTreeMap::new();
+    let mut arguments = Vec::new();
+    for word in words {
+        match word.split_once('=') {
+            Some((variable, value)) if arguments.is_empty() && is_variable(variable) => {
+                environment.insert(variable.to_owned(), value.to_owned());
+            }
+            _ => arguments.push(word),
+        }
+    }
+    if name.trim().is_empty() || (environment.is_empty() && arguments.is_empty()) {
+        return Err(wrong());
+    }
+    let run = RunChange {
+        slots: vec![RunSlot::Own],
+        environment,
+        arguments,
+        ..RunChange::default()
+    };
+    Ok(Change::run(name.trim(), run, 95))
+}
+
+fn is_variable(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `NAME=FLAGS`.
+fn own_flags(text: &str) -> Result<Change, Failure> {
+    let wrong =
+        || Failure::usage(format!("--flags {text}: write NAME=FLAGS, as in 'fast=-Ofast -g0'"));
+    let (name, rest) = text.split_once('=').ok_or_else(wrong)?;
+    let words = genba_run::split_words(rest).map_err(|_| wrong())?;
+    if name.trim().is_empty() || words.is_empty() {
+        return Err(wrong());
+    }
+    let recipe = genba_build::Recipe::own(name.trim(), words);
+    Ok(Change {
+        promise: 95,
+        ..Change::build(recipe)
+    })
+}
+
+fn list(cpus: &[usize], output: &Output) -> VerbResult {
+    let mut text = String::new();
+    for (title, rust) in [("C and C++", false), ("Rust", true)] {
+        text.push_str(&format!("ways of building {title} (--build)\n"));
+        for recipe in genba_build::catalogue(rust) {
+            let words = recipe.in_words(genba_build::Family::Gcc, rust);
+            text.push_str(&format!("  {:28}  {words}\n", recipe.name));
+        }
+    }
+    text.push_str("ways of running\n");
+    let facts = Facts {
+        wall: 1.0,
+        user: 1.0,
+        cpus: cpus.to_vec(),
+        ..Facts::default()
+    };
+    for change in trial::battery(&facts) {
+        let words = match &change.unavailable {
+            Some(reason) => format!("not here: {reason}"),
+            None => change.run.line("…"),
+        };
+        text.push_str(&format!("  {:28}  {words}\n", change.name));
+    }
+    output.answer(&text)?;
+    Ok(Exit::Done)
+}
+
+fn dry_run(
+    place: &Workplace,
+    changes: &[Change],
+    options: &Options,
+    command: &str,
+    output: &Output,
+) -> VerbResult {
+    let mut text = format!(
+        "would try on: {command}\nfor at most {}; how long a run and a build take is not known \
+         before the first\n",
+        genba_report::number::duration(options.budget)
+    );
+    for line in trial::plan_in_words(place, changes, options) {
+        text.push_str(&format!("  {line}\n"));
+    }
+    if options.auto {
+        text.push_str("then the best together\n");
+    }
+    output.answer(&genba_report::sanitise_lines(&text))?;
+    Ok(Exit::Done)
+}
+
+/// CPUs that genba may use.
+fn allowed_cpus() -> Vec<usize> {
+    let set = rustix::thread::sched_getaffinity(None);
+    set.map(|set| {
+        let most = rustix::thread::CpuSet::MAX_CPU;
+        (0..most).filter(|cpu| set.is_set(*cpu)).collect()
+    })
+    .unwrap_or_default()
+}
