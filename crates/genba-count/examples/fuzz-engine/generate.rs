@@ -1,9 +1,10 @@
 //! Random sequences of instructions that may be run.
 
 use iced_x86::{
-    Code, Decoder, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind,
-    Register,
+    Decoder, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
+
+use crate::forms::{self, Form, Kind};
 
 /// A small generator of random numbers (xorshift64*).
 pub struct Random(pub u64);
@@ -21,224 +22,560 @@ impl Random {
     }
 }
 
-/// Random bytes that are likely to be an instruction.
-fn bytes(random: &mut Random) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for _ in 0..random.below(3) {
-        let prefixes = [0x66, 0xF2, 0xF3, 0x67, 0x2E, 0x3E, 0xF0, 0x64];
-        let common = if random.below(8) == 0 { 8 } else { 3 };
-        bytes.push(prefixes[random.below(common) as usize]);
-    }
-    match random.below(10) {
-        0..=3 => {
-            bytes.push(0x40 | random.below(16) as u8);
-            bytes.push(random.next() as u8);
+/// Registers that have addresses of data at first, a bit each: rbx rbp rsi rdi r8 r9 r12 r13 r14.
+pub const ADDRESSES: u32 = 0b0111_0011_1110_1000;
+const RSP: u32 = 1 << 4;
+/// Bytes that a sequence may have, with its end.
+pub const LONGEST: usize = 480;
+
+/// Forms to choose from.
+pub struct Forms {
+    by_kind: [Vec<Form>; 4],
+    /// Those that the processor does not have.
+    pub missing: Vec<Form>,
+}
+
+impl Forms {
+    /// Of forms that the processor has, and those that it has not.
+    pub fn new(has: &[Form], missing: Vec<Form>) -> Self {
+        let of = |kind: Kind| {
+            has.iter()
+                .filter(|form| form.kind == kind)
+                .copied()
+                .collect()
+        };
+        Self {
+            by_kind: [Kind::General, Kind::Media, Kind::Vex, Kind::Evex].map(of),
+            missing,
         }
-        4 | 5 => {
-            bytes.push(0x48 | random.below(8) as u8);
-            bytes.push(0x0F);
+    }
+
+    fn choose(&self, random: &mut Random) -> &Form {
+        let kind = match random.below(100) {
+            0 if !self.missing.is_empty() => {
+                return &self.missing[random.below(self.missing.len() as u64) as usize];
+            }
+            0..=52 => 0,
+            53..=67 => 1,
+            68..=82 => 2,
+            _ => 3,
+        };
+        let kind = if self.by_kind[kind].is_empty() {
+            0
+        } else {
+            kind
+        };
+        let forms = &self.by_kind[kind];
+        &forms[random.below(forms.len() as u64) as usize]
+    }
+}
+
+/// A sequence.
+pub struct Sequence {
+    /// Its code, without its end.
+    pub code: Vec<u8>,
+    /// Where in it instructions begin.
+    pub starts: Vec<u16>,
+    /// Those that may be jumped over.
+    pub unsure: Vec<u16>,
+    /// What is below the stack pointer may be read: nothing was called.
+    pub whole_stack: bool,
+}
+
+/// Where a sequence is to be.
+#[derive(Clone, Copy)]
+pub struct Place {
+    /// Its address.
+    pub at: u64,
+    /// Middle of the data.
+    pub data: u64,
+    /// It is to be run step by step: no system calls, nothing that reads the trap flag.
+    pub plain: bool,
+}
+
+struct Maker<'a> {
+    random: &'a mut Random,
+    forms: &'a Forms,
+    factory: &'a mut InstructionInfoFactory,
+    place: Place,
+    code: Vec<u8>,
+    starts: Vec<u16>,
+    unsure: Vec<u16>,
+    /// Registers that probably have addresses.
+    addresses: u32,
+    calls: bool,
+}
+
+/// A sequence for an address.
+pub fn sequence(
+    random: &mut Random,
+    forms: &Forms,
+    factory: &mut InstructionInfoFactory,
+    place: Place,
+) -> Sequence {
+    let calls = random.below(2) == 0;
+    let mut maker = Maker {
+        random,
+        forms,
+        factory,
+        place,
+        code: Vec::new(),
+        starts: Vec::new(),
+        unsure: Vec::new(),
+        addresses: ADDRESSES,
+        calls,
+    };
+    for _ in 0..2 + maker.random.below(14) {
+        if maker.code.len() > LONGEST - 200 {
+            break;
         }
-        6 => bytes.extend([0xC5, random.next() as u8]),
-        7 => bytes.extend([
-            0xC4,
-            (0xE0 & random.next() as u8) | (1 + random.below(3) as u8),
-            random.next() as u8,
-        ]),
-        8 => bytes.extend([
-            0x62,
-            (0xF0 & random.next() as u8) | (1 + random.below(3) as u8),
-            random.next() as u8 | 4,
-            random.next() as u8,
-        ]),
-        _ => bytes.push(random.next() as u8),
+        maker.piece();
     }
-    while bytes.len() < 15 {
-        bytes.push((random.next() >> 24) as u8);
+    Sequence {
+        code: maker.code,
+        starts: maker.starts,
+        unsure: maker.unsure,
+        whole_stack: !calls,
     }
-    bytes
 }
 
-/// Whether an instruction does the same whenever it is run in the same state.
-fn repeatable(instruction: &Instruction) -> bool {
-    use Mnemonic::*;
-    if instruction.flow_control() != FlowControl::Next
-        && !matches!(
-            instruction.flow_control(),
-            FlowControl::Exception | FlowControl::Interrupt
-        )
-    {
-        return false;
-    }
-    if matches!(instruction.code(), Code::Int_imm8) {
-        return false;
-    }
-    // Time, chance, the processor; what the engine has for itself; where x87 was last.
-    if matches!(
-        instruction.mnemonic(),
-        Rdtsc
-            | Rdtscp
-            | Rdrand
-            | Rdseed
-            | Rdpid
-            | Rdpmc
-            | Cpuid
-            | Xgetbv
-            | Rdpru
-            | Rdgsbase
-            | Wrgsbase
-            | Wrfsbase
-            | Rdfsbase
-            | Swapgs
-            | Lgs
-            | Lfs
-            | Fnstenv
-            | Fnsave
-            | Fxsave
-            | Fxsave64
-            | Fldenv
-            | Fstenv
-            | Fsave
-            | Frstor
-            | Xsave
-            | Xsave64
-            | Xsavec
-            | Xsavec64
-            | Xsaveopt
-            | Xsaveopt64
-            | Xrstor
-            | Xrstor64
-            | Xsaves
-            | Xsaves64
-            | Fxrstor
-            | Fxrstor64
-            | Popf
-            | Popfd
-            | Popfq
-            | Xbegin
-            | Xend
-            | Xabort
-            | Xtest
-            | Str
-            | Sldt
-            | Sgdt
-            | Sidt
-            | Smsw
-            | Sysenter
-            | Syscall
-            | Mwait
-            | Umwait
-            | Tpause
-            | Monitor
-            | Monitorx
-            | Mwaitx
-            | Umonitor
-            | Clzero
-            | Wrpkru
-            | Rdpkru
-            | Rdsspd
-            | Rdsspq
-            | Int1
-            | Invlpga
-            | Skinit
-            | Vmmcall
-            | Vmcall
-            | Senduipi
-            | Ldtilecfg
-            | Iret
-            | Iretd
-            | Iretq
-    ) {
-        return false;
-    }
-    let gs = instruction.segment_prefix() == Register::GS
-        || instruction.segment_prefix() == Register::FS;
-    let segments = (0..instruction.op_count()).any(|index| {
-        instruction.op_kind(index) == OpKind::Register
-            && instruction.op_register(index).is_segment_register()
-    });
-    // Refused by the engine: addresses relative to the instruction, cut to 32 bits.
-    !gs && !segments && instruction.memory_base() != Register::EIP
-}
-
-/// Whether the stack pointer moves by more than pushes and pops do. What is left below it is
-/// nobody's, and the two runs leave different things there, so it must stay where it is known.
-fn moves_stack(instruction: &Instruction) -> bool {
-    let mut factory = InstructionInfoFactory::new();
-    let writes = (factory.info(instruction).used_registers().iter()).any(|used| {
-        used.register().full_register() == Register::RSP
-            && matches!(
-                used.access(),
-                OpAccess::Write
-                    | OpAccess::CondWrite
-                    | OpAccess::ReadWrite
-                    | OpAccess::ReadCondWrite
-            )
-    });
-    let simple = matches!(instruction.mnemonic(), Mnemonic::Push | Mnemonic::Pop)
-        && (instruction.op0_kind() != OpKind::Register
-            || instruction.op0_register().full_register() != Register::RSP);
-    writes && !simple
-}
-
-/// An instruction for an address; memory that it names relative to itself is in the data.
-fn instruction(random: &mut Random, at: u64, data: u64) -> Vec<u8> {
-    loop {
-        let mut raw = bytes(random);
-        let mut decoder = Decoder::with_ip(64, &raw, at, 0);
-        let decoded = decoder.decode();
-        if decoded.is_invalid() || !repeatable(&decoded) || moves_stack(&decoded) {
+/// Registers that an instruction reads and writes, a bit each.
+fn registers(factory: &mut InstructionInfoFactory, instruction: &Instruction) -> (u32, u32) {
+    let (mut read, mut written) = (0, 0);
+    for used in factory.info(instruction).used_registers() {
+        let full = used.register().full_register();
+        if !full.is_gpr64() {
             continue;
         }
-        let offsets = decoder.get_constant_offsets(&decoded);
-        raw.truncate(decoded.len());
-        if offsets.displacement_size() == 4 {
-            let place = offsets.displacement_offset();
-            let near = random.below(4096) as u32;
-            let value = if decoded.is_ip_rel_memory_operand() {
-                (data + 16384 + u64::from(near)).wrapping_sub(decoded.next_ip()) as u32
-            } else {
-                near.wrapping_sub(2048)
-            };
-            raw[place..place + 4].copy_from_slice(&value.to_le_bytes());
+        let bit = 1 << full.number();
+        match used.access() {
+            OpAccess::Read | OpAccess::CondRead => read |= bit,
+            OpAccess::Write | OpAccess::CondWrite => written |= bit,
+            OpAccess::None | OpAccess::NoMemAccess => {}
+            _ => {
+                read |= bit;
+                written |= bit;
+            }
         }
-        return raw;
     }
+    (read, written)
 }
 
-/// A sequence for an address, without its end.
-pub fn sequence(random: &mut Random, at: u64, data: u64) -> Vec<u8> {
-    let mut code: Vec<u8> = Vec::new();
-    for _ in 0..1 + random.below(10) {
-        let here = at + code.len() as u64;
-        // The next instruction, which some jump over.
-        match random.below(24) {
-            0 | 1 => {
-                let next = instruction(random, here + 2, data);
-                code.extend([0x70 | random.below(16) as u8, next.len() as u8]);
-                code.extend(next);
+impl Maker<'_> {
+    fn here(&self) -> u64 {
+        self.place.at + self.code.len() as u64
+    }
+
+    /// Appends one instruction.
+    fn put(&mut self, bytes: &[u8]) {
+        self.starts.push(self.code.len() as u16);
+        self.code.extend_from_slice(bytes);
+    }
+
+    fn piece(&mut self) {
+        match self.random.below(40) {
+            0..=2 => self.skip_if(),
+            3 => self.skip_by_count(),
+            4 | 5 => self.repeat(),
+            6 => self.jump_indirect(),
+            7 if !self.place.plain => self.syscall(),
+            8 if !self.place.plain => self.flags(),
+            9..=11 if self.calls => self.call(),
+            12 if self.calls => self.call_indirect(),
+            9 | 10 if !self.calls => self.failing_call(),
+            13 if self.random.below(8) == 0 => {
+                // A block longer than blocks are.
+                for _ in 0..70 {
+                    self.put(&[0x90]);
+                }
             }
-            2 => {
-                let next = instruction(random, here + 2, data);
-                code.extend([0xE0 | random.below(4) as u8, next.len() as u8]);
-                code.extend(next);
-            }
-            // call +0
-            3 => code.extend([0xE8, 0, 0, 0, 0]),
-            // lea rdx, [rip + 3]; call rdx over nothing
-            4 => code.extend([0x48, 0x8D, 0x15, 2, 0, 0, 0, 0xFF, 0xD2]),
-            // lea rcx, [rip + 2]; jmp rcx
-            5 => code.extend([0x48, 0x8D, 0x0D, 2, 0, 0, 0, 0xFF, 0xE1]),
-            // lea rax, [rip + 2]; push rax; ret
-            6 => code.extend([0x48, 0x8D, 0x05, 2, 0, 0, 0, 0x50, 0xC3]),
-            // A system call that there is not.
-            7 => code.extend([0x48, 0xC7, 0xC0, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 0x05]),
-            // jmp +0; call over it and back: call +2; jmp +1; ret
-            8 => code.extend([0xE8, 2, 0, 0, 0, 0xEB, 1, 0xC3]),
             _ => {
-                let next = instruction(random, here, data);
-                code.extend(next);
+                let (bytes, _) = self.instruction(0);
+                self.put(&bytes);
             }
         }
     }
-    code
+
+    /// An instruction; none that writes one of these registers.
+    fn instruction(&mut self, kept: u32) -> (Vec<u8>, Instruction) {
+        loop {
+            let at = self.here();
+            let form = self.forms.choose(self.random);
+            let Some((mut raw, decoded)) = forms::make(self.random, form, at) else {
+                continue;
+            };
+            let (read, written) = registers(self.factory, &decoded);
+            if written & kept != 0 || !self.may_be(&decoded, read, written) {
+                continue;
+            }
+            let base = decoded.memory_base();
+            let index = decoded.memory_index();
+            let memory = (0..decoded.op_count()).any(|op| decoded.op_kind(op) == OpKind::Memory);
+            if memory && self.random.below(8) != 0 {
+                let bit = |register: Register| match register.full_register() {
+                    full if full.is_gpr64() => 1u32 << full.number(),
+                    _ => 0,
+                };
+                let wrong_index = bit(index) & self.addresses != 0;
+                let known = matches!(base, Register::RIP | Register::None);
+                let based = bit(base) & (self.addresses | RSP) != 0;
+                if wrong_index || !(known || based) {
+                    continue;
+                }
+            }
+            self.aim(&mut raw, &decoded);
+            self.addresses &= !written;
+            return (raw, decoded);
+        }
+    }
+
+    /// Whether an instruction may be in this sequence. Where something is called, what is below
+    /// the stack pointer is nobody's and must not be read.
+    fn may_be(&self, decoded: &Instruction, read: u32, written: u32) -> bool {
+        let pushes_flags = matches!(
+            decoded.mnemonic(),
+            Mnemonic::Pushf | Mnemonic::Pushfd | Mnemonic::Pushfq
+        );
+        let traps = decoded.flow_control() != FlowControl::Next;
+        // What the kernel does in the processor's place it does not step.
+        let emulated = matches!(
+            decoded.mnemonic(),
+            Mnemonic::Sldt | Mnemonic::Str | Mnemonic::Smsw | Mnemonic::Sgdt | Mnemonic::Sidt
+        );
+        if self.place.plain && (pushes_flags || traps || emulated) {
+            return false;
+        }
+        if !self.calls || (read | written) & RSP == 0 {
+            return true;
+        }
+        let pushes = matches!(decoded.mnemonic(), Mnemonic::Push | Mnemonic::Pop);
+        let operand = decoded.op_count() > 0
+            && decoded.op0_kind() == OpKind::Register
+            && decoded.op0_register().full_register() == Register::RSP;
+        let based = decoded.memory_base() == Register::RSP;
+        if pushes && !operand && !based {
+            return true;
+        }
+        let above = based
+            && decoded.memory_index() == Register::None
+            && (0..4096).contains(&(decoded.memory_displacement64() as i64));
+        let explicit = (0..decoded.op_count()).any(|op| {
+            decoded.op_kind(op) == OpKind::Register
+                && decoded.op_register(op).full_register() == Register::RSP
+        });
+        above && !explicit && written & RSP == 0 && decoded.mnemonic() != Mnemonic::Lea
+    }
+
+    /// Sets displacements of 4 and 8 bytes so that they lead to the data.
+    fn aim(&mut self, raw: &mut [u8], decoded: &Instruction) {
+        let mut decoder = Decoder::with_ip(64, raw, decoded.ip(), 0);
+        let again = decoder.decode();
+        let offsets = decoder.get_constant_offsets(&again);
+        let place = offsets.displacement_offset();
+        let near = self.random.below(4096);
+        let alone = decoded.memory_base() == Register::None;
+        match offsets.displacement_size() {
+            4 => {
+                let value = if decoded.is_ip_rel_memory_operand() {
+                    (self.place.data - 2048 + near).wrapping_sub(decoded.next_ip()) as u32
+                } else if alone && self.place.data < 1 << 31 {
+                    (self.place.data - 2048 + near) as u32
+                } else if decoded.memory_base() == Register::RSP {
+                    near as u32
+                } else {
+                    near.wrapping_sub(2048) as u32
+                };
+                raw[place..place + 4].copy_from_slice(&value.to_le_bytes());
+            }
+            8 => {
+                let value = self.place.data - 2048 + near;
+                raw[place..place + 8].copy_from_slice(&value.to_le_bytes());
+            }
+            _ => {}
+        }
+    }
+
+    /// A conditional jump over the next instruction.
+    fn skip_if(&mut self) {
+        let condition = self.random.below(16) as u8;
+        let long = self.random.below(3) == 0;
+        let head = if long { 6 } else { 2 };
+        let start = self.code.len();
+        self.put(&vec![0; head]);
+        let (next, _) = self.instruction(0);
+        let length = next.len() as u8;
+        self.unsure.push(self.code.len() as u16);
+        self.put(&next);
+        let jump = if long {
+            vec![0x0F, 0x80 | condition, length, 0, 0, 0]
+        } else {
+            vec![0x70 | condition, length]
+        };
+        self.code[start..start + head].copy_from_slice(&jump);
+    }
+
+    /// `loop`, `loope`, `loopne`, `jrcxz`, with 32 bits or 64, over the next instruction.
+    fn skip_by_count(&mut self) {
+        let narrow = self.random.below(3) == 0;
+        let opcode = 0xE0 | self.random.below(4) as u8;
+        let start = self.code.len();
+        let head = if narrow { 3 } else { 2 };
+        self.put(&vec![0; head]);
+        let (next, _) = self.instruction(0);
+        let length = next.len() as u8;
+        self.unsure.push(self.code.len() as u16);
+        self.put(&next);
+        let jump = if narrow {
+            vec![0x67, opcode, length]
+        } else {
+            vec![opcode, length]
+        };
+        self.code[start..start + head].copy_from_slice(&jump);
+    }
+
+    /// A short loop.
+    fn repeat(&mut self) {
+        let times = 1 + self.random.below(40) as u32;
+        let register = [0u8, 1, 2, 10, 11, 15][self.random.below(6) as usize];
+        let mut set = vec![0x40 | (register >> 3), 0xB8 | (register & 7)];
+        set.extend(times.to_le_bytes());
+        self.put(&set);
+        self.addresses &= !(1 << register);
+        let head = self.code.len();
+        let kept = 1 << register;
+        for _ in 0..1 + self.random.below(5) {
+            if self.code.len() - head > 80 {
+                break;
+            }
+            // What is repeated must not move the stack away.
+            let (next, decoded) = self.instruction(kept | RSP);
+            let traps = decoded.flow_control() != FlowControl::Next;
+            if !traps {
+                self.put(&next);
+            }
+        }
+        // dec, sub or add in 32 or 64 bits; or loop.
+        let rex = 0x40 | (register >> 3);
+        let low = register & 7;
+        if register == 1 && self.random.below(2) == 0 {
+            let back = (head as i64 - self.code.len() as i64 - 2) as i8;
+            let opcode = 0xE0 | self.random.below(3) as u8;
+            self.put(&[opcode, back as u8]);
+            return;
+        }
+        match self.random.below(3) {
+            0 => self.put(&[rex | 8, 0xFF, 0xC8 | low]),
+            1 => self.put(&[rex, 0x83, 0xE8 | low, 1]),
+            _ => self.put(&[rex | 8, 0x83, 0xC0 | low, 0xFF]),
+        }
+        let back = head as i64 - self.code.len() as i64;
+        if self.random.below(2) == 0 {
+            self.put(&[0x75, (back - 2) as u8]);
+        } else {
+            let mut jump = vec![0x0F, 0x85];
+            jump.extend(((back - 6) as i32).to_le_bytes());
+            self.put(&jump);
+        }
+    }
+
+    /// Puts an address that is `distance` bytes behind this instruction into a register.
+    fn address_of(&mut self, register: u8, distance: u32) {
+        let mut lea = vec![0x48 | (register >> 3) << 2, 0x8D, (register & 7) << 3 | 5];
+        lea.extend(distance.to_le_bytes());
+        self.put(&lea);
+        self.addresses &= !(1 << register);
+    }
+
+    /// `op [memory]` of the data, and the instruction before it that stores a register there.
+    fn through_memory(&mut self, register: u8, extension: u8) -> Vec<Vec<u8>> {
+        let slot = self.place.data + 8 * self.random.below(256);
+        let here = self.here();
+        // mov [rip + …], register
+        let mut store = vec![0x48 | (register >> 3) << 2, 0x89, (register & 7) << 3 | 5];
+        let relative = |from: u64| (slot.wrapping_sub(from) as u32).to_le_bytes();
+        // Its address is known only when the lea before it is there, which has 7 bytes.
+        store.extend(relative(here + 14));
+        match self.random.below(4) {
+            0 if slot < 1 << 31 => {
+                let mut jump = vec![0xFF, extension << 3 | 4, 0x25];
+                jump.extend((slot as u32).to_le_bytes());
+                vec![store, jump]
+            }
+            1 => {
+                // lea r10, [rip + …]; op [r10 + 8]
+                let mut lea = vec![0x4C, 0x8D, 0x15];
+                lea.extend(((slot - 8).wrapping_sub(here + 21) as u32).to_le_bytes());
+                vec![store, lea, vec![0x41, 0xFF, extension << 3 | 0x42, 8]]
+            }
+            2 => {
+                // lea r11, [rip + …]; xor eax, eax; op [r11 + rax * 8]
+                let mut lea = vec![0x4C, 0x8D, 0x1D];
+                lea.extend(relative(here + 21));
+                let jump = vec![0x41, 0xFF, extension << 3 | 4, 0xC3];
+                vec![store, lea, vec![0x31, 0xC0], jump]
+            }
+            _ => {
+                let mut jump = vec![0xFF, extension << 3 | 5];
+                jump.extend(relative(here + 20));
+                vec![store, jump]
+            }
+        }
+    }
+
+    fn any_register(&mut self) -> u8 {
+        [0u8, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15][self.random.below(15) as usize]
+    }
+
+    /// A jump to what follows it, or over an instruction.
+    fn jump_indirect(&mut self) {
+        let register = self.any_register();
+        let over = self.random.below(2) == 0;
+        let notrack = self.random.below(8) == 0;
+        let mut pieces = if self.random.below(2) == 0 {
+            self.through_memory(register, 4)
+        } else {
+            let mut jump = vec![0xFF, 0xE0 | (register & 7)];
+            if register >= 8 {
+                jump.insert(0, 0x41);
+            }
+            if notrack {
+                jump.insert(0, 0x3E);
+            }
+            vec![jump]
+        };
+        let mut distance: usize = pieces.iter().map(Vec::len).sum();
+        if over {
+            // What is jumped over is not executed, so anything.
+            let skipped = vec![0x0F, 0x0B];
+            distance += skipped.len();
+            pieces.push(skipped);
+        }
+        self.address_of(register, distance as u32);
+        for piece in pieces {
+            if over && piece == [0x0F, 0x0B] {
+                self.unsure.push(self.code.len() as u16);
+            }
+            self.put(&piece);
+        }
+        self.addresses &= !(1 << 10 | 1 << 11 | 1);
+    }
+
+    fn syscall(&mut self) {
+        match self.random.below(3) {
+            // None such.
+            0 => self.put(&[0x48, 0xC7, 0xC0, 0xFF, 0xFF, 0xFF, 0xFF]),
+            // sched_yield
+            1 => self.put(&[0xB8, 24, 0, 0, 0]),
+            // prctl(-1), which the engine looks at.
+            _ => {
+                self.put(&[0xB8, 157, 0, 0, 0]);
+                self.put(&[0xBF, 0xFF, 0xFF, 0xFF, 0xFF]);
+                self.addresses &= !(1 << 7);
+            }
+        }
+        self.put(&[0x0F, 0x05]);
+        self.addresses &= !(1 | 1 << 1 | 1 << 11);
+    }
+
+    /// `pushf`; changes flags but the trap flag; `popf`. Alignment check, too; but not the
+    /// identification flag, which any signal clears.
+    fn flags(&mut self) {
+        const MASK: u32 = 0x4_0CD5;
+        let mut change = MASK & self.random.next() as u32;
+        if self.random.below(4) != 0 {
+            change &= !0x4_0000;
+        }
+        self.put(&[0x9C]);
+        // xor dword ptr [rsp], …
+        let mut xor = vec![0x81, 0x34, 0x24];
+        xor.extend(change.to_le_bytes());
+        self.put(&xor);
+        // and dword ptr [rsp], …: if pushf failed, anything is there.
+        let mut and = vec![0x81, 0x24, 0x24];
+        and.extend((MASK | 0x202).to_le_bytes());
+        self.put(&and);
+        self.put(&[0x9D]);
+    }
+
+    /// Calls and returns.
+    fn call(&mut self) {
+        match self.random.below(5) {
+            // call +0: only pushes.
+            0 => self.put(&[0xE8, 0, 0, 0, 0]),
+            // call over a jump to a return; jump over that.
+            1 => {
+                self.put(&[0xE8, 2, 0, 0, 0]);
+                self.put(&[0xEB, 1]);
+                self.put(&[0xC3]);
+            }
+            // The same with arguments popped.
+            2 => {
+                self.put(&[0x6A, 0x11]);
+                self.put(&[0x50]);
+                self.put(&[0xE8, 2, 0, 0, 0]);
+                self.put(&[0xEB, 3]);
+                self.put(&[0xC2, 16, 0]);
+            }
+            // Returns to what was pushed: lea rax, [rip + 2]; push rax; ret.
+            3 => {
+                self.address_of(0, 2);
+                self.put(&[0x50]);
+                self.put(&[0xC3]);
+            }
+            // call, an instruction, repz ret.
+            _ => {
+                let start = self.code.len();
+                self.put(&[0xE8, 2, 0, 0, 0]);
+                self.put(&[0xEB, 0]);
+                let (next, decoded) = self.instruction(RSP);
+                let balanced = !decoded.is_stack_instruction();
+                if balanced {
+                    self.put(&next);
+                }
+                self.put(&[0xF3, 0xC3]);
+                let length = (self.code.len() - start - 7) as u8;
+                self.code[start + 6] = length;
+            }
+        }
+    }
+
+    /// A call of what a register or memory says: of what follows it.
+    fn call_indirect(&mut self) {
+        let register = self.any_register();
+        let pieces = if self.random.below(2) == 0 {
+            self.through_memory(register, 2)
+        } else {
+            let mut call = vec![0xFF, 0xD0 | (register & 7)];
+            if register >= 8 {
+                call.insert(0, 0x41);
+            }
+            vec![call]
+        };
+        let distance: usize = pieces.iter().map(Vec::len).sum();
+        self.address_of(register, distance as u32);
+        for piece in pieces {
+            self.put(&piece);
+        }
+        self.addresses &= !(1 << 10 | 1 << 11 | 1);
+    }
+
+    /// Calls, returns and pushes where there is no stack: each faults, and is skipped.
+    fn failing_call(&mut self) {
+        // mov r11, rsp; mov esp, 0x1234; …; mov rsp, r11
+        self.put(&[0x49, 0x89, 0xE3]);
+        self.put(&[0xBC, 0x34, 0x12, 0, 0]);
+        for _ in 0..1 + self.random.below(3) {
+            match self.random.below(7) {
+                0 => self.put(&[0xE8, 0, 0, 0, 0]),
+                1 => self.put(&[0xFF, 0xD0]),
+                2 => self.put(&[0xFF, 0x13]),
+                3 => self.put(&[0xC3]),
+                4 => self.put(&[0xC2, 8, 0]),
+                5 => self.put(&[0x50]),
+                _ => self.put(&[0xFF, 0x14, 0x25, 0x10, 0, 0, 0]),
+            }
+        }
+        self.put(&[0x4C, 0x89, 0xDC]);
+        self.addresses &= !(1 << 11);
+    }
 }
