@@ -22,14 +22,27 @@ pub(super) fn function(
     let mut assembler = CodeAssembler::new(64).expect("64 bits");
     write(&mut assembler).expect("instructions");
     let bytes = assembler.assemble(0x1000).expect("bytes");
-    let code = Disassembler::x86_64(Syntax::Intel).disassemble(&bytes, 0x1000, &|_| None);
-    let data = data_flow(object::Architecture::X86_64, &bytes, 0x1000).expect("x86-64");
+    of_bytes(name, &bytes, counts, heat, taken)
+}
+
+/// The same of machine code.
+pub(super) fn of_bytes(
+    name: &str,
+    bytes: &[u8],
+    counts: &[u64],
+    heat: &[f64],
+    taken: &[(usize, u64)],
+) -> FunctionFrame {
+    let code = Disassembler::x86_64(Syntax::Intel).disassemble(bytes, 0x1000, &|_| None);
+    let data = data_flow(object::Architecture::X86_64, bytes, 0x1000).expect("x86-64");
     assert_eq!(code.len(), counts.len(), "a count for each instruction");
     assert_eq!(code.len(), heat.len(), "heat for each instruction");
     let flow = ControlFlow::build(&code);
-    let taken: Vec<Option<u64>> = (0..code.len())
-        .map(|at| taken.iter().find(|one| one.0 == at).map(|one| one.1))
-        .collect();
+    let mut jumps: Vec<Option<u64>> = vec![None; code.len()];
+    for &(at, times) in taken {
+        jumps[at] = Some(times);
+    }
+    let taken = jumps;
     let cycles = counts
         .iter()
         .zip(heat)

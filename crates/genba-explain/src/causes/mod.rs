@@ -80,4 +80,6 @@ mod made_up;
 #[cfg(test)]
 mod rare_tests;
 #[cfg(test)]
+mod robustness_tests;
+#[cfg(test)]
 mod runtime_tests;
