@@ -87,10 +87,17 @@ impl Emitter {
         self.u32(offset);
     }
 
-    /// `mov register, value`, for rax and rcx
-    pub fn constant(&mut self, register: u8, value: u64) {
-        self.bytes(&[0x48, 0xB8 | register]);
-        self.bytes(&value.to_le_bytes());
+    /// Makes rcx 0 if it is `value`, and something else if not; the flags stay.
+    pub fn compare_rcx(&mut self, value: u64) {
+        // lea rcx, [rcx - …]: takes away what 32 bits can. rorx rcx, rcx, 32; lea: and the rest.
+        let first = (value as i32).wrapping_neg();
+        let rest = value.wrapping_add(i64::from(first) as u64);
+        self.bytes(&[0x48, 0x8D, 0x89]);
+        self.u32(first as u32);
+        if rest != 0 {
+            self.bytes(&[0xC4, 0xE3, 0xFB, 0xF0, 0xC9, 0x20, 0x48, 0x8D, 0x89]);
+            self.u32(((rest >> 32) as u32).wrapping_neg());
+        }
     }
 
     /// `nop`s until the next `length` bytes after `before` more do not cross a cache line, so
@@ -220,7 +227,8 @@ mod tests {
                 e.add_one(0);
                 e.store_number(0x30, 7);
                 e.jump_vector(0x50);
-                e.constant(1, 5);
+                e.compare_rcx(5);
+                e.compare_rcx(0x7fff_8765_4321);
             }),
             [
                 "mov gs:[18h],rcx",
@@ -230,9 +238,45 @@ mod tests {
                 "lea rax,[rax+1]",
                 "mov dword ptr gs:[30h],7",
                 "jmp qword ptr gs:[50h]",
-                "mov rcx,5",
+                "lea rcx,[rcx-5]",
+                "lea rcx,[rcx+789ABCDFh]",
+                "rorx rcx,rcx,20h",
+                "lea rcx,[rcx-8000h]",
             ]
         );
+    }
+
+    #[test]
+    fn a_comparison_knows_all_64_bits() {
+        // What the instructions do.
+        let zero = |rcx: u64, value: u64| {
+            let first = (value as i32).wrapping_neg();
+            let rest = value.wrapping_add(i64::from(first) as u64);
+            assert_eq!(rest as u32, 0);
+            let rcx = rcx.wrapping_add(i64::from(first) as u64);
+            if rest == 0 {
+                return rcx == 0;
+            }
+            let high = ((rest >> 32) as u32).wrapping_neg() as i32;
+            rcx.rotate_left(32).wrapping_add(i64::from(high) as u64) == 0
+        };
+        let values = [
+            0x40_1000,
+            0x7FFF_FFFF,
+            0x8000_0000,
+            0xFFFF_FFFF,
+            0x5555_8000_0000,
+            0x7F12_3456_789A,
+            0x7FFF_FFFF_FFFF,
+        ];
+        for value in values {
+            for other in values {
+                assert_eq!(zero(other, value), other == value, "{other:x} {value:x}");
+                for bit in 0..64 {
+                    assert!(!zero(value ^ 1 << bit, value), "{value:x} {bit}");
+                }
+            }
+        }
     }
 
     fn decoded(code: &[u8], at: u64) -> Instruction {

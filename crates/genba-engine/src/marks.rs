@@ -15,19 +15,14 @@ pub enum Mark {
     Rax,
     /// rcx is in its place.
     Rcx,
-    /// rax and rcx are in their places.
-    Both,
-    /// As [`Mark::Both`], and the top of the stack, a return address, has been overwritten; it
-    /// is in register rcx.
-    Overwritten,
     /// A call has pushed our address; else nothing has happened.
     Pushed,
-    /// As [`Mark::Pushed`], rax and rcx in their places.
-    PushedBoth,
+    /// As [`Mark::Pushed`], rcx in its place. So it is when a return has pushed our address.
+    PushedRcx,
     /// It has been popped again; nothing has happened.
     Popped,
-    /// The same with rax and rcx in their places.
-    PoppedBoth,
+    /// The same with rcx in its place.
+    PoppedRcx,
     /// The block's last instruction is done, and went where it says.
     Taken,
     /// As [`Mark::Taken`], but this has not been recorded yet.
@@ -38,14 +33,17 @@ pub enum Mark {
     TakenRax,
     /// The same, and did not go there.
     NotTaken,
-    /// The block's last instruction, a call or jump, is done; rcx says where it goes; rax and
-    /// rcx are in their places. It has not been recorded yet, where that is wanted.
+    /// The block's last instruction, a call or jump, is done; TARGET says where it goes; rcx is
+    /// in its place. It has not been recorded yet, where that is wanted.
     Gone,
-    /// A landing: rcx says where control goes; rax and rcx are in their places.
+    /// A landing: TARGET says where control goes; rcx is in its place.
     Landing,
-    /// A landing: rcx + the block's address is where control goes.
-    LandingDifference,
-    /// A landing: it is the block; rax and rcx are in their places.
+    /// A landing behind a return: the top of the stack says where control goes, and is to be
+    /// popped; rcx is in its place.
+    Returned,
+    /// The same, and it has been popped: it is below the top of the stack.
+    ReturnedPopped,
+    /// A landing: it is the block; rcx is in its place.
     Landed,
     /// After a system call, rcx is ours.
     SyscallDone,

@@ -51,8 +51,8 @@ pub struct Found {
     pub pc: u64,
     /// General registers, rsp included.
     pub registers: [u64; 16],
-    /// What the top of the stack must be set to.
-    pub stack_top: Option<u64>,
+    /// Address of the word that says what is next, instead of `pc`.
+    pub next_at: Option<u64>,
     /// What is to be corrected.
     pub correction: Option<Correction>,
     /// The jump at the first address went to the second, which has not been recorded.
@@ -76,6 +76,8 @@ pub struct Aside {
     pub rax: u64,
     /// rcx.
     pub rcx: u64,
+    /// Where an indirect branch goes.
+    pub target: u64,
 }
 
 struct Position {
@@ -101,7 +103,7 @@ fn position(marks: &[Marked], offset: u16) -> Option<Position> {
                 at.counted = true;
                 at.mark = Mark::Instruction;
             }
-            (mark @ (Mark::Rax | Mark::Rcx | Mark::Both | Mark::Overwritten), Some(at)) => {
+            (mark @ (Mark::Rax | Mark::Rcx), Some(at)) => {
                 at.mark = mark;
             }
             (mark, at) => {
@@ -148,7 +150,7 @@ where
     let mut found = Found {
         pc: 0,
         registers: *registers,
-        stack_top: None,
+        next_at: None,
         correction: None,
         unrecorded: None,
     };
@@ -157,11 +159,12 @@ where
         return Some(found);
     }
     let block = (view.block)(at.block);
-    let rcx = registers[register::RCX as usize];
     let rax_aside = |found: &mut Found| found.registers[register::RAX as usize] = aside.rax;
-    let both_aside = |found: &mut Found| {
-        found.registers[register::RAX as usize] = aside.rax;
-        found.registers[register::RCX as usize] = aside.rcx;
+    let rcx_aside = |found: &mut Found| found.registers[register::RCX as usize] = aside.rcx;
+    let add_rsp = |found: &mut Found, bytes: u64| {
+        let rsp = &mut found.registers[register::RSP as usize];
+        *rsp = rsp.wrapping_add(bytes);
+        *rsp
     };
     // Backwards to before an instruction: what of the block has not been executed?
     let back = |found: &mut Found, index: usize| {
@@ -181,29 +184,19 @@ where
             back(&mut found, at.index);
         }
         Mark::Rcx => {
-            found.registers[register::RCX as usize] = aside.rcx;
+            rcx_aside(&mut found);
             back(&mut found, at.index);
         }
-        Mark::Both => {
-            both_aside(&mut found);
-            back(&mut found, at.index);
-        }
-        Mark::Overwritten => {
-            both_aside(&mut found);
-            found.stack_top = Some(rcx);
-            back(&mut found, at.index);
-        }
-        Mark::Pushed | Mark::PushedBoth => {
-            let rsp = &mut found.registers[register::RSP as usize];
-            *rsp = rsp.wrapping_add(8);
-            if at.mark == Mark::PushedBoth {
-                both_aside(&mut found);
+        Mark::Pushed | Mark::PushedRcx => {
+            add_rsp(&mut found, 8);
+            if at.mark == Mark::PushedRcx {
+                rcx_aside(&mut found);
             }
             back(&mut found, block.last());
         }
         Mark::Popped => back(&mut found, block.last()),
-        Mark::PoppedBoth => {
-            both_aside(&mut found);
+        Mark::PoppedRcx => {
+            rcx_aside(&mut found);
             back(&mut found, block.last());
         }
         Mark::Taken => found.pc = branch_target(code, block.address(block.last())),
@@ -225,20 +218,21 @@ where
             found.registers[register::RCX as usize] = found.pc;
         }
         Mark::Gone => {
-            both_aside(&mut found);
-            found.pc = rcx;
-            found.unrecorded = Some((block.address(block.last()), rcx));
+            rcx_aside(&mut found);
+            found.pc = aside.target;
+            found.unrecorded = Some((block.address(block.last()), aside.target));
         }
         Mark::Landing => {
-            both_aside(&mut found);
-            found.pc = rcx;
+            rcx_aside(&mut found);
+            found.pc = aside.target;
         }
-        Mark::LandingDifference => {
-            both_aside(&mut found);
-            found.pc = rcx.wrapping_add(block.pc);
+        Mark::Returned | Mark::ReturnedPopped => {
+            rcx_aside(&mut found);
+            let popped = if at.mark == Mark::Returned { 8 } else { 0 };
+            found.next_at = Some(add_rsp(&mut found, popped).wrapping_sub(8));
         }
         Mark::Landed => {
-            both_aside(&mut found);
+            rcx_aside(&mut found);
             found.pc = block.pc;
         }
         Mark::Nothing | Mark::Stub => return None,

@@ -2,6 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::fragment::{Landing, TABLE_BYTES};
 use crate::layout::{FILE_SIZE, SLOT_THREAD};
 use crate::runtime::book::Book;
 use crate::runtime::clone::XSAVE_BYTES;
@@ -36,8 +37,8 @@ pub struct Boot {
     pub transfers: u64,
 }
 
-/// Bytes of the table of indirect branches.
-const TABLE_BYTES: usize = 8 << 16;
+/// Bytes of the tables of indirect branches: of jumps, of returns.
+const BYTES: usize = 2 * TABLE_BYTES as usize;
 
 /// Starts the engine, and the program in it.
 ///
@@ -74,7 +75,7 @@ pub unsafe fn start(boot: usize) -> ! {
     }
 }
 
-/// The table that indirect branches look into must be where 31 bits reach.
+/// The tables that indirect branches look into must be where 31 bits reach.
 unsafe fn reserve_table() -> usize {
     const HIGHEST: usize = 0x7000_0000;
     const STEP: usize = 0x0100_0000;
@@ -83,15 +84,17 @@ unsafe fn reserve_table() -> usize {
         // SAFETY: replaces nothing.
         unsafe {
             let flags = sys::PRIVATE | sys::FIXED_NOREPLACE;
-            match sys::mmap(hint, TABLE_BYTES, sys::READ_WRITE, flags, -1) {
+            match sys::mmap(hint, BYTES, sys::READ_WRITE, flags, -1) {
                 Some(at) if at == hint => {
                     for index in 0..1 << 16 {
-                        *((at + index * 8) as *mut u64) = miss();
+                        let entry = (at + index * 8) as *mut u64;
+                        *entry = miss(Landing::Jump);
+                        *entry.add(1 << 16) = miss(Landing::Return);
                     }
                     TABLE.store(at, Ordering::Relaxed);
                     return at;
                 }
-                Some(at) => sys::munmap(at, TABLE_BYTES),
+                Some(at) => sys::munmap(at, BYTES),
                 None => {}
             }
         }

@@ -57,6 +57,8 @@ pub const SITE: u32 = 0xC0;
 pub const TRANSFER: u32 = 0xC8;
 /// The PLT stub's jump that the thread went through last to have it bound; 0 for none.
 pub const BINDING: u32 = 0xD0;
+/// Address of `genba_return`.
+pub const RETURN: u32 = 0xD8;
 /// The program's registers: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15, flags.
 pub const CONTEXT: u32 = 0x100;
 /// Offset of the flags.
@@ -81,6 +83,8 @@ pub const COUNTERS: u32 = layout::COUNTERS as u32;
 pub const EXIT_INDIRECT: u32 = 0;
 /// [`EXIT`]: an indirect branch from [`SITE`] to [`TARGET`] that has no counter yet.
 pub const EXIT_TRANSFER: u32 = u32::MAX - 1;
+/// [`EXIT`]: a return to [`TARGET`] that no table knows.
+pub const EXIT_RETURN: u32 = u32::MAX - 2;
 /// [`EXIT`]: a system call that the engine must see.
 pub const EXIT_SYSCALL: u32 = u32::MAX;
 

@@ -23,6 +23,9 @@ pub fn machine() -> Result<(), String> {
     if capabilities & FSGSBASE == 0 {
         return Err("this machine has no FSGSBASE (a processor since 2012 and Linux 5.9)".into());
     }
+    if !std::arch::is_x86_feature_detected!("bmi2") {
+        return Err("this machine has no BMI2 (a processor since 2013)".into());
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use iced_x86::Instruction;
 
-use super::{Builder, Error, PendingCall, PendingTaken, RAX, RCX, World, condition};
+use super::{Builder, Error, PendingCall, PendingTaken, RCX, TABLE_BYTES, World, condition};
 use crate::marks::Mark;
 use crate::state;
 
@@ -54,7 +54,7 @@ impl<W: World> Builder<'_, W> {
         self.taken(instruction.ip(), to)
     }
 
-    /// Puts rcx and rax aside, the target into rcx, its low 16 bits into rax.
+    /// Puts rcx aside, the target into TARGET, its low 16 bits into rcx.
     pub(super) fn target(
         &mut self,
         instruction: &Instruction,
@@ -63,23 +63,26 @@ impl<W: World> Builder<'_, W> {
         let raw = self.raw(instruction);
         self.emitter().store(RCX, state::RCX);
         self.mark(Mark::Rcx);
-        self.emitter().load_target(instruction, &raw)?;
-        self.emitter().store(RAX, state::RAX);
-        self.mark(Mark::Both);
         self.count_aside(aside);
-        // movzx eax, cx
-        self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
+        if aside.is_some() {
+            // The operand may need it.
+            self.emitter().load(RCX, state::RCX);
+        }
+        self.emitter().load_target(instruction, &raw)?;
+        self.emitter().store(RCX, state::TARGET);
+        // movzx ecx, cx
+        self.emitter().bytes(&[0x0F, 0xB7, 0xC9]);
         Ok(())
     }
 
-    /// `jmp [table + rax * 8]`
-    pub(super) fn jump_by_table(&mut self) {
+    /// `jmp [table + rcx * 8]`
+    fn jump_by_table(&mut self) {
         let table = self.world.table();
-        self.emitter().bytes(&[0xFF, 0x24, 0xC5]);
+        self.emitter().bytes(&[0xFF, 0x24, 0xCD]);
         self.emitter().u32(table);
     }
 
-    /// On to where rcx says, after a jump or call from there.
+    /// On to where TARGET says, after a jump or call from there.
     pub(super) fn jump_indirect(&mut self, from: u64) {
         if self.world.records(from, None) {
             let site = self.world.site(from);
@@ -104,27 +107,28 @@ impl<W: World> Builder<'_, W> {
         });
     }
 
+    /// Pushes the address in the cache, so that both are on the stack, and returns to that.
     pub(super) fn returns(&mut self, pops: u16, aside: Option<u32>) {
         let table = self.world.table();
         self.emitter().store(RCX, state::RCX);
         self.mark(Mark::Rcx);
-        // mov rcx, [rsp]
-        self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
-        self.emitter().store(RAX, state::RAX);
-        self.mark(Mark::Both);
         self.count_aside(aside);
-        // movzx eax, cx; mov rax, [table + rax * 8]; mov [rsp], rax
-        self.emitter().bytes(&[0x0F, 0xB7, 0xC1]);
-        self.emitter().bytes(&[0x48, 0x8B, 0x04, 0xC5]);
-        self.emitter().u32(table);
-        self.emitter().bytes(&[0x48, 0x89, 0x04, 0x24]);
-        self.mark(Mark::Overwritten);
-        if pops == 0 {
-            self.emitter().bytes(&[0xC3]);
-        } else {
-            self.emitter().bytes(&[0xC2]);
-            self.emitter().bytes(&pops.to_le_bytes());
+        if pops > 0 {
+            // Rare: as an indirect jump. mov rcx, [rsp]; …; lea rsp, [rsp + …]; movzx ecx, cx
+            self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
+            self.emitter().store(RCX, state::TARGET);
+            self.emitter().bytes(&[0x48, 0x8D, 0xA4, 0x24]);
+            self.emitter().u32(u32::from(pops) + 8);
+            self.mark(Mark::Landing);
+            self.emitter().bytes(&[0x0F, 0xB7, 0xC9]);
+            return self.jump_by_table();
         }
+        // movzx ecx, word ptr [rsp]; push [table + rcx * 8]; ret
+        self.emitter()
+            .bytes(&[0x0F, 0xB7, 0x0C, 0x24, 0xFF, 0x34, 0xCD]);
+        self.emitter().u32(table + TABLE_BYTES);
+        self.mark(Mark::PushedRcx);
+        self.emitter().bytes(&[0xC3]);
     }
 
     /// rcx is free, as the kernel overwrites it: it says where to come back to.

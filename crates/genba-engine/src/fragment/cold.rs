@@ -3,7 +3,7 @@
 
 use core::mem::take;
 
-use super::{Builder, NewExit, PendingCall, RAX, World};
+use super::{Builder, Landing, NewExit, PendingCall, RAX, World};
 use crate::liveness::flags_live_at;
 use crate::marks::Mark;
 use crate::state;
@@ -21,7 +21,7 @@ impl<W: World> Builder<'_, W> {
             self.mark(if direct {
                 Mark::Pushed
             } else {
-                Mark::PushedBoth
+                Mark::PushedRcx
             });
             let low = i32::try_from(call.returns_to).ok();
             let mut address = None;
@@ -35,7 +35,7 @@ impl<W: World> Builder<'_, W> {
                 self.mark(if direct {
                     Mark::Popped
                 } else {
-                    Mark::PoppedBoth
+                    Mark::PoppedRcx
                 });
                 // push [rip + …]
                 self.emitter().bytes(&[0xFF, 0x35]);
@@ -88,20 +88,32 @@ impl<W: World> Builder<'_, W> {
             self.block = miss.block;
             let to = self.fragment.emitter.here();
             let _ = self.emitter().aim(miss.at, to);
-            self.mark(Mark::LandingDifference);
-            self.emitter().constant(RAX, miss.pc);
-            // lea rcx, [rcx + rax]
-            self.emitter().bytes(&[0x48, 0x8D, 0x0C, 0x01]);
-            self.mark(Mark::Landing);
-            self.emitter().jump_vector(state::MISS);
+            match miss.kind {
+                Landing::Jump => {
+                    self.mark(Mark::Landing);
+                    self.emitter().jump_vector(state::MISS);
+                }
+                Landing::Return => {
+                    self.mark(Mark::ReturnedPopped);
+                    // lea rsp, [rsp - 8]
+                    self.emitter().bytes(&[0x48, 0x8D, 0x64, 0x24, 0xF8]);
+                    self.mark(Mark::Returned);
+                    self.emitter().jump_vector(state::RETURN);
+                }
+            }
         }
     }
 
     pub(super) fn write_exits(&mut self, first_exit: u32) {
         self.mark(Mark::Stub);
         for index in 0..self.fragment.exits.len() {
-            let NewExit { target, site, .. } = self.fragment.exits[index];
-            let known = self.local(target).or_else(|| self.world.known(target));
+            let NewExit {
+                target,
+                site,
+                aimed,
+                ..
+            } = self.fragment.exits[index];
+            let known = (aimed.or_else(|| self.local(target))).or_else(|| self.world.known(target));
             let site = usize::from(site);
             if known.is_some_and(|code| self.fragment.emitter.aim(site, code).is_ok()) {
                 continue;

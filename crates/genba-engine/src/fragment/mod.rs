@@ -6,7 +6,7 @@
 //! block     instructions, counter, branch ─ falls into the next block
 //! …
 //! call      a real call, so that the processor predicts the return; behind it a landing
-//! …         and the block at the return address
+//! …         for returns, and the block at the return address
 //! calls     put the program's return address on the stack in place of ours, jump to the callee
 //! misses    another target than the landing's: to the lookup
 //! exits     to the dispatcher, which translates what is missing and links
@@ -45,6 +45,8 @@ const RAX: u8 = 0;
 const RCX: u8 = 1;
 /// Bytes of an exit's stub.
 pub const STUB_BYTES: usize = 20;
+/// Bytes of a table of indirect branches.
+pub const TABLE_BYTES: u32 = 8 << 16;
 
 /// What building needs to know of the rest.
 pub trait World: Code {
@@ -70,7 +72,7 @@ pub trait World: Code {
     /// The number of an indirect jump whose targets are recorded.
     fn site(&mut self, from: u64) -> u32;
     /// Address of the table that indirect branches look into by the low 16 bits of the target;
-    /// in the low 2 GiB.
+    /// in the low 2 GiB. That for returns is [`TABLE_BYTES`] behind.
     fn table(&self) -> u32;
 }
 
@@ -113,6 +115,8 @@ pub struct NewExit {
     pub site: u16,
     /// Offset of the stub that goes to the dispatcher; 0 for none, as the target was known.
     pub stub: u16,
+    /// Address in the cache of the copy of the target that is meant.
+    aimed: Option<u64>,
 }
 
 /// A fragment, ready to be put at its base.
@@ -125,6 +129,8 @@ pub struct Fragment {
     pub exits: Vec<NewExit>,
     /// Landings: address in the program, offset.
     pub landings: Vec<(u64, u16)>,
+    /// Landings for returns: address in the program, offset.
+    pub returns: Vec<(u64, u16)>,
     /// Calls: return address in the program, offset.
     pub calls: Vec<(u64, u16)>,
     /// What holds where.
@@ -156,8 +162,17 @@ struct PendingTaken {
 struct PendingMiss {
     /// Offset of the displacement.
     at: usize,
-    pc: u64,
+    kind: Landing,
     block: u8,
+}
+
+/// What arrives at a landing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landing {
+    /// Indirect jumps and calls: TARGET says where they go.
+    Jump,
+    /// Returns: the top of the stack says it.
+    Return,
 }
 
 /// How it goes on behind a block.
@@ -202,18 +217,16 @@ pub fn build<W: World>(
     world: &mut W,
     factory: &mut InstructionInfoFactory,
     pc: u64,
-    landing: bool,
+    landing: Option<Landing>,
     base: u64,
     first_exit: u32,
 ) -> Result<Fragment, Error> {
     let mut builder = Builder::new(world, factory, base);
-    if landing {
-        builder.landing(pc);
+    if let Some(kind) = landing {
+        builder.landing(pc, kind);
     }
-    let mut pc = pc;
+    let mut block = decode(pc, builder.world.bytes(pc));
     loop {
-        let bytes = builder.world.bytes(pc);
-        let block = decode(pc, bytes);
         let next = if builder.small_loop(&block) {
             builder.unrolled(&block)?
         } else {
@@ -223,16 +236,16 @@ pub fn build<W: World>(
             break;
         };
         if next.landing {
-            builder.landing(next.pc);
+            builder.landing(next.pc, Landing::Return);
         }
-        if !builder.goes_on(next.pc) {
+        let Some(following) = builder.goes_on(next.pc) else {
             if next.landing {
                 builder.stand_in(next.pc);
             }
             builder.jump(next.pc);
             break;
-        }
-        pc = next.pc;
+        };
+        block = following;
     }
     builder.finish(first_exit)
 }
@@ -245,11 +258,12 @@ pub fn build_landing<W: World>(
     world: &mut W,
     factory: &mut InstructionInfoFactory,
     pc: u64,
+    kind: Landing,
     base: u64,
     first_exit: u32,
 ) -> Result<Fragment, Error> {
     let mut builder = Builder::new(world, factory, base);
-    builder.landing(pc);
+    builder.landing(pc, kind);
     builder.stand_in(pc);
     builder.jump(pc);
     builder.finish(first_exit)
@@ -268,6 +282,7 @@ impl<'a, W: World> Builder<'a, W> {
                 blocks: Vec::new(),
                 exits: Vec::new(),
                 landings: Vec::new(),
+                returns: Vec::new(),
                 calls: Vec::new(),
                 marks: Vec::with_capacity(128),
             },
@@ -313,17 +328,17 @@ impl<'a, W: World> Builder<'a, W> {
             .next()
     }
 
-    /// Whether the block at `pc` may be put behind what is there.
-    fn goes_on(&self, pc: u64) -> bool {
+    /// The block at `pc`, if it may be put behind what is there.
+    fn goes_on(&self, pc: u64) -> Option<Block> {
         if self.fragment.blocks.len() >= MOST_BLOCKS
             || self.fragment.emitter.offset() >= MOST_BYTES
             || self.local(pc).is_some()
             || self.world.known(pc).is_some()
         {
-            return false;
+            return None;
         }
         let block = decode(pc, self.world.bytes(pc));
-        !matches!(block.end, End::Native | End::Unable(_))
+        (!matches!(block.end, End::Native | End::Unable(_))).then_some(block)
     }
 
     fn raw(&self, instruction: &Instruction) -> Vec<u8> {
@@ -412,14 +427,14 @@ impl<'a, W: World> Builder<'a, W> {
         Ok((placement.how == How::Aside).then_some(counter))
     }
 
-    /// Counts where rax is in its place, and rcx.
+    /// Counts where rcx is in its place.
     fn count_aside(&mut self, counter: Option<u32>) {
         let Some(counter) = counter else { return };
-        self.emitter().load(RAX, state::counter(counter));
-        self.emitter().add_one(RAX);
-        self.emitter().store(RAX, state::counter(counter));
+        self.emitter().load(RCX, state::counter(counter));
+        self.emitter().add_one(RCX);
+        self.emitter().store(RCX, state::counter(counter));
         self.mark(Mark::Counted);
-        self.mark(Mark::Both);
+        self.mark(Mark::Rcx);
     }
 
     fn end(&mut self, block: &Block, aside: Option<u32>) -> Result<Option<Next>, Error> {
@@ -511,6 +526,7 @@ impl<'a, W: World> Builder<'a, W> {
             target,
             site,
             stub: 0,
+            aimed: None,
         });
         self.emitter().u32(0);
     }

@@ -20,26 +20,38 @@ impl<W: World> Builder<'_, W> {
     }
 
     /// Emits the copies of a short loop: each but the last leaves the loop or falls into the
-    /// next.
+    /// next; the last goes back to the second. So the first counts how often the loop was entered,
+    /// and the others how often it jumped back.
     pub(super) fn unrolled(&mut self, block: &Block) -> Result<Option<Next>, Error> {
-        for copy in 1..COPIES {
+        let last = block.instructions.last();
+        let jump = last.and_then(|last| Some((last, condition(&self.raw(last))?)));
+        let Some((last, condition)) = jump else {
+            return self.block(block);
+        };
+        let mut second = None;
+        for copy in 1..=COPIES {
             let counter = self.world.counter(block, copy > 1)?;
             self.open(block, counter, copy > 1);
+            if copy == 2 {
+                second = Some(self.fragment.emitter.here());
+            }
             let _ = self.body(block, counter)?;
-            if let Some((last, condition)) = block
-                .instructions
-                .last()
-                .and_then(|last| Some((last, condition(&self.raw(last))?)))
-            {
+            self.emitter().keep_in_line(2, 4);
+            if copy < COPIES {
                 // The opposite condition is the number beside it.
-                self.emitter().keep_in_line(2, 4);
                 self.emitter().bytes(&[0x0F, 0x80 | (condition ^ 1)]);
                 self.exit(last.next_ip());
+            } else {
+                self.emitter().bytes(&[0x0F, 0x80 | condition]);
+                self.exit(block.pc);
+                if let Some(exit) = self.fragment.exits.last_mut() {
+                    exit.aimed = second;
+                }
             }
         }
-        let counter = self.world.counter(block, true)?;
-        self.open(block, counter, true);
-        let aside = self.body(block, counter)?;
-        self.end(block, aside)
+        Ok(Some(Next {
+            pc: block.next(),
+            landing: false,
+        }))
     }
 }

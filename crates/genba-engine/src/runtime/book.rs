@@ -66,6 +66,8 @@ pub struct Book {
     pub calls: PcMap<u64>,
     /// Landings by address.
     pub landings: PcMap<u64>,
+    /// Landings for returns by address.
+    pub returns: PcMap<u64>,
     /// Lengths of a counter's instructions, between `counter` and `adopt`.
     pub lengths_of: Vec<(u32, u32)>,
     /// Address of the table of indirect branches.
@@ -108,6 +110,7 @@ impl Book {
             by_pc: PcMap::default(),
             calls: PcMap::default(),
             landings: PcMap::default(),
+            returns: PcMap::default(),
             lengths_of: Vec::new(),
             table,
             transfers,

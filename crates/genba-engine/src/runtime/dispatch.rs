@@ -1,6 +1,9 @@
 //! What is done when the cache is left.
 
-use crate::state::{self, EXIT_INDIRECT, EXIT_SYSCALL, EXIT_TRANSFER, State, register};
+use crate::fragment::Landing;
+use crate::state::{
+    self, EXIT_INDIRECT, EXIT_RETURN, EXIT_SYSCALL, EXIT_TRANSFER, State, register,
+};
 
 use super::clone::{self, Clone};
 use super::engine::Place;
@@ -48,7 +51,13 @@ pub extern "C" fn dispatch(state: usize) {
             EXIT_SYSCALL => syscall::special(&mut locked, state),
             EXIT_INDIRECT => {
                 let pc = state.get(state::TARGET);
-                let place = locked.engine().follow_indirect(pc);
+                let place = locked.engine().follow_indirect(pc, Landing::Jump);
+                go_on(state, pc, place);
+                After::Resume
+            }
+            EXIT_RETURN => {
+                let pc = state.get(state::TARGET);
+                let place = locked.engine().follow_indirect(pc, Landing::Return);
                 go_on(state, pc, place);
                 After::Resume
             }
@@ -57,7 +66,7 @@ pub extern "C" fn dispatch(state: usize) {
                 let engine = locked.engine();
                 let from = engine.site(state);
                 engine.record_transfer(state, from, pc);
-                let place = engine.follow_indirect(pc);
+                let place = engine.follow_indirect(pc, Landing::Jump);
                 go_on(state, pc, place);
                 After::Resume
             }

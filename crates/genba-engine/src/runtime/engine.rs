@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 
 use iced_x86::InstructionInfoFactory;
 
-use crate::fragment::{self, Error, Fragment, STUB_BYTES, World};
+use crate::fragment::{self, Error, Fragment, Landing, STUB_BYTES, World};
 use crate::layout::{KIND_LESS, KIND_MORE, Record, TRANSFERS_WITHIN};
 use crate::marks::Marked;
 use crate::pcmap::PcMap;
@@ -101,8 +101,8 @@ pub struct Engine {
     corrections: PcMap<u32>,
     /// All exits.
     pub exits: Vec<Exit>,
-    /// Entries of the table of all indirect targets.
-    pub lookup_used: u64,
+    /// Entries of the tables of all indirect targets: of jumps, of returns.
+    pub lookup_used: [u64; 2],
 }
 
 impl Engine {
@@ -131,9 +131,10 @@ impl Engine {
             corrections: PcMap::default(),
             // Number 0 means an indirect branch.
             exits: alloc::vec![none; EXIT_INDIRECT as usize + 1],
-            lookup_used: 0,
+            lookup_used: [0; 2],
         };
-        engine.new_lookup(13);
+        engine.new_lookup(Landing::Jump, 13);
+        engine.new_lookup(Landing::Return, 13);
         if engine.book.transfers >= TRANSFERS_WITHIN {
             engine.transfers.grow();
         }
@@ -144,11 +145,11 @@ impl Engine {
     pub fn get(&mut self, pc: u64) -> Place {
         match self.book.block(pc) {
             Some(index) => Place::Cache(self.book.blocks[index as usize].code),
-            None => self.translate(pc, false),
+            None => self.translate(pc, None),
         }
     }
 
-    fn translate(&mut self, pc: u64, landing: bool) -> Place {
+    fn translate(&mut self, pc: u64, landing: Option<Landing>) -> Place {
         match self.book.find(pc) {
             Found::Code(region) if region.writable => {
                 let path = self.book.path(pc);
@@ -216,6 +217,9 @@ impl Engine {
         self.book.lengths_of.clear();
         for &(pc, offset) in &fragment.landings {
             self.book.landings.insert(pc, base + u64::from(offset));
+        }
+        for &(pc, offset) in &fragment.returns {
+            self.book.returns.insert(pc, base + u64::from(offset));
         }
         for &(returns_to, offset) in &fragment.calls {
             self.book.calls.insert(returns_to, base + u64::from(offset));
@@ -300,31 +304,41 @@ impl Engine {
     }
 
     /// Where an indirect branch to `pc` goes on; enters it into the tables.
-    pub fn follow_indirect(&mut self, pc: u64) -> Place {
-        self.book.enters(pc);
+    pub fn follow_indirect(&mut self, pc: u64, kind: Landing) -> Place {
+        if kind == Landing::Jump {
+            self.book.enters(pc);
+        }
         let known = self.book.block(pc).is_some();
         let place = if known {
             self.get(pc)
         } else {
-            self.translate(pc, true)
+            self.translate(pc, Some(kind))
         };
         if let Place::Native(_) = place {
             return place;
         }
-        if self.book.landings.get(pc).is_none() {
+        if self.landing(pc, kind).is_none() {
             let base = self.room(pc);
             let first_exit = self.exits.len() as u32;
             let (book, factory) = (&mut self.book, &mut self.factory);
-            match fragment::build_landing(book, factory, pc, base, first_exit) {
+            match fragment::build_landing(book, factory, pc, kind, base, first_exit) {
                 Ok(fragment) => self.adopt(fragment),
                 Err(error) => self.refuse(error, pc),
             }
         }
-        if let Some(landing) = self.book.landings.get(pc) {
-            self.enter_lookup(pc, landing);
-            table_entry(pc).store(landing, Ordering::Release);
+        if let Some(landing) = self.landing(pc, kind) {
+            self.enter_lookup(pc, kind, landing);
+            table_entry(pc, kind).store(landing, Ordering::Release);
         }
         place
+    }
+
+    /// The landing for `pc`.
+    fn landing(&self, pc: u64, kind: Landing) -> Option<u64> {
+        match kind {
+            Landing::Jump => self.book.landings.get(pc),
+            Landing::Return => self.book.returns.get(pc),
+        }
     }
 
     /// Index of the fragment that an address in the cache is in.

@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicU64, AtomicUsize};
 
 use crate::state;
 
-/// The table of indirect branches by the low 16 bits of their targets: 65536 addresses in the
-/// cache. In the low 2 GiB.
+/// The tables of indirect branches by the low 16 bits of their targets: 65536 addresses in the
+/// cache for jumps and calls, behind them as many for returns. In the low 2 GiB.
 pub static TABLE: AtomicUsize = AtomicUsize::new(0);
 /// The table of recorded transfers: target, site and counter, 16 bytes; empty where the target
 /// is 0; the mask for indices is in the word before it.
@@ -19,6 +19,8 @@ pub static TRANSFERS: AtomicU64 = AtomicU64::new(0);
 /// The table of all indirect branches: pairs of target and landing, empty where the target is
 /// 0; the mask for indices is in the word before it.
 pub static LOOKUP: AtomicU64 = AtomicU64::new(0);
+/// The same of all returns.
+pub static RETURNS: AtomicU64 = AtomicU64::new(0);
 
 global_asm!(
     ".globl genba_dispatch, genba_dispatch_saved, genba_dispatch_blocked, genba_resume",
@@ -30,6 +32,10 @@ global_asm!(
     ".globl genba_signal, genba_clone, genba_exit, genba_sigreturn, genba_begin",
     ".hidden genba_dispatch, genba_dispatch_saved, genba_dispatch_blocked, genba_resume",
     ".hidden genba_resume_unblocked, genba_resume_end, genba_miss, genba_miss_saved",
+    ".globl genba_miss_aside, genba_transfer_aside, genba_return, genba_return_aside",
+    ".globl genba_return_saved, genba_return_popped, genba_return_end",
+    ".hidden genba_miss_aside, genba_transfer_aside, genba_return, genba_return_aside",
+    ".hidden genba_return_saved, genba_return_popped, genba_return_end",
     ".hidden genba_miss_end, genba_syscall, genba_syscall_number, genba_syscall_flags",
     ".hidden genba_syscall_now, genba_syscall_done, genba_syscall_special, genba_syscall_end",
     ".hidden genba_signal, genba_clone, genba_exit, genba_sigreturn, genba_begin",
@@ -109,15 +115,17 @@ global_asm!(
     "jmp qword ptr gs:[{resume_code}]",
     "genba_resume_end:",
 
-    // An indirect branch that the table of 65536 does not know: rcx has the target, rcx and rax
-    // are in their places.
+    // An indirect branch that the table of 65536 does not know: TARGET has the target, rcx is in
+    // its place.
     "genba_miss:",
-    "mov gs:[{target}], rcx",
+    "mov gs:[{rax}], rax",
+    "genba_miss_aside:",
     "lahf",
     "seto al",
     "mov gs:[{flags}], rax",
     "mov gs:[{rdx}], rdx",
     "genba_miss_saved:",
+    "mov rcx, gs:[{target}]",
     "mov rax, [rip + {lookup}]",
     "imul rdx, rcx, 0x1E3779B1",
     "shr rdx, 16",
@@ -143,6 +151,7 @@ global_asm!(
     "mov rax, gs:[{flags}]",
     "add al, 127",
     "sahf",
+    "mov rax, gs:[{rax}]",
     "mov rdx, gs:[{rdx}]",
     "jmp qword ptr gs:[{lookup_slot}]",
     "4:",
@@ -156,15 +165,69 @@ global_asm!(
     "jmp genba_dispatch",
     "genba_miss_end:",
 
-    // An indirect branch whose targets are recorded: rcx has the target, rcx and rax are in
-    // their places, SITE says where it is.
-    "genba_transfer:",
+    // The same for a return: the target is on the stack.
+    "genba_return:",
+    "mov gs:[{rax}], rax",
+    "genba_return_aside:",
+    "lahf",
+    "seto al",
+    "mov gs:[{flags}], rax",
+    "mov gs:[{rdx}], rdx",
+    "genba_return_saved:",
+    "mov rcx, [rsp]",
     "mov gs:[{target}], rcx",
+    "mov rax, [rip + {returns}]",
+    "imul rdx, rcx, 0x1E3779B1",
+    "shr rdx, 16",
+    "2:",
+    "and rdx, [rax - 8]",
+    "shl rdx, 4",
+    "cmp [rax + rdx], rcx",
+    "je 3f",
+    "cmp qword ptr [rax + rdx], 0",
+    "je 4f",
+    "shr rdx, 4",
+    "inc rdx",
+    "jmp 2b",
+    "3:",
+    "mov rdx, [rax + rdx + 8]",
+    "test rdx, rdx",
+    "je 4f",
+    "mov gs:[{lookup_slot}], rdx",
+    "movzx eax, cx",
+    "shl eax, 3",
+    "add rax, [rip + {table}]",
+    "mov [rax + {table_bytes}], rdx",
+    "mov rax, gs:[{flags}]",
+    "add al, 127",
+    "sahf",
+    "mov rax, gs:[{rax}]",
+    "mov rdx, gs:[{rdx}]",
+    "jmp qword ptr gs:[{lookup_slot}]",
+    "4:",
+    "mov rax, gs:[{flags}]",
+    "add al, 127",
+    "sahf",
+    "lea rsp, [rsp + 8]",
+    "genba_return_popped:",
+    "mov rdx, gs:[{rdx}]",
+    "mov rcx, gs:[{rcx}]",
+    "mov rax, gs:[{rax}]",
+    "mov dword ptr gs:[{exit}], -3",
+    "jmp genba_dispatch",
+    "genba_return_end:",
+
+    // An indirect branch whose targets are recorded: TARGET has the target, rcx is in its place,
+    // SITE says where it is.
+    "genba_transfer:",
+    "mov gs:[{rax}], rax",
+    "genba_transfer_aside:",
     "lahf",
     "seto al",
     "mov gs:[{flags}], rax",
     "mov gs:[{rdx}], rdx",
     "genba_transfer_saved:",
+    "mov rcx, gs:[{target}]",
     "mov eax, gs:[{site}]",
     "imul rdx, rcx, 0x1E3779B1",
     "imul rax, rax, 0x2C1B3C6D",
@@ -198,6 +261,7 @@ global_asm!(
     "mov rax, gs:[{flags}]",
     "add al, 127",
     "sahf",
+    "mov rax, gs:[{rax}]",
     "mov rdx, gs:[{rdx}]",
     "jmp qword ptr gs:[{lookup_slot}]",
     "genba_transfer_unknown:",
@@ -326,6 +390,8 @@ global_asm!(
     counters = const state::COUNTERS,
     transfers = sym TRANSFERS,
     lookup = sym LOOKUP,
+    returns = sym RETURNS,
+    table_bytes = const crate::fragment::TABLE_BYTES,
     table = sym TABLE,
     dispatch = sym super::dispatch::dispatch,
     signal = sym super::signal::signal,
@@ -342,6 +408,7 @@ pub mod label {
         pub fn genba_resume_unblocked();
         pub fn genba_resume_end();
         pub fn genba_miss();
+        pub fn genba_miss_aside();
         pub fn genba_miss_saved();
         pub fn genba_miss_end();
         pub fn genba_syscall();
@@ -351,7 +418,13 @@ pub mod label {
         pub fn genba_syscall_done();
         pub fn genba_syscall_special();
         pub fn genba_syscall_end();
+        pub fn genba_return();
+        pub fn genba_return_aside();
+        pub fn genba_return_saved();
+        pub fn genba_return_popped();
+        pub fn genba_return_end();
         pub fn genba_transfer();
+        pub fn genba_transfer_aside();
         pub fn genba_transfer_saved();
         pub fn genba_transfer_counted();
         pub fn genba_transfer_unknown();

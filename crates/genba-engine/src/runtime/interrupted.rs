@@ -15,8 +15,6 @@ pub struct Interrupted {
     pub registers: [u64; 16],
     /// Flags.
     pub flags: u64,
-    /// What the top of the stack must be set to.
-    pub stack_top: Option<u64>,
     /// The block that was left in the middle.
     pub correction: Option<(u32, Correction)>,
     /// The jump from there to there has not been recorded.
@@ -54,7 +52,6 @@ impl Interrupted {
                 pc: rip,
                 registers,
                 flags,
-                stack_top: None,
                 correction: None,
                 unrecorded: None,
             };
@@ -62,13 +59,17 @@ impl Interrupted {
                 let aside = Aside {
                     rax: state.get(state::RAX),
                     rcx: state.get(state::RCX),
+                    target: state.get(state::TARGET),
                 };
                 let Some((found, block)) = engine.recover(rip, &registers, aside) else {
                     super::fatal("a signal came where there is no code");
                 };
-                at.pc = found.pc;
+                at.pc = match found.next_at {
+                    // Behind a return, which has read this word.
+                    Some(address) => (address as *const u64).read_unaligned(),
+                    None => found.pc,
+                };
                 at.registers = found.registers;
-                at.stack_top = found.stack_top;
                 at.unrecorded = found.unrecorded;
                 at.correction = found.correction.map(|correction| (block, correction));
             } else if within(rip, label::genba_dispatch, label::genba_dispatch_saved) {
@@ -87,11 +88,22 @@ impl Interrupted {
                     at.before_syscall(engine, state.get(state::SYSCALL_NEXT));
                 }
             } else if within(rip, label::genba_miss, label::genba_miss_end) {
+                let aside = within(rip, label::genba_miss_aside, label::genba_miss_end);
                 let saved = within(rip, label::genba_miss_saved, label::genba_miss_end);
-                at.missing(state, saved);
+                at.missing(state, aside, saved);
+            } else if within(rip, label::genba_return, label::genba_return_end) {
+                let aside = within(rip, label::genba_return_aside, label::genba_return_end);
+                let saved = within(rip, label::genba_return_saved, label::genba_return_end);
+                at.missing(state, aside, saved);
+                if !within(rip, label::genba_return_popped, label::genba_return_end) {
+                    let rsp = &mut at.registers[register::RSP as usize];
+                    at.pc = (*rsp as *const u64).read_unaligned();
+                    *rsp = rsp.wrapping_add(8);
+                }
             } else if within(rip, label::genba_transfer, label::genba_transfer_end) {
+                let aside = within(rip, label::genba_transfer_aside, label::genba_transfer_end);
                 let saved = within(rip, label::genba_transfer_saved, label::genba_transfer_end);
-                at.missing(state, saved);
+                at.missing(state, aside, saved);
                 let counted = within(
                     rip,
                     label::genba_transfer_counted,
@@ -120,7 +132,7 @@ impl Interrupted {
                 state::EXIT_SYSCALL => {
                     self.before_syscall(engine, state.get(state::SYSCALL_NEXT));
                 }
-                state::EXIT_INDIRECT => self.pc = state.get(state::TARGET),
+                state::EXIT_INDIRECT | state::EXIT_RETURN => self.pc = state.get(state::TARGET),
                 state::EXIT_TRANSFER => {
                     self.pc = state.get(state::TARGET);
                     self.unrecorded = Some((engine.site(state), self.pc));
@@ -131,15 +143,15 @@ impl Interrupted {
     }
 
     /// In the lookup of an indirect branch's target.
-    unsafe fn missing(&mut self, state: State, saved: bool) {
+    unsafe fn missing(&mut self, state: State, aside: bool, saved: bool) {
         // SAFETY: the caller's own state.
         unsafe {
-            let rcx = self.registers[register::RCX as usize];
-            self.pc = rcx;
-            self.registers[register::RAX as usize] = state.get(state::RAX);
+            self.pc = state.get(state::TARGET);
             self.registers[register::RCX as usize] = state.get(state::RCX);
+            if aside {
+                self.registers[register::RAX as usize] = state.get(state::RAX);
+            }
             if saved {
-                self.pc = state.get(state::TARGET);
                 self.registers[register::RDX as usize] = state.get(state::RDX);
                 self.flags = with_saved_flags(self.flags, state.get(state::FLAGS));
             }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
 
 use crate::emit::Emitter;
-use crate::fragment::STUB_BYTES;
+use crate::fragment::{Landing, STUB_BYTES};
 use crate::marks::{Mark, Marked};
 
 use super::book::{BlockInfo, NONE};
@@ -52,10 +52,7 @@ impl Engine {
             }
             self.book.blocks[block as usize].incoming = NONE;
             self.unlink(incoming);
-            if self.book.landings.get(pc).is_some_and(inside) {
-                self.book.landings.remove(pc);
-                self.forget_indirect(pc, start, end);
-            }
+            self.forget_landings(pc, start, end);
         }
         // Calls are found by where they return to: the landing behind them, in this fragment.
         let marks = &self.fragments[index];
@@ -76,10 +73,7 @@ impl Engine {
                 self.book.calls.remove(after);
             }
             // A landing whose block was never put behind it.
-            if self.book.landings.get(after).is_some_and(inside) {
-                self.book.landings.remove(after);
-                self.forget_indirect(after, start, end);
-            }
+            self.forget_landings(after, start, end);
         }
         for exit in exits {
             self.exits[exit as usize].target = match self.exits[exit as usize].stub {
@@ -144,12 +138,24 @@ impl Engine {
         base
     }
 
-    fn forget_indirect(&mut self, pc: u64, start: u64, end: u64) {
-        let entry = table_entry(pc);
-        let code = entry.load(Ordering::Relaxed);
-        if start <= code && code < end {
-            entry.store(miss(), Ordering::Release);
+    /// Forgets the landings for `pc` that are in a range of the cache.
+    fn forget_landings(&mut self, pc: u64, start: u64, end: u64) {
+        let inside = |code: u64| start <= code && code < end;
+        if self.book.landings.get(pc).is_some_and(inside) {
+            self.book.landings.remove(pc);
+            self.forget_indirect(pc, Landing::Jump, inside);
         }
-        self.enter_lookup(pc, 0);
+        if self.book.returns.get(pc).is_some_and(inside) {
+            self.book.returns.remove(pc);
+            self.forget_indirect(pc, Landing::Return, inside);
+        }
+    }
+
+    fn forget_indirect(&mut self, pc: u64, kind: Landing, inside: impl Fn(u64) -> bool) {
+        let entry = table_entry(pc, kind);
+        if inside(entry.load(Ordering::Relaxed)) {
+            entry.store(miss(kind), Ordering::Release);
+        }
+        self.enter_lookup(pc, kind, 0);
     }
 }

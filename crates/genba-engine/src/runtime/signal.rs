@@ -209,9 +209,6 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> After {
         }
         word(context::RIP).write(found.pc);
         word(context::FLAGS).write(found.flags);
-        if let Some(top) = found.stack_top {
-            (found.registers[register::RSP as usize] as *mut u64).write_unaligned(top);
-        }
         if let Some((block, correction)) = found.correction {
             engine.correct(state, block, correction);
         }

@@ -114,6 +114,7 @@ unsafe fn initialise(state: State, slot: u32) {
         state.set(state::HOST_STACK, state.0 as u64 + PRIVATE - 64);
         state.set(state::DISPATCH, label::genba_dispatch as *const () as u64);
         state.set(state::MISS, label::genba_miss as *const () as u64);
+        state.set(state::RETURN, label::genba_return as *const () as u64);
         state.set(state::SYSCALL, label::genba_syscall as *const () as u64);
         state.set(state::TRANSFER, label::genba_transfer as *const () as u64);
         state.set(state::MASK_ALL, u64::MAX);

@@ -1,16 +1,19 @@
 //! The tables in which indirect branches look up where they go: one by the low 16 bits of the
-//! target, which the copy of the code reads, and one of all targets, behind it.
+//! target, which the copy of the code reads, and one of all targets, behind it. Jumps (and calls)
+//! and returns have two of their own, as they arrive at landings of their own.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::fragment::{Landing, TABLE_BYTES};
 use crate::sys;
 
 use super::engine::Engine;
-use super::entry::{LOOKUP, TABLE, label};
+use super::entry::{LOOKUP, RETURNS, TABLE, label};
 
 impl Engine {
     /// A larger table of all targets; the one before stays for those that are reading it.
-    pub fn new_lookup(&mut self, bits: u32) {
+    pub fn new_lookup(&mut self, kind: Landing, bits: u32) {
+        let (table, used) = (lookup(kind), &mut self.lookup_used[kind as usize]);
         let bytes = 4096 + (16usize << bits);
         // SAFETY: a new mapping.
         let Some(memory) = (unsafe { sys::mmap(0, bytes, sys::READ_WRITE, sys::PRIVATE, -1) })
@@ -20,8 +23,8 @@ impl Engine {
         let base = memory as u64 + 4096;
         // SAFETY: in the new mapping.
         unsafe { *((base - 8) as *mut u64) = (1u64 << bits) - 1 };
-        let old = LOOKUP.load(Ordering::Relaxed);
-        self.lookup_used = 0;
+        let old = table.load(Ordering::Relaxed);
+        *used = 0;
         if old != 0 {
             // SAFETY: made here before; never unmapped, as threads may be reading it.
             let count = unsafe { *((old - 8) as *const u64) } + 1;
@@ -30,22 +33,30 @@ impl Engine {
                 // SAFETY: within the old table.
                 let (pc, code) = unsafe { (*entry, *entry.add(1)) };
                 if pc != 0 && code != 0 {
-                    self.lookup_used += u64::from(lookup_insert(base, pc, code));
+                    *used += u64::from(lookup_insert(base, pc, code));
                 }
             }
         }
-        LOOKUP.store(base, Ordering::Release);
+        table.store(base, Ordering::Release);
     }
 
     /// Enters where indirect branches to `pc` go; 0 for nowhere.
-    pub fn enter_lookup(&mut self, pc: u64, code: u64) {
-        let base = LOOKUP.load(Ordering::Relaxed);
+    pub fn enter_lookup(&mut self, pc: u64, kind: Landing, code: u64) {
+        let base = lookup(kind).load(Ordering::Relaxed);
         // SAFETY: the table's mask.
         let mask = unsafe { *((base - 8) as *const u64) };
-        self.lookup_used += u64::from(lookup_insert(base, pc, code));
-        if self.lookup_used * 2 > mask {
-            self.new_lookup((mask + 1).trailing_zeros() + 1);
+        let used = &mut self.lookup_used[kind as usize];
+        *used += u64::from(lookup_insert(base, pc, code));
+        if *used * 2 > mask {
+            self.new_lookup(kind, (mask + 1).trailing_zeros() + 1);
         }
+    }
+}
+
+fn lookup(kind: Landing) -> &'static AtomicU64 {
+    match kind {
+        Landing::Jump => &LOOKUP,
+        Landing::Return => &RETURNS,
     }
 }
 
@@ -71,15 +82,18 @@ fn lookup_insert(base: u64, pc: u64, code: u64) -> bool {
     }
 }
 
-/// The entry of the table by the low 16 bits.
-pub fn table_entry(pc: u64) -> &'static AtomicU64 {
-    let base = TABLE.load(Ordering::Relaxed);
-    // SAFETY: the table has 65536 entries.
+/// The entry of a table by the low 16 bits.
+pub fn table_entry(pc: u64, kind: Landing) -> &'static AtomicU64 {
+    let base = TABLE.load(Ordering::Relaxed) + kind as usize * TABLE_BYTES as usize;
+    // SAFETY: each of the two tables has 65536 entries.
     unsafe { &*((base + (pc as usize & 0xFFFF) * 8) as *const AtomicU64) }
 }
 
-/// Where the table leads that has no entry.
+/// Where a table leads that has no entry.
 #[must_use]
-pub fn miss() -> u64 {
-    label::genba_miss as *const () as u64
+pub fn miss(kind: Landing) -> u64 {
+    match kind {
+        Landing::Jump => label::genba_miss as *const () as u64,
+        Landing::Return => label::genba_return as *const () as u64,
+    }
 }
