@@ -182,6 +182,10 @@ impl Engine {
         let _ = self.book.find(to);
         // SAFETY: the caller's promise.
         let resolver = unsafe { self.bind(state, from, to) };
+        // Where only jumps to entries are recorded, there is no table until a signal comes between.
+        if TRANSFERS.load(Ordering::Relaxed) == 0 {
+            self.transfers.grow();
+        }
         let counter = match self.transfers.find(site, to) {
             Some(counter) => counter,
             None => {
