@@ -69,7 +69,7 @@ const LEAST: u32 = 3;
 /// Blocks at once when something is repeated.
 const REPEAT: u32 = 3;
 /// Bootstrap while measuring, and for the answer.
-const QUICK: u32 = 99;
+const QUICK: u32 = 49;
 const THOROUGH: u32 = 399;
 /// Combinations of two parameters at most.
 const MOST_COMBINATIONS: usize = 400;

@@ -27,14 +27,16 @@ pub struct Placement {
 }
 
 /// New settings at most.
-const MOST_PLACED: usize = 40;
+const MOST_PLACED: usize = 12;
+/// And for every knee.
+const MOST_EACH: usize = 8;
 /// New settings for one hinge at most: a hinge has a width by nature.
 const MOST_FOR_HINGE: usize = 4;
 /// Runs of a setting beyond which repeating is given up.
 const MOST_RUNS: u32 = 16;
 /// Blocks for a new setting.
 const FEWEST: u32 = 2;
-const MOST_BLOCKS: u32 = 4;
+const MOST_BLOCKS: u32 = 5;
 /// A knee less certain than this is measured again.
 const CERTAIN: f64 = 0.95;
 /// Settings at either side of a doubtful knee that are measured again.
@@ -44,7 +46,7 @@ const AROUND: usize = 3;
 pub fn next(curve: &Curve, parameter: &SweptParameter, placed: usize, delta: f64) -> Next {
     let xs: Vec<f64> = curve.settings.iter().map(|setting| setting.x).collect();
     let mut wanted: Vec<Placement> = Vec::new();
-    if placed < MOST_PLACED {
+    if placed < MOST_PLACED + MOST_EACH * curve.knees.len() {
         for knee in curve.knees.iter().chain(&curve.suspects) {
             for one in halves(&xs, knee, parameter, curve.scatter) {
                 if !wanted.contains(&one) {
@@ -118,12 +120,12 @@ fn halves(xs: &[f64], knee: &Knee, parameter: &SweptParameter, scatter: f64) -> 
     }
 }
 
-/// As many as make the standard error of a level a sixth of the step; of a hinge the change from
+/// As many as make the standard error of a level a twentieth of the step; of a hinge the change from
 /// one setting to the next is not known beforehand.
 fn blocks(knee: &Knee, scatter: f64) -> u32 {
     let step = knee.effect.value.ln().abs();
     let wanted = match knee.kind {
-        KneeKind::Step if step > 0.0 => (6.0 * scatter / step).powi(2).ceil(),
+        KneeKind::Step if step > 0.0 => (20.0 * scatter / step).powi(2).ceil(),
         _ => f64::INFINITY,
     };
     wanted.clamp(f64::from(FEWEST), f64::from(MOST_BLOCKS)) as u32

@@ -93,7 +93,7 @@ pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, S
     }
     fits.extend(power(&levels).map(|fit| (GrowthLaw::Power, fit)));
     // A law that starts below zero is no cost of anything.
-    fits.retain(|(_, fit)| !matches!(fit.form, Form::Law(_)) || starts_above_zero(fit, &levels));
+    fits.retain(|(_, fit)| !matches!(fit.form, Form::Law(_)) || starts_above_zero(fit));
     let least_misfit = (fits.iter())
         .map(|(_, fit)| fit.misfit / (levels.len() - fit.parameters).max(1) as f64)
         .fold(f64::INFINITY, f64::min);
@@ -121,6 +121,10 @@ pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, S
         candidates.retain(|law| *law != GrowthLaw::Power);
     }
     let residual = residual(&levels, best);
+    // What a constant describes as well does not grow.
+    if candidates.contains(&GrowthLaw::Constant) {
+        candidates = vec![GrowthLaw::Constant];
+    }
     let law = match candidates.as_slice() {
         _ if residual > NONE_FITS => GrowthLaw::Unknown,
         [only] => *only,
@@ -136,11 +140,10 @@ pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, S
 }
 
 /// A constant part below zero by no more than its error is zero.
-fn starts_above_zero(fit: &Fit, levels: &[Level]) -> bool {
+fn starts_above_zero(fit: &Fit) -> bool {
     if matches!(fit.form, Form::Law(Growing::Log)) {
         return true;
     }
-    let _ = levels;
     let constant = [1.0, 0.0, 0.0, 0.0];
     fit.solution.at(&constant) > -3.0 * fit.solution.error_of(&constant)
 }

@@ -100,7 +100,7 @@ const NORMAL: f64 = 1.96;
 /// The share of δ that settings may differ by without meaning anything.
 const FLOOR: f64 = 1.0 / 3.0;
 /// Knees with a larger probability of being chance are not worth a measurement.
-const SUSPECT: f64 = 0.3;
+const SUSPECT: f64 = 0.15;
 /// What the interval of a place leaves out at either side.
 const TAIL: f64 = 0.025;
 /// A ramp is so many times steeper than what is beside it.
@@ -254,25 +254,32 @@ impl Search<'_> {
         places
     }
 
-    /// Two hinges that are the ends of a short ramp between two levels are one step.
+    /// Knees that are the ends of a short ramp between two levels are one step.
     fn ramps(&self, knees: Vec<Found>) -> Vec<Found> {
-        let all = &self.levels.all;
+        let last = self.levels.all.len() - 1;
         let mut merged: Vec<Found> = Vec::new();
-        for (index, knee) in knees.iter().enumerate() {
-            if let Some(first) = merged.last().copied()
-                && first.knee.kind == KneeKind::Hinge
-                && knee.knee.kind == KneeKind::Hinge
-                && (first.knee.effect.value > 1.0) != (knee.knee.effect.value > 1.0)
-            {
-                let outer = index.checked_sub(2).map_or(0, |before| knees[before].after);
-                let last = (knees.get(index + 1)).map_or(all.len() - 1, |next| next.before);
-                if let Some(step) = self.ramp(outer, last, &first, knee) {
-                    merged.pop();
+        let mut index = 0;
+        while index < knees.len() {
+            let from = merged.last().map_or(0, |found: &Found| found.after);
+            let step = (index + 1..(index + 3).min(knees.len()))
+                .rev()
+                .find_map(|end| {
+                    let pair = [&knees[index], &knees[end]];
+                    let hinged = pair.iter().any(|found| found.knee.kind == KneeKind::Hinge);
+                    let to = knees.get(end + 1).map_or(last, |next| next.before);
+                    let step = hinged.then(|| self.ramp(from, to, pair[0], pair[1]))??;
+                    Some((step, end))
+                });
+            match step {
+                Some((step, end)) => {
                     merged.push(step);
-                    continue;
+                    index = end + 1;
+                }
+                None => {
+                    merged.push(knees[index]);
+                    index += 1;
                 }
             }
-            merged.push(*knee);
         }
         merged
     }

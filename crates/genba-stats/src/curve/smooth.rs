@@ -53,6 +53,9 @@ const POWERS: [f64; 17] = [
     -3.0, -2.0, -1.5, -1.0, -0.7, -0.5, -0.3, -0.15, 0.15, 0.3, 0.5, 0.7, 1.2, 1.6, 2.3, 3.0, 4.0,
 ];
 
+/// Steps of the search between tried powers: to a hundredth of their distance.
+const GOLDEN: u32 = 8;
+
 /// A curve fitted to levels.
 #[derive(Clone, Debug)]
 pub(super) struct Fit {
@@ -115,7 +118,7 @@ pub(super) fn power(levels: &[Level]) -> Option<Fit> {
     } else {
         high = high.min(-0.05);
     }
-    for _ in 0..12 {
+    for _ in 0..GOLDEN {
         let (a, b) = (low + (high - low) * 0.382, low + (high - low) * 0.618);
         if misfit(a) < misfit(b) {
             high = b;
