@@ -61,6 +61,7 @@ pub fn find_step(
         steps,
         search,
         trials: BTreeMap::new(),
+        points: BTreeMap::new(),
     };
     let result = finder.find();
     finder.meter.clean_up();
@@ -77,6 +78,8 @@ struct Finder<'f, 'l, 'a> {
     search: StepSearch,
     /// The comparisons of places with their neighbours.
     trials: BTreeMap<u64, Trial>,
+    /// Places of the variants that were run, by name.
+    points: BTreeMap<String, u64>,
 }
 
 enum Ended {
@@ -286,7 +289,10 @@ impl Finder<'_, '_, '_> {
     /// The variant of a point; `None` if it cannot be made, which is remembered.
     fn candidate(&mut self, point: u64) -> Result<Option<VariantPlan>, ExperimentError> {
         match self.steps.candidate(self.meter.lab(), point)? {
-            Ok(variant) => Ok(Some(variant)),
+            Ok(variant) => {
+                self.points.insert(variant.name.clone(), point);
+                Ok(Some(variant))
+            }
             Err(reason) => {
                 let what = self.steps.name(point);
                 self.meter
@@ -352,6 +358,8 @@ impl Finder<'_, '_, '_> {
             let (low, high) = place.range;
             (self.steps.name(low), self.steps.name(high))
         });
+        let mut variants = self.meter.variants();
+        variants.sort_by_key(|variant| self.points.get(&variant.name).copied());
         Found {
             outcome,
             culprits,
@@ -361,7 +369,7 @@ impl Finder<'_, '_, '_> {
             tests: std::mem::take(&mut self.meter.tests),
             parts: Vec::new(),
             skipped: std::mem::take(&mut self.meter.skipped),
-            variants: self.meter.variants(),
+            variants,
             comparisons: std::mem::take(&mut self.meter.comparisons),
             runs: self.meter.runs(),
             notes: self.meter.all_notes(),

@@ -1,0 +1,306 @@
+//! The page of a bisection: the culprit, a picture of what was tried, tables.
+
+use std::fmt::Write as _;
+
+use genba_model::{Bisection, Estimate};
+
+use super::comparison::class;
+use super::{STYLE, facts as parts};
+use crate::html::{escape, escape_fit};
+use crate::{bisecting, effect, facts, number};
+
+/// Rows of a table at most.
+const MOST_ROWS: usize = 400;
+/// Values drawn of one candidate at most.
+const MOST_DOTS: usize = 60;
+
+/// One self-contained HTML file without any script.
+#[must_use]
+pub fn bisection_html(all: &Bisection) -> String {
+    let title = bisecting::title(all);
+    let mut out = String::with_capacity(64 << 10);
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n",
+        escape_fit(&title, 120)
+    );
+    let case = all.case.as_deref().map(|id| format!("case {id} · "));
+    let _ = writeln!(
+        out,
+        "<header><h1>{}</h1><div class=\"host\">{}{} · {}</div></header>",
+        escape_fit(&title, 600),
+        escape_fit(&case.unwrap_or_default(), 60),
+        escape_fit(&parts::when(&all.started), 40),
+        escape_fit(&facts::host(&all.host), 200),
+    );
+    cards(&mut out, all);
+    let mut notes = all.notes.clone();
+    notes.extend(all.hazards.iter().map(|hazard| hazard.text.clone()));
+    parts::note_list(&mut out, notes);
+    ranking(&mut out, all);
+    if all.parts.is_empty() {
+        picture(&mut out, all);
+    }
+    comparisons(&mut out, all);
+    tried(&mut out, all);
+    skipped(&mut out, all);
+    parts::host_table(&mut out, &all.host, &[]);
+    let _ = writeln!(
+        out,
+        "<p class=\"foot\">Seed {}. The ends were verified first, the culprit last, pair by pair \
+         in random order; an interval of a comparison may be looked at after every pair. genba \
+         {}</p>",
+        all.seed,
+        escape_fit(&all.genba, 20)
+    );
+    out.push_str("</main></body></html>\n");
+    out
+}
+
+fn cards(out: &mut String, all: &Bisection) {
+    out.push_str("<section class=\"facts\"><div class=\"fact\"><small>culprit</small>");
+    for one in all.culprits.iter().take(6) {
+        let _ = write!(
+            out,
+            "<span class=\"big hot\">{}</span><br>{}",
+            escape_fit(&one.name, 40),
+            escape_fit(&bisecting::culprit(all, one), 300),
+        );
+        if let Some(detail) = &one.detail {
+            let _ = write!(out, "<br><small>{}</small>", escape_fit(detail, 300));
+        }
+        out.push_str("<br>");
+    }
+    if let Some(sentence) = bisecting::without_culprit(all) {
+        let _ = write!(out, "{}", escape_fit(&sentence, 400));
+    }
+    out.push_str("</div>");
+    let mut card = |label: &str, value: &str, more: &str| {
+        let _ = write!(
+            out,
+            "<div class=\"fact\"><small>{label}</small><span class=\"big\">{value}</span><br>\
+             <small>{}</small></div>",
+            escape(more)
+        );
+    };
+    card(
+        "runs",
+        &number::grouped(f64::from(all.runs)),
+        &format!("among {} candidates", number::grouped(all.candidates as f64)),
+    );
+    card(
+        "time taken",
+        &number::duration(all.elapsed_seconds),
+        &all.budget_seconds.map_or_else(String::new, |budget| {
+            format!("of {} allowed", number::duration(budget))
+        }),
+    );
+    if let Some(confidence) = all.confidence {
+        let percent = (1_000.0 * confidence).floor() / 10.0;
+        card("confidence", &format!("{percent:.1} %"), "");
+    }
+    out.push_str("</section>\n");
+}
+
+fn ranking(out: &mut String, all: &Bisection) {
+    if all.parts.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<h2>What each does</h2>\n<div class=\"scroll\"><table><tr><th>effect</th><th>from</th>\
+         <th>to</th><th>share</th><th class=\"l\"></th><th class=\"l\">kind</th>\
+         <th class=\"l\">name</th><th>lines</th><th></th></tr>\n",
+    );
+    let most = (all.parts.iter())
+        .map(|part| part.share.value.abs())
+        .fold(f64::MIN_POSITIVE, f64::max);
+    for part in all.parts.iter().take(MOST_ROWS) {
+        let end = |value: f64| {
+            let e = Estimate { value, ..part.effect };
+            escape_fit(&bisecting::amount(all, &e), 40)
+        };
+        let width = (100.0 * part.share.value.abs() / most).clamp(0.0, 100.0);
+        let lines = match (part.line, part.end_line) {
+            (Some(first), Some(last)) if first != last => format!("{first}–{last}"),
+            (Some(first), _) => first.to_string(),
+            _ => String::new(),
+        };
+        let _ = writeln!(
+            out,
+            "<tr><td><b>{}</b></td><td class=\"dim\">{}</td><td class=\"dim\">{}</td>\
+             <td>{:.1} %</td><td class=\"l\"><span class=\"track\"><i style=\"width:{width:.1}%\">\
+             </i></span></td><td class=\"l dim\">{}</td><td class=\"l\">{}<code>{}</code></td>\
+             <td>{lines}</td><td class=\"ok\">{}</td></tr>",
+            end(part.effect.value),
+            end(part.effect.low),
+            end(part.effect.high),
+            100.0 * part.share.value,
+            escape_fit(&part.kind, 20),
+            "&nbsp;&nbsp;".repeat(part.depth.min(8) as usize),
+            escape_fit(&part.name, 100),
+            if part.verified { "verified" } else { "" },
+        );
+    }
+    out.push_str("</table></div>\n");
+}
+
+/// Every value over the place in the list.
+fn picture(out: &mut String, all: &Bisection) {
+    let series: Vec<(usize, Vec<f64>)> = (all.variants.iter().enumerate())
+        .take(MOST_ROWS)
+        .filter_map(|(place, variant)| {
+            let metric = variant.metrics.get(&all.metric)?;
+            let values = metric.values.iter().flatten().copied();
+            Some((place, values.filter(|value| value.is_finite()).take(MOST_DOTS).collect()))
+        })
+        .collect();
+    let values: Vec<f64> = series.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+    if series.len() < 2 || values.is_empty() {
+        return;
+    }
+    // The middle 96 %: one disturbed run must not flatten the picture.
+    let mut sorted = values.clone();
+    sorted.sort_by(f64::total_cmp);
+    let at = |p: f64| sorted[((sorted.len() - 1) as f64 * p).round() as usize];
+    let (low, high) = (at(0.02), at(0.98));
+    let room = (high - low).max(low.abs() * 1e-3).max(f64::MIN_POSITIVE) * 0.1;
+    let (low, high) = (low - room, high + room);
+    let (width, height, left, below) = (1000.0, 240.0, 80.0, 24.0);
+    let count = all.variants.len().max(2) as f64 - 1.0;
+    let x = |place: usize| left + 12.0 + (width - left - 24.0) * place as f64 / count;
+    let y = |value: f64| {
+        let share = ((value - low) / (high - low)).clamp(0.0, 1.0);
+        6.0 + (height - below - 12.0) * (1.0 - share)
+    };
+    let _ = write!(
+        out,
+        "<h2>What was tried, in its order</h2>\n<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" \
+         width=\"100%\" role=\"img\" aria-label=\"values of the candidates\">"
+    );
+    for value in [low + room, high - room] {
+        let e = Estimate { value, low: value - room, high: value + room };
+        let _ = write!(
+            out,
+            "<line x1=\"{left}\" x2=\"{width}\" y1=\"{0:.1}\" y2=\"{0:.1}\" stroke=\"var(--line)\"/>\
+             <text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{3}</text>",
+            y(value),
+            left - 6.0,
+            y(value) + 4.0,
+            escape_fit(&bisecting::amount(all, &e), 14),
+        );
+    }
+    let culprit = all.culprits.first().and_then(|culprit| {
+        all.variants.iter().position(|variant| variant.name == culprit.name)
+    });
+    if let Some(place) = culprit.filter(|place| *place > 0) {
+        let middle = (x(place) + x(place - 1)) / 2.0;
+        let _ = write!(
+            out,
+            "<line x1=\"{middle:.1}\" x2=\"{middle:.1}\" y1=\"0\" y2=\"{}\" stroke=\"var(--hot)\" \
+             stroke-dasharray=\"3 4\"/>",
+            height - below
+        );
+    }
+    for (place, values) in &series {
+        let behind = culprit.is_some_and(|culprit| *place >= culprit);
+        let colour = if behind { "var(--hot)" } else { "var(--cool)" };
+        for value in values {
+            let _ = write!(
+                out,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.6\" fill=\"{colour}\" opacity=\".55\"/>",
+                x(*place),
+                y(*value)
+            );
+        }
+    }
+    for place in [0, all.variants.len() - 1] {
+        let anchor = if place == 0 { "start" } else { "end" };
+        let _ = write!(
+            out,
+            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
+            x(place),
+            height - 6.0,
+            escape_fit(&all.variants[place].name, 30)
+        );
+    }
+    out.push_str("</svg>\n");
+}
+
+fn comparisons(out: &mut String, all: &Bisection) {
+    if all.comparisons.is_empty() {
+        return;
+    }
+    out.push_str(
+        "<h2>Verified</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\">with</th>\
+         <th class=\"l\">against</th><th class=\"l\">effect</th><th class=\"l\">verdict</th>\
+         <th>pairs</th><th>α</th></tr>\n",
+    );
+    for one in all.comparisons.iter().take(MOST_ROWS) {
+        let verdict = match one.verdict {
+            genba_model::VerdictName::Faster => "better",
+            genba_model::VerdictName::Slower => "worse",
+            genba_model::VerdictName::Same => "the same",
+            genba_model::VerdictName::Undecided => "undecided",
+        };
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"l\"><code>{}</code></td><td class=\"l\"><code>{}</code></td>\
+             <td class=\"l\">{}</td><td class=\"l\"><span class=\"{}\">{verdict}</span></td>\
+             <td class=\"dim\">{}</td><td class=\"dim\">{:.2} %</td></tr>",
+            escape_fit(&one.variant, 60),
+            escape_fit(&one.baseline, 60),
+            escape_fit(&bisecting::change(all, &one.ratio), 120),
+            class(one.verdict),
+            one.pairs,
+            100.0 * one.alpha,
+        );
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn tried(out: &mut String, all: &Bisection) {
+    let _ = writeln!(
+        out,
+        "<h2>Tried</h2>\n<details{}><summary>{}, {}</summary><div class=\"scroll\"><table><tr>\
+         <th class=\"l\">what</th><th>{}</th><th>±</th><th>runs</th><th class=\"l\">command</th></tr>",
+        if all.variants.len() <= 30 { " open" } else { "" },
+        number::plural(all.variants.len() as u64, "variant"),
+        number::plural(u64::from(all.runs), "run"),
+        escape_fit(&effect::label(&all.metric), 40),
+    );
+    for variant in all.variants.iter().take(MOST_ROWS) {
+        let median = bisecting::median(all, variant);
+        let _ = writeln!(
+            out,
+            "<tr><td class=\"l\"><code>{}</code></td><td><b>{}</b></td><td class=\"dim\">{}</td>\
+             <td class=\"dim\">{}</td><td class=\"l name dim small\">{}</td></tr>",
+            escape_fit(&variant.name, 80),
+            median.map(|e| escape_fit(&bisecting::amount(all, &e), 40)).unwrap_or_default(),
+            median.map(|e| escape(&number::plus_minus(&e))).unwrap_or_default(),
+            variant.runs,
+            escape_fit(&variant.command, 200),
+        );
+    }
+    out.push_str("</table></div></details>\n");
+}
+
+fn skipped(out: &mut String, all: &Bisection) {
+    if all.skipped.is_empty() {
+        return;
+    }
+    out.push_str("<h2>Skipped</h2>\n<ul class=\"notes\">");
+    for one in all.skipped.iter().take(100) {
+        let _ = write!(
+            out,
+            "<li><code>{}</code>: {}</li>",
+            escape_fit(&one.what, 80),
+            escape_fit(&one.reason, 600)
+        );
+    }
+    out.push_str("</ul>\n");
+}

@@ -1,0 +1,160 @@
+//! `genba bisect` in a terminal: the culprit, how certain, what was tried.
+
+use genba_model::{Bisection, BisectionKind};
+
+use super::remark;
+use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, bisecting, number, text};
+
+/// Rows of a table at most.
+const MOST_ROWS: usize = 24;
+/// What could not be measured, named at most.
+const MOST_SKIPPED: usize = 6;
+/// Items of one culprit named at most.
+const MOST_ITEMS: usize = 8;
+
+/// The result of `genba bisect`.
+#[must_use]
+pub fn bisection(all: &Bisection, screen: Screen) -> String {
+    let mut out = String::new();
+    let width = screen.columns();
+    for one in &all.culprits {
+        let name = text::fit(&one.name, width.saturating_sub(12));
+        let line = text::fit(&bisecting::culprit(all, one), width.saturating_sub(10));
+        out.push_str(&format!(
+            "{}   {}\n          {line}\n",
+            screen.paint(HOT, "culprit"),
+            screen.paint(STRONG, &name)
+        ));
+        if let Some(detail) = &one.detail {
+            out.push_str(&format!("          {}\n", text::fit(detail, width - 10)));
+        }
+        if one.items.len() > 1 && all.of != BisectionKind::Source {
+            let shown: Vec<&str> = one.items.iter().take(MOST_ITEMS).map(String::as_str).collect();
+            let more = one.items.len().saturating_sub(MOST_ITEMS);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let which = if one.before.is_some() { "one of" } else { "all of" };
+            let line = format!("{which} {}{more}", shown.join(", "));
+            out.push_str(&format!("          {}\n", text::fit(&line, width - 10)));
+        }
+    }
+    if let Some(sentence) = bisecting::without_culprit(all) {
+        let style = if all.culprits.is_empty() { STRONG } else { PLAIN };
+        out.push_str(&screen.paint(style, &text::fit(&sentence, width)));
+        out.push('\n');
+    }
+    out.push_str(&screen.paint(DIM, &format!("  {}", bisecting::effort(all))));
+    out.push('\n');
+    if all.parts.is_empty() {
+        tried(&mut out, all, screen);
+    } else {
+        parts(&mut out, all, screen);
+    }
+    for one in all.skipped.iter().take(MOST_SKIPPED) {
+        let reason = one.reason.lines().next().unwrap_or_default();
+        remark(&mut out, &format!("{} was skipped: {reason}", one.what), screen);
+    }
+    if all.skipped.len() > MOST_SKIPPED {
+        let more = all.skipped.len() - MOST_SKIPPED;
+        out.push_str(&format!("  … {more} more were skipped\n"));
+    }
+    for hazard in all.hazards.iter().filter(|hazard| hazard.id == "busy") {
+        remark(&mut out, &hazard.text, screen);
+    }
+    for note in &all.notes {
+        remark(&mut out, note, screen);
+    }
+    out
+}
+
+/// What was run, in the order of the list: near the culprit where there is much of it.
+fn tried(out: &mut String, all: &Bisection, screen: Screen) {
+    let Some(baseline) = all.variants.first().and_then(|one| bisecting::median(all, one)) else {
+        return;
+    };
+    let mut table = Table::new(vec![
+        Column::left(""),
+        Column::flexible("tried", 12),
+        Column::right("median"),
+        Column::right("±"),
+        Column::right("to the first"),
+        Column::right("runs"),
+    ]);
+    let place = all.culprits.first().and_then(|culprit| {
+        all.variants.iter().position(|variant| variant.name == culprit.name)
+    });
+    let from = place.map_or(0, |place| place.saturating_sub(MOST_ROWS / 2));
+    let last = all.variants.len().saturating_sub(1);
+    let inside = |row: &usize| *row == 0 || *row == last || (from..from + MOST_ROWS - 2).contains(row);
+    let mut left_out = 0;
+    for (row, variant) in all.variants.iter().enumerate() {
+        if !inside(&row) {
+            left_out += 1;
+            continue;
+        }
+        let Some(median) = bisecting::median(all, variant) else {
+            continue;
+        };
+        let ratio = median.value / baseline.value;
+        let here = Some(row) == place;
+        table.row(vec![
+            Cell::new(if here { "►" } else { "" }, HOT),
+            Cell::new(variant.name.as_str(), if here { STRONG } else { PLAIN }),
+            bisecting::amount(all, &median).into(),
+            Cell::new(number::plus_minus(&median).replace('±', ""), DIM),
+            if row == 0 || !ratio.is_finite() { "".into() } else { format!("{ratio:.3}×").into() },
+            Cell::new(variant.runs.to_string(), DIM),
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&table.render(screen));
+    if left_out > 0 {
+        out.push_str(&format!("  … {left_out} more were tried\n"));
+    }
+}
+
+/// Items or regions by what they do.
+fn parts(out: &mut String, all: &Bisection, screen: Screen) {
+    let source = all.of == BisectionKind::Source;
+    let mut table = Table::new(vec![
+        Column::right(if source { "saves" } else { "adds" }),
+        Column::right("share"),
+        Column::right("from"),
+        Column::right("to"),
+        Column::left(""),
+        Column::flexible(if source { "region" } else { "item" }, 16),
+        Column::left("lines"),
+        Column::left(""),
+    ]);
+    for part in all.parts.iter().take(MOST_ROWS) {
+        let lines = match (part.line, part.end_line) {
+            (Some(first), Some(last)) if first != last => format!("{first}–{last}"),
+            (Some(first), _) => first.to_string(),
+            _ => String::new(),
+        };
+        let name = format!("{}{}", "  ".repeat(part.depth.min(8) as usize), part.name);
+        let certain = part.effect.low > 0.0 || part.effect.high < 0.0;
+        let percent = |share: f64| format!("{:.1} %", 100.0 * share).replace('-', "−");
+        table.row(vec![
+            Cell::new(
+                bisecting::amount(all, &part.effect).replace('-', "−"),
+                if certain { STRONG } else { DIM },
+            ),
+            percent(part.share.value).into(),
+            Cell::new(percent(part.share.low), DIM),
+            Cell::new(percent(part.share.high), DIM),
+            Cell::new(if part.kind == "item" { "" } else { part.kind.as_str() }, DIM),
+            Cell::new(name, if part.verified { STRONG } else { PLAIN }),
+            Cell::new(lines, DIM),
+            Cell::new(if part.verified { "verified" } else { "" }, GOOD),
+        ]);
+    }
+    out.push('\n');
+    out.push_str(&screen.paint(HEAD, if source { "SWITCHED OFF" } else { "SWITCHED ON" }));
+    out.push_str(&screen.paint(DIM, "   95 % intervals\n"));
+    out.push_str(&table.render(screen));
+    if all.parts.len() > MOST_ROWS {
+        out.push_str(&format!("  … {} more\n", all.parts.len() - MOST_ROWS));
+    }
+}

@@ -1,0 +1,182 @@
+//! `genba bisect`: what is responsible.
+
+mod fill;
+mod range;
+mod set;
+
+use clap::{Args as ClapArgs, Subcommand};
+use genba_experiment::Plan;
+use genba_experiment::bisect::{Budget, Found};
+use genba_model::{Bisection, BisectionKind, BisectionOutcome, CaseKind};
+use genba_report::{page, terminal};
+
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::experimenting::{ExperimentArgs, Session};
+use crate::output::Output;
+
+/// Arguments of `genba bisect`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba bisect range --param N=1..256 -- ./prog --level {N}
+  genba bisect range --param build=r100,r101,r107 -- ./bench-{build}
+  genba bisect git --good v1.2 --bad main --build 'make -j2' -- ./prog input
+  genba bisect set --items inline,unroll,gvn,licm -- ./jit --enable={ITEMS} page.rb
+  genba bisect source big.c -- gcc -O2 -c {FILE} -o /dev/null
+
+The ends are verified first, the culprit last, both by the judge of genba bench. In between a
+search chooses what to run next: it needs few runs, and believes none of them alone. With
+--metric exact-instructions there is no noise, and a logarithm of runs is enough.")]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// What is searched.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// From which value of a parameter on a metric is at another level.
+    Range(range::Args),
+    /// Which items of a set are responsible: options, methods, files.
+    Set(set::Args),
+}
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    match args.what {
+        What::Range(args) => range::run(&args, output),
+        What::Set(args) => set::run(&args, output),
+    }
+}
+
+/// What a search is about.
+struct Subject {
+    of: BisectionKind,
+    /// The command with its placeholder.
+    command: String,
+    candidates: u64,
+}
+
+/// The budget: what the person said, else so many seconds.
+fn budget(args: &ExperimentArgs, seconds: f64) -> Budget {
+    Budget {
+        seconds: args.budget.map_or(seconds, |budget| budget.as_secs_f64()),
+    }
+}
+
+/// Says what would be done.
+fn dry_run(
+    subject: &Subject,
+    plan: &Plan,
+    budget: Budget,
+    how: &str,
+    output: &Output,
+) -> VerbResult {
+    output.answer(&format!(
+        "would search {} {} with: {}\n  metric {}, differences up to {} % are of no interest\n  \
+         {how}\n  time: unknown until the first run, {} at most\n",
+        subject.candidates,
+        match subject.of {
+            BisectionKind::Range => "values",
+            BisectionKind::Git => "commits",
+            BisectionKind::Set => "items",
+            BisectionKind::Source => "regions",
+        },
+        genba_report::sanitise(&subject.command),
+        plan.primary,
+        100.0 * plan.delta,
+        genba_report::number::duration(budget.seconds),
+    ))?;
+    Ok(Exit::Done)
+}
+
+/// Runs of a noisy search, for the plan that `--dry-run` shows.
+fn step_plan(points: u64) -> String {
+    let log = 64 - points.saturating_sub(1).leading_zeros();
+    format!(
+        "ends first (13 pairs of runs or more), then about {log} places or, where the noise is \
+         half of the step, {} runs, at last 13 pairs or more at the place found; without noise \
+         {} runs",
+        5 * log,
+        log + 6
+    )
+}
+
+/// Keeps and shows what was found.
+fn finish(
+    session: Session,
+    subject: &Subject,
+    plan: &Plan,
+    budget: Budget,
+    found: Found,
+    elapsed_seconds: f64,
+    args: &ExperimentArgs,
+    output: &Output,
+) -> VerbResult {
+    session.trouble()?;
+    let (head, setting) = (session.head(), session.setting());
+    let document = Bisection {
+        case: head.case,
+        genba: head.genba,
+        started: head.started,
+        host: head.host,
+        hazards: setting.hazards,
+        of: subject.of,
+        command: subject.command.clone(),
+        metric: plan.primary.clone(),
+        unit: unit(plan, &found),
+        seed: plan.seed,
+        runs: found.runs,
+        elapsed_seconds,
+        budget_seconds: Some(budget.seconds),
+        outcome: found.outcome,
+        culprit: found.culprits.first().cloned(),
+        culprits: found.culprits,
+        confidence: found.confidence,
+        range: found.range,
+        candidates: subject.candidates,
+        noise_is_nil: found.noise_is_nil,
+        tests: found.tests,
+        parts: found.parts,
+        skipped: found.skipped,
+        variants: found.variants,
+        comparisons: found.comparisons,
+        notes: found.notes,
+    };
+    let go_on = session.how_to_go_on();
+    let page = session.finish(&document, &page::bisection_html(&document))?;
+    if args.json {
+        output.json("bisection", &document)?;
+    } else {
+        let mut text = terminal::bisection(&document, output.screen());
+        if let Some(page) = page {
+            text.push_str(&format!("\nPAGE  {}\n", genba_report::sanitise(&page)));
+        }
+        output.answer(&text)?;
+    }
+    if let Some(how) = go_on {
+        output.note(&how);
+    }
+    Ok(match document.outcome {
+        BisectionOutcome::Interrupted => Exit::Interrupted,
+        _ => Exit::Done,
+    })
+}
+
+/// Unit of the metric that decides.
+fn unit(plan: &Plan, found: &Found) -> String {
+    let of = (found.variants.iter()).find_map(|variant| variant.metrics.get(&plan.primary));
+    of.map_or_else(String::new, |metric| metric.unit.clone())
+}
+
+/// Opens a session for a bisection.
+fn open(args: &ExperimentArgs, command: &str, output: &Output) -> Result<Session, Failure> {
+    Session::open(CaseKind::Bisection, args, command, output)
+}
+
+/// The words of the workload, which must not be missing.
+fn words(words: &[String]) -> Result<&[String], Failure> {
+    if words.is_empty() {
+        return Err(Failure::usage("there is no command; write it behind --"));
+    }
+    Ok(words)
+}

@@ -1,0 +1,200 @@
+//! `genba bisect range`: an ordered list of values.
+
+use std::collections::BTreeMap;
+
+use clap::Args as ClapArgs;
+use genba_experiment::bisect::{Candidate, Steps, find_step};
+use genba_experiment::parameters::{Parameter, mentions};
+use genba_experiment::{ExperimentError, Lab, VariantPlan};
+use genba_model::BisectionKind;
+
+use super::fill::filled;
+use super::{Subject, budget, dry_run, finish, open, step_plan, words};
+use crate::exit::{Failure, VerbResult};
+use crate::experimenting::{ExperimentArgs, line_of};
+use crate::output::Output;
+
+/// Time when nobody says how much, seconds.
+const SECONDS: f64 = 600.0;
+
+/// Arguments of `genba bisect range`.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The parameter, written {NAME} in the command: LOW..HIGH (whole numbers, both included)
+    /// or a list in order.
+    #[arg(short, long, value_name = "NAME=LOW..HIGH|A,B,C")]
+    param: String,
+
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+
+    /// The command.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs it.
+pub fn run(args: &Args, output: &Output) -> VerbResult {
+    let words = words(&args.command)?;
+    let list = List::parse(&args.param)?;
+    let command = line_of(words);
+    let experiment = &args.experiment;
+    let fixed = [&experiment.prepare, &experiment.conclude, &experiment.setup];
+    let used = words.iter().chain(&experiment.env);
+    if !used
+        .chain(fixed.into_iter().flatten())
+        .any(|word| mentions(word, &list.name))
+    {
+        return Err(Failure::usage(format!(
+            "the command does not mention {{{0}}}: put {{{0}}} where the value belongs",
+            list.name
+        )));
+    }
+    let mut session = open(experiment, &command, output)?;
+    let mut values = Values { args, list };
+    let first = values.variant(0)?;
+    let plan = experiment.plan(vec![first], session.seed())?;
+    let subject = Subject {
+        of: BisectionKind::Range,
+        command,
+        candidates: values.count(),
+    };
+    let budget = budget(experiment, SECONDS);
+    if experiment.dry_run {
+        return dry_run(&subject, &plan, budget, &step_plan(values.count()), output);
+    }
+    let mut lab = session.lab(&plan)?;
+    let found = find_step(&mut lab, &plan, &mut values, budget)?;
+    let seconds = lab.elapsed();
+    drop(lab);
+    finish(
+        session, &subject, &plan, budget, found, seconds, experiment, output,
+    )
+}
+
+/// The values of the parameter.
+struct List {
+    name: String,
+    of: Of,
+}
+
+enum Of {
+    Numbers { first: i64, count: u64, up: bool },
+    Words(Vec<String>),
+}
+
+impl List {
+    fn parse(text: &str) -> Result<Self, Failure> {
+        let wrong = |what: String| Failure::usage(format!("--param {text}: {what}"));
+        let Some((name, values)) = text.split_once('=') else {
+            return Err(wrong("write NAME=LOW..HIGH or NAME=A,B,C".to_owned()));
+        };
+        let of = match values.split_once("..") {
+            Some((low, high)) => {
+                let number = |text: &str| -> Result<i64, Failure> {
+                    text.trim()
+                        .parse()
+                        .map_err(|_| wrong(format!("{text:?} is no whole number")))
+                };
+                let (first, last) = (number(low)?, number(high)?);
+                let count = last.abs_diff(first).saturating_add(1);
+                Of::Numbers {
+                    first,
+                    count,
+                    up: last >= first,
+                }
+            }
+            None => Of::Words(
+                Parameter::list(name, values)
+                    .map_err(Failure::usage)?
+                    .values,
+            ),
+        };
+        let list = Self {
+            // Checked as the name of a parameter.
+            name: Parameter::list(name, "").map_err(Failure::usage)?.name,
+            of,
+        };
+        if list.count() < 2 {
+            return Err(wrong("there must be two values at least".to_owned()));
+        }
+        Ok(list)
+    }
+
+    fn count(&self) -> u64 {
+        match &self.of {
+            Of::Numbers { count, .. } => *count,
+            Of::Words(words) => words.len() as u64,
+        }
+    }
+
+    fn value(&self, point: u64) -> String {
+        match &self.of {
+            Of::Numbers { first, up, .. } => {
+                let (first, point) = (i128::from(*first), i128::from(point));
+                (if *up { first + point } else { first - point }).to_string()
+            }
+            Of::Words(words) => words[point as usize].clone(),
+        }
+    }
+}
+
+struct Values<'a> {
+    args: &'a Args,
+    list: List,
+}
+
+impl Values<'_> {
+    fn variant(&self, point: u64) -> Result<VariantPlan, Failure> {
+        let value = self.list.value(point);
+        let values = BTreeMap::from([(self.list.name.clone(), value)]);
+        let experiment = &self.args.experiment;
+        let mut variant = filled(experiment, &self.name(point), &self.args.command, &values)?;
+        variant.parameters = values;
+        Ok(variant)
+    }
+}
+
+impl Steps for Values<'_> {
+    fn count(&self) -> u64 {
+        self.list.count()
+    }
+
+    fn name(&self, point: u64) -> String {
+        format!("{}={}", self.list.name, self.list.value(point))
+    }
+
+    fn candidate(&mut self, _: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError> {
+        self.variant(point)
+            .map(Ok)
+            .map_err(|failure| ExperimentError::Plan {
+                what: failure.message,
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_and_lists() {
+        let of = |text: &str| {
+            let list = List::parse(text).unwrap_or_else(|failure| panic!("{}", failure.message));
+            (0..list.count())
+                .map(|point| list.value(point))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("N=3..5"), ["3", "4", "5"]);
+        assert_eq!(of("N=1..-1"), ["1", "0", "-1"]);
+        assert_eq!(of("N=a,b\\,c"), ["a", "b,c"]);
+        let full = List::parse("N=-9223372036854775808..9223372036854775807").ok();
+        assert_eq!(
+            full.map(|list| list.value(1)).as_deref(),
+            Some("-9223372036854775807")
+        );
+        for wrong in ["N", "=1..2", "N=1", "N=1..1", "N=a..b", "N=", "{=1,2"] {
+            assert!(List::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! `genba bisect set`: items that are switched on and off.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use genba_build::Workshop;
+use genba_experiment::bisect::{ItemSet, find_items};
+use genba_experiment::parameters::mentions;
+use genba_experiment::{ExperimentError, VariantPlan};
+use genba_model::BisectionKind;
+
+use super::fill::filled;
+use super::{Subject, budget, dry_run, finish, open, words};
+use crate::exit::{Failure, VerbResult};
+use crate::experimenting::{ExperimentArgs, line_of};
+use crate::output::Output;
+
+/// Time when nobody says how much, seconds.
+const SECONDS: f64 = 1_200.0;
+/// Variable of the environment that holds the items switched on.
+const VARIABLE: &str = "GENBA_ITEMS";
+/// Placeholders.
+const ITEMS: &str = "ITEMS";
+const ITEMS_FILE: &str = "ITEMS_FILE";
+/// A subset longer than this is named by its number of items.
+const LONGEST_NAME: usize = 120;
+
+/// Arguments of `genba bisect set`.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The items, in commas.
+    #[arg(long, value_name = "A,B,C", required_unless_present = "items_file")]
+    items: Option<String>,
+
+    /// A file with an item on each line.
+    #[arg(long, value_name = "FILE", conflicts_with = "items")]
+    items_file: Option<PathBuf>,
+
+    /// What stands between the items that are switched on.
+    #[arg(long, value_name = "TEXT", default_value = ",")]
+    separator: String,
+
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+
+    /// The command; {ITEMS} is replaced by the items switched on, {ITEMS_FILE} by a file with
+    /// one on each line, and $GENBA_ITEMS holds them too.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs it.
+pub fn run(args: &Args, output: &Output) -> VerbResult {
+    let words = words(&args.command)?;
+    let names = names(args)?;
+    let command = line_of(words);
+    let experiment = &args.experiment;
+    let mut session = open(experiment, &command, output)?;
+    let files = (words.iter().any(|word| mentions(word, ITEMS_FILE)))
+        .then(Workshop::open)
+        .transpose()
+        .map_err(Failure::usage)?;
+    let items = Items {
+        args,
+        names,
+        files,
+        written: Cell::new(0),
+    };
+    let none = items.variant(&[])?;
+    let plan = experiment.plan(vec![none], session.seed())?;
+    let subject = Subject {
+        of: BisectionKind::Set,
+        command,
+        candidates: items.names.len() as u64,
+    };
+    let budget = budget(experiment, SECONDS);
+    if experiment.dry_run {
+        let how = "none and all of them first (13 pairs of runs or more), then half of them at a \
+                   time in a screening design (about 10 runs for each item where the noise is as \
+                   large as the effect), then who stands out alone, and all without him; without \
+                   noise halves of halves";
+        return dry_run(&subject, &plan, budget, how, output);
+    }
+    let mut lab = session.lab(&plan)?;
+    let found = find_items(&mut lab, &plan, &items, budget)?;
+    let seconds = lab.elapsed();
+    drop(lab);
+    finish(
+        session, &subject, &plan, budget, found, seconds, experiment, output,
+    )
+}
+
+fn names(args: &Args) -> Result<Vec<String>, Failure> {
+    let text = match (&args.items, &args.items_file) {
+        (Some(items), _) => items.replace(',', "\n"),
+        (None, Some(path)) => std::fs::read_to_string(path).map_err(|error| {
+            Failure::usage(format!(
+                "cannot read the items of {}: {error}",
+                path.display()
+            ))
+        })?,
+        (None, None) => String::new(),
+    };
+    let names: Vec<String> = (text.lines().map(str::trim))
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect();
+    let mut seen = std::collections::BTreeSet::new();
+    if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+        return Err(Failure::usage(format!("the item {twice:?} is there twice")));
+    }
+    if names.is_empty() {
+        return Err(Failure::usage("there is no item to search among"));
+    }
+    Ok(names)
+}
+
+struct Items<'a> {
+    args: &'a Args,
+    names: Vec<String>,
+    /// Where the files of {ITEMS_FILE} are.
+    files: Option<Workshop>,
+    written: Cell<u64>,
+}
+
+impl Items<'_> {
+    fn subset_name(&self, on: &[usize]) -> String {
+        if on.is_empty() {
+            return "none".to_owned();
+        }
+        if on.len() == self.names.len() {
+            return "all".to_owned();
+        }
+        let list: Vec<&str> = on.iter().map(|item| self.names[*item].as_str()).collect();
+        let name = list.join(",");
+        if name.len() <= LONGEST_NAME {
+            return name;
+        }
+        let off: Vec<&str> = (self.names.iter().enumerate())
+            .filter(|(item, _)| on.binary_search(item).is_err())
+            .map(|(_, name)| name.as_str())
+            .collect();
+        let name = format!("all but {}", off.join(","));
+        if name.len() <= LONGEST_NAME {
+            return name;
+        }
+        // Each bit an item: the same subset has the same name in every sitting.
+        let mut bits = vec![0u8; self.names.len().div_ceil(4)];
+        for item in on {
+            bits[item / 4] |= 1 << (item % 4);
+        }
+        let digits: String = bits
+            .iter()
+            .map(|bit| char::from_digit(u32::from(*bit), 16).unwrap_or('?'))
+            .collect();
+        format!("{} of {} items, {digits}", on.len(), self.names.len())
+    }
+
+    fn variant(&self, on: &[usize]) -> Result<VariantPlan, Failure> {
+        let list: Vec<&str> = on.iter().map(|item| self.names[*item].as_str()).collect();
+        let joined = list.join(&self.args.separator);
+        let mut values = BTreeMap::from([(ITEMS.to_owned(), joined.clone())]);
+        if let Some(files) = &self.files {
+            self.written.set(self.written.get() + 1);
+            // All names equally long: their length moves the target's stack.
+            let path = files
+                .path()
+                .join(format!("items-{:08}", self.written.get()));
+            let text: String = list.iter().map(|name| format!("{name}\n")).collect();
+            std::fs::write(&path, text).map_err(|error| {
+                Failure::usage(format!("cannot write {}: {error}", path.display()))
+            })?;
+            values.insert(ITEMS_FILE.to_owned(), path.display().to_string());
+        }
+        let name = self.subset_name(on);
+        let mut variant = filled(&self.args.experiment, &name, &self.args.command, &values)?;
+        variant.spec.environment.set(VARIABLE, joined);
+        Ok(variant)
+    }
+}
+
+impl ItemSet for Items<'_> {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn variant(&self, on: &[usize]) -> Result<VariantPlan, ExperimentError> {
+        Items::variant(self, on).map_err(|failure| ExperimentError::Plan {
+            what: failure.message,
+        })
+    }
+}
