@@ -40,18 +40,19 @@ impl Road<'_> {
         frame: &mut Frame,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
-        if wants::fault_places(frame) {
+        let run = frame.program.wall_seconds;
+        if wants::fault_places(frame) && self.has_time_for(run) {
             self.fault_places(frame, progress)?;
         }
-        if wants::shared_lines(frame) {
+        if wants::shared_lines(frame) && self.has_time_for(run) {
             self.shared_lines(frame, progress)?;
         }
-        if wants::wrong_guesses(frame) {
+        if wants::wrong_guesses(frame) && self.has_time_for(run) {
             frame.program.tried.wrong_guesses =
                 self.events(frame, "branch-misses", "sampling wrong guesses", progress)?;
         }
         // What wrong guesses explain is no matter of memory: one after the other.
-        if wants::cache_misses(frame) {
+        if wants::cache_misses(frame) && self.has_time_for(run) {
             frame.program.tried.cache_misses = self.events(
                 frame,
                 "L1-dcache-load-misses",
@@ -59,7 +60,7 @@ impl Road<'_> {
                 progress,
             )?;
         }
-        if wants::one_cpu(frame) {
+        if wants::one_cpu(frame) && self.has_time_for(ALONE as f64 * frame.program.cpu_seconds) {
             self.one_cpu(frame, progress)?;
         }
         Ok(())

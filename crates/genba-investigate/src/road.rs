@@ -38,6 +38,9 @@ pub struct Options {
     pub executions: Option<Executions>,
     /// Take samples with stacks as well, in runs of their own.
     pub stacks: bool,
+    /// Time after which nothing is begun that could be done without: of a long command few runs
+    /// are made then, and no counters are read.
+    pub soon: Option<Duration>,
     /// Most functions to annotate.
     pub annotations: usize,
     /// Where sources are that have moved since the build: old and new prefix.
@@ -69,6 +72,12 @@ const SAMPLES: u64 = 10_000;
 
 /// Share of the budget that each of the two recordings may take; a run is never cut short.
 const SAMPLING_SHARE: f64 = 0.25;
+
+/// Of the time that all may take, what the repeated runs may.
+const MEASURING_SHARE: f64 = 0.4;
+
+/// Of the same, what a run takes for which there is no time to be made only for its counters.
+const LONG_RUN: f64 = 0.1;
 
 /// Investigates a command. Everything measured goes to the case at once; cancelled, the case
 /// keeps it and is marked as interrupted.
@@ -105,6 +114,7 @@ pub fn investigate(
     genba_run::resolve_program(&program, path.as_deref(), spec.directory.as_deref())?;
     let mut case = store.create(workload, &host)?;
     let mut road = Road {
+        started: Instant::now(),
         launcher: &mut launcher,
         spec,
         options,
@@ -135,6 +145,7 @@ pub fn investigate(
 }
 
 pub(crate) struct Road<'a> {
+    started: Instant,
     pub(crate) launcher: &'a mut Launcher,
     pub(crate) spec: &'a CommandSpec,
     pub(crate) options: &'a Options,
@@ -157,7 +168,11 @@ impl Road<'_> {
         self.case.put_document("hazards", &hazards)?;
         let noise_floor = summary::noise_floors(&runs);
         let runs = summary::summarise(runs);
-        let stat = self.count(workload, progress)?;
+        let usual = runs.runs.iter().map(|run| run.wall_seconds).fold(0.0, f64::max);
+        let stat = match self.options.soon {
+            Some(soon) if usual > LONG_RUN * soon.as_secs_f64() => None,
+            _ => self.count(workload, progress)?,
+        };
         if let Some(stat) = &stat {
             self.case.put_document("stat", stat)?;
         }
@@ -194,8 +209,12 @@ impl Road<'_> {
     }
 
     fn measure(&mut self, progress: &mut dyn Progress) -> Result<Vec<RunRecord>, InvestigateError> {
+        let budget = match self.options.soon {
+            Some(soon) => self.options.budget.min(soon.mul_f64(MEASURING_SHARE)),
+            None => self.options.budget,
+        };
         let repeat = Repeat {
-            budget: self.options.budget,
+            budget,
             rule: StopRule::default(),
             ignore_failure: self.options.ignore_failure,
         };
@@ -222,6 +241,14 @@ impl Road<'_> {
             ));
         }
         Ok(runs)
+    }
+
+    /// Whether a run that takes so many seconds more may still be made.
+    pub(crate) fn has_time_for(&self, seconds: f64) -> bool {
+        let spent = self.started.elapsed().as_secs_f64();
+        self.options
+            .soon
+            .is_none_or(|soon| spent + seconds < soon.as_secs_f64())
     }
 
     pub(crate) fn go_on(&self) -> Result<(), InvestigateError> {

@@ -115,6 +115,10 @@ fn calibration(args: &Args, output: &Output) -> VerbResult {
     Ok(Exit::Done)
 }
 
+/// Who asks why waits no longer than half a minute for an answer: what takes a few seconds is run
+/// once or twice, and beyond this time nothing more is tried out.
+const SOON: Duration = Duration::from_secs(25);
+
 fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     let mut prepared = args.run.prepare(Stream::Null)?;
     prepared.spec.stderr = Stream::Capture {
@@ -133,6 +137,7 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
             ..RecordOptions::default()
         },
         stacks: false,
+        soon: Some(SOON),
         annotations: super::investigate::ANNOTATIONS,
         source_prefixes: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -103,6 +103,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         executions: executions(&args)?,
         record: args.sampling.options(CallGraph::None),
         stacks: true,
+        soon: None,
         annotations: ANNOTATIONS,
         source_prefixes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
