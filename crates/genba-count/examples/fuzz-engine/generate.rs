@@ -561,9 +561,9 @@ impl Maker<'_> {
 
     /// Calls, returns and pushes where there is no stack: each faults, and is skipped.
     fn failing_call(&mut self) {
-        // mov r11, rsp; mov esp, 0x1234; …; mov rsp, r11
+        // mov r11, rsp; mov esp, 0x1230; …; mov rsp, r11
         self.put(&[0x49, 0x89, 0xE3]);
-        self.put(&[0xBC, 0x34, 0x12, 0, 0]);
+        self.put(&[0xBC, 0x30, 0x12, 0, 0]);
         for _ in 0..1 + self.random.below(3) {
             match self.random.below(7) {
                 0 => self.put(&[0xE8, 0, 0, 0, 0]),
