@@ -264,7 +264,7 @@ impl Measurement {
     }
 }
 
-fn unit_name(metric: Metric) -> &'static str {
+pub(crate) fn unit_name(metric: Metric) -> &'static str {
     match metric.unit() {
         genba_model::Unit::Seconds => "seconds",
         genba_model::Unit::Bytes => "bytes",
