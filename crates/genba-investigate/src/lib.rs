@@ -8,6 +8,7 @@
 
 pub mod costs;
 pub mod counters;
+pub mod diff;
 mod error;
 pub mod executions;
 mod experiments;

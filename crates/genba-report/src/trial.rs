@@ -58,8 +58,8 @@ pub(crate) fn verdict(report: &TrialReport) -> String {
 /// What layout alone does.
 pub(crate) fn layout(layout: &LayoutEffect) -> String {
     format!(
-        "layout alone: {} that differ in nothing but where functions lie are {} … {} of the \
-         baseline; smaller gains of other builds are not believed",
+        "layout alone: {} with nothing changed but where functions lie took {} … {} of the \
+         baseline's time; smaller gains of other builds are not believed",
         number::plural(u64::from(layout.builds), "build"),
         effect::signed(layout.low - 1.0),
         effect::signed(layout.high - 1.0)

@@ -69,8 +69,12 @@ pub enum Verb {
     Explain(verbs::explain::Args),
     /// A flame graph (interactive SVG) of a recording.
     Flame(verbs::flame::Args),
+    /// Parts of a workload switched off one at a time: what each costs.
+    Ablate(verbs::ablate::Args),
     /// A metric over a parameter: knees with their interval, the law of growth.
     Sweep(verbs::sweep::Args),
+    /// Two profiles of the same work side by side: what gained and what lost.
+    Diff(verbs::diff::Args),
     /// Other ways of building and running a program: each proven or refuted.
     Try(verbs::try_::Args),
     /// The cases under .genba: list, show, export, import.

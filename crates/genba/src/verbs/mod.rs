@@ -1,10 +1,12 @@
 //! One file per verb: its arguments, and the call of the library that does the work.
 
+pub mod ablate;
 pub mod annotate;
 pub mod bench;
 pub mod bisect;
 pub mod case;
 pub mod count;
+pub mod diff;
 pub mod explain;
 pub mod flame;
 pub mod gate;
@@ -14,9 +16,9 @@ pub mod investigate;
 pub mod record;
 pub mod report;
 pub mod stat;
-pub mod try_;
-pub mod sweep;
 pub mod top;
+pub mod sweep;
+pub mod try_;
 
 /// Bytes of a command's error output that are kept for messages.
 const ERROR_OUTPUT: usize = 64 << 10;

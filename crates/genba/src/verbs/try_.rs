@@ -9,13 +9,16 @@ use genba_case::Store;
 use genba_experiment::trial::{
     self, BuildPlan, Change, Facts, Options, RunChange, RunSlot, Workplace,
 };
-use genba_experiment::{Lab, Plan};
-use genba_model::{CaseKind, Finding, TrialReport, Workload};
+use genba_experiment::{Lab, Plan, VariantPlan};
+use genba_investigate::diff::{Effort, Side, diff};
+use genba_model::{CaseKind, Finding, ProfileDiff, TrialReport, Workload};
 use genba_report::{page, terminal};
+use genba_run::Launcher;
 
 use crate::exit::{Exit, Failure, VerbResult};
 use crate::experimenting::{ExperimentArgs, Session};
 use crate::output::Output;
+use crate::progress::Line;
 
 /// Arguments of `genba try`.
 #[derive(Debug, ClapArgs)]
@@ -41,7 +44,12 @@ pub struct Args {
     auto: bool,
 
     /// Only these ways of the battery, by name.
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "NAME,…",
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
     with: Vec<String>,
 
     /// A way of your own: variables to set, then options to add to the command.
@@ -96,7 +104,11 @@ pub struct Args {
     experiment: ExperimentArgs,
 
     /// The command, or the identifier of a case.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<String>,
 }
 
@@ -105,6 +117,11 @@ const BUDGET_RUN: f64 = 120.0;
 const BUDGET_BUILD: f64 = 300.0;
 /// For a few ways that were named, each.
 const BUDGET_EACH: f64 = 15.0;
+
+/// Time for sampling each side of a differential profile, and for counting it, seconds.
+const PROFILE_SECONDS: f64 = 15.0;
+/// Rows of a differential profile that are kept.
+const MOST_ROWS: usize = 60;
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
@@ -150,7 +167,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     plan.check_output = !args.no_check_output;
     let mut lab = session.lab(&plan)?;
     let tried = trial::run(&mut lab, &plan, &mut place, changes, &options)?;
-    let document = document(&args, &session, &mut lab, &plan, &options, tried);
+    let document = document(&args, &session, &mut lab, &plan, &options, tried, output);
     // The binaries of the profiles lie in the copies: these go last.
     drop((lab, place));
     finish(&args, session, &document, output)
@@ -163,14 +180,20 @@ fn document(
     plan: &Plan,
     options: &Options,
     tried: trial::Trial,
+    output: &Output,
 ) -> TrialReport {
     let head = session.head();
-    let mut notes = tried.notes;
+    let mut notes = tried.notes.clone();
     if lab.cancelled() {
         notes.push("interrupted: what had been measured until then is shown".to_owned());
     }
-    let differences = Vec::new();
-    let _ = args.no_diff;
+    let mut differences = Vec::new();
+    if !args.no_diff && !args.experiment.is_exact() && !lab.cancelled() {
+        match profiles(session, &tried, output) {
+            Ok(found) => differences = found,
+            Err(failure) => notes.push(format!("no differential profile: {}", failure.message)),
+        }
+    }
     TrialReport {
         case: head.case,
         genba: head.genba,
@@ -193,6 +216,57 @@ fn document(
     }
 }
 
+/// The baseline beside the winner, and beside the worst loser: sampled and counted while their
+/// copies are still there.
+fn profiles(
+    session: &Session,
+    tried: &trial::Trial,
+    output: &Output,
+) -> Result<Vec<ProfileDiff>, Failure> {
+    let others: Vec<&VariantPlan> = [&tried.winner, &tried.loser].into_iter().flatten().collect();
+    if others.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut launcher = Launcher::new()?;
+    let mut line = Line::new(output);
+    let effort = Effort {
+        samples: 4_000,
+        sampling: PROFILE_SECONDS,
+        counting: PROFILE_SECONDS,
+    };
+    let mut measure = |plan: &VariantPlan| -> Result<Side, Failure> {
+        let variant = tried.variants.iter().find(|one| one.name == plan.name);
+        let cpu = variant.and_then(|one| one.metrics.get("cpu")).map(|one| one.median.value);
+        // Each run of it needs what belongs before it.
+        for spec in plan.setup.iter().chain(&plan.prepare) {
+            launcher.run(spec, session.cancel())?;
+        }
+        let side = Side::measure(
+            &mut launcher,
+            &plan.name,
+            &plan.spec,
+            cpu,
+            &effort,
+            session.cancel(),
+            &mut line,
+        )?;
+        for spec in plan.conclude.iter().chain(&plan.cleanup) {
+            launcher.run(spec, session.cancel())?;
+        }
+        Ok(side)
+    };
+    let before = measure(&tried.baseline)?;
+    let mut found = Vec::new();
+    for other in others {
+        let mut one = diff(&before, &measure(other)?);
+        // A page for people, not an archive.
+        one.functions.truncate(MOST_ROWS);
+        one.lines.truncate(MOST_ROWS);
+        found.push(one);
+    }
+    Ok(found)
+}
+
 fn finish(args: &Args, session: Session, document: &TrialReport, output: &Output) -> VerbResult {
     let cancelled = session.cancel().is_triggered();
     let go_on = session.how_to_go_on();
@@ -209,7 +283,11 @@ fn finish(args: &Args, session: Session, document: &TrialReport, output: &Output
     if let Some(how) = go_on {
         output.note(&how);
     }
-    Ok(if cancelled { Exit::Interrupted } else { Exit::Done })
+    Ok(if cancelled {
+        Exit::Interrupted
+    } else {
+        Exit::Done
+    })
 }
 
 impl Args {
@@ -256,7 +334,9 @@ impl Args {
         }
         let known = known(cpus);
         for name in &self.with {
-            let found = known.iter().filter(|one| one.name.eq_ignore_ascii_case(name.trim()));
+            let found = known
+                .iter()
+                .filter(|one| one.name.eq_ignore_ascii_case(name.trim()));
             let Some(change) = found.max_by_key(|one| self.fits(one)) else {
                 return Err(Failure::usage(format!(
                     "--with {name}: there is no such way; `genba try --list` names them"
@@ -276,9 +356,13 @@ impl Args {
 
     /// Of the ways of one name that for this kind of project.
     fn fits(&self, change: &Change) -> bool {
-        let rust = self.build.as_ref().is_some_and(|build| build.contains("cargo"));
+        let rust = self
+            .build
+            .as_ref()
+            .is_some_and(|build| build.contains("cargo"));
         let recipe = change.recipe.as_ref();
-        recipe.is_none_or(|recipe| rust == !(recipe.cargo.is_empty() && recipe.rust_flags.is_empty()))
+        recipe
+            .is_none_or(|recipe| rust == !(recipe.cargo.is_empty() && recipe.rust_flags.is_empty()))
     }
 }
 
@@ -330,14 +414,19 @@ fn own_run(text: &str) -> Result<Change, Failure> {
 
 fn is_variable(name: &str) -> bool {
     let mut bytes = name.bytes();
-    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+    bytes
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// `NAME=FLAGS`.
 fn own_flags(text: &str) -> Result<Change, Failure> {
-    let wrong =
-        || Failure::usage(format!("--flags {text}: write NAME=FLAGS, as in 'fast=-Ofast -g0'"));
+    let wrong = || {
+        Failure::usage(format!(
+            "--flags {text}: write NAME=FLAGS, as in 'fast=-Ofast -g0'"
+        ))
+    };
     let (name, rest) = text.split_once('=').ok_or_else(wrong)?;
     let words = genba_run::split_words(rest).map_err(|_| wrong())?;
     if name.trim().is_empty() || words.is_empty() {

@@ -1,0 +1,137 @@
+//! `genba diff`: two profiles of the same work side by side.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use genba_case::Store;
+use genba_investigate::diff::{Side, diff};
+use genba_model::{Metric, ProfileDiff};
+use genba_report::{page, terminal};
+
+use crate::exit::{Exit, Failure, VerbResult};
+use crate::output::Output;
+use crate::recording_args::RecordingArgs;
+
+/// Arguments of `genba diff`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  genba diff 7f3a 81c0                       two cases: functions, lines, instructions
+  genba diff before.data after.data          two recordings, of genba's or perf's
+  genba diff --counts-before a.json --counts-after b.json before.data after.data
+  genba diff a.json b.json                   two files of genba count -o: executions alone
+  genba diff 5b1e                            what genba try kept of its winner and a loser
+
+Times are those of one run. Code that has been inlined is found in its new place by the debug
+information (-g), copies by their names; without it, who called it and grew is named as likely.")]
+pub struct Args {
+    /// Before: a recording, a file of counts, or a case.
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+
+    /// After. Left away where BEFORE is a case of genba try.
+    #[arg(value_name = "AFTER")]
+    after: Option<PathBuf>,
+
+    /// Exact counts of the first: a file of `genba count -o`.
+    #[arg(long, value_name = "FILE")]
+    counts_before: Option<PathBuf>,
+
+    /// Exact counts of the second.
+    #[arg(long, value_name = "FILE")]
+    counts_after: Option<PathBuf>,
+
+    /// Most rows of a table.
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    limit: usize,
+
+    /// Write a page to this file.
+    #[arg(long, value_name = "FILE")]
+    export_html: Option<PathBuf>,
+
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+pub fn run(args: Args, output: &Output) -> VerbResult {
+    let found = match &args.after {
+        Some(after) => {
+            let before = side(&args.before, args.counts_before.as_ref())?;
+            vec![diff(&before, &side(after, args.counts_after.as_ref())?)]
+        }
+        None => kept(&args.before)?,
+    };
+    if let (Some(path), Some(first)) = (&args.export_html, found.first()) {
+        crate::comparing::write(path, &page::profile_diff_html(first))?;
+    }
+    if args.json {
+        let Some(first) = found.into_iter().next() else {
+            return Err(nothing(&args.before));
+        };
+        output.json("profile-diff", first)?;
+        return Ok(Exit::Done);
+    }
+    let texts: Vec<String> = (found.iter())
+        .map(|one| terminal::profile_diff(one, args.limit, output.screen()))
+        .collect();
+    output.answer(&texts.join("\n"))?;
+    Ok(Exit::Done)
+}
+
+/// The differences that a trial kept.
+fn kept(case: &Path) -> Result<Vec<ProfileDiff>, Failure> {
+    let found = Store::open_root().find(&case.to_string_lossy())?;
+    let report: Option<genba_model::TrialReport> =
+        found.experiment(genba_model::CaseKind::Trial)?;
+    let differences = report.map(|report| report.differences).unwrap_or_default();
+    if differences.is_empty() {
+        return Err(nothing(case));
+    }
+    Ok(differences)
+}
+
+fn nothing(case: &Path) -> Failure {
+    Failure::usage(format!(
+        "{} holds no differential profile; give two recordings or cases: genba diff BEFORE AFTER",
+        case.display()
+    ))
+}
+
+fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let read = |path: &Path| genba_count::file::read(path).map_err(Failure::usage);
+    if path.is_file() && is_json(path) {
+        return Ok(Side::of_counts(&name, &read(path)?));
+    }
+    let recording = RecordingArgs::of(path.to_owned(), counts.cloned());
+    // Of a case the time of a run is known, and how many runs the samples are of.
+    let case = recording.case();
+    let investigation = case.as_ref().map(genba_case::Case::investigation).transpose()?;
+    let scene = recording.open(true, true)?;
+    let (mut seconds, mut runs) = (None, 1.0);
+    if let Some(all) = &investigation {
+        let mut cpu: Vec<f64> = all.runs.runs.iter().map(|run| run.metric(Metric::Cpu)).collect();
+        cpu.sort_by(f64::total_cmp);
+        seconds = cpu.get(cpu.len() / 2).copied();
+        runs = all.profile.as_ref().and_then(|one| Some(one.counted.as_ref()?.runs)).unwrap_or(1.0);
+    }
+    let mut side = Side::of_scene(&name, &scene, seconds, runs);
+    let file = counts.cloned().or_else(|| {
+        let case = case.as_ref()?;
+        let file = case.directory().join(genba_investigate::costs::COUNTS_FILE);
+        file.exists().then_some(file)
+    });
+    if let Some(file) = file {
+        side.counts = Side::of_counts(&name, &read(&file)?).counts;
+    }
+    Ok(side)
+}
+
+/// Recordings begin with a magic number, counts with a brace.
+fn is_json(path: &Path) -> bool {
+    use std::io::Read;
+    let mut first = [0];
+    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+        && first == *b"{"
+}
