@@ -10,6 +10,7 @@
 //! **Not here.** How a process is started (genba-run), what the statistics are (genba-stats),
 //! any text for the terminal beyond notes, the case store.
 
+pub mod ablate;
 mod against;
 pub mod bisect;
 pub mod channel;

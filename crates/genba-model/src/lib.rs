@@ -6,6 +6,7 @@
 //!
 //! **Not here.** Any I/O, any statistics, any text for people.
 
+mod ablation;
 mod annotation;
 mod bisection;
 mod calibration;
@@ -21,10 +22,12 @@ mod profile;
 mod profile_diff;
 mod quantity;
 mod run;
+mod script;
 mod stat;
 mod sweep;
 mod trial;
 
+pub use ablation::{Ablation, AblationCost, AblationPart, AblationSum};
 pub use annotation::{
     AnnotatedInstruction, Annotation, JumpArrow, LoopBound, LoopCost, LoopInfo, SourceLine,
 };
@@ -57,6 +60,7 @@ pub use profile_diff::{
 };
 pub use quantity::{Estimate, Unit};
 pub use run::{CpuTime, ExitKind, Metric, RunRecord};
+pub use script::{NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile};
 pub use stat::{Counter, CounterNote, CounterState, Stat};
 pub use sweep::{
     KneeName, ParameterScale, ParameterValue, Sweep, SweepGrowth, SweepKnee, SweepParameter,

@@ -12,6 +12,7 @@
 //! [`html::escape`] on the way to a page, [`csv::field`] on the way to a table.
 
 mod bisecting;
+mod ablating;
 mod counting;
 mod curve_plot;
 pub mod csv;

@@ -144,7 +144,16 @@ impl SweptParameter {
             if high - low < 2.0 || high / low <= NEAR {
                 return None;
             }
-            let middle = (low * high).sqrt().round().clamp(low + 1.0, high - 1.0);
+            let middle = (low * high).sqrt().round();
+            // A rounder number where there is room for it.
+            let grain = ((high - low).log2().floor() - 3.0).max(0.0).exp2();
+            let round = (middle / grain).round() * grain;
+            let middle = if round > low && round < high {
+                round
+            } else {
+                middle
+            };
+            let middle = middle.clamp(low + 1.0, high - 1.0);
             return Some(format!("{middle}"));
         }
         let within: Vec<(f64, &String)> = (self.grid.iter())

@@ -5,6 +5,7 @@
 //! escaping, it would still not run. Without scripts everything is there; only the flame
 //! graph's zoom and search are missing. Sizes are bounded, whatever the input.
 
+mod ablation;
 mod asm;
 mod bisection;
 mod comparison;
@@ -31,6 +32,7 @@ const SCRIPT: &str = include_str!("script.js");
 const SCRIPT_HASH: &str = "SnhY2CPkwGM6ffqTvpg3Zk6WDYsbO2fi+kvnRaM3SWw=";
 
 pub use bisection::bisection_html;
+pub use ablation::ablation_html;
 pub use comparison::comparison_html;
 pub use trial::{profile_diff_html, trial_html};
 pub use sweep::sweep_html;

@@ -1,5 +1,6 @@
 //! Text for terminals. Every function returns whole lines, the last one ended as well.
 
+mod ablation;
 mod annotation;
 mod bisection;
 mod calibration;
@@ -14,10 +15,12 @@ mod investigation;
 mod message;
 pub(crate) mod profile_diff;
 mod report;
+mod script;
 mod stat;
 mod trial;
 mod sweep;
 
+pub use ablation::ablation;
 pub use annotation::{AnnotateOptions, annotation};
 pub use bisection::bisection;
 pub use calibration::calibration;
@@ -30,6 +33,7 @@ pub use investigation::{Next, investigation};
 pub use message::{error, note, warning};
 pub use profile_diff::profile_diff;
 pub use report::{By, ReportOptions, report};
+pub use script::{ScriptOptions, script};
 pub use stat::stat;
 pub use trial::trial;
 pub use sweep::sweep;

@@ -214,12 +214,18 @@ impl Search<'_> {
                     let ordered = now.windows(2).all(|pair| pair[0].1 <= pair[1].0);
                     if now == places || rounds == 0 || !ordered {
                         let knees = self.ramps(tested.into_iter().flatten().collect());
-                        suspects.retain(|weak| {
-                            let apart = |knee: &Found| {
-                                weak.knee.high <= knee.knee.low || weak.knee.low >= knee.knee.high
-                            };
-                            knees.iter().all(apart)
-                        });
+                        let apart = |a: &Found, b: &Found| {
+                            a.knee.high <= b.knee.low || a.knee.low >= b.knee.high
+                        };
+                        suspects.retain(|weak| knees.iter().all(|knee| apart(weak, knee)));
+                        suspects.sort_by(|a, b| a.knee.p_value.total_cmp(&b.knee.p_value));
+                        let mut single: Vec<Found> = Vec::new();
+                        for weak in suspects {
+                            if single.iter().all(|other| apart(&weak, other)) {
+                                single.push(weak);
+                            }
+                        }
+                        let suspects = single;
                         return (knees, suspects);
                     }
                     places = now;
@@ -436,8 +442,14 @@ fn statistic(smooth: f64, best: &Bent) -> f64 {
 
 fn stretches(all: &[Level], knees: &[Found], delta: f64) -> Vec<Stretch> {
     let mut starts = vec![0];
-    starts.extend(knees.iter().map(|found| found.after));
-    let mut ends: Vec<usize> = knees.iter().map(|found| found.before).collect();
+    let mut ends = Vec::new();
+    for found in knees {
+        // What lies within the interval belongs to neither side.
+        let below = all.iter().rposition(|level| level.x <= found.knee.low);
+        let above = all.iter().position(|level| level.x >= found.knee.high);
+        ends.push(below.unwrap_or(found.before));
+        starts.push(above.unwrap_or(found.after));
+    }
     ends.push(all.len() - 1);
     (starts.into_iter().zip(ends))
         .filter(|(from, to)| from <= to)

@@ -45,7 +45,13 @@ pub fn shown(case: &Case, kind: CaseKind, screen: Screen) -> Result<Shown, Failu
                 page::bisection_html(&bisection),
             ))
         }
-        CaseKind::Ablation => None,
+        CaseKind::Ablation => {
+            let ablation: genba_model::Ablation = parsed(&body)?;
+            Some((
+                terminal::ablation(&ablation, screen),
+                page::ablation_html(&ablation),
+            ))
+        }
         CaseKind::Investigation | CaseKind::Comparison => None,
     };
     let (text, page) = rendered.unwrap_or_default();

@@ -1,0 +1,11 @@
+//! The cost of each part of a workload, switched off one at a time: `genba ablate`.
+//!
+//! The whole, each variant without a part, and the variant without any run in one interleaved
+//! schedule; what a part costs is the whole minus the variant without it, block by block, so
+//! that what all share (the machine, the empty loop) falls out.
+
+mod costs;
+mod part;
+
+pub use costs::ablation;
+pub use part::{AblatePlan, Off, Part, plan};

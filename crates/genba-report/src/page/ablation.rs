@@ -1,0 +1,205 @@
+//! The page of an ablation: what each part costs as bars and as a table, then the variants.
+
+use std::fmt::Write as _;
+
+use genba_model::{Ablation, AblationCost};
+
+use super::{STYLE, facts as parts};
+use crate::html::escape_fit;
+use crate::{ablating, effect, facts, number};
+
+/// Rows at most.
+const MOST_ROWS: usize = 200;
+/// Width and height of a row of the picture, and where its bars begin and end.
+const WIDTH: f64 = 1072.0;
+const ROW: f64 = 26.0;
+const LEFT: f64 = 230.0;
+const RIGHT: f64 = WIDTH - 150.0;
+
+/// One self-contained HTML file without any script.
+#[must_use]
+pub fn ablation_html(ablation: &Ablation) -> String {
+    let report = &ablation.report;
+    let command = report
+        .variants
+        .first()
+        .map_or("", |one| one.command.as_str());
+    let mut out = String::with_capacity(64 << 10);
+    let _ = write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n",
+        escape_fit(command, 120)
+    );
+    let case = report.case.as_deref().map(|id| format!("case {id} · "));
+    let _ = writeln!(
+        out,
+        "<header><h1>{}</h1><div class=\"host\">{}{} · {}</div></header>\n<section \
+         class=\"facts\"><div class=\"fact\"><small>parts</small>",
+        escape_fit(command, 600),
+        escape_fit(&case.unwrap_or_default(), 60),
+        escape_fit(&parts::when(&report.started), 40),
+        escape_fit(&facts::host(&report.host), 200),
+    );
+    for sentence in ablating::sentences(ablation) {
+        let _ = write!(out, "<div>{}</div>", escape_fit(&sentence, 400));
+    }
+    let _ = writeln!(
+        out,
+        "</div><div class=\"fact\"><small>effort</small>{}, {}</div></section>",
+        number::plural(u64::from(report.blocks), "block"),
+        number::duration(report.elapsed_seconds)
+    );
+    parts::note_list(&mut out, effect::remarks(report));
+    picture(&mut out, ablation);
+    table(&mut out, ablation);
+    variants(&mut out, ablation);
+    parts::host_table(&mut out, &report.host, &[]);
+    let _ = writeln!(
+        out,
+        "<p class=\"foot\">All variants ran in blocks, each block in random order (seed {}); a \
+         part's cost is the whole minus the variant without it, block by block. Intervals 95 %. \
+         genba {}</p>\n</main></body></html>",
+        report.seed,
+        escape_fit(&report.genba, 20)
+    );
+    out
+}
+
+/// Rows of picture and table: whole, parts, what is left.
+fn rows(ablation: &Ablation) -> Vec<(String, &[AblationCost])> {
+    let mut rows = vec![("whole".to_owned(), ablation.whole.as_slice())];
+    for part in ablation.parts.iter().take(MOST_ROWS) {
+        rows.push((part.name.clone(), part.costs.as_slice()));
+    }
+    rows.push(("left".to_owned(), ablation.residue.as_slice()));
+    rows
+}
+
+fn picture(out: &mut String, ablation: &Ablation) {
+    let metric = &ablation.report.metric;
+    let of = |costs: &[AblationCost]| {
+        let found = costs.iter().find(|cost| cost.metric == *metric);
+        found.map(|cost| (cost.cost, cost.unit.clone()))
+    };
+    let rows = rows(ablation);
+    let ends = rows
+        .iter()
+        .filter_map(|row| of(row.1))
+        .flat_map(|(e, _)| [e.low, e.high]);
+    let (low, high) = ends.fold((0.0f64, 0.0f64), |(l, h), v| (l.min(v), h.max(v)));
+    if !(high > low && (high - low).is_finite()) {
+        return;
+    }
+    let x = |value: f64| LEFT + (value - low) / (high - low) * (RIGHT - LEFT);
+    let height = rows.len() as f64 * ROW + 8.0;
+    let _ = write!(
+        out,
+        "<h2>{}, {}</h2>\n<div class=\"scroll\"><svg class=\"plot\" viewBox=\"0 0 {WIDTH} \
+         {height}\" width=\"100%\" style=\"min-width:680px\" role=\"img\" aria-label=\"cost of {} \
+         parts\">",
+        escape_fit(&effect::phrase(metric), 40),
+        escape_fit(&ablating::basis(ablation), 80),
+        ablation.parts.len()
+    );
+    for (index, (name, costs)) in rows.iter().enumerate() {
+        let top = index as f64 * ROW + 4.0;
+        let middle = top + ROW / 2.0;
+        let _ = write!(
+            out,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            LEFT - 10.0,
+            middle + 3.5,
+            escape_fit(name, 34)
+        );
+        let Some((cost, unit)) = of(costs) else {
+            continue;
+        };
+        let (from, to) = (x(cost.value.min(0.0)), x(cost.value.max(0.0)));
+        let colour = match index {
+            0 => "cool",
+            _ if index + 1 == rows.len() => "dim",
+            _ => "warm",
+        };
+        let _ = write!(
+            out,
+            "<rect x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" \
+             fill=\"var(--{colour})\" opacity=\".75\"/><line x1=\"{:.1}\" x2=\"{:.1}\" \
+             y1=\"{middle:.1}\" y2=\"{middle:.1}\" stroke=\"var(--ink)\" stroke-width=\"1.5\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            top + 5.0,
+            (to - from).max(0.5),
+            ROW - 10.0,
+            x(cost.low),
+            x(cost.high),
+            x(cost.high.max(cost.value)) + 8.0,
+            middle + 3.5,
+            escape_fit(&ablating::amount(&cost, &unit), 40)
+        );
+    }
+    out.push_str("</svg></div>\n");
+}
+
+fn table(out: &mut String, ablation: &Ablation) {
+    let metrics = ablating::metrics(ablation);
+    out.push_str("<h2>Parts</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\"></th>");
+    for metric in &metrics {
+        let _ = write!(out, "<th>{}</th>", escape_fit(&effect::label(metric), 40));
+    }
+    out.push_str("<th>share</th><th class=\"l\">switched off by</th></tr>\n");
+    for (index, (name, costs)) in rows(ablation).into_iter().enumerate() {
+        let _ = write!(out, "<tr><td class=\"l\">{}</td>", escape_fit(&name, 60));
+        for metric in &metrics {
+            let _ = write!(
+                out,
+                "<td>{}</td>",
+                escape_fit(&ablating::cost(costs, metric), 60)
+            );
+        }
+        let how = index
+            .checked_sub(1)
+            .and_then(|index| ablation.parts.get(index));
+        let _ = writeln!(
+            out,
+            "<td>{}</td><td class=\"l name dim\">{}</td></tr>",
+            escape_fit(&ablating::share(costs, &ablation.report.metric), 20),
+            escape_fit(how.map_or("", |part| part.how.as_str()), 300)
+        );
+    }
+    out.push_str("</table></div>\n");
+}
+
+fn variants(out: &mut String, ablation: &Ablation) {
+    let metrics = ablating::metrics(ablation);
+    out.push_str(
+        "<h2>Variants, per run</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\"></th>",
+    );
+    for metric in &metrics {
+        let _ = write!(out, "<th>{}</th>", escape_fit(&effect::label(metric), 40));
+    }
+    out.push_str("<th>runs</th><th class=\"l\">command</th></tr>\n");
+    for variant in ablation.report.variants.iter().take(MOST_ROWS) {
+        let _ = write!(
+            out,
+            "<tr><td class=\"l\">{}</td>",
+            escape_fit(&variant.name, 60)
+        );
+        for metric in &metrics {
+            let text = (variant.metrics.get(*metric)).map_or_else(String::new, |found| {
+                effect::amount(&found.median, &found.unit)
+            });
+            let _ = write!(out, "<td>{}</td>", escape_fit(&text, 60));
+        }
+        let _ = writeln!(
+            out,
+            "<td class=\"dim\">{}</td><td class=\"l name dim\">{}</td></tr>",
+            variant.runs,
+            escape_fit(&variant.command, 300)
+        );
+    }
+    out.push_str("</table></div>\n");
+}

@@ -1,0 +1,108 @@
+//! `genba ablate` in a terminal: a row for each part, what they come to, remarks.
+
+use genba_model::{Ablation, VerdictName};
+
+use super::remark;
+use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
+use crate::table::{Cell, Column, Table};
+use crate::{Screen, ablating, effect, number, text};
+
+/// Rows at most.
+const MOST_ROWS: usize = 60;
+
+/// An ablation: costs of the whole and of each part, sentences, remarks.
+#[must_use]
+pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
+    let report = &ablation.report;
+    let mut out = String::new();
+    let command = report
+        .variants
+        .first()
+        .map_or("", |one| one.command.as_str());
+    let case = report.case.as_deref().map(|case| format!("case {case}  "));
+    let head = format!("{}{command}", case.unwrap_or_default());
+    out.push_str(&format!("{}\n\n", text::fit(&head, screen.columns())));
+    let metrics = ablating::metrics(ablation);
+    out.push_str(&format!(
+        "{}\n",
+        screen.paint(
+            HEAD,
+            &text::fit(&ablating::basis(ablation), screen.columns())
+        )
+    ));
+    // Heads of columns are fixed; those of metrics are a row of their own.
+    let mut columns = vec![Column::flexible("", 10)];
+    columns.extend(metrics.iter().map(|_| Column::right("")));
+    columns.push(Column::right(""));
+    columns.push(Column::flexible("", 12));
+    let mut table = Table::new(columns);
+    let mut heads = vec![Cell::new("", DIM)];
+    heads.extend(
+        metrics
+            .iter()
+            .map(|metric| Cell::new(effect::label(metric), DIM)),
+    );
+    heads.push(Cell::new("share", DIM));
+    heads.push(Cell::new("without it", DIM));
+    table.row(heads);
+    let deciding = &report.metric;
+    let mut row = |name: String, costs: &[genba_model::AblationCost], last: Cell, strong: bool| {
+        let style = if strong { STRONG } else { PLAIN };
+        let mut cells = vec![Cell::new(name, style)];
+        for (index, metric) in metrics.iter().enumerate() {
+            let style = if index == 0 { STRONG } else { PLAIN };
+            cells.push(Cell::new(ablating::cost(costs, metric), style));
+        }
+        cells.push(Cell::new(ablating::share(costs, deciding), DIM));
+        cells.push(last);
+        table.row(cells);
+    };
+    row(
+        "whole".to_owned(),
+        &ablation.whole,
+        Cell::new("", DIM),
+        true,
+    );
+    for part in ablation.parts.iter().take(MOST_ROWS) {
+        let comparison = ablating::comparison(ablation, &part.variant);
+        let last = comparison.map_or_else(
+            || Cell::new("", DIM),
+            |one| {
+                let style = match one.verdict {
+                    VerdictName::Faster => GOOD,
+                    VerdictName::Slower => HOT,
+                    VerdictName::Same => PLAIN,
+                    VerdictName::Undecided => DIM,
+                };
+                Cell::new(effect::short(report, one), style)
+            },
+        );
+        row(format!("− {}", part.name), &part.costs, last, false);
+    }
+    let name = match ablation.all_off {
+        Some(_) => "left with all off",
+        None => "left",
+    };
+    row(
+        name.to_owned(),
+        &ablation.residue,
+        Cell::new("", DIM),
+        false,
+    );
+    out.push_str(&table.render(screen));
+    out.push('\n');
+    for sentence in ablating::sentences(ablation) {
+        for line in super::wrap(&text::sanitise(&sentence), screen.columns()) {
+            out.push_str(&format!("{line}\n"));
+        }
+    }
+    out.push_str(&format!(
+        "\n{}, {}\n",
+        number::plural(u64::from(report.blocks), "block"),
+        number::duration(report.elapsed_seconds)
+    ));
+    for note in effect::remarks(report) {
+        remark(&mut out, &note, screen);
+    }
+    out
+}
