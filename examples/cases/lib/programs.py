@@ -82,6 +82,32 @@ def miniruby():
     return folder
 
 
+def mjit_ruby():
+    """A copy of that tree with the whole ruby in it, whose MJIT finds its header where it was built."""
+    folder = target() / "ruby-mjit"
+    if not _finished(folder):
+        tree = miniruby()
+        say("building ruby with its JIT (once; two minutes)")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tree, folder, symlinks=True, ignore=shutil.ignore_patterns(".complete"))
+        log = target() / "ruby-mjit.log"
+        # The header is otherwise looked for where `make install` would put it.
+        config = folder / "mjit_config.h"
+        header = folder / ".ext/include/x86_64-linux"
+        config.write_text(config.read_text().replace('"/usr/local/include/ruby-3.1.0/x86_64-linux"', f'"{header}"'))
+        command(["make", "-j2", "ruby", "mjit-headers"], folder, log)
+        command(["make", "-j2", "enc.mk", "encs"], folder, log)
+        (folder / ".complete").touch()
+    return folder
+
+
+def ruby_words(tree):
+    """How a ruby is started in the tree that it was built in; its library is the base tree's."""
+    base = mjit_ruby()
+    places = [base / "lib", base / ".ext/x86_64-linux", base / ".ext/common", base]
+    return [f"{tree}/ruby", "--disable-gems", *(f"-I{place}" for place in places)]
+
+
 def patched(tree, patch, goal="miniruby", make=("make",)):
     """A copy of a built tree with a patch in it, built again."""
     name = re.sub(r"[^a-zA-Z0-9]+", "-", f"{tree.name}-{patch.stem}")

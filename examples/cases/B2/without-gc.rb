@@ -1,0 +1,3 @@
+# The literals without garbage collection: all stay in memory.
+GC.disable
+load File.join(__dir__, "literal.rb")

@@ -1,0 +1,41 @@
+from lib import programs
+from lib.outcome import Checks
+
+TITLE = "Compiled as ever, but what was compiled is never called"
+MUST = "running compiled code makes no difference beyond δ; compiling beside it costs"
+PUBLISHED = "4.74 → 4.64 s: none"
+HERE = programs.HERE / "D4"
+PAGES = 4_000
+
+
+def prepare():
+    tree = programs.mjit_ruby()
+    return tree, programs.patched(tree, HERE / "never-called.patch", goal="ruby")
+
+
+def run(genba):
+    usual, never = prepare()
+    page = programs.HERE / "D1/page.rb"
+
+    def line(tree, *options):
+        return " ".join(map(str, [*programs.ruby_words(tree), *options, page, PAGES]))
+
+    found = genba.ask(
+        "ablate", "-N", "--metric", "cpu", "--delta", "5%", "--budget", "90s",
+        "--without", f"calling: {line(never, '--mjit')}",
+        "--without", f"compiling: {line(usual)}",
+        "--all-off", line(usual),
+        "--", *line(usual, "--mjit").split(),
+    )
+    genba.show()
+    check = Checks()
+    parts = {part["name"]: {cost["metric"]: cost for cost in part["costs"]} for part in found["parts"]}
+    calling, compiling = (parts[name]["cpu"]["cost"] for name in ("calling", "compiling"))
+    check(
+        f"calling what was compiled: {calling['low']:.2f} to {calling['high']:.2f} s of CPU time",
+        abs(calling["value"]) < 0.3 * compiling["value"],
+    )
+    check(f"compiling beside it: {compiling['low']:.2f} to {compiling['high']:.2f} s", compiling["low"] > 0)
+    check("which is where the cost is", compiling["low"] > calling["high"])
+    said = f"calling {calling['value']:+.2f} s, compiling {compiling['value']:+.2f} s of CPU time"
+    return check.outcome(said, f"calling {calling['value']:+.2f} s of {compiling['value']:.2f} s")
