@@ -89,7 +89,7 @@ pub(crate) fn effort(all: &Bisection) -> String {
         number::duration(all.elapsed_seconds)
     );
     if all.noise_is_nil {
-        text.push_str("; repeated runs gave the same value: no noise");
+        text.push_str("; repeated runs agree: no noise");
     } else if let Some(confidence) = all.confidence.filter(|_| !all.culprits.is_empty()) {
         text.push_str(&format!("; certain to {}", percent_down(confidence)));
     }

@@ -15,6 +15,8 @@ const SCREEN_SHARE: f64 = 0.65;
 const GROUPS: usize = 31;
 /// An effect is that of the whole where it is at least so much of it.
 const HALF: f64 = 0.5;
+/// Noise up to this share of the whole effect is none.
+pub(super) const NIL: f64 = 0.01;
 /// A screening ends after so many times its rows: what was not found by then is too small.
 const MOST_ROUNDS: usize = 40;
 
@@ -89,7 +91,7 @@ impl ItemFinder<'_, '_, '_> {
                 return Err(self.broken_ends(&none, &whole));
             };
             values.push(pair);
-            if values.len() == 2 && values[0] == values[1] {
+            if values.len() == 2 && agree(values[0], values[1]) {
                 self.exact = true;
                 return self.find_exactly(values[0]);
             }
@@ -499,6 +501,12 @@ fn is_most_of(part: &Verified, whole: &Verified) -> bool {
         (Some(part), Some(whole)) => part.value.ln() / whole.value.ln() >= HALF,
         _ => false,
     }
+}
+
+/// Whether two pairs of runs agree to a hundredth of their difference: the noise is nil.
+fn agree(one: (f64, f64), two: (f64, f64)) -> bool {
+    let most = NIL * (one.1 - one.0).abs();
+    (one.0 - two.0).abs() <= most && (one.1 - two.1).abs() <= most
 }
 
 /// Single items, or groups of neighbours where there are too many.

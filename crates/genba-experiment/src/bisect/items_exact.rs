@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use genba_model::{BisectionOutcome, Estimate, VerdictName};
 use genba_stats::{Test, bifurcate, reduce};
 
-use super::items::ItemFinder;
+use super::items::{ItemFinder, NIL};
 use super::outcome::Verified;
 use crate::ExperimentError;
 
@@ -105,7 +105,8 @@ impl ItemFinder<'_, '_, '_> {
     ) -> Result<(), ExperimentError> {
         let variant = self.set.variant(items)?;
         let again = self.meter.run(&variant, "verify alone")?;
-        let verified = if again == Some(none + effect) {
+        let stays = |value: f64| (value - none - effect).abs() <= NIL * effect.abs();
+        let verified = if again.is_some_and(stays) {
             let name = self.set.variant(&[])?.name;
             (self.meter).conclude_exact((&name, none), (&variant.name, none + effect))
         } else {

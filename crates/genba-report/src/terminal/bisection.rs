@@ -84,7 +84,14 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
     let place = all.culprits.first().and_then(|culprit| {
         all.variants.iter().position(|variant| variant.name == culprit.name)
     });
-    let from = place.map_or(0, |place| place.saturating_sub(MOST_ROWS / 2));
+    // Without a culprit what was measured most often is of interest.
+    let most = || {
+        let variants = all.variants.iter().enumerate().skip(1);
+        let inner = variants.take(all.variants.len().saturating_sub(2));
+        inner.max_by_key(|(_, variant)| variant.runs).map(|(place, _)| place)
+    };
+    let middle = place.or_else(most);
+    let from = middle.map_or(0, |place| place.saturating_sub(MOST_ROWS / 2));
     let last = all.variants.len().saturating_sub(1);
     let inside = |row: &usize| *row == 0 || *row == last || (from..from + MOST_ROWS - 2).contains(row);
     let mut left_out = 0;

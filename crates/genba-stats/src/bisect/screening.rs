@@ -232,6 +232,13 @@ fn student(freedom: usize) -> StudentsT {
         .expect("location 0, scale 1 and a positive freedom are legal")
 }
 
+/// The quantile of Student's t; `p` strictly between 0 and 1, at least one degree of freedom
+/// (none counts as one). Half the interval of a mean is this times its standard error.
+#[must_use]
+pub fn student_quantile(p: f64, freedom: usize) -> f64 {
+    student(freedom).inverse_cdf(p.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON))
+}
+
 fn estimate(value: f64, error: f64, z: f64) -> Estimate {
     Estimate {
         value,

@@ -9,6 +9,8 @@ use crate::StatsError;
 const END_SHARE: f64 = 0.15;
 /// A step of so many standard deviations is told by one run: the ends need no more of them.
 const CLEAR_STEP: f64 = 8.0;
+/// Noise up to this share of the step is none: exact counts differ by a few instructions, too.
+const NIL: f64 = 0.01;
 /// Values that each end needs before anything is said.
 const LEAST_AT_ENDS: usize = 2;
 
@@ -25,7 +27,7 @@ const LEAST_AT_ENDS: usize = 2;
 /// the levels, since run times have heavy tails. Between measured points the posterior is flat:
 /// it costs time in proportion to the values, not to the points.
 ///
-/// Where the values of repeated points are all equal the noise is nil, and the search is plain
+/// Where the values of repeated points agree to a hundredth of the step the noise is nil, and the search is plain
 /// bisection: a value belongs to the end that it is nearer to.
 #[derive(Clone, Debug)]
 pub struct StepSearch {
@@ -113,15 +115,23 @@ impl StepSearch {
         self.values.values().map(Vec::len).sum()
     }
 
-    /// Whether points were measured repeatedly and gave the same value each time.
+    /// Whether repeated values of a point differ by no more than a hundredth of what the ends
+    /// differ by.
     #[must_use]
     pub fn noise_is_nil(&self) -> bool {
-        let ends = [0, self.points - 1];
-        let enough = |point: &u64| {
-            (self.values.get(point)).is_some_and(|values| values.len() >= LEAST_AT_ENDS)
+        let ends = [0, self.points - 1].map(|point| self.values.get(&point));
+        let [Some(first), Some(last)] = ends else {
+            return false;
         };
-        ends.iter().all(enough)
-            && (self.values.values()).all(|values| values.iter().all(|value| *value == values[0]))
+        if first.len().min(last.len()) < LEAST_AT_ENDS {
+            return false;
+        }
+        let most = NIL * (last[0] - first[0]).abs();
+        (self.values.values()).all(|values| {
+            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            high - low <= most
+        })
     }
 
     /// Where the step is by now; `None` before both ends have two values, and where all places

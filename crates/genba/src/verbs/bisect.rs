@@ -1,11 +1,13 @@
 //! `genba bisect`: what is responsible.
 
 mod fill;
+mod git;
 mod range;
 mod set;
+mod source;
 
 use clap::{Args as ClapArgs, Subcommand};
-use genba_experiment::Plan;
+use genba_experiment::{Plan, VariantPlan};
 use genba_experiment::bisect::{Budget, Found};
 use genba_model::{Bisection, BisectionKind, BisectionOutcome, CaseKind};
 use genba_report::{page, terminal};
@@ -36,15 +38,21 @@ pub struct Args {
 enum What {
     /// From which value of a parameter on a metric is at another level.
     Range(range::Args),
+    /// From which commit on a metric is at another level.
+    Git(git::Args),
     /// Which items of a set are responsible: options, methods, files.
     Set(set::Args),
+    /// Which regions of a C or C++ file cost its compile time, or another metric.
+    Source(source::Args),
 }
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     match args.what {
         What::Range(args) => range::run(&args, output),
+        What::Git(args) => git::run(&args, output),
         What::Set(args) => set::run(&args, output),
+        What::Source(args) => source::run(&args, output),
     }
 }
 
@@ -166,6 +174,14 @@ fn finish(
 fn unit(plan: &Plan, found: &Found) -> String {
     let of = (found.variants.iter()).find_map(|variant| variant.metrics.get(&plan.primary));
     of.map_or_else(String::new, |metric| metric.unit.clone())
+}
+
+/// The plan with the metric and settings of the arguments.
+fn plan(args: &ExperimentArgs, first: VariantPlan, session: &Session) -> Result<Plan, Failure> {
+    let mut plan = args.plan(vec![first], session.seed())?;
+    // A longer environment costs the loader instructions.
+    plan.vary_environment &= !args.is_exact();
+    Ok(plan)
 }
 
 /// Opens a session for a bisection.

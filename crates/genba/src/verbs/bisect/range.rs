@@ -53,7 +53,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let mut session = open(experiment, &command, output)?;
     let mut values = Values { args, list };
     let first = values.variant(0)?;
-    let plan = experiment.plan(vec![first], session.seed())?;
+    let plan = super::plan(experiment, first, &session)?;
     let subject = Subject {
         of: BisectionKind::Range,
         command,

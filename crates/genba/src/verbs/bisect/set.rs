@@ -69,7 +69,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         written: Cell::new(0),
     };
     let none = items.variant(&[])?;
-    let plan = experiment.plan(vec![none], session.seed())?;
+    let plan = super::plan(experiment, none, &session)?;
     let subject = Subject {
         of: BisectionKind::Set,
         command,

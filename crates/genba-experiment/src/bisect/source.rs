@@ -1,0 +1,392 @@
+//! Which regions of a source file cost: switched off in groups, then one by one, then inside.
+
+use genba_model::{BisectionOutcome, BisectionPart, Culprit, Estimate};
+use genba_stats::{median, student_quantile};
+
+use super::meter::{Budget, Meter};
+use super::outcome::Found;
+use super::regions::{Region, Regions};
+use crate::{ExperimentError, Lab, Plan, VariantPlan};
+
+/// Regions that save less than this share of the whole are not looked at one by one.
+const NEGLIGIBLE: f64 = 0.05;
+/// A region inside of another is the culprit if it has so much of what the outer one saves.
+const MOST_OF_IT: f64 = 0.6;
+/// Parts of the budget: for looking, then for the intervals of all.
+const LOOK_SHARE: f64 = 0.6;
+const INTERVAL_SHARE: f64 = 0.8;
+/// Runs of each region in the ranking, for its interval.
+const RUNS: usize = 4;
+/// Regions in the ranking.
+const RANKED: usize = 12;
+/// Runs of the whole file at the start.
+const FIRST_RUNS: usize = 3;
+/// Regions whose source is no longer than this are not looked into.
+const SHORT_LINES: u32 = 2;
+
+/// A source file whose regions can be switched off.
+pub trait SourceSet {
+    /// The regions.
+    fn regions(&self) -> &Regions;
+
+    /// How the file is compiled without these.
+    ///
+    /// # Errors
+    /// The variant cannot be written.
+    fn without(&self, off: &[usize]) -> Result<VariantPlan, ExperimentError>;
+}
+
+/// Finds what costs.
+///
+/// # Errors
+/// No regions, a file that does not compile as it is, the lab's errors. An interruption is none
+/// once something was measured.
+pub fn find_regions(
+    lab: &mut Lab<'_>,
+    plan: &Plan,
+    set: &dyn SourceSet,
+    budget: Budget,
+) -> Result<Found, ExperimentError> {
+    let mut finder = SourceFinder {
+        meter: Meter::new(lab, plan, budget),
+        set,
+        whole: Vec::new(),
+        saved: Vec::new(),
+        culprit: None,
+        exact: false,
+    };
+    let result = finder.find();
+    finder.meter.clean_up();
+    let outcome = match result {
+        Err(ExperimentError::Interrupted) if finder.meter.runs() > 0 => {
+            BisectionOutcome::Interrupted
+        }
+        other => other?,
+    };
+    Ok(finder.found(outcome))
+}
+
+/// A region that saves something, with its values when it is off.
+struct Saved {
+    region: usize,
+    depth: u32,
+    parent: Option<usize>,
+    values: Vec<f64>,
+}
+
+struct SourceFinder<'f, 'l, 'a> {
+    meter: Meter<'l, 'a>,
+    set: &'f dyn SourceSet,
+    /// Values of the whole file.
+    whole: Vec<f64>,
+    saved: Vec<Saved>,
+    culprit: Option<Culprit>,
+    exact: bool,
+}
+
+impl SourceFinder<'_, '_, '_> {
+    fn find(&mut self) -> Result<BisectionOutcome, ExperimentError> {
+        let whole = self.set.without(&[])?;
+        for _ in 0..FIRST_RUNS {
+            self.meter.say("the whole file");
+            let value = self.meter.run(&whole, "the whole file")?;
+            let Some(value) = value else {
+                let why = self.meter.failure(&whole.name).unwrap_or_default();
+                return Err(ExperimentError::Plan {
+                    what: format!("the file must compile as it is\n{why}"),
+                });
+            };
+            self.whole.push(value);
+            if self.whole.len() == 2 && self.spread() <= NEGLIGIBLE / 100.0 {
+                self.exact = true;
+                break;
+            }
+        }
+        let top = self.set.regions().top.clone();
+        if top.is_empty() {
+            return Err(ExperimentError::Plan {
+                what: "the file has no region that could be switched off".to_owned(),
+            });
+        }
+        self.explore(&top, None, 0)?;
+        if self.saved.is_empty() {
+            return Ok(if self.meter.over(LOOK_SHARE) {
+                BisectionOutcome::Undecided
+            } else {
+                self.meter.notes.push(format!(
+                    "no region saves more than {:.0} %: the cost is spread, or lies in what \
+                     cannot be switched off",
+                    100.0 * self.negligible() / self.level()
+                ));
+                BisectionOutcome::NoDifference
+            });
+        }
+        self.rank();
+        self.sharpen(&whole)?;
+        self.rank();
+        self.verify(&whole)
+    }
+
+    fn level(&self) -> f64 {
+        median(&self.whole).unwrap_or(0.0)
+    }
+
+    /// Range of the whole file's values as a share.
+    fn spread(&self) -> f64 {
+        let low = self.whole.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = self.whole.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (high - low) / self.level().abs().max(f64::MIN_POSITIVE)
+    }
+
+    /// What saves less is not followed: a share of the whole, and beyond the noise of one run.
+    fn negligible(&self) -> f64 {
+        self.level() * NEGLIGIBLE.max(1.5 * self.spread())
+    }
+
+    /// Looks for the regions of this list that save something, and inside of those.
+    fn explore(
+        &mut self,
+        list: &[usize],
+        parent: Option<usize>,
+        depth: u32,
+    ) -> Result<(), ExperimentError> {
+        let mut costly: Vec<(usize, f64)> = Vec::new();
+        self.split(list, None, &mut costly, parent, depth)?;
+        costly.sort_by(|left, right| right.1.total_cmp(&left.1));
+        for (region, value) in costly {
+            self.saved.push(Saved {
+                region,
+                depth,
+                parent,
+                values: vec![value],
+            });
+            let inner = self.set.regions().all[region].clone();
+            let long = inner.end_line - inner.line >= SHORT_LINES;
+            if long && !inner.children.is_empty() && !self.meter.over(LOOK_SHARE) {
+                self.explore(&inner.children, Some(region), depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Switches all of a list off; if that saves something, halves. `known`: what the list
+    /// saves, if it was measured already.
+    fn split(
+        &mut self,
+        list: &[usize],
+        known: Option<f64>,
+        costly: &mut Vec<(usize, f64)>,
+        parent: Option<usize>,
+        depth: u32,
+    ) -> Result<Option<f64>, ExperimentError> {
+        if list.is_empty() || self.meter.over(LOOK_SHARE) {
+            return Ok(Some(0.0));
+        }
+        let saves = match known {
+            Some(saves) => Some(saves),
+            None => self.measure(list)?,
+        };
+        if saves.is_some_and(|saves| saves <= self.negligible()) {
+            return Ok(saves);
+        }
+        if let [only] = list {
+            match saves {
+                Some(saves) => costly.push((*only, saves)),
+                // It cannot be switched off: what is inside of it perhaps.
+                None => {
+                    let inner = self.set.regions().all[*only].children.clone();
+                    self.split(&inner, None, costly, parent, depth)?;
+                }
+            }
+            return Ok(saves);
+        }
+        let (left, right) = list.split_at(list.len() / 2);
+        let of_left = self.split(left, None, costly, parent, depth)?;
+        // Where one half saves it all the other is acquitted; where it saves nothing, the other
+        // is known to save it all.
+        if let (Some(all), Some(left)) = (saves, of_left)
+            && all - left <= self.negligible()
+        {
+            return Ok(saves);
+        }
+        let known = match (saves, of_left) {
+            (Some(all), Some(left)) if left <= self.negligible() => {
+                // A single region is measured by itself all the same: it will be ranked.
+                (right.len() > 1).then_some(all)
+            }
+            _ => None,
+        };
+        self.split(right, known, costly, parent, depth)?;
+        Ok(saves)
+    }
+
+    /// What switching these off saves; `None` if the file does not compile then.
+    fn measure(&mut self, off: &[usize]) -> Result<Option<f64>, ExperimentError> {
+        let variant = self.set.without(off)?;
+        self.meter.say(&variant.name);
+        let value = self.meter.run(&variant, "search")?;
+        if value.is_none() {
+            // A cut that breaks the file is no news to the person.
+            self.meter.skipped.retain(|skipped| skipped.what != variant.name);
+        }
+        Ok(value.map(|value| self.level() - value))
+    }
+
+    /// The greatest savings first.
+    fn rank(&mut self) {
+        let value = |saved: &Saved| median(&saved.values).unwrap_or(0.0);
+        self.saved.sort_by(|left, right| {
+            value(right).total_cmp(&value(left)).then(left.depth.cmp(&right.depth))
+        });
+    }
+
+    /// More runs of what is ranked, each next to one of the whole file.
+    fn sharpen(&mut self, whole: &VariantPlan) -> Result<(), ExperimentError> {
+        if self.exact {
+            return Ok(());
+        }
+        for _ in 1..RUNS {
+            for place in 0..self.saved.len().min(RANKED) {
+                if self.meter.over(INTERVAL_SHARE) {
+                    return Ok(());
+                }
+                let variant = self.set.without(&[self.saved[place].region])?;
+                self.meter.say(&format!("{} again", variant.name));
+                if let Some((one, two)) = self.meter.pair(whole, &variant, "interval")? {
+                    self.whole.push(one);
+                    // Of the pair, so that what slows both takes no part in it.
+                    let saves = (1.0 - two / one) * self.level();
+                    self.saved[place].values.push(saves);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The innermost region that has most of what the ones round it save; judged.
+    fn verify(&mut self, whole: &VariantPlan) -> Result<BisectionOutcome, ExperimentError> {
+        let saves = |saved: &Saved| median(&saved.values).unwrap_or(0.0);
+        let Some(mut at) = (self.saved.iter())
+            .enumerate()
+            .filter(|(_, saved)| saved.depth == 0)
+            .max_by(|left, right| saves(left.1).total_cmp(&saves(right.1)))
+            .map(|(place, _)| place)
+        else {
+            return Ok(BisectionOutcome::Undecided);
+        };
+        loop {
+            let outer = &self.saved[at];
+            let inner = (self.saved.iter().enumerate())
+                .filter(|(_, saved)| saved.parent == Some(outer.region))
+                .max_by(|left, right| saves(left.1).total_cmp(&saves(right.1)));
+            match inner {
+                Some((place, saved)) if saves(saved) >= MOST_OF_IT * saves(outer) => at = place,
+                _ => break,
+            }
+        }
+        let region = self.saved[at].region;
+        let variant = self.set.without(&[region])?;
+        let alpha = self.meter.plan().alpha;
+        let verified = if self.exact {
+            let value = self.level() - saves(&self.saved[at]);
+            let again = self.meter.run(&variant, "verify")?;
+            let name = (whole.name.clone(), self.level());
+            (self.meter).conclude_exact((&variant.name, again.unwrap_or(value)), (&name.0, name.1))
+        } else {
+            self.meter.compare(&variant, whole, alpha, 1.0, "verify")?
+        };
+        let of = &self.set.regions().all[region];
+        self.culprit = Some(Culprit {
+            name: of.name.clone(),
+            items: vec![of.name.clone()],
+            before: Some("the file without it".to_owned()),
+            ratio: verified.ratio,
+            verified: verified.differs(),
+            detail: Some(place_of(of)),
+        });
+        Ok(if verified.differs() {
+            BisectionOutcome::Found
+        } else {
+            BisectionOutcome::Undecided
+        })
+    }
+
+    /// The ranking with intervals.
+    fn parts(&self) -> Vec<BisectionPart> {
+        let level = self.level();
+        let verified = |region: &Region| {
+            (self.culprit.as_ref()).is_some_and(|culprit| {
+                culprit.verified && culprit.detail.as_deref() == Some(&place_of(region))
+            })
+        };
+        (self.saved.iter().take(RANKED))
+            .map(|saved| {
+                let region = &self.set.regions().all[saved.region];
+                let effect = self.interval(&saved.values);
+                BisectionPart {
+                    name: region.name.clone(),
+                    kind: region.kind.to_owned(),
+                    depth: saved.depth,
+                    line: Some(region.line),
+                    end_line: Some(region.end_line),
+                    effect,
+                    share: effect.scaled(1.0 / level.abs().max(f64::MIN_POSITIVE)),
+                    verified: verified(region),
+                }
+            })
+            .collect()
+    }
+
+    /// Median with Student's interval, the scatter of all regions' savings pooled: of one alone
+    /// too little is known. Without repetitions the scatter of the whole file's values stands
+    /// for it.
+    fn interval(&self, values: &[f64]) -> Estimate {
+        let value = median(values).unwrap_or(0.0);
+        if self.exact {
+            return Estimate::exact(value);
+        }
+        let (mut squares, mut freedom) = (0.0, 0usize);
+        for saved in self.saved.iter().filter(|saved| saved.values.len() > 1) {
+            let mean = saved.values.iter().sum::<f64>() / saved.values.len() as f64;
+            squares += saved.values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            freedom += saved.values.len() - 1;
+        }
+        if freedom < 2 {
+            let mean = self.whole.iter().sum::<f64>() / self.whole.len().max(1) as f64;
+            squares = 2.0 * self.whole.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            freedom = self.whole.len().saturating_sub(1);
+        }
+        let scatter = (squares / freedom.max(1) as f64).sqrt();
+        let half = student_quantile(0.975, freedom.max(1)) * scatter / (values.len().max(1) as f64).sqrt();
+        Estimate {
+            value,
+            low: value - half,
+            high: value + half,
+        }
+    }
+
+    fn found(mut self, outcome: BisectionOutcome) -> Found {
+        let parts = self.parts();
+        let alpha = self.meter.plan().alpha;
+        let confidence = (outcome == BisectionOutcome::Found)
+            .then(|| if self.exact { 1.0 } else { 1.0 - alpha });
+        Found {
+            outcome,
+            culprits: self.culprit.into_iter().collect(),
+            confidence,
+            range: None,
+            noise_is_nil: self.exact,
+            tests: std::mem::take(&mut self.meter.tests),
+            parts,
+            skipped: std::mem::take(&mut self.meter.skipped),
+            variants: self.meter.variants(),
+            comparisons: std::mem::take(&mut self.meter.comparisons),
+            runs: self.meter.runs(),
+            notes: self.meter.all_notes(),
+        }
+    }
+}
+
+fn place_of(region: &Region) -> String {
+    format!("{} in lines {} to {}", region.kind, region.line, region.end_line)
+}

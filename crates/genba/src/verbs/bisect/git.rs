@@ -1,0 +1,315 @@
+//! `genba bisect git`: the commits between two.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use genba_build::{Tree, Workshop};
+use genba_experiment::bisect::{Candidate, Steps, find_step};
+use genba_experiment::{ExperimentError, Lab, VariantPlan};
+use genba_model::{BisectionKind, ExitKind};
+use genba_run::CommandSpec;
+
+use super::{Subject, budget, dry_run, finish, open, step_plan, words};
+use crate::comparing::duration;
+use crate::exit::{Failure, VerbResult};
+use crate::experimenting::{ExperimentArgs, line_of};
+use crate::output::Output;
+
+/// Time when nobody says how much, builds included, seconds.
+const SECONDS: f64 = 3_600.0;
+/// Builds that are kept at a time besides the two ends: the search returns to the neighbours
+/// of the place that it suspects.
+const KEPT: usize = 8;
+/// Lines of a failed build that are shown.
+const LINES: usize = 3;
+
+/// Arguments of `genba bisect git`.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// A commit ahead of the change.
+    #[arg(long, value_name = "COMMIT")]
+    good: String,
+
+    /// A commit with the change.
+    #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
+    bad: String,
+
+    /// How a commit is built: run by the shell in a checkout of its own.
+    #[arg(long, value_name = "COMMAND")]
+    build: Option<String>,
+
+    /// End a build after so long; its commit is skipped.
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30m")]
+    build_timeout: Duration,
+
+    /// The repository, or a directory in it, where builds and commands run.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    repository: PathBuf,
+
+    /// All commits that descend from the good one, not only the first parents of merges.
+    #[arg(long)]
+    ancestry_path: bool,
+
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+
+    /// The command, run in the checkout; {tree} is its directory.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Runs it.
+pub fn run(args: &Args, output: &Output) -> VerbResult {
+    let words = words(&args.command)?;
+    let command = line_of(words);
+    let experiment = &args.experiment;
+    if experiment.directory.is_some() {
+        return Err(Failure::usage(
+            "commands run in the checkouts; name the place inside of the repository with \
+             --repository",
+        ));
+    }
+    let commits = history(args)?;
+    let mut session = open(experiment, &command, output)?;
+    let first = experiment.variant_of_words("first", words)?;
+    let plan = super::plan(experiment, first, &session)?;
+    let subject = Subject {
+        of: BisectionKind::Git,
+        command,
+        candidates: commits.len() as u64,
+    };
+    let budget = budget(experiment, SECONDS);
+    if experiment.dry_run {
+        let how = format!(
+            "{}; each commit that is measured is built first",
+            step_plan(subject.candidates)
+        );
+        return dry_run(&subject, &plan, budget, &how, output);
+    }
+    let mut history = History {
+        args,
+        commits,
+        workshop: Workshop::open().map_err(Failure::usage)?,
+        built: VecDeque::new(),
+    };
+    let mut lab = session.lab(&plan)?;
+    let found = find_step(&mut lab, &plan, &mut history, budget)?;
+    let seconds = lab.elapsed();
+    drop(lab);
+    drop(history);
+    finish(session, &subject, &plan, budget, found, seconds, experiment, output)
+}
+
+struct Commit {
+    full: String,
+    short: String,
+    /// Date, author, subject.
+    detail: String,
+}
+
+/// The good commit and those after it, the oldest first.
+fn history(args: &Args) -> Result<Vec<Commit>, Failure> {
+    let format = "--format=%H%x00%h%x00%ad%x00%an%x00%s";
+    let name = |commit: &str| -> Result<String, Failure> {
+        let of = format!("{commit}^{{commit}}");
+        let found = git(args, &["rev-parse", "--verify", "--quiet", "--end-of-options", &of])?;
+        found
+            .map(|text| text.trim().to_owned())
+            .ok_or_else(|| Failure::usage(format!(
+                "there is no commit {commit:?} in the repository of {}",
+                args.repository.display()
+            )))
+    };
+    let (good, bad) = (name(&args.good)?, name(&args.bad)?);
+    if git(args, &["merge-base", "--is-ancestor", &good, &bad])?.is_none() {
+        return Err(Failure::usage(format!(
+            "{} is no ancestor of {}: name a good commit that the bad one descends from (git \
+             merge-base {0} {1} finds one)",
+            args.good, args.bad
+        )));
+    }
+    let range = format!("{good}..{bad}");
+    let path = if args.ancestry_path { "--ancestry-path" } else { "--first-parent" };
+    let log = ["log", "--reverse", "--topo-order", "--date=short", format];
+    let first = git(args, &[&log[..], &["-1", &good]].concat())?;
+    let rest = git(args, &[&log[..], &[path, &range]].concat())?;
+    let text = first.unwrap_or_default() + &rest.unwrap_or_default();
+    let commits: Vec<Commit> = text.lines().filter_map(commit).collect();
+    if commits.len() < 2 {
+        return Err(Failure::usage(format!(
+            "there is no commit between {} and {}",
+            args.good, args.bad
+        )));
+    }
+    Ok(commits)
+}
+
+fn commit(line: &str) -> Option<Commit> {
+    let mut parts = line.splitn(5, '\0');
+    let mut next = || parts.next().map(str::to_owned);
+    let (full, short, date) = (next()?, next()?, next()?);
+    let (author, subject) = (next()?, next().unwrap_or_default());
+    Some(Commit {
+        full,
+        short,
+        detail: format!("{date} {author}: {subject}"),
+    })
+}
+
+/// What git prints; `None` if it says no.
+fn git(args: &Args, words: &[&str]) -> Result<Option<String>, Failure> {
+    let mut command = Command::new("git");
+    command.current_dir(&args.repository).args(words);
+    command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    // Reading only: the index is not refreshed either.
+    command.env("GIT_OPTIONAL_LOCKS", "0").stdin(Stdio::null());
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(name);
+    }
+    let done = command.output().map_err(|error| {
+        Failure::usage(format!(
+            "cannot run git in {}: {error}",
+            args.repository.display()
+        ))
+    })?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+        if said.contains("not a git repository") {
+            return Err(Failure::usage(format!(
+                "{} is in no git repository; name one with --repository",
+                args.repository.display()
+            )));
+        }
+        return Ok(None);
+    }
+    Ok(Some(String::from_utf8_lossy(&done.stdout).into_owned()))
+}
+
+/// The commits with the builds that are kept.
+struct History<'a> {
+    args: &'a Args,
+    commits: Vec<Commit>,
+    workshop: Workshop,
+    /// The builds by place, the one used last at the end.
+    built: VecDeque<(u64, Tree, VariantPlan)>,
+}
+
+impl Steps for History<'_> {
+    fn count(&self) -> u64 {
+        self.commits.len() as u64
+    }
+
+    fn name(&self, point: u64) -> String {
+        self.commits[point as usize].short.clone()
+    }
+
+    fn detail(&self, point: u64) -> Option<String> {
+        Some(self.commits[point as usize].detail.clone())
+    }
+
+    fn candidate(&mut self, lab: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError> {
+        if let Some(place) = self.built.iter().position(|(at, _, _)| *at == point)
+            && let Some(used) = self.built.remove(place)
+        {
+            let variant = used.2.clone();
+            self.built.push_back(used);
+            return Ok(Ok(variant));
+        }
+        self.forget();
+        let commit = &self.commits[point as usize];
+        lab.say(&format!("building {}", commit.short), None);
+        let tree = match self.workshop.checkout(&self.args.repository, &commit.full) {
+            Ok(tree) => tree,
+            Err(error) => return Ok(Err(format!("it cannot be checked out: {error}"))),
+        };
+        if let Some(reason) = self.build(lab, &tree)? {
+            self.remove(&tree);
+            return Ok(Err(reason));
+        }
+        let variant = self.variant(&commit.short, &tree).map_err(|failure| {
+            ExperimentError::Plan {
+                what: failure.message,
+            }
+        })?;
+        self.built.push_back((point, tree, variant.clone()));
+        Ok(Ok(variant))
+    }
+}
+
+impl History<'_> {
+    /// Builds; why it failed, if it did.
+    fn build(&self, lab: &mut Lab<'_>, tree: &Tree) -> Result<Option<String>, ExperimentError> {
+        let Some(line) = &self.args.build else {
+            return Ok(None);
+        };
+        let mut spec = CommandSpec::shell(line);
+        spec.directory = Some(tree.path().to_owned());
+        spec.timeout = Some(self.args.build_timeout);
+        let done = lab.command(&spec)?;
+        let how = match done.record.exit {
+            ExitKind::Code(0) => return Ok(None),
+            ExitKind::Cancelled => return Err(ExperimentError::Interrupted),
+            ExitKind::Code(code) => format!("its build failed with exit code {code}"),
+            ExitKind::Signal { signal, .. } => format!("its build was ended by signal {signal}"),
+            _ => "its build took too long".to_owned(),
+        };
+        let said = String::from_utf8_lossy(&done.stderr.captured).into_owned();
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let end = lines[lines.len().saturating_sub(LINES)..].join(" | ");
+        Ok(Some(if end.is_empty() { how } else { format!("{how}: {end}") }))
+    }
+
+    fn variant(&self, name: &str, tree: &Tree) -> Result<VariantPlan, Failure> {
+        let words: Vec<String> = (self.args.command.iter())
+            .map(|word| tree.word(&OsString::from(word)).to_string_lossy().into_owned())
+            .collect();
+        let experiment = &self.args.experiment;
+        let mut variant = experiment.variant_of_words(name, &words)?;
+        // A program of the checkout, named as in the user's tree.
+        if words[0].contains('/') && !Path::new(&words[0]).is_absolute() {
+            let program = tree.path().join(&words[0]);
+            if program.exists() {
+                variant.spec.argv[0] = program.into_os_string();
+            }
+        }
+        variant.command = line_of(&self.args.command);
+        variant.spec.directory = Some(tree.path().to_owned());
+        let steps = [
+            &mut variant.setup,
+            &mut variant.prepare,
+            &mut variant.conclude,
+            &mut variant.cleanup,
+        ];
+        for step in steps.into_iter().flatten() {
+            step.directory = Some(tree.path().to_owned());
+        }
+        Ok(variant)
+    }
+
+    /// Makes room for another build: the one used longest ago goes, the ends stay.
+    fn forget(&mut self) {
+        let last = self.count() - 1;
+        let inner = |(at, _, _): &(u64, Tree, VariantPlan)| *at != 0 && *at != last;
+        if self.built.iter().filter(|built| inner(built)).count() < KEPT {
+            return;
+        }
+        if let Some(place) = self.built.iter().position(inner)
+            && let Some((_, tree, _)) = self.built.remove(place)
+        {
+            self.remove(&tree);
+        }
+    }
+
+    /// Removes a checkout; what cannot be removed now goes with the workshop.
+    fn remove(&self, tree: &Tree) {
+        let place = self.workshop.path();
+        let first = (tree.path().strip_prefix(place).ok()).and_then(|below| below.iter().next());
+        if let Some(first) = first {
+            let _ = std::fs::remove_dir_all(place.join(first));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! `genba bisect source`: the regions of a C or C++ file.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args as ClapArgs, ValueEnum};
+use genba_build::Workshop;
+use genba_experiment::bisect::{Regions, SourceLanguage, SourceSet, find_regions};
+use genba_experiment::parameters::mentions;
+use genba_experiment::{ExperimentError, VariantPlan};
+use genba_model::BisectionKind;
+
+use super::fill::filled;
+use super::{Subject, budget, dry_run, finish, open, words};
+use crate::exit::{Failure, VerbResult};
+use crate::experimenting::{ExperimentArgs, line_of};
+use crate::output::Output;
+
+/// Time when nobody says how much, seconds.
+const SECONDS: f64 = 120.0;
+/// Placeholder.
+const FILE: &str = "FILE";
+/// Regions that are named where several are off.
+const NAMED: usize = 3;
+
+/// Arguments of `genba bisect source`.
+#[derive(Debug, ClapArgs)]
+pub struct Args {
+    /// The source file. It is not touched: copies are compiled.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Its language; else by its name: .c is C, all other C++.
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Option<Language>,
+
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+
+    /// The command; {FILE} is replaced by the file. Its own directory is searched for what it
+    /// includes.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// Languages.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Language {
+    /// C.
+    C,
+    /// C++.
+    #[value(name = "c++")]
+    Cpp,
+}
+
+/// Runs it.
+pub fn run(args: &Args, output: &Output) -> VerbResult {
+    let words = words(&args.command)?;
+    let command = line_of(words);
+    let experiment = &args.experiment;
+    if !words.iter().any(|word| mentions(word, FILE)) {
+        return Err(Failure::usage(
+            "the command does not mention {FILE}: put {FILE} where the file's name belongs",
+        ));
+    }
+    let source = std::fs::read(&args.file)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", args.file.display())))?;
+    let name = args.file.file_name().unwrap_or_default().to_os_string();
+    let language = match args.language {
+        Some(Language::C) => SourceLanguage::C,
+        Some(Language::Cpp) => SourceLanguage::Cpp,
+        None => SourceLanguage::of_name(&name.to_string_lossy()),
+    };
+    let regions = Regions::find(&source, language)?;
+    let mut session = open(experiment, &command, output)?;
+    let parent = args.file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let beside = std::path::absolute(parent.unwrap_or(Path::new("."))).unwrap_or_default();
+    let cutter = Cutter {
+        args,
+        source,
+        name,
+        beside,
+        regions,
+        workshop: Workshop::open().map_err(Failure::usage)?,
+        written: Cell::new(0),
+    };
+    let whole = cutter.variant(&[])?;
+    let mut plan = super::plan(experiment, whole, &session)?;
+    // Compilers start processes that compile: user time is of the whole tree, and quieter.
+    if experiment.metric.is_none() {
+        plan.primary = "user".to_owned();
+    }
+    let subject = Subject {
+        of: BisectionKind::Source,
+        command,
+        candidates: cutter.regions.all.len() as u64,
+    };
+    let budget = budget(experiment, SECONDS);
+    if experiment.dry_run {
+        let how = "the whole file three times, then halves of its functions and what is inside of \
+                   those that cost, what saves most four times, at last the culprit in 13 pairs \
+                   or more";
+        return dry_run(&subject, &plan, budget, how, output);
+    }
+    let mut lab = session.lab(&plan)?;
+    let found = find_regions(&mut lab, &plan, &cutter, budget)?;
+    let seconds = lab.elapsed();
+    drop(lab);
+    drop(cutter);
+    finish(session, &subject, &plan, budget, found, seconds, experiment, output)
+}
+
+/// Writes copies without some of the regions.
+struct Cutter<'a> {
+    args: &'a Args,
+    source: Vec<u8>,
+    name: OsString,
+    /// Directory of the file.
+    beside: PathBuf,
+    regions: Regions,
+    workshop: Workshop,
+    written: Cell<u32>,
+}
+
+impl Cutter<'_> {
+    fn variant_name(&self, off: &[usize]) -> String {
+        let of = |index: &usize| {
+            let region = &self.regions.all[*index];
+            format!("{} ({}–{})", region.name, region.line, region.end_line)
+        };
+        match off {
+            [] => "the whole file".to_owned(),
+            few if few.len() <= NAMED => {
+                let names: Vec<String> = few.iter().map(of).collect();
+                format!("without {}", names.join(", "))
+            }
+            many => {
+                let lines = |index: &usize| self.regions.all[*index].line;
+                let first = many.iter().map(lines).min().unwrap_or(0);
+                let last = many.iter().map(lines).max().unwrap_or(0);
+                // The same regions have the same name in every sitting.
+                let mut hash = DefaultHasher::new();
+                many.hash(&mut hash);
+                format!(
+                    "without {} regions from lines {first} to {last} ({:08x})",
+                    many.len(),
+                    hash.finish() as u32
+                )
+            }
+        }
+    }
+
+    fn variant(&self, off: &[usize]) -> Result<VariantPlan, Failure> {
+        let number = self.written.get();
+        self.written.set(number + 1);
+        // All names equally long, and the file's own name kept: it may be in what is compiled.
+        let place = self.workshop.path().join(format!("cut-{number:06}"));
+        let path = place.join(&self.name);
+        let write = || -> std::io::Result<()> {
+            std::fs::create_dir(&place)?;
+            std::fs::write(&path, self.regions.without(&self.source, off))
+        };
+        write()
+            .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
+        let values = BTreeMap::from([(FILE.to_owned(), path.display().to_string())]);
+        let name = self.variant_name(off);
+        let mut variant = filled(&self.args.experiment, &name, &self.args.command, &values)?;
+        variant.command = line_of(&self.args.command);
+        // `#include "beside.h"` must go on to find what lies beside the original.
+        let mut include = self.beside.clone().into_os_string();
+        let key = OsString::from("CPATH");
+        let own = variant.spec.environment.changes.get(&key).cloned().flatten();
+        if let Some(before) = own.or_else(|| std::env::var_os(&key)) {
+            include.push(":");
+            include.push(before);
+        }
+        variant.spec.environment.set(key, include);
+        Ok(variant)
+    }
+}
+
+impl SourceSet for Cutter<'_> {
+    fn regions(&self) -> &Regions {
+        &self.regions
+    }
+
+    fn without(&self, off: &[usize]) -> Result<VariantPlan, ExperimentError> {
+        self.variant(off).map_err(|failure| ExperimentError::Plan {
+            what: failure.message,
+        })
+    }
+}
