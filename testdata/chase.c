@@ -1,4 +1,4 @@
-/* chase BYTES: time of one dependent load in a working set of that size: a random cycle through
+/* cc -O2. chase BYTES: time of one dependent load in a working set of that size: a random cycle through
  * all cache lines of it. In CPU time: others may be busy. Prints `ns=1.234`. */
 #define _GNU_SOURCE
 #include <stdint.h>

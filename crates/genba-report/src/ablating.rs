@@ -104,7 +104,7 @@ pub(crate) fn sentences(ablation: &Ablation) -> Vec<String> {
             format!(", {share} of the whole")
         };
         let verdict = comparison(ablation, &part.variant).map(|one| one.verdict);
-        list.push(match verdict {
+        let sentence = match verdict {
             Some(VerdictName::Same) => format!(
                 "{}: no difference larger than {} in {}",
                 part.name,
@@ -126,12 +126,43 @@ pub(crate) fn sentences(ablation: &Ablation) -> Vec<String> {
                 part.name,
                 amount(&found.cost, &found.unit)
             ),
-        });
+        };
+        list.push(format!("{sentence}{}", otherwise(&part.costs, metric)));
     }
     for sum in ablation.sums.iter().filter(|sum| sum.metric == *metric) {
         list.push(adding_up(sum));
     }
     list
+}
+
+/// What goes the other way in another metric: an improvement of one is none of the other.
+fn otherwise(costs: &[AblationCost], metric: &str) -> String {
+    let Some(deciding) = costs.iter().find(|cost| cost.metric == metric) else {
+        return String::new();
+    };
+    let opposite = |cost: &&AblationCost| {
+        if deciding.cost.value > 0.0 {
+            cost.cost.high < 0.0
+        } else {
+            cost.cost.low > 0.0
+        }
+    };
+    let told = deciding.cost.low > 0.0 || deciding.cost.high < 0.0;
+    let others: Vec<String> = (costs.iter())
+        .filter(|cost| told && cost.metric != metric && cost.unit == deciding.unit)
+        .filter(opposite)
+        .map(|cost| {
+            format!(
+                "{} {}",
+                effect::phrase(&cost.metric),
+                amount(&cost.cost, &cost.unit)
+            )
+        })
+        .collect();
+    match others.is_empty() {
+        true => String::new(),
+        false => format!("; but {}", others.join(", ")),
+    }
 }
 
 fn negated(e: &Estimate) -> Estimate {
@@ -158,8 +189,7 @@ fn adding_up(sum: &AblationSum) -> String {
         )
     } else {
         format!(
-            "the parts hide one another: {parts} one by one, but {together} together; {} shows \
-             only when all are off",
+            "the parts do not add up: {parts} one by one, but {together} together, {} more",
             amount(&sum.interaction, &sum.unit)
         )
     }

@@ -1,0 +1,225 @@
+//! `genba ablate` on programs whose parts are known. No absolute times.
+
+mod support;
+
+use serde_json::Value;
+use support::{answer, genba, json, program, scratch, skip};
+
+fn cost<'a>(costs: &'a Value, metric: &str) -> &'a Value {
+    (costs.as_array().unwrap().iter())
+        .find(|one| one["metric"] == metric)
+        .unwrap_or_else(|| panic!("no {metric} in {costs}"))
+}
+
+/// A shell command of two parts that are switched off by the environment.
+fn parts(burn: &str) -> String {
+    format!(
+        "{burn} flat 1; test -n \"$NO_A\" || {burn} double 64; test -n \"$NO_B\" || {burn} double 64"
+    )
+}
+
+#[test]
+fn parts_are_told_apart_and_add_up() {
+    let here = scratch();
+    let name = "parts_are_told_apart_and_add_up";
+    let Some(burn) = program(name, here.path(), "burn-curve.c", &["-O2"]) else {
+        return;
+    };
+    let command = parts(burn.to_str().unwrap());
+    let document = json(
+        here.path(),
+        "ablation",
+        &[
+            "ablate",
+            "--json",
+            "--metric",
+            "user",
+            "--per-iteration",
+            "1000",
+            "--without",
+            "a=NO_A=1",
+            "--without",
+            "b=NO_B=1",
+            "--without",
+            "nothing=NO_C=1",
+            "--",
+            &command,
+        ],
+    );
+    let found = document["parts"].as_array().unwrap();
+    // The whole is 2 + 4 + 4 units.
+    for (index, share) in [(0, 0.4), (1, 0.4), (2, 0.0)] {
+        let part = cost(&found[index]["costs"], "user");
+        let value = part["share"]["value"].as_f64().unwrap();
+        assert!((value - share).abs() < 0.15, "{part}");
+    }
+    let verdict = |variant: &str| {
+        (document["comparisons"].as_array().unwrap().iter())
+            .find(|one| one["variant"] == variant && one["metric"] == "user")
+            .unwrap()["verdict"]
+            .clone()
+    };
+    assert_eq!(verdict("without a"), "faster");
+    assert_ne!(verdict("without nothing"), "faster");
+    assert_eq!(document["all_off"], "all off");
+    let left = cost(&document["residue"], "user")["share"]["value"]
+        .as_f64()
+        .unwrap();
+    assert!((left - 0.2).abs() < 0.1, "{left}");
+    let sum = cost(&document["sums"], "user");
+    let whole = cost(&document["whole"], "user")["cost"]["value"]
+        .as_f64()
+        .unwrap();
+    let interaction = sum["interaction"]["value"].as_f64().unwrap();
+    assert!(interaction.abs() < whole * 0.2, "{sum}");
+    let shown = answer(here.path(), &["case", "show"]);
+    assert!(shown.contains("left with all off"), "{shown}");
+    assert!(answer(here.path(), &["case", "export"]).contains("<svg"));
+}
+
+#[test]
+fn parts_that_hide_one_another_do_not_add_up() {
+    let here = scratch();
+    let name = "parts_that_hide_one_another_do_not_add_up";
+    let Some(burn) = program(name, here.path(), "burn-curve.c", &["-O2"]) else {
+        return;
+    };
+    let burn = burn.to_str().unwrap();
+    // Either switch saves the same work.
+    let command = format!("{burn} flat 1; test -n \"$NO_A$NO_B\" || {burn} double 64");
+    let document = json(
+        here.path(),
+        "ablation",
+        &[
+            "ablate",
+            "--json",
+            "--no-case",
+            "--metric",
+            "user",
+            "--without",
+            "a=NO_A=1",
+            "--without",
+            "b=NO_B=1",
+            "--",
+            &command,
+        ],
+    );
+    let sum = cost(&document["sums"], "user");
+    assert_eq!(sum["adds_up"], false, "{sum}");
+    assert!(sum["interaction"]["high"].as_f64().unwrap() < 0.0, "{sum}");
+}
+
+/// What Ruby's own authors found by hand: a literal costs, a frozen one costs nothing over the
+/// empty loop.
+#[test]
+fn a_literal_of_ruby_costs_and_a_frozen_one_does_not() {
+    let name = "a_literal_of_ruby_costs_and_a_frozen_one_does_not";
+    if genba(std::path::Path::new("/"), &["--version"])
+        .status
+        .success()
+        && std::process::Command::new("ruby")
+            .arg("-v")
+            .output()
+            .is_err()
+    {
+        skip(name, "there is no ruby");
+        return;
+    }
+    let here = scratch();
+    let write = |file: &str, body: &str| {
+        let text = format!("i=0\nwhile i<3_000_000; i+=1; {body}; end\n");
+        std::fs::write(here.path().join(file), text).unwrap();
+    };
+    write("loop.rb", "s=s");
+    write("literal.rb", "s=\"a\"");
+    write("frozen.rb", "s=\"a\".freeze");
+    let document = json(
+        here.path(),
+        "ablation",
+        &[
+            "ablate",
+            "--json",
+            "--metric",
+            "user",
+            "--per-iteration",
+            "3000000",
+            "--baseline-loop",
+            "ruby loop.rb",
+            "--without",
+            "literal: ruby frozen.rb",
+            "-N",
+            "--",
+            "ruby",
+            "literal.rb",
+        ],
+    );
+    let literal = cost(&document["parts"][0]["costs"], "user");
+    let cost_low = literal["cost"]["low"].as_f64().unwrap();
+    assert!(cost_low > 1e-9 && cost_low < 1e-6, "{literal}");
+    let frozen = cost(&document["residue"], "user");
+    let frozen_high = frozen["cost"]["high"].as_f64().unwrap();
+    assert!(
+        frozen_high < literal["cost"]["value"].as_f64().unwrap() / 2.0,
+        "{frozen}"
+    );
+}
+
+#[test]
+fn a_variant_that_fails_is_named_and_the_rest_goes_on() {
+    let here = scratch();
+    let document = json(
+        here.path(),
+        "ablation",
+        &[
+            "ablate",
+            "--json",
+            "--no-case",
+            "-r",
+            "3",
+            "--without",
+            "bad: echo no such thing >&2; exit 3",
+            "--without",
+            "good=X=1",
+            "--",
+            "true",
+        ],
+    );
+    let text = document["variants"].to_string();
+    assert!(text.contains("no such thing"), "{text}");
+    assert_eq!(document["parts"][0]["costs"].as_array().unwrap().len(), 0);
+    assert!(!document["parts"][1]["costs"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_run() {
+    let here = scratch();
+    let text = answer(
+        here.path(),
+        &[
+            "ablate",
+            "--dry-run",
+            "--without",
+            "a=A=1",
+            "--without",
+            "b: touch b",
+            "--baseline-loop",
+            "touch loop",
+            "--",
+            "touch",
+            "whole",
+        ],
+    );
+    for word in [
+        "whole",
+        "without a",
+        "A=1 touch whole",
+        "all off",
+        "A=1 touch b",
+        "loop",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
+    let output = genba(here.path(), &["ablate", "--without", "a", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+}

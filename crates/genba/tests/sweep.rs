@@ -1,0 +1,247 @@
+//! `genba sweep` on real programs whose curve is known. No absolute times.
+
+mod support;
+
+use serde_json::Value;
+use support::{answer, genba, json, program, scratch};
+
+fn knees(document: &Value) -> &Vec<Value> {
+    document["knees"].as_array().expect("knees")
+}
+
+#[test]
+fn a_program_that_takes_twice_as_long_from_49_on() {
+    let here = scratch();
+    let name = "a_program_that_takes_twice_as_long_from_49_on";
+    let Some(burn) = program(name, here.path(), "burn-curve.c", &["-O2"]) else {
+        return;
+    };
+    let burn = burn.to_str().unwrap();
+    let document = json(
+        here.path(),
+        "sweep",
+        &[
+            "sweep",
+            "--json",
+            "--metric",
+            "user",
+            "--param",
+            "N=1..1024:log2",
+            "--seed",
+            "1",
+            "--",
+            burn,
+            "double",
+            "{N}",
+        ],
+    );
+    let found = knees(&document);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["kind"], "step");
+    let (low, high) = (
+        found[0]["low"].as_f64().unwrap(),
+        found[0]["high"].as_f64().unwrap(),
+    );
+    assert!(
+        (32.0..=48.0).contains(&low) && (49.0..=64.0).contains(&high),
+        "{low} {high}"
+    );
+    let effect = found[0]["effect"]["value"].as_f64().unwrap();
+    assert!((1.6..2.5).contains(&effect), "{effect}");
+    let points = document["points"].as_array().unwrap();
+    assert!((11..36).contains(&points.len()), "{}", points.len());
+    assert_eq!(points[0]["parameter"], "N");
+    assert_eq!(points[0]["value"], 1.0);
+    assert!(points[0]["metric"]["low"].as_f64().unwrap() > 0.0);
+    assert_eq!(document["variants"].as_array().unwrap().len(), points.len());
+    assert_eq!(
+        document["comparisons"].as_array().unwrap().len(),
+        points.len() - 1
+    );
+    // The case shows the same again, and has a page.
+    let shown = answer(here.path(), &["case", "show"]);
+    assert!(shown.contains("one step, between"), "{shown}");
+    let page = answer(here.path(), &["case", "export"]);
+    assert!(page.contains("<svg") && !page.contains("<script"));
+}
+
+#[test]
+fn exact_counts_have_no_noise_and_a_law() {
+    let here = scratch();
+    let name = "exact_counts_have_no_noise_and_a_law";
+    let Some(burn) = program(name, here.path(), "burn-curve.c", &["-O2"]) else {
+        return;
+    };
+    let burn = burn.to_str().unwrap();
+    let output = genba(
+        here.path(),
+        &[
+            "sweep",
+            "--json",
+            "--metric",
+            "exact-instructions",
+            "--param",
+            "N=64..1024:192",
+            "--",
+            burn,
+            "linear",
+            "{N}",
+        ],
+    );
+    if !output.status.success() {
+        support::skip(name, &String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(knees(&document).is_empty(), "{document}");
+    assert_eq!(document["growth"]["law"], "linear");
+}
+
+#[test]
+fn a_setting_that_fails_is_named_and_the_rest_goes_on() {
+    let here = scratch();
+    let document = json(
+        here.path(),
+        "sweep",
+        &[
+            "sweep",
+            "--json",
+            "--no-case",
+            "--budget",
+            "5s",
+            "--param",
+            "N=1,2,3,4,5",
+            "--",
+            "test {N} -ne 3 || { echo three is wrong >&2; exit 7; }",
+        ],
+    );
+    let notes = document["notes"].to_string();
+    assert!(
+        notes.contains("N=3 was left out") && notes.contains("three is wrong"),
+        "{notes}"
+    );
+    assert_eq!(document["points"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn words_and_two_parameters_make_tables() {
+    let here = scratch();
+    let text = answer(
+        here.path(),
+        &[
+            "sweep",
+            "--no-case",
+            "--budget",
+            "3s",
+            "--param",
+            "S=true,false",
+            "--",
+            "{S} || true",
+        ],
+    );
+    assert!(
+        text.contains("true") && text.contains("2 settings"),
+        "{text}"
+    );
+    let document = json(
+        here.path(),
+        "sweep",
+        &[
+            "sweep",
+            "--json",
+            "--no-case",
+            "--budget",
+            "3s",
+            "--param",
+            "A=1,2",
+            "--param",
+            "B=1,2,3",
+            "--",
+            "true {A} {B}",
+        ],
+    );
+    assert_eq!(document["points"].as_array().unwrap().len(), 6);
+    assert_eq!(document["points"][0]["second"], 1.0);
+}
+
+#[test]
+fn what_cannot_be_is_said_before_anything_runs() {
+    let here = scratch();
+    for (words, what) in [
+        (
+            vec!["sweep", "--param", "N=1..8", "--", "true"],
+            "has no {N} in it",
+        ),
+        (
+            vec!["sweep", "--param", "N=8..1", "--", "true", "{N}"],
+            "step",
+        ),
+        (
+            vec!["sweep", "--param", "N", "--", "true", "{N}"],
+            "write NAME=",
+        ),
+        (
+            vec![
+                "sweep", "--param", "N=1..8", "--param", "N=1..4", "--", "true", "{N}",
+            ],
+            "twice",
+        ),
+    ] {
+        let output = genba(here.path(), &words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(text.contains(what), "{words:?}: {text}");
+    }
+    let text = answer(
+        here.path(),
+        &[
+            "sweep",
+            "--dry-run",
+            "--param",
+            "N=1..1024:log2",
+            "--",
+            "touch",
+            "made-{N}",
+        ],
+    );
+    assert!(
+        text.contains("11 settings") && text.contains("at most"),
+        "{text}"
+    );
+    assert_eq!(std::fs::read_dir(here.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn an_interrupted_sweep_goes_on_without_a_run_made_twice() {
+    let here = scratch();
+    // The fourth run ends genba itself, as a power cut would: no run is lost but that one.
+    let command = "echo {N} >> runs; test -e cut || test $(wc -l < runs) -lt 8 || { touch cut; kill -9 $GENBA; }";
+    let script = format!(
+        "GENBA=$$ exec {} sweep --budget 20s --seed 3 --param N=1,2,3 --env GENBA=$$ -- '{command}'",
+        env!("CARGO_BIN_EXE_genba")
+    );
+    let status = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(here.path())
+        .env_remove("GENBA_HOME")
+        .status()
+        .unwrap();
+    assert!(!status.success());
+    let before = std::fs::read_to_string(here.path().join("runs"))
+        .unwrap()
+        .lines()
+        .count();
+    let text = answer(here.path(), &["case", "resume", "latest"]);
+    assert!(text.contains("3 settings"), "{text}");
+    let after = std::fs::read_to_string(here.path().join("runs"))
+        .unwrap()
+        .lines()
+        .count();
+    let shown = json(here.path(), "sweep", &["case", "show", "--json"]);
+    let runs = shown["runs"].as_u64().unwrap() as usize;
+    // One run was cut off; whatever else was made is in the answer.
+    assert!(
+        after > before && after - runs <= 1,
+        "{before} {after} {runs}"
+    );
+}
