@@ -84,6 +84,17 @@ impl Cache {
         zones.position(|zone| (zone.low..zone.end).contains(&address))
     }
 
+    /// Unmaps all.
+    ///
+    /// # Safety
+    /// Nobody may be in a translation, or go into one.
+    pub unsafe fn unmap(&self) {
+        for zone in &self.zones {
+            // SAFETY: a mapping of ours, and the caller's promise.
+            unsafe { sys::munmap(zone.low as usize, (zone.end - zone.low) as usize) };
+        }
+    }
+
     /// Bytes of translations.
     pub fn used(&self) -> u64 {
         self.zones.iter().map(|zone| zone.next - zone.low).sum()

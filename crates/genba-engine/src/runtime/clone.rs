@@ -7,12 +7,13 @@ use crate::state::{self, State, register};
 use crate::sys::{self, nr};
 
 use super::Locked;
-use super::detach;
 use super::engine::Engine;
 use super::entry::label;
 use super::syscall::Call;
+use super::{detach, leave};
 
 const CLONE_VM: u64 = 0x100;
+const CLONE_SIGHAND: u64 = 0x800;
 const CLONE_VFORK: u64 = 0x4000;
 const CLONE_THREAD: u64 = 0x1_0000;
 const SIGCHLD: u64 = 17;
@@ -34,6 +35,8 @@ pub struct Clone {
     /// Copy of `struct clone_args`, to which the first argument will point.
     block: Option<[u64; WORDS]>,
     vfork: bool,
+    /// It runs by itself, uncounted.
+    native: bool,
     slot: u32,
 }
 
@@ -90,8 +93,10 @@ pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepare
         return Prepared::Fork(plan_fork(call, flags, stack, block));
     }
     let vfork = flags & CLONE_THREAD == 0;
-    if vfork && flags & CLONE_VFORK == 0 {
-        super::unable("it makes a process that shares its memory (CLONE_VM without CLONE_VFORK)");
+    // As a sanitizer's, which stops the others and looks for leaks.
+    let native = vfork && flags & CLONE_VFORK == 0;
+    if native && flags & CLONE_SIGHAND != 0 {
+        super::unable("it makes a process that shares its memory and its signal handlers");
     }
     let class = if vfork { SLOT_VFORK } else { SLOT_THREAD };
     let Some(child) = engine.slots.take(class) else {
@@ -131,7 +136,8 @@ pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepare
             number,
             arguments,
             block,
-            vfork,
+            vfork: vfork && !native,
+            native,
             slot: child.get(state::SLOT) as u32,
         })
     }
@@ -194,7 +200,13 @@ pub unsafe fn run(clone: &Clone) -> isize {
         .map_or(a, |block| block.as_ptr() as usize);
     let arguments = [clone.number, first, b, c, d, e];
     // SAFETY: the child's state is complete; in the parent this is a system call as any other.
-    let result = unsafe { label::genba_clone(arguments.as_ptr(), clone.child.0) };
+    let result = unsafe {
+        if clone.native {
+            leave::clone(&arguments, clone.child)
+        } else {
+            label::genba_clone(arguments.as_ptr(), clone.child.0)
+        }
+    };
     if result < 0 || clone.vfork {
         // SAFETY: a word that lives as long as the process.
         let flag = unsafe { AtomicU32::from_ptr(super::slots::Slots::flag(clone.slot).cast_mut()) };
@@ -203,11 +215,12 @@ pub unsafe fn run(clone: &Clone) -> isize {
     result
 }
 
-/// Makes a process with memory of its own.
+/// Makes a process with memory of its own; its number, or `None` in one that is not counted: it is to
+/// leave.
 ///
 /// # Safety
 /// The state must be the caller's own.
-pub unsafe fn fork(locked: &mut Locked, state: State, fork: Fork) -> isize {
+pub unsafe fn fork(locked: &mut Locked, state: State, fork: Fork) -> Option<isize> {
     let mut arguments = fork.arguments;
     if let Some(block) = &fork.block {
         arguments[0] = block.as_ptr() as usize;
@@ -224,9 +237,11 @@ pub unsafe fn fork(locked: &mut Locked, state: State, fork: Fork) -> isize {
             }
             engine.slots.only(state.get(state::SLOT) as u32);
         }
-        detach::detach(engine);
+        if !(engine.children && detach::detach(engine)) {
+            return None;
+        }
     }
-    result
+    Some(result)
 }
 
 /// The slot that a thread frees when it ends; a child of `vfork` leaves that to its parent.

@@ -1,5 +1,5 @@
-//! A forked child's counts are not its parent's: it gets a file of its own, or, where children
-//! are not counted, memory that nobody reads.
+//! A forked child's counts are not its parent's: it gets a file of its own. Where children are not
+//! counted it leaves ([`super::leave`]).
 
 use core::sync::atomic::Ordering;
 
@@ -9,10 +9,6 @@ use crate::sys::{self, nr};
 use super::engine::Engine;
 use super::mail;
 use super::shared::Shared;
-
-fn page(bytes: usize) -> usize {
-    (bytes + 4095) & !4095
-}
 
 /// Tables, with how much of each is in use.
 fn tables(shared: Shared) -> [(u64, usize); 5] {
@@ -33,43 +29,18 @@ fn tables(shared: Shared) -> [(u64, usize); 5] {
     ]
 }
 
-/// In a forked child, its only thread.
-pub fn detach(engine: &mut Engine) {
+/// In a forked child, its only thread: gives it counts of its own. Whether that could be done.
+pub fn detach(engine: &mut Engine) -> bool {
     let shared = engine.book.shared;
-    let fd = if engine.children {
-        own_file(shared)
-    } else {
-        None
+    let Some(fd) = own_file(shared) else {
+        return false;
     };
-    // Where it complains: to its parent, whose counts then are not those of the whole run.
-    if fd.is_some() {
-        super::set_shared(shared);
-    } else if engine.followed {
-        let arguments = [shared.0, 0, layout::MODULES as usize, 1, 0, 0];
-        // SAFETY: of size 0 and shared, it is mapped a second time (mremap(2)).
-        let second = unsafe { sys::call(nr::MREMAP, arguments) };
-        if second > 0 {
-            super::set_shared(Shared(second as usize));
-        }
-    }
-    engine.followed = fd.is_some();
+    super::set_shared(shared);
     let used = engine.slots.used() as usize;
-    // SAFETY: what the engine reads again is put aside, all is mapped anew except the private
-    // parts of slots, one of which we stand on, and put back. With a file it is there already.
+    // SAFETY: all is mapped anew, what the engine reads again being in the file already, except
+    // the private parts of slots, one of which we stand on.
     unsafe {
-        let tables = tables(shared);
-        let size: usize = tables.iter().map(|&(_, size)| page(size)).sum();
-        let aside = match fd {
-            Some(_) => 0,
-            None => match sys::mmap(0, size, sys::READ_WRITE, sys::PRIVATE, -1) {
-                Some(aside) => aside,
-                None => super::fatal("there is no memory"),
-            },
-        };
         let base = shared.0;
-        if aside != 0 {
-            copy(&tables, base, aside, false);
-        }
         let slots = layout::SLOTS as usize;
         let slot = layout::SLOT_SIZE as usize;
         replace(base, fd, 0, slots);
@@ -78,35 +49,16 @@ pub fn detach(engine: &mut Engine) {
             replace(base, fd, start + layout::COUNTERS as usize, start + slot);
         }
         replace(base, fd, slots + used * slot, layout::FILE_SIZE as usize);
-        if aside != 0 {
-            copy(&tables, base, aside, true);
-            sys::munmap(aside, size);
-        }
-        if let Some(fd) = fd {
-            sys::call(nr::CLOSE, [fd, 0, 0, 0, 0, 0]);
-            let pid = sys::call(nr::GETPID, [0; 6]);
-            shared.control().pid.store(pid as u32, Ordering::Relaxed);
-        }
+        sys::call(nr::CLOSE, [fd, 0, 0, 0, 0, 0]);
+        let pid = sys::call(nr::GETPID, [0; 6]);
+        shared.control().pid.store(pid as u32, Ordering::Relaxed);
     }
+    true
 }
 
-/// Copies tables to where they lie one behind the other, or back.
-unsafe fn copy(tables: &[(u64, usize)], base: usize, packed: usize, back: bool) {
-    let mut at = packed;
-    for &(offset, size) in tables {
-        let place = base + offset as usize;
-        let (from, to) = if back { (at, place) } else { (place, at) };
-        // SAFETY: the caller's promise: both are mapped and large enough.
-        unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, size) };
-        at += page(size);
-    }
-}
-
-unsafe fn replace(base: usize, fd: Option<usize>, start: usize, end: usize) {
-    let (flags, fd) = match fd {
-        Some(fd) => (sys::SHARED | 0x4000 | sys::FIXED, fd),
-        None => (sys::PRIVATE | sys::FIXED, usize::MAX),
-    };
+/// Maps a part of the file in the place of the parent's.
+unsafe fn replace(base: usize, fd: usize, start: usize, end: usize) {
+    let flags = sys::SHARED | 0x4000 | sys::FIXED;
     let arguments = [base + start, end - start, sys::READ_WRITE, flags, fd, start];
     // SAFETY: the caller's promise: our own memory.
     if unsafe { sys::call(nr::MMAP, arguments) } < 0 {

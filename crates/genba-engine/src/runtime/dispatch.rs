@@ -9,7 +9,7 @@ use super::clone::{self, Clone};
 use super::engine::Place;
 use super::entry::label;
 use super::slots::Slots;
-use super::{Locked, syscall};
+use super::{Locked, leave, syscall};
 
 /// How the thread goes on after the engine has done its part, without the lock.
 pub enum After {
@@ -24,6 +24,8 @@ pub enum After {
         /// Slot to free.
         slot: Option<u32>,
     },
+    /// In the program's own code: a process that is not counted.
+    Leave,
     /// As a signal frame says, which is at this stack pointer.
     Sigreturn(usize),
 }
@@ -97,6 +99,7 @@ unsafe fn finish(state: State, after: After) {
                 let flag = slot.map_or(&raw const unused, Slots::flag);
                 label::genba_exit(flag, status)
             }
+            After::Leave => leave::forked(state),
             After::Sigreturn(rsp) => label::genba_sigreturn(rsp),
         }
     }

@@ -84,8 +84,6 @@ pub struct Engine {
     pub processes: Vec<Process>,
     /// Children are counted.
     pub children: bool,
-    /// This process is counted, and what it executes will be.
-    pub followed: bool,
     /// Counters of indirect jumps.
     pub transfers: Transfers,
     /// Jumps by which ld.so enters functions that it has bound.
@@ -121,7 +119,6 @@ impl Engine {
             slots,
             processes: Vec::new(),
             children,
-            followed: true,
             transfers: Transfers::default(),
             resolvers: PcMap::default(),
             cache: Cache::default(),

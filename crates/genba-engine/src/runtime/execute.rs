@@ -16,7 +16,7 @@ use super::{mail, signal};
 pub unsafe fn before(engine: &Engine, state: State, call: &Call) {
     // SAFETY: the caller's promise.
     let vfork = unsafe { state.get(state::PROCESS) } != 0;
-    if !engine.followed || (vfork && !engine.children) {
+    if vfork && !engine.children {
         return;
     }
     let mut path = [0u8; 4096];

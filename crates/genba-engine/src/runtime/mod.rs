@@ -10,6 +10,7 @@ pub mod entry;
 pub mod execute;
 pub mod interrupted;
 pub mod invalidate;
+pub mod leave;
 pub mod mail;
 pub mod memory;
 pub mod shared;

@@ -104,6 +104,19 @@ fn ours(signal: usize, action: &Action) -> Action {
 }
 
 impl Process {
+    /// Registers with the kernel what the program has registered.
+    ///
+    /// # Safety
+    /// The process must be one that leaves, with handlers of its own, and all signals blocked.
+    pub unsafe fn give_back(&self) {
+        for (signal, action) in self.actions.iter().enumerate().skip(1) {
+            if ours(signal, action) != *action {
+                // SAFETY: as the program has asked for.
+                unsafe { kernel_action(signal, Some(action), None) };
+            }
+        }
+    }
+
     /// As the kernel has it in a new program; watches faults from now on.
     #[must_use]
     pub fn first() -> Self {

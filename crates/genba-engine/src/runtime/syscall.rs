@@ -129,7 +129,16 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
                         go_on(clone.child, call.next, place);
                         return After::Clone(clone);
                     }
-                    clone::Prepared::Fork(arguments) => clone::fork(locked, state, arguments),
+                    clone::Prepared::Fork(arguments) => {
+                        match clone::fork(locked, state, arguments) {
+                            Some(result) => result,
+                            None => {
+                                state.set_register(register::RAX, 0);
+                                state.set(state::RESUME_PC, call.next);
+                                return After::Leave;
+                            }
+                        }
+                    }
                     clone::Prepared::Failed(error) => error,
                 }
             }
