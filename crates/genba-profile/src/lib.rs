@@ -19,6 +19,7 @@ pub mod permission;
 pub mod reader;
 mod record;
 pub mod sampler;
+pub mod stopping;
 pub mod tail;
 pub mod timer;
 
@@ -27,4 +28,6 @@ pub const TIMER_SIGNAL: &str = "timer-signal";
 
 pub use error::{ProfileError, ReadError};
 pub use reader::{ReadOptions, Recording};
-pub use record::{RecordOutcome, attach, record, record_until};
+pub use record::{
+    Companion, RecordOutcome, attach, attach_with, record, record_until, record_with,
+};

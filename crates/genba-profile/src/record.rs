@@ -65,6 +65,23 @@ fn panicked<T>(_: T) -> ProfileError {
     ProfileError::Internal("the recording thread ended unexpectedly".to_owned())
 }
 
+/// What goes along with a recording and sees the same processes.
+pub trait Companion {
+    /// A target is about to begin, or runs already.
+    fn begin(&mut self, target: Target);
+    /// It has ended, or is not recorded any more. Gives what is less than asked for.
+    fn end(&mut self) -> Vec<String>;
+}
+
+/// Goes along with nothing.
+impl Companion for () {
+    fn begin(&mut self, _target: Target) {}
+
+    fn end(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 /// Runs a command once and records it into `path`: by perf events, or by timer signals where
 /// these are forbidden altogether (unless the options say otherwise).
 ///
@@ -80,6 +97,22 @@ pub fn record(
     record_until(launcher, spec, options, path, cancel, &mut |_, _| true)
 }
 
+/// As [`record`], with a companion. None goes along with timer signals: a note says so.
+///
+/// # Errors
+/// As [`record`].
+pub fn record_with(
+    launcher: &mut Launcher,
+    spec: &CommandSpec,
+    options: &RecordOptions,
+    path: &Path,
+    cancel: &Cancel,
+    companion: &mut dyn Companion,
+) -> Result<RecordOutcome, ProfileError> {
+    let once: &mut dyn FnMut(&Finished, &Seen) -> bool = &mut |_, _| true;
+    record_runs(launcher, spec, options, path, cancel, (once, companion))
+}
+
 /// Runs a command again and again and records all runs into one file, until `enough` says so of
 /// the last run and of what has been seen in all: a short command gives few samples a run.
 /// A cancelled run is the last; so is the first where timer signals have to serve.
@@ -93,6 +126,22 @@ pub fn record_until(
     path: &Path,
     cancel: &Cancel,
     enough: &mut dyn FnMut(&Finished, &Seen) -> bool,
+) -> Result<RecordOutcome, ProfileError> {
+    record_runs(launcher, spec, options, path, cancel, (enough, &mut ()))
+}
+
+type Until<'a> = (
+    &'a mut dyn FnMut(&Finished, &Seen) -> bool,
+    &'a mut dyn Companion,
+);
+
+fn record_runs(
+    launcher: &mut Launcher,
+    spec: &CommandSpec,
+    options: &RecordOptions,
+    path: &Path,
+    cancel: &Cancel,
+    (enough, companion): Until<'_>,
 ) -> Result<RecordOutcome, ProfileError> {
     if options.force_timer {
         let reason = "timer signals were asked for".to_owned();
@@ -121,6 +170,7 @@ pub fn record_until(
     let seen = loop {
         let (stop, stopper) = stop_pipe()?;
         let keeper = Keeper::start(gated.pid(), path, true);
+        companion.begin(Target::BeforeExec(gated.pid()));
         let recording = &mut session;
         let (finished, recorded) = std::thread::scope(|scope| {
             let recorder = scope.spawn(move || recording.run(stop.as_fd()));
@@ -129,6 +179,7 @@ pub fn record_until(
             (finished, recorder.join())
         });
         remarks.extend(keeper.and_then(Keeper::finish));
+        remarks.extend(companion.end());
         let seen = recorded.map_err(panicked)??;
         let finished = finished?;
         let last = enough(&finished, &seen) || cancel.is_triggered();
@@ -261,6 +312,20 @@ pub fn attach(
     path: &Path,
     cancel: &Cancel,
 ) -> Result<RecordOutcome, ProfileError> {
+    attach_with(pid, options, path, cancel, &mut ())
+}
+
+/// As [`attach`], with a companion.
+///
+/// # Errors
+/// As [`attach`].
+pub fn attach_with(
+    pid: i32,
+    options: &RecordOptions,
+    path: &Path,
+    cancel: &Cancel,
+    companion: &mut dyn Companion,
+) -> Result<RecordOutcome, ProfileError> {
     let gone = || ProfileError::Attach {
         pid,
         why: "there is no such process".to_owned(),
@@ -281,6 +346,7 @@ pub fn attach(
     Keeper::forget(path);
     let mut session = Session::open(Target::Running(pid), &choice, options, path)?;
     let keeper = Keeper::start(pid, path, false);
+    companion.begin(Target::Running(pid));
     let mut notes = choice.notes.clone();
     notes.append(&mut session.notes);
     let (stop, stopper) = stop_pipe()?;
@@ -308,6 +374,7 @@ pub fn attach(
         recorder.join()
     });
     notes.extend(keeper.and_then(Keeper::finish));
+    notes.extend(companion.end());
     let seen = recorded.map_err(panicked)??;
     let duration = session.close()?;
     Ok(outcome(

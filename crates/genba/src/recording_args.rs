@@ -7,6 +7,7 @@ use genba_case::{Case, Store};
 use genba_code::SourceCache;
 use genba_explain::{ExplainError, Scene, SceneOptions};
 use genba_investigate::costs::{self, COUNTS_FILE, JOIN, Join};
+use genba_model::ScriptProfile;
 use genba_profile::keep;
 
 use crate::exit::{Exit, Failure};
@@ -67,6 +68,12 @@ impl RecordingArgs {
             Ok(path) => sources.with_directory(keep::directory_of(&path)),
             Err(_) => sources,
         }
+    }
+
+    /// What was recorded of an interpreter's own functions.
+    pub fn script(&self) -> Result<ScriptProfile, Failure> {
+        let path = self.path()?;
+        genba_runtime::script::profile(&path).map_err(Failure::usage)
     }
 
     /// Opens the recording and joins it with the code.

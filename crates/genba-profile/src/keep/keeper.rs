@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -292,16 +292,7 @@ impl Work {
     }
 
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        if !self.directory.is_dir() {
-            // Code and sources are the owner's, as the recording is.
-            fs::DirBuilder::new().mode(0o700).create(&self.directory)?;
-            let list = self.directory.join(index::FILES);
-            File::options()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(list)?;
-        }
+        super::make(&self.directory)?;
         let mut file = File::options()
             .write(true)
             .create(true)

@@ -21,3 +21,22 @@ pub use keeper::Keeper;
 pub use read::Kept;
 
 pub(crate) use read::Generated;
+
+/// Makes the directory of what is kept, readable by its owner only, unless it is there.
+///
+/// # Errors
+/// What the system says.
+pub fn make(directory: &std::path::Path) -> std::io::Result<()> {
+    use std::io::ErrorKind::AlreadyExists;
+    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+    let there = |error: &std::io::Error| error.kind() == AlreadyExists;
+    let made = std::fs::DirBuilder::new().mode(0o700).create(directory);
+    made.or_else(|error| if there(&error) { Ok(()) } else { Err(error) })?;
+    let list = std::fs::File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(directory.join(index::FILES));
+    list.map(drop)
+        .or_else(|error| if there(&error) { Ok(()) } else { Err(error) })
+}

@@ -4,14 +4,14 @@
 //! process that waits before `execve` or to a running one; [`Session::run`] moves records from
 //! the rings into the file until told to stop.
 
-mod attr;
+pub(crate) mod attr;
 mod choice;
 mod host;
 mod options;
 pub(crate) mod ring;
-mod session;
+pub(crate) mod session;
 pub(crate) mod sys;
-mod task;
+pub(crate) mod task;
 
 pub use choice::{Choice, choose, hardware_cycles_work};
 pub use options::{CallGraph, Rate, RecordOptions};

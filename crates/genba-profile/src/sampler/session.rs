@@ -58,11 +58,16 @@ impl std::fmt::Debug for Session {
     }
 }
 
-struct Opened {
-    events: Vec<OwnedFd>,
-    rings: Vec<Ring>,
-    ring_events: Vec<usize>,
-    attr: perf_event_attr,
+/// Events of a target, opened on every CPU.
+pub(crate) struct Opened {
+    /// The events.
+    pub(crate) events: Vec<OwnedFd>,
+    /// A ring a CPU.
+    pub(crate) rings: Vec<Ring>,
+    /// Index of each ring's event.
+    pub(crate) ring_events: Vec<usize>,
+    /// The attribute as the kernel took it.
+    pub(crate) attr: perf_event_attr,
 }
 
 impl Session {
@@ -323,13 +328,15 @@ fn open_all(
     }
 }
 
-enum Step {
+/// What failed.
+#[derive(Debug)]
+pub(crate) enum Step {
     Open,
     Ring,
 }
 
 /// One event a CPU and thread: only per CPU may inherited events share a ring.
-fn open_events(
+pub(crate) fn open_events(
     target: Target,
     attr: &mut perf_event_attr,
     pages: usize,

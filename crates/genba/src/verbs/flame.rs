@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use genba_explain::ProfileOptions;
+use genba_model::{Event, Precision, Profile, ScriptProfile};
 use genba_report::flame::{self, FlameOptions};
 
 use crate::exit::{Exit, Failure, VerbResult};
@@ -32,6 +33,10 @@ pub struct Args {
     #[arg(long)]
     reversed: bool,
 
+    /// Functions of Python and Ruby with the C functions under them (needs record --script).
+    #[arg(long)]
+    script: bool,
+
     /// Write collapsed stacks instead of a picture.
     #[arg(long)]
     collapsed: bool,
@@ -46,6 +51,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         .transpose()?
         .flatten();
     let profile = match kept {
+        _ if args.script => of_script(args.recording.script()?),
         Some(profile) => profile,
         None => {
             let options = ProfileOptions {
@@ -77,4 +83,34 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     })?;
     output.note(&format!("wrote {}", args.output.display()));
     Ok(Exit::Done)
+}
+
+/// The stacks of a script profile as a profile.
+fn of_script(script: ScriptProfile) -> Profile {
+    Profile {
+        event: Event {
+            name: "cpu-clock".to_owned(),
+            hardware: false,
+            frequency_hz: genba_runtime::script::DEFAULT_HZ,
+            kernel: false,
+            precision: Precision::Skid,
+        },
+        command: script.command,
+        samples: script.samples,
+        lost: 0,
+        throttled: 0,
+        duration_seconds: script.cpu_seconds,
+        kernel_share: genba_model::Estimate::exact(0.0),
+        stacks: true,
+        truncated_stacks: 0.0,
+        functions: Vec::new(),
+        lines: Vec::new(),
+        modules: Vec::new(),
+        threads: Vec::new(),
+        edges: Vec::new(),
+        collapsed: script.collapsed,
+        concentration: None,
+        counted: None,
+        notes: script.notes,
+    }
 }

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use genba_profile::RecordOutcome;
 use genba_profile::sampler::CallGraph;
+use genba_profile::{Companion, RecordOutcome};
 use genba_run::{Launcher, Output as Stream};
+use genba_runtime::script::{DEFAULT_HZ, ScriptSampler};
 
 use crate::command_args::CommandArgs;
 use crate::exit::{Exit, Failure, VerbResult};
@@ -19,6 +20,7 @@ use crate::sampling_args::SamplingArgs;
 #[command(after_help = "Examples:
   genba record -g -- ./prog args             frame-pointer call stacks
   genba record --call-graph dwarf -- ./prog  stacks of programs built without frame pointers
+  genba record --script -- python3 prog.py   functions of Python and Ruby as well
   genba record -p 1234                       a running process, until Ctrl-C or its end
   genba report; genba annotate FUNCTION      what was recorded")]
 pub struct Args {
@@ -28,6 +30,11 @@ pub struct Args {
     /// Attach to this running process.
     #[arg(short, long, value_name = "PID", conflicts_with = "command")]
     pid: Option<i32>,
+
+    /// Read the functions of Python 3.11 and Ruby 3.1 too, by stopping a thread for some
+    /// microseconds 499 times a second of its CPU time: genba report --by script.
+    #[arg(long)]
+    script: bool,
 
     /// File to write; an existing one becomes FILE.old.
     #[arg(short = 'o', long, value_name = "FILE", default_value = "perf.data")]
@@ -41,15 +48,26 @@ pub struct Args {
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let options = args.sampling.options(CallGraph::None);
     let cancel = interrupt::token()?;
+    let command: Vec<String> = std::env::args().collect();
+    let mut script = args
+        .script
+        .then(|| ScriptSampler::new(&args.file, DEFAULT_HZ, command));
+    let mut alone = ();
+    let companion: &mut dyn Companion = match &mut script {
+        Some(script) => script,
+        None => &mut alone,
+    };
     let outcome = if let Some(pid) = args.pid {
         keep_old(&args.file)?;
-        genba_profile::attach(pid, &options, &args.file, &cancel)?
+        genba_profile::attach_with(pid, &options, &args.file, &cancel, companion)?
     } else {
         let mut prepared = args.run.prepare(Stream::Inherit)?;
         prepared.spec.stderr = Stream::Inherit;
         let mut launcher = Launcher::new()?;
         keep_old(&args.file)?;
-        genba_profile::record(&mut launcher, &prepared.spec, &options, &args.file, &cancel)?
+        let spec = &prepared.spec;
+        let file = &args.file;
+        genba_profile::record_with(&mut launcher, spec, &options, file, &cancel, companion)?
     };
     say(&outcome, &args.file, output);
     let Some(finished) = outcome.runs.last() else {

@@ -21,6 +21,8 @@ enum By {
     Thread,
     /// Processes: the target, and those that it started.
     Process,
+    /// Functions of Python and Ruby, recorded with --script.
+    Script,
 }
 
 /// Arguments of `genba report`.
@@ -28,6 +30,7 @@ enum By {
 #[command(after_help = "Examples:
   genba report                          functions of ./perf.data
   genba report -i 7f3a --by line        source lines of a case
+  genba report --by script              functions of Python or Ruby (needs record --script)
   genba report --calls qsort            who calls qsort, and whom it calls (needs -g)")]
 pub struct Args {
     #[command(flatten)]
@@ -60,6 +63,9 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
+    if args.by == By::Script {
+        return script(&args, output);
+    }
     let kept = if args.raw {
         None
     } else {
@@ -87,6 +93,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             By::Module => terminal::By::Module,
             By::Thread => terminal::By::Thread,
             By::Process => terminal::By::Process,
+            // Shown before.
+            By::Script => return Ok(Exit::Done),
         },
         limit: if args.limit == 0 {
             usize::MAX
@@ -97,5 +105,26 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         calls_of: args.calls,
     };
     output.answer(&terminal::report(&profile, &options, output.screen()))?;
+    Ok(Exit::Done)
+}
+
+/// The functions of an interpreted language.
+fn script(args: &Args, output: &Output) -> VerbResult {
+    let mut profile = args.recording.script()?;
+    if args.json {
+        // Flame graphs have the stacks.
+        profile.collapsed.clear();
+        output.json("script-profile", profile)?;
+        return Ok(Exit::Done);
+    }
+    let options = terminal::ScriptOptions {
+        limit: if args.limit == 0 {
+            usize::MAX
+        } else {
+            args.limit
+        },
+        least_share: args.percent_limit / 100.0,
+    };
+    output.answer(&terminal::script(&profile, options, output.screen()))?;
     Ok(Exit::Done)
 }

@@ -1,0 +1,22 @@
+//! Registers of a stopped thread.
+
+/// Registers as `PTRACE_GETREGS` gives them.
+pub type Registers = libc::user_regs_struct;
+
+/// Registers in the order of `asm/perf_regs.h` for `sampler::attr::USER_REGS`.
+pub fn in_perf_order(r: &Registers) -> [u64; 20] {
+    [
+        r.rax, r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rbp, r.rsp, r.rip, r.eflags, r.cs, r.ss, r.r8,
+        r.r9, r.r10, r.r11, r.r12, r.r13, r.r14, r.r15,
+    ]
+}
+
+/// Where the thread's own variables are: the thread pointer.
+pub fn thread_pointer(r: &Registers) -> u64 {
+    r.fs_base
+}
+
+/// Address of the next instruction, and the stack pointer.
+pub fn place(r: &Registers) -> (u64, u64) {
+    (r.rip, r.rsp)
+}

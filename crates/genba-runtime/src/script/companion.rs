@@ -1,0 +1,206 @@
+//! Script stacks along with a recording.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use genba_profile::sampler::Target;
+use genba_profile::stopping::{StopSampler, Stopped, Visitor};
+use genba_profile::{Companion, keep};
+
+use super::detect::{Found, Runtime, detect};
+use super::memory::ProcessMemory;
+use super::stacks::{Sample, Stacks};
+
+/// The native samples of threads that stood still, in the directory of what is kept.
+pub const SAMPLES: &str = "script.data";
+/// Their script stacks.
+pub const STACKS: &str = "script.stacks";
+
+/// Samples a second of CPU time: some hundred a second tell shares of a percent after seconds,
+/// and stop a thread for less than a fiftieth of the time.
+pub const DEFAULT_HZ: u64 = 499;
+
+/// Reads script stacks of all processes of a target that run a known interpreter.
+#[derive(Debug)]
+pub struct ScriptSampler {
+    directory: PathBuf,
+    hz: u64,
+    command: Vec<String>,
+    running: Option<StopSampler<Reader>>,
+    problem: Option<String>,
+}
+
+impl ScriptSampler {
+    /// For the recording at this path.
+    #[must_use]
+    pub fn new(recording: &Path, hz: u64, command: Vec<String>) -> Self {
+        Self {
+            directory: keep::directory_of(recording),
+            hz,
+            command,
+            running: None,
+            problem: None,
+        }
+    }
+
+    fn start(&self, target: Target) -> Result<StopSampler<Reader>, String> {
+        keep::make(&self.directory).map_err(|e| e.to_string())?;
+        let path = self.directory.join(SAMPLES);
+        let reader = Reader::default();
+        StopSampler::start(target, self.hz, &path, &self.command, reader).map_err(|e| e.to_string())
+    }
+}
+
+impl Companion for ScriptSampler {
+    fn begin(&mut self, target: Target) {
+        match self.start(target) {
+            Ok(sampler) => self.running = Some(sampler),
+            Err(error) => self.problem = Some(format!("no script stacks: {error}")),
+        }
+    }
+
+    fn end(&mut self) -> Vec<String> {
+        let mut notes: Vec<String> = self.problem.take().into_iter().collect();
+        let Some(sampler) = self.running.take() else {
+            return notes;
+        };
+        let reader = match sampler.finish() {
+            Ok((_, reader)) => reader,
+            Err(error) => {
+                notes.push(format!("no script stacks: {error}"));
+                return notes;
+            }
+        };
+        notes.extend(reader.remarks());
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(self.directory.join(STACKS));
+        let written = file.and_then(|mut f| f.write_all(reader.stacks.write().as_bytes()));
+        if let Err(error) = written {
+            notes.push(format!("no script stacks: {error}"));
+        }
+        notes
+    }
+}
+
+/// How far the search in one process is.
+enum Process {
+    /// Nothing yet, after so many samples.
+    Searching(u32),
+    /// Nothing that can be read.
+    Nothing,
+    Known(Runtime),
+}
+
+/// After so many samples in vain a process is no interpreter.
+const GIVE_UP: u32 = 4096;
+
+#[derive(Default)]
+struct Reader {
+    processes: HashMap<i32, Process>,
+    stacks: Stacks,
+    unknown: HashSet<String>,
+    /// Samples whose stack was not what it should be.
+    unreadable: u64,
+}
+
+impl Reader {
+    /// What must be said, once.
+    fn remarks(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut unknown: Vec<&String> = self.unknown.iter().collect();
+        unknown.sort();
+        for name in unknown {
+            notes.push(format!(
+                "{name}: its frames cannot be read (known are CPython 3.11 and CRuby 3.1); \
+                 native frames only"
+            ));
+        }
+        if self.stacks.runtimes.is_empty() && self.unknown.is_empty() {
+            notes.push("no script stacks: no interpreter of Python or Ruby was seen".to_owned());
+        }
+        if self.unreadable > 0 {
+            notes.push(format!(
+                "{} script stacks were in the middle of a change and are left out",
+                self.unreadable
+            ));
+        }
+        notes
+    }
+
+    fn search(&mut self, pid: i32) {
+        let process = self.processes.entry(pid).or_insert(Process::Searching(0));
+        let Process::Searching(seen) = process else {
+            return;
+        };
+        *seen += 1;
+        // At the 1st, 2nd, 4th, 8th … sample: an interpreter is there soon.
+        if !seen.is_power_of_two() {
+            return;
+        }
+        if *seen >= GIVE_UP {
+            *process = Process::Nothing;
+            return;
+        }
+        match detect(pid) {
+            Found::Nothing => {}
+            Found::Unknown(name) => {
+                self.unknown.insert(name);
+                *process = Process::Nothing;
+            }
+            Found::Known(runtime, name) => {
+                if !self.stacks.runtimes.contains(&name) {
+                    self.stacks.runtimes.push(name);
+                }
+                *process = Process::Known(runtime);
+            }
+        }
+    }
+}
+
+impl Visitor for Reader {
+    fn prepare(&mut self, pid: i32) -> bool {
+        self.search(pid);
+        matches!(self.processes.get(&pid), Some(Process::Known(_)))
+    }
+
+    fn visit(&mut self, thread: &Stopped) -> bool {
+        let Some(Process::Known(runtime)) = self.processes.get_mut(&thread.pid) else {
+            return false;
+        };
+        let Some(pointer) = thread.thread_pointer else {
+            return true;
+        };
+        let memory = ProcessMemory(thread.pid);
+        let stacks = &mut self.stacks;
+        let read = match runtime {
+            Runtime::Python(python) => python
+                .stack(&memory, pointer, stacks)
+                .map(|read| read.map(|r| (r.node, r.opcode))),
+            Runtime::Ruby(ruby) => ruby
+                .stack(&memory, pointer, stacks)
+                .map(|node| node.map(|n| (n, None))),
+        };
+        match read {
+            Ok(Some((node, opcode))) => stacks.add(Sample {
+                time: thread.time,
+                tid: thread.tid,
+                node,
+                opcode,
+            }),
+            Ok(None) => {}
+            Err(()) => self.unreadable += 1,
+        }
+        true
+    }
+
+    fn began(&mut self, pid: i32) {
+        self.processes.remove(&pid);
+    }
+}

@@ -1,0 +1,314 @@
+//! Script stacks joined with the native stacks of the same samples.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use genba_model::{
+    Estimate, NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile, StackRow,
+};
+use genba_profile::reader::{StackId, Tables};
+use genba_profile::{ReadError, ReadOptions, Recording, keep};
+
+use super::companion::{SAMPLES, STACKS};
+use super::opcodes311;
+use super::stacks::Stacks;
+use crate::names::{Name, Names};
+
+/// Why there is no script profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// None was recorded.
+    #[error("{0} has no script stacks\n  to have some: genba record --script -- COMMAND")]
+    None(String),
+    /// A file cannot be read.
+    #[error("cannot read {path}: {error}")]
+    Io {
+        /// Which.
+        path: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The samples cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+}
+
+/// C functions that are listed under a script function.
+const MOST_NATIVE: usize = 10;
+/// Native frames of one stack in the flame graph.
+const MOST_FRAMES: usize = 64;
+/// Script frames of one stack in the flame graph; of deeper ones the innermost.
+const MOST_SCRIPT_FRAMES: usize = 500;
+/// Largest file of stacks, bytes.
+const MAX_STACKS: u64 = 4 << 30;
+
+/// The native part of a stack below the innermost script function.
+#[derive(Clone)]
+struct Below {
+    /// Names by number, outermost first.
+    frames: Vec<u32>,
+    /// Whether the sample stood in the interpreter's loop itself.
+    in_loop: bool,
+}
+
+/// Where samples were: native stack, script node, opcode.
+type Place = (StackId, Option<u32>, Option<u8>);
+
+/// Sums of one script function.
+#[derive(Clone, Default)]
+struct Sum {
+    samples: u64,
+    own: u64,
+    total: u64,
+    interpreted: u64,
+    native: HashMap<u32, u64>,
+    lines: HashMap<u32, u64>,
+}
+
+/// The script profile that was taken along with a recording.
+///
+/// # Errors
+/// When none was, or what was kept cannot be read.
+pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
+    let directory = keep::directory_of(recording);
+    let path = directory.join(STACKS);
+    let none = || ScriptError::None(recording.display().to_string());
+    let size = std::fs::metadata(&path).map_err(|_| none())?.len();
+    let io = |error| ScriptError::Io {
+        path: path.display().to_string(),
+        error,
+    };
+    if size > MAX_STACKS {
+        return Err(io(std::io::ErrorKind::FileTooLarge.into()));
+    }
+    let stacks = Stacks::parse(&std::fs::read_to_string(&path).map_err(io)?);
+    let by_sample: HashMap<(u64, i32), (u32, Option<u8>)> = stacks
+        .samples
+        .iter()
+        .map(|s| ((s.time, s.tid), (s.node, s.opcode)))
+        .collect();
+    let samples = Recording::open(&directory.join(SAMPLES))?;
+    let mut names = NameTable::default();
+    let mut below: HashMap<StackId, Below> = HashMap::new();
+    // Samples and weight.
+    let mut seen: HashMap<Place, (u64, u64)> = HashMap::new();
+    let (mut total, mut squares, mut count) = (0u64, 0f64, 0u64);
+    let tables = samples.scan(&ReadOptions::default(), &mut |sample, _| {
+        let weight = sample.weight.max(1);
+        let script = by_sample.get(&(sample.time, sample.tid));
+        let key = (sample.stack, script.map(|s| s.0), script.and_then(|s| s.1));
+        let sum = seen.entry(key).or_default();
+        sum.0 += 1;
+        sum.1 += weight;
+        total += weight;
+        squares += (weight as f64) * (weight as f64);
+        count += 1;
+    })?;
+    let share = |weight: u64| -> Estimate {
+        let inside = weight.min(total) as f64;
+        genba_stats::wilson_weighted(inside, total as f64, squares, 0.95).unwrap_or(Estimate {
+            value: 0.0,
+            low: 0.0,
+            high: 1.0,
+        })
+    };
+    let of_all = |weight: u64| weight as f64 / (total.max(1) as f64);
+    let mut sums: Vec<Sum> = vec![Sum::default(); stacks.functions.len()];
+    let mut opcodes: HashMap<u8, u64> = HashMap::new();
+    let mut collapsed: HashMap<Vec<String>, u64> = HashMap::new();
+    let mut outside = 0;
+    let mut marked: Vec<u64> = vec![0; stacks.functions.len()];
+    for (round, (&(stack, node, opcode), &(samples, weight))) in (1u64..).zip(&seen) {
+        let native = below
+            .entry(stack)
+            .or_insert_with(|| names.below(&tables, stack, node.is_some()));
+        let mut path: Vec<String> = Vec::new();
+        if let Some(node) = node {
+            for (depth, frame) in stacks.frames(node).enumerate() {
+                let id = frame.function as usize;
+                let sum = &mut sums[id];
+                if marked[id] != round {
+                    marked[id] = round;
+                    sum.total += weight;
+                }
+                if depth == 0 {
+                    sum.samples += samples;
+                    sum.own += weight;
+                    *sum.lines.entry(frame.line).or_default() += weight;
+                    if native.in_loop {
+                        sum.interpreted += weight;
+                    } else if let Some(&leaf) = native.frames.last() {
+                        *sum.native.entry(leaf).or_default() += weight;
+                    }
+                }
+                if depth < MOST_SCRIPT_FRAMES {
+                    let f = &stacks.functions[id];
+                    path.push(label(&f.name, &f.file, f.line));
+                }
+            }
+            path.reverse();
+            if native.in_loop
+                && let Some(opcode) = opcode
+            {
+                *opcodes.entry(opcode).or_default() += weight;
+            }
+        } else {
+            outside += weight;
+        }
+        if !(native.in_loop && node.is_some()) {
+            let frames = native.frames.iter().take(MOST_FRAMES);
+            path.extend(frames.map(|&id| names.list[id as usize].function.clone()));
+        }
+        *collapsed.entry(path).or_default() += weight;
+    }
+    let mut functions: Vec<ScriptFunction> = sums
+        .into_iter()
+        .zip(&stacks.functions)
+        .filter(|(sum, _)| sum.total > 0)
+        .map(|(sum, f)| {
+            let mut native: Vec<NativeShare> = sum
+                .native
+                .into_iter()
+                .map(|(id, weight)| NativeShare {
+                    function: names.list[id as usize].function.clone(),
+                    module: names.list[id as usize].module.clone(),
+                    share: of_all(weight),
+                })
+                .collect();
+            native.sort_by(|a, b| {
+                b.share
+                    .total_cmp(&a.share)
+                    .then_with(|| a.function.cmp(&b.function))
+            });
+            native.truncate(MOST_NATIVE);
+            let mut lines: Vec<ScriptLine> = sum
+                .lines
+                .into_iter()
+                .map(|(line, weight)| ScriptLine {
+                    line,
+                    share: of_all(weight),
+                })
+                .collect();
+            lines.sort_by_key(|line| line.line);
+            ScriptFunction {
+                function: f.name.clone(),
+                file: f.file.clone(),
+                line: f.line,
+                self_samples: sum.samples,
+                self_share: share(sum.own),
+                total: share(sum.total),
+                interpreted: of_all(sum.interpreted),
+                native,
+                lines,
+            }
+        })
+        .collect();
+    functions.sort_by(|a, b| {
+        let key = |f: &ScriptFunction| (f.function.clone(), f.file.clone(), f.line);
+        (b.self_share.value.total_cmp(&a.self_share.value))
+            .then_with(|| b.total.value.total_cmp(&a.total.value))
+            .then_with(|| key(a).cmp(&key(b)))
+    });
+    let mut opcodes: Vec<OpcodeRow> = opcodes
+        .into_iter()
+        .map(|(opcode, weight)| OpcodeRow {
+            opcode: opcodes311::name(opcode).to_owned(),
+            share: share(weight),
+        })
+        .collect();
+    opcodes.sort_by(|a, b| {
+        (b.share.value.total_cmp(&a.share.value)).then_with(|| a.opcode.cmp(&b.opcode))
+    });
+    let mut collapsed: Vec<StackRow> = collapsed
+        .into_iter()
+        .map(|(frames, weight)| StackRow { frames, weight })
+        .collect();
+    collapsed.sort_by(|a, b| a.frames.cmp(&b.frames));
+    let mut notes = Vec::new();
+    if tables.totals.lost > 0 {
+        notes.push(format!("{} samples were lost", tables.totals.lost));
+    }
+    Ok(ScriptProfile {
+        runtimes: stacks.runtimes.clone(),
+        command: samples.info().command.clone(),
+        samples: count,
+        cpu_seconds: total as f64 / 1e9,
+        outside: share(outside),
+        functions,
+        opcodes,
+        collapsed,
+        notes,
+    })
+}
+
+/// A script function in a flame graph.
+fn label(name: &str, file: &str, line: u32) -> String {
+    let file = file.rsplit('/').next().unwrap_or(file);
+    format!("{name} ({file}:{line})")
+}
+
+/// Names of native functions, each with a number.
+#[derive(Default)]
+struct NameTable {
+    names: Names,
+    list: Vec<Name>,
+    numbers: HashMap<Name, u32>,
+}
+
+impl NameTable {
+    fn number(&mut self, name: Name) -> u32 {
+        let list = &mut self.list;
+        *self.numbers.entry(name).or_insert_with_key(|name| {
+            list.push(name.clone());
+            list.len() as u32 - 1
+        })
+    }
+
+    /// The native frames that the innermost script function called. Where there is no script
+    /// stack, or the interpreter's loop is not on the native one, it is the leaf alone, or all.
+    fn below(&mut self, tables: &Tables, stack: StackId, script: bool) -> Below {
+        let mut frames: Vec<u32> = Vec::new();
+        for frame in tables.stack(stack) {
+            let location = tables.location(frame.location);
+            let module = tables.module(location.module);
+            let name = self.names.of(module, location, frame.is_return_address);
+            if script && is_loop(&name.function) {
+                // CRuby's loop is a function that only `rb_vm_exec` calls; a stripped library has
+                // no name for it.
+                if name.function == "rb_vm_exec"
+                    && let Some(&last) = frames.last()
+                    && let Some(inner) = self.list.get(last as usize)
+                    && inner.module == name.module
+                    && inner.function.starts_with("[0x")
+                {
+                    frames.pop();
+                }
+                frames.reverse();
+                return Below {
+                    in_loop: frames.is_empty(),
+                    frames,
+                };
+            }
+            frames.push(self.number(name));
+        }
+        if script {
+            // The leaf is certain.
+            frames.truncate(1);
+        }
+        frames.reverse();
+        Below {
+            frames,
+            in_loop: false,
+        }
+    }
+}
+
+/// Whether a C function is the loop that executes byte code. A part of it that the compiler has
+/// moved away has a suffix.
+fn is_loop(function: &str) -> bool {
+    let base = function.split('.').next().unwrap_or(function);
+    matches!(
+        base,
+        "_PyEval_EvalFrameDefault" | "vm_exec_core" | "vm_exec" | "rb_vm_exec"
+    )
+}

@@ -1,0 +1,546 @@
+//! The frames of CPython 3.11.
+//!
+//! Offsets are those of Include/internal/pycore_runtime.h, pycore_frame.h, pycore_code.h,
+//! cpython/pystate.h, cpython/code.h and cpython/unicodeobject.h of 3.11 on 64-bit machines
+//! (printed by a program that was compiled with 3.11.7's headers; bug-fix releases do not change
+//! them). Every object that is read must have the type that it should have, or the stack is not
+//! used: a wrong offset gives no stack, never a wrong one.
+
+use std::collections::HashMap;
+
+use super::memory::{Memory, word_at};
+use super::stacks::{Function, Node, Stacks};
+
+mod runtime {
+    pub const INTERPRETERS_HEAD: u64 = 40;
+}
+mod interpreter {
+    pub const NEXT: u64 = 0;
+    pub const THREADS_HEAD: u64 = 16;
+}
+mod thread {
+    pub const NEXT: usize = 8;
+    pub const CFRAME: usize = 56;
+    pub const THREAD_ID: usize = 152;
+    pub const CHUNK: usize = 296;
+    pub const TOP: usize = 304;
+    pub const SIZE: usize = 312;
+}
+mod cframe {
+    pub const CURRENT_FRAME: u64 = 8;
+}
+mod frame {
+    pub const CODE: usize = 32;
+    pub const PREVIOUS: usize = 48;
+    pub const PREV_INSTR: usize = 56;
+    pub const SIZE: usize = 72;
+}
+mod code {
+    pub const TYPE: usize = 8;
+    pub const FIRST_LINE: usize = 72;
+    pub const FILENAME: usize = 112;
+    pub const QUALNAME: usize = 128;
+    pub const LINETABLE: usize = 136;
+    pub const SIZE: usize = 144;
+    pub const INSTRUCTIONS: u64 = 184;
+}
+mod chunk {
+    pub const PREVIOUS: usize = 0;
+    pub const SIZE: usize = 8;
+    pub const HEADER: usize = 24;
+}
+
+/// Threads and interpreters that are looked through.
+const MAX_THREADS: usize = 10_000;
+/// Frames of one stack.
+const MAX_FRAMES: usize = 50_000;
+/// Chunks of frames, and bytes of one that are read.
+const MAX_CHUNKS: usize = 4096;
+const MAX_CHUNK: usize = 1 << 20;
+/// Bytes of a name and of a line table.
+const MAX_NAME: usize = 1000;
+const MAX_LINES: usize = 1 << 20;
+/// A thread that is none of Python's is looked for again after so many samples.
+const LOOK_AGAIN: u32 = 50;
+
+/// What is known of a code object.
+struct Code {
+    /// Its bytes from the first line to the line table: the same object as long as they are.
+    seen: [u8; code::SIZE],
+    function: u32,
+    /// Ends of stretches of instructions (in code units) and their lines.
+    lines: Vec<(u32, u32)>,
+}
+
+/// Reads stacks of one process.
+pub struct Python {
+    runtime: u64,
+    code_type: u64,
+    /// Thread states by thread pointer.
+    threads: HashMap<u64, u64>,
+    /// Threads that are none of Python's, and how often they were seen since.
+    strangers: HashMap<u64, u32>,
+    codes: HashMap<u64, Code>,
+    /// The last stack of each thread, outermost first: code, line, node.
+    last: HashMap<u64, Vec<(u64, u32, u32)>>,
+}
+
+/// A stack that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The innermost frame.
+    pub node: u32,
+    /// What it executes.
+    pub opcode: Option<u8>,
+}
+
+impl Python {
+    /// `runtime` is where `_PyRuntime` is, `code_type` where `PyCode_Type`.
+    #[must_use]
+    pub fn new(runtime: u64, code_type: u64) -> Self {
+        Self {
+            runtime,
+            code_type,
+            threads: HashMap::new(),
+            strangers: HashMap::new(),
+            codes: HashMap::new(),
+            last: HashMap::new(),
+        }
+    }
+
+    /// The stack of the thread with this thread pointer. `Ok(None)` where it has no Python frame.
+    ///
+    /// # Errors
+    /// When what is there is not what should be there.
+    pub fn stack(
+        &mut self,
+        memory: &impl Memory,
+        pointer: u64,
+        stacks: &mut Stacks,
+    ) -> Result<Option<Read>, ()> {
+        let Some(state) = self.state(memory, pointer) else {
+            return Ok(None);
+        };
+        let cframe = word_at(&state, thread::CFRAME);
+        let current = memory.word(cframe.wrapping_add(cframe::CURRENT_FRAME));
+        let mut at = current.ok_or(())?;
+        let mut chunks = Chunks::new(memory, &state);
+        // Innermost first: code object and next instruction.
+        let mut frames: Vec<(u64, u64)> = Vec::new();
+        while at != 0 {
+            if frames.len() >= MAX_FRAMES {
+                return Err(());
+            }
+            let bytes = chunks.frame(at).ok_or(())?;
+            frames.push((
+                word_at(&bytes, frame::CODE),
+                word_at(&bytes, frame::PREV_INSTR),
+            ));
+            at = word_at(&bytes, frame::PREVIOUS);
+        }
+        let Some(&(_, instruction)) = frames.first() else {
+            return Ok(None);
+        };
+        let mut checked: HashMap<u64, ()> = HashMap::new();
+        let mut last = self.last.remove(&pointer).unwrap_or_default();
+        let mut kept = 0;
+        let mut parent = None;
+        for &(object, instruction) in frames.iter().rev() {
+            if checked.insert(object, ()).is_none() {
+                self.check(memory, object, stacks).ok_or(())?;
+            }
+            let code = &self.codes[&object];
+            let first = object.wrapping_add(code::INSTRUCTIONS);
+            let line = code.line(instruction.wrapping_sub(first));
+            // Most of a stack is as it was.
+            if let Some(&(same, at, node)) = last.get(kept)
+                && (same, at) == (object, line)
+            {
+                parent = Some(node);
+                kept += 1;
+                continue;
+            }
+            last.truncate(kept);
+            let node = stacks.node(Node {
+                parent,
+                function: code.function,
+                line,
+            });
+            last.push((object, line, node));
+            kept += 1;
+            parent = Some(node);
+        }
+        last.truncate(kept);
+        self.last.insert(pointer, last);
+        let opcode = memory.bytes::<2>(instruction).map(|unit| unit[0]);
+        Ok(parent.map(|node| Read { node, opcode }))
+    }
+
+    /// The bytes of a thread's state.
+    fn state(&mut self, memory: &impl Memory, pointer: u64) -> Option<[u8; thread::SIZE]> {
+        let is_of = |state: &[u8; thread::SIZE]| word_at(state, thread::THREAD_ID) == pointer;
+        if let Some(&at) = self.threads.get(&pointer) {
+            if let Some(state) = memory.bytes(at).filter(is_of) {
+                return Some(state);
+            }
+            self.threads.remove(&pointer);
+        }
+        let seen = self.strangers.entry(pointer).or_insert(LOOK_AGAIN);
+        *seen += 1;
+        if *seen < LOOK_AGAIN {
+            return None;
+        }
+        *seen = 0;
+        let mut left = MAX_THREADS;
+        let mut interpreter = memory.word(self.runtime.wrapping_add(runtime::INTERPRETERS_HEAD))?;
+        while interpreter != 0 && left > 0 {
+            let mut at = memory.word(interpreter.wrapping_add(interpreter::THREADS_HEAD))?;
+            while at != 0 && left > 0 {
+                left -= 1;
+                let state: [u8; thread::SIZE] = memory.bytes(at)?;
+                self.threads.insert(word_at(&state, thread::THREAD_ID), at);
+                if is_of(&state) {
+                    self.strangers.remove(&pointer);
+                    return Some(state);
+                }
+                at = word_at(&state, thread::NEXT);
+            }
+            left = left.saturating_sub(1);
+            interpreter = memory.word(interpreter.wrapping_add(interpreter::NEXT))?;
+        }
+        None
+    }
+
+    /// Makes sure that a code object is known, and is the one that is known.
+    fn check(&mut self, memory: &impl Memory, object: u64, stacks: &mut Stacks) -> Option<()> {
+        let seen: [u8; code::SIZE] = memory.bytes(object)?;
+        if word_at(&seen, code::TYPE) != self.code_type {
+            return None;
+        }
+        let known = self.codes.get(&object);
+        if known.is_some_and(|c| c.seen[code::FIRST_LINE..] == seen[code::FIRST_LINE..]) {
+            return Some(());
+        }
+        let first_line = word_at(&seen, code::FIRST_LINE) as u32;
+        let name = text(memory, word_at(&seen, code::QUALNAME))?;
+        let file = text(memory, word_at(&seen, code::FILENAME))?;
+        let table = bytes_object(memory, word_at(&seen, code::LINETABLE))?;
+        let function = stacks.function(Function {
+            name,
+            file,
+            line: first_line,
+        });
+        self.codes.insert(
+            object,
+            Code {
+                seen,
+                function,
+                lines: decode_lines(&table, first_line),
+            },
+        );
+        Some(())
+    }
+}
+
+impl Code {
+    /// The line of an instruction, by its offset in bytes; 0 if it has none.
+    fn line(&self, offset: u64) -> u32 {
+        let unit = (offset / 2) as u32;
+        let index = self.lines.partition_point(|&(end, _)| end <= unit);
+        self.lines.get(index).map_or(0, |&(_, line)| line)
+    }
+}
+
+/// The chunks of memory that hold a thread's frames, read as they are needed.
+struct Chunks<'m, M> {
+    memory: &'m M,
+    /// Address and bytes of chunks that were read.
+    read: Vec<(u64, Vec<u8>)>,
+    next: u64,
+    /// End of what is used of the newest chunk.
+    top: u64,
+}
+
+impl<'m, M: Memory> Chunks<'m, M> {
+    fn new(memory: &'m M, state: &[u8]) -> Self {
+        Self {
+            memory,
+            read: Vec::new(),
+            next: word_at(state, thread::CHUNK),
+            top: word_at(state, thread::TOP),
+        }
+    }
+
+    fn frame(&mut self, at: u64) -> Option<[u8; frame::SIZE]> {
+        // Older frames are in older chunks: the last one read is the likeliest.
+        if let Some(found) = self.read.iter().rev().find_map(|c| part(c, at)) {
+            return Some(found);
+        }
+        // A frame of a generator is in the generator; others are in the next chunks.
+        if let Some(newer) = self.newest_may_hold(at) {
+            return Some(newer);
+        }
+        self.memory.bytes(at)
+    }
+
+    /// Reads the next chunk if the frame is in it.
+    fn newest_may_hold(&mut self, at: u64) -> Option<[u8; frame::SIZE]> {
+        if self.next == 0 || self.read.len() >= MAX_CHUNKS {
+            return None;
+        }
+        let header: [u8; chunk::HEADER] = self.memory.bytes(self.next)?;
+        let size = word_at(&header, chunk::SIZE);
+        if at < self.next || at - self.next >= size {
+            return None;
+        }
+        let used = match self.top.checked_sub(self.next) {
+            Some(used) if used <= size => used,
+            _ => size,
+        };
+        let bytes = self.memory.some(self.next, (used as usize).min(MAX_CHUNK));
+        self.read.push((self.next, bytes));
+        self.next = word_at(&header, chunk::PREVIOUS);
+        self.top = 0;
+        self.read.last().and_then(|c| part(c, at))
+    }
+}
+
+fn part((start, bytes): &(u64, Vec<u8>), at: u64) -> Option<[u8; frame::SIZE]> {
+    let from = usize::try_from(at.checked_sub(*start)?).ok()?;
+    bytes
+        .get(from..from.checked_add(frame::SIZE)?)?
+        .try_into()
+        .ok()
+}
+
+/// The text of a string object.
+fn text(memory: &impl Memory, object: u64) -> Option<String> {
+    const LENGTH: usize = 16;
+    const STATE: usize = 32;
+    const ASCII_DATA: u64 = 48;
+    const DATA: u64 = 72;
+    let head: [u8; 40] = memory.bytes(object)?;
+    let length = (word_at(&head, LENGTH) as usize).min(MAX_NAME);
+    let state = word_at(&head, STATE) as u32;
+    // interned: 2 bits, kind: 3, compact: 1, ascii: 1.
+    let (kind, compact, ascii) = (state >> 2 & 7, state >> 5 & 1 == 1, state >> 6 & 1 == 1);
+    if !compact {
+        return None;
+    }
+    let at = object.wrapping_add(if ascii { ASCII_DATA } else { DATA });
+    let width = match kind {
+        1 | 2 | 4 => kind as usize,
+        _ => return None,
+    };
+    let mut bytes = vec![0; length * width];
+    if !bytes.is_empty() {
+        memory.fill(at, &mut bytes)?;
+    }
+    let point = |c: &[u8]| c.iter().rev().fold(0u32, |n, &b| n << 8 | u32::from(b));
+    let points = bytes.chunks_exact(width).map(point);
+    Some(
+        points
+            .map(|p| char::from_u32(p).unwrap_or('\u{fffd}'))
+            .collect(),
+    )
+}
+
+fn bytes_object(memory: &impl Memory, object: u64) -> Option<Vec<u8>> {
+    const SIZE: u64 = 16;
+    const DATA: u64 = 32;
+    let size = memory.word(object.wrapping_add(SIZE))? as usize;
+    let mut bytes = vec![0; size.min(MAX_LINES)];
+    if !bytes.is_empty() {
+        memory.fill(object.wrapping_add(DATA), &mut bytes)?;
+    }
+    Some(bytes)
+}
+
+/// Decodes a location table (Objects/locations.md): ends of stretches in code units, and lines.
+fn decode_lines(table: &[u8], first_line: u32) -> Vec<(u32, u32)> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    let mut next = || {
+        let byte = table.get(at).copied();
+        at += 1;
+        byte
+    };
+    let (mut unit, mut line) = (0u32, i64::from(first_line));
+    while let Some(head) = next() {
+        let (code, length) = (head >> 3 & 15, u32::from(head & 7) + 1);
+        let number = |next: &mut dyn FnMut() -> Option<u8>| {
+            let (mut value, mut shift) = (0u64, 0);
+            while let Some(byte) = next() {
+                if shift < 64 {
+                    value |= u64::from(byte & 63) << shift;
+                }
+                shift += 6;
+                if byte & 64 == 0 {
+                    break;
+                }
+            }
+            value
+        };
+        let signed = |value: u64| {
+            let size = (value >> 1) as i64;
+            if value & 1 == 1 { -size } else { size }
+        };
+        let mut known = true;
+        match code {
+            // Short forms: the columns follow in one byte.
+            0..=9 => {
+                next();
+            }
+            // The same, or one or two lines on; two bytes of columns.
+            10..=12 => {
+                line += i64::from(code) - 10;
+                next();
+                next();
+            }
+            13 => line += signed(number(&mut next)),
+            14 => {
+                line += signed(number(&mut next));
+                for _ in 0..3 {
+                    number(&mut next);
+                }
+            }
+            _ => known = false,
+        }
+        unit = unit.saturating_add(length);
+        let shown = if known {
+            u32::try_from(line).unwrap_or(0)
+        } else {
+            0
+        };
+        out.push((unit, shown));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::tests::Fake;
+    use super::*;
+    use proptest::prelude::*;
+
+    const CODE_TYPE: u64 = 0xc0de;
+
+    fn string(memory: &mut Fake, at: u64, text: &str) {
+        let mut bytes = vec![0; 48];
+        bytes[16..24].copy_from_slice(&(text.len() as u64).to_le_bytes());
+        // Kind 1, compact, ascii.
+        bytes[32] = 1 << 2 | 1 << 5 | 1 << 6;
+        bytes.extend(text.bytes());
+        memory.put(at, bytes);
+    }
+
+    fn code_object(memory: &mut Fake, at: u64, name: &str, line: u64) {
+        string(memory, at + 0x1000, name);
+        string(memory, at + 0x2000, "x.py");
+        let mut table = vec![0; 32];
+        // Two units at the first line; two more one line on.
+        let entries = [0x80 | 10 << 3 | 1, 0, 0, 0x80 | 11 << 3 | 1, 0, 0];
+        table[16..24].copy_from_slice(&(entries.len() as u64).to_le_bytes());
+        table.extend(entries);
+        memory.put(at + 0x3000, table);
+        memory.object(
+            at,
+            200,
+            &[
+                (8, CODE_TYPE),
+                (72, line),
+                (112, at + 0x2000),
+                (128, at + 0x1000),
+                (136, at + 0x3000),
+                (184, 0x7a_0064),
+            ],
+        );
+    }
+
+    /// Thread 0x77 is in g (line 21), which f called; both frames are in one chunk.
+    fn process() -> Fake {
+        let mut memory = Fake::default();
+        memory.object(0x1000, 48, &[(40, 0x2000)]);
+        memory.object(0x2000, 24, &[(16, 0x3000)]);
+        let (chunk, f, g) = (0x6000u64, 0x6018u64, 0x6080u64);
+        memory.object(
+            0x3000,
+            thread::SIZE,
+            &[(56, 0x5000), (152, 0x77), (296, chunk), (304, g + 100)],
+        );
+        memory.object(0x5000, 24, &[(8, g)]);
+        let (code_f, code_g) = (0x10_0000u64, 0x20_0000u64);
+        let word = |base: u64, at: usize, value: u64| ((base - chunk) as usize + at, value);
+        memory.object(
+            chunk,
+            0x1000,
+            &[
+                (8, 0x1000),
+                word(f, 32, code_f),
+                word(f, 56, code_f + 184),
+                word(g, 32, code_g),
+                word(g, 48, f),
+                word(g, 56, code_g + 184 + 4),
+            ],
+        );
+        code_object(&mut memory, code_f, "f", 10);
+        code_object(&mut memory, code_g, "g.<locals>.h", 20);
+        memory
+    }
+
+    #[test]
+    fn reads_a_stack() {
+        let memory = process();
+        let mut python = Python::new(0x1000, CODE_TYPE);
+        let mut stacks = Stacks::default();
+        let read = python.stack(&memory, 0x77, &mut stacks).unwrap().unwrap();
+        let frames: Vec<(String, u32)> = stacks
+            .frames(read.node)
+            .map(|n| (stacks.functions[n.function as usize].name.clone(), n.line))
+            .collect();
+        let wanted = [("g.<locals>.h".to_owned(), 21), ("f".to_owned(), 10)];
+        assert_eq!(frames, wanted);
+        let again = python.stack(&memory, 0x77, &mut stacks).unwrap().unwrap();
+        assert_eq!((again, stacks.nodes.len()), (read, 2));
+        assert_eq!(python.stack(&memory, 0x78, &mut stacks), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_code_object_gives_no_stack() {
+        let memory = process();
+        let mut python = Python::new(0x1000, CODE_TYPE + 1);
+        assert_eq!(python.stack(&memory, 0x77, &mut Stacks::default()), Err(()));
+    }
+
+    #[test]
+    fn a_loop_of_frames_ends() {
+        let mut memory = process();
+        memory.object(0x5000, 24, &[(8, 0x9000)]);
+        memory.object(0x9000, frame::SIZE, &[(32, 0x10_0000), (48, 0x9000)]);
+        let mut python = Python::new(0x1000, CODE_TYPE);
+        assert_eq!(python.stack(&memory, 0x77, &mut Stacks::default()), Err(()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_memory(changes in prop::collection::vec((0u64..0x20_0100, any::<u64>()), 0..6)) {
+            let mut memory = process();
+            for (at, word) in changes {
+                if let Some((start, bytes)) = memory.0.range_mut(..=at).next_back() {
+                    let from = (at - start) as usize & !7;
+                    if let Some(place) = bytes.get_mut(from..from + 8) {
+                        place.copy_from_slice(&word.to_le_bytes());
+                    }
+                }
+            }
+            let mut python = Python::new(0x1000, CODE_TYPE);
+            let _ = python.stack(&memory, 0x77, &mut Stacks::default());
+        }
+
+        #[test]
+        fn any_line_table(table in prop::collection::vec(any::<u8>(), 0..60)) {
+            let lines = decode_lines(&table, 5);
+            prop_assert!(lines.windows(2).all(|w| w[0].0 < w[1].0));
+        }
+    }
+}

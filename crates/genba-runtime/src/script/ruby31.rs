@@ -1,0 +1,452 @@
+//! The frames of CRuby 3.1.
+//!
+//! Offsets are those of vm_core.h, iseq.h, method.h and internal/imemo.h of 3.1 on 64-bit
+//! machines (printed by a program that was compiled with `rb_mjit_min_header-3.1.2.h`; bug-fix
+//! releases do not change them). Every object that is read must have the type that it should
+//! have, or the stack is not used. Frames of methods written in C are not in the stack: their C
+//! functions are in the native one.
+
+use std::collections::HashMap;
+
+use super::memory::{Memory, word_at};
+use super::stacks::{Function, Node, Stacks};
+
+mod context {
+    pub const STACK: usize = 0;
+    pub const STACK_SIZE: usize = 8;
+    pub const CONTROL_FRAME: usize = 16;
+    pub const SIZE: usize = 24;
+}
+mod control {
+    pub const PC: usize = 0;
+    pub const ISEQ: usize = 16;
+    pub const SIZE: usize = 64;
+}
+mod iseq {
+    pub const FLAGS: usize = 0;
+    pub const BODY: usize = 16;
+    pub const SIZE: usize = 24;
+}
+mod body {
+    pub const ENCODED: usize = 8;
+    pub const PATH: usize = 64;
+    pub const LABEL: usize = 80;
+    pub const FIRST_LINE: usize = 88;
+    pub const INSNS: usize = 120;
+    pub const INSNS_SIZE: usize = 136;
+    pub const SUCCINCT: usize = 144;
+    pub const SIZE: usize = 152;
+}
+
+const TYPE: u64 = 0x1f;
+const T_STRING: u64 = 5;
+const T_ARRAY: u64 = 7;
+const T_IMEMO: u64 = 0x1a;
+/// Which kind of internal object, in the flags.
+const IMEMO_SHIFT: u64 = 12;
+const IMEMO_ISEQ: u64 = 7;
+/// Strings that lie elsewhere, and arrays that do not.
+const USER1: u64 = 1 << 13;
+
+/// Frames of one stack.
+const MAX_FRAMES: usize = 50_000;
+/// Bytes of a name.
+const MAX_NAME: usize = 1000;
+/// Instructions with lines of their own in one method.
+const MAX_INSNS: usize = 1 << 18;
+
+/// Reads stacks of one process.
+pub struct Ruby {
+    /// Where the number of libruby among the modules with thread variables is.
+    module: u64,
+    /// Offset of `ruby_current_ec` among its variables.
+    offset: u64,
+    iseqs: HashMap<u64, Iseq>,
+    /// The last stack of each thread, outermost first: sequence, line, node.
+    last: HashMap<u64, Vec<(u64, u32, u32)>>,
+}
+
+/// What is known of an instruction sequence.
+struct Iseq {
+    /// Its body: the same object as long as it is.
+    seen: (u64, [u8; body::SIZE]),
+    function: u32,
+    lines: Lines,
+}
+
+/// Lines of instructions.
+#[derive(Debug, Default)]
+struct Lines {
+    first: u64,
+    lines: Vec<u32>,
+    /// Ranks by position (`succ_index_table`, iseq.c).
+    table: Vec<u8>,
+}
+
+impl Ruby {
+    /// `module` is where the module number is (`DTPMOD64`), `offset` that of `ruby_current_ec`.
+    #[must_use]
+    pub fn new(module: u64, offset: u64) -> Self {
+        Self {
+            module,
+            offset,
+            iseqs: HashMap::new(),
+            last: HashMap::new(),
+        }
+    }
+
+    /// The stack of the thread with this thread pointer. `Ok(None)` where it has no Ruby frame.
+    ///
+    /// # Errors
+    /// When what is there is not what should be there.
+    pub fn stack(
+        &mut self,
+        memory: &impl Memory,
+        pointer: u64,
+        stacks: &mut Stacks,
+    ) -> Result<Option<u32>, ()> {
+        let Some(context) = self.context(memory, pointer) else {
+            return Ok(None);
+        };
+        let context: [u8; context::SIZE] = memory.bytes(context).ok_or(())?;
+        let stack = word_at(&context, context::STACK);
+        let size = word_at(&context, context::STACK_SIZE);
+        let frame = word_at(&context, context::CONTROL_FRAME);
+        if stack == 0 || frame == 0 {
+            return Ok(None);
+        }
+        let end = size
+            .checked_mul(8)
+            .and_then(|b| stack.checked_add(b))
+            .ok_or(())?;
+        let used = end.checked_sub(frame).ok_or(())? as usize;
+        if frame < stack || !used.is_multiple_of(control::SIZE) || used > MAX_FRAMES * control::SIZE
+        {
+            return Err(());
+        }
+        let mut frames = vec![0; used];
+        memory.fill(frame, &mut frames).ok_or(())?;
+        let mut checked: HashMap<u64, ()> = HashMap::new();
+        let mut last = self.last.remove(&pointer).unwrap_or_default();
+        let (mut kept, mut parent) = (0, None);
+        for bytes in frames.chunks_exact(control::SIZE).rev() {
+            let (pc, object) = (word_at(bytes, control::PC), word_at(bytes, control::ISEQ));
+            // The ends of the stack, and methods written in C.
+            if pc == 0 || object == 0 {
+                continue;
+            }
+            if checked.insert(object, ()).is_none() {
+                self.check(memory, object, stacks).ok_or(())?;
+            }
+            let known = &self.iseqs[&object];
+            let line = known.lines.at(pc);
+            if let Some(&(same, at, node)) = last.get(kept)
+                && (same, at) == (object, line)
+            {
+                parent = Some(node);
+                kept += 1;
+                continue;
+            }
+            last.truncate(kept);
+            let node = stacks.node(Node {
+                parent,
+                function: known.function,
+                line,
+            });
+            last.push((object, line, node));
+            kept += 1;
+            parent = Some(node);
+        }
+        last.truncate(kept);
+        self.last.insert(pointer, last);
+        Ok(parent)
+    }
+
+    /// The thread's `ruby_current_ec`: glibc's dynamic thread vector has a pair of words for
+    /// each module, and its address is in the second word behind the thread pointer.
+    fn context(&self, memory: &impl Memory, pointer: u64) -> Option<u64> {
+        let vector = memory.word(pointer.checked_add(8)?)?;
+        let module = memory.word(self.module)?;
+        // As many modules as no process has.
+        if module == 0 || module > 1 << 20 {
+            return None;
+        }
+        let block = memory.word(vector.checked_add(module * 16)?)?;
+        // All ones for a block that was never used by this thread.
+        if block == u64::MAX || block == 0 {
+            return None;
+        }
+        let context = memory.word(block.checked_add(self.offset)?)?;
+        (context != 0).then_some(context)
+    }
+
+    fn check(&mut self, memory: &impl Memory, object: u64, stacks: &mut Stacks) -> Option<()> {
+        let head: [u8; iseq::SIZE] = memory.bytes(object)?;
+        let flags = word_at(&head, iseq::FLAGS);
+        if flags & TYPE != T_IMEMO || flags >> IMEMO_SHIFT & 15 != IMEMO_ISEQ {
+            return None;
+        }
+        let at = word_at(&head, iseq::BODY);
+        let bytes: [u8; body::SIZE] = memory.bytes(at)?;
+        let same = |known: &Iseq| {
+            let (was, seen) = &known.seen;
+            *was == at && seen[body::PATH..] == bytes[body::PATH..]
+        };
+        if self.iseqs.get(&object).is_some_and(same) {
+            return Some(());
+        }
+        let name = string(memory, word_at(&bytes, body::LABEL))?;
+        let file = path(memory, word_at(&bytes, body::PATH))?;
+        // A small integer as Ruby has it.
+        let line = word_at(&bytes, body::FIRST_LINE);
+        let line = if line & 1 == 1 { (line >> 1) as u32 } else { 0 };
+        let function = stacks.function(Function { name, file, line });
+        let lines = Lines::read(memory, &bytes).unwrap_or_default();
+        self.iseqs.insert(
+            object,
+            Iseq {
+                seen: (at, bytes),
+                function,
+                lines,
+            },
+        );
+        Some(())
+    }
+}
+
+const IMMEDIATE: usize = 54;
+const IMMEDIATE_BYTES: usize = IMMEDIATE / 9 * 8;
+/// Rank, ranks of its eighths, and 512 bits.
+const BLOCK_BYTES: usize = 8 + 8 + 64;
+
+impl Lines {
+    fn read(memory: &impl Memory, bytes: &[u8]) -> Option<Self> {
+        const ENTRY: usize = 12;
+        let count = word_at(bytes, body::INSNS_SIZE) as u32 as usize;
+        let instructions = word_at(bytes, 0) >> 32;
+        if count == 0 || count > MAX_INSNS {
+            return None;
+        }
+        let mut entries = vec![0; count * ENTRY];
+        memory.fill(word_at(bytes, body::INSNS), &mut entries)?;
+        let lines = entries.chunks_exact(ENTRY);
+        let line = |e: &[u8]| word_at(&[&e[..4], &[0; 4]].concat(), 0) as u32;
+        let size = instructions as usize;
+        let blocks = size
+            .saturating_sub(IMMEDIATE)
+            .div_ceil(512)
+            .min(MAX_INSNS / 512);
+        let table = word_at(bytes, body::SUCCINCT);
+        let table = if count == 1 || table == 0 {
+            Vec::new()
+        } else {
+            memory.some(table, IMMEDIATE_BYTES + blocks * BLOCK_BYTES)
+        };
+        Some(Self {
+            first: word_at(bytes, body::ENCODED),
+            lines: lines.map(line).collect(),
+            table,
+        })
+    }
+
+    /// The line at a program counter, which is behind the instruction; 0 if it is not known.
+    fn at(&self, pc: u64) -> u32 {
+        if self.lines.len() == 1 {
+            return self.lines[0];
+        }
+        let words = pc.wrapping_sub(self.first) / 8;
+        let Ok(position) = usize::try_from(words.saturating_sub(1)) else {
+            return 0;
+        };
+        let rank = self.rank(position).unwrap_or(0);
+        let index = rank.checked_sub(1);
+        index.and_then(|i| self.lines.get(i)).copied().unwrap_or(0)
+    }
+
+    /// How many entries begin at or before a position.
+    fn rank(&self, position: usize) -> Option<usize> {
+        let word = |at: usize| (at + 8 <= self.table.len()).then(|| word_at(&self.table, at));
+        if position < IMMEDIATE {
+            let part = word(position / 9 * 8)?;
+            return Some((part >> (position % 9 * 7) & 0x7f) as usize);
+        }
+        let (block, bit) = ((position - IMMEDIATE) / 512, (position - IMMEDIATE) % 512);
+        let at = IMMEDIATE_BYTES.checked_add(block.checked_mul(BLOCK_BYTES)?)?;
+        let rank = word(at)? as u32 as usize;
+        let eighths = word(at + 8)?;
+        let eighth = bit / 64;
+        let before = match eighth {
+            0 => 0,
+            n => (eighths >> ((n - 1) * 9) & 0x1ff) as usize,
+        };
+        let bits = word(at + 16 + eighth * 8)? << (63 - bit % 64);
+        Some(rank + before + bits.count_ones() as usize)
+    }
+}
+
+/// A path is a string, or an array of the path as given and the real one.
+fn path(memory: &impl Memory, object: u64) -> Option<String> {
+    let flags = memory.word(object)?;
+    if flags & TYPE != T_ARRAY {
+        return string(memory, object);
+    }
+    const EMBEDDED: u64 = 16;
+    const POINTER: u64 = 32;
+    let items = if flags & USER1 != 0 {
+        object.checked_add(EMBEDDED)?
+    } else {
+        memory.word(object.checked_add(POINTER)?)?
+    };
+    string(memory, memory.word(items)?)
+}
+
+fn string(memory: &impl Memory, object: u64) -> Option<String> {
+    let head: [u8; 40] = memory.bytes(object)?;
+    let flags = word_at(&head, 0);
+    if flags & TYPE != T_STRING {
+        return None;
+    }
+    let bytes = if flags & USER1 == 0 {
+        let length = (flags >> 14 & 0x1f) as usize;
+        head.get(16..16 + length)?.to_vec()
+    } else {
+        let length = (word_at(&head, 16) as usize).min(MAX_NAME);
+        let mut bytes = vec![0; length];
+        if length > 0 {
+            memory.fill(word_at(&head, 24), &mut bytes)?;
+        }
+        bytes
+    };
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::tests::Fake;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn embedded(memory: &mut Fake, at: u64, text: &str) {
+        let mut bytes = vec![0; 40];
+        let flags = T_STRING | (text.len() as u64) << 14;
+        bytes[..8].copy_from_slice(&flags.to_le_bytes());
+        bytes[16..16 + text.len()].copy_from_slice(text.as_bytes());
+        memory.put(at, bytes);
+    }
+
+    fn sequence(memory: &mut Fake, at: u64, name: &str, line: u64) {
+        let flags = T_IMEMO | IMEMO_ISEQ << IMEMO_SHIFT;
+        memory.object(at, 40, &[(0, flags), (16, at + 0x100)]);
+        embedded(memory, at + 0x300, name);
+        embedded(memory, at + 0x400, "a.rb");
+        let path = T_ARRAY | USER1;
+        memory.object(
+            at + 0x500,
+            40,
+            &[(0, path), (16, at + 0x400), (24, at + 0x400)],
+        );
+        memory.object(
+            at + 0x100,
+            body::SIZE,
+            &[
+                (0, 8 << 32),
+                (8, at + 0x800),
+                (64, at + 0x500),
+                (80, at + 0x300),
+                (88, line << 1 | 1),
+                (120, at + 0x600),
+                (136, 2),
+                (144, at + 0x700),
+            ],
+        );
+        let mut entries = vec![0; 24];
+        entries[..4].copy_from_slice(&(line as u32).to_le_bytes());
+        entries[12..16].copy_from_slice(&(line as u32 + 1).to_le_bytes());
+        memory.put(at + 0x600, entries);
+        // Ranks of the first nine positions: 1 1 1 2 2 2 2 2 2.
+        let ranks = [1u64, 1, 1, 2, 2, 2, 2, 2, 2];
+        let part = ranks
+            .iter()
+            .enumerate()
+            .fold(0, |n, (i, r)| n | r << (i * 7));
+        let mut table = part.to_le_bytes().to_vec();
+        table.resize(IMMEDIATE_BYTES, 0);
+        memory.put(at + 0x700, table);
+    }
+
+    fn process() -> Fake {
+        let mut memory = Fake::default();
+        memory.object(0x7000, 16, &[(8, 0x7100)]);
+        memory.object(0x7080, 8, &[(0, 3)]);
+        memory.object(0x7100, 64, &[(48, 0x7200)]);
+        memory.object(0x7200, 16, &[(8, 0x7300)]);
+        memory.object(
+            0x7300,
+            24,
+            &[(0, 0x8000), (8, 64), (16, 0x8000 + 512 - 4 * 64)],
+        );
+        let (outer, inner) = (0x10_0000u64, 0x20_0000u64);
+        memory.object(
+            0x8000,
+            512,
+            &[
+                (256, inner + 0x800 + 5 * 8),
+                (256 + 16, inner),
+                // A method written in C.
+                (320, 0),
+                (384, outer + 0x800 + 8),
+                (384 + 16, outer),
+            ],
+        );
+        sequence(&mut memory, outer, "outer", 1);
+        sequence(&mut memory, inner, "block in outer", 7);
+        memory
+    }
+
+    #[test]
+    fn reads_a_stack() {
+        let memory = process();
+        let mut ruby = Ruby::new(0x7080, 8);
+        let mut stacks = Stacks::default();
+        let node = ruby.stack(&memory, 0x7000, &mut stacks).unwrap().unwrap();
+        let frames: Vec<(String, u32)> = stacks
+            .frames(node)
+            .map(|n| (stacks.functions[n.function as usize].name.clone(), n.line))
+            .collect();
+        assert_eq!(
+            frames,
+            [("block in outer".to_owned(), 8), ("outer".to_owned(), 1)]
+        );
+        assert_eq!(stacks.functions[0].file, "a.rb");
+        assert_eq!(ruby.stack(&memory, 0x7000, &mut stacks), Ok(Some(node)));
+    }
+
+    #[test]
+    fn what_is_no_sequence_gives_no_stack() {
+        let mut memory = process();
+        memory.object(0x10_0000, 40, &[(0, T_STRING), (16, 0x10_0100)]);
+        let mut ruby = Ruby::new(0x7080, 8);
+        assert_eq!(ruby.stack(&memory, 0x7000, &mut Stacks::default()), Err(()));
+        assert_eq!(
+            Ruby::new(0x1, 8).stack(&memory, 0x7000, &mut Stacks::default()),
+            Ok(None)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_memory(changes in prop::collection::vec((0u64..0x20_0900, any::<u64>()), 0..6)) {
+            let mut memory = process();
+            for (at, word) in changes {
+                if let Some((start, bytes)) = memory.0.range_mut(..=at).next_back() {
+                    let from = (at - start) as usize & !7;
+                    if let Some(place) = bytes.get_mut(from..from + 8) {
+                        place.copy_from_slice(&word.to_le_bytes());
+                    }
+                }
+            }
+            let mut ruby = Ruby::new(0x7080, 8);
+            let _ = ruby.stack(&memory, 0x7000, &mut Stacks::default());
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Functions of Python and Ruby beside the native stack, on programs whose shares are known.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Three callers of the same work, six, three and one part of it, until so much CPU time is
+/// used up; and a deep recursion above them.
+const PYTHON: &str = "
+import sys, time
+sys.setrecursionlimit(20000)
+def burn(n):
+    s = 0
+    for i in range(n): s += i * i % 7
+    return s
+def a(): burn(3000)
+def b(): burn(1500)
+def c(): burn(500)
+def rec(n):
+    if n: return rec(n - 1)
+    while time.process_time() < 1.5:
+        a(); b(); c()
+rec(int(sys.argv[1]))
+";
+
+const RUBY: &str = "
+def burn(n)
+  s = 0; i = 0
+  while i < n
+    s += i * i % 7
+    i += 1
+  end
+  s
+end
+def a() burn(3000) end
+def b() burn(1500) end
+def c() 1.times { burn(500) } end
+def rec(n)
+  return rec(n - 1) if n > 0
+  while Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) < 1.5
+    a; b; c
+  end
+end
+rec(ARGV[0].to_i)
+";
+
+fn genba(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let out = Command::new(env!("CARGO_BIN_EXE_genba"))
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .expect("genba starts");
+    (
+        out.status.code().unwrap_or(-1),
+        String::from_utf8_lossy(&out.stdout).into_owned(),
+        String::from_utf8_lossy(&out.stderr).into_owned(),
+    )
+}
+
+/// The first of these programs whose version begins so.
+fn interpreter(names: &[&str], version: &str) -> Option<String> {
+    names.iter().find_map(|name| {
+        let out = Command::new(name).arg("--version").output().ok()?;
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        text.starts_with(version).then(|| (*name).to_owned())
+    })
+}
+
+/// Records a program with a stack of so many frames; the document of its script functions, or
+/// why this cannot be had here.
+fn recorded(
+    program: &str,
+    source: &str,
+    file: &str,
+    depth: &str,
+) -> Result<serde_json::Value, String> {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join(file), source).expect("the program");
+    let line = [
+        "record", "--script", "-o", "x.data", "--", program, file, depth,
+    ];
+    let (code, _, err) = genba(directory.path(), &line);
+    if code == 4 || err.contains("no script stacks: sampling") || err.contains("perf_event_open") {
+        return Err(err);
+    }
+    assert_eq!(code, 0, "{err}");
+    let line = ["report", "-i", "x.data", "--by", "script", "--json"];
+    let (code, out, err) = genba(directory.path(), &line);
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["kind"], "script-profile");
+    let flame = [
+        "flame",
+        "-i",
+        "x.data",
+        "--script",
+        "--collapsed",
+        "-o",
+        "-",
+    ];
+    let (code, out, err) = genba(directory.path(), &flame);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("burn"), "{out}");
+    Ok(document)
+}
+
+fn share(document: &serde_json::Value, function: &str, what: &str) -> f64 {
+    let functions = document["functions"].as_array().expect("functions");
+    functions
+        .iter()
+        .find(|f| f["function"] == function)
+        .map_or(0.0, |f| f[what]["value"].as_f64().unwrap_or(0.0))
+}
+
+fn check(document: &serde_json::Value, runtime: &str) {
+    assert!(
+        document["runtimes"][0]
+            .as_str()
+            .is_some_and(|r| r.starts_with(runtime)),
+        "{document}"
+    );
+    let parts = ["a", "b", "c"].map(|f| share(document, f, "total"));
+    let all: f64 = parts.iter().sum();
+    let samples = document["samples"].as_u64().unwrap_or(0) as f64;
+    assert!(samples > 20.0, "{samples} samples");
+    // Four standard errors of a proportion; samples may weigh unequally: as if there were half.
+    let error = 4.0 * (0.25 / (samples / 2.0)).sqrt();
+    for (part, wanted) in parts.iter().zip([0.6, 0.3, 0.1]) {
+        assert!(
+            (part / all - wanted).abs() < error + 0.02,
+            "{parts:?} of {all}, ± {error}"
+        );
+    }
+    assert!(share(document, "rec", "total") > 0.5, "{document}");
+}
+
+#[test]
+fn python_functions_by_their_known_shares() {
+    let names = ["/usr/bin/python3.11", "python3.11", "python3"];
+    let Some(python) = interpreter(&names, "Python 3.11.") else {
+        eprintln!("skipped: python_functions_by_their_known_shares: no CPython 3.11");
+        return;
+    };
+    for depth in ["3", "10000"] {
+        match recorded(&python, PYTHON, "known.py", depth) {
+            Ok(document) => check(&document, "CPython 3.11."),
+            Err(why) => eprintln!("skipped: python_functions_by_their_known_shares: {why}"),
+        }
+    }
+}
+
+#[test]
+fn ruby_functions_by_their_known_shares() {
+    let Some(ruby) = interpreter(&["ruby3.1", "ruby"], "ruby 3.1.") else {
+        eprintln!("skipped: ruby_functions_by_their_known_shares: no CRuby 3.1");
+        return;
+    };
+    for depth in ["3", "7000"] {
+        match recorded(&ruby, RUBY, "known.rb", depth) {
+            Ok(document) => check(&document, "CRuby 3.1."),
+            Err(why) => eprintln!("skipped: ruby_functions_by_their_known_shares: {why}"),
+        }
+    }
+}
