@@ -17,8 +17,8 @@ pub enum Transfers {
     /// often it was executed is not how often the function was called.
     #[default]
     Entries,
-    /// All that leave an instruction in these stretches of code, and those of
-    /// [`Self::Entries`] everywhere.
+    /// All that leave an instruction in these stretches of code; and everywhere calls whose target
+    /// is in the instruction, calls of other modules, and those of [`Self::Entries`].
     Within(Vec<CodeSpan>),
     /// All.
     Everywhere,

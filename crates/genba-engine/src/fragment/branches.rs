@@ -123,9 +123,10 @@ impl<W: World> Builder<'_, W> {
             self.emitter().bytes(&[0x0F, 0xB7, 0xC9]);
             return self.jump_by_table();
         }
-        // movzx ecx, word ptr [rsp]; push [table + rcx * 8]; ret
-        self.emitter()
-            .bytes(&[0x0F, 0xB7, 0x0C, 0x24, 0xFF, 0x34, 0xCD]);
+        // mov rcx, [rsp]: all of it, so that it faults as the return would. movzx ecx, cx;
+        // push [table + rcx * 8]; ret
+        self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
+        self.emitter().bytes(&[0x0F, 0xB7, 0xC9, 0xFF, 0x34, 0xCD]);
         self.emitter().u32(table + TABLE_BYTES);
         self.mark(Mark::PushedRcx);
         self.emitter().bytes(&[0xC3]);

@@ -196,6 +196,12 @@ impl Book {
         });
     }
 
+    /// Whether a jump is recorded because of where it is. Calls of other modules are everywhere:
+    /// without them no chain of callers would be whole.
+    fn within(&self, from: u64, to: Option<u64>) -> bool {
+        self.in_stretch(from) || (to.is_none() && between_modules(self.bytes(from)))
+    }
+
     fn in_stretch(&self, pc: u64) -> bool {
         let after = self.stretches.partition_point(|stretch| stretch.0 <= pc);
         let before = after.checked_sub(1).and_then(|at| self.stretches.get(at));
@@ -287,8 +293,8 @@ impl World for Book {
             TRANSFERS_NONE => false,
             TRANSFERS_ALL => true,
             within => {
-                (within == TRANSFERS_WITHIN && self.in_stretch(from))
-                    || to.is_some_and(|to| to <= from && self.entries.get(to).is_some())
+                let back = |to: u64| to <= from && self.entries.get(to).is_some();
+                (within == TRANSFERS_WITHIN && self.within(from, to)) || to.is_some_and(back)
             }
         }
     }
@@ -316,6 +322,14 @@ impl World for Book {
     fn table(&self) -> u32 {
         self.table
     }
+}
+
+/// Whether an indirect jump or call goes through a slot relative to itself, as a PLT stub's does
+/// or a call without one; or through r11, as ld.so's to what it has bound.
+fn between_modules(code: &[u8]) -> bool {
+    let bare = code.strip_prefix(&[0xF2]).unwrap_or(code);
+    let forms: [&[u8]; 3] = [&[0xFF, 0x25], &[0xFF, 0x15], &[0x41, 0xFF, 0xE3]];
+    forms.iter().any(|form| bare.starts_with(form))
 }
 
 /// All of `/proc/self/maps`.
