@@ -20,6 +20,9 @@ pub enum PerUnit {
     Calls(String),
 }
 
+/// What is missing where jumps and calls were not recorded.
+const UNRECORDED: &str = "who called whom was not recorded: no totals, no callers and callees (`genba count --transfers` records it, at a higher price)";
+
 /// Makes the document: names, callers and callees. `native_cpu_seconds` is the CPU time of the
 /// command without the engine, if it is known.
 ///
@@ -38,7 +41,11 @@ pub fn counts(
         .iter()
         .map(|&id| row(&index, &found, &found.list[id as usize]))
         .collect();
-    let mut calls = calls(&index, &found, &rank);
+    let mut calls = match index.transfers {
+        true => calls(&index, &found, &rank),
+        // Those that are known are but a part.
+        false => Vec::new(),
+    };
     if index.transfers {
         let nodes = order
             .iter()
@@ -69,10 +76,12 @@ pub fn counts(
         .notes
         .iter()
         .chain(raw.processes.iter().flat_map(|one| &one.notes));
+    let unrecorded = (!index.transfers).then(|| UNRECORDED.to_owned());
     let mut told = HashSet::new();
     let notes = notes
         .filter(|note| told.insert(note.as_str()))
         .cloned()
+        .chain(unrecorded)
         .collect();
     Ok(Counts {
         engine: raw.engine.name.clone(),

@@ -52,7 +52,8 @@ impl<'a> FunctionCounts<'a> {
     /// How many times the jump at an address was taken, where jumps were recorded.
     pub(crate) fn taken(&self, address: u64) -> Option<u64> {
         let index = &self.joined.index;
-        (index.transfers).then(|| self.joined.scaled(index.taken(self.module, address)))
+        (index.recorded(self.module, address))
+            .then(|| self.joined.scaled(index.taken(self.module, address)))
     }
 
     /// Where the indirect jump at an address went inside the function, with counts.
@@ -74,7 +75,7 @@ impl<'a> FunctionCounts<'a> {
     /// indirect jump among them.
     pub(crate) fn lead(&self, code: &[Instruction], facts: &mut [Fact]) {
         let index = &self.joined.index;
-        if !index.transfers {
+        if !index.recorded(self.module, self.begin) {
             return;
         }
         for (at, instruction) in code.iter().enumerate() {

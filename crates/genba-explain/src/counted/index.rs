@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use genba_model::{
-    CodePoint, CountedModule, InstructionCount, ProcessCounts, RawCounts, Transfer, TransferKind,
+    CodePoint, CodeSpan, CountedModule, InstructionCount, ProcessCounts, RawCounts, Transfer,
+    TransferKind,
 };
 
 /// Index of a module in [`CountIndex`].
@@ -27,8 +28,10 @@ pub(crate) struct CountIndex {
     from: Vec<Transfer>,
     /// By where they go to.
     to: Vec<Transfer>,
-    /// Whether jumps and calls were recorded at all.
+    /// Whether all jumps and calls were recorded.
     pub transfers: bool,
+    /// Where they were, if not everywhere.
+    within: Vec<CodeSpan>,
 }
 
 impl CountIndex {
@@ -36,6 +39,7 @@ impl CountIndex {
     pub(crate) fn new(raw: &RawCounts) -> Self {
         let mut index = Self {
             transfers: raw.transfers,
+            within: raw.transfers_within.clone(),
             ..Self::default()
         };
         for process in &raw.processes {
@@ -137,6 +141,14 @@ impl CountIndex {
     /// All transfers by where they come from.
     pub(crate) fn transfers(&self) -> &[Transfer] {
         &self.from
+    }
+
+    /// Whether it is known of a jump how often it was taken, and where it went.
+    pub(crate) fn recorded(&self, module: ModuleIndex, address: u64) -> bool {
+        let path = &self.modules[module as usize].path;
+        let mut within = self.within.iter();
+        self.transfers
+            || within.any(|span| span.path == *path && (span.begin..span.end).contains(&address))
     }
 
     /// How many times a jump was taken.

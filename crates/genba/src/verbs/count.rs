@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
+use genba_count::Transfers;
 use genba_explain::PerUnit;
 use genba_investigate::executions::{self, CountPlan};
 use genba_model::{Counts, RawCounts};
@@ -47,6 +48,15 @@ pub struct Args {
     /// Show callers and callees of this function instead.
     #[arg(long, value_name = "FUNCTION")]
     calls: Option<String>,
+
+    /// Record jumps and calls, too: totals, callers and callees, how often each jump is taken.
+    /// This may double the time that counting takes; --calls, -o and the exports imply it.
+    #[arg(long)]
+    transfers: bool,
+
+    /// Do not record jumps and calls, whatever would imply it.
+    #[arg(long, conflicts_with = "transfers")]
+    no_transfers: bool,
 
     /// What the functions are sorted by.
     #[arg(long, value_enum, default_value_t = Sort::Instructions)]
@@ -94,6 +104,20 @@ pub struct Args {
     run: CommandArgs,
 }
 
+impl Args {
+    /// Which jumps and calls are needed for what is asked.
+    fn recorded(&self) -> Transfers {
+        let implied = self.calls.is_some()
+            || self.file.is_some()
+            || self.export_callgrind.is_some()
+            || self.export_pprof.is_some();
+        match (self.transfers || implied) && !self.no_transfers {
+            true => Transfers::Everywhere,
+            false => Transfers::Entries,
+        }
+    }
+}
+
 /// Runs it. The command's output is passed through, as perf does; with --json it is not, since
 /// standard output is the document's.
 pub fn run(args: Args, output: &Output) -> VerbResult {
@@ -111,7 +135,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     prepared.spec.stderr = stderr;
     let plan = CountPlan {
         engine: args.engine.clone(),
-        transfers: genba_count::Transfers::Everywhere,
+        transfers: args.recorded(),
         children: args.children || prepared.spec.shell_line.is_some(),
         // What is read from here cannot be read twice.
         native: !args.once && !matches!(prepared.spec.stdin, Stdin::Inherit),
