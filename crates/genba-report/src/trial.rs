@@ -1,6 +1,6 @@
 //! Words of a trial, for terminal and page alike.
 
-use genba_model::{Estimate, LayoutEffect, Tried, TriedOutcome, TrialReport};
+use genba_model::{Estimate, LayoutEffect, TrialReport, Tried, TriedOutcome};
 
 use crate::{effect, number};
 
@@ -32,8 +32,16 @@ pub(crate) fn outcome(tried: &Tried, delta: f64) -> String {
 
 /// `1.37× faster (1.35–1.39)`.
 fn strong(ratio: &Estimate) -> String {
-    let word = if ratio.value < 1.0 { "faster" } else { "slower" };
-    format!("{} {word} ({})", effect::factor_of(ratio), effect::factor_span(ratio))
+    let word = if ratio.value < 1.0 {
+        "faster"
+    } else {
+        "slower"
+    };
+    format!(
+        "{} {word} ({})",
+        effect::factor_of(ratio),
+        effect::factor_span(ratio)
+    )
 }
 
 /// What to keep, as one sentence; or that nothing helps.
@@ -58,8 +66,8 @@ pub(crate) fn verdict(report: &TrialReport) -> String {
 /// What layout alone does.
 pub(crate) fn layout(layout: &LayoutEffect) -> String {
     format!(
-        "layout alone: {} with nothing changed but where functions lie took {} … {} of the \
-         baseline's time; smaller gains of other builds are not believed",
+        "layout alone: {} with nothing changed but where functions lie differ from the baseline by \
+         {} … {}; gains of other builds that are no larger are not believed",
         number::plural(u64::from(layout.builds), "build"),
         effect::signed(layout.low - 1.0),
         effect::signed(layout.high - 1.0)

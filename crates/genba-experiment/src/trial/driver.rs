@@ -302,7 +302,7 @@ fn no_time(
 }
 
 /// What the builds that differ in layout only show.
-fn layout_effect(contenders: &[Contender]) -> Option<LayoutEffect> {
+pub(super) fn layout_effect(contenders: &[Contender]) -> Option<LayoutEffect> {
     let ratios: Vec<f64> = (contenders.iter())
         .filter(|one| one.change.kind == ChangeKind::Layout && one.standing_counts())
         .filter_map(|one| Some(one.track.effect()?.ratio.value))
@@ -321,7 +321,11 @@ impl Contender {
 }
 
 /// Verdicts, corrected over all ways together.
-fn judge(contenders: &[Contender], plan: &Plan, layout: Option<&LayoutEffect>) -> Vec<Judged> {
+pub(super) fn judge(
+    contenders: &[Contender],
+    plan: &Plan,
+    layout: Option<&LayoutEffect>,
+) -> Vec<Judged> {
     let counted: Vec<usize> = (0..contenders.len())
         .filter(|index| contenders[*index].change.kind != ChangeKind::Layout)
         .collect();

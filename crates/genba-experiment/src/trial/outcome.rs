@@ -49,7 +49,7 @@ impl Judged {
         self.outcome() == TriedOutcome::Gain
     }
 
-    fn outcome(&self) -> TriedOutcome {
+    pub fn outcome(&self) -> TriedOutcome {
         let Some(effect) = &self.effect else {
             return TriedOutcome::Undecided;
         };

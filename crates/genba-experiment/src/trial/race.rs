@@ -72,6 +72,8 @@ const FIRST_BLOCKS: u32 = 4;
 const LEAST_PAIRS: u32 = 6;
 /// Variants that are never parked, however far behind.
 const KEPT: usize = 3;
+/// So few more pairs are not worth parking anybody.
+const SOON: u32 = 12;
 /// Blocks of one round at most, so that progress is seen and decisions are acted on.
 const MOST_BLOCKS: u32 = 12;
 /// Pairs after which a variant without a verdict is left at that, where all the rest is done:
@@ -205,7 +207,8 @@ fn decide(
 }
 
 /// Those that others outrun: after [`LEAST_PAIRS`] pairs the worse half by estimate, unless it
-/// looks like a gain all the same; and whoever cannot be a gain any more. (Successive halving:
+/// looks like a gain all the same; and whoever cannot be a gain any more. Who is about to be
+/// decided, a clear loser, say, is measured to the end. (Successive halving:
 /// Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML 2013.)
 fn hopeless(open: &[(usize, Effect)], contenders: &[Contender], delta: f64) -> Vec<usize> {
     let mut order: Vec<&(usize, Effect)> = (open.iter())
@@ -213,10 +216,13 @@ fn hopeless(open: &[(usize, Effect)], contenders: &[Contender], delta: f64) -> V
         .collect();
     order.sort_by(|one, two| one.1.ratio.value.total_cmp(&two.1.ratio.value));
     let better = |effect: &Effect| effect.ratio.value < 1.0 - delta / 2.0;
+    let soon = |effect: &Effect| {
+        effect.verdict == VerdictName::Slower || effect.more_pairs.is_some_and(|more| more <= SOON)
+    };
     let kept: BTreeSet<usize> = (order.iter().enumerate())
         .filter(|(rank, (_, effect))| {
             let cannot = effect.low_level.is_none() && effect.ratio.low > 1.0 - delta;
-            !cannot && (*rank < KEPT.max(order.len() / 2) || better(effect))
+            soon(effect) || (!cannot && (*rank < KEPT.max(order.len() / 2) || better(effect)))
         })
         .map(|(_, (index, _))| *index)
         .collect();

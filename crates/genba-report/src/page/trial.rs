@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use genba_model::{ProfileDiff, TriedOutcome, TrialReport};
+use genba_model::{ProfileDiff, TrialReport, TriedOutcome};
 
 use super::{STYLE, facts as parts};
 use crate::html::{escape, escape_fit};
@@ -33,7 +33,11 @@ pub fn trial_html(report: &TrialReport) -> String {
     if let Some(keep) = &report.keep {
         let _ = writeln!(out, "<table><tbody>");
         if let Some(build) = &keep.build {
-            let _ = writeln!(out, "<tr><th>build</th><td>{}</td></tr>", escape_fit(build, 2_000));
+            let _ = writeln!(
+                out,
+                "<tr><th>build</th><td>{}</td></tr>",
+                escape_fit(build, 2_000)
+            );
         }
         let _ = writeln!(
             out,
@@ -44,7 +48,11 @@ pub fn trial_html(report: &TrialReport) -> String {
     }
     ways(&mut out, report);
     if let Some(layout) = &report.layout {
-        let _ = writeln!(out, "<p class=\"dim\">{}</p>", escape(&words::layout(layout)));
+        let _ = writeln!(
+            out,
+            "<p class=\"dim\">{}</p>",
+            escape(&words::layout(layout))
+        );
     }
     for diff in &report.differences {
         difference(&mut out, diff);
@@ -65,7 +73,11 @@ pub fn trial_html(report: &TrialReport) -> String {
 #[must_use]
 pub fn profile_diff_html(diff: &ProfileDiff) -> String {
     let mut out = String::with_capacity(64 << 10);
-    begin(&mut out, &format!("{} → {}", diff.before.name, diff.after.name), "");
+    begin(
+        &mut out,
+        &format!("{} → {}", diff.before.name, diff.after.name),
+        "",
+    );
     difference(&mut out, diff);
     out.push_str("</main></body></html>\n");
     out
@@ -104,7 +116,11 @@ fn ways(out: &mut String, report: &TrialReport) {
         escape(&effect::label(&report.metric))
     );
     for tried in report.tried.iter().take(MOST_WAYS) {
-        let pairs = if tried.pairs > 0 { tried.pairs.to_string() } else { String::new() };
+        let pairs = if tried.pairs > 0 {
+            tried.pairs.to_string()
+        } else {
+            String::new()
+        };
         let reason = (tried.reason.as_deref()).map_or(String::new(), |reason| {
             format!("<pre>{}</pre>", escape_fit(reason, 4_000))
         });

@@ -6,6 +6,8 @@ use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::table::{Cell, Column, Table};
 use crate::{Screen, number, text};
 
+/// Changes below this share of a run are not shown.
+const LEAST_CHANGE: f64 = 0.002;
 /// Remarks at most.
 const MOST_REMARKS: usize = 8;
 
@@ -60,7 +62,9 @@ pub(crate) fn moved(moved: &Moved) -> String {
         MovedHow::Likely => "likely inlined into",
         MovedHow::Cloned => "became",
     };
-    let time = moved.seconds.map_or(String::new(), |time| format!(" ({} there)", number::seconds(time)));
+    let time = moved.seconds.map_or(String::new(), |time| {
+        format!(" ({} there)", number::seconds(time))
+    });
     format!("{how} {}{time}", moved.into)
 }
 
@@ -68,7 +72,12 @@ pub(crate) fn moved(moved: &Moved) -> String {
 pub(crate) fn beside(function: &FunctionDiff) -> String {
     let mut parts: Vec<String> = function.moved.iter().take(2).map(moved).collect();
     if !function.took_in.is_empty() {
-        let shown: Vec<&str> = function.took_in.iter().take(3).map(String::as_str).collect();
+        let shown: Vec<&str> = function
+            .took_in
+            .iter()
+            .take(3)
+            .map(String::as_str)
+            .collect();
         parts.push(format!("took in {}", shown.join(", ")));
     }
     parts.join("; ")
@@ -77,7 +86,11 @@ pub(crate) fn beside(function: &FunctionDiff) -> String {
 pub(crate) fn pair(pair: Option<(u64, u64)>) -> String {
     pair.map_or(String::new(), |(before, after)| {
         let count = |number: u64| number::count(number as f64);
-        if before == after { count(before) } else { format!("{} → {}", count(before), count(after)) }
+        if before == after {
+            count(before)
+        } else {
+            format!("{} → {}", count(before), count(after))
+        }
     })
 }
 
@@ -97,7 +110,16 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
     }
     columns.extend([Column::flexible("function", 14), Column::flexible("", 14)]);
     let mut table = Table::new(columns);
-    for one in diff.functions.iter().take(rows) {
+    // What is neither moved nor changed by a five-hundredth of the run is noise to the reader.
+    let whole = diff
+        .before
+        .seconds
+        .unwrap_or(0.0)
+        .max(diff.after.seconds.unwrap_or(0.0));
+    let telling = |one: &&FunctionDiff| {
+        !timed || !one.moved.is_empty() || one.change.value.abs() >= LEAST_CHANGE * whole
+    };
+    for one in diff.functions.iter().filter(telling).take(rows) {
         let mut row = Vec::new();
         let style = match one.change {
             Estimate { high, .. } if high < 0.0 => GOOD,
@@ -166,7 +188,8 @@ fn instructions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Scree
         Column::right("address"),
     ]);
     for one in all.into_iter().take(rows) {
-        let count = |count: Option<u64>| count.map_or("—".to_owned(), |n| number::count(n as f64));
+        let count =
+            |count: Option<u64>| count.map_or("—".to_owned(), |n| number::count(n as f64));
         let times = match (one.count_before, one.count_after) {
             (None, None) => String::new(),
             (before, after) if before == after => count(before),

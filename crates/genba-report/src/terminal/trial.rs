@@ -1,6 +1,6 @@
 //! The result of `genba try`: what to keep, what each way came to, what failed and why.
 
-use genba_model::{ChangeKind, Tried, TriedOutcome, TrialReport};
+use genba_model::{ChangeKind, TrialReport, Tried, TriedOutcome};
 
 use crate::screen::{DIM, ERROR, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::table::{Cell, Column, Table};
@@ -74,7 +74,11 @@ fn table(out: &mut String, report: &TrialReport, screen: Screen) {
     ]);
     for tried in report.tried.iter().take(MOST_ROWS) {
         let outcome = words::outcome(tried, report.delta);
-        let pairs = if tried.pairs > 0 { tried.pairs.to_string() } else { String::new() };
+        let pairs = if tried.pairs > 0 {
+            tried.pairs.to_string()
+        } else {
+            String::new()
+        };
         let build = tried.build_seconds.map_or(String::new(), number::duration);
         table.row(vec![
             Cell::new(tried.name.as_str(), STRONG),
@@ -113,8 +117,14 @@ fn beside(tried: &Tried) -> String {
 }
 
 fn failures(out: &mut String, report: &TrialReport, screen: Screen) {
-    for tried in report.tried.iter().filter(|one| one.outcome == TriedOutcome::Failed) {
-        let Some(reason) = &tried.reason else { continue };
+    for tried in report
+        .tried
+        .iter()
+        .filter(|one| one.outcome == TriedOutcome::Failed)
+    {
+        let Some(reason) = &tried.reason else {
+            continue;
+        };
         let name = text::fit(&text::sanitise(&tried.name), 40);
         let mut lines = reason.lines();
         let first = text::sanitise(lines.next().unwrap_or_default());
@@ -133,14 +143,22 @@ fn failures(out: &mut String, report: &TrialReport, screen: Screen) {
 
 fn keep(out: &mut String, report: &TrialReport, screen: Screen) {
     let verdict = text::sanitise(&words::verdict(report));
-    let style = if report.keep.is_some() { GOOD.bold() } else { STRONG };
+    let style = if report.keep.is_some() {
+        GOOD.bold()
+    } else {
+        STRONG
+    };
     out.push('\n');
     for line in super::wrap(&verdict, screen.columns()) {
         out.push_str(&format!("{}\n", screen.paint(style, &line)));
     }
     let Some(keep) = &report.keep else { return };
     let mut row = |head: &str, value: &str| {
-        out.push_str(&format!("  {}  {}\n", screen.paint(HEAD, head), text::sanitise(value)));
+        out.push_str(&format!(
+            "  {}  {}\n",
+            screen.paint(HEAD, head),
+            text::sanitise(value)
+        ));
     };
     if let Some(build) = &keep.build {
         row("BUILD", build);

@@ -99,7 +99,11 @@ fn nothing(case: &Path) -> Failure {
 }
 
 fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let name = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned();
     let read = |path: &Path| genba_count::file::read(path).map_err(Failure::usage);
     if path.is_file() && is_json(path) {
         return Ok(Side::of_counts(&name, &read(path)?));
@@ -107,14 +111,26 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
     let recording = RecordingArgs::of(path.to_owned(), counts.cloned());
     // Of a case the time of a run is known, and how many runs the samples are of.
     let case = recording.case();
-    let investigation = case.as_ref().map(genba_case::Case::investigation).transpose()?;
+    let investigation = case
+        .as_ref()
+        .map(genba_case::Case::investigation)
+        .transpose()?;
     let scene = recording.open(true, true)?;
     let (mut seconds, mut runs) = (None, 1.0);
     if let Some(all) = &investigation {
-        let mut cpu: Vec<f64> = all.runs.runs.iter().map(|run| run.metric(Metric::Cpu)).collect();
+        let mut cpu: Vec<f64> = all
+            .runs
+            .runs
+            .iter()
+            .map(|run| run.metric(Metric::Cpu))
+            .collect();
         cpu.sort_by(f64::total_cmp);
         seconds = cpu.get(cpu.len() / 2).copied();
-        runs = all.profile.as_ref().and_then(|one| Some(one.counted.as_ref()?.runs)).unwrap_or(1.0);
+        runs = all
+            .profile
+            .as_ref()
+            .and_then(|one| Some(one.counted.as_ref()?.runs))
+            .unwrap_or(1.0);
     }
     let mut side = Side::of_scene(&name, &scene, seconds, runs);
     let file = counts.cloned().or_else(|| {
@@ -132,6 +148,8 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
 fn is_json(path: &Path) -> bool {
     use std::io::Read;
     let mut first = [0];
-    std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+    std::fs::File::open(path)
+        .and_then(|mut file| file.read_exact(&mut first))
+        .is_ok()
         && first == *b"{"
 }

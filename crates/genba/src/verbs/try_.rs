@@ -223,7 +223,10 @@ fn profiles(
     tried: &trial::Trial,
     output: &Output,
 ) -> Result<Vec<ProfileDiff>, Failure> {
-    let others: Vec<&VariantPlan> = [&tried.winner, &tried.loser].into_iter().flatten().collect();
+    let others: Vec<&VariantPlan> = [&tried.winner, &tried.loser]
+        .into_iter()
+        .flatten()
+        .collect();
     if others.is_empty() {
         return Ok(Vec::new());
     }
@@ -236,7 +239,9 @@ fn profiles(
     };
     let mut measure = |plan: &VariantPlan| -> Result<Side, Failure> {
         let variant = tried.variants.iter().find(|one| one.name == plan.name);
-        let cpu = variant.and_then(|one| one.metrics.get("cpu")).map(|one| one.median.value);
+        let cpu = variant
+            .and_then(|one| one.metrics.get("cpu"))
+            .map(|one| one.median.value);
         // Each run of it needs what belongs before it.
         for spec in plan.setup.iter().chain(&plan.prepare) {
             launcher.run(spec, session.cancel())?;
