@@ -124,7 +124,7 @@ pub(crate) fn factor(e: &Estimate) -> String {
 }
 
 /// `1.35–1.39`.
-fn factor_range(e: &Estimate) -> String {
+pub(crate) fn factor_range(e: &Estimate) -> String {
     let places = factor_decimals(e);
     format!(
         "{}–{}",

@@ -11,11 +11,11 @@
 //! anybody may have written. All of them pass [`text::sanitise`] on the way to a terminal,
 //! [`html::escape`] on the way to a page, [`csv::field`] on the way to a table.
 
-mod bisecting;
 mod ablating;
+mod bisecting;
 mod counting;
-mod curve_plot;
 pub mod csv;
+mod curve_plot;
 mod effect;
 mod execution;
 pub mod export;
@@ -44,6 +44,8 @@ pub use text::{sanitise, sanitise_lines};
 mod test_comparison;
 #[cfg(test)]
 mod test_counts;
+#[cfg(test)]
+mod test_curves;
 #[cfg(test)]
 mod test_findings;
 #[cfg(test)]

@@ -4,16 +4,28 @@ use genba_model::{KneeName, ParameterScale, Sweep, SweepKnee};
 
 use crate::{effect, number, text};
 
-/// A value of a parameter: whole numbers in full, large powers of two with K, M or G.
-pub(crate) fn value(x: f64) -> String {
-    if x.fract() == 0.0 && x.abs() >= 8192.0 {
-        for (unit, name) in [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")] {
-            if x % unit as f64 == 0.0 {
-                return format!("{}{name}", number::grouped(x / unit as f64));
-            }
-        }
+/// A value of a parameter: whole numbers in full; with K, M or G if the parameter was given so.
+pub(crate) fn value(sweep: &Sweep, x: f64) -> String {
+    let given = sweep
+        .parameters
+        .first()
+        .map_or("", |one| one.values.as_str());
+    let sizes = given.contains(['k', 'K', 'M', 'G']);
+    if sizes && x.abs() >= 1024.0 {
+        let (unit, name) = match x.abs() {
+            size if size >= 1e9 => (1u64 << 30, "G"),
+            size if size >= 1e6 => (1 << 20, "M"),
+            _ => (1 << 10, "K"),
+        };
+        let size = x / unit as f64;
+        let digits = match size {
+            whole if whole.fract() == 0.0 => 0,
+            size if size.abs() >= 100.0 => 0,
+            _ => 1,
+        };
+        return format!("{}{name}", number::grouped_decimals(size, digits));
     }
-    if x.fract() == 0.0 {
+    if x.fract() == 0.0 && x.abs() < 1e15 {
         return number::grouped(x);
     }
     let digits = (2 - x.abs().log10().floor() as i32).clamp(0, 6) as usize;
@@ -44,27 +56,19 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
     };
     let first_flat = sweep.stretches.first().filter(|one| one.flat);
     if let (Some(flat), false) = (first_flat, sweep.knees.is_empty()) {
-        list.push(flat_words("flat", flat));
+        list.push(flat_words(sweep, "flat", flat));
     }
     for (index, knee) in sweep.knees.iter().enumerate() {
         list.push(format!(
             "{}, {} ({}): {}",
             name(kind(knee)),
-            place(knee),
+            place(sweep, knee),
             confidence(knee.confidence),
             effect_words(sweep, knee)
         ));
         if let Some(flat) = sweep.stretches.get(index + 1).filter(|one| one.flat) {
-            list.push(flat_words("then flat", flat));
+            list.push(flat_words(sweep, "then flat", flat));
         }
-    }
-    for knee in &sweep.suspects {
-        list.push(format!(
-            "perhaps a {}, {}: a curve without it looks so bent with {} probability",
-            kind(knee),
-            place(knee),
-            number::share(knee.p_value)
-        ));
     }
     if sweep.knees.is_empty() {
         let seen = sweep.visible_step.map_or_else(String::new, |step| {
@@ -74,22 +78,31 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
             Some(flat) if flat.flat => {
                 format!("flat, within {}", effect::points(flat.within))
             }
-            _ => "no knee".to_owned(),
+            _ if sweep.suspects.is_empty() => "no knee".to_owned(),
+            _ => "no knee that is certain".to_owned(),
         };
         list.push(format!("{what}{seen}"));
+    }
+    for knee in &sweep.suspects {
+        list.push(format!(
+            "perhaps a {}, {}: a curve without it looks so bent with {} probability",
+            kind(knee),
+            place(sweep, knee),
+            number::share(knee.p_value)
+        ));
     }
     list.extend(growth(sweep));
     list
 }
 
-fn flat_words(word: &str, flat: &genba_model::SweepStretch) -> String {
+fn flat_words(sweep: &Sweep, word: &str, flat: &genba_model::SweepStretch) -> String {
     if flat.from == flat.to {
-        return format!("{word}: {}", value(flat.from));
+        return format!("{word}: {}", value(sweep, flat.from));
     }
     format!(
         "{word}: {} … {} within {}",
-        value(flat.from),
-        value(flat.to),
+        value(sweep, flat.from),
+        value(sweep, flat.to),
         effect::points(flat.within.max(0.001))
     )
 }
@@ -101,8 +114,12 @@ fn kind(knee: &SweepKnee) -> &'static str {
     }
 }
 
-fn place(knee: &SweepKnee) -> String {
-    format!("between {} and {}", value(knee.low), value(knee.high))
+fn place(sweep: &Sweep, knee: &SweepKnee) -> String {
+    format!(
+        "between {} and {}",
+        value(sweep, knee.low),
+        value(sweep, knee.high)
+    )
 }
 
 fn confidence(share: f64) -> String {
@@ -113,11 +130,7 @@ fn confidence(share: f64) -> String {
 /// `from 854 to 620 req/s, 0.73×`; of a hinge how the growth changes.
 fn effect_words(sweep: &Sweep, knee: &SweepKnee) -> String {
     let factor = effect::factor(&knee.effect);
-    let range = format!(
-        "{}–{}",
-        number::grouped_decimals(knee.effect.low, 2),
-        number::grouped_decimals(knee.effect.high, 2)
-    );
+    let range = effect::factor_range(&knee.effect);
     match knee.kind {
         KneeName::Step => format!("{factor} ({range})"),
         KneeName::Hinge => {
@@ -138,7 +151,7 @@ fn growth(sweep: &Sweep) -> Option<String> {
     }
     let where_ = match sweep.knees.is_empty() {
         true => String::new(),
-        false => format!(" from {} on", value(growth.from)),
+        false => format!(" from {} on", value(sweep, growth.from)),
     };
     let exponent = growth.exponent.map(|e| {
         format!(

@@ -218,7 +218,7 @@ fn tidy(value: f64) -> f64 {
         return value;
     }
     let digits = 3 - value.abs().log10().floor() as i32;
-    let factor = 10f64.powi(digits.clamp(0, 12));
+    let factor = 10f64.powi(digits.clamp(-18, 12));
     (value * factor).round() / factor
 }
 

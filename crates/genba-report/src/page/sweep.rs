@@ -175,8 +175,8 @@ fn picture(out: &mut String, sweep: &Sweep) {
                 genba_model::KneeName::Step => "step",
                 genba_model::KneeName::Hinge => "hinge",
             },
-            sweeping::value(knee.low),
-            sweeping::value(knee.high),
+            sweeping::value(sweep, knee.low),
+            sweeping::value(sweep, knee.high),
         );
     }
     grid(out, sweep, &axes, &points);
@@ -203,7 +203,7 @@ fn picture(out: &mut String, sweep: &Sweep) {
              stroke=\"var(--ink)\"/><circle cx=\"{at:.1}\" cy=\"{:.1}\" r=\"3.5\" \
              fill=\"var(--hot)\"><title>{}: {}</title></circle>",
             axes.y(metric.value),
-            sweeping::value(*x),
+            sweeping::value(sweep, *x),
             escape_fit(&effect::amount(metric, &sweep.unit), 40),
         );
     }
@@ -230,7 +230,7 @@ fn grid(out: &mut String, sweep: &Sweep, axes: &Axes, points: &[(f64, Estimate)]
     }
     let mut used = f64::NEG_INFINITY;
     for (x, _) in points {
-        let (at, label) = (axes.x(*x), sweeping::value(*x));
+        let (at, label) = (axes.x(*x), sweeping::value(sweep, *x));
         let wide = label.chars().count() as f64 * 6.4;
         if at - wide / 2.0 > used + 8.0 {
             let _ = write!(
@@ -259,7 +259,7 @@ fn points(out: &mut String, sweep: &Sweep) {
     );
     for point in sweep.points.iter().take(MOST_ROWS) {
         let show = |value: &ParameterValue| match value {
-            ParameterValue::Number(x) => sweeping::value(*x),
+            ParameterValue::Number(x) => sweeping::value(sweep, *x),
             ParameterValue::Word(word) => escape_fit(word, 60),
         };
         let second = (point.second.as_ref()).map_or_else(String::new, |second| {

@@ -17,8 +17,8 @@ pub(crate) mod profile_diff;
 mod report;
 mod script;
 mod stat;
-mod trial;
 mod sweep;
+mod trial;
 
 pub use ablation::ablation;
 pub use annotation::{AnnotateOptions, annotation};
@@ -35,8 +35,8 @@ pub use profile_diff::profile_diff;
 pub use report::{By, ReportOptions, report};
 pub use script::{ScriptOptions, script};
 pub use stat::stat;
-pub use trial::trial;
 pub use sweep::sweep;
+pub use trial::trial;
 
 use crate::screen::{DIM, WARN};
 use crate::{Screen, counting, text};
@@ -125,6 +125,8 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 mod comparison_tests;
 #[cfg(test)]
 mod counts_tests;
+#[cfg(test)]
+mod curves_tests;
 #[cfg(test)]
 mod findings_tests;
 #[cfg(test)]

@@ -74,7 +74,10 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
         .collect();
     let curve = Curve {
         points: numbers.iter().map(|(x, y)| (place(*x), *y)).collect(),
-        labels: numbers.iter().map(|(x, _)| sweeping::value(*x)).collect(),
+        labels: numbers
+            .iter()
+            .map(|(x, _)| sweeping::value(sweep, *x))
+            .collect(),
         marks: (sweep.knees.iter())
             .map(|knee| (place(knee.low), place(knee.high)))
             .collect(),
@@ -194,7 +197,7 @@ fn table(out: &mut String, sweep: &Sweep, screen: Screen) {
         screen.paint(HEAD, &text::sanitise(&sweeping::unit(sweep)))
     ));
     out.push_str(&table.render(screen));
-    out.push_str(&format!("\n{}\n", text::sanitise(&sweeping::effort(sweep))));
+    effort(out, sweep, screen);
 }
 
 /// Two parameters: the first down, the second across, shaded.
@@ -202,7 +205,7 @@ fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
     let mut rows: Vec<String> = Vec::new();
     let mut columns: Vec<String> = Vec::new();
     let key = |value: &ParameterValue| match value {
-        ParameterValue::Number(x) => sweeping::value(*x),
+        ParameterValue::Number(x) => sweeping::value(sweep, *x),
         ParameterValue::Word(word) => text::fit(word, 12),
     };
     for point in &sweep.points {
@@ -302,7 +305,14 @@ fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
             columns.len() - shown
         ));
     }
-    out.push_str(&format!("\n{}\n", text::sanitise(&sweeping::effort(sweep))));
+    effort(out, sweep, screen);
+}
+
+fn effort(out: &mut String, sweep: &Sweep, screen: Screen) {
+    out.push('\n');
+    for line in wrap(&text::sanitise(&sweeping::effort(sweep)), screen.columns()) {
+        out.push_str(&format!("{line}\n"));
+    }
 }
 
 /// A character as dark as the value is large.

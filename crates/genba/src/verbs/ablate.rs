@@ -69,7 +69,10 @@ const SECONDS_EACH: f64 = 10.0;
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let line = line_of(&args.command);
+    let line = match args.command.as_slice() {
+        [line] => line.clone(),
+        words => line_of(words),
+    };
     if args.experiment.dry_run {
         let ablate = planned(&args, 0)?;
         return dry_run(&args, &ablate, output);

@@ -52,7 +52,10 @@ const SECONDS_LATER: f64 = 60.0;
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let parameters = parameters(&args)?;
-    let line = line_of(&args.command);
+    let line = match args.command.as_slice() {
+        [line] => line.clone(),
+        words => line_of(words),
+    };
     let first: usize = parameters
         .iter()
         .map(|one| one.first_look().len())

@@ -1,0 +1,89 @@
+//! Snapshots of sweeps and ablations, and what no screen or page may hold.
+
+use super::*;
+use crate::page::{ablation_html, sweep_html};
+use crate::test_curves as fixture;
+use crate::text::display_width;
+
+fn all(screen: Screen) -> Vec<(&'static str, String)> {
+    vec![
+        ("step", sweep(&fixture::step(), screen)),
+        ("law", sweep(&fixture::law(), screen)),
+        ("two", sweep(&fixture::two(), screen)),
+        ("hostile", sweep(&fixture::hostile(), screen)),
+        ("ablation", ablation(&fixture::ablation(), screen)),
+    ]
+}
+
+#[test]
+fn snapshots() {
+    for width in [80, 120] {
+        let screen = Screen {
+            width,
+            colour: false,
+        };
+        for (name, text) in all(screen) {
+            insta::assert_snapshot!(format!("curves_{name}_{width}"), text);
+        }
+    }
+}
+
+#[test]
+fn every_line_fits_and_none_commands_the_terminal() {
+    for width in [40, 60, 99, 100, 200] {
+        let screen = Screen {
+            width,
+            colour: false,
+        };
+        for (name, text) in all(screen) {
+            for line in text.lines() {
+                assert!(display_width(line) <= width, "{name} {width}: {line}");
+                assert!(line.chars().all(text::is_harmless), "{name}: {line:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_hold_nothing_that_runs_or_loads() {
+    let sweeps = [
+        fixture::step(),
+        fixture::law(),
+        fixture::two(),
+        fixture::hostile(),
+    ];
+    let mut pages: Vec<String> = sweeps.iter().map(sweep_html).collect();
+    pages.push(ablation_html(&fixture::ablation()));
+    for page in pages {
+        for word in [
+            "<script", "<img", "http:", "https:", "NaN", "inf\"", "\u{1b}",
+        ] {
+            assert!(!page.contains(word), "{word}");
+        }
+        assert!(page.ends_with("</html>\n"));
+    }
+}
+
+#[test]
+fn what_was_found_is_said_as_it_is() {
+    let said = |sweep: &genba_model::Sweep| crate::sweeping::findings(sweep).join(". ");
+    assert_eq!(
+        said(&fixture::step()),
+        "flat: 1 … 10 within 0.4 %. one step, between 10 and 16 (97 %): 0.727× (0.720–0.734). then \
+         flat: 16 … 1,024 within 0.2 %"
+    );
+    let law = said(&fixture::law());
+    assert!(
+        law.contains("n log n or linear: these measurements cannot tell"),
+        "{law}"
+    );
+    assert!(law.contains("perhaps a hinge"), "{law}");
+    let parts = crate::ablating::sentences(&fixture::ablation()).join(". ");
+    assert!(
+        parts.contains("gc costs 9.1 ns ±1.2 an iteration"),
+        "{parts}"
+    );
+    assert!(parts.contains("but system time −3.20 ns ±0.30"), "{parts}");
+    assert!(parts.contains("lost: not known"), "{parts}");
+    assert!(parts.contains("overlap"), "{parts}");
+}
