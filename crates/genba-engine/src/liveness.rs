@@ -142,6 +142,10 @@ pub fn registers(instruction: &Instruction, factory: &mut InstructionInfoFactory
             _ => read |= 1 << number,
         }
     }
+    // `f3 41 90`: `pause` for the decoder, an exchange of rax and r8 for some processors.
+    if instruction.mnemonic() == Mnemonic::Pause && instruction.len() > 2 {
+        read |= 1 | 1 << 8;
+    }
     (read, written)
 }
 

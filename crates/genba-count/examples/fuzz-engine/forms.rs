@@ -106,7 +106,9 @@ pub fn refused(instruction: &Instruction) -> bool {
     let eip = instruction.memory_base() == Register::EIP;
     // `int 3` and `int 0x80` are other things than what faults.
     let int = instruction.code() == Code::Int_imm8 && matches!(instruction.immediate8(), 3 | 0x80);
-    gs || segments || eip || int
+    // Not the same for the decoder and for every processor.
+    let pause = instruction.mnemonic() == Mnemonic::Pause && instruction.len() > 2;
+    gs || segments || eip || int || pause
 }
 
 /// Kinds of encodings, which are chosen among first: there are far more forms of some.
