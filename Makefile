@@ -5,9 +5,10 @@ FUZZ_SECONDS ?= 60
 BENCH_FLAGS ?=
 TEST_FLAGS ?=
 CORPUS_FLAGS ?=
+CASES ?= --all
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test differential torture lint corpus bench bench-stats fuzz fuzz-engine clean
+.PHONY: help build demo test differential torture lint corpus cases bench bench-stats fuzz fuzz-engine clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +43,11 @@ corpus: ## does explain name cause, line and gain? (corpus/README.md; CORPUS_FLA
 	scripts/install-deps build test
 	cargo build --release --locked --package genba
 	corpus/check $(CORPUS_FLAGS)
+
+cases: ## published investigations, walked again on real software (30 min; CASES="A3 D2")
+	scripts/install-deps build cases
+	cargo build --release --locked --package genba
+	examples/cases/run $(CASES)
 
 bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	scripts/install-deps build bench
