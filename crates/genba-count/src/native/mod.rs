@@ -111,9 +111,9 @@ impl Engine for Native {
             }
             if counts.status == STATUS_DOUBTFUL {
                 counted.notes.push(
-                    "it opened its own memory for writing (/proc/self/mem) or wrote to it with \
-                     process_vm_writev: code that it changed that way ran and was counted as it \
-                     had been before"
+                    "it opened for writing its own memory (/proc/self/mem) or a file that its code is \
+                     mapped from, or wrote to its memory with process_vm_writev: code that it \
+                     changed that way ran and was counted as it had been before"
                         .to_owned(),
                 );
             }

@@ -1,5 +1,8 @@
 //! Changes of memory: translations of what is no longer there, or may change, go out of use.
 
+use core::sync::atomic::Ordering;
+
+use crate::layout::STATUS_DOUBTFUL;
 use crate::sys::{self, nr};
 
 use super::engine::Engine;
@@ -8,6 +11,10 @@ use super::syscall::Call;
 
 const PROT_WRITE: usize = 2;
 const PROT_EXEC: usize = 4;
+/// `MAP_ANONYMOUS`.
+const ANONYMOUS: usize = 0x20;
+/// Of a file's flags: not only for reading.
+const ACCESS: usize = 3;
 /// Advice after which memory has something else in it: `MADV_DONTNEED`, `FREE`, `REMOVE`,
 /// `DONTNEED_LOCKED`.
 const DISCARD: [usize; 4] = [4, 8, 9, 24];
@@ -27,7 +34,13 @@ pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
     let [address, length, third, ..] = call.arguments.map(|argument| argument as u64);
     match call.number {
         // What was there before is gone.
-        nr::MMAP => engine.forget(result as u64, length),
+        nr::MMAP => {
+            engine.forget(result as u64, length);
+            // SAFETY: touches no memory.
+            if unsafe { maps_what_it_writes(call) } {
+                engine.doubt();
+            }
+        }
         nr::MUNMAP => engine.forget(address, length),
         nr::MREMAP => {
             engine.forget(address, length);
@@ -66,12 +79,48 @@ pub unsafe fn lock_all(call: &Call) -> isize {
     unsafe { sys::call(call.number, [flags | on_fault, 0, 0, 0, 0, 0]) }
 }
 
+/// Whether code is mapped from a file through a descriptor that can be written to.
+unsafe fn maps_what_it_writes(call: &Call) -> bool {
+    const FCNTL: usize = 72;
+    const GET_FLAGS: usize = 3;
+    let [_, _, protection, flags, file, _] = call.arguments;
+    if protection & PROT_EXEC == 0 || flags & ANONYMOUS != 0 {
+        return false;
+    }
+    // SAFETY: the caller's promise.
+    let opened = unsafe { sys::call(FCNTL, [file, GET_FLAGS, 0, 0, 0, 0]) };
+    opened > 0 && opened as usize & ACCESS != 0
+}
+
+/// Whether a call opens a file for writing from which code was translated.
+///
+/// # Safety
+/// Its arguments must be those of the caller's program.
+pub unsafe fn opens_code(engine: &Engine, call: &Call) -> bool {
+    const NEWFSTATAT: usize = 262;
+    const HERE: usize = -100isize as usize;
+    let (directory, path, flags) = match call.number {
+        nr::OPEN => (HERE, call.arguments[0], call.arguments[1]),
+        nr::OPENAT => (call.arguments[0], call.arguments[1], call.arguments[2]),
+        _ => return false,
+    };
+    if flags & ACCESS == 0 {
+        return false;
+    }
+    // `struct stat`: device, inode, links, mode in the lower half of a word, …
+    let mut data = [0u64; 18];
+    let to = data.as_mut_ptr() as usize;
+    // SAFETY: writes 144 bytes; the kernel reads the path.
+    let found = unsafe { sys::call(NEWFSTATAT, [directory, path, to, 0, 0, 0]) };
+    let regular = data[3] as u32 & 0o170_000 == 0o100_000;
+    found == 0 && regular && engine.book.shared.has_module_of(data[1])
+}
+
 /// Whether a call gives the program a way to write to its own memory past all protection.
 ///
 /// # Safety
 /// Its arguments must be those of the caller's program.
 pub unsafe fn opens_itself(call: &Call) -> bool {
-    const ACCESS: usize = 3;
     // SAFETY: touches no memory.
     let own = || unsafe { sys::call(nr::GETPID, [0; 6]) } as usize;
     let (path, flags) = match call.number {
@@ -131,6 +180,13 @@ fn page_end(start: u64, length: u64) -> u64 {
 }
 
 impl Engine {
+    /// The program has a way to change its code unseen. Debuggers have it only to see whether they
+    /// can.
+    pub fn doubt(&self) {
+        let status = &self.book.shared.control().status;
+        status.store(STATUS_DOUBTFUL, Ordering::Relaxed);
+    }
+
     /// Code in a range is not what it was.
     pub fn forget(&mut self, start: u64, length: u64) {
         self.forget_region(start, length);

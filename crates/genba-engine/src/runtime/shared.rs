@@ -103,6 +103,15 @@ impl Shared {
         unsafe { core::slice::from_raw_parts(from, count) }.to_vec()
     }
 
+    /// Whether code was translated from a file with this inode.
+    #[must_use]
+    pub fn has_module_of(&self, inode: u64) -> bool {
+        let used = self.control().modules.load(Ordering::Relaxed) as usize;
+        let modules = (self.0 as u64 + layout::MODULES) as *const ModuleRecord;
+        // SAFETY: within the part in use; never changed.
+        (0..used).any(|index| unsafe { (*modules.add(index)).inode == inode })
+    }
+
     /// Says why the process ends.
     pub fn fail(&self, status: u32, parts: &[&[u8]]) {
         let control = self.control();

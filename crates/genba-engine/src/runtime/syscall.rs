@@ -1,9 +1,6 @@
 //! System calls that the engine must see: those that change memory, threads, signals, or the
 //! engine's own registers. All others the program makes itself, from the cache.
 
-use core::sync::atomic::Ordering;
-
-use crate::layout::STATUS_DOUBTFUL;
 use crate::state::{self, State, register};
 use crate::sys::{self, nr};
 
@@ -111,10 +108,8 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
             | nr::PKEY_MPROTECT => memory::call(engine, &call),
             nr::MLOCKALL => memory::lock_all(&call),
             nr::OPEN | nr::OPENAT | nr::PROCESS_VM_WRITEV => {
-                if memory::opens_itself(&call) {
-                    // Debuggers open it only to see whether they can.
-                    let status = &engine.book.shared.control().status;
-                    status.store(STATUS_DOUBTFUL, Ordering::Relaxed);
+                if memory::opens_itself(&call) || memory::opens_code(engine, &call) {
+                    engine.doubt();
                 }
                 // It may wait, for who needs the engine: without the lock.
                 return pass_through(state, &call);
