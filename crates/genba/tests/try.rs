@@ -298,24 +298,23 @@ fn a_killed_trial_is_taken_up_again() {
         .spawn()
         .expect("genba runs");
     // Until the first runs are in the journal.
-    let cases = place.tree().join(".genba");
     let mut waited = 0;
     let case = loop {
-        let found = fs::read_dir(&cases)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .find(|entry| entry.path().is_dir());
-        if let Some(found) = found {
-            break found.file_name().to_string_lossy().into_owned();
+        let out = place.genba(&["case", "list", "--json"]);
+        let list: Value = serde_json::from_slice(&out.stdout).unwrap_or_default();
+        let cases = list["cases"].as_array().cloned().unwrap_or_default();
+        let begun = cases.iter().find(|one| one["runs"].as_u64() > Some(3));
+        if let Some(id) = begun.and_then(|one| one["id"].as_str()) {
+            break id.to_owned();
         }
-        if child.try_wait().expect("asked").is_some() || waited > 1_200 {
+        if child.try_wait().expect("asked").is_some() || waited > 600 {
             eprintln!("skipped: {test}: there was no case to interrupt");
             let _ = child.kill();
+            let _ = child.wait();
             return;
         }
         waited += 1;
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        std::thread::sleep(std::time::Duration::from_millis(100));
     };
     child.kill().expect("killed");
     child.wait().expect("gone");

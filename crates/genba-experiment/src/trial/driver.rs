@@ -58,6 +58,8 @@ const FEWEST_BLOCKS: f64 = 8.0;
 const SLOWEST_RUN: f64 = 20.0;
 /// No run is taken to hang before, seconds.
 const PATIENCE: f64 = 10.0;
+/// When builds that differ in layout only are made: after the two most promising ones.
+const LAYOUT_PROMISE: u8 = 84;
 /// Ways that are let in however little time there is.
 const ALWAYS: usize = 4;
 
@@ -113,39 +115,31 @@ pub fn run(
     if options.auto {
         changes.extend(wanted(place, &facts, &changes));
     }
+    if changes.iter().any(is_other_code) && place.builds() {
+        let recipes = genba_build::layouts(place.is_rust()).into_iter();
+        changes.extend(recipes.take(options.layouts).map(|recipe| Change {
+            promise: LAYOUT_PROMISE,
+            ..Change::build(recipe)
+        }));
+    }
     // The most promising first; those that cost no build before those that do.
     changes.sort_by_key(|change| (std::cmp::Reverse(change.promise), change.needs_build()));
-    let layouts: Vec<Change> = if changes.iter().any(|one| is_other_code(one)) && place.builds() {
-        let recipes = genba_build::layouts(place.is_rust());
-        recipes
-            .into_iter()
-            .take(options.layouts)
-            .map(Change::build)
-            .collect()
-    } else {
-        Vec::new()
-    };
     let mut contenders: Vec<Contender> = Vec::new();
     let began = lab.elapsed();
-    for change in changes.into_iter().chain(layouts) {
-        let layout = change.kind == ChangeKind::Layout;
+    for change in changes {
         if options.auto
-            && !layout
             && change.unavailable.is_none()
             && let Some(reason) = no_time(
                 lab,
                 place,
                 &change,
-                contenders.len(),
+                &contenders,
                 probe.seconds,
                 began,
                 options,
             )
         {
             tried.push(outcome::not_tried(place, &change, reason));
-            continue;
-        }
-        if layout && contenders.iter().all(|one| !is_other_code(&one.change)) {
             continue;
         }
         match place.ready(lab, &change)? {
@@ -164,6 +158,10 @@ pub fn run(
             }
             other => tried.push(outcome::not_measured(place, &change, other)),
         }
+    }
+    if !contenders.iter().any(|one| is_other_code(&one.change)) {
+        // Nothing is there to be compared with them.
+        contenders.retain(|one| one.change.kind != ChangeKind::Layout);
     }
     let mut alone = Track::new(&template, vec![baseline.clone()]);
     let family = contenders
@@ -219,6 +217,14 @@ pub fn run(
         winner.map(|index| outcome::keep(place, &contenders[index], &judged[index], &baseline));
     let (variants, comparisons) = outcome::documents(&alone, &contenders, &judged, &template);
     let mut notes = place.notes().to_vec();
+    let built = |index: usize| is_other_code(&contenders[index].change);
+    if layout.is_none() && winner.is_some_and(built) {
+        notes.push(
+            "no build shows what layout alone does here (--layouts, --budget): a gain of a few \
+             percent may be no more than that"
+                .to_owned(),
+        );
+    }
     notes.extend(lab.notes().iter().cloned());
     if let Some(path) = place.trespass() {
         notes.push(format!(
@@ -270,23 +276,23 @@ fn no_time(
     lab: &mut Lab<'_>,
     place: &Workplace,
     change: &Change,
-    contenders: usize,
+    contenders: &[Contender],
     run_seconds: f64,
     began: f64,
     options: &Options,
 ) -> Option<String> {
-    if contenders < ALWAYS {
-        return None;
-    }
+    let first_build = !contenders.iter().any(|one| is_other_code(&one.change));
+    let contenders = contenders.len();
     let each = run_seconds * FEWEST_BLOCKS;
     let room = options.budget * (1.0 - BUILD_SHARE / 2.0);
-    if each * (contenders + 2) as f64 > room {
+    if contenders >= ALWAYS && each * (contenders + 2) as f64 > room {
         return Some(format!(
             "the budget of {:.0} s has no room for more than {contenders} ways",
             options.budget
         ));
     }
-    if !change.needs_build() {
+    // One build must be tried, or there was no point in --build.
+    if !change.needs_build() || first_build {
         return None;
     }
     let build = place.baseline_seconds().unwrap_or(0.0);
