@@ -174,6 +174,9 @@ fn load(remote: &mut Remote<'_>, boot: &Boot) -> io::Result<(u64, u64, u64)> {
         libc::SYS_mprotect,
         [base + from, to - from, protection, 0, 0, 0],
     )?;
+    // Nor is this the program's.
+    let advice = libc::MADV_DONTDUMP as u64;
+    remote.call(libc::SYS_madvise, [base, whole, advice, 0, 0, 0])?;
     // As at the entry of a function: a return address would be there.
     Ok((base + image.start, argument, base + whole - 8))
 }

@@ -20,6 +20,8 @@ impl Engine {
         else {
             super::unable("there is no memory for the table of indirect branches");
         };
+        // SAFETY: our own.
+        unsafe { sys::leave_out_of_cores(memory, bytes) };
         let base = memory as u64 + 4096;
         // SAFETY: in the new mapping.
         unsafe { *((base - 8) as *mut u64) = (1u64 << bits) - 1 };
