@@ -69,7 +69,11 @@ impl Steps for Values {
 
     fn candidate(&mut self, _: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError> {
         let spec = CommandSpec::direct([point.to_string()]);
-        Ok(Ok(VariantPlan::new(self.name(point), point.to_string(), spec)))
+        Ok(Ok(VariantPlan::new(
+            self.name(point),
+            point.to_string(),
+            spec,
+        )))
     }
 }
 
@@ -99,11 +103,20 @@ fn step(culprit: u64, points: u64, effect: f64, noise: f64, seed: u64, seconds: 
         let point: u64 = words[0].parse().unwrap();
         Some(if point >= culprit { 1.0 + effect } else { 1.0 })
     });
-    find_step(&mut lab, &plan(seed), &mut Values(points), Budget { seconds }).unwrap()
+    find_step(
+        &mut lab,
+        &plan(seed),
+        &mut Values(points),
+        Budget { seconds },
+    )
+    .unwrap()
 }
 
 fn on(words: &[String]) -> Vec<usize> {
-    words[1..].iter().map(|word| word.parse().unwrap()).collect()
+    words[1..]
+        .iter()
+        .map(|word| word.parse().unwrap())
+        .collect()
 }
 
 fn items(
@@ -195,10 +208,17 @@ fn points_that_fail_are_skipped_and_named() {
         let budget = Budget { seconds: 2_000.0 };
         let found = find_step(&mut lab, &plan(3), &mut Values(128), budget).unwrap();
         let culprit = &found.culprits[0];
-        assert_eq!((culprit.name.as_str(), culprit.before.as_deref()), ("N=100", Some("N=89")));
+        assert_eq!(
+            (culprit.name.as_str(), culprit.before.as_deref()),
+            ("N=100", Some("N=89"))
+        );
         assert!(culprit.items.contains(&"N=96".to_owned()), "{culprit:?}");
         assert!(found.skipped.iter().any(|skipped| skipped.what == "N=64"));
-        assert!(found.notes.iter().any(|note| note.contains("10 between")), "{:?}", found.notes);
+        assert!(
+            found.notes.iter().any(|note| note.contains("10 between")),
+            "{:?}",
+            found.notes
+        );
     }
 }
 
@@ -211,7 +231,14 @@ fn a_step_that_is_not_all_is_said_to_be_so() {
     let budget = Budget { seconds: 2_000.0 };
     let found = find_step(&mut lab, &plan(3), &mut Values(60), budget).unwrap();
     assert!(["N=20", "N=40"].contains(&found.culprits[0].name.as_str()));
-    assert!(found.notes.iter().any(|note| note.contains("there are others")), "{:?}", found.notes);
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|note| note.contains("there are others")),
+        "{:?}",
+        found.notes
+    );
 }
 
 #[test]
@@ -245,7 +272,10 @@ fn share_right(culprits: usize, trials: u64) -> (f64, f64) {
         right += usize::from(names(&found) == expected);
         runs += found.runs;
     }
-    (right as f64 / trials as f64, f64::from(runs) / trials as f64)
+    (
+        right as f64 / trials as f64,
+        f64::from(runs) / trials as f64,
+    )
 }
 
 #[test]
@@ -279,7 +309,11 @@ fn two_items_that_need_each_other_are_found_together() {
     let mut right = 0;
     for seed in 0..20 {
         let found = items(15, 0.01, seed, 6_000.0, |on| {
-            if on.contains(&3) && on.contains(&11) { 1.06 } else { 1.0 }
+            if on.contains(&3) && on.contains(&11) {
+                1.06
+            } else {
+                1.0
+            }
         });
         right += usize::from(names(&found) == ["i3 + i11"]);
     }
@@ -289,19 +323,30 @@ fn two_items_that_need_each_other_are_found_together() {
 
 #[test]
 fn without_noise_items_are_halved() {
-    let found = items(64, 0.0, 1, 1_000.0, |on| if on.contains(&37) { 1.1 } else { 1.0 });
-    assert_eq!(names(&found), ["i37"]);
-    assert!(found.noise_is_nil && found.runs <= 4 + 2 * 6 + 1, "{}", found.runs);
     let found = items(64, 0.0, 1, 1_000.0, |on| {
-        1.0 + if on.contains(&5) && on.contains(&60) { 0.2 } else { 0.0 }
-            + if on.contains(&30) { 0.1 } else { 0.0 }
+        if on.contains(&37) { 1.1 } else { 1.0 }
+    });
+    assert_eq!(names(&found), ["i37"]);
+    assert!(
+        found.noise_is_nil && found.runs <= 4 + 2 * 6 + 1,
+        "{}",
+        found.runs
+    );
+    let found = items(64, 0.0, 1, 1_000.0, |on| {
+        1.0 + if on.contains(&5) && on.contains(&60) {
+            0.2
+        } else {
+            0.0
+        } + if on.contains(&30) { 0.1 } else { 0.0 }
     });
     assert_eq!(names(&found), ["i30", "i5 + i60"]);
 }
 
 #[test]
 fn a_large_set_is_screened_in_groups() {
-    let found = items(300, 0.01, 1, 20_000.0, |on| if on.contains(&213) { 1.05 } else { 1.0 });
+    let found = items(300, 0.01, 1, 20_000.0, |on| {
+        if on.contains(&213) { 1.05 } else { 1.0 }
+    });
     assert_eq!(names(&found), ["i213"]);
     assert!(found.runs < 600, "{}", found.runs);
 }

@@ -96,10 +96,11 @@ pub(crate) fn effort(all: &Bisection) -> String {
     text
 }
 
-/// A probability in percent, never rounded up: 0.9996 is 99.9 %.
-fn percent_down(share: f64) -> String {
-    let value = (share.clamp(0.0, 1.0) * 1_000.0).floor() / 10.0;
-    if value >= 100.0 || value.fract() == 0.0 {
+/// A probability in percent, never rounded up: 0.9996 is 99.9 %. No search under noise is
+/// surer than that.
+pub(crate) fn percent_down(share: f64) -> String {
+    let value = (share.clamp(0.0, 0.999) * 1_000.0 + 1e-9).floor() / 10.0;
+    if value.fract() == 0.0 {
         format!("{value:.0} %")
     } else {
         format!("{value:.1} %")

@@ -42,11 +42,15 @@ fn a_step_is_found_in_few_runs() {
     const TRIALS: usize = 300;
     for (scatter, most) in [(0.01, 75.0), (0.02, 260.0)] {
         let mut noise = Noise::new(31);
-        let found: Vec<(bool, usize)> =
-            (0..TRIALS).map(|_| search(&mut noise, 0.02, scatter)).collect();
+        let found: Vec<(bool, usize)> = (0..TRIALS)
+            .map(|_| search(&mut noise, 0.02, scatter))
+            .collect();
         let right = found.iter().filter(|(right, _)| *right).count() as f64 / TRIALS as f64;
         let runs = found.iter().map(|(_, runs)| *runs).sum::<usize>() as f64 / TRIALS as f64;
-        eprintln!("noise {scatter}: {:.1} % right, {runs:.1} runs", 100.0 * right);
+        eprintln!(
+            "noise {scatter}: {:.1} % right, {runs:.1} runs",
+            100.0 * right
+        );
         assert!(right >= 0.95, "{scatter}: {right}");
         assert!(runs <= most, "{scatter}: {runs}");
     }
@@ -62,9 +66,15 @@ fn the_posterior_means_what_it_says() {
         let culprit = 1 + noise.below(63) as u64;
         let mut search = StepSearch::new(64).unwrap();
         for run in 0..40u64 {
-            let point = if run < 6 { run % 2 * 63 } else { search.next(noise.uniform()) };
+            let point = if run < 6 {
+                run % 2 * 63
+            } else {
+                search.next(noise.uniform())
+            };
             let level = if point >= culprit { 0.02 } else { 0.0 };
-            search.push(point, (level + 0.01 * heavy(&mut noise)).exp()).unwrap();
+            search
+                .push(point, (level + 0.01 * heavy(&mut noise)).exp())
+                .unwrap();
         }
         let (low, high) = search.place().unwrap().range;
         covered += usize::from((low..=high).contains(&culprit));
@@ -93,7 +103,11 @@ fn screening_finds_the_culprits() {
             let half = screening.rows() / 2;
             let found = loop {
                 for place in 0..2 * half {
-                    let row = if place < half { place } else { half + (place * 7) % half };
+                    let row = if place < half {
+                        place
+                    } else {
+                        half + (place * 7) % half
+                    };
                     let on = screening.row(row);
                     let effect = truth.iter().filter(|item| on[**item]).count() as f64 * 0.02;
                     let value = 1.0 + effect + 0.02 * heavy(&mut noise);
@@ -104,15 +118,20 @@ fn screening_finds_the_culprits() {
                     break now;
                 }
             };
-            let mut items: Vec<usize> =
-                found.effects[..found.culprits].iter().map(|one| one.item).collect();
+            let mut items: Vec<usize> = found.effects[..found.culprits]
+                .iter()
+                .map(|one| one.item)
+                .collect();
             items.sort_unstable();
             truth.sort_unstable();
             right += usize::from(items == truth);
             runs += screening.count();
         }
         let share = right as f64 / TRIALS as f64;
-        eprintln!("{culprits}: {share:.2} right, {:.0} runs", runs as f64 / TRIALS as f64);
+        eprintln!(
+            "{culprits}: {share:.2} right, {:.0} runs",
+            runs as f64 / TRIALS as f64
+        );
         assert!(share >= least, "{culprits}: {share}");
     }
 }
@@ -127,10 +146,17 @@ fn the_intervals_of_effects_cover() {
         let mut screening = Screening::new(11).unwrap();
         for run in 0..3 * screening.rows() {
             let on = f64::from(u8::from(screening.row(run)[4]));
-            screening.push(run, Some(5.0 + 0.3 * on + 0.2 * heavy(&mut noise))).unwrap();
+            screening
+                .push(run, Some(5.0 + 0.3 * on + 0.2 * heavy(&mut noise)))
+                .unwrap();
         }
         let screened = screening.screened(0.05).unwrap().unwrap();
-        let effect = screened.effects.iter().find(|one| one.item == 4).unwrap().effect;
+        let effect = screened
+            .effects
+            .iter()
+            .find(|one| one.item == 4)
+            .unwrap()
+            .effect;
         covered += usize::from(effect.low <= 0.3 && 0.3 <= effect.high);
         sum += effect.value;
     }
@@ -152,12 +178,17 @@ fn an_interaction_is_told_from_a_sum() {
                 + if on[1] { 0.2 } else { 0.0 }
                 + if on[5] { 0.1 } else { 0.0 }
                 + if on[1] && on[5] { together } else { 0.0 };
-            screening.push(run, Some(value + 0.02 * noise.normal())).unwrap();
+            screening
+                .push(run, Some(value + 0.02 * noise.normal()))
+                .unwrap();
         }
         let found = screening.interactions(&[1, 5]);
         assert_eq!(found.len(), 1);
         let effect = found[0].effect;
-        assert!(effect.low <= together + 0.02 && together - 0.02 <= effect.high, "{effect:?}");
+        assert!(
+            effect.low <= together + 0.02 && together - 0.02 <= effect.high,
+            "{effect:?}"
+        );
         assert_eq!(found[0].score.abs() > 4.0, together > 0.0, "{:?}", found[0]);
     }
 }

@@ -80,7 +80,8 @@ impl Regions {
         };
         (parser.set_language(&grammar.into()))
             .map_err(|error| wrong(&format!("the grammar cannot be used: {error}")))?;
-        let tree = (parser.parse(source, None)).ok_or_else(|| wrong("the source cannot be parsed"))?;
+        let tree =
+            (parser.parse(source, None)).ok_or_else(|| wrong("the source cannot be parsed"))?;
         let mut finder = Finder {
             source,
             language,
@@ -105,7 +106,11 @@ impl Regions {
                 *byte = b' ';
             }
             // On the first line where there is room, else on what follows: `{}` needs none.
-            for (place, byte) in cut.iter_mut().filter(|byte| **byte == b' ').zip(region.instead.bytes()) {
+            for (place, byte) in cut
+                .iter_mut()
+                .filter(|byte| **byte == b' ')
+                .zip(region.instead.bytes())
+            {
                 *place = byte;
             }
         }
@@ -127,7 +132,10 @@ impl Finder<'_> {
         }
         let mut cursor = node.walk();
         let children: Vec<Node<'_>> = node.named_children(&mut cursor).collect();
-        let labels = children.iter().filter(|child| child.kind() == "labeled_statement").count();
+        let labels = children
+            .iter()
+            .filter(|child| child.kind() == "labeled_statement")
+            .count();
         let mut found = Vec::new();
         let mut next = 0;
         while next < children.len() {
@@ -159,7 +167,9 @@ impl Finder<'_> {
         let outside = node.parent().is_some_and(file_level);
         match node.kind() {
             "preproc_include" => vec![self.add(node, "include", whole, "", Vec::new())],
-            "template_instantiation" => vec![self.add(node, "instantiation", whole, "", Vec::new())],
+            "template_instantiation" => {
+                vec![self.add(node, "instantiation", whole, "", Vec::new())]
+            }
             "function_definition" => self.function(node, depth).into_iter().collect(),
             "class_specifier" | "struct_specifier" | "union_specifier" => {
                 let inner = self.inside(node, depth + 1);
@@ -172,12 +182,22 @@ impl Finder<'_> {
                 let inner = self.inside(node, depth + 1);
                 vec![self.add(node, "declaration", whole, "", inner)]
             }
-            "compound_statement" if node.parent().is_some_and(|parent| parent.kind() == "compound_statement") => {
+            "compound_statement"
+                if node
+                    .parent()
+                    .is_some_and(|parent| parent.kind() == "compound_statement") =>
+            {
                 let inner = self.inside(node, depth + 1);
                 vec![self.add(node, "block", whole, "{}", inner)]
             }
-            "expression_statement" | "if_statement" | "for_statement" | "for_range_loop"
-            | "while_statement" | "do_statement" | "switch_statement" | "try_statement" => {
+            "expression_statement"
+            | "if_statement"
+            | "for_statement"
+            | "for_range_loop"
+            | "while_statement"
+            | "do_statement"
+            | "switch_statement"
+            | "try_statement" => {
                 let inner = self.inside(node, depth + 1);
                 vec![self.add(node, "statement", whole, ";", inner)]
             }
@@ -197,7 +217,12 @@ impl Finder<'_> {
         let index = self.add(node, "function", body.byte_range(), "{}", inner);
         if let Some(declarator) = node.child_by_field_name("declarator") {
             let text = self.text(declarator.byte_range());
-            let name = text.split('(').next().unwrap_or_default().trim().trim_start_matches('*');
+            let name = text
+                .split('(')
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .trim_start_matches('*');
             // A macro round the head makes the parser take something else for the name.
             if !name.is_empty() {
                 self.all[index].name = name.to_owned();
@@ -208,12 +233,7 @@ impl Finder<'_> {
 
     /// A label with its statement and what follows it; the label itself stays, since others jump
     /// to it.
-    fn labelled(
-        &mut self,
-        node: Node<'_>,
-        following: &[Node<'_>],
-        depth: usize,
-    ) -> Option<usize> {
+    fn labelled(&mut self, node: Node<'_>, following: &[Node<'_>], depth: usize) -> Option<usize> {
         let mut cursor = node.walk();
         let label = node.child_by_field_name("label")?;
         let body = (node.named_children(&mut cursor))
@@ -246,7 +266,11 @@ impl Finder<'_> {
         let name = self.text(node.byte_range());
         // A preprocessor line ends behind its line.
         let end = node.end_position();
-        let last = if end.column == 0 { end.row.saturating_sub(1) } else { end.row };
+        let last = if end.column == 0 {
+            end.row.saturating_sub(1)
+        } else {
+            end.row
+        };
         self.all.push(Region {
             name,
             kind,
@@ -286,16 +310,27 @@ mod tests {
         y++;\n  }\nlabel_2: /* leave */\n  y += 2;\n  y += 3;\n  while (y) { y--; }\n  return y;\n}\n";
 
     fn find<'r>(regions: &'r Regions, name: &str) -> &'r Region {
-        regions.all.iter().find(|region| region.name.contains(name)).unwrap()
+        regions
+            .all
+            .iter()
+            .find(|region| region.name.contains(name))
+            .unwrap()
     }
 
     #[test]
     fn functions_labels_and_statements() {
         let regions = Regions::find(C.as_bytes(), SourceLanguage::C).unwrap();
-        let top: Vec<&str> = regions.top.iter().map(|at| regions.all[*at].name.as_str()).collect();
+        let top: Vec<&str> = regions
+            .top
+            .iter()
+            .map(|at| regions.all[*at].name.as_str())
+            .collect();
         assert_eq!(top, ["#include <stdio.h>", "f", "g"]);
         let block = find(&regions, "opt_plus");
-        assert_eq!((block.kind, block.line, block.end_line, block.children.len()), ("block", 6, 9, 2));
+        assert_eq!(
+            (block.kind, block.line, block.end_line, block.children.len()),
+            ("block", 6, 9, 2)
+        );
         // The last label owns what follows it.
         let last = find(&regions, "leave");
         assert_eq!((last.line, last.end_line), (10, 14));
@@ -305,7 +340,13 @@ mod tests {
     #[test]
     fn what_is_switched_off_keeps_lines_and_labels() {
         let regions = Regions::find(C.as_bytes(), SourceLanguage::C).unwrap();
-        let at = |name: &str| regions.all.iter().position(|one| one.name.contains(name)).unwrap();
+        let at = |name: &str| {
+            regions
+                .all
+                .iter()
+                .position(|one| one.name.contains(name))
+                .unwrap()
+        };
         let text = regions.without(C.as_bytes(), &[at("opt_plus"), at("f")]);
         let text = String::from_utf8(text).unwrap();
         assert_eq!(text.lines().count(), C.lines().count());

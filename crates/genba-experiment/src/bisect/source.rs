@@ -227,7 +227,9 @@ impl SourceFinder<'_, '_, '_> {
         let value = self.meter.run(&variant, "search")?;
         if value.is_none() {
             // A cut that breaks the file is no news to the person.
-            self.meter.skipped.retain(|skipped| skipped.what != variant.name);
+            self.meter
+                .skipped
+                .retain(|skipped| skipped.what != variant.name);
         }
         Ok(value.map(|value| self.level() - value))
     }
@@ -236,7 +238,9 @@ impl SourceFinder<'_, '_, '_> {
     fn rank(&mut self) {
         let value = |saved: &Saved| median(&saved.values).unwrap_or(0.0);
         self.saved.sort_by(|left, right| {
-            value(right).total_cmp(&value(left)).then(left.depth.cmp(&right.depth))
+            value(right)
+                .total_cmp(&value(left))
+                .then(left.depth.cmp(&right.depth))
         });
     }
 
@@ -348,16 +352,26 @@ impl SourceFinder<'_, '_, '_> {
         let (mut squares, mut freedom) = (0.0, 0usize);
         for saved in self.saved.iter().filter(|saved| saved.values.len() > 1) {
             let mean = saved.values.iter().sum::<f64>() / saved.values.len() as f64;
-            squares += saved.values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            squares += saved
+                .values
+                .iter()
+                .map(|value| (value - mean).powi(2))
+                .sum::<f64>();
             freedom += saved.values.len() - 1;
         }
         if freedom < 2 {
             let mean = self.whole.iter().sum::<f64>() / self.whole.len().max(1) as f64;
-            squares = 2.0 * self.whole.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            squares = 2.0
+                * self
+                    .whole
+                    .iter()
+                    .map(|value| (value - mean).powi(2))
+                    .sum::<f64>();
             freedom = self.whole.len().saturating_sub(1);
         }
         let scatter = (squares / freedom.max(1) as f64).sqrt();
-        let half = student_quantile(0.975, freedom.max(1)) * scatter / (values.len().max(1) as f64).sqrt();
+        let half =
+            student_quantile(0.975, freedom.max(1)) * scatter / (values.len().max(1) as f64).sqrt();
         Estimate {
             value,
             low: value - half,
@@ -388,5 +402,8 @@ impl SourceFinder<'_, '_, '_> {
 }
 
 fn place_of(region: &Region) -> String {
-    format!("{} in lines {} to {}", region.kind, region.line, region.end_line)
+    format!(
+        "{} in lines {} to {}",
+        region.kind, region.line, region.end_line
+    )
 }

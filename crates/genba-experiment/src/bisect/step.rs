@@ -16,6 +16,8 @@ use crate::{ExperimentError, Lab, Plan, VariantPlan};
 const SUSPECTED: f64 = 0.7;
 /// A candidate at this probability, its step verified, is the culprit.
 const CERTAIN: f64 = 0.99;
+/// What a posterior can say at most: the noise is not just as assumed.
+const SUREST: f64 = 0.9999;
 /// The ends may take so much of the budget.
 const ENDS_SHARE: f64 = 0.4;
 /// Below this share of the difference between the ends the step is not all of it.
@@ -344,7 +346,12 @@ impl Finder<'_, '_, '_> {
         let outcome = match &ended {
             Ended::Found { place, step, ends } => {
                 self.note_the_rest(place, step, ends);
-                confidence = Some(place.probability);
+                let nil = self.search.noise_is_nil();
+                confidence = Some(if nil {
+                    1.0
+                } else {
+                    place.probability.min(SUREST)
+                });
                 culprits.push(self.culprit(place, step.ratio, true));
                 BisectionOutcome::Found
             }

@@ -91,7 +91,10 @@ fn cards(out: &mut String, all: &Bisection) {
     card(
         "runs",
         &number::grouped(f64::from(all.runs)),
-        &format!("among {} candidates", number::grouped(all.candidates as f64)),
+        &format!(
+            "among {} candidates",
+            number::grouped(all.candidates as f64)
+        ),
     );
     card(
         "time taken",
@@ -101,8 +104,12 @@ fn cards(out: &mut String, all: &Bisection) {
         }),
     );
     if let Some(confidence) = all.confidence {
-        let percent = (1_000.0 * confidence).floor() / 10.0;
-        card("confidence", &format!("{percent:.1} %"), "");
+        let confidence = if all.noise_is_nil {
+            "no noise".to_owned()
+        } else {
+            bisecting::percent_down(confidence)
+        };
+        card("confidence", &confidence, "");
     }
     out.push_str("</section>\n");
 }
@@ -121,7 +128,10 @@ fn ranking(out: &mut String, all: &Bisection) {
         .fold(f64::MIN_POSITIVE, f64::max);
     for part in all.parts.iter().take(MOST_ROWS) {
         let end = |value: f64| {
-            let e = Estimate { value, ..part.effect };
+            let e = Estimate {
+                value,
+                ..part.effect
+            };
             escape_fit(&bisecting::amount(all, &e), 40)
         };
         let width = (100.0 * part.share.value.abs() / most).clamp(0.0, 100.0);
@@ -156,10 +166,19 @@ fn picture(out: &mut String, all: &Bisection) {
         .filter_map(|(place, variant)| {
             let metric = variant.metrics.get(&all.metric)?;
             let values = metric.values.iter().flatten().copied();
-            Some((place, values.filter(|value| value.is_finite()).take(MOST_DOTS).collect()))
+            Some((
+                place,
+                values
+                    .filter(|value| value.is_finite())
+                    .take(MOST_DOTS)
+                    .collect(),
+            ))
         })
         .collect();
-    let values: Vec<f64> = series.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+    let values: Vec<f64> = series
+        .iter()
+        .flat_map(|(_, values)| values.iter().copied())
+        .collect();
     if series.len() < 2 || values.is_empty() {
         return;
     }
@@ -183,7 +202,11 @@ fn picture(out: &mut String, all: &Bisection) {
          width=\"100%\" role=\"img\" aria-label=\"values of the candidates\">"
     );
     for value in [low + room, high - room] {
-        let e = Estimate { value, low: value - room, high: value + room };
+        let e = Estimate {
+            value,
+            low: value - room,
+            high: value + room,
+        };
         let _ = write!(
             out,
             "<line x1=\"{left}\" x2=\"{width}\" y1=\"{0:.1}\" y2=\"{0:.1}\" stroke=\"var(--line)\"/>\
@@ -195,7 +218,9 @@ fn picture(out: &mut String, all: &Bisection) {
         );
     }
     let culprit = all.culprits.first().and_then(|culprit| {
-        all.variants.iter().position(|variant| variant.name == culprit.name)
+        all.variants
+            .iter()
+            .position(|variant| variant.name == culprit.name)
     });
     if let Some(place) = culprit.filter(|place| *place > 0) {
         let middle = (x(place) + x(place - 1)) / 2.0;
@@ -268,7 +293,11 @@ fn tried(out: &mut String, all: &Bisection) {
         out,
         "<h2>Tried</h2>\n<details{}><summary>{}, {}</summary><div class=\"scroll\"><table><tr>\
          <th class=\"l\">what</th><th>{}</th><th>±</th><th>runs</th><th class=\"l\">command</th></tr>",
-        if all.variants.len() <= 30 { " open" } else { "" },
+        if all.variants.len() <= 30 {
+            " open"
+        } else {
+            ""
+        },
         number::plural(all.variants.len() as u64, "variant"),
         number::plural(u64::from(all.runs), "run"),
         escape_fit(&effect::label(&all.metric), 40),
@@ -280,8 +309,12 @@ fn tried(out: &mut String, all: &Bisection) {
             "<tr><td class=\"l\"><code>{}</code></td><td><b>{}</b></td><td class=\"dim\">{}</td>\
              <td class=\"dim\">{}</td><td class=\"l name dim small\">{}</td></tr>",
             escape_fit(&variant.name, 80),
-            median.map(|e| escape_fit(&bisecting::amount(all, &e), 40)).unwrap_or_default(),
-            median.map(|e| escape(&number::plus_minus(&e))).unwrap_or_default(),
+            median
+                .map(|e| escape_fit(&bisecting::amount(all, &e), 40))
+                .unwrap_or_default(),
+            median
+                .map(|e| escape(&number::plus_minus(&e)))
+                .unwrap_or_default(),
             variant.runs,
             escape_fit(&variant.command, 200),
         );

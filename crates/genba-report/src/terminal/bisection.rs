@@ -31,16 +31,33 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
             out.push_str(&format!("          {}\n", text::fit(detail, width - 10)));
         }
         if one.items.len() > 1 && all.of != BisectionKind::Source {
-            let shown: Vec<&str> = one.items.iter().take(MOST_ITEMS).map(String::as_str).collect();
+            let shown: Vec<&str> = one
+                .items
+                .iter()
+                .take(MOST_ITEMS)
+                .map(String::as_str)
+                .collect();
             let more = one.items.len().saturating_sub(MOST_ITEMS);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let which = if one.before.is_some() { "one of" } else { "all of" };
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            let which = if one.before.is_some() {
+                "one of"
+            } else {
+                "all of"
+            };
             let line = format!("{which} {}{more}", shown.join(", "));
             out.push_str(&format!("          {}\n", text::fit(&line, width - 10)));
         }
     }
     if let Some(sentence) = bisecting::without_culprit(all) {
-        let style = if all.culprits.is_empty() { STRONG } else { PLAIN };
+        let style = if all.culprits.is_empty() {
+            STRONG
+        } else {
+            PLAIN
+        };
         out.push_str(&screen.paint(style, &text::fit(&sentence, width)));
         out.push('\n');
     }
@@ -53,7 +70,11 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
     }
     for one in all.skipped.iter().take(MOST_SKIPPED) {
         let reason = one.reason.lines().next().unwrap_or_default();
-        remark(&mut out, &format!("{} was skipped: {reason}", one.what), screen);
+        remark(
+            &mut out,
+            &format!("{} was skipped: {reason}", one.what),
+            screen,
+        );
     }
     if all.skipped.len() > MOST_SKIPPED {
         let more = all.skipped.len() - MOST_SKIPPED;
@@ -70,7 +91,11 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
 
 /// What was run, in the order of the list: near the culprit where there is much of it.
 fn tried(out: &mut String, all: &Bisection, screen: Screen) {
-    let Some(baseline) = all.variants.first().and_then(|one| bisecting::median(all, one)) else {
+    let Some(baseline) = all
+        .variants
+        .first()
+        .and_then(|one| bisecting::median(all, one))
+    else {
         return;
     };
     let mut table = Table::new(vec![
@@ -82,18 +107,23 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
         Column::right("runs"),
     ]);
     let place = all.culprits.first().and_then(|culprit| {
-        all.variants.iter().position(|variant| variant.name == culprit.name)
+        all.variants
+            .iter()
+            .position(|variant| variant.name == culprit.name)
     });
     // Without a culprit what was measured most often is of interest.
     let most = || {
         let variants = all.variants.iter().enumerate().skip(1);
         let inner = variants.take(all.variants.len().saturating_sub(2));
-        inner.max_by_key(|(_, variant)| variant.runs).map(|(place, _)| place)
+        inner
+            .max_by_key(|(_, variant)| variant.runs)
+            .map(|(place, _)| place)
     };
     let middle = place.or_else(most);
     let from = middle.map_or(0, |place| place.saturating_sub(MOST_ROWS / 2));
     let last = all.variants.len().saturating_sub(1);
-    let inside = |row: &usize| *row == 0 || *row == last || (from..from + MOST_ROWS - 2).contains(row);
+    let inside =
+        |row: &usize| *row == 0 || *row == last || (from..from + MOST_ROWS - 2).contains(row);
     let mut left_out = 0;
     for (row, variant) in all.variants.iter().enumerate() {
         if !inside(&row) {
@@ -110,7 +140,11 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
             Cell::new(variant.name.as_str(), if here { STRONG } else { PLAIN }),
             bisecting::amount(all, &median).into(),
             Cell::new(number::plus_minus(&median).replace('±', ""), DIM),
-            if row == 0 || !ratio.is_finite() { "".into() } else { format!("{ratio:.3}×").into() },
+            if row == 0 || !ratio.is_finite() {
+                "".into()
+            } else {
+                format!("{ratio:.3}×").into()
+            },
             Cell::new(variant.runs.to_string(), DIM),
         ]);
     }
@@ -151,14 +185,28 @@ fn parts(out: &mut String, all: &Bisection, screen: Screen) {
             percent(part.share.value).into(),
             Cell::new(percent(part.share.low), DIM),
             Cell::new(percent(part.share.high), DIM),
-            Cell::new(if part.kind == "item" { "" } else { part.kind.as_str() }, DIM),
+            Cell::new(
+                if part.kind == "item" {
+                    ""
+                } else {
+                    part.kind.as_str()
+                },
+                DIM,
+            ),
             Cell::new(name, if part.verified { STRONG } else { PLAIN }),
             Cell::new(lines, DIM),
             Cell::new(if part.verified { "verified" } else { "" }, GOOD),
         ]);
     }
     out.push('\n');
-    out.push_str(&screen.paint(HEAD, if source { "SWITCHED OFF" } else { "SWITCHED ON" }));
+    out.push_str(&screen.paint(
+        HEAD,
+        if source {
+            "SWITCHED OFF"
+        } else {
+            "SWITCHED ON"
+        },
+    ));
     out.push_str(&screen.paint(DIM, "   95 % intervals\n"));
     out.push_str(&table.render(screen));
     if all.parts.len() > MOST_ROWS {

@@ -7,8 +7,8 @@ mod set;
 mod source;
 
 use clap::{Args as ClapArgs, Subcommand};
-use genba_experiment::{Plan, VariantPlan};
 use genba_experiment::bisect::{Budget, Found};
+use genba_experiment::{Plan, VariantPlan};
 use genba_model::{Bisection, BisectionKind, BisectionOutcome, CaseKind};
 use genba_report::{page, terminal};
 

@@ -101,7 +101,9 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let seconds = lab.elapsed();
     drop(lab);
     drop(history);
-    finish(session, &subject, &plan, budget, found, seconds, experiment, output)
+    finish(
+        session, &subject, &plan, budget, found, seconds, experiment, output,
+    )
 }
 
 struct Commit {
@@ -116,13 +118,16 @@ fn history(args: &Args) -> Result<Vec<Commit>, Failure> {
     let format = "--format=%H%x00%h%x00%ad%x00%an%x00%s";
     let name = |commit: &str| -> Result<String, Failure> {
         let of = format!("{commit}^{{commit}}");
-        let found = git(args, &["rev-parse", "--verify", "--quiet", "--end-of-options", &of])?;
-        found
-            .map(|text| text.trim().to_owned())
-            .ok_or_else(|| Failure::usage(format!(
+        let found = git(
+            args,
+            &["rev-parse", "--verify", "--quiet", "--end-of-options", &of],
+        )?;
+        found.map(|text| text.trim().to_owned()).ok_or_else(|| {
+            Failure::usage(format!(
                 "there is no commit {commit:?} in the repository of {}",
                 args.repository.display()
-            )))
+            ))
+        })
     };
     let (good, bad) = (name(&args.good)?, name(&args.bad)?);
     if git(args, &["merge-base", "--is-ancestor", &good, &bad])?.is_none() {
@@ -133,7 +138,11 @@ fn history(args: &Args) -> Result<Vec<Commit>, Failure> {
         )));
     }
     let range = format!("{good}..{bad}");
-    let path = if args.ancestry_path { "--ancestry-path" } else { "--first-parent" };
+    let path = if args.ancestry_path {
+        "--ancestry-path"
+    } else {
+        "--first-parent"
+    };
     let log = ["log", "--reverse", "--topo-order", "--date=short", format];
     let first = git(args, &[&log[..], &["-1", &good]].concat())?;
     let rest = git(args, &[&log[..], &[path, &range]].concat())?;
@@ -230,11 +239,11 @@ impl Steps for History<'_> {
             self.remove(&tree);
             return Ok(Err(reason));
         }
-        let variant = self.variant(&commit.short, &tree).map_err(|failure| {
-            ExperimentError::Plan {
-                what: failure.message,
-            }
-        })?;
+        let variant =
+            self.variant(&commit.short, &tree)
+                .map_err(|failure| ExperimentError::Plan {
+                    what: failure.message,
+                })?;
         self.built.push_back((point, tree, variant.clone()));
         Ok(Ok(variant))
     }
@@ -258,14 +267,26 @@ impl History<'_> {
             _ => "its build took too long".to_owned(),
         };
         let said = String::from_utf8_lossy(&done.stderr.captured).into_owned();
-        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> = said
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
         let end = lines[lines.len().saturating_sub(LINES)..].join(" | ");
-        Ok(Some(if end.is_empty() { how } else { format!("{how}: {end}") }))
+        Ok(Some(if end.is_empty() {
+            how
+        } else {
+            format!("{how}: {end}")
+        }))
     }
 
     fn variant(&self, name: &str, tree: &Tree) -> Result<VariantPlan, Failure> {
         let words: Vec<String> = (self.args.command.iter())
-            .map(|word| tree.word(&OsString::from(word)).to_string_lossy().into_owned())
+            .map(|word| {
+                tree.word(&OsString::from(word))
+                    .to_string_lossy()
+                    .into_owned()
+            })
             .collect();
         let experiment = &self.args.experiment;
         let mut variant = experiment.variant_of_words(name, &words)?;

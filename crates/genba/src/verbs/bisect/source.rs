@@ -76,7 +76,10 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     };
     let regions = Regions::find(&source, language)?;
     let mut session = open(experiment, &command, output)?;
-    let parent = args.file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = args
+        .file
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     let beside = std::path::absolute(parent.unwrap_or(Path::new("."))).unwrap_or_default();
     let cutter = Cutter {
         args,
@@ -110,7 +113,9 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let seconds = lab.elapsed();
     drop(lab);
     drop(cutter);
-    finish(session, &subject, &plan, budget, found, seconds, experiment, output)
+    finish(
+        session, &subject, &plan, budget, found, seconds, experiment, output,
+    )
 }
 
 /// Writes copies without some of the regions.
@@ -172,7 +177,13 @@ impl Cutter<'_> {
         // `#include "beside.h"` must go on to find what lies beside the original.
         let mut include = self.beside.clone().into_os_string();
         let key = OsString::from("CPATH");
-        let own = variant.spec.environment.changes.get(&key).cloned().flatten();
+        let own = variant
+            .spec
+            .environment
+            .changes
+            .get(&key)
+            .cloned()
+            .flatten();
         if let Some(before) = own.or_else(|| std::env::var_os(&key)) {
             include.push(":");
             include.push(before);
