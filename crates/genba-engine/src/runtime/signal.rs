@@ -14,15 +14,21 @@ use super::interrupted::Interrupted;
 use super::slots::fresh_vectors;
 use super::syscall::Call;
 
+const SIGQUIT: usize = 3;
 const SIGILL: usize = 4;
 const SIGTRAP: usize = 5;
+const SIGABRT: usize = 6;
 const SIGBUS: usize = 7;
 const SIGFPE: usize = 8;
 const SIGSEGV: usize = 11;
+const SIGXCPU: usize = 24;
+const SIGXFSZ: usize = 25;
 const SIGSYS: usize = 31;
-/// Raised by instructions; watched even when the program does not handle them, so that the
-/// counts are right when it dies of them.
-const FAULTS: [usize; 6] = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS];
+/// Raised by instructions, or leaving a core; watched even when the program does not handle them,
+/// so that the counts are right when it dies of them, and the core has the program's registers.
+const FAULTS: [usize; 10] = [
+    SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGABRT, SIGQUIT, SIGXCPU, SIGXFSZ,
+];
 
 const SIG_DFL: u64 = 0;
 const SIG_IGN: u64 = 1;
