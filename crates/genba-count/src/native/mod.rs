@@ -75,7 +75,7 @@ impl Engine for Native {
     }
 
     fn usual_slowdown(&self) -> std::ops::RangeInclusive<f64> {
-        1.0..=2.5
+        1.0..=3.5
     }
 
     fn check(&self, request: &CountRequest) -> Result<(), CountError> {
