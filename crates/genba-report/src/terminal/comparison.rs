@@ -1,6 +1,6 @@
 //! Variants against one another: the runs, the verdict under them, what must be known last.
 
-use genba_model::{Comparison, ComparisonReport, Estimate, Variant, VerdictName};
+use genba_model::{Comparison, ComparisonReport, Estimate, Metric, Variant, VerdictName};
 
 use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::table::{Cell, Column, Table};
@@ -21,6 +21,7 @@ pub fn comparison(report: &ComparisonReport, screen: Screen) -> String {
     let mut out = String::new();
     variants(&mut out, report, screen);
     verdicts(&mut out, report, screen);
+    own_metrics(&mut out, report, screen);
     iterations(&mut out, report, screen);
     let remarks = effect::remarks(report);
     if !remarks.is_empty() && !out.is_empty() && report.variants.len() > 2 {
@@ -60,6 +61,59 @@ fn head(metric: &str) -> &'static str {
         "beside_cpu" => "of others",
         "max_rss" => "max RSS",
         _ => "median",
+    }
+}
+
+/// Most variants whose own metrics are shown side by side, and most metrics.
+const MOST_COLUMNS: usize = 4;
+const MOST_OWN: usize = 30;
+
+/// What the targets reported of themselves: medians, a row a metric. Of few variants only: of
+/// many, one metric at a time is chosen by `--metric`.
+fn own_metrics(out: &mut String, report: &ComparisonReport, screen: Screen) {
+    let built_in = |name: &str| Metric::ALL.iter().any(|m| m.name() == name);
+    let shown = effect::ordered(report);
+    if shown.is_empty() || shown.len() > MOST_COLUMNS {
+        return;
+    }
+    let mut names: Vec<&str> = shown
+        .iter()
+        .flat_map(|v| v.metrics.keys().map(String::as_str))
+        .filter(|name| !built_in(name) && *name != report.metric)
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return;
+    }
+    out.push_str("\nREPORTED\n");
+    let mut columns = vec![Column::flexible("", 12)];
+    if shown.len() == 1 {
+        columns.push(Column::right("median"));
+        columns.push(Column::right("±"));
+    } else {
+        columns.extend(shown.iter().map(|_| Column::right("")));
+    }
+    let mut table = Table::new(columns);
+    if shown.len() > 1 {
+        let heads = shown.iter().map(|v| Cell::new(text::fit(&v.name, 24), DIM));
+        table.row(std::iter::once(Cell::from("")).chain(heads).collect());
+    }
+    for name in names.iter().take(MOST_OWN) {
+        let label = name.replace('_', " ");
+        let mut row: Vec<Cell> = vec![label.into()];
+        if let [one] = &shown[..] {
+            let (value, spread) = median(one, name);
+            row.push(value.into());
+            row.push(Cell::new(spread.replace('±', ""), DIM));
+        } else {
+            row.extend(shown.iter().map(|v| Cell::from(median(v, name).0)));
+        }
+        table.row(row);
+    }
+    out.push_str(&table.render(screen));
+    if names.len() > MOST_OWN {
+        out.push_str(&format!("  … {} more\n", names.len() - MOST_OWN));
     }
 }
 

@@ -9,8 +9,10 @@ use genba_experiment::parameters::{Parameter, mentions, product, replace};
 use genba_experiment::{MetricPlan, Plan, Stop, VariantPlan};
 use genba_profile::event::EventSpec;
 use genba_run::{CommandSpec, Output, Shell, Stdin};
+use genba_runtime::shim::{PER_REQUEST, Shims};
 
 use super::named::NamedCommands;
+use super::runtime::RuntimeArgs;
 use super::values::{cpu_list, duration, share};
 use crate::exit::Failure;
 
@@ -140,6 +142,9 @@ pub struct CompareArgs {
           default_missing_value = "instructions,cycles,branch-misses,cache-misses")]
     pub counters: Option<String>,
 
+    #[command(flatten)]
+    pub runtime: RuntimeArgs,
+
     /// Leave out commands that write something else to standard output than the first.
     #[arg(long)]
     pub check_output: bool,
@@ -182,8 +187,8 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// The plan for the commands.
-    pub fn plan(&self) -> Result<Plan, Failure> {
+    /// The plan for the commands; the shims, where there are some, must live as long.
+    pub fn plan(&self, shims: Option<&Shims>) -> Result<Plan, Failure> {
         if self.commands.commands.is_empty() {
             return Err(Failure::usage(
                 "there is no command to measure; write: genba bench 'COMMAND' 'OTHER COMMAND'",
@@ -194,8 +199,14 @@ impl CompareArgs {
                 "-n {name}: there are more names than commands"
             )));
         }
-        let mut plan = Plan::new(self.variants()?);
+        let mut plan = Plan::new(self.variants(shims)?);
         plan.metrics = self.metrics()?;
+        if let Some(shims) = shims {
+            self.runtime.put_into(&mut plan, shims)?;
+        }
+        if self.runtime.per_request.is_some() {
+            plan.primary = PER_REQUEST.to_owned();
+        }
         self.put_over(&mut plan)?;
         Ok(plan)
     }
@@ -294,7 +305,7 @@ impl CompareArgs {
             .map_err(Failure::usage)
     }
 
-    fn variants(&self) -> Result<Vec<VariantPlan>, Failure> {
+    fn variants(&self, shims: Option<&Shims>) -> Result<Vec<VariantPlan>, Failure> {
         let parameters = self.parameters()?;
         let count = self.commands.commands.len();
         let mut variants: Vec<VariantPlan> = Vec::new();
@@ -307,7 +318,7 @@ impl CompareArgs {
                 .collect();
             used.extend(own.iter().map(|one| one.name.clone()));
             for values in product(&own).map_err(Failure::usage)? {
-                variants.push(self.variant(&texts, values)?);
+                variants.push(self.variant(&texts, values, shims)?);
             }
         }
         if let Some(unused) = parameters.iter().find(|one| !used.contains(&one.name)) {
@@ -340,6 +351,7 @@ impl CompareArgs {
         &self,
         texts: &Texts<'_>,
         values: BTreeMap<String, String>,
+        shims: Option<&Shims>,
     ) -> Result<VariantPlan, Failure> {
         let shell = self.shell()?;
         let fill = |text: &str| replace(text, &values);
@@ -361,7 +373,7 @@ impl CompareArgs {
                 .transpose()
                 .map(|spec| spec.into_iter().collect())
         };
-        let mut spec = spec_of(texts.command)?;
+        let mut spec = spec_of(&self.runtime.command(texts.command, shims))?;
         spec.stdin = match texts.input.map(fill).as_deref() {
             None | Some("null") => Stdin::Null,
             Some(path) => Stdin::File(path.into()),

@@ -6,6 +6,7 @@ mod named;
 mod observer;
 mod proved;
 mod run;
+mod runtime;
 mod suite;
 mod values;
 

@@ -36,15 +36,26 @@ pub struct Done {
 pub fn run(args: &CompareArgs, output: &Output) -> Result<Done, Failure> {
     let cancel = interrupt::token()?;
     let mut line = Line::new(output);
-    let suite = match suite::file(args) {
+    let shims = args.runtime.shims()?;
+    let mut suite = match suite::file(args) {
         Some(path) => Some(suite::ready(path, args, &cancel, &mut line)?),
         None => None,
     };
+    if let (Some(ready), Some(shims)) = (&mut suite, &shims) {
+        if args.runtime.per_request.is_some() {
+            return Err(Failure::usage(
+                "--per-request wants commands that start Ruby, not a suite",
+            ));
+        }
+        for plan in &mut ready.plans {
+            args.runtime.put_into(plan, shims)?;
+        }
+    }
     let single;
     let (plans, mut notes) = match &suite {
         Some(ready) => (&ready.plans, ready.notes.clone()),
         None => {
-            single = vec![args.plan()?];
+            single = vec![args.plan(shims.as_ref())?];
             (&single, Vec::new())
         }
     };

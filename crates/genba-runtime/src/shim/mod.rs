@@ -1,0 +1,152 @@
+//! The runtime's own numbers: small programs that are loaded before the target and report to
+//! `$GENBA_METRICS_FD` (lines `NAME VALUE UNIT`) what its garbage collector did.
+//!
+//! Nothing of the target has to be changed: Ruby loads its shim by `RUBYOPT`, Python by a
+//! `sitecustomize` that stands before the user's own and runs it. Both put the variables back
+//! for what the target starts, and report for the process that loaded them only.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+const RUBY: &str = include_str!("shim.rb");
+const PYTHON: &str = include_str!("sitecustomize.py");
+const REQUESTS: &str = include_str!("requests.rb");
+
+/// Which runtimes to look into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// CRuby.
+    Ruby,
+    /// CPython.
+    Python,
+    /// Whichever the target is.
+    Both,
+}
+
+/// The shims as files, as long as this lives.
+#[derive(Debug)]
+pub struct Shims {
+    directory: PathBuf,
+}
+
+/// The metric that decides between runs of requests.
+pub const PER_REQUEST: &str = "per_request";
+
+impl Shims {
+    /// Writes them into a private directory.
+    ///
+    /// # Errors
+    /// When that cannot be made.
+    pub fn new() -> io::Result<Self> {
+        let temporary = std::env::temp_dir();
+        // RUBYOPT and PYTHONPATH have no way to quote these.
+        let strange = |c: char| c.is_whitespace() || c == ':';
+        let base = match temporary.to_str() {
+            Some(text) if !text.contains(strange) => temporary,
+            _ => PathBuf::from("/tmp"),
+        };
+        let mut number = 0;
+        let directory = loop {
+            let name = format!("genba-shims-{}-{number}", std::process::id());
+            let path = base.join(name);
+            match std::fs::DirBuilder::new().mode(0o755).create(&path) {
+                Ok(()) => break path,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 100 => number += 1,
+                Err(e) => return Err(e),
+            }
+        };
+        let shims = Self { directory };
+        for (name, text) in [
+            ("genba_shim.rb", RUBY),
+            ("genba_requests.rb", REQUESTS),
+            ("sitecustomize.py", PYTHON),
+        ] {
+            let mut file = std::fs::File::options()
+                .write(true)
+                .create_new(true)
+                .mode(0o644)
+                .open(shims.directory.join(name))?;
+            io::Write::write_all(&mut file, text.as_bytes())?;
+        }
+        Ok(shims)
+    }
+
+    /// Variables to set, where the target would have had `now` (`RUBYOPT`, `PYTHONPATH`).
+    #[must_use]
+    pub fn environment(
+        &self,
+        which: Which,
+        iterations: Option<u64>,
+        now: &dyn Fn(&OsStr) -> Option<OsString>,
+    ) -> Vec<(OsString, OsString)> {
+        let mut out: Vec<(OsString, OsString)> = Vec::new();
+        if which != Which::Python {
+            let was = now("RUBYOPT".as_ref()).unwrap_or_default();
+            let mut value = OsString::from("-r");
+            value.push(self.directory.join("genba_shim.rb"));
+            if !was.is_empty() {
+                value.push(" ");
+                value.push(&was);
+            }
+            out.push(("GENBA_RUBYOPT".into(), was));
+            out.push(("RUBYOPT".into(), value));
+        }
+        if which != Which::Ruby {
+            let was = now("PYTHONPATH".as_ref()).unwrap_or_default();
+            let mut value = self.directory.clone().into_os_string();
+            if !was.is_empty() {
+                value.push(":");
+                value.push(&was);
+            }
+            out.push(("GENBA_PYTHONPATH".into(), was));
+            out.push(("PYTHONPATH".into(), value));
+        }
+        if let Some(n) = iterations {
+            out.push(("GENBA_ITERATIONS".into(), n.to_string().into()));
+        }
+        out
+    }
+
+    /// The program that sends requests to a Rack application.
+    #[must_use]
+    pub fn requests(&self) -> PathBuf {
+        self.directory.join("genba_requests.rb")
+    }
+
+    /// Where the shims are.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+impl Drop for Shims {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_had_is_kept() {
+        let shims = Shims::new().unwrap();
+        let user = |name: &OsStr| (name == "RUBYOPT").then(|| OsString::from("-W0"));
+        let set = shims.environment(Which::Both, Some(7), &user);
+        let get = |name: &str| {
+            let found = set.iter().find(|(n, _)| n == name);
+            found.map(|(_, value)| value.to_string_lossy().into_owned())
+        };
+        let here = shims.directory().display().to_string();
+        assert_eq!(get("RUBYOPT"), Some(format!("-r{here}/genba_shim.rb -W0")));
+        assert_eq!(get("GENBA_RUBYOPT").as_deref(), Some("-W0"));
+        assert_eq!(get("PYTHONPATH"), Some(here.clone()));
+        assert_eq!(get("GENBA_ITERATIONS").as_deref(), Some("7"));
+        drop(shims);
+        assert!(!Path::new(&here).exists());
+    }
+}

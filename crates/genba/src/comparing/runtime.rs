@@ -1,0 +1,119 @@
+//! The runtime's own numbers as metrics, and requests to a Rack application.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use genba_experiment::{MetricPlan, Plan};
+use genba_model::Direction;
+use genba_runtime::shim::{PER_REQUEST, Shims, Which};
+
+use crate::exit::Failure;
+
+/// Which runtime to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RuntimeArg {
+    /// CRuby.
+    Ruby,
+    /// CPython.
+    Python,
+    /// Whichever a command turns out to be.
+    Auto,
+}
+
+/// What to ask the runtime.
+#[derive(Debug, ClapArgs)]
+pub struct RuntimeArgs {
+    /// Ask the runtime for its own numbers: runs and time of its garbage collector, objects
+    /// allocated, heap pages, methods compiled; as metrics, nothing to change in the program.
+    #[arg(long, value_enum, value_name = "WHICH")]
+    pub runtime: Option<RuntimeArg>,
+
+    /// Send requests to this Rack application (config.ru, or a Ruby file) in its own process,
+    /// and compare the cost of one; each COMMAND is then how to start Ruby, as in
+    /// `ruby --mjit`.
+    #[arg(long, value_name = "APP")]
+    pub per_request: Option<PathBuf>,
+
+    /// Requests that a run sends and counts.
+    #[arg(long, value_name = "N", default_value_t = 1000, requires = "per_request",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub requests: u32,
+
+    /// Requests before that, which are not counted.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 100,
+        requires = "per_request"
+    )]
+    pub requests_warmup: u32,
+
+    /// Paths to ask for in turn, separated by commas.
+    #[arg(
+        long,
+        value_name = "PATHS",
+        default_value = "/",
+        requires = "per_request"
+    )]
+    pub request_paths: String,
+}
+
+impl RuntimeArgs {
+    /// Commands as they are to be run: with the program that sends requests, where these are
+    /// wanted. The shims must live as long as the commands.
+    pub fn command(&self, command: &str, shims: Option<&Shims>) -> String {
+        match (&self.per_request, shims) {
+            (Some(_), Some(shims)) => format!("{command} {}", shims.requests().display()),
+            _ => command.to_owned(),
+        }
+    }
+
+    /// The shims, if they are needed.
+    pub fn shims(&self) -> Result<Option<Shims>, Failure> {
+        if self.runtime.is_none() && self.per_request.is_none() {
+            return Ok(None);
+        }
+        let shims = Shims::new();
+        let cannot = |error| Failure::usage(format!("cannot write what Ruby is to load: {error}"));
+        shims.map(Some).map_err(cannot)
+    }
+
+    /// Puts them into the environment of a plan's commands.
+    pub fn put_into(&self, plan: &mut Plan, shims: &Shims) -> Result<(), Failure> {
+        let which = self.runtime.map(|runtime| match runtime {
+            RuntimeArg::Ruby => Which::Ruby,
+            RuntimeArg::Python => Which::Python,
+            RuntimeArg::Auto => Which::Both,
+        });
+        for variant in &mut plan.variants {
+            let iterations = variant.iterations;
+            let environment = &mut variant.spec.environment;
+            if let Some(which) = which {
+                let set = shims.environment(which, iterations, &|name| environment.get(name));
+                for (name, value) in set {
+                    environment.set(name, value);
+                }
+            }
+            if let Some(app) = &self.per_request {
+                let app = std::path::absolute(app)
+                    .map_err(|error| Failure::usage(format!("{}: {error}", app.display())))?;
+                if !app.is_file() {
+                    return Err(Failure::usage(format!(
+                        "there is no {}: --per-request wants the file of a Rack application",
+                        app.display()
+                    )));
+                }
+                environment.set("GENBA_RACK_APP", app);
+                environment.set("GENBA_REQUESTS", self.requests.to_string());
+                environment.set("GENBA_REQUESTS_WARMUP", self.requests_warmup.to_string());
+                environment.set("GENBA_REQUEST_PATHS", &self.request_paths);
+            }
+        }
+        if self.per_request.is_some() {
+            let less = Some(Direction::LessIsBetter);
+            plan.metrics
+                .push(MetricPlan::channel(PER_REQUEST, "seconds", less));
+        }
+        Ok(())
+    }
+}

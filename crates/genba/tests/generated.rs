@@ -1,0 +1,171 @@
+//! Code that a compiler at run time made, recorded and read after everything of it is gone.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn genba(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let out = Command::new(env!("CARGO_BIN_EXE_genba"))
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .expect("genba starts");
+    (
+        out.status.code().unwrap_or(-1),
+        String::from_utf8_lossy(&out.stdout).into_owned(),
+        String::from_utf8_lossy(&out.stderr).into_owned(),
+    )
+}
+
+/// A generator of code in C: an endless loop that it puts into memory, with a perf map beside.
+/// It removes the map, as a tidy program does.
+const GENERATOR: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void) {
+    /* mov rax,rdi; 1: imul rax,rax,3; dec rdi; jne 1b; ret */
+    static const unsigned char code[] = {0x48, 0x89, 0xf8, 0x48, 0x6b, 0xc0, 3,
+                                         0x48, 0xff, 0xcf, 0x75, 0xf7, 0xc3};
+    char *place = mmap(0, 8192, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(place + 64, code, sizeof code);
+    char name[64];
+    snprintf(name, sizeof name, "/tmp/perf-%d.map", (int)getpid());
+    FILE *map = fopen(name, "w");
+    fprintf(map, "%lx %lx made at run time\n", (unsigned long)place + 64, sizeof code);
+    fclose(map);
+    unsigned long (*run)(unsigned long) = (unsigned long (*)(unsigned long))(place + 64);
+    unsigned long sum = 0;
+    for (int i = 0; i < 60; i++) sum += run(10000000);
+    unlink(name);
+    return sum == 1;
+}
+"#;
+
+#[test]
+fn a_function_made_at_run_time_is_named_and_annotated_afterwards() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    std::fs::write(at.join("made.c"), GENERATOR).expect("the program");
+    let gcc = Command::new("gcc")
+        .args(["-O1", "-o", "made", "made.c"])
+        .current_dir(at)
+        .status();
+    if !gcc.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: a_function_made_at_run_time…: no gcc");
+        return;
+    }
+    let (code, _, err) = genba(
+        at,
+        &[
+            "record",
+            "-o",
+            "x.data",
+            "--sampler",
+            "perf",
+            "--",
+            "./made",
+        ],
+    );
+    if code == 4 {
+        eprintln!("skipped: a_function_made_at_run_time…: {err}");
+        return;
+    }
+    assert_eq!(code, 0, "{err}");
+    // Moved, with what was kept beside it: nothing refers to where it was.
+    std::fs::create_dir(at.join("moved")).expect("a directory");
+    for name in ["x.data", "x.data.kept"] {
+        std::fs::rename(at.join(name), at.join("moved").join(name)).expect("moved");
+    }
+    let (code, out, err) = genba(at, &["report", "-i", "moved/x.data", "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let first = &document["functions"][0];
+    assert_eq!(first["function"], "made at run time", "{out}");
+    assert!(first["self"]["value"].as_f64() > Some(0.8), "{out}");
+    let line = [
+        "annotate",
+        "-i",
+        "moved/x.data",
+        "--json",
+        "made at run time",
+    ];
+    let (code, out, err) = genba(at, &line);
+    assert_eq!(code, 0, "{err}");
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let texts: Vec<&str> = document["instructions"]
+        .as_array()
+        .expect("instructions")
+        .iter()
+        .filter_map(|i| i["text"].as_str())
+        .collect();
+    assert!(texts.iter().any(|t| t.starts_with("imul")), "{texts:?}");
+    assert_eq!(texts.last(), Some(&"ret"), "{texts:?}");
+}
+
+#[test]
+fn a_library_that_was_deleted_is_kept() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    // Named as MJIT names its libraries: by the process, in the directory for temporary files.
+    let program = r#"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+    char name[99], line[400];
+    snprintf(name, sizeof name, "/tmp/_genba_test_p%du1", (int)getpid());
+    snprintf(line, sizeof line,
+             "printf 'unsigned long spin(unsigned long n) {"
+             " unsigned long s = n; while (n--) s = s * 3 + n; return s; }' > %s.c &&"
+             " gcc -O1 -shared -fPIC -g -o %s.so %s.c", name, name, name);
+    if (system(line)) return 1;
+    snprintf(line, sizeof line, "%s.so", name);
+    void *library = dlopen(line, RTLD_NOW);
+    if (!library) return 2;
+    unlink(line);
+    snprintf(line, sizeof line, "%s.c", name);
+    unlink(line);
+    unsigned long (*spin)(unsigned long) = (unsigned long (*)(unsigned long))dlsym(library, "spin");
+    unsigned long sum = 0;
+    for (int i = 0; i < 60; i++) sum += spin(10000000);
+    return sum == 1;
+}
+"#;
+    std::fs::write(at.join("load.c"), program).expect("the program");
+    let gcc = Command::new("gcc")
+        .args(["-O1", "-o", "load", "load.c", "-ldl"])
+        .current_dir(at)
+        .status();
+    if !gcc.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: a_library_that_was_deleted_is_kept: no gcc");
+        return;
+    }
+    let (code, _, err) = genba(
+        at,
+        &[
+            "record",
+            "-o",
+            "x.data",
+            "--sampler",
+            "perf",
+            "--",
+            "./load",
+        ],
+    );
+    if code == 4 {
+        eprintln!("skipped: a_library_that_was_deleted_is_kept: {err}");
+        return;
+    }
+    assert_eq!(code, 0, "{err}");
+    let (code, out, err) = genba(at, &["annotate", "-i", "x.data", "--json", "spin"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("_genba_test_p"), "{out}");
+    // The source line from the copy of the deleted file.
+    assert!(out.contains("s = s * 3 + n"), "{out}");
+    let (code, out, err) = genba(at, &["report", "-i", "x.data", "--by", "process"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("load"), "{out}");
+}
