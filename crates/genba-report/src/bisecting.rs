@@ -16,28 +16,37 @@ pub(crate) fn title(all: &Bisection) -> String {
     format!("{what}: {}", all.command)
 }
 
-/// Signed percent: `+2.1 %`.
-fn signed(share: f64) -> String {
-    let value = share * 100.0;
-    let places = match value.abs() {
-        v if v >= 20.0 => 0,
-        v if v >= 2.0 => 1,
-        _ => 2,
-    };
-    format!("{value:+.places$} %").replace('-', "−")
+/// Signed percent with so many decimals: `+2.1 %`.
+fn signed(share: f64, places: usize) -> String {
+    format!("{:+.places$} %", share * 100.0).replace('-', "−")
+}
+
+/// A share in percent; nothing for what is no number.
+pub(crate) fn percent(share: f64) -> String {
+    if share.is_finite() {
+        format!("{:.1} %", 100.0 * share).replace('-', "−")
+    } else {
+        String::new()
+    }
 }
 
 /// What a culprit does to the metric: `wall time +2.1 % (+1.5 % … +2.8 %)`.
 pub(crate) fn change(all: &Bisection, ratio: &Estimate) -> String {
     let metric = effect::phrase(&all.metric);
-    let value = signed(ratio.value - 1.0);
+    let half = 50.0 * (ratio.high - ratio.low);
+    let places = match half {
+        half if half >= 5.0 => 0,
+        half if half >= 0.1 => 1,
+        _ => 2,
+    };
+    let value = signed(ratio.value - 1.0, places);
     if ratio.low == ratio.high {
         return format!("{metric} {value}");
     }
     format!(
         "{metric} {value} ({} … {})",
-        signed(ratio.low - 1.0),
-        signed(ratio.high - 1.0)
+        signed(ratio.low - 1.0, places),
+        signed(ratio.high - 1.0, places)
     )
 }
 

@@ -134,7 +134,7 @@ fn ranking(out: &mut String, all: &Bisection) {
             };
             escape_fit(&bisecting::amount(all, &e), 40)
         };
-        let width = (100.0 * part.share.value.abs() / most).clamp(0.0, 100.0);
+        let width = 100.0 * (part.share.value.abs() / most).max(0.0).min(1.0);
         let lines = match (part.line, part.end_line) {
             (Some(first), Some(last)) if first != last => format!("{first}–{last}"),
             (Some(first), _) => first.to_string(),
@@ -143,13 +143,13 @@ fn ranking(out: &mut String, all: &Bisection) {
         let _ = writeln!(
             out,
             "<tr><td><b>{}</b></td><td class=\"dim\">{}</td><td class=\"dim\">{}</td>\
-             <td>{:.1} %</td><td class=\"l\"><span class=\"track\"><i style=\"width:{width:.1}%\">\
+             <td>{}</td><td class=\"l\"><span class=\"track\"><i style=\"width:{width:.1}%\">\
              </i></span></td><td class=\"l dim\">{}</td><td class=\"l\">{}<code>{}</code></td>\
              <td>{lines}</td><td class=\"ok\">{}</td></tr>",
             end(part.effect.value),
             end(part.effect.low),
             end(part.effect.high),
-            100.0 * part.share.value,
+            bisecting::percent(part.share.value),
             escape_fit(&part.kind, 20),
             "&nbsp;&nbsp;".repeat(part.depth.min(8) as usize),
             escape_fit(&part.name, 100),

@@ -30,7 +30,7 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
         if let Some(detail) = &one.detail {
             out.push_str(&format!("          {}\n", text::fit(detail, width - 10)));
         }
-        if one.items.len() > 1 && all.of != BisectionKind::Source {
+        if one.items.len() > 1 && one.before.is_some() {
             let shown: Vec<&str> = one
                 .items
                 .iter()
@@ -43,12 +43,7 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
             } else {
                 String::new()
             };
-            let which = if one.before.is_some() {
-                "one of"
-            } else {
-                "all of"
-            };
-            let line = format!("{which} {}{more}", shown.join(", "));
+            let line = format!("one of {}{more}", shown.join(", "));
             out.push_str(&format!("          {}\n", text::fit(&line, width - 10)));
         }
     }
@@ -61,8 +56,10 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
         out.push_str(&screen.paint(style, &text::fit(&sentence, width)));
         out.push('\n');
     }
-    out.push_str(&screen.paint(DIM, &format!("  {}", bisecting::effort(all))));
-    out.push('\n');
+    for line in super::wrap(&text::sanitise(&bisecting::effort(all)), width - 2) {
+        out.push_str(&screen.paint(DIM, &format!("  {line}")));
+        out.push('\n');
+    }
     if all.parts.is_empty() {
         tried(&mut out, all, screen);
     } else {
@@ -176,15 +173,14 @@ fn parts(out: &mut String, all: &Bisection, screen: Screen) {
         };
         let name = format!("{}{}", "  ".repeat(part.depth.min(8) as usize), part.name);
         let certain = part.effect.low > 0.0 || part.effect.high < 0.0;
-        let percent = |share: f64| format!("{:.1} %", 100.0 * share).replace('-', "−");
         table.row(vec![
             Cell::new(
                 bisecting::amount(all, &part.effect).replace('-', "−"),
                 if certain { STRONG } else { DIM },
             ),
-            percent(part.share.value).into(),
-            Cell::new(percent(part.share.low), DIM),
-            Cell::new(percent(part.share.high), DIM),
+            bisecting::percent(part.share.value).into(),
+            Cell::new(bisecting::percent(part.share.low), DIM),
+            Cell::new(bisecting::percent(part.share.high), DIM),
             Cell::new(
                 if part.kind == "item" {
                     ""
@@ -213,3 +209,7 @@ fn parts(out: &mut String, all: &Bisection, screen: Screen) {
         out.push_str(&format!("  … {} more\n", all.parts.len() - MOST_ROWS));
     }
 }
+
+#[cfg(test)]
+#[path = "bisection_tests.rs"]
+mod tests;
