@@ -122,7 +122,8 @@ fn a_step_is_found_to_the_setting() {
 
 #[test]
 fn smooth_and_flat_curves_have_no_knee_and_the_right_law() {
-    let curves: [(&str, fn(f64) -> f64); 4] = [
+    type Law = (&'static str, fn(f64) -> f64);
+    let curves: [Law; 4] = [
         ("constant", |_| 0.03),
         ("log", |x| 0.02 + 0.004 * x.log2()),
         ("linear", |x| 0.02 + 1e-4 * x),

@@ -87,9 +87,9 @@ pub(crate) fn sentences(ablation: &Ablation) -> Vec<String> {
         let excluded = (ablation.report.variants.iter())
             .find(|variant| variant.name == part.variant)
             .and_then(|variant| variant.excluded.as_deref());
-        if excluded.is_some() {
+        if excluded.is_some() || part.costs.is_empty() {
             list.push(format!(
-                "{}: not known, the variant without it failed",
+                "{}: not known, the variant without it could not be measured",
                 part.name
             ));
             continue;

@@ -30,6 +30,9 @@ const TARGETS: &[Target] = &[
     hinge("hinge 10 % a doubling", |x| {
         (x / 48.0).max(1.0).powf(0.1375)
     }),
+    hinge("hinge, adds 15 % a doubling", |x| {
+        1.0 + 0.15 * (x / 48.0).log2().max(0.0)
+    }),
     hinge("hinge to linear", |x| (x / 48.0).max(1.0)),
 ];
 

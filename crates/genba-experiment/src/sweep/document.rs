@@ -7,7 +7,7 @@ use genba_model::{
 use genba_stats::{Curve, Knee, KneeKind, Verdict, growth, median_interval};
 
 use super::driver::{SweepPlan, Swept};
-use super::settings::points;
+use super::settings::{left_out, points};
 use crate::Setting;
 use crate::direction_of;
 use crate::measurement::{Origin, Series};
@@ -29,6 +29,14 @@ pub fn document(sweep: &SweepPlan, swept: &Swept, setting: Setting, command: &st
     let mut notes = swept.notes.clone();
     if let Some(Err(error)) = &swept.curve {
         notes.push(format!("no knees and no law of growth: {error}"));
+    }
+    let zeros = left_out(&swept.settings, metric);
+    if curve.is_some() && zeros > 0 {
+        let (plural, were) = if zeros == 1 { ("", "is") } else { ("s", "are") };
+        notes.push(format!(
+            "{zeros} run{plural} with {metric} of zero (too short for the kernel's clock or \
+             counter?) {were} left out of the curve"
+        ));
     }
     if sweep.parameters.len() == 1 && sweep.parameters[0].axis().is_none() {
         notes.push(

@@ -56,14 +56,32 @@ impl SettingRuns {
     }
 }
 
-/// The curve's points: usable settings with a number.
+/// Runs of a setting without a value above zero that are left out at most, as a share: more mean
+/// that the metric is too coarse for such runs.
+const ZEROS: f64 = 0.25;
+
+/// A run that the kernel's clock saw nothing of has no logarithm.
+fn zeros(runs: &[(u32, f64)]) -> usize {
+    runs.iter().filter(|run| run.1 == 0.0).count()
+}
+
+/// How many runs of all settings are left out of the curve for their value of zero.
+pub fn left_out(settings: &[SettingRuns], metric: &str) -> usize {
+    settings.iter().map(|one| zeros(&one.of(metric))).sum()
+}
+
+/// The curve's points: usable settings with a number, without the few runs whose value is zero.
 pub fn points(settings: &[SettingRuns], metric: &str) -> Vec<CurvePoint> {
     (settings.iter())
         .filter(|setting| setting.usable(metric))
         .filter_map(|setting| {
+            let mut runs = setting.of(metric);
+            if (zeros(&runs) as f64) <= ZEROS * runs.len() as f64 {
+                runs.retain(|run| run.1 != 0.0);
+            }
             Some(CurvePoint {
                 x: setting.x?,
-                runs: setting.of(metric),
+                runs,
             })
         })
         .collect()

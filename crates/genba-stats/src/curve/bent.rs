@@ -177,7 +177,7 @@ fn hinges_within(
 }
 
 /// The best of: flat before or after; two slopes; the same of the metric itself instead of its
-/// logarithm.
+/// logarithm, along the axis and along x.
 fn hinge(levels: &[Level], at: f64, at_x: f64, width: f64) -> Option<Bent> {
     let count = levels.len();
     let span = (levels[count - 1].x - levels[0].x).max(f64::MIN_POSITIVE);
@@ -199,6 +199,8 @@ fn hinge(levels: &[Level], at: f64, at_x: f64, width: f64) -> Option<Bent> {
     let down_x = |level: &Level| (at_x - level.x).max(0.0) / span;
     take(logarithmic(levels, 2, &|level| one(up(level))), 3);
     take(logarithmic(levels, 2, &|level| one(down(level))), 3);
+    take(plain_scale(levels, 2, &|level| one(up(level))), 3);
+    take(plain_scale(levels, 2, &|level| one(down(level))), 3);
     take(plain_scale(levels, 2, &|level| one(up_x(level))), 3);
     take(plain_scale(levels, 2, &|level| one(down_x(level))), 3);
     let both = |level: &Level| [1.0, level.u - at, up(level), 0.0];
@@ -208,6 +210,7 @@ fn hinge(levels: &[Level], at: f64, at_x: f64, width: f64) -> Option<Bent> {
         (solution.at(&change), solution.error_of(&change))
     });
     take(slopes, 4);
+    take(plain_scale(levels, 3, &both), 4);
     let both_x = |level: &Level| [1.0, (level.x - at_x) / span, up_x(level), 0.0];
     take(plain_scale(levels, 3, &both_x), 4);
     let (cost, parameters, misfit) = best?;
