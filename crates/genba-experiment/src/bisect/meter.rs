@@ -223,16 +223,23 @@ impl<'l, 'a> Meter<'l, 'a> {
     pub fn conclude_exact(&mut self, first: (&str, f64), second: (&str, f64)) -> Verified {
         let ratio = second.1 / first.1;
         let direction = summary::unit_of(&self.plan, &self.plan.primary).1;
-        let verdict = if first.1 == second.1 || !ratio.is_finite() {
+        let same = first.1 == second.1 || ratio.ln().abs() <= self.plan.delta.ln_1p();
+        let verdict = if same {
             VerdictName::Same
-        } else if ratio.ln().abs() <= self.plan.delta.ln_1p() {
-            VerdictName::Same
-        } else if ratio < 1.0 {
+        } else if second.1 < first.1 {
             name(Verdict::Faster, direction)
         } else {
             name(Verdict::Slower, direction)
         };
-        let estimate = Estimate::exact(if ratio.is_finite() { ratio } else { 1.0 });
+        // From nothing to something there is no ratio.
+        if !(ratio > 0.0 && ratio.is_finite()) {
+            return Verified {
+                verdict,
+                ratio: None,
+                pairs: 1,
+            };
+        }
+        let estimate = Estimate::exact(ratio);
         let runs = |name: &str| {
             let of = self.kept.iter().find(|kept| kept.plan.name == name);
             of.map_or(0, |kept| kept.runs.len())

@@ -151,7 +151,7 @@ impl SourceFinder<'_, '_, '_> {
         depth: u32,
     ) -> Result<(), ExperimentError> {
         let mut costly: Vec<(usize, f64)> = Vec::new();
-        self.split(list, None, &mut costly, parent, depth)?;
+        self.split(list, None, &mut costly)?;
         costly.sort_by(|left, right| right.1.total_cmp(&left.1));
         for (region, value) in costly {
             self.saved.push(Saved {
@@ -176,8 +176,6 @@ impl SourceFinder<'_, '_, '_> {
         list: &[usize],
         known: Option<f64>,
         costly: &mut Vec<(usize, f64)>,
-        parent: Option<usize>,
-        depth: u32,
     ) -> Result<Option<f64>, ExperimentError> {
         if list.is_empty() || self.meter.over(LOOK_SHARE) {
             return Ok(Some(0.0));
@@ -195,13 +193,13 @@ impl SourceFinder<'_, '_, '_> {
                 // It cannot be switched off: what is inside of it perhaps.
                 None => {
                     let inner = self.set.regions().all[*only].children.clone();
-                    self.split(&inner, None, costly, parent, depth)?;
+                    self.split(&inner, None, costly)?;
                 }
             }
             return Ok(saves);
         }
         let (left, right) = list.split_at(list.len() / 2);
-        let of_left = self.split(left, None, costly, parent, depth)?;
+        let of_left = self.split(left, None, costly)?;
         // Where one half saves it all the other is acquitted; where it saves nothing, the other
         // is known to save it all.
         if let (Some(all), Some(left)) = (saves, of_left)
@@ -216,7 +214,7 @@ impl SourceFinder<'_, '_, '_> {
             }
             _ => None,
         };
-        self.split(right, known, costly, parent, depth)?;
+        self.split(right, known, costly)?;
         Ok(saves)
     }
 
@@ -382,8 +380,11 @@ impl SourceFinder<'_, '_, '_> {
     fn found(mut self, outcome: BisectionOutcome) -> Found {
         let parts = self.parts();
         let alpha = self.meter.plan().alpha;
-        let confidence = (outcome == BisectionOutcome::Found)
-            .then(|| if self.exact { 1.0 } else { 1.0 - alpha });
+        let confidence = (outcome == BisectionOutcome::Found).then_some(if self.exact {
+            1.0
+        } else {
+            1.0 - alpha
+        });
         Found {
             outcome,
             culprits: self.culprit.into_iter().collect(),

@@ -134,7 +134,8 @@ fn ranking(out: &mut String, all: &Bisection) {
             };
             escape_fit(&bisecting::amount(all, &e), 40)
         };
-        let width = 100.0 * (part.share.value.abs() / most).max(0.0).min(1.0);
+        let share = Some(part.share.value.abs() / most).filter(|share| share.is_finite());
+        let width = 100.0 * share.unwrap_or(0.0).clamp(0.0, 1.0);
         let lines = match (part.line, part.end_line) {
             (Some(first), Some(last)) if first != last => format!("{first}–{last}"),
             (Some(first), _) => first.to_string(),

@@ -37,13 +37,13 @@ pub(crate) fn next_order(least: usize) -> usize {
 fn can_build(order: usize) -> bool {
     match order {
         1 | 2 => true,
-        _ if order % 4 != 0 => false,
+        _ if !order.is_multiple_of(4) => false,
         _ => is_paley(order) || can_build(order / 2),
     }
 }
 
 fn is_paley(order: usize) -> bool {
-    order % 4 == 0 && is_prime(order - 1)
+    order.is_multiple_of(4) && is_prime(order - 1)
 }
 
 fn is_prime(number: usize) -> bool {
@@ -94,8 +94,11 @@ mod tests {
                 let same = matrix.iter().filter(|row| row[a] == row[b]).count() as i64;
                 2 * same - order as i64
             };
+            assert!(
+                matrix.iter().all(|row| row[0]),
+                "the first column is all +1"
+            );
             for a in 0..order {
-                assert!(matrix[a][0], "the first column is all +1");
                 for b in 0..order {
                     assert_eq!(product(a, b), if a == b { order as i64 } else { 0 });
                 }

@@ -131,7 +131,7 @@ impl Screening {
     /// An alpha outside 0…1.
     pub fn screened(&self, alpha: f64) -> Result<Option<Screened>, StatsError> {
         check::open_unit("alpha", alpha)?;
-        let (rows, values) = self.equations(|on| (0..self.items).map(|item| on(item)).collect());
+        let (rows, values) = self.equations(|on| (0..self.items).map(on).collect());
         let Some(fit) = huber(&rows, &values) else {
             return Ok(None);
         };

@@ -109,17 +109,29 @@ fn step_plan(points: u64) -> String {
     )
 }
 
+/// A search that was made.
+struct Searched {
+    subject: Subject,
+    plan: Plan,
+    budget: Budget,
+    found: Found,
+    seconds: f64,
+}
+
 /// Keeps and shows what was found.
 fn finish(
     session: Session,
-    subject: &Subject,
-    plan: &Plan,
-    budget: Budget,
-    found: Found,
-    elapsed_seconds: f64,
+    searched: Searched,
     args: &ExperimentArgs,
     output: &Output,
 ) -> VerbResult {
+    let Searched {
+        subject,
+        plan,
+        budget,
+        found,
+        seconds,
+    } = searched;
     session.trouble()?;
     let (head, setting) = (session.head(), session.setting());
     let document = Bisection {
@@ -129,12 +141,12 @@ fn finish(
         host: head.host,
         hazards: setting.hazards,
         of: subject.of,
-        command: subject.command.clone(),
+        command: subject.command,
         metric: plan.primary.clone(),
-        unit: unit(plan, &found),
+        unit: unit(&plan, &found),
         seed: plan.seed,
         runs: found.runs,
-        elapsed_seconds,
+        elapsed_seconds: seconds,
         budget_seconds: Some(budget.seconds),
         outcome: found.outcome,
         culprit: found.culprits.first().cloned(),

@@ -13,7 +13,7 @@ use genba_experiment::{ExperimentError, Lab, VariantPlan};
 use genba_model::{BisectionKind, ExitKind};
 use genba_run::CommandSpec;
 
-use super::{Subject, budget, dry_run, finish, open, step_plan, words};
+use super::{Searched, Subject, budget, dry_run, finish, open, step_plan, words};
 use crate::comparing::duration;
 use crate::exit::{Failure, VerbResult};
 use crate::experimenting::{ExperimentArgs, line_of};
@@ -101,9 +101,14 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let seconds = lab.elapsed();
     drop(lab);
     drop(history);
-    finish(
-        session, &subject, &plan, budget, found, seconds, experiment, output,
-    )
+    let searched = Searched {
+        subject,
+        plan,
+        budget,
+        found,
+        seconds,
+    };
+    finish(session, searched, experiment, output)
 }
 
 struct Commit {

@@ -9,7 +9,7 @@ use genba_experiment::{ExperimentError, Lab, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::fill::filled;
-use super::{Subject, budget, dry_run, finish, open, step_plan, words};
+use super::{Searched, Subject, budget, dry_run, finish, open, step_plan, words};
 use crate::exit::{Failure, VerbResult};
 use crate::experimenting::{ExperimentArgs, line_of};
 use crate::output::Output;
@@ -67,9 +67,14 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let found = find_step(&mut lab, &plan, &mut values, budget)?;
     let seconds = lab.elapsed();
     drop(lab);
-    finish(
-        session, &subject, &plan, budget, found, seconds, experiment, output,
-    )
+    let searched = Searched {
+        subject,
+        plan,
+        budget,
+        found,
+        seconds,
+    };
+    finish(session, searched, experiment, output)
 }
 
 /// The values of the parameter.

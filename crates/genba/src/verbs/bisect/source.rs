@@ -14,7 +14,7 @@ use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::fill::filled;
-use super::{Subject, budget, dry_run, finish, open, words};
+use super::{Searched, Subject, budget, dry_run, finish, open, words};
 use crate::exit::{Failure, VerbResult};
 use crate::experimenting::{ExperimentArgs, line_of};
 use crate::output::Output;
@@ -113,9 +113,14 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let seconds = lab.elapsed();
     drop(lab);
     drop(cutter);
-    finish(
-        session, &subject, &plan, budget, found, seconds, experiment, output,
-    )
+    let searched = Searched {
+        subject,
+        plan,
+        budget,
+        found,
+        seconds,
+    };
+    finish(session, searched, experiment, output)
 }
 
 /// Writes copies without some of the regions.
