@@ -60,14 +60,13 @@ impl Tools {
         for path in [&directory, &tree.profile()] {
             fs::create_dir_all(path).map_err(BuildError::file("make", path))?;
         }
-        let calls = tree.side.join("calls");
+        let calls = tree.calls();
         let _ = fs::remove_file(&calls);
         let maker = Maker {
-            tree,
+            tree: Some(tree),
             recipe,
             stage,
             chain,
-            calls: &calls,
         };
         let mut rustc_wrapper = None;
         for (name, (real, role)) in &chain.programs {
@@ -97,6 +96,34 @@ impl Tools {
             cargo,
             rustc_wrapper,
         })
+    }
+
+    /// Writes the compilers of a recipe to a directory to be kept: what stands there adds the
+    /// recipe's flags and nothing else. `false` for a recipe that one build does not make.
+    ///
+    /// # Errors
+    /// As [`Tools::make`].
+    pub fn export(
+        directory: &Path,
+        recipe: &Recipe,
+        chain: &Toolchain,
+    ) -> Result<bool, BuildError> {
+        if recipe.profiled || !(recipe.rust_flags.is_empty() && recipe.cargo.is_empty()) {
+            return Ok(false);
+        }
+        fs::create_dir_all(directory).map_err(BuildError::file("make", directory))?;
+        let maker = Maker {
+            tree: None,
+            recipe,
+            stage: Stage::Final,
+            chain,
+        };
+        for (name, (real, role)) in &chain.programs {
+            if *role != Role::Rustc {
+                write_script(&directory.join(name), &maker.script(name, real, *role)?)?;
+            }
+        }
+        Ok(true)
     }
 
     /// The directory with the scripts.
@@ -172,11 +199,11 @@ fn log_end(path: &Path, lines: usize) -> String {
 }
 
 struct Maker<'a> {
-    tree: &'a Tree,
+    /// `None` for tools that are kept: these leave no traces and say nothing of any copy.
+    tree: Option<&'a Tree>,
     recipe: &'a Recipe,
     stage: Stage,
     chain: &'a Toolchain,
-    calls: &'a Path,
 }
 
 impl Maker<'_> {
@@ -184,10 +211,13 @@ impl Maker<'_> {
     /// the sources are named as they lie in the person's tree. In front of the project's flags:
     /// what it says itself prevails.
     fn front(&self) -> Vec<OsString> {
+        let Some(tree) = self.tree else {
+            return Vec::new();
+        };
         let mut map = OsString::from("-ffile-prefix-map=");
-        map.push(&self.tree.path);
+        map.push(&tree.path);
         map.push("=");
-        map.push(&self.tree.source);
+        map.push(&tree.source);
         vec!["-g".into(), map]
     }
 
@@ -198,13 +228,15 @@ impl Maker<'_> {
             let lld = self.chain.find("ld.lld").is_some();
             flags.extend(link_time_flags(family, lld).into_iter().map(OsString::from));
         }
-        if recipe.profiled {
+        if recipe.profiled
+            && let Some(tree) = self.tree
+        {
             let with = |flag: &str, path: PathBuf| {
                 let mut flag = OsString::from(flag);
                 flag.push(path);
                 flag
             };
-            let profile = self.tree.profile();
+            let profile = tree.profile();
             match (self.stage, family) {
                 (Stage::Instrumented, Family::Gcc) => {
                     flags.push(with("-fprofile-generate=", profile));
@@ -266,12 +298,8 @@ impl Maker<'_> {
             Role::Rustc => (real.to_owned(), family),
         };
         let mut script = head(name);
-        // A question for the version is no compilation.
-        script.extend(b"[ $# -lt 2 ] || echo ");
-        script.extend(quoted(name.as_bytes()));
-        script.extend(b" >>");
-        script.extend(quoted(self.calls.as_os_str().as_bytes()));
-        script.extend(b"\nexec ");
+        script.extend(self.note(name, 2));
+        script.extend(b"exec ");
         script.extend(quoted(real.as_os_str().as_bytes()));
         for flag in self.front() {
             script.push(b' ');
@@ -286,18 +314,34 @@ impl Maker<'_> {
         Ok(script)
     }
 
+    /// Notes a call that compiles or links; a question for the version, of fewer words, does
+    /// neither.
+    fn note(&self, name: &str, words: usize) -> Vec<u8> {
+        let Some(tree) = self.tree else {
+            return Vec::new();
+        };
+        let mut line = format!("[ $# -lt {words} ] || echo ").into_bytes();
+        line.extend(quoted(name.as_bytes()));
+        line.extend(b" >>");
+        line.extend(quoted(tree.calls().as_os_str().as_bytes()));
+        line.push(b'\n');
+        line
+    }
+
     /// Cargo calls it with the compiler as its first argument.
     fn rustc(&self) -> Vec<u8> {
         let mut script = b"#!/bin/sh\n# What genba adds to this compiler's flags.\n".to_vec();
-        script.extend(b"[ $# -lt 3 ] || echo rustc >>");
-        script.extend(quoted(self.calls.as_os_str().as_bytes()));
-        script.extend(b"\nrustc=$1; shift\nexec \"$rustc\" \"$@\"");
-        let mut map = OsString::from("--remap-path-prefix=");
-        map.push(&self.tree.path);
-        map.push("=");
-        map.push(&self.tree.source);
+        script.extend(self.note("rustc", 3));
+        script.extend(b"rustc=$1; shift\nexec \"$rustc\" \"$@\"");
+        let map = self.tree.map(|tree| {
+            let mut map = OsString::from("--remap-path-prefix=");
+            map.push(&tree.path);
+            map.push("=");
+            map.push(&tree.source);
+            map
+        });
         let flags = self.recipe.rust_flags.iter().map(OsString::from);
-        for flag in flags.chain([map]) {
+        for flag in flags.chain(map) {
             script.push(b' ');
             script.extend(quoted(flag.as_bytes()));
         }

@@ -41,6 +41,12 @@ impl Tree {
         self.side.join("log")
     }
 
+    /// Where calls of compilers are noted.
+    #[must_use]
+    pub fn calls(&self) -> PathBuf {
+        self.side.join("calls")
+    }
+
     /// Where an instrumented build leaves its counts.
     #[must_use]
     pub fn profile(&self) -> PathBuf {

@@ -105,6 +105,9 @@ pub struct Keep {
     /// What to change in the build, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
+    /// The project's own build with compilers that do so, one line for the shell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuild: Option<String>,
     /// The command line.
     pub command: String,
     /// What one gives up, a sentence each.

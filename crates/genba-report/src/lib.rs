@@ -50,3 +50,5 @@ mod test_curves;
 mod test_findings;
 #[cfg(test)]
 mod test_fixture;
+#[cfg(test)]
+mod trial_tests;

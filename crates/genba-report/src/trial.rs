@@ -10,7 +10,8 @@ pub(crate) fn outcome(tried: &Tried, delta: f64) -> String {
     match (tried.outcome, ratio) {
         (TriedOutcome::Gain | TriedOutcome::Slower, Some(ratio)) => strong(&ratio),
         (TriedOutcome::Slight, Some(ratio)) if tried.within_layout => {
-            format!("{}, within what layout does", strong(&ratio))
+            let word = if ratio.value < 1.0 { "faster" } else { "slower" };
+            format!("{} {word}: layout does as much", effect::factor_of(&ratio))
         }
         (TriedOutcome::Slight, Some(ratio)) => {
             format!("{}, no more than {}", strong(&ratio), effect::points(delta))

@@ -184,3 +184,40 @@ fn what_a_tool_starts_does_not_find_the_tools() {
     let found = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(!found.contains(&*place.path().to_string_lossy()), "{found}");
 }
+
+#[test]
+fn kept_tools_build_the_same_without_a_copy() {
+    let test = "kept_tools_build_the_same_without_a_copy";
+    if ["gcc", "make", "gcc-ar"]
+        .iter()
+        .any(|name| crate::find_program(name).is_none())
+    {
+        eprintln!("skipped: {test}: no gcc or make here");
+        return;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let source = project(place.path());
+    let tools = place.path().join("tools");
+    assert!(Tools::export(&tools, &recipe("LTO"), &Toolchain::look()).expect("written"));
+    assert!(!Tools::export(&tools, &recipe("PGO"), &Toolchain::look()).expect("nothing to do"));
+    let path = format!(
+        "{}:{}",
+        tools.display(),
+        std::env::var("PATH").expect("a PATH")
+    );
+    let done = Command::new("make")
+        .current_dir(&source)
+        .env("PATH", path)
+        .output()
+        .expect("make");
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    let out = Command::new("nm")
+        .arg(source.join("prog"))
+        .output()
+        .expect("nm");
+    assert!(!String::from_utf8_lossy(&out.stdout).contains(" other\n"));
+}

@@ -41,6 +41,8 @@ pub struct Trial {
     pub keep: Option<Keep>,
     /// How the baseline is run.
     pub baseline: VariantPlan,
+    /// What the winner changes.
+    pub change: Option<Change>,
     /// How the winner is run.
     pub winner: Option<VariantPlan>,
     /// How the worst loser is run.
@@ -240,6 +242,7 @@ pub fn run(
         layout,
         keep,
         baseline,
+        change: winner.map(|index| contenders[index].change.clone()),
         winner: winner.map(|index| contenders[index].plan.clone()),
         loser: loser.map(|index| contenders[index].plan.clone()),
         notes,

@@ -195,6 +195,7 @@ pub(crate) fn keep(
         variant: change.name.clone(),
         ratio,
         build: change.build_in_words(place.family(), place.is_rust()),
+        rebuild: None,
         command: change.run.line(&baseline.command),
         cautions: change.caution.iter().cloned().collect(),
     }

@@ -175,8 +175,7 @@ impl Workplace {
             });
         }
         let calls = self.built.first().is_some_and(|built| {
-            let path = built.tree.log().with_file_name("calls");
-            fs::metadata(path).is_ok_and(|about| about.len() > 0)
+            fs::metadata(built.tree.calls()).is_ok_and(|about| about.len() > 0)
         });
         if !calls {
             self.notes.push(

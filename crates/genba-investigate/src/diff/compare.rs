@@ -100,13 +100,27 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
     };
     let both_counted = before.counts.is_some() && after.counts.is_some();
     let both_timed = before.profile.is_some() && after.profile.is_some();
+    let renamed = renamed(&rows_before, &rows_after);
+    let new_names: BTreeSet<&Key> = renamed.values().copied().collect();
     let mut functions = Vec::new();
     let mut took_in: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let all: BTreeSet<&Key> = rows_before.keys().chain(rows_after.keys()).collect();
     for one in all {
-        let (left, right) = (rows_before.get(one), rows_after.get(one));
-        let Some(any) = right.or(left) else { continue };
-        let moved = left.map_or_else(Vec::new, |left| moves.of(left, right));
+        if new_names.contains(one) {
+            continue;
+        }
+        let left = rows_before.get(one);
+        let right = rows_after.get(renamed.get(one).copied().unwrap_or(one));
+        let Some(any) = left.or(right) else { continue };
+        let moved = match (left, right) {
+            (Some(left), Some(right)) if right.name != left.name => vec![Moved {
+                into: right.name.clone(),
+                how: MovedHow::Cloned,
+                seconds: None,
+            }],
+            (Some(left), right) => moves.of(left, right),
+            (None, _) => Vec::new(),
+        };
         for target in moved.iter().filter(|moved| moved.how != MovedHow::Cloned) {
             took_in
                 .entry(target.into.clone())
@@ -142,8 +156,17 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
         });
     }
     for function in &mut functions {
-        let taken = took_in.get(&function.function).into_iter().flatten();
-        function.took_in = taken.cloned().collect();
+        // Under its new name, if it has one.
+        let new = function
+            .moved
+            .iter()
+            .find(|moved| moved.how == MovedHow::Cloned);
+        let names = [Some(&function.function), new.map(|moved| &moved.into)];
+        let taken = names
+            .into_iter()
+            .flatten()
+            .filter_map(|name| took_in.get(name));
+        function.took_in = taken.flatten().cloned().collect();
     }
     let weight = |one: &FunctionDiff| {
         let counted = one
@@ -166,6 +189,33 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
         functions,
         notes,
     }
+}
+
+/// Functions that are there on both sides, but afterwards under a name that compilers give to
+/// copies (or before).
+fn renamed<'a>(
+    before: &'a BTreeMap<Key, Row>,
+    after: &'a BTreeMap<Key, Row>,
+) -> BTreeMap<&'a Key, &'a Key> {
+    let by_base = |rows: &'a BTreeMap<Key, Row>, others: &BTreeMap<Key, Row>| {
+        let mut found: BTreeMap<(&'a str, &'a str), Vec<&'a Key>> = BTreeMap::new();
+        for key in rows.keys().filter(|key| !others.contains_key(*key)) {
+            found
+                .entry((base(&key.0), key.1.as_str()))
+                .or_default()
+                .push(key);
+        }
+        found
+    };
+    let (left, right) = (by_base(before, after), by_base(after, before));
+    let pairs = left.into_iter().filter_map(|(name, keys)| {
+        // Of several copies none is the function itself.
+        match (&keys[..], right.get(&name).map(Vec::as_slice)) {
+            ([one], Some([two])) => Some((*one, *two)),
+            _ => None,
+        }
+    });
+    pairs.collect()
 }
 
 fn of_side(side: &Side) -> DiffSide {
@@ -441,7 +491,7 @@ fn lines(before: &Side, after: &Side) -> Vec<LineDiff> {
             .inside
             .iter()
             .max_by(|one, two| one.1.total_cmp(two.1));
-        most.map(|(name, _)| name.clone())
+        most.map(|(name, _)| base(name).to_owned())
     };
     let mut all: Vec<LineDiff> = places
         .into_iter()
@@ -488,7 +538,11 @@ fn instructions(before: &Side, after: &Side, functions: &[FunctionDiff]) -> Vec<
     let mut all = Vec::new();
     for function in functions.iter().take(MOST_LISTED) {
         let one = find(before, &function.function);
-        let two = find(after, &function.function);
+        let new = function
+            .moved
+            .iter()
+            .find(|moved| moved.how == MovedHow::Cloned);
+        let two = find(after, new.map_or(&function.function, |moved| &moved.into));
         let list = |annotation: &Option<Annotation>| -> Vec<AnnotatedInstruction> {
             annotation
                 .as_ref()
@@ -525,4 +579,68 @@ fn instructions(before: &Side, after: &Side, functions: &[FunctionDiff]) -> Vec<
     }
     all.truncate(MOST_INSTRUCTIONS);
     all
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    fn rows(names: &[&str]) -> BTreeMap<Key, Row> {
+        let row = |name: &&str| {
+            let row = Row {
+                name: (*name).to_owned(),
+                calls: Some(10),
+                ..Row::default()
+            };
+            (key(name, "/bin/prog"), row)
+        };
+        names.iter().map(row).collect()
+    }
+
+    #[test]
+    fn copies_under_other_names_are_the_same_function() {
+        let (before, after) = (
+            rows(&["a", "b", "c"]),
+            rows(&["a.lto_priv.0", "b.constprop.0", "b.isra.0", "c"]),
+        );
+        let found = renamed(&before, &after);
+        let names: Vec<_> = found
+            .iter()
+            .map(|(one, two)| (one.0.as_str(), two.0.as_str()))
+            .collect();
+        assert_eq!(names, [("a", "a.lto_priv.0")]);
+        assert_eq!(base("x.part.0.cold"), "x");
+        assert_eq!(base("plain"), "plain");
+    }
+
+    #[test]
+    fn a_function_is_gone_by_its_calls_else_by_its_time() {
+        let called = |calls| Row {
+            calls: Some(calls),
+            ..Row::default()
+        };
+        assert!(is_gone(&called(100), Some(&called(10))));
+        assert!(!is_gone(&called(100), Some(&called(11))));
+        assert!(is_gone(&called(100), None));
+        let timed = |seconds| Row {
+            time: Some(Estimate::exact(seconds)),
+            ..Row::default()
+        };
+        assert!(is_gone(&timed(1.0), Some(&timed(0.05))));
+        assert!(!is_gone(&timed(1.0), Some(&timed(0.5))));
+        assert!(!is_gone(&Row::default(), None));
+    }
+
+    #[test]
+    fn changes_have_the_uncertainty_of_both_sides() {
+        let side = |value: f64| Estimate {
+            value,
+            low: value - 0.3,
+            high: value + 0.4,
+        };
+        let found = change(Some(side(5.0)), Some(side(4.0)));
+        assert!((found.value + 1.0).abs() < 1e-12);
+        assert!((found.high - (-1.0 + 0.5)).abs() < 1e-9);
+        assert!((change(None, Some(side(1.0))).value - 1.0).abs() < 1e-12);
+    }
 }

@@ -39,6 +39,13 @@ pub fn trial_html(report: &TrialReport) -> String {
                 escape_fit(build, 2_000)
             );
         }
+        if let Some(rebuild) = &keep.rebuild {
+            let _ = writeln!(
+                out,
+                "<tr><th>make</th><td><code>{}</code></td></tr>",
+                escape_fit(rebuild, 2_000)
+            );
+        }
         let _ = writeln!(
             out,
             "<tr><th>keep</th><td><code>{}</code></td></tr></tbody></table>",

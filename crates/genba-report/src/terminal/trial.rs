@@ -67,7 +67,7 @@ fn style(outcome: TriedOutcome) -> anstyle::Style {
 fn table(out: &mut String, report: &TrialReport, screen: Screen) {
     let mut table = Table::new(vec![
         Column::flexible("", 12),
-        Column::flexible(label(&report.metric), 20),
+        Column::left(label(&report.metric)),
         Column::right("pairs"),
         Column::right("build"),
         Column::flexible("", 10),
@@ -162,6 +162,9 @@ fn keep(out: &mut String, report: &TrialReport, screen: Screen) {
     };
     if let Some(build) = &keep.build {
         row("BUILD", build);
+    }
+    if let Some(rebuild) = &keep.rebuild {
+        row("MAKE ", rebuild);
     }
     row("KEEP ", &keep.command);
     for caution in &keep.cautions {

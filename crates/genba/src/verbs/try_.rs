@@ -194,6 +194,10 @@ fn document(
             Err(failure) => notes.push(format!("no differential profile: {}", failure.message)),
         }
     }
+    let mut keep = tried.keep;
+    if let (Some(keep), Some(id)) = (&mut keep, &head.case) {
+        keep.rebuild = rebuild(args, id, tried.change.as_ref());
+    }
     TrialReport {
         case: head.case,
         genba: head.genba,
@@ -210,7 +214,7 @@ fn document(
         comparisons: tried.comparisons,
         tried: tried.tried,
         layout: tried.layout,
-        keep: tried.keep,
+        keep,
         differences,
         notes,
     }
@@ -270,6 +274,27 @@ fn profiles(
         found.push(one);
     }
     Ok(found)
+}
+
+/// Keeps the winner's compilers in the case; the line that builds with them.
+fn rebuild(args: &Args, case: &str, change: Option<&Change>) -> Option<String> {
+    let recipe = change?.recipe.as_ref()?;
+    let build = args.build.as_ref()?;
+    let root = std::path::absolute(Store::open_root().root()).ok()?;
+    let tools = root.join(case).join("tools");
+    let made = genba_build::Tools::export(&tools, recipe, &genba_build::Toolchain::look());
+    if !made.is_ok_and(|made| made) {
+        return None;
+    }
+    let clean = args
+        .clean
+        .as_ref()
+        .map_or(String::new(), |clean| format!("{clean}; "));
+    let script = format!("{clean}{build}").replace('\'', r"'\''");
+    Some(format!(
+        "PATH=\"{}:$PATH\" sh -c '{script}'",
+        tools.display()
+    ))
 }
 
 fn finish(args: &Args, session: Session, document: &TrialReport, output: &Output) -> VerbResult {
