@@ -12,13 +12,13 @@ use super::lines;
 /// Where code stands that is not at its own address: above every user address of x86-64.
 const ELSEWHERE: u64 = 0x7000_0000_0000_0000;
 /// Functions nearer than this share a segment; what is between them is filled.
-const SAME_SEGMENT: u64 = 64 << 10;
+const SAME_SEGMENT: u64 = 4 << 10;
 /// Fills what is not known: no instruction of 64-bit code begins with it.
 const NO_CODE: u8 = 0x06;
 /// An ELF header has no room for more.
 const MAX_SEGMENTS: usize = 60_000;
 /// Bytes of code in one file at most.
-const MAX_CODE: u64 = 512 << 20;
+const MAX_CODE: u64 = 256 << 20;
 
 /// Where a function went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -71,6 +71,8 @@ impl Keeper {
 /// What is known of one process.
 #[derive(Default)]
 struct Process {
+    /// Who it belongs to: so do its maps.
+    owner: Option<u32>,
     /// Its perf map, open since it was first seen.
     map: Option<File>,
     /// Its jitdumps.
@@ -196,13 +198,21 @@ impl Work {
         if process.map.is_some() {
             return;
         }
+        let now = fs::metadata(format!("/proc/{pid}")).map(|m| m.uid());
+        process.owner = process.owner.or(now.ok());
+        let owner = process.owner;
+        // Anybody can put a file of this name into the directory for temporary files.
+        let is_its_own = |m: &fs::Metadata| m.uid() == 0 || owner.is_none_or(|o| o == m.uid());
         let inside = process::own_number(pid)
             .map(|own| PathBuf::from(format!("/proc/{pid}/root{}", path_for(own).display())));
         let candidates = inside.into_iter().chain([path_for(pid)]);
         let since = if self.fresh { self.since } else { 0 };
         process.map = candidates
             .filter_map(|path| open_regular(&path))
-            .find(|file| file.metadata().is_ok_and(|m| m.mtime() >= since));
+            .find(|file| {
+                let meta = file.metadata();
+                meta.is_ok_and(|m| m.mtime() >= since && is_its_own(&m))
+            });
     }
 
     fn find_dump(&mut self, pid: i32, path: &str) {
@@ -378,6 +388,11 @@ fn functions_of(process: Process) -> Vec<JitFunction> {
             continue;
         }
         let code = process::code_at(&process.code, symbol.start, size);
+        // Bytes that nobody has seen are filling in the file: not megabytes of it.
+        const MAX_UNSEEN: u64 = 1 << 20;
+        if code.is_none() && size > MAX_UNSEEN {
+            continue;
+        }
         functions.push(JitFunction {
             time: 0,
             address: symbol.start,

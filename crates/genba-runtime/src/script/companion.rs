@@ -1,6 +1,6 @@
 //! Script stacks along with a recording.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -89,6 +89,14 @@ impl Companion for ScriptSampler {
     }
 }
 
+/// What is to be said of a runtime whose layout is not known.
+pub fn not_known(name: &str) -> String {
+    format!(
+        "{name}: its frames cannot be read (known are CPython 3.11 and CRuby 3.1); native frames \
+         only"
+    )
+}
+
 /// How far the search in one process is.
 enum Process {
     /// Nothing yet, after so many samples.
@@ -105,7 +113,6 @@ const GIVE_UP: u32 = 4096;
 struct Reader {
     processes: HashMap<i32, Process>,
     stacks: Stacks,
-    unknown: HashSet<String>,
     /// Samples whose stack was not what it should be.
     unreadable: u64,
 }
@@ -114,15 +121,8 @@ impl Reader {
     /// What must be said, once.
     fn remarks(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        let mut unknown: Vec<&String> = self.unknown.iter().collect();
-        unknown.sort();
-        for name in unknown {
-            notes.push(format!(
-                "{name}: its frames cannot be read (known are CPython 3.11 and CRuby 3.1); \
-                 native frames only"
-            ));
-        }
-        if self.stacks.runtimes.is_empty() && self.unknown.is_empty() {
+        notes.extend(self.stacks.unknown.iter().map(|name| not_known(name)));
+        if self.stacks.runtimes.is_empty() && self.stacks.unknown.is_empty() {
             notes.push("no script stacks: no interpreter of Python or Ruby was seen".to_owned());
         }
         if self.unreadable > 0 {
@@ -151,7 +151,9 @@ impl Reader {
         match detect(pid) {
             Found::Nothing => {}
             Found::Unknown(name) => {
-                self.unknown.insert(name);
+                if !self.stacks.unknown.contains(&name) {
+                    self.stacks.unknown.push(name);
+                }
                 *process = Process::Nothing;
             }
             Found::Known(runtime, name) => {

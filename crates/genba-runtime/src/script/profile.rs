@@ -9,7 +9,7 @@ use genba_model::{
 use genba_profile::reader::{StackId, Tables};
 use genba_profile::{ReadError, ReadOptions, Recording, keep};
 
-use super::companion::{SAMPLES, STACKS};
+use super::companion::{SAMPLES, STACKS, not_known};
 use super::opcodes311;
 use super::stacks::Stacks;
 use crate::names::{Name, Names};
@@ -224,7 +224,7 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
         .map(|(frames, weight)| StackRow { frames, weight })
         .collect();
     collapsed.sort_by(|a, b| a.frames.cmp(&b.frames));
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = stacks.unknown.iter().map(|name| not_known(name)).collect();
     if tables.totals.lost > 0 {
         notes.push(format!("{} samples were lost", tables.totals.lost));
     }

@@ -71,6 +71,8 @@ struct Iseq {
     /// Its body: the same object as long as it is.
     seen: (u64, [u8; body::SIZE]),
     function: u32,
+    /// It is the program itself.
+    main: bool,
     lines: Lines,
 }
 
@@ -129,6 +131,7 @@ impl Ruby {
         let mut checked: HashMap<u64, ()> = HashMap::new();
         let mut last = self.last.remove(&pointer).unwrap_or_default();
         let (mut kept, mut parent) = (0, None);
+        let mut in_main = false;
         for bytes in frames.chunks_exact(control::SIZE).rev() {
             let (pc, object) = (word_at(bytes, control::PC), word_at(bytes, control::ISEQ));
             // The ends of the stack, and methods written in C.
@@ -139,6 +142,10 @@ impl Ruby {
                 self.check(memory, object, stacks).ok_or(())?;
             }
             let known = &self.iseqs[&object];
+            // A frame of its own stands for the program before it begins.
+            if known.main && std::mem::replace(&mut in_main, true) {
+                continue;
+            }
             let line = known.lines.at(pc);
             if let Some(&(same, at, node)) = last.get(kept)
                 && (same, at) == (object, line)
@@ -200,6 +207,7 @@ impl Ruby {
         // A small integer as Ruby has it.
         let line = word_at(&bytes, body::FIRST_LINE);
         let line = if line & 1 == 1 { (line >> 1) as u32 } else { 0 };
+        let main = name == "<main>";
         let function = stacks.function(Function { name, file, line });
         let lines = Lines::read(memory, &bytes).unwrap_or_default();
         self.iseqs.insert(
@@ -207,6 +215,7 @@ impl Ruby {
             Iseq {
                 seen: (at, bytes),
                 function,
+                main,
                 lines,
             },
         );

@@ -1,6 +1,6 @@
 //! Stacks of interpreted functions, each once, and the samples that had them; as a text file.
 //!
-//! A line begins with its kind: `r` a runtime that was met, `f` a function (name, file, first
+//! A line begins with its kind: `r` a runtime that was met, `u` one whose frames cannot be read, `f` a function (name, file, first
 //! line), `n` a node of the call tree (parent or `-`, function, line), `s` a sample (time in ns,
 //! thread, node, opcode or `-`). Functions and nodes are numbered in the order of the file.
 
@@ -47,6 +47,8 @@ pub struct Sample {
 pub struct Stacks {
     /// Runtimes that were met: `CPython 3.11.2`.
     pub runtimes: Vec<String>,
+    /// Runtimes that were met and whose layout is not known.
+    pub unknown: Vec<String>,
     /// Functions.
     pub functions: Vec<Function>,
     /// Nodes, parents before children.
@@ -109,6 +111,9 @@ impl Stacks {
         for runtime in &self.runtimes {
             let _ = writeln!(out, "r {}", plain(runtime));
         }
+        for runtime in &self.unknown {
+            let _ = writeln!(out, "u {}", plain(runtime));
+        }
         for f in &self.functions {
             let _ = writeln!(out, "f {}\t{}\t{}", plain(&f.name), plain(&f.file), f.line);
         }
@@ -147,6 +152,7 @@ impl Stacks {
             let mut word = || words.next();
             match kind {
                 "r" => out.runtimes.push(rest.to_owned()),
+                "u" => out.unknown.push(rest.to_owned()),
                 "f" => {
                     // Numbers count lines: one that makes no sense still has one.
                     let mut fields = rest.split('\t');
