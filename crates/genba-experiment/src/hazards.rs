@@ -1,10 +1,10 @@
 //! What in the runs themselves spoils the comparison, or limits what it says. Pure.
 
-use genba_model::{Hazard, Metric};
+use genba_model::{Hazard, Metric, VerdictName};
 use genba_stats::{first_unlike_rest, median};
 
-use crate::Plan;
 use crate::measurement::Measurement;
+use crate::{Plan, VariantPlan, compare};
 
 /// Off the CPU for more than this share of the wall time, and for so long, is worth a word.
 const WAITING_SHARE: f64 = 0.3;
@@ -30,6 +30,7 @@ pub(crate) fn of_runs(plan: &Plan, measurement: &Measurement) -> Vec<Hazard> {
         prepare(plan, measurement),
         disturbed(plan, measurement),
         shell(plan, measurement),
+        placement(plan, measurement),
     ]
     .into_iter()
     .flatten()
@@ -188,4 +189,57 @@ fn shell(plan: &Plan, measurement: &Measurement) -> Option<Hazard> {
         format!("the start of the shell is a good part of what was measured: {names}"),
         "-N starts commands without a shell",
     )
+}
+
+/// So much can be decided by which pages of memory a file happens to lie in: copies of one
+/// program were up to 8 % apart, each the same from run to run.
+const PLACEMENT: f64 = 0.06;
+
+/// A small difference between programs that are two files. The page cache keeps a file in the
+/// same pages from run to run, and second-level caches are indexed by physical addresses; so
+/// the interval is that of these files, whose code may differ in nothing.
+fn placement(plan: &Plan, measurement: &Measurement) -> Option<Hazard> {
+    let compared = compare::compare(plan, measurement).comparisons;
+    let compared_in_time = compared.iter().filter(|one| {
+        let differs = matches!(one.verdict, VerdictName::Faster | VerdictName::Slower);
+        let effect = (one.ratio.value - 1.0).abs();
+        differs && one.metric == plan.primary && effect < PLACEMENT
+    });
+    let time = [Metric::Wall, Metric::User, Metric::Cpu].map(Metric::name);
+    if !time.contains(&plan.primary.as_str()) {
+        return None;
+    }
+    let of = |name: &str| plan.variants.iter().find(|variant| variant.name == name);
+    let names: Vec<&str> = compared_in_time
+        .filter_map(|one| {
+            let (baseline, variant) = (of(&one.baseline)?, of(&one.variant)?);
+            // What copies its program before each run has other pages each time.
+            let fresh = !baseline.prepare.is_empty() && !variant.prepare.is_empty();
+            (!fresh && program(baseline)? != program(variant)?).then_some(one.variant.as_str())
+        })
+        .collect();
+    if names.is_empty() {
+        return None;
+    }
+    hazard(
+        "placement",
+        format!(
+            "differences under {:.0} % between two files may come from where they lie in memory, \
+             not from their code: {}",
+            PLACEMENT * 100.0,
+            names.join(", ")
+        ),
+        "--prepare 'cp new new.run' and running the copy draws new pages for each run",
+    )
+}
+
+/// The file that a variant runs, as far as its command line tells: a path with a slash.
+fn program(variant: &VariantPlan) -> Option<String> {
+    let word = match &variant.spec.shell_line {
+        Some(line) => (line.split_whitespace())
+            .find(|word| !word.contains('='))?
+            .to_owned(),
+        None => variant.spec.argv.first()?.to_str()?.to_owned(),
+    };
+    word.contains('/').then_some(word)
 }

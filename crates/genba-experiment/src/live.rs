@@ -1,7 +1,7 @@
 //! Judging the primary metric while the blocks come in. Pure.
 
 use genba_model::Estimate;
-use genba_stats::{Judge, MIN_PAIRS, StopDecision, StopRule, Verdict, e_bh};
+use genba_stats::{Judge, MIN_PAIRS, StopDecision, StopRule, Verdict};
 
 use crate::Plan;
 use crate::measurement::Measurement;
@@ -121,10 +121,10 @@ impl Live {
         let decided = verdicts
             .iter()
             .all(|verdict| *verdict != Verdict::Undecided)
-            && (self.judges.len() == 1
-                || e_bh(&self.log_e_values(), plan.alpha).is_ok_and(|holds| {
-                    (verdicts.iter().zip(holds)).all(|(verdict, holds)| holds || !differ(verdict))
-                }));
+            && (verdicts.iter().zip(&self.judges)).all(|(verdict, contest)| {
+                let found = contest.judge.sequence().log_e_value();
+                !differ(verdict) || found >= self.enough(plan.alpha)
+            });
         if decided {
             return State::Decided;
         }
@@ -135,10 +135,17 @@ impl Live {
         State::Open(more.filter(|_| self.seen >= MIN_PAIRS / 2))
     }
 
-    fn log_e_values(&self) -> Vec<f64> {
-        (self.judges.iter())
-            .map(|contest| contest.judge.sequence().log_e_value())
-            .collect()
+    /// Evidence (logarithm of the e-value) that still counts when all pairs of variants are
+    /// compared, as the ranks do: with less, a table would call variants told apart and give
+    /// them one rank. For two variants it is no more than their verdict needs.
+    fn enough(&self, alpha: f64) -> f64 {
+        let variants = self.judges.len() as f64 + 1.0;
+        let pairs = variants * (variants - 1.0) / 2.0;
+        if pairs > 1.0 {
+            (pairs / alpha).ln()
+        } else {
+            f64::NEG_INFINITY
+        }
     }
 
     /// One variant alone is measured until its median is known to ± delta.
