@@ -92,7 +92,7 @@ impl Fuzz {
         let program = [self.program.clone().into()];
         let mut spec = CommandSpec::direct(program.into_iter().chain(words.iter().cloned()));
         // A batch takes seconds; a sequence that does not end is an error here, too.
-        spec.timeout = Some(Duration::from_secs(600));
+        spec.timeout = Some(Duration::from_secs(1800));
         spec
     }
 
