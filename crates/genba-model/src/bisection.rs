@@ -129,9 +129,9 @@ pub struct Bisection {
     pub budget_seconds: Option<f64>,
     /// How it ended.
     pub outcome: BisectionOutcome,
-    /// The greatest culprit.
+    /// The greatest culprit that was verified.
     pub culprit: Option<Culprit>,
-    /// All culprits, the greatest first.
+    /// All culprits and suspects, the greatest first.
     pub culprits: Vec<Culprit>,
     /// Of a place in a list: its posterior probability. Of items and regions: 1 − the rate of
     /// false alarms allowed to the comparisons that verify them.

@@ -59,7 +59,7 @@ pub(crate) fn culprit(all: &Bisection, one: &Culprit) -> String {
     if !one.verified {
         text.push_str(", not verified");
     }
-    text
+    text.trim_start_matches([' ', ',']).to_owned()
 }
 
 /// What there is instead of a culprit.

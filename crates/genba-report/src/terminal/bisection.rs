@@ -24,7 +24,7 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
         let line = text::fit(&bisecting::culprit(all, one), width.saturating_sub(10));
         out.push_str(&format!(
             "{}   {}\n          {line}\n",
-            screen.paint(HOT, "culprit"),
+            screen.paint(HOT, if one.verified { "culprit" } else { "suspect" }),
             screen.paint(STRONG, &name)
         ));
         if let Some(detail) = &one.detail {

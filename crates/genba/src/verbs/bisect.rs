@@ -31,6 +31,10 @@ search chooses what to run next: it needs few runs, and believes none of them al
 pub struct Args {
     #[command(subcommand)]
     what: What,
+
+    /// Go on with this case; `genba case resume` adds it behind the verb.
+    #[arg(long, value_name = "CASE", hide = true)]
+    continue_case: Option<String>,
 }
 
 /// What is searched.
@@ -48,7 +52,17 @@ enum What {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    match args.what {
+    let mut what = args.what;
+    let experiment = match &mut what {
+        What::Range(args) => &mut args.experiment,
+        What::Git(args) => &mut args.experiment,
+        What::Set(args) => &mut args.experiment,
+        What::Source(args) => &mut args.experiment,
+    };
+    if args.continue_case.is_some() {
+        experiment.continue_case = args.continue_case;
+    }
+    match what {
         What::Range(args) => range::run(&args, output),
         What::Git(args) => git::run(&args, output),
         What::Set(args) => set::run(&args, output),
@@ -149,7 +163,7 @@ fn finish(
         elapsed_seconds: seconds,
         budget_seconds: Some(budget.seconds),
         outcome: found.outcome,
-        culprit: found.culprits.first().cloned(),
+        culprit: found.culprits.iter().find(|one| one.verified).cloned(),
         culprits: found.culprits,
         confidence: found.confidence,
         range: found.range,

@@ -55,7 +55,7 @@ pub struct Args {
     ancestry_path: bool,
 
     #[command(flatten)]
-    experiment: ExperimentArgs,
+    pub(super) experiment: ExperimentArgs,
 
     /// The command, run in the checkout; {tree} is its directory.
     #[arg(last = true, value_name = "COMMAND")]

@@ -26,7 +26,7 @@ pub struct Args {
     param: String,
 
     #[command(flatten)]
-    experiment: ExperimentArgs,
+    pub(super) experiment: ExperimentArgs,
 
     /// The command.
     #[arg(last = true, value_name = "COMMAND")]

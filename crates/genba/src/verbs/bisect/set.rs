@@ -43,7 +43,7 @@ pub struct Args {
     separator: String,
 
     #[command(flatten)]
-    experiment: ExperimentArgs,
+    pub(super) experiment: ExperimentArgs,
 
     /// The command; {ITEMS} is replaced by the items switched on, {ITEMS_FILE} by a file with
     /// one on each line, and $GENBA_ITEMS holds them too.

@@ -38,7 +38,7 @@ pub struct Args {
     language: Option<Language>,
 
     #[command(flatten)]
-    experiment: ExperimentArgs,
+    pub(super) experiment: ExperimentArgs,
 
     /// The command; {FILE} is replaced by the file. Its own directory is searched for what it
     /// includes.
