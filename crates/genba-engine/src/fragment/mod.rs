@@ -475,7 +475,10 @@ impl<'a, W: World> Builder<'a, W> {
                 let site = self.fragment.emitter.offset() as u16;
                 self.target(last, aside)?;
                 self.call(last, None);
-                if let Some(call) = self.fragment.calls.last_mut() {
+                if aside.is_some() {
+                    // Here it is behind the site: who shared it would count this block, too.
+                    self.fragment.calls.pop();
+                } else if let Some(call) = self.fragment.calls.last_mut() {
                     call.1 = site;
                 }
                 Ok(Some(Next {
