@@ -54,10 +54,10 @@ def run(genba):
     # that it is the program that is judged, not the place of one file.
     line = f"{records} {rounds}"
     copies = {variant: genba.folder / variant.name for variant in (usual, in_place)}
-    prepare = [word for variant, copy in copies.items() for word in ("-p", f"cp {variant} {copy}")]
+    copying = [word for variant, copy in copies.items() for word in ("-p", f"cp {variant} {copy}")]
     usual, in_place = copies.values()
     judged = genba.ask(
-        "bench", "-N", "--metric", "user", "--budget", "100s", "--check-output", *prepare,
+        "bench", "-N", "--metric", "user", "--budget", "80s", "--check-output", *copying,
         *(["--proves", "latest:1"] if found and explained["findings"][0] is found[0] else []),
         "-n", "pointer", f"{usual} {line}", "-n", "in-place", f"{in_place} {line}",
     )
