@@ -116,10 +116,10 @@ fn class(outcome: TriedOutcome) -> &'static str {
 }
 
 fn ways(out: &mut String, report: &TrialReport) {
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<section><h2>What was tried</h2><table><thead><tr><th>way</th><th>{}</th><th>pairs</th>\
-         <th>build</th><th>what it is</th></tr></thead><tbody>\n",
+         <th>build</th><th>what it is</th></tr></thead><tbody>",
         escape(&effect::label(&report.metric))
     );
     for tried in report.tried.iter().take(MOST_WAYS) {
