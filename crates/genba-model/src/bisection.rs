@@ -141,7 +141,7 @@ pub struct Bisection {
     pub range: Option<(String, String)>,
     /// Candidates in all.
     pub candidates: u64,
-    /// Whether repeated runs gave the same value each time.
+    /// Whether repeated runs agreed to a hundredth of the difference searched for.
     pub noise_is_nil: bool,
     /// What was tried, in order.
     pub tests: Vec<BisectionTest>,

@@ -98,7 +98,7 @@ pub(crate) fn effort(all: &Bisection) -> String {
         number::duration(all.elapsed_seconds)
     );
     if all.noise_is_nil {
-        text.push_str("; repeated runs agree: no noise");
+        text.push_str("; repeated runs agree to 1 % of the difference");
     } else if let Some(confidence) = all.confidence.filter(|_| !all.culprits.is_empty()) {
         text.push_str(&format!("; certain to {}", percent_down(confidence)));
     }

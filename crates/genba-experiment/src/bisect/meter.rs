@@ -239,7 +239,7 @@ impl<'l, 'a> Meter<'l, 'a> {
                 pairs: 1,
             };
         }
-        let estimate = Estimate::exact(ratio);
+        let estimate = self.extremes(first, second, ratio);
         let runs = |name: &str| {
             let of = self.kept.iter().find(|kept| kept.plan.name == name);
             of.map_or(0, |kept| kept.runs.len())
@@ -262,6 +262,24 @@ impl<'l, 'a> Meter<'l, 'a> {
             verdict,
             ratio: Some(estimate),
             pairs,
+        }
+    }
+
+    /// A ratio between the least and the most that the runs of both allow.
+    fn extremes(&self, first: (&str, f64), second: (&str, f64), ratio: f64) -> Estimate {
+        let ends = |of: (&str, f64)| {
+            let kept = self.kept.iter().find(|kept| kept.plan.name == of.0);
+            let runs = kept.map_or(&[][..], |kept| &kept.runs);
+            let values = runs.iter().filter_map(|run| run.get(&self.plan.primary));
+            values.fold((of.1, of.1), |(low, high), value| {
+                (low.min(*value), high.max(*value))
+            })
+        };
+        let (one, two) = (ends(first), ends(second));
+        Estimate {
+            value: ratio,
+            low: (two.0 / one.1).min(ratio),
+            high: (two.1 / one.0).max(ratio),
         }
     }
 

@@ -346,12 +346,7 @@ impl Finder<'_, '_, '_> {
         let outcome = match &ended {
             Ended::Found { place, step, ends } => {
                 self.note_the_rest(place, step, ends);
-                let nil = self.search.noise_is_nil();
-                confidence = Some(if nil {
-                    1.0
-                } else {
-                    place.probability.min(SUREST)
-                });
+                confidence = Some(place.probability.min(SUREST));
                 culprits.push(self.culprit(place, step.ratio, true));
                 BisectionOutcome::Found
             }
