@@ -84,11 +84,18 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
         list.push(format!("{what}{seen}"));
     }
     for knee in &sweep.suspects {
+        let why = if knee.p_value < sweep.alpha {
+            "too near an end, or too small, to be told".to_owned()
+        } else {
+            format!(
+                "a curve without it looks so bent with {} probability",
+                number::share(knee.p_value)
+            )
+        };
         list.push(format!(
-            "perhaps a {}, {}: a curve without it looks so bent with {} probability",
+            "perhaps a {}, {}: {why}",
             kind(knee),
-            place(sweep, knee),
-            number::share(knee.p_value)
+            place(sweep, knee)
         ));
     }
     list.extend(growth(sweep));

@@ -69,7 +69,9 @@ const LEAST: usize = 4;
 /// # Errors
 /// As [`curve`](super::curve), or fewer than four settings.
 pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, StatsError> {
-    let levels = Levels::of(points, axis, floor)?.all;
+    let levels = Levels::of(points, axis, floor)?;
+    levels.enough()?;
+    let levels = levels.all;
     if levels.len() < LEAST {
         return Err(StatsError::TooFew {
             needed: LEAST,
@@ -191,4 +193,77 @@ fn exponent(levels: &[Level], inflation: f64, law: GrowthLaw) -> Option<Estimate
         low: edge(-1.0),
         high: edge(1.0),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn points(xs: &[f64], f: impl Fn(f64) -> f64) -> Vec<CurvePoint> {
+        let wiggle = |i: usize, run: u32| 1.0 + 0.002 * f64::from((i as u32 * 5 + run * 3) % 7);
+        (xs.iter().enumerate())
+            .map(|(i, x)| CurvePoint {
+                x: *x,
+                runs: (0..6).map(|run| (run, f(*x) * wiggle(i, run))).collect(),
+            })
+            .collect()
+    }
+
+    fn doublings() -> Vec<f64> {
+        (0..11).map(|u| f64::from(1 << u)).collect()
+    }
+
+    #[test]
+    fn each_law_is_told() {
+        let laws: [(GrowthLaw, fn(f64) -> f64); 6] = [
+            (GrowthLaw::Constant, |_| 3.0),
+            (GrowthLaw::Log, |x| 3.0 + x.ln()),
+            (GrowthLaw::Linear, |x| 3.0 + 0.1 * x),
+            (GrowthLaw::LinearTimesLog, |x| 3.0 + 0.1 * x * x.ln()),
+            (GrowthLaw::Quadratic, |x| 3.0 + 1e-3 * x * x),
+            (GrowthLaw::Power, |x| 1.0 + 0.01 * x.powf(1.5)),
+        ];
+        for (law, f) in laws {
+            let found = growth(&points(&doublings(), f), Axis::Log2, 0.003).unwrap();
+            assert_eq!(found.law, law, "{found:?}");
+            assert!(found.residual < 0.02);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_said() {
+        // Between 100 and 125 a line, x log x and a power look the same.
+        let xs: Vec<f64> = (0..6).map(|i| 100.0 + 5.0 * f64::from(i)).collect();
+        let found = growth(&points(&xs, |x| 5.0 + x), Axis::Linear, 0.003).unwrap();
+        assert_eq!(found.law, GrowthLaw::Unknown);
+        assert!(found.candidates.contains(&GrowthLaw::Linear), "{found:?}");
+        // A zigzag follows nothing.
+        let zigzag = |x: f64| {
+            if (x.log2() as u32).is_multiple_of(2) {
+                1.0
+            } else {
+                2.0
+            }
+        };
+        let found = growth(&points(&doublings(), zigzag), Axis::Log2, 0.003).unwrap();
+        assert!(
+            matches!(found.law, GrowthLaw::Unknown | GrowthLaw::Constant),
+            "{found:?}"
+        );
+        assert!(growth(&points(&[1.0, 2.0, 4.0], |x| x), Axis::Log2, 0.003).is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20))]
+        #[test]
+        fn the_exponent_is_within_its_interval(p in 0.4..2.5f64, start in 0.0..3.0f64) {
+            let found = growth(
+                &points(&doublings(), |x| start + 0.5 * x.powf(p)), Axis::Log2, 0.003,
+            ).unwrap();
+            let exponent = found.exponent.unwrap();
+            prop_assert!(exponent.low <= p && p <= exponent.high, "{exponent:?}");
+            prop_assert!(exponent.high - exponent.low < 0.5, "{exponent:?}");
+        }
+    }
 }

@@ -111,7 +111,7 @@ const SEEN: f64 = 4.0;
 /// Finds levels and knees.
 ///
 /// # Errors
-/// No settings, settings without runs, values that are not above zero, on a doubling axis
+/// No settings, settings most of which have a single run, values that are not above zero, on a doubling axis
 /// parameters that are not; more settings than 200; δ or α out of range.
 pub fn curve(points: &[CurvePoint], question: &CurveQuestion) -> Result<Curve, StatsError> {
     check::open_unit("alpha", question.alpha)?;
@@ -133,6 +133,7 @@ pub fn curve(points: &[CurvePoint], question: &CurveQuestion) -> Result<Curve, S
         });
     }
     let levels = Levels::of(points, question.axis, question.delta * FLOOR)?;
+    levels.enough()?;
     let (found, suspects) = Search {
         levels: &levels,
         question,
@@ -213,7 +214,7 @@ impl Search<'_> {
                         .collect();
                     let ordered = now.windows(2).all(|pair| pair[0].1 <= pair[1].0);
                     if now == places || rounds == 0 || !ordered {
-                        let knees = self.ramps(tested.into_iter().flatten().collect());
+                        let knees = self.ramps(in_order(tested.into_iter().flatten().collect()));
                         let apart = |a: &Found, b: &Found| {
                             a.knee.high <= b.knee.low || a.knee.low >= b.knee.high
                         };
@@ -438,6 +439,23 @@ impl Search<'_> {
 /// By how much the knee improves the fit, in units of what is left.
 fn statistic(smooth: f64, best: &Bent) -> f64 {
     (smooth - best.cost) / bent::inflation(best)
+}
+
+/// Knees from left to right; of two that claim the same settings the surer one.
+fn in_order(mut knees: Vec<Found>) -> Vec<Found> {
+    knees.sort_by_key(|found| (found.before, found.after));
+    let mut kept: Vec<Found> = Vec::new();
+    for knee in knees {
+        match kept.last_mut() {
+            Some(last) if last.after > knee.before => {
+                if knee.knee.confidence > last.knee.confidence {
+                    *last = knee;
+                }
+            }
+            _ => kept.push(knee),
+        }
+    }
+    kept
 }
 
 fn stretches(all: &[Level], knees: &[Found], delta: f64) -> Vec<Stretch> {

@@ -121,6 +121,16 @@ impl Levels {
             .collect()
     }
 
+    /// Refuses settings most of which were run once: nothing is known of how runs scatter then.
+    pub fn enough(&self) -> Result<(), StatsError> {
+        let repeated = self.counts.iter().filter(|count| **count > 1);
+        let (settings, runs) = repeated.fold((0, 0), |(n, sum), count| (n + 1, sum + count));
+        if settings * 2 < self.counts.len() || runs < 4.min(2 * self.counts.len()) {
+            return Err(StatsError::TooFew { needed: 2, got: 1 });
+        }
+        Ok(())
+    }
+
     /// Number of runs of each setting.
     pub fn counts(&self) -> &[usize] {
         &self.counts
