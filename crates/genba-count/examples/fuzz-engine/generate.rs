@@ -554,7 +554,18 @@ impl Maker<'_> {
             vec![call]
         };
         let distance: usize = pieces.iter().map(Vec::len).sum();
-        self.address_of(register, distance as u32);
+        // Sometimes blocks of which one is the end of the other: over an instruction to the call.
+        let (skip, over) = match pieces.as_slice() {
+            [_] if self.random.below(2) == 0 => (2, self.instruction(1 << register | RSP).0),
+            _ => (0, Vec::new()),
+        };
+        self.address_of(register, (distance + skip + over.len()) as u32);
+        if skip > 0 {
+            let condition = self.random.below(16) as u8;
+            self.put(&[0x70 | condition, over.len() as u8]);
+            self.unsure.push(self.code.len() as u16);
+            self.put(&over);
+        }
         for piece in pieces {
             self.put(&piece);
         }
