@@ -392,7 +392,7 @@ impl Args {
             .is_some_and(|build| build.contains("cargo"));
         let recipe = change.recipe.as_ref();
         recipe
-            .is_none_or(|recipe| rust == !(recipe.cargo.is_empty() && recipe.rust_flags.is_empty()))
+            .is_none_or(|recipe| rust != (recipe.cargo.is_empty() && recipe.rust_flags.is_empty()))
     }
 }
 
