@@ -7,9 +7,9 @@
 //! copies of shared objects and C files from the directory for temporary files whose names hold
 //! the number of one of these processes. [`Kept`] is that directory as the reader sees it.
 
-mod image;
-mod index;
-mod jitdump;
+pub mod image;
+pub mod index;
+pub mod jitdump;
 mod keeper;
 mod lines;
 mod process;

@@ -46,6 +46,8 @@ pub trait Visitor: Send {
     fn prepare(&mut self, pid: i32) -> bool;
     /// A thread stands still; says whether its sample is to be kept.
     fn visit(&mut self, thread: &Stopped) -> bool;
+    /// A thread of this process could not be stopped: somebody traces it, or that is forbidden.
+    fn refused(&mut self, pid: i32);
     /// A process has begun another program.
     fn began(&mut self, pid: i32);
 }
@@ -335,8 +337,13 @@ impl<V: Visitor> Work<V> {
         } else {
             match Halt::new(tick.tid) {
                 Ok(halt) => Some(halt),
-                // It has ended: its time goes to no one.
-                Err(_) => return Ok(()),
+                Err(error) => {
+                    if error.raw_os_error() == Some(libc::EPERM) {
+                        self.visitor.refused(tick.pid);
+                    }
+                    // Or it has ended: its time goes to no one.
+                    return Ok(());
+                }
             }
         };
         if let Some(halt) = &halt {

@@ -115,6 +115,8 @@ struct Reader {
     stacks: Stacks,
     /// Samples whose stack was not what it should be.
     unreadable: u64,
+    /// Samples of threads that could not be stopped.
+    refused: u64,
 }
 
 impl Reader {
@@ -124,6 +126,13 @@ impl Reader {
         notes.extend(self.stacks.unknown.iter().map(|name| not_known(name)));
         if self.stacks.runtimes.is_empty() && self.stacks.unknown.is_empty() {
             notes.push("no script stacks: no interpreter of Python or Ruby was seen".to_owned());
+        }
+        if self.refused > 0 {
+            notes.push(format!(
+                "{} times a thread could not be stopped: another program traces it, or ptrace is \
+                 forbidden here",
+                self.refused
+            ));
         }
         if self.unreadable > 0 {
             notes.push(format!(
@@ -200,6 +209,10 @@ impl Visitor for Reader {
             Err(()) => self.unreadable += 1,
         }
         true
+    }
+
+    fn refused(&mut self, _pid: i32) {
+        self.refused += 1;
     }
 
     fn began(&mut self, pid: i32) {

@@ -10,7 +10,7 @@ mod opcodes311;
 mod profile;
 mod python311;
 mod ruby31;
-mod stacks;
+pub mod stacks;
 
 pub use companion::{DEFAULT_HZ, ScriptSampler};
 pub use profile::{ScriptError, profile};
