@@ -103,6 +103,8 @@ struct Maker<'a> {
     unsure: Vec<u16>,
     /// Registers that probably have addresses.
     addresses: u32,
+    /// The stack may be anywhere.
+    moved: bool,
     calls: bool,
 }
 
@@ -123,6 +125,7 @@ pub fn sequence(
         starts: Vec::new(),
         unsure: Vec::new(),
         addresses: ADDRESSES,
+        moved: false,
         calls,
     };
     for _ in 0..2 + maker.random.below(14) {
@@ -179,7 +182,7 @@ impl Maker<'_> {
             4 | 5 => self.repeat(),
             6 => self.jump_indirect(),
             7 if !self.place.plain => self.syscall(),
-            8 if !self.place.plain => self.flags(),
+            8 if !self.place.plain && !self.moved => self.flags(),
             9..=11 if self.calls => self.call(),
             12 if self.calls => self.call_indirect(),
             9 | 10 if !self.calls => self.failing_call(),
@@ -224,6 +227,10 @@ impl Maker<'_> {
                 }
             }
             self.aim(&mut raw, &decoded);
+            let simple = matches!(decoded.mnemonic(), Mnemonic::Push | Mnemonic::Pop)
+                && (decoded.op0_kind() != OpKind::Register
+                    || decoded.op0_register().full_register() != Register::RSP);
+            self.moved |= written & RSP != 0 && !simple;
             self.addresses &= !written;
             return (raw, decoded);
         }
