@@ -13,12 +13,13 @@ const NEGLIGIBLE: f64 = 0.05;
 /// A region inside of another is the culprit if it has so much of what the outer one saves.
 const MOST_OF_IT: f64 = 0.6;
 /// Parts of the budget: for looking, then for the intervals of all.
-const LOOK_SHARE: f64 = 0.6;
-const INTERVAL_SHARE: f64 = 0.8;
+const LOOK_SHARE: f64 = 0.5;
+const INTERVAL_SHARE: f64 = 0.65;
 /// Runs of each region in the ranking, for its interval.
 const RUNS: usize = 4;
-/// Regions in the ranking.
+/// Regions in the ranking, and those of them that are run more than once.
 const RANKED: usize = 12;
+const SHARPENED: usize = 5;
 /// Runs of the whole file at the start.
 const FIRST_RUNS: usize = 3;
 /// Regions whose source is no longer than this are not looked into.
@@ -108,7 +109,7 @@ impl SourceFinder<'_, '_, '_> {
                 what: "the file has no region that could be switched off".to_owned(),
             });
         }
-        self.explore(&top, None, 0)?;
+        self.explore(&top, None, None, 0)?;
         if self.saved.is_empty() {
             return Ok(if self.meter.over(LOOK_SHARE) {
                 BisectionOutcome::Undecided
@@ -147,11 +148,12 @@ impl SourceFinder<'_, '_, '_> {
     fn explore(
         &mut self,
         list: &[usize],
+        known: Option<f64>,
         parent: Option<usize>,
         depth: u32,
     ) -> Result<(), ExperimentError> {
         let mut costly: Vec<(usize, f64)> = Vec::new();
-        self.split(list, None, &mut costly)?;
+        self.split(list, known.filter(|_| list.len() > 1), &mut costly)?;
         costly.sort_by(|left, right| right.1.total_cmp(&left.1));
         for (region, value) in costly {
             self.saved.push(Saved {
@@ -163,59 +165,85 @@ impl SourceFinder<'_, '_, '_> {
             let inner = self.set.regions().all[region].clone();
             let long = inner.end_line - inner.line >= SHORT_LINES;
             if long && !inner.children.is_empty() && !self.meter.over(LOOK_SHARE) {
-                self.explore(&inner.children, Some(region), depth + 1)?;
+                // All that is inside of it saves what it saves.
+                self.explore(&inner.children, Some(value), Some(region), depth + 1)?;
             }
         }
         Ok(())
     }
 
-    /// Switches all of a list off; if that saves something, halves. `known`: what the list
-    /// saves, if it was measured already.
+    /// Switches all of a list off; if that saves something, halves, the costlier first. `known`:
+    /// what the list saves, if it was measured or follows from what was.
     fn split(
         &mut self,
         list: &[usize],
         known: Option<f64>,
         costly: &mut Vec<(usize, f64)>,
-    ) -> Result<Option<f64>, ExperimentError> {
+    ) -> Result<(), ExperimentError> {
         if list.is_empty() || self.meter.over(LOOK_SHARE) {
-            return Ok(Some(0.0));
+            return Ok(());
         }
         let saves = match known {
             Some(saves) => Some(saves),
             None => self.measure(list)?,
         };
         if saves.is_some_and(|saves| saves <= self.negligible()) {
-            return Ok(saves);
+            return Ok(());
         }
         if let [only] = list {
-            match saves {
-                Some(saves) => costly.push((*only, saves)),
+            return match saves {
+                Some(saves) => {
+                    costly.push((*only, saves));
+                    Ok(())
+                }
                 // It cannot be switched off: what is inside of it perhaps.
                 None => {
                     let inner = self.set.regions().all[*only].children.clone();
-                    self.split(&inner, None, costly)?;
+                    self.split(&inner, None, costly)
                 }
-            }
-            return Ok(saves);
+            };
         }
         let (left, right) = list.split_at(list.len() / 2);
-        let of_left = self.split(left, None, costly)?;
-        // Where one half saves it all the other is acquitted; where it saves nothing, the other
-        // is known to save it all.
-        if let (Some(all), Some(left)) = (saves, of_left)
-            && all - left <= self.negligible()
-        {
-            return Ok(saves);
+        if self.meter.over(LOOK_SHARE) {
+            return Ok(());
         }
-        let known = match (saves, of_left) {
-            (Some(all), Some(left)) if left <= self.negligible() => {
-                // A single region is measured by itself all the same: it will be ranked.
-                (right.len() > 1).then_some(all)
-            }
-            _ => None,
-        };
-        self.split(right, known, costly)?;
-        Ok(saves)
+        let of_left = self.measure(left)?;
+        // What one half does not save the other does. A single region is measured by itself all
+        // the same: it will be ranked.
+        let of_right = saves.zip(of_left).map(|(all, left)| all - left);
+        if of_right.is_some_and(|saves| saves <= self.negligible()) {
+            return self.split(left, of_left, costly);
+        }
+        let right_known = of_right.filter(|_| right.len() > 1);
+        if of_left
+            .zip(of_right)
+            .is_some_and(|(left, right)| right > left)
+        {
+            self.split(right, right_known, costly)?;
+            return self.split(left, of_left, costly);
+        }
+        // Of a half that does not compile nothing is known; its parts are tried.
+        if of_left.is_none() {
+            self.split_broken(left, costly)?;
+        } else {
+            self.split(left, of_left, costly)?;
+        }
+        self.split(right, right_known, costly)
+    }
+
+    /// The halves of a list that cannot be switched off as a whole.
+    fn split_broken(
+        &mut self,
+        list: &[usize],
+        costly: &mut Vec<(usize, f64)>,
+    ) -> Result<(), ExperimentError> {
+        if let [only] = list {
+            let inner = self.set.regions().all[*only].children.clone();
+            return self.split(&inner, None, costly);
+        }
+        let (left, right) = list.split_at(list.len() / 2);
+        self.split(left, None, costly)?;
+        self.split(right, None, costly)
     }
 
     /// What switching these off saves; `None` if the file does not compile then.
@@ -242,22 +270,28 @@ impl SourceFinder<'_, '_, '_> {
         });
     }
 
-    /// More runs of what is ranked, each next to one of the whole file.
+    /// More runs of what is ranked highest, in rounds with the whole file.
     fn sharpen(&mut self, whole: &VariantPlan) -> Result<(), ExperimentError> {
         if self.exact {
             return Ok(());
         }
         for _ in 1..RUNS {
-            for place in 0..self.saved.len().min(RANKED) {
+            if self.meter.over(INTERVAL_SHARE) {
+                return Ok(());
+            }
+            let Some(now) = self.meter.run(whole, "interval")? else {
+                return Ok(());
+            };
+            self.whole.push(now);
+            for place in 0..self.saved.len().min(SHARPENED) {
                 if self.meter.over(INTERVAL_SHARE) {
                     return Ok(());
                 }
                 let variant = self.set.without(&[self.saved[place].region])?;
                 self.meter.say(&format!("{} again", variant.name));
-                if let Some((one, two)) = self.meter.pair(whole, &variant, "interval")? {
-                    self.whole.push(one);
-                    // Of the pair, so that what slows both takes no part in it.
-                    let saves = (1.0 - two / one) * self.level();
+                if let Some(value) = self.meter.run(&variant, "interval")? {
+                    // Of the round, so that what slows all of it takes no part in it.
+                    let saves = (1.0 - value / now) * self.level();
                     self.saved[place].values.push(saves);
                 }
             }

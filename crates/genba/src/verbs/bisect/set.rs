@@ -79,7 +79,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     if experiment.dry_run {
         let how = "none and all of them first (13 pairs of runs or more), then half of them at a \
                    time in a screening design (about 10 runs for each item where the noise is as \
-                   large as the effect), then who stands out alone, and all without him; without \
+                   large as the effect), then what stands out alone, and all without it; without \
                    noise halves of halves";
         return dry_run(&subject, &plan, budget, how, output);
     }
