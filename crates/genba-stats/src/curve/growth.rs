@@ -59,6 +59,8 @@ pub struct Growth {
 
 /// A law stays if it costs no more than so much more than the best: e³ to 1 in likelihood.
 const ABOUT_AS_WELL: f64 = 6.0;
+/// A constant stays unless it costs so much more: once in a thousand flat curves.
+const GROWTH: f64 = 12.0;
 /// Levels further than this from every law, as a share, follow none.
 const NONE_FITS: f64 = 0.1;
 /// Fewer settings tell no law.
@@ -123,8 +125,12 @@ pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, S
         candidates.retain(|law| *law != GrowthLaw::Power);
     }
     let residual = residual(&levels, best);
-    // What a constant describes as well does not grow.
-    if candidates.contains(&GrowthLaw::Constant) {
+    // Of six laws one always fits a flat curve a little better: growth needs more evidence than
+    // the choice of a law, and a change that matters.
+    let flat = fits.iter().find(|(law, _)| *law == GrowthLaw::Constant);
+    let change = best.fitted[best.fitted.len() - 1] - best.fitted[0];
+    let shown = flat.is_none_or(|(_, fit)| cost(fit) > least + GROWTH);
+    if !shown || (change.abs() < floor && residual < floor) {
         candidates = vec![GrowthLaw::Constant];
     }
     let law = match candidates.as_slice() {
@@ -216,7 +222,8 @@ mod tests {
 
     #[test]
     fn each_law_is_told() {
-        let laws: [(GrowthLaw, fn(f64) -> f64); 6] = [
+        type Law = (GrowthLaw, fn(f64) -> f64);
+        let laws: [Law; 6] = [
             (GrowthLaw::Constant, |_| 3.0),
             (GrowthLaw::Log, |x| 3.0 + x.ln()),
             (GrowthLaw::Linear, |x| 3.0 + 0.1 * x),
