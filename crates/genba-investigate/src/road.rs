@@ -168,7 +168,11 @@ impl Road<'_> {
         self.case.put_document("hazards", &hazards)?;
         let noise_floor = summary::noise_floors(&runs);
         let runs = summary::summarise(runs);
-        let usual = runs.runs.iter().map(|run| run.wall_seconds).fold(0.0, f64::max);
+        let usual = runs
+            .runs
+            .iter()
+            .map(|run| run.wall_seconds)
+            .fold(0.0, f64::max);
         let stat = match self.options.soon {
             Some(soon) if usual > LONG_RUN * soon.as_secs_f64() => None,
             _ => self.count(workload, progress)?,

@@ -60,12 +60,15 @@ pub fn facts(runs: &RunSummary) -> RunFacts {
 }
 
 /// The least gain that is worth telling, as a share of the time: what a comparison could show,
-/// and at least [`WORTHWHILE`].
+/// at least [`WORTHWHILE`] and at most [`NOISIEST`].
 #[must_use]
 pub fn least_gain(floors: &[NoiseFloor]) -> f64 {
     let least = floors.iter().map(|floor| floor.share).reduce(f64::min);
-    least.unwrap_or(0.0).max(WORTHWHILE)
+    least.unwrap_or(0.0).clamp(WORTHWHILE, NOISIEST)
 }
+
+/// However noisy the machine is: samples and counts tell of larger gains all the same.
+const NOISIEST: f64 = 0.15;
 
 /// Nobody changes a program for less.
 const WORTHWHILE: f64 = 0.02;

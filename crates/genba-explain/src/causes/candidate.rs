@@ -149,7 +149,10 @@ pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Ve
         .filter_map(|one| {
             let share = interval(one.share_of_time(frame), limits.samples);
             let gain = speedup(share, one.remains)?;
-            (1.0 - 1.0 / gain.value >= limits.least_gain).then_some((one, share, gain))
+            let likely = 1.0 - 1.0 / gain.value;
+            // A little that may as well be nothing is not worth anybody's time.
+            let doubtful = gain.low < 1.0 + LEAST_SURE && likely < LEAST_DOUBTFUL;
+            (likely >= limits.least_gain && !doubtful).then_some((one, share, gain))
         })
         .collect();
     rated.sort_by(|a, b| {
@@ -274,6 +277,10 @@ fn interval(share: f64, samples: u64) -> Estimate {
     let total = samples.max(1) as f64;
     crate::scene::share_of(share * total, total, total)
 }
+
+/// Gains that are not sure to reach the first must likely reach the second.
+const LEAST_SURE: f64 = 0.01;
+const LEAST_DOUBTFUL: f64 = 0.05;
 
 /// How far what stays may be from what it was.
 const STAYS: f64 = 0.1;

@@ -334,6 +334,13 @@ pub struct FunctionFrame {
 }
 
 impl FunctionFrame {
+    /// Whether debug information says where its instructions come from: who reads about it has,
+    /// or could have, its source.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        self.places.iter().any(|place| place.line.is_some())
+    }
+
     /// Share of all time that a set of instructions takes.
     pub fn heat_of(&self, instructions: impl IntoIterator<Item = usize>) -> f64 {
         instructions

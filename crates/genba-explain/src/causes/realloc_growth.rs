@@ -69,6 +69,9 @@ fn find(frame: &Frame) -> Option<Candidate> {
     }
     let gone = copying + allocator + kernel;
     let rest = (1.0 - gone).max(0.0);
+    let most = (copying + allocator + frame.paging_share())
+        .max(gone)
+        .min(1.0);
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(growth.line.site.clone());
     one.share = Some(1.0);
@@ -76,7 +79,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
         1.0,
         0.95 * gone + 0.15 * rest,
         0.7 * (copying + 0.7 * allocator) + 0.5 * faults,
-        gone + 0.55 * rest,
+        most + 0.55 * (1.0 - most),
     );
     one.executions = Some(growth.growths as u64);
     one.fix = fix(&growth.line).to_owned();

@@ -90,8 +90,8 @@ fn all(frame: &Frame) -> Vec<Slow> {
     let loops = hot_loops(frame, LEAST);
     let mut found = Vec::new();
     for (number, function) in frame.functions.iter().enumerate() {
-        // Advice on layout is of no use where the code has no name.
-        if function.share.value < LEAST || !function.own || function.function.starts_with('[') {
+        // Advice on layout is of no use to who has no source.
+        if function.share.value < LEAST || !function.own || !function.has_lines() {
             continue;
         }
         let mut groups: Vec<(Option<u32>, Vec<Stall>)> = Vec::new();

@@ -57,7 +57,10 @@ pub fn is_suspected(frame: &Frame) -> bool {
     let penalty = penalty(frame);
     hot_loops(frame, LEAST).iter().any(|one| {
         let wrong: f64 = branches(one).iter().map(|one| one.wrong).sum();
-        one.frame.own && wrong >= FEWEST && wrong * penalty >= 0.2 * one.cycles.value
+        one.frame.own
+            && one.frame.has_lines()
+            && wrong >= FEWEST
+            && wrong * penalty >= 0.2 * one.cycles.value
     })
 }
 
@@ -74,7 +77,12 @@ struct Branch {
 fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
     let function = found.frame;
     let executed = found.members.iter().filter(|&&at| function.counts[at] > 0);
-    if !function.own || found.has_opaque() || executed.count() > MOST_INSTRUCTIONS {
+    // Without source nobody can decide otherwise.
+    if !function.own
+        || !function.has_lines()
+        || found.has_opaque()
+        || executed.count() > MOST_INSTRUCTIONS
+    {
         return None;
     }
     if !found.is_long(4.0) {
