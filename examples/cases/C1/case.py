@@ -19,7 +19,7 @@ def prepare():
 def run(genba):
     # In memory, so that waiting for a disk is not compared.
     memory = {"TMPDIR": "/dev/shm"} if os.access("/dev/shm", os.W_OK) else {}
-    measured = genba.ask("bench", SUITE, "--budget", "90s", env=memory)
+    measured = genba.ask("bench", SUITE, "--budget", "120s", env=memory)
     genba.show()
     check = Checks()
     winners = {}

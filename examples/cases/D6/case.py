@@ -16,19 +16,17 @@ def run(genba):
     before, after = prepare()
 
     def variant(tree):
-        words = [*programs.ruby_words(tree), "--mjit", "--mjit-min-calls=400", HERE / "page.rb", "0.5"]
+        words = [*programs.ruby_words(tree), "--mjit", "--mjit-min-calls=400", HERE / "page.rb", "0.1"]
         return " ".join(map(str, words))
 
     check = Checks()
-    judged = {}
-    for metric in ["beside_cpu", "pages"]:
-        judged[metric] = genba.ask(
-            "bench", "-N", "--metric", metric, "--metric-regex", "pages:1/s:more=pages/s=([0-9.]+)",
-            "--delta", "5%", "--budget", "45s", "-n", "before", variant(before), "-n", "after", variant(after),
-        )
-        genba.show()
-    compiling = verdict(judged["beside_cpu"], "after", "beside_cpu")
-    pages = verdict(judged["pages"], "after", "pages")
+    # What decides when to stop is the mended metric; every other one has a verdict of its own.
+    judged = genba.ask(
+        "bench", "-N", "--metric", "beside_cpu", "--metric-regex", "pages:1/s:more=pages/s=([0-9.]+)",
+        "--delta", "5%", "--budget", "90s", "-n", "before", variant(before), "-n", "after", variant(after),
+    )
+    genba.show()
+    compiling, pages = (verdict(judged, "after", metric) for metric in ("beside_cpu", "pages"))
     check("the compilers' CPU time is less", compiling["verdict"] == "faster")
     check(f"pages a second: {pages['verdict']}, not faster", pages["verdict"] in ["same", "slower", "undecided"])
     more = value(pages["ratio"])
