@@ -1,6 +1,6 @@
 //! Words of a trial, for terminal and page alike.
 
-use genba_model::{Estimate, LayoutEffect, TrialReport, Tried, TriedOutcome};
+use genba_model::{ChangeKind, Estimate, LayoutEffect, TrialReport, Tried, TriedOutcome};
 
 use crate::{effect, number};
 
@@ -10,7 +10,11 @@ pub(crate) fn outcome(tried: &Tried, delta: f64) -> String {
     match (tried.outcome, ratio) {
         (TriedOutcome::Gain | TriedOutcome::Slower, Some(ratio)) => strong(&ratio),
         (TriedOutcome::Slight, Some(ratio)) if tried.within_layout => {
-            let word = if ratio.value < 1.0 { "faster" } else { "slower" };
+            let word = if ratio.value < 1.0 {
+                "faster"
+            } else {
+                "slower"
+            };
             format!("{} {word}: layout does as much", effect::factor_of(&ratio))
         }
         (TriedOutcome::Slight, Some(ratio)) => {
@@ -47,7 +51,8 @@ fn strong(ratio: &Estimate) -> String {
 
 /// What to keep, as one sentence; or that nothing helps.
 pub(crate) fn verdict(report: &TrialReport) -> String {
-    let measured = report.tried.iter().filter(|one| one.pairs > 0).count();
+    let counts = |one: &&Tried| one.pairs > 0 && one.kind != ChangeKind::Layout;
+    let measured = report.tried.iter().filter(counts).count();
     match &report.keep {
         Some(keep) => format!(
             "{} is {} in {}",
@@ -55,12 +60,28 @@ pub(crate) fn verdict(report: &TrialReport) -> String {
             strong(&keep.ratio),
             effect::phrase(&report.metric)
         ),
-        None => format!(
-            "nothing helps: none of {} is faster in {} by more than {}",
-            number::plural(measured as u64, "way"),
-            effect::phrase(&report.metric),
-            effect::points(report.delta)
-        ),
+        None => {
+            let open = report.tried.iter().filter(|one| {
+                one.pairs > 0
+                    && one.outcome == TriedOutcome::Undecided
+                    && one.kind != ChangeKind::Layout
+            });
+            let open = match open.count() {
+                0 => String::new(),
+                open => format!("; {open} undecided in the time given"),
+            };
+            let start = if open.is_empty() {
+                "nothing helps"
+            } else {
+                "nothing is shown to help"
+            };
+            format!(
+                "{start}: none of {} is known to be faster in {} by more than {}{open}",
+                number::plural(measured as u64, "way"),
+                effect::phrase(&report.metric),
+                effect::points(report.delta)
+            )
+        }
     }
 }
 

@@ -190,8 +190,32 @@ pub fn run(
             &rules,
         )?;
     }
-    let layout = layout_effect(&contenders);
+    let mut layout = layout_effect(&contenders);
     let mut judged = judge(&contenders, &template, layout.as_ref());
+    let gains = judged.iter().filter(|one| one.is_gain()).count();
+    if options.auto && gains < 2 && family > 0 {
+        // There is nothing to combine: the time goes to what is undecided.
+        let rules = Rules {
+            until: options.budget,
+            drop_early: false,
+            ..rules
+        };
+        for one in &mut contenders {
+            if one.standing == Standing::Parked {
+                one.standing = Standing::Running;
+            }
+        }
+        race(
+            lab,
+            &template,
+            &baseline,
+            &mut alone,
+            &mut contenders,
+            &rules,
+        )?;
+        layout = layout_effect(&contenders);
+        judged = judge(&contenders, &template, layout.as_ref());
+    }
     if options.auto && !lab.cancelled() {
         let combined = combine(
             lab,
