@@ -355,7 +355,11 @@ impl SourceFinder<'_, '_, '_> {
                 culprit.verified && culprit.detail.as_deref() == Some(&place_of(region))
             })
         };
-        (self.saved.iter().take(RANKED))
+        // What one run seemed to save and more runs did not.
+        let stands = |saved: &&Saved| {
+            saved.values.len() == 1 || self.exact || self.interval(&saved.values).low > 0.0
+        };
+        (self.saved.iter().filter(stands).take(RANKED))
             .map(|saved| {
                 let region = &self.set.regions().all[saved.region];
                 let effect = self.interval(&saved.values);
