@@ -81,7 +81,8 @@ impl Workshop {
     /// # Errors
     /// As [`Workshop::copy`].
     pub fn copy_again(&self, tree: &Tree) -> Result<Tree, BuildError> {
-        remove_tree(&tree.path).map_err(BuildError::file("remove", &tree.path))?;
+        let place = self.place(tree.number);
+        remove_tree(&place).map_err(BuildError::file("remove", &place))?;
         match &tree.reference {
             None => self.copy_as(tree.number, &tree.source),
             Some(reference) => self.checkout_as(tree.number, &tree.source, reference),
@@ -127,7 +128,12 @@ impl Workshop {
         })?;
         Ok(Tree {
             number,
-            path: path.join(below),
+            // Joined with nothing it would end with a slash, which no prefix may.
+            path: if below.as_os_str().is_empty() {
+                path
+            } else {
+                path.join(below)
+            },
             source,
             reference: Some(reference.to_owned()),
             notes: Vec::new(),
@@ -227,6 +233,28 @@ mod tests {
         assert!(young.exists() && living.path().exists() && other.path().exists());
         drop((living, other));
         assert_eq!(names(parent.path()), ["genba-build-young"]);
+    }
+
+    #[test]
+    fn a_checkout_lies_where_its_directory_is() {
+        let parent = tempfile::tempdir().expect("a directory");
+        let commands = "git init -q . && git config user.email a@b && git config user.name n && \
+             mkdir sub && echo > sub/f && git add . && git commit -qm one";
+        let repository = parent.path().join("repo");
+        fs::create_dir(&repository).expect("made");
+        let mut sh = std::process::Command::new("sh");
+        let done = sh.current_dir(&repository).args(["-c", commands]).status();
+        assert!(done.expect("sh").success());
+        let workshop = Workshop::open_in(parent.path()).expect("a workshop");
+        let whole = workshop.checkout(&repository, "HEAD").expect("a checkout");
+        assert!(!whole.path().as_os_str().as_encoded_bytes().ends_with(b"/"));
+        assert!(whole.path().join("sub/f").exists());
+        let part = workshop
+            .checkout(&repository.join("sub"), "HEAD")
+            .expect("a checkout");
+        assert!(part.path().ends_with("sub") && part.path().join("f").exists());
+        let again = workshop.copy_again(&part).expect("a checkout");
+        assert_eq!(again.path(), part.path());
     }
 
     #[test]
