@@ -49,6 +49,9 @@ fn main() {
             let seconds = rest.first().and_then(|text| number(text)).unwrap_or(60);
             let mut seed = (rest.get(1).and_then(|text| number(text)))
                 .unwrap_or_else(|| u64::from(std::process::id()) << 24);
+            // Addresses are the same in every run: a sequence may find one.
+            // SAFETY: for what is started from here on.
+            unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
             let until = Instant::now() + Duration::from_secs(seconds);
             let mut fuzz = Fuzz::new();
             let mut totals = Totals::default();

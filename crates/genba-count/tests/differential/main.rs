@@ -22,7 +22,7 @@ use genba_model::RawCounts;
 use genba_run::{CommandSpec, Output, Stdin, resolve_program};
 
 use allowed::Allowed;
-use programs::{EVERY_TIME, PROGRAMS, Program};
+use programs::{EVERY_TIME, MORE, PROGRAMS, Program};
 
 /// Makes both simulated processors look the same to the C library as far as it can be told:
 /// the sizes by which it chooses are given, and what one of them lacks is not used.
@@ -49,9 +49,9 @@ fn valgrinds_library() -> Option<PathBuf> {
 }
 
 fn find(name: &str) -> Option<PathBuf> {
-    if name == "cc1" {
-        let output = Command::new("cc")
-            .arg("-print-prog-name=cc1")
+    if matches!(name, "cc1" | "cc1plus") {
+        let output = Command::new("g++")
+            .arg(format!("-print-prog-name={name}"))
             .output()
             .ok()?;
         let path = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
@@ -71,7 +71,7 @@ fn run(
     path: &Path,
     directory: &Path,
     preload: Option<&Path>,
-) -> (RawCounts, Vec<u8>) {
+) -> Result<(RawCounts, Vec<u8>), String> {
     // What one run leaves must not be there for the next, and the path must be the same.
     let work = directory.join("work");
     let output = directory.join("output");
@@ -103,10 +103,10 @@ fn run(
         transfers: genba_count::Transfers::Everywhere,
         children: false,
     };
-    let counts = support::count(engine, &request)
-        .unwrap_or_else(|error| panic!("{}: {}: {error}", program.name, engine.name()));
+    let counts = support::count(engine, &request);
     std::fs::remove_dir_all(&work).expect("it is removed");
-    (counts, std::fs::read(&output).expect("its output"))
+    let counts = counts.map_err(|error| format!("{}: {}: {error}", program.name, engine.name()))?;
+    Ok((counts, std::fs::read(&output).expect("its output")))
 }
 
 fn the_list(names: [&str; 2]) -> Vec<Allowed> {
@@ -141,17 +141,39 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
     let mut used = BTreeSet::new();
     let mut failures = Vec::new();
     let mut compared = 0;
-    for program in PROGRAMS.iter().filter(|program| wanted(program)) {
-        let Some(path) = find(program.argv[0]) else {
+    let only = std::env::var("DIFFERENTIAL").unwrap_or_default();
+    let more = if names == GENBA_AND_QEMU { MORE } else { &[] };
+    let programs = PROGRAMS.iter().chain(more);
+    for program in programs.filter(|program| wanted(program) && program.name.contains(&only)) {
+        // What was compiled for this stays where it is, so that its names can be found.
+        let path = match program.argv[0].strip_prefix("./") {
+            Some(name) => Some(inputs.join(name)).filter(|path| path.exists()),
+            None => find(program.argv[0]),
+        };
+        let Some(path) = path else {
             support::skip(test, &format!("{} is not installed", program.argv[0]));
             continue;
         };
         let here = directory.path();
         let own = (first != "callgrind").then_some(preload.as_path());
-        let (one, said) = run(&*callgrind, program, &path, here, own);
-        let (other, also) = run(&*qemu, program, &path, here, Some(&preload));
-        assert_eq!(one.exit, other.exit, "{}: exit status", program.name);
-        assert!(said == also, "{}: the output differs", program.name);
+        let ran = run(&*callgrind, program, &path, here, own)
+            .and_then(|one| Ok((one, run(&*qemu, program, &path, here, Some(&preload))?)));
+        let ((one, said), (other, also)) = match ran {
+            Ok(both) => both,
+            Err(reason) => {
+                eprintln!("{reason}");
+                failures.push(reason);
+                continue;
+            }
+        };
+        if one.exit != other.exit || said != also {
+            let what = format!(
+                "{}: it ends with {} and {}, or writes something else",
+                program.name, one.exit, other.exit
+            );
+            eprintln!("{what}");
+            failures.push(what);
+        }
         let verdict = compare::compare(program.name, &one.processes[0], &other.processes[0], &list);
         eprintln!(
             "{:10} {:6} instructions as often, {:5} explained, {:4} not; {:5} jumps and calls as \
@@ -209,6 +231,24 @@ fn two_engines_agree_on_every_program() {
 }
 
 #[test]
+#[ignore = "needs node: make differential"]
+fn code_made_at_run_time_is_refused_and_not_miscounted() {
+    let test = "code_made_at_run_time_is_refused_and_not_miscounted";
+    let (Some(engine), Some(node)) = (support::engine("genba", test), find("node")) else {
+        support::skip(test, "node is not installed");
+        return;
+    };
+    let mut request = support::request(&node, ["-e", "for (let i = 0; i < 1e6; i++) Math.sqrt(i)"]);
+    request.spec.stdout = Output::Capture { limit: 1 << 20 };
+    request.spec.stderr = Output::Capture { limit: 1 << 20 };
+    let counted = support::count(engine.as_ref(), &request);
+    assert!(
+        matches!(counted, Err(genba_count::CountError::Unable { .. })),
+        "{counted:?}"
+    );
+}
+
+#[test]
 fn our_engine_agrees_with_qemu_on_three_programs() {
     let test = "our_engine_agrees_with_qemu_on_three_programs";
     check(
@@ -223,5 +263,5 @@ fn our_engine_agrees_with_qemu_on_three_programs() {
 #[ignore = "takes minutes: make differential"]
 fn our_engine_agrees_with_qemu_on_every_program() {
     let test = "our_engine_agrees_with_qemu_on_every_program";
-    check(test, GENBA_AND_QEMU, |_| true, 20);
+    check(test, GENBA_AND_QEMU, |_| true, 60);
 }

@@ -112,6 +112,135 @@ pub const PROGRAMS: &[Program] = &[
     program("readelf", &["readelf", "-a", "program.o"]),
 ];
 
+/// More, for the engine of our own and qemu.
+pub const MORE: &[Program] = &[
+    program("nm", &["nm", "program.o"]),
+    program("strip", &["strip", "-o", "stripped.o", "program.o"]),
+    program("ar", &["ar", "rcD", "archive.a", "program.o"]),
+    program("strings", &["strings", "program.o"]),
+    program("gcc", &["gcc", "-O1", "-c", "program.c", "-o", "out.o"]),
+    program(
+        "cc1plus",
+        &["cc1plus", "-quiet", "-O1", "program.cc", "-o", "out.s"],
+    ),
+    // Compiled here: exceptions thrown and caught, virtual calls; and what Rust makes.
+    program("exceptions", &["./exceptions"]),
+    program("rust", &["./rust"]),
+    program("gunzip", &["gzip", "-d", "-c", "text.gz"]),
+    program("bunzip2", &["bzip2", "-d", "-c", "text.bz2"]),
+    program("unxz", &["xz", "-d", "-c", "-T1", "text.xz"]),
+    program("unzstd", &["zstd", "-q", "-d", "-c", "text.zst"]),
+    program("untar", &["tar", "xf", "text.tar"]),
+    program("make", &["make", "-n", "-f", "rules", "all"]),
+    program("cmp", &["cmp", "text", "program.c"]),
+    program("comm", &["comm", "-12", "text", "text"]),
+    program("join", &["join", "-j9", "text", "text"]),
+    program("paste", &["paste", "text", "program.c"]),
+    program("fold", &["fold", "-w", "30", "text"]),
+    program("fmt", &["fmt", "text"]),
+    program("nl", &["nl", "text"]),
+    program("tac", &["tac", "text"]),
+    program("shuf", &["shuf", "--random-source=text", "text"]),
+    program("split", &["split", "-l", "50", "text", "part."]),
+    program("cksum", &["cksum", "text"]),
+    program("b2sum", &["b2sum", "text"]),
+    program("dd", &["dd", "if=text", "of=copy", "bs=512", "status=none"]),
+    program("date", &["date", "-u", "-d", "@1000000000"]),
+    program("tsort", &["tsort", "pairs"]),
+    program("numfmt", &["numfmt", "--to=iec", "123456789"]),
+    program("curl", &["curl", "--version"]),
+    program("ssh", &["ssh", "-V"]),
+    program("m4", &["m4", "macros.m4"]),
+    program(
+        "patch",
+        &["patch", "-o", "patched", "program.c", "change.diff"],
+    ),
+    program("tclsh", &["tclsh", "loop.tcl"]),
+    program(
+        "git-diff",
+        &["git", "diff", "--no-index", "--stat", "text", "program.c"],
+    ),
+    program("dbm", &["tchmgr", "create", "casket", "100"]),
+    Program {
+        name: "ruby",
+        argv: &[
+            "ruby3.1",
+            "--disable-gems",
+            "-e",
+            "a = (1..2000).map { |i| i * i % 7 }; puts a.sum, a.sort.first(3).inspect",
+        ],
+        environment: &[],
+    },
+    Program {
+        name: "numpy",
+        argv: &[
+            "python3",
+            "-c",
+            "import numpy as n; a = n.arange(3000.).reshape(50, 60); \
+             print((a @ a.T).trace(), n.sort(a % 7)[3, :5])",
+        ],
+        environment: NUMPY,
+    },
+    // One thread after the other, so that both engines see the same.
+    Program {
+        name: "threads",
+        argv: &[
+            "python3",
+            "-I",
+            "-S",
+            "-c",
+            "import _thread as t\nl = t.allocate_lock()\nfor i in range(5):\n l.acquire()\n \
+             t.start_new_thread(lambda: (sum(range(3000)), l.release()), ())\n \
+             l.acquire(); l.release()",
+        ],
+        environment: PYTHON,
+    },
+    Program {
+        name: "python-json",
+        argv: &[
+            "python3",
+            "-I",
+            "-c",
+            "import json, re; print(json.dumps({'a': [1, 2.5, None], 'b': re.sub('a+', 'x', \
+             'aabaa')}))",
+        ],
+        environment: PYTHON,
+    },
+    Program {
+        name: "perl-regex",
+        argv: &[
+            "perl",
+            "-ne",
+            "$n++ while /([aeiou])\\w\\1/g; END { print $n }",
+            "text",
+        ],
+        environment: &[("PERL_HASH_SEED", "0")],
+    },
+    Program {
+        name: "go",
+        argv: &["gron", "data.json"],
+        environment: &[
+            ("GOMAXPROCS", "1"),
+            ("GODEBUG", "asyncpreemptoff=1"),
+            ("GOGC", "off"),
+        ],
+    },
+];
+
+const PYTHON: &[(&str, &str)] = &[("PYTHONHASHSEED", "0"), ("PYTHONDONTWRITEBYTECODE", "1")];
+
+/// As far as NumPy and its linear algebra choose code by the processor, they are told.
+const NUMPY: &[(&str, &str)] = &[
+    ("PYTHONHASHSEED", "0"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+    ("OPENBLAS_NUM_THREADS", "1"),
+    ("OPENBLAS_CORETYPE", "Prescott"),
+    (
+        "NPY_DISABLE_CPU_FEATURES",
+        "F16C FMA3 AVX2 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL",
+    ),
+];
+
 /// Makes the inputs; those that need a compiler are left out without one.
 pub fn write_inputs(directory: &Path) {
     let words = [
@@ -145,6 +274,64 @@ pub fn write_inputs(directory: &Path) {
          struct s { int a[9]; double d; };\n\
          double g(struct s *s, int n) { double t = 0; for (int i = 0; i < n; i++) t += s[i].a[i % 9] * s[i].d; return t; }\n\
          int main(void) { struct s s[3] = {0}; return f(10) + (int)g(s, 3); }\n",
+    );
+    write("pairs", "a b\nb c\na d\nd c\nc e\n");
+    write(
+        "data.json",
+        r#"{"a": "x\u00e9y", "b": [1, 2, 3.5, 40], "c": {"d": null, "e": [true]}}"#,
+    );
+    write(
+        "macros.m4",
+        "define(`f', `ifelse($1, 0, 1, `eval($1 * f(eval($1 - 1)))')')f(9)\n",
+    );
+    write(
+        "rules",
+        "all: one two\none: text\n\tcat text > one\ntwo: one\n\twc one > two\n",
+    );
+    write(
+        "change.diff",
+        "--- program.c\n+++ program.c\n@@ -1,1 +1,2 @@\n+// changed\n int f(int n) { return n < 2 ? n : \
+         f(n - 1) + f(n - 2); }\n",
+    );
+    write(
+        "loop.tcl",
+        "set s 0\nfor {set i 0} {$i < 2000} {incr i} { incr s [expr {$i*$i%7}] }\nputs $s\n",
+    );
+    write(
+        "program.cc",
+        "#include <cstdio>\n#include <stdexcept>\n#include <string>\n#include <vector>\n\
+         struct A { virtual ~A() {} virtual int f(int n) { return n; } };\n\
+         struct B : A { int f(int n) override { if (n % 5 == 0) throw std::runtime_error(std::to_string(n)); return 2 * n; } };\n\
+         int main() { int s = 0; std::vector<A *> v; for (int i = 0; i < 20; i++) v.push_back(i % 2 ? new A : new B);\n\
+         for (int i = 0; i < 200; i++) try { s += v[i % 20]->f(i); } catch (const std::exception &e) { s += std::string(e.what()).size(); }\n\
+         std::printf(\"%d\\n\", s); }\n",
+    );
+    write(
+        "rust.rs",
+        "use std::collections::BTreeMap;\nfn main() { let mut m = BTreeMap::new(); for i in 0u64..500 { *m.entry(i * i % 31).or_insert(0u64) += i; }\n\
+         let s: String = m.iter().map(|(k, v)| format!(\"{k}={v} \")).collect(); println!(\"{s}\");\n\
+         let r = std::panic::catch_unwind(|| { if s_len(&[1]) == 1 { panic!(\"so\") } }); println!(\"{}\", r.is_err()); }\n\
+         fn s_len(s: &[u8]) -> usize { s.len() }\n",
+    );
+    let make = |program: &str, arguments: &[&str]| {
+        let _ = std::process::Command::new(program)
+            .args(arguments)
+            .current_dir(directory)
+            .stderr(std::process::Stdio::null())
+            .status();
+    };
+    make("g++", &["-O1", "-g", "program.cc", "-o", "exceptions"]);
+    make(
+        "rustc",
+        &["-O", "-C", "panic=unwind", "rust.rs", "-o", "rust"],
+    );
+    make("gzip", &["-n", "-k", "text"]);
+    make("bzip2", &["-k", "text"]);
+    make("xz", &["-k", "-T1", "text"]);
+    make("zstd", &["-q", "-k", "text"]);
+    make(
+        "tar",
+        &["cf", "text.tar", "--mtime=@0", "text", "program.c"],
     );
     for arguments in [["-S", "program.s"], ["-c", "program.o"]] {
         let _ = std::process::Command::new("cc")
