@@ -23,6 +23,10 @@ pub(crate) fn outcome(tried: &Tried, delta: f64) -> String {
         (TriedOutcome::Same, _) => {
             format!("no difference larger than {}", effect::points(delta))
         }
+        // Its own interval has left 1, but not by as much as takes so many ways tried.
+        (TriedOutcome::Undecided, Some(ratio)) if ratio.high < 1.0 || ratio.low > 1.0 => {
+            format!("likely, not proven: {}", effect::range(&ratio))
+        }
         (TriedOutcome::Undecided, Some(ratio)) => format!("undecided: {}", effect::range(&ratio)),
         (TriedOutcome::Identical, _) => "the same program, byte for byte".to_owned(),
         (TriedOutcome::Failed, _) => "failed".to_owned(),
