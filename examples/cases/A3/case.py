@@ -41,5 +41,6 @@ def run(genba):
         f"by what was predicted: {predicted['value']:.2f}× ({predicted['low']:.2f}–{predicted['high']:.2f})",
         predicted["low"] / 1.05 <= measured <= predicted["high"] * 1.05,
     )
-    said = f"duplicate-division, {found[0]['site']['file'].split('/')[-1]}:{found[0]['site']['line']}; " if found else ""
+    site = found[0]["site"] if found else {}
+    said = f"duplicate-division, {site['file'].split('/')[-1]}:{site['line']}; " if found else ""
     return check.outcome(f"{said}one division: {proven['verdict']}", times(proven))

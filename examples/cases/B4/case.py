@@ -25,4 +25,5 @@ def run(genba):
         check(f"{name}: {value(cost[name]) * 1e9:.0f} ns, more than nothing", cost[name]["low"] > 0)
     ratio = value(cost["concatenated"]) / value(cost["literal"])
     check("a concatenation costs more than a literal", cost["concatenated"]["low"] > cost["literal"]["high"])
-    return check.outcome(f"{value(cost['concatenated']) * 1e9:.0f} ns, a literal {value(cost['literal']) * 1e9:.0f} ns", f"{ratio:.1f}×")
+    dear, plain = (value(cost[name]) * 1e9 for name in ("concatenated", "literal"))
+    return check.outcome(f"{dear:.0f} ns, a literal {plain:.0f} ns", f"{ratio:.1f}×")
