@@ -97,7 +97,9 @@ pub(super) fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent
     for columns in 2..=4 {
         // Of a line with a free end nothing is learnt about a jump.
         let needed = if columns == 4 { 2 } else { 1 };
-        if used.len() < columns + 1 || left_count.min(right_count) < needed {
+        // Slopes of few settings fit anything.
+        let spare = if columns == 2 { 1 } else { 3 };
+        if used.len() < columns + spare || left_count.min(right_count) < needed {
             continue;
         }
         if columns == 4 && left_count.max(right_count) < 3 {

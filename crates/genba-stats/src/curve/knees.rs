@@ -484,7 +484,7 @@ fn stretches(all: &[Level], knees: &[Found], delta: f64) -> Vec<Stretch> {
                 (Some(best), Some(constant)) => {
                     let change = best.fitted[best.fitted.len() - 1] - best.fitted[0];
                     let fits = constant.misfit < 4.0 * part.len() as f64;
-                    fits && constant.cost() <= best.cost() + 4.0 || change.abs() < delta
+                    fits && (constant.cost() <= best.cost() + 4.0 || change.abs() < delta)
                 }
                 _ => false,
             };
