@@ -67,7 +67,7 @@ fn published(x: f64) -> f64 {
 fn trials() -> u64 {
     (std::env::var("TRIALS").ok())
         .and_then(|text| text.parse().ok())
-        .unwrap_or(20)
+        .unwrap_or(4)
 }
 
 /// Whether exactly this knee was found, between these values.
