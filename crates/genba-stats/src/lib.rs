@@ -55,7 +55,9 @@ mod trend;
 mod verdict;
 
 pub use bisect::delta::{Reduced, Test, reduce};
-pub use bisect::screening::{Interaction, ItemEffect, MOST_SCREENED, Screened, Screening, student_quantile};
+pub use bisect::screening::{
+    Interaction, ItemEffect, MOST_SCREENED, Screened, Screening, student_quantile,
+};
 pub use bisect::split::{Share, bifurcate};
 pub use bisect::step::{StepPlace, StepSearch};
 pub use curve::{

@@ -31,11 +31,11 @@ const SCRIPT: &str = include_str!("script.js");
 /// SHA-256 of [`SCRIPT`] in Base64, for the content-security policy; a test holds it true.
 const SCRIPT_HASH: &str = "SnhY2CPkwGM6ffqTvpg3Zk6WDYsbO2fi+kvnRaM3SWw=";
 
-pub use bisection::bisection_html;
 pub use ablation::ablation_html;
+pub use bisection::bisection_html;
 pub use comparison::comparison_html;
-pub use trial::{profile_diff_html, trial_html};
 pub use sweep::sweep_html;
+pub use trial::{profile_diff_html, trial_html};
 
 /// One self-contained HTML file.
 #[must_use]

@@ -16,8 +16,8 @@ pub mod investigate;
 pub mod record;
 pub mod report;
 pub mod stat;
-pub mod top;
 pub mod sweep;
+pub mod top;
 pub mod try_;
 
 /// Bytes of a command's error output that are kept for messages.
