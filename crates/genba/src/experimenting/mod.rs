@@ -8,6 +8,6 @@ mod show;
 mod take_up;
 
 pub use args::{ExperimentArgs, line_of};
-pub use session::{Head, Session};
+pub use session::Session;
 pub use show::shown;
 pub use take_up::{repeat, resume};
