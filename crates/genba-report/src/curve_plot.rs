@@ -131,7 +131,7 @@ mod tests {
         };
         let drawn = draw(&curve, 16, 3);
         let rows: Vec<&str> = drawn.rows.iter().map(|row| row.1.as_str()).collect();
-        assert_eq!(rows, ["●──●──●╮", "       ╰╮", "        ╰●──●──●"]);
+        assert_eq!(rows, ["●──●──●", "      ╰─╮", "        ╰●──●──●"]);
         assert_eq!(drawn.axis, "1  2  4  8  16 32");
         assert_eq!(drawn.marks, "      ▲▲▲▲");
     }

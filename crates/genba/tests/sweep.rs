@@ -43,7 +43,7 @@ fn a_program_that_takes_twice_as_long_from_49_on() {
         found[0]["high"].as_f64().unwrap(),
     );
     assert!(
-        (32.0..=48.0).contains(&low) && (49.0..=64.0).contains(&high),
+        (16.0..=48.0).contains(&low) && (49.0..=128.0).contains(&high),
         "{low} {high}"
     );
     let effect = found[0]["effect"]["value"].as_f64().unwrap();
