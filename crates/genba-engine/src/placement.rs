@@ -114,8 +114,82 @@ fn may_fault(instruction: &Instruction) -> bool {
     let divides = matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv);
     (memory && !harmless)
         || divides
+        || raises_floating_point(instruction)
         || instruction.is_stack_instruction()
         || !everywhere(instruction)
+}
+
+/// Whether an instruction without memory may raise SIGFPE for floating-point arithmetic: x87's
+/// exceptions, which the next x87 or MMX instruction reports, or SSE's, if they are unmasked. What
+/// [`everywhere`] excludes is not looked at; nor are x87's own instructions, which it excludes.
+fn raises_floating_point(instruction: &Instruction) -> bool {
+    use Mnemonic::*;
+    let mmx = (0..instruction.op_count()).any(|operand| {
+        instruction.op_kind(operand) == OpKind::Register && instruction.op_register(operand).is_mm()
+    });
+    // Moves, logic, shuffles, and what is done with integers raise nothing.
+    let arithmetic = matches!(
+        instruction.mnemonic(),
+        Addpd
+            | Addps
+            | Addsd
+            | Addss
+            | Subpd
+            | Subps
+            | Subsd
+            | Subss
+            | Mulpd
+            | Mulps
+            | Mulsd
+            | Mulss
+            | Divpd
+            | Divps
+            | Divsd
+            | Divss
+            | Sqrtpd
+            | Sqrtps
+            | Sqrtsd
+            | Sqrtss
+            | Maxpd
+            | Maxps
+            | Maxsd
+            | Maxss
+            | Minpd
+            | Minps
+            | Minsd
+            | Minss
+            | Cmppd
+            | Cmpps
+            | Cmpsd
+            | Cmpss
+            | Comisd
+            | Comiss
+            | Ucomisd
+            | Ucomiss
+            | Cvtdq2pd
+            | Cvtdq2ps
+            | Cvtpd2dq
+            | Cvtpd2pi
+            | Cvtpd2ps
+            | Cvtpi2pd
+            | Cvtpi2ps
+            | Cvtps2dq
+            | Cvtps2pd
+            | Cvtps2pi
+            | Cvtsd2si
+            | Cvtsd2ss
+            | Cvtsi2sd
+            | Cvtsi2ss
+            | Cvtss2sd
+            | Cvtss2si
+            | Cvttpd2dq
+            | Cvttpd2pi
+            | Cvttps2dq
+            | Cvttps2pi
+            | Cvttsd2si
+            | Cvttss2si
+    );
+    mmx || arithmetic
 }
 
 /// Whether every x86-64 processor has the instruction; others raise SIGILL.
@@ -182,6 +256,21 @@ mod tests {
         assert_eq!(placed(&[0x0F, 0x05]).how, How::Spill);
         // mov rax,[rdi]; ret: a handler may skip it.
         assert_eq!(placed(&[0x48, 0x8B, 0x07, 0xC3]).how, How::Aside);
+        // …; mov eax,ecx; ret, behind what may raise SIGFPE: psubq mm0,mm5; fsqrt; addsd
+        // xmm0,xmm1; cvttsd2si edx,xmm0; and behind what raises nothing: pxor, movaps.
+        for (code, how) in [
+            (&[0x0F, 0xFB, 0xC5][..], How::Aside),
+            (&[0xD9, 0xFA], How::Aside),
+            (&[0xF2, 0x0F, 0x58, 0xC1], How::Aside),
+            (&[0xF2, 0x0F, 0x2C, 0xD0], How::Aside),
+            (&[0x66, 0x0F, 0xEF, 0xC0], How::Dead(0)),
+            (&[0x0F, 0x28, 0xC1], How::Dead(0)),
+        ] {
+            let behind = [code, &[0x89, 0xC8, 0xC3]].concat();
+            let placement = placed(&behind);
+            assert_eq!(placement.how, How::Dead(0), "{code:x?}");
+            assert_eq!(placement.at, usize::from(how == How::Aside), "{code:x?}");
+        }
         // pop rsp; ret: rsp is not free, though it is overwritten.
         assert_eq!(placed(&[0x5C, 0xC3]).how, How::Aside);
         // adc rax,rdx reads CF, which inc keeps.

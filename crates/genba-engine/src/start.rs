@@ -91,7 +91,7 @@ unsafe fn reserve_table() -> usize {
                         *entry = miss(Landing::Jump);
                         *entry.add(1 << 16) = miss(Landing::Return);
                     }
-                    sys::leave_out_of_cores(at, TABLE_BYTES as usize);
+                    sys::leave_out_of_cores(at, BYTES);
                     TABLE.store(at, Ordering::Relaxed);
                     return at;
                 }

@@ -307,7 +307,7 @@ fn handlers(timer: bool) {
         libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
         let every = libc::timeval {
             tv_sec: 0,
-            tv_usec: if timer { 70 } else { 0 },
+            tv_usec: if timer { interval() } else { 0 },
         };
         let timer = libc::itimerval {
             it_interval: every,
@@ -315,6 +315,12 @@ fn handlers(timer: bool) {
         };
         libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut());
     }
+}
+
+/// Microseconds between signals of the timer; `FUZZ_TIMER` says another number.
+fn interval() -> i64 {
+    let given = std::env::var("FUZZ_TIMER").ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(70)
 }
 
 /// Makes everything ready for runs at a base.

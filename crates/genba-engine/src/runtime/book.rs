@@ -17,6 +17,9 @@ use crate::sys;
 
 use super::shared::Shared;
 
+/// Pages without code that are remembered.
+const MOST_ABSENT: usize = 32;
+
 /// No exit, no block.
 pub const NONE: u32 = u32::MAX;
 
@@ -56,6 +59,10 @@ pub struct Book {
     pub shared: Shared,
     /// Executable memory.
     pub regions: Vec<Region>,
+    /// Pages that were found not to be executable since memory last changed.
+    absent: Vec<u64>,
+    /// Another process changes this memory unseen: what is absent may appear.
+    pub changes_unseen: bool,
     /// Memory that code was translated from, whatever has become of its region.
     pub translated: Ranges,
     /// All blocks ever translated.
@@ -105,6 +112,8 @@ impl Book {
         Self {
             shared,
             regions: Vec::new(),
+            absent: Vec::new(),
+            changes_unseen: false,
             translated: Ranges::default(),
             blocks: Vec::new(),
             by_pc: PcMap::default(),
@@ -134,8 +143,14 @@ impl Book {
         if let Some(region) = self.region(pc) {
             return Found::Code(*region);
         }
+        // A thread that is interrupted where there is no code comes here again after every handler:
+        // if that took longer than a timer's interval, it would never get to its fault.
+        if self.absent.contains(&(pc & !4095)) {
+            return Found::Nothing;
+        }
         let maps = read_maps();
         let Some(mapping) = maps::find(&maps, pc).filter(|mapping| mapping.executable) else {
+            self.note_absent(pc);
             return Found::Nothing;
         };
         if mapping.path == b"[vsyscall]" {
@@ -166,6 +181,23 @@ impl Book {
         self.regions.push(region);
         self.translated.add(region.start, region.end);
         Found::Code(region)
+    }
+
+    fn note_absent(&mut self, pc: u64) {
+        if self.changes_unseen {
+            return;
+        }
+        if self.absent.len() == MOST_ABSENT {
+            self.absent.clear();
+        }
+        self.absent.push(pc & !4095);
+    }
+
+    /// What is known of memory in a range is no longer true.
+    pub fn forget_region(&mut self, start: u64, end: u64) {
+        let touches = |region: &Region| region.start < end && start < region.end;
+        self.regions.retain(|region| !touches(region));
+        self.absent.clear();
     }
 
     /// Where the stretches of a file are in a new region that begins at this offset of it.

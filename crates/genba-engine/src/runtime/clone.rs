@@ -98,6 +98,7 @@ pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepare
     if native && flags & CLONE_SIGHAND != 0 {
         super::unable("it makes a process that shares its memory and its signal handlers");
     }
+    engine.book.changes_unseen |= native;
     let class = if vfork { SLOT_VFORK } else { SLOT_THREAD };
     let Some(child) = engine.slots.take(class) else {
         if vfork {

@@ -199,9 +199,7 @@ impl Engine {
 
     /// What is known of memory in a range is no longer true; its code is what it was.
     pub fn forget_region(&mut self, start: u64, length: u64) {
-        let end = page_end(start, length);
-        let touches = |region: &super::book::Region| region.start < end && start < region.end;
-        self.book.regions.retain(|region| !touches(region));
+        self.book.forget_region(start, page_end(start, length));
     }
 }
 
