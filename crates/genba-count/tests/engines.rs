@@ -508,26 +508,42 @@ fn files_written_on_the_way_add_up() {
         }
         (dump, parts)
     };
-    let (whole, one) = run("whole", 0);
-    let (sum, many) = run("pieces", 700);
-    assert!(one == 1 && many > 2, "{one} and {many} files");
     let by_name = |dump: &genba_count::callgrind::Dump| {
         let name = |place: &genba_count::callgrind::Place| {
-            (dump.objects[place.object as usize].clone(), place.address)
+            format!(
+                "{} {:#x}",
+                dump.objects[place.object as usize], place.address
+            )
         };
-        let counts: std::collections::BTreeMap<_, _> = (dump.counts.iter())
-            .map(|(place, count)| (name(place), *count))
+        let mut all: Vec<String> = (dump.counts.iter())
+            .map(|(place, count)| format!("{} × {count}", name(place)))
             .collect();
-        let passages = |map: &std::collections::HashMap<_, u64>| {
-            (map.iter())
-                .filter(|(_, count)| **count > 0)
-                .map(|((from, to), count)| ((name(from), name(to)), *count))
-                .collect::<std::collections::BTreeMap<_, _>>()
-        };
-        (counts, passages(&dump.jumps), passages(&dump.calls))
+        for (kind, passages) in [("jump", &dump.jumps), ("call", &dump.calls)] {
+            all.extend((passages.iter().filter(|(_, count)| **count > 0)).map(
+                |((from, to), count)| format!("{kind} {} → {} × {count}", name(from), name(to)),
+            ));
+        }
+        all.into_iter().collect::<std::collections::BTreeSet<_>>()
     };
-    assert!(by_name(&whole) == by_name(&sum));
-    // And each agrees with what callgrind itself adds up.
-    assert_eq!(whole.counts.values().sum::<u64>(), whole.summary);
-    assert_eq!(sum.counts.values().sum::<u64>(), sum.summary);
+    // Two runs of one program are not quite always alike in ld.so and libc. What the files lose
+    // or count twice, they would lose in every run, so one pair that agrees proves that they do
+    // not; pairs that do not agree say where.
+    let mut unlike = Vec::new();
+    for attempt in 1..=3 {
+        let (whole, one) = run(&format!("whole{attempt}"), 0);
+        let (sum, many) = run(&format!("pieces{attempt}"), 700);
+        assert!(one == 1 && many > 2, "{one} and {many} files");
+        // Each agrees with what callgrind itself adds up.
+        assert_eq!(whole.counts.values().sum::<u64>(), whole.summary);
+        assert_eq!(sum.counts.values().sum::<u64>(), sum.summary);
+        let (whole, sum) = (by_name(&whole), by_name(&sum));
+        if whole == sum {
+            return;
+        }
+        unlike.push((
+            whole.difference(&sum).take(20).cloned().collect::<Vec<_>>(),
+            sum.difference(&whole).take(20).cloned().collect::<Vec<_>>(),
+        ));
+    }
+    panic!("only in the whole, only in the sum of the pieces: {unlike:#?}");
 }
