@@ -93,6 +93,15 @@ pub struct SweepKnee {
     pub confidence: f64,
     /// How often a curve without a knee would look so bent.
     pub p_value: f64,
+    /// Of a step: whether its likely places overlap. If not, there are settings within the
+    /// interval of which it is not known at which side they lie.
+    #[serde(default = "settled")]
+    pub settled: bool,
+}
+
+/// Documents written before the field was.
+fn settled() -> bool {
+    true
 }
 
 /// A part of the curve between knees.

@@ -56,14 +56,19 @@ pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> Drawn {
     let mut cells = vec![vec![' '; width]; height];
     for pair in curve.points.windows(2) {
         let (from, to) = (column(pair[0].0), column(pair[1].0));
-        for at in from..to {
-            let between = |c: usize| {
-                let share = (c - from) as f64 / (to - from) as f64;
-                row(back(
-                    scale(pair[0].1) * (1.0 - share) + scale(pair[1].1) * share,
-                ))
-            };
-            let (here, next) = (between(at), between(at + 1));
+        // The line has the columns between the points for itself: in a point's own column there
+        // is nothing but the point, or it would seem to reach from one row to another.
+        let rows = (row(pair[0].1), row(pair[1].1));
+        let (first, last) = (from + 1, to.saturating_sub(1));
+        let at_column = |at: usize| {
+            let share = (at - first) as f64 / (last + 1 - first) as f64;
+            row(back(
+                scale(pair[0].1) * (1.0 - share) + scale(pair[1].1) * share,
+            ))
+        };
+        for at in first..=last {
+            let here = if at == first { rows.0 } else { at_column(at) };
+            let next = if at == last { rows.1 } else { at_column(at + 1) };
             if here == next {
                 cells[here][at] = '─';
                 continue;
@@ -131,7 +136,7 @@ mod tests {
         };
         let drawn = draw(&curve, 16, 3);
         let rows: Vec<&str> = drawn.rows.iter().map(|row| row.1.as_str()).collect();
-        assert_eq!(rows, ["●──●──●", "      ╰─╮", "        ╰●──●──●"]);
+        assert_eq!(rows, ["●──●──●╮", "       ╰╮", "        ╰●──●──●"]);
         assert_eq!(drawn.axis, "1  2  4  8  16 32");
         assert_eq!(drawn.marks, "      ▲▲▲▲");
     }

@@ -59,8 +59,12 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
         list.push(flat_words(sweep, "flat", flat));
     }
     for (index, knee) in sweep.knees.iter().enumerate() {
+        let blurred = match knee.settled {
+            true => "",
+            false => "; not settled: at which side settings between them lie is not known",
+        };
         list.push(format!(
-            "{}, {} ({}): {}",
+            "{}, {} ({}): {}{blurred}",
             name(kind(knee)),
             place(sweep, knee),
             confidence(knee.confidence),

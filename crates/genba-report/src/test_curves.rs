@@ -87,6 +87,7 @@ pub fn step() -> Sweep {
         effect: around(0.727, 0.01),
         confidence: 0.973,
         p_value: 0.0025,
+        settled: true,
     });
     let stretch = |from: f64, to: f64, within: f64| SweepStretch {
         from,
@@ -130,6 +131,7 @@ pub fn law() -> Sweep {
         effect: around(1.3, 0.2),
         confidence: 0.86,
         p_value: 0.12,
+        settled: true,
     });
     sweep.end = "budget".to_owned();
     sweep

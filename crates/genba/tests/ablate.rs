@@ -34,6 +34,10 @@ fn parts_are_told_apart_and_add_up() {
             "--json",
             "--metric",
             "user",
+            "--alpha",
+            "0.001%",
+            "-r",
+            "30",
             "--per-iteration",
             "1000",
             "--without",
@@ -60,6 +64,8 @@ fn parts_are_told_apart_and_add_up() {
             .clone()
     };
     assert_eq!(verdict("without a"), "faster");
+    // With α so small a false alarm is no matter of luck.
+    assert_ne!(verdict("without nothing"), "faster");
     assert_eq!(document["all_off"], "all off");
     let left = cost(&document["residue"], "user")["share"]["value"]
         .as_f64()
@@ -74,6 +80,39 @@ fn parts_are_told_apart_and_add_up() {
     let shown = answer(here.path(), &["case", "show"]);
     assert!(shown.contains("left with all off"), "{shown}");
     assert!(answer(here.path(), &["case", "export"]).contains("<svg"));
+}
+
+#[test]
+fn counted_instructions_tell_parts_without_luck() {
+    let here = scratch();
+    let name = "counted_instructions_tell_parts_without_luck";
+    let Some(burn) = program(name, here.path(), "burn-curve.c", &["-O2"]) else {
+        return;
+    };
+    let command = parts(burn.to_str().unwrap());
+    let words = "ablate --json --no-case --metric exact-instructions -r 2 --without a=NO_A=1 \
+                 --without b=NO_B=1 --without nothing=NO_C=1 --";
+    let mut words: Vec<&str> = words.split_whitespace().collect();
+    words.push(&command);
+    let output = genba(here.path(), &words);
+    if !output.status.success() {
+        skip(name, &String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for (index, share) in [(0, 0.4), (1, 0.4), (2, 0.0)] {
+        let costs = &document["parts"][index]["costs"];
+        let part = cost(costs, "exact-instructions");
+        let value = part["share"]["value"].as_f64().unwrap();
+        assert!((value - share).abs() < 0.001, "{part}");
+    }
+    let sum = cost(&document["sums"], "exact-instructions");
+    let whole = cost(&document["whole"], "exact-instructions");
+    let interaction = sum["interaction"]["value"].as_f64().unwrap();
+    assert!(
+        interaction.abs() < whole["cost"]["value"].as_f64().unwrap() * 0.001,
+        "{sum}"
+    );
 }
 
 #[test]

@@ -217,6 +217,7 @@ fn named_knee(knee: &Knee) -> SweepKnee {
         effect: knee.effect,
         confidence: knee.confidence,
         p_value: knee.p_value,
+        settled: knee.settled,
     }
 }
 

@@ -64,8 +64,12 @@ pub struct Swept {
 
 /// Blocks of the first look.
 const LOOK: u32 = 5;
-/// Blocks that are made even beyond the budget: fewer say nothing of the noise.
-const LEAST: u32 = 3;
+/// Blocks that are made even beyond the budget: one says nothing of the noise.
+const LEAST: u32 = 2;
+/// The part of the budget for the first block of the first look: the second takes as long.
+const FIRST_BLOCK: f64 = 0.5;
+/// Settings of a curve at least, however little time there is.
+const FEWEST_SETTINGS: usize = 3;
 /// Blocks at once when something is repeated.
 const REPEAT: u32 = 3;
 /// Bootstrap while measuring, and for the answer.
@@ -97,6 +101,9 @@ pub fn sweep(
         },
         settings: Vec::new(),
         block: 0,
+        runs: 0,
+        running: 0.0,
+        notes: Vec::new(),
     };
     let result = driver.go();
     let cleaned = driver.lab.clean_up(&driver.plan);
@@ -116,6 +123,10 @@ struct Driver<'a, 'b> {
     plan: Plan,
     settings: Vec<SettingRuns>,
     block: u32,
+    /// Runs so far, and their seconds.
+    runs: u32,
+    running: f64,
+    notes: Vec<String>,
 }
 
 impl Driver<'_, '_> {
@@ -144,9 +155,18 @@ impl Driver<'_, '_> {
         for _ in 0..self.plan.warmup {
             self.lab.round(&self.plan, &self.active(&all))?;
         }
-        if let Some(end) = self.rounds(&all, LOOK, "first look")? {
+        let looked = self.first_block(&all)?;
+        let end = self.rounds(&looked, LOOK - 1, "first look")?;
+        if end.is_some() && self.block < LOOK {
+            self.notes.push(format!(
+                "the budget was over after {} blocks of the first look",
+                self.block
+            ));
+        }
+        if let Some(end) = end {
             return Ok(end);
         }
+        let all = looked;
         let [parameter] = self.sweep.parameters.as_slice() else {
             return self.until_spent(&all);
         };
@@ -256,6 +276,70 @@ impl Driver<'_, '_> {
         chosen.iter().filter(good).copied().collect()
     }
 
+    /// The first block, the coarse grid first: if the budget has no room for two runs of every
+    /// setting, the finer settings are left out. The settings that were run.
+    fn first_block(&mut self, all: &[usize]) -> Result<Vec<usize>, ExperimentError> {
+        let is_curve = matches!(self.sweep.parameters.as_slice(), [only] if only.axis().is_some());
+        let groups = if is_curve {
+            place::coarse_first(all)
+        } else {
+            vec![all.to_vec()]
+        };
+        let began = self.lab.elapsed();
+        let mut looked: Vec<usize> = Vec::new();
+        for group in groups {
+            let spent = self.lab.elapsed() - began;
+            let share = (self.sweep.budget - began).max(0.0) * FIRST_BLOCK;
+            if looked.len() >= FEWEST_SETTINGS && spent + self.expected(group.len()) > share {
+                break;
+            }
+            self.block(&group, "first look")?;
+            looked.extend(group);
+        }
+        self.block += 1;
+        looked.sort_unstable();
+        if looked.len() < all.len() {
+            self.notes.push(format!(
+                "the budget had room for two runs of {} of the {} settings of the first look; the \
+                 others were not measured",
+                looked.len(),
+                all.len()
+            ));
+            let keep = |index: usize| looked.contains(&index);
+            let mut index = 0..;
+            self.settings.retain(|_| index.next().is_some_and(keep));
+            let mut index = 0..;
+            self.plan
+                .variants
+                .retain(|_| index.next().is_some_and(keep));
+        }
+        Ok((0..self.settings.len()).collect())
+    }
+
+    /// Runs each of these settings once.
+    fn block(&mut self, active: &[usize], what: &str) -> Result<(), ExperimentError> {
+        let began = self.lab.elapsed();
+        let text = format!(
+            "{} settings, block {}: {what}",
+            self.settings.len(),
+            self.block + 1
+        );
+        self.lab
+            .say(&text, Some((self.sweep.budget - began).max(0.0)));
+        let active = self.active(active);
+        for (index, probe) in active.iter().zip(self.lab.round(&self.plan, &active)?) {
+            self.settings[*index].take(self.block, probe);
+        }
+        self.runs += active.len() as u32;
+        self.running += self.lab.elapsed() - began;
+        Ok(())
+    }
+
+    /// Seconds that so many runs will take.
+    fn expected(&self, runs: usize) -> f64 {
+        self.running / f64::from(self.runs.max(1)) * runs as f64
+    }
+
     /// Runs blocks of these settings; says if that was the end.
     fn rounds(
         &mut self,
@@ -263,8 +347,7 @@ impl Driver<'_, '_> {
         blocks: u32,
         what: &str,
     ) -> Result<Option<SweepEnd>, ExperimentError> {
-        let began = self.lab.elapsed();
-        for number in 0..blocks {
+        for _ in 0..blocks {
             if self.lab.cancelled() {
                 return Err(ExperimentError::Interrupted);
             }
@@ -272,25 +355,11 @@ impl Driver<'_, '_> {
             if active.is_empty() {
                 return self.nothing_left();
             }
-            let spent = self.lab.elapsed();
-            let each = match number {
-                0 => 0.0,
-                _ => (spent - began) / f64::from(number),
-            };
-            let beyond = spent + each / 2.0 > self.sweep.budget;
-            if beyond && self.block >= LEAST {
+            let end = self.lab.elapsed() + self.expected(active.len()) / 2.0;
+            if end > self.sweep.budget && self.block >= LEAST {
                 return Ok(Some(SweepEnd::Budget));
             }
-            let text = format!(
-                "{} settings, block {}: {what}",
-                self.settings.len(),
-                self.block + 1
-            );
-            self.lab
-                .say(&text, Some((self.sweep.budget - spent).max(0.0)));
-            for (index, probe) in active.iter().zip(self.lab.round(&self.plan, &active)?) {
-                self.settings[*index].take(self.block, probe);
-            }
+            self.block(&active, what)?;
             self.block += 1;
         }
         Ok(None)
@@ -330,7 +399,8 @@ impl Driver<'_, '_> {
         };
         let curve = axis.map(|axis| self.curve(axis, THOROUGH));
         let elapsed = self.lab.elapsed();
-        let notes = self.lab.notes().to_vec();
+        let mut notes = self.notes;
+        notes.extend(self.lab.notes().iter().cloned());
         let mut order: Vec<usize> = (0..self.settings.len()).collect();
         if axis.is_some() {
             let x = |index: usize| self.settings[index].x.unwrap_or(f64::INFINITY);

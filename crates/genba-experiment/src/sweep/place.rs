@@ -59,7 +59,7 @@ pub fn next(curve: &Curve, parameter: &SweptParameter, placed: usize, delta: f64
         return Next::Place(wanted);
     }
     let doubtful = (curve.knees.iter())
-        .filter(|knee| knee.confidence < CERTAIN)
+        .filter(|knee| knee.confidence < CERTAIN || !knee.settled)
         .chain(&curve.suspects);
     let mut again: Vec<f64> = Vec::new();
     for knee in doubtful {
@@ -79,6 +79,23 @@ pub fn next(curve: &Curve, parameter: &SweptParameter, placed: usize, delta: f64
         true => Next::Answered,
         false => Next::Again(again),
     }
+}
+
+/// The settings of the first look in groups: every fourth with both ends, those between, the
+/// rest. However many groups are measured, they make an even grid.
+pub fn coarse_first(all: &[usize]) -> Vec<Vec<usize>> {
+    let last = all.len().saturating_sub(1);
+    let group = |at: usize| match at {
+        at if at == last || at.is_multiple_of(4) => 0,
+        at if at.is_multiple_of(2) => 1,
+        _ => 2,
+    };
+    let mut groups = vec![Vec::new(); 3];
+    for (at, index) in all.iter().enumerate() {
+        groups[group(at)].push(*index);
+    }
+    groups.retain(|group| !group.is_empty());
+    groups
 }
 
 /// Settings that halve where a knee may be: of a step the first and the last gap between

@@ -235,6 +235,9 @@ pub(super) struct Region {
     pub high: f64,
     /// Weight of the places within.
     pub weight: f64,
+    /// Whether the places that remain likely have a part in common: of a step, whether no
+    /// setting may as well lie before it as after it.
+    pub settled: bool,
 }
 
 /// The interval that leaves `tail` out at either side.
@@ -256,6 +259,11 @@ pub(super) fn region(all: &[Bent], best: &Bent, tail: f64) -> Region {
         })
         .collect();
     let total: f64 = places.iter().map(|place| place.2).sum();
+    let likely = places.iter().filter(|place| place.2 > tail * total);
+    let (last_start, first_end) = likely
+        .fold((f64::NEG_INFINITY, f64::INFINITY), |(start, end), place| {
+            (start.max(place.0), end.min(place.1))
+        });
     let mut cut = |by: fn(&(f64, f64, f64)) -> f64, up: bool| {
         places.sort_by(|a, b| by(a).total_cmp(&by(b)));
         let mut sum = 0.0;
@@ -281,6 +289,8 @@ pub(super) fn region(all: &[Bent], best: &Bent, tail: f64) -> Region {
         low,
         high,
         weight: (within / total).min(1.0),
+        // The place of a hinge is one of many by nature.
+        settled: !is_step || last_start < first_end,
     }
 }
 
@@ -319,7 +329,23 @@ mod tests {
         assert!((best.effect.0 - 0.1).abs() < 1e-9);
         let region = region(&all, best, 0.025);
         assert_eq!((region.low, region.high), (3.0, 4.0));
-        assert!(region.weight > 0.95);
+        assert!(region.weight > 0.95 && region.settled);
+    }
+
+    #[test]
+    fn a_step_that_may_be_at_either_side_of_a_setting_is_not_settled() {
+        let mut levels = levels(|u| if u >= 4.0 { 0.1 } else { 0.0 });
+        levels[4].z = 0.05;
+        levels[4].se = 0.03;
+        let all = all(&levels, Axis::Log2);
+        let region = region(&all, best(&all).unwrap(), 0.025);
+        assert_eq!((region.low, region.high), (3.0, 5.0));
+        assert!(!region.settled, "{region:?}");
+        levels[4].se = 0.001;
+        let all = self::all(&levels, Axis::Log2);
+        let region = self::region(&all, best(&all).unwrap(), 0.025);
+        // The setting is surely on the way from one level to the other.
+        assert!(region.settled, "{region:?}");
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub struct Knee {
     pub confidence: f64,
     /// How often a smooth curve would look so bent.
     pub p_value: f64,
+    /// Of a step: whether the places that remain likely overlap. If not, there are settings of
+    /// which it is not known at which side of it they lie.
+    pub settled: bool,
 }
 
 /// A setting with its level.
@@ -322,6 +325,7 @@ impl Search<'_> {
                 effect: ratio(step.effect.0, NORMAL * step.effect.1),
                 confidence: first.knee.confidence.min(second.knee.confidence),
                 p_value: first.knee.p_value.max(second.knee.p_value),
+                settled: first.knee.settled && second.knee.settled,
             },
             before,
             after,
@@ -393,6 +397,7 @@ impl Search<'_> {
                         effect,
                         confidence,
                         p_value,
+                        settled: region.settled,
                     },
                     before,
                     after,
@@ -412,6 +417,7 @@ impl Search<'_> {
                         effect,
                         confidence,
                         p_value,
+                        settled: region.settled,
                     },
                     before,
                     after: (before + 1).min(levels.len() - 1),
