@@ -11,6 +11,9 @@ use super::outcome::Verified;
 use super::summary;
 use crate::{ExperimentError, Lab, Plan, Probe, VariantPlan};
 
+/// Tests up to so far back are gone on with: those of one round.
+const LATEST: usize = 8;
+
 /// Time for a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
@@ -148,14 +151,28 @@ impl<'l, 'a> Meter<'l, 'a> {
         second: &VariantPlan,
         purpose: &str,
     ) -> Result<Option<(f64, f64)>, ExperimentError> {
-        self.enter(first)?;
-        self.enter(second)?;
-        self.plan.variants = vec![first.clone(), second.clone()];
-        let mut probes = self.lab.round(&self.plan, &[0, 1])?.into_iter();
-        let (one, two) = (probes.next(), probes.next());
-        let one = one.and_then(|probe| self.take(first, probe, purpose));
-        let two = two.and_then(|probe| self.take(second, probe, purpose));
-        Ok(one.zip(two))
+        let values = self.round(&[first, second], purpose)?;
+        Ok(values[0].zip(values[1]))
+    }
+
+    /// A run of each of these variants, in random order; the values are in the order asked,
+    /// `None` where a run failed.
+    pub fn round(
+        &mut self,
+        variants: &[&VariantPlan],
+        purpose: &str,
+    ) -> Result<Vec<Option<f64>>, ExperimentError> {
+        for variant in variants {
+            self.enter(variant)?;
+        }
+        self.plan.variants = variants.iter().map(|one| (*one).clone()).collect();
+        let all: Vec<usize> = (0..variants.len()).collect();
+        let probes = self.lab.round(&self.plan, &all)?;
+        let mut values: Vec<Option<f64>> = (variants.iter().zip(probes))
+            .map(|(variant, probe)| self.take(variant, probe, purpose))
+            .collect();
+        values.resize(variants.len(), None);
+        Ok(values)
     }
 
     /// A comparison at this error rate.
@@ -374,7 +391,10 @@ impl<'l, 'a> Meter<'l, 'a> {
         let same = |test: &&mut BisectionTest| {
             test.what == variant.name && test.purpose == purpose && test.failed.is_none()
         };
-        match (self.tests.iter_mut().rev().take(2).find(same), probe.value) {
+        match (
+            self.tests.iter_mut().rev().take(LATEST).find(same),
+            probe.value,
+        ) {
             (Some(test), Some(value)) => test.values.push(value),
             _ => self.tests.push(BisectionTest {
                 what: variant.name.clone(),

@@ -1,10 +1,10 @@
 //! Which regions of a source file cost: switched off in groups, then one by one, then inside.
 
-use genba_model::{BisectionOutcome, BisectionPart, Culprit, Estimate};
+use genba_model::{BisectionOutcome, BisectionPart, Culprit, Estimate, VerdictName};
 use genba_stats::{median, student_quantile};
 
 use super::meter::{Budget, Meter};
-use super::outcome::Found;
+use super::outcome::{Found, Verified};
 use super::regions::{Region, Regions};
 use crate::{ExperimentError, Lab, Plan, VariantPlan};
 
@@ -12,11 +12,12 @@ use crate::{ExperimentError, Lab, Plan, VariantPlan};
 const NEGLIGIBLE: f64 = 0.05;
 /// A region inside of another is the culprit if it has so much of what the outer one saves.
 const MOST_OF_IT: f64 = 0.6;
-/// Parts of the budget: for looking, then for the intervals of all.
+/// Part of the budget for looking: what is left belongs to the verification of the culprit. Beyond
+/// the second other regions take no part in it.
 const LOOK_SHARE: f64 = 0.5;
 const INTERVAL_SHARE: f64 = 0.65;
-/// Runs of each region in the ranking, for its interval.
-const RUNS: usize = 4;
+/// Rounds of the verification that the regions ranked next take part in, for their intervals.
+const ROUNDS: usize = 3;
 /// Regions in the ranking, and those of them that are run more than once.
 const RANKED: usize = 12;
 const SHARPENED: usize = 5;
@@ -123,9 +124,9 @@ impl SourceFinder<'_, '_, '_> {
             });
         }
         self.rank();
-        self.sharpen(&whole)?;
+        let outcome = self.verify(&whole);
         self.rank();
-        self.verify(&whole)
+        outcome
     }
 
     fn level(&self) -> f64 {
@@ -270,66 +271,35 @@ impl SourceFinder<'_, '_, '_> {
         });
     }
 
-    /// More runs of what is ranked highest, in rounds with the whole file.
-    fn sharpen(&mut self, whole: &VariantPlan) -> Result<(), ExperimentError> {
-        if self.exact {
-            return Ok(());
-        }
-        for _ in 1..RUNS {
-            if self.meter.over(INTERVAL_SHARE) {
-                return Ok(());
-            }
-            let Some(now) = self.meter.run(whole, "interval")? else {
-                return Ok(());
-            };
-            self.whole.push(now);
-            for place in 0..self.saved.len().min(SHARPENED) {
-                if self.meter.over(INTERVAL_SHARE) {
-                    return Ok(());
-                }
-                let variant = self.set.without(&[self.saved[place].region])?;
-                self.meter.say(&format!("{} again", variant.name));
-                if let Some(value) = self.meter.run(&variant, "interval")? {
-                    // Of the round, so that what slows all of it takes no part in it.
-                    let saves = (1.0 - value / now) * self.level();
-                    self.saved[place].values.push(saves);
-                }
+    /// The innermost region that has most of what the ones round it save.
+    fn innermost(&self) -> Option<usize> {
+        let saves = |saved: &Saved| median(&saved.values).unwrap_or(0.0);
+        let most = |left: &&Saved, right: &&Saved| saves(left).total_cmp(&saves(right));
+        let mut at = (self.saved.iter().filter(|saved| saved.depth == 0)).max_by(most)?;
+        loop {
+            let inside = (self.saved.iter()).filter(|saved| saved.parent == Some(at.region));
+            match inside.max_by(most) {
+                Some(inner) if saves(inner) >= MOST_OF_IT * saves(at) => at = inner,
+                _ => return Some(at.region),
             }
         }
-        Ok(())
     }
 
-    /// The innermost region that has most of what the ones round it save; judged.
+    /// Judges the culprit.
     fn verify(&mut self, whole: &VariantPlan) -> Result<BisectionOutcome, ExperimentError> {
-        let saves = |saved: &Saved| median(&saved.values).unwrap_or(0.0);
-        let Some(mut at) = (self.saved.iter())
-            .enumerate()
-            .filter(|(_, saved)| saved.depth == 0)
-            .max_by(|left, right| saves(left.1).total_cmp(&saves(right.1)))
-            .map(|(place, _)| place)
-        else {
+        let Some(mut region) = self.innermost() else {
             return Ok(BisectionOutcome::Undecided);
         };
-        loop {
-            let outer = &self.saved[at];
-            let inner = (self.saved.iter().enumerate())
-                .filter(|(_, saved)| saved.parent == Some(outer.region))
-                .max_by(|left, right| saves(left.1).total_cmp(&saves(right.1)));
-            match inner {
-                Some((place, saved)) if saves(saved) >= MOST_OF_IT * saves(outer) => at = place,
-                _ => break,
-            }
-        }
-        let region = self.saved[at].region;
-        let variant = self.set.without(&[region])?;
-        let alpha = self.meter.plan().alpha;
         let verified = if self.exact {
-            let value = self.level() - saves(&self.saved[at]);
+            let variant = self.set.without(&[region])?;
+            let saves = (self.saved.iter().find(|saved| saved.region == region))
+                .map_or(0.0, |saved| median(&saved.values).unwrap_or(0.0));
+            let value = self.level() - saves;
             let again = self.meter.run(&variant, "verify")?;
             let name = (whole.name.clone(), self.level());
             (self.meter).conclude_exact((&variant.name, again.unwrap_or(value)), (&name.0, name.1))
         } else {
-            self.meter.compare(&variant, whole, alpha, 1.0, "verify")?
+            self.judge(whole, &mut region)?
         };
         let of = &self.set.regions().all[region];
         self.culprit = Some(Culprit {
@@ -345,6 +315,62 @@ impl SourceFinder<'_, '_, '_> {
         } else {
             BisectionOutcome::Undecided
         })
+    }
+
+    /// The file without the region against the whole file, until it is decided. The first rounds
+    /// have the others that are ranked highest in them: their values get intervals, and if they
+    /// say that another region is the culprit, it is judged from there on.
+    fn judge(
+        &mut self,
+        whole: &VariantPlan,
+        region: &mut usize,
+    ) -> Result<Verified, ExperimentError> {
+        let alpha = self.meter.plan().alpha;
+        let mut trial = self.meter.trial(alpha)?;
+        let mut variant = self.set.without(&[*region])?;
+        for round in 0.. {
+            let undecided = trial.verified().verdict == VerdictName::Undecided;
+            if self.meter.over(1.0) || !(undecided || round < ROUNDS) {
+                break;
+            }
+            let others: Vec<usize> = if round < ROUNDS && !self.meter.over(INTERVAL_SHARE) {
+                let ranked = self.saved.iter().map(|saved| saved.region);
+                let ranked = ranked.filter(|other| other != region);
+                ranked.take(SHARPENED - 1).collect()
+            } else {
+                Vec::new()
+            };
+            let more = (others.iter())
+                .map(|other| self.set.without(&[*other]))
+                .collect::<Result<Vec<_>, _>>()?;
+            let text = format!("verify: {} against {}", variant.name, whole.name);
+            self.meter.say(&text);
+            let all: Vec<&VariantPlan> = [&variant, whole].into_iter().chain(&more).collect();
+            let values = self.meter.round(&all, "verify")?;
+            let Some((without, now)) = values[0].zip(values[1]) else {
+                break;
+            };
+            self.meter.judge(&mut trial, (without, now))?;
+            self.whole.push(now);
+            let level = self.level();
+            let regions = std::iter::once(*region).chain(others);
+            let own = std::iter::once(&values[0]).chain(&values[2..]);
+            for (other, value) in regions.zip(own) {
+                let saved = self.saved.iter_mut().find(|saved| saved.region == other);
+                if let Some((saved, value)) = saved.zip(*value) {
+                    // Of the round, so that what slows all of it takes no part in it.
+                    saved.values.push((1.0 - value / now) * level);
+                }
+            }
+            if round + 1 == ROUNDS && self.innermost() != Some(*region) {
+                *region = self.innermost().unwrap_or(*region);
+                variant = self.set.without(&[*region])?;
+                trial = self.meter.trial(alpha)?;
+            }
+        }
+        self.meter
+            .conclude(&trial, &variant.name, &whole.name, alpha);
+        Ok(trial.verified())
     }
 
     /// The ranking with intervals.
