@@ -88,6 +88,8 @@ use Expect::{Either, Refused};
 
 /// All.
 pub const PROGRAMS: &[Program] = &[
+    program("everywhere.c"),
+    slow(flags(FIXED, "everywhere.c")),
     slow(program("storm.cc")),
     program("longjmp.c"),
     slow(flags(STATIC, "longjmp.c")),

@@ -454,6 +454,9 @@ impl<'a, W: World> Builder<'a, W> {
             }
             End::Branch(to) => {
                 self.branch(last, to)?;
+                // What follows may be a jump to the next block. If this was taken for a place before
+                // the branch or on its other way, a `loop` would count down once more.
+                self.mark(Mark::NotTaken);
                 falls(block.next())
             }
             End::Call(to) => {

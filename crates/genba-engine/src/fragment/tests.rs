@@ -81,6 +81,82 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 1..60).prop_map(|pieces| pieces.concat())
 }
 
+/// The address that a signal's frame shows for each place where an instruction of the copy begins.
+fn shown(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
+    use iced_x86::{Decoder, Formatter, IntelFormatter};
+    let mut world = Fake {
+        code: Bytes(PC, code),
+        counters: 0,
+        lengths: Vec::new(),
+        transfers: false,
+    };
+    let mut factory = InstructionInfoFactory::new();
+    let fragment = build(&mut world, &mut factory, PC, None, BASE, 1).expect("a fragment");
+    let view = View {
+        marks: &fragment.marks,
+        block: |index: usize| {
+            let block = &fragment.blocks[index];
+            BlockView {
+                pc: block.pc,
+                lengths: (world.lengths.get(block.counter as usize)).map_or(&[], Vec::as_slice),
+            }
+        },
+        stub: |_| Some(0),
+    };
+    let mut registers = [0u64; 16];
+    registers[1] = rcx;
+    let mut formatter = IntelFormatter::new();
+    Decoder::with_ip(64, &fragment.emitter.code, BASE, 0)
+        .into_iter()
+        .filter_map(|instruction| {
+            let offset = (instruction.ip() - BASE) as u16;
+            let found = recover(
+                &view,
+                &world,
+                offset,
+                &registers,
+                Aside {
+                    rax: 0,
+                    rcx,
+                    target: 0,
+                },
+            )?;
+            let mut text = String::new();
+            formatter.format(&instruction, &mut text);
+            Some((text, found.pc - PC))
+        })
+        .collect()
+}
+
+/// `loop` counts down: what comes after it must not be taken for before it, nor the way on for the
+/// way back. (It was, where the way on is a jump: a signal there made it count down from 0.)
+#[test]
+fn behind_a_loop_it_is_done() {
+    // 3: add rax,rcx; loop 3; then what is known, so that a jump leads there.
+    let code = [
+        0x90, 0x90, 0x90, 0x48, 0x01, 0xC8, 0xE2, 0xFB, 0x90, 0x90, 0xC3,
+    ];
+    for skipped in 0..8 {
+        let from = 3;
+        let code = [&code[..from], &vec![0x90; skipped], &code[from..]].concat();
+        let looping = (from + skipped + 3) as u64;
+        let places = shown(&code, 0);
+        let at = places
+            .iter()
+            .position(|(text, _)| text.starts_with("loop"))
+            .expect("a loop");
+        assert_eq!(places[at].1, looping);
+        assert_eq!(places[at + 1].1, looping + 2, "{places:?}");
+        assert_eq!(places[at + 2].1, looping - 3, "{places:?}");
+        for (text, place) in &places[at + 3..] {
+            if text.starts_with("jmp near") || text.starts_with("nop") {
+                assert!(*place >= looping + 2, "{text} {place} {places:?}");
+                break;
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
