@@ -178,9 +178,9 @@ static void trace(pid_t pid) {
         _exit(0);
     }
     ptrace(PTRACE_INTERRUPT, pid, 0, 0);
-    // From beginning to end twice: what a signal interrupts is translated anew from there, so the
-    // way is another the next time, and a step may lead over what was not looked at yet.
-    long place = 0, sweeps = 0, last = -1, signal = 0;
+    // From beginning to end, and back: what a signal interrupts may take another way from there, and
+    // leave another way to the next call, so that a step leads over what was not looked at yet.
+    long place = 0, direction = 1, last = -1, signal = 0;
     for (;;) {
         int status;
         if (waitpid(pid, &status, __WALL) != pid || !WIFSTOPPED(status))
@@ -193,16 +193,17 @@ static void trace(pid_t pid) {
         int begun = stop == (SIGTRAP | 0x80) && registers.orig_rax == 24 && registers.rax == 0;
         if (begun && shared->phase == 1 && shared->call != last) {
             last = shared->call;
-            if (last == 0)
-                place = sweeps = 0;
-            if (last >= WARM && sweeps < 2) {
-                if (steps(pid, place)) {
-                    place++;
+            if (last == 0) {
+                place = 0;
+                direction = 1;
+            }
+            if (last >= WARM && place >= 0) {
+                if (steps(pid, place))
                     signal = SIGUSR1;
-                } else {
-                    place = 0;
-                    shared->whole += ++sweeps == 2;
-                }
+                else
+                    direction = -1;
+                place += direction;
+                shared->whole += place < 0;
             }
         }
         ptrace(PTRACE_SYSCALL, pid, 0, signal);
