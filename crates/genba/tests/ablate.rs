@@ -228,6 +228,115 @@ fn a_variant_that_fails_is_named_and_the_rest_goes_on() {
     assert!(!document["parts"][1]["costs"].as_array().unwrap().is_empty());
 }
 
+/// A program of two parts, with a patch that takes each of them out and one that breaks it.
+fn patched_program(tree: &std::path::Path) {
+    let source = "#include <stdio.h>\n\
+                  #include <stdlib.h>\n\
+                  static unsigned spin(unsigned n, unsigned s)\n\
+                  {\n\
+                  \tfor (unsigned i = 0; i < n; i++) s = s * 1664525u + 1013904223u;\n\
+                  \treturn s;\n\
+                  }\n\
+                  int main(int argc, char **argv)\n\
+                  {\n\
+                  \tvolatile unsigned s = argc;\n\
+                  \ts = spin(2000000, s);\n\
+                  \t/* checks */\n\
+                  \ts = spin(4000000, s); /* checking */\n\
+                  \t/* log */\n\
+                  \ts = spin(1000000, s); /* logging */\n\
+                  \tputs(\"done\");\n\
+                  \treturn 0;\n\
+                  }\n";
+    std::fs::write(tree.join("prog.c"), source).unwrap();
+    std::fs::write(
+        tree.join("Makefile"),
+        "prog: prog.c\n\tcc -O1 -o prog prog.c\n",
+    )
+    .unwrap();
+    let patch = |name: &str, start: u32, before: [&str; 3], middle: &str, after: &str| {
+        let text = format!(
+            "--- a/prog.c\n+++ b/prog.c\n@@ -{start},3 +{start},3 @@\n {}\n-{}\n+{middle}\n {}\n{after}",
+            before[0], before[1], before[2],
+        );
+        std::fs::write(tree.join(name), text).unwrap();
+    };
+    let checks = [
+        "\t/* checks */",
+        "\ts = spin(4000000, s); /* checking */",
+        "\t/* log */",
+    ];
+    patch("no-checks.diff", 12, checks, "\ts = spin(0, s);", "");
+    let log = [
+        "\t/* log */",
+        "\ts = spin(1000000, s); /* logging */",
+        "\tputs(\"done\");",
+    ];
+    patch("no-log.diff", 14, log, "\ts = spin(0, s);", "");
+    patch("broken.diff", 12, checks, "\tthis is not C;", "");
+}
+
+#[test]
+fn patches_take_parts_out_in_copies() {
+    let name = "patches_take_parts_out_in_copies";
+    for program in ["make", "cc"] {
+        if std::process::Command::new(program)
+            .arg("--version")
+            .output()
+            .is_err()
+        {
+            skip(name, &format!("there is no {program}"));
+            return;
+        }
+    }
+    let here = scratch();
+    patched_program(here.path());
+    let files = || -> std::collections::BTreeMap<_, _> {
+        (std::fs::read_dir(here.path()).unwrap().flatten())
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| (entry.path(), std::fs::read(entry.path()).unwrap()))
+            .collect()
+    };
+    let before = files();
+    let words = "ablate --json --no-case --metric exact-instructions -r 2 --patch checks=no-checks.diff \
+                 --patch no-log.diff --patch broken.diff --without nothing=NO_C=1 --build make -- ./prog";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let output = genba(here.path(), &words);
+    assert_eq!(files(), before, "the tree itself is not touched");
+    if output.status.code() == Some(4) {
+        skip(name, &String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let parts = document["parts"].as_array().unwrap();
+    let names: Vec<&str> = parts
+        .iter()
+        .map(|part| part["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["nothing", "checks", "no-log"]);
+    // The whole is 2 + 4 + 1 millions of rounds.
+    for (index, share) in [(0, 0.0), (1, 4.0 / 7.0), (2, 1.0 / 7.0)] {
+        let part = cost(&parts[index]["costs"], "exact-instructions");
+        let value = part["share"]["value"].as_f64().unwrap();
+        assert!((value - share).abs() < 0.02, "{part}");
+    }
+    let left = cost(&document["residue"], "exact-instructions");
+    assert!(
+        (left["share"]["value"].as_f64().unwrap() - 2.0 / 7.0).abs() < 0.02,
+        "{left}"
+    );
+    let notes = document["notes"].to_string();
+    assert!(
+        notes.contains("without broken") && notes.contains("error"),
+        "{notes}"
+    );
+}
+
 #[test]
 fn a_dry_run_says_what_would_be_run() {
     let here = scratch();

@@ -4,8 +4,10 @@
 //! schedule; what a part costs is the whole minus the variant without it, block by block, so
 //! that what all share (the machine, the empty loop) falls out.
 
+mod build;
 mod costs;
 mod part;
 
+pub use build::built;
 pub use costs::ablation;
-pub use part::{AblatePlan, Off, Part, plan};
+pub use part::{AblatePlan, Made, Off, Part, Switched, plan};

@@ -1,6 +1,7 @@
 //! `--without`: how a part is switched off, and the plan of all variants. Pure.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::{ExperimentError, Plan, VariantPlan};
 
@@ -11,6 +12,34 @@ pub enum Off {
     Environment(BTreeMap<String, String>),
     /// Another command.
     Command(String),
+    /// A patch of the sources that takes it out.
+    Patch(PathBuf),
+}
+
+/// Parts switched off, for one variant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Switched {
+    /// Another command than the whole's.
+    pub command: Option<String>,
+    /// Variables to set.
+    pub variables: BTreeMap<String, String>,
+    /// Patches to apply, in order.
+    pub patches: Vec<PathBuf>,
+}
+
+/// A variant that was to be made.
+#[derive(Clone, Debug)]
+pub enum Made {
+    /// It can be run.
+    Variant(Box<VariantPlan>),
+    /// It cannot be built; why, with the end of the log.
+    Not(String),
+}
+
+impl From<VariantPlan> for Made {
+    fn from(plan: VariantPlan) -> Self {
+        Self::Variant(Box::new(plan))
+    }
 }
 
 /// A part with its name.
@@ -55,6 +84,46 @@ impl Part {
             name: name.to_owned(),
             off,
             how: rest.to_owned(),
+        })
+    }
+}
+
+impl Part {
+    /// What is to be done for it to be off.
+    #[must_use]
+    pub fn switched(&self) -> Switched {
+        let mut switched = Switched::default();
+        match &self.off {
+            Off::Environment(variables) => switched.variables.clone_from(variables),
+            Off::Command(command) => switched.command = Some(command.clone()),
+            Off::Patch(path) => switched.patches.push(path.clone()),
+        }
+        switched
+    }
+
+    /// A patch that takes a part out: `gc=no-gc.diff`, or the file alone, whose name it then has.
+    ///
+    /// # Errors
+    /// There is no name or no file in it.
+    pub fn of_patch(text: &str) -> Result<Self, ExperimentError> {
+        let (name, file) = match text.split_once('=') {
+            Some((name, file)) => (name.trim(), file.trim()),
+            None => (text, text),
+        };
+        let path = PathBuf::from(file);
+        let name = match (name == file, path.file_stem()) {
+            (true, Some(stem)) => stem.to_string_lossy().into_owned(),
+            _ => name.to_owned(),
+        };
+        if name.is_empty() || path.file_name().is_none() {
+            return Err(ExperimentError::Plan {
+                what: format!("--patch {text:?}: write 'NAME=FILE', or FILE"),
+            });
+        }
+        Ok(Self {
+            name,
+            how: format!("patch {file}"),
+            off: Off::Patch(path),
         })
     }
 }
@@ -118,42 +187,71 @@ pub(crate) const WHOLE: &str = "whole";
 const ALL_OFF: &str = "all off";
 const LOOP: &str = "loop";
 
-/// Puts the variants together. `make` makes a variant of a name, another command (`None`: the
-/// whole's) and variables of the environment.
+/// Note of a plan with patched builds in it.
+const LAYOUT: &str = "parts taken out by a patch are measured in builds of their own, in which \
+                      code lies elsewhere: a cost of a few percent may be no more than that";
+
+/// Puts the variants together. `make` makes a variant of a name and what is switched off for it.
+/// A part that cannot be built is left out, with a note.
 ///
 /// # Errors
-/// Two parts of one name, a variant that cannot be made.
+/// Two parts of one name, a whole that cannot be made, no part that can.
 #[allow(clippy::type_complexity, reason = "one closure, used once")]
 pub fn plan<E: From<ExperimentError>>(
     parts: Vec<Part>,
     all_off: Option<&str>,
     baseline_loop: Option<&str>,
     per_iteration: Option<u64>,
-    make: &dyn Fn(&str, Option<&str>, &BTreeMap<String, String>) -> Result<VariantPlan, E>,
+    make: &mut dyn FnMut(&str, &Switched) -> Result<Made, E>,
     finish: &dyn Fn(Vec<VariantPlan>) -> Result<Plan, E>,
 ) -> Result<AblatePlan, E> {
+    let refused = |what: String| E::from(ExperimentError::Plan { what });
     let reserved = [WHOLE, ALL_OFF, LOOP];
     for (index, part) in parts.iter().enumerate() {
         let twice = parts[..index].iter().any(|one| one.name == part.name);
         if twice || reserved.contains(&part.name.as_str()) {
-            return Err(E::from(ExperimentError::Plan {
-                what: format!("the part {:?} needs a name of its own", part.name),
-            }));
+            return Err(refused(format!(
+                "the part {:?} needs a name of its own",
+                part.name
+            )));
         }
     }
-    let nothing = BTreeMap::new();
     let mut notes = Vec::new();
-    let mut variants = vec![make(WHOLE, None, &nothing)?];
-    for part in &parts {
-        let name = format!("without {}", part.name);
-        variants.push(match &part.off {
-            Off::Environment(variables) => make(&name, None, variables)?,
-            Off::Command(command) => make(&name, Some(command), &nothing)?,
-        });
+    let mut variants = Vec::new();
+    match make(WHOLE, &Switched::default())? {
+        Made::Variant(plan) => variants.push(*plan),
+        Made::Not(reason) => {
+            return Err(refused(format!(
+                "the program as it is cannot be built: {reason}"
+            )));
+        }
+    }
+    let mut built = Vec::new();
+    for part in parts {
+        match make(&format!("without {}", part.name), &part.switched())? {
+            Made::Variant(plan) => {
+                variants.push(*plan);
+                built.push(part);
+            }
+            Made::Not(reason) => notes.push(format!("without {}: {reason}", part.name)),
+        }
+    }
+    let parts = built;
+    if parts.is_empty() {
+        return Err(refused(format!(
+            "no part can be switched off\n{}",
+            notes.join("\n")
+        )));
+    }
+    if parts.iter().any(|part| matches!(part.off, Off::Patch(_))) {
+        notes.push(LAYOUT.to_owned());
     }
     let mut all_off_at = None;
     let together = match (all_off, parts.len()) {
-        (Some(command), _) => Some((Some(command.to_owned()), BTreeMap::new())),
+        (Some(command), _) => Some(Switched {
+            command: Some(command.to_owned()),
+            ..Switched::default()
+        }),
         (None, 0 | 1) => None,
         (None, _) => match together(&parts) {
             Ok(together) => Some(together),
@@ -166,14 +264,29 @@ pub fn plan<E: From<ExperimentError>>(
             }
         },
     };
-    if let Some((command, variables)) = together {
-        all_off_at = Some(variants.len());
-        variants.push(make(ALL_OFF, command.as_deref(), &variables)?);
+    if let Some(switched) = together {
+        match make(ALL_OFF, &switched)? {
+            Made::Variant(plan) => {
+                all_off_at = Some(variants.len());
+                variants.push(*plan);
+            }
+            Made::Not(reason) => notes.push(format!(
+                "whether the parts add up is not known: all of them cannot be switched off at \
+                 once: {reason}"
+            )),
+        }
     }
     let mut loop_at = None;
     if let Some(command) = baseline_loop {
         loop_at = Some(variants.len());
-        let mut variant = make(LOOP, Some(command), &nothing)?;
+        let switched = Switched {
+            command: Some(command.to_owned()),
+            ..Switched::default()
+        };
+        let mut variant = match make(LOOP, &switched)? {
+            Made::Variant(plan) => *plan,
+            Made::Not(reason) => return Err(refused(format!("the loop: {reason}"))),
+        };
         variant.overhead_only = true;
         variants.push(variant);
         for variant in &mut variants {
@@ -196,29 +309,23 @@ pub fn plan<E: From<ExperimentError>>(
 }
 
 /// All parts off at once, if that can be said.
-fn together(parts: &[Part]) -> Result<(Option<String>, BTreeMap<String, String>), String> {
-    let mut command = None;
-    let mut variables = BTreeMap::new();
+fn together(parts: &[Part]) -> Result<Switched, String> {
+    let mut all = Switched::default();
     for part in parts {
-        match &part.off {
-            Off::Command(other) => {
-                if command.replace(other.clone()).is_some() {
-                    return Err("two parts are commands of their own".to_owned());
-                }
-            }
-            Off::Environment(own) => {
-                for (name, value) in own {
-                    if variables
-                        .insert(name.clone(), value.clone())
-                        .is_some_and(|known| known != *value)
-                    {
-                        return Err(format!("two parts set {name}"));
-                    }
-                }
+        let one = part.switched();
+        if one.command.is_some() && all.command.is_some() {
+            return Err("two parts are commands of their own".to_owned());
+        }
+        all.command = all.command.or(one.command);
+        all.patches.extend(one.patches);
+        for (name, value) in one.variables {
+            let known = all.variables.insert(name.clone(), value.clone());
+            if known.is_some_and(|known| known != value) {
+                return Err(format!("two parts set {name}"));
             }
         }
     }
-    Ok((command, variables))
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -244,24 +351,25 @@ mod tests {
     }
 
     fn made(parts: &[&str], all_off: Option<&str>) -> AblatePlan {
-        let parts = parts
-            .iter()
-            .map(|text| Part::parse(text).unwrap())
-            .collect();
-        let make = |name: &str, command: Option<&str>, _: &BTreeMap<String, String>| {
-            let command = command.unwrap_or("whole");
-            Ok::<_, ExperimentError>(VariantPlan::new(
-                name,
-                command,
-                CommandSpec::direct([command]),
-            ))
+        let parse = |text: &&str| match text.strip_prefix("patch ") {
+            Some(file) => Part::of_patch(file).unwrap(),
+            None => Part::parse(text).unwrap(),
+        };
+        let parts = parts.iter().map(parse).collect();
+        let mut make = |name: &str, switched: &Switched| {
+            let command = switched.command.as_deref().unwrap_or("whole");
+            let broken = (switched.patches.iter()).find(|path| path.ends_with("broken.diff"));
+            Ok::<_, ExperimentError>(match broken {
+                Some(_) => Made::Not("it does not build".to_owned()),
+                None => VariantPlan::new(name, command, CommandSpec::direct([command])).into(),
+            })
         };
         plan(
             parts,
             all_off,
             Some("empty"),
             Some(10),
-            &make,
+            &mut make,
             &|variants| {
                 let plan = Plan::new(variants);
                 plan.check()?;
@@ -289,6 +397,19 @@ mod tests {
         assert_eq!((three.all_off, three.notes.len()), (None, 1));
         assert_eq!(made(&["a: x", "b: y"], Some("z")).all_off, Some(3));
         assert!(made(&["a=A=1", "b=A=2"], None).all_off.is_none());
+    }
+
+    #[test]
+    fn patches_go_together_and_one_that_does_not_build_is_left_out() {
+        let two = made(&["patch a/one.diff", "patch second=b.diff", "c=C=1"], None);
+        let names: Vec<&str> = two.parts.iter().map(|part| part.name.as_str()).collect();
+        assert_eq!(names, ["one", "second", "c"]);
+        assert_eq!(two.all_off, Some(4));
+        assert_eq!(together(&two.parts).unwrap().patches.len(), 2);
+        let left = made(&["patch broken.diff", "c=C=1"], None);
+        assert_eq!(left.parts.len(), 1);
+        assert!(left.notes[0].contains("without broken: it does not build"));
+        assert!(Part::of_patch("").is_err() && Part::of_patch("a=").is_err());
     }
 
     proptest! {

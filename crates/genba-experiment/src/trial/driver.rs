@@ -242,7 +242,7 @@ pub fn run(
     let keep =
         winner.map(|index| outcome::keep(place, &contenders[index], &judged[index], &baseline));
     let (variants, comparisons) = outcome::documents(&alone, &contenders, &judged, &template);
-    let mut notes = place.notes().to_vec();
+    let mut notes = place.notes();
     let built = |index: usize| is_other_code(&contenders[index].change);
     if layout.is_none() && winner.is_some_and(built) {
         notes.push(
@@ -252,13 +252,6 @@ pub fn run(
         );
     }
     notes.extend(lab.notes().iter().cloned());
-    if let Some(path) = place.trespass() {
-        notes.push(format!(
-            "{} changed in the source tree while this ran: by you, or by a build that names it by \
-             an absolute path",
-            path.display()
-        ));
-    }
     Ok(Trial {
         variants,
         comparisons,

@@ -14,6 +14,7 @@
 mod battery;
 mod change;
 mod driver;
+mod named;
 mod outcome;
 mod place;
 mod race;
@@ -22,6 +23,7 @@ mod track;
 pub use battery::{Facts, battery, suggested};
 pub use change::{Change, RunChange, RunSlot};
 pub use driver::{Options, Trial, plan_in_words, run};
+pub use named::{known, list_in_words, named, no_name_twice, own_flags, own_run};
 pub use place::{BuildPlan, Ready, Workplace};
 
 #[cfg(test)]

@@ -135,10 +135,18 @@ impl Workplace {
         self.chain.usual_family()
     }
 
-    /// What must be said.
+    /// What must be said, and whether the source tree was written to.
     #[must_use]
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        notes.extend(self.trespass().map(|path| {
+            format!(
+                "{} changed in the source tree while this ran: by you, or by a build that names \
+                 it by an absolute path",
+                path.display()
+            )
+        }));
+        notes
     }
 
     /// Time of the project's own build, seconds.
@@ -218,6 +226,34 @@ impl Workplace {
             return Ok(self.variant_in(change, Some(&tree), Some(seconds)));
         }
         self.build_one(lab, change)
+    }
+
+    /// A command in a build with these patches, of any name: `plan` itself in that copy. The
+    /// baseline must have been built.
+    ///
+    /// # Errors
+    /// As [`Workplace::baseline`].
+    pub fn patched(
+        &mut self,
+        lab: &mut Lab<'_>,
+        plan: &VariantPlan,
+        patches: &[PathBuf],
+    ) -> Result<Ready, ExperimentError> {
+        let change = Change {
+            patches: patches.to_vec(),
+            ..Change::nothing(&plan.name)
+        };
+        let ready = self.ready(lab, &change)?;
+        let Ready::Variant { build_seconds, .. } = ready else {
+            return Ok(ready);
+        };
+        let built = (self.built.iter())
+            .find(|built| built.change.patches == patches && built.change.recipe.is_none());
+        let moved = built.map_or_else(|| plan.clone(), |built| self.in_tree(plan, &built.tree));
+        Ok(Ready::Variant {
+            plan: Box::new(moved),
+            build_seconds,
+        })
     }
 
     fn build_one(&mut self, lab: &mut Lab<'_>, change: &Change) -> Result<Ready, ExperimentError> {
@@ -360,7 +396,7 @@ impl Workplace {
         tree: &Tree,
     ) -> Result<Result<(), Ready>, ExperimentError> {
         lab.say("training with the workload", None);
-        let plan = self.in_tree(tree);
+        let plan = self.in_tree(&self.base, tree);
         for spec in plan.setup.iter().chain(&plan.prepare) {
             lab.command(spec)?;
         }
@@ -411,7 +447,8 @@ impl Workplace {
     }
 
     fn variant_in(&self, change: &Change, tree: Option<&Tree>, seconds: Option<f64>) -> Ready {
-        let mut plan = tree.map_or_else(|| self.base.clone(), |tree| self.in_tree(tree));
+        let mut plan =
+            tree.map_or_else(|| self.base.clone(), |tree| self.in_tree(&self.base, tree));
         plan.name.clone_from(&change.name);
         plan.command = change.run.line(&self.base.command);
         match change.run.apply(&mut plan.spec) {
@@ -425,9 +462,9 @@ impl Workplace {
         }
     }
 
-    /// The command and what is round it, in a tree.
-    fn in_tree(&self, tree: &Tree) -> VariantPlan {
-        let mut plan = self.base.clone();
+    /// A command and what is round it, in a tree.
+    fn in_tree(&self, plan: &VariantPlan, tree: &Tree) -> VariantPlan {
+        let mut plan = plan.clone();
         let below = self.below.clone().unwrap_or_default();
         let move_in = |spec: &mut CommandSpec| {
             spec.directory = Some(tree.path().join(&below));

@@ -3,11 +3,13 @@
 
 mod args;
 mod book;
+mod build_args;
 mod session;
 mod show;
 mod take_up;
 
 pub use args::{ExperimentArgs, line_of};
+pub use build_args::BuildArgs;
 pub use session::Session;
 pub use show::shown;
 pub use take_up::{repeat, resume};

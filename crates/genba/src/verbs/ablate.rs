@@ -1,15 +1,16 @@
 //! `genba ablate`: parts switched off one at a time.
 
-use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use genba_experiment::ablate::{AblatePlan, Part, ablation, plan};
+use genba_experiment::ablate::{AblatePlan, Made, Part, Switched, ablation, built, plan};
+use genba_experiment::trial::Workplace;
 use genba_experiment::{ExperimentError, Stop, VariantPlan};
 use genba_model::CaseKind;
 use genba_report::{page, terminal};
 
 use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, Session, line_of};
+use crate::experimenting::{BuildArgs, ExperimentArgs, Session, line_of};
 use crate::output::Output;
 
 /// Arguments of `genba ablate`.
@@ -19,6 +20,7 @@ use crate::output::Output;
   genba ablate --per-iteration 20000000 --baseline-loop 'ruby loop.rb' \\
       --without 'literal: ruby frozen.rb' -- ruby literal.rb
   genba ablate --metric user --without 'jit: ./ruby --disable-jit page.rb' -- ./ruby page.rb
+  genba ablate --patch checks=no-checks.diff --patch log=no-log.diff --build make -- ./app input
 
 What a part costs is the whole minus the variant without it, measured in the same blocks. With
 two parts or more all are switched off at once as well: that shows whether they add up, and what
@@ -26,8 +28,16 @@ is left.")]
 pub struct Args {
     /// A part and how to switch it off: 'NAME=VARIABLE=VALUE…' (environment) or 'NAME: COMMAND'
     /// (the command without it).
-    #[arg(long, value_name = "PART", required = true)]
+    #[arg(long, value_name = "PART", required_unless_present = "patch")]
     without: Vec<String>,
+
+    /// A patch of the sources that takes a part out, for `git apply` or `patch`; built with
+    /// --build.
+    #[arg(long, value_name = "[NAME=]FILE", requires = "build")]
+    patch: Vec<String>,
+
+    #[command(flatten)]
+    building: BuildArgs,
 
     /// The command without any of the parts, where that does not follow from the parts.
     #[arg(long, value_name = "COMMAND")]
@@ -74,14 +84,27 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         words => line_of(words),
     };
     if args.experiment.dry_run {
-        let ablate = planned(&args, 0)?;
+        let ablate = planned(&args, 0, &mut |plan, _| Ok(plan.into()))?;
         return dry_run(&args, &ablate, output);
     }
     let mut session = Session::open(CaseKind::Ablation, &args.experiment, &line, output)?;
-    let ablate = planned(&args, session.seed())?;
-    let mut lab = session.lab(&ablate.plan)?;
+    let unbuilt = planned(&args, session.seed(), &mut |plan, _| Ok(plan.into()))?;
+    let mut lab = session.lab(&unbuilt.plan)?;
+    let mut place = None;
+    let mut ablate = match args.building.plan() {
+        None => unbuilt,
+        Some(build) => {
+            let whole = unbuilt.plan.variants[0].clone();
+            let place = place.insert(Workplace::new(whole, Some(build)).map_err(Failure::usage)?);
+            planned(&args, session.seed(), &mut |plan, patches| {
+                Ok(built(&mut lab, place, &plan, patches)?)
+            })?
+        }
+    };
     let measured = lab.compare(&ablate.plan);
-    drop(lab);
+    let said = place.as_ref().map_or_else(Vec::new, Workplace::notes);
+    ablate.notes.extend(said);
+    drop((lab, place));
     session.trouble()?;
     let found = ablation(&ablate, &measured?, session.setting());
     let go_on = session.how_to_go_on();
@@ -101,27 +124,28 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     Ok(Exit::Done)
 }
 
-fn planned(args: &Args, seed: u64) -> Result<AblatePlan, Failure> {
-    let parts = (args.without.iter())
-        .map(|text| Part::parse(text))
+/// Puts a command into the build that it belongs to.
+type Build<'a> = dyn FnMut(VariantPlan, &[PathBuf]) -> Result<Made, Failure> + 'a;
+
+fn planned(args: &Args, seed: u64, build: &mut Build<'_>) -> Result<AblatePlan, Failure> {
+    let without = args.without.iter().map(|text| Part::parse(text));
+    let patches = args.patch.iter().map(|text| Part::of_patch(text));
+    let parts = (without.chain(patches))
         .collect::<Result<Vec<Part>, ExperimentError>>()
         .map_err(Failure::usage)?;
-    let make = |name: &str,
-                command: Option<&str>,
-                variables: &BTreeMap<String, String>|
-     -> Result<VariantPlan, Failure> {
-        let mut variant = match (command, args.command.as_slice()) {
+    let mut make = |name: &str, switched: &Switched| -> Result<Made, Failure> {
+        let mut variant = match (&switched.command, args.command.as_slice()) {
             (Some(line), _) => args.experiment.variant(name, line)?,
             (None, [line]) if line.contains(char::is_whitespace) => {
                 args.experiment.variant(name, line)?
             }
             (None, words) => args.experiment.variant_of_words(name, words)?,
         };
-        for (variable, value) in variables {
+        for (variable, value) in &switched.variables {
             variant.spec.environment.set(variable, value);
             variant.parameters.insert(variable.clone(), value.clone());
         }
-        Ok(variant)
+        build(variant, &switched.patches)
     };
     let finish = |variants: Vec<VariantPlan>| {
         let budget = SECONDS_EACH * variants.len() as f64;
@@ -142,7 +166,7 @@ fn planned(args: &Args, seed: u64) -> Result<AblatePlan, Failure> {
         args.all_off.as_deref(),
         args.baseline_loop.as_deref(),
         args.per_iteration,
-        &make,
+        &mut make,
         &finish,
     )
 }

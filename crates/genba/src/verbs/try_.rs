@@ -1,14 +1,10 @@
 //! `genba try`: ways of building and running a program, each proven or refuted.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
-use genba_experiment::trial::{
-    self, BuildPlan, Change, Facts, Options, RunChange, RunSlot, Workplace,
-};
+use genba_experiment::trial::{self, Change, Options, Workplace};
 use genba_experiment::{Lab, Plan, VariantPlan};
 use genba_investigate::diff::{Effort, Side, diff};
 use genba_model::{CaseKind, Finding, ProfileDiff, TrialReport, Workload};
@@ -16,7 +12,7 @@ use genba_report::{page, terminal};
 use genba_run::Launcher;
 
 use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, Session};
+use crate::experimenting::{BuildArgs, ExperimentArgs, Session};
 use crate::output::Output;
 use crate::progress::Line;
 
@@ -68,21 +64,8 @@ pub struct Args {
     #[arg(long, value_name = "REVISION")]
     git_ref: Vec<String>,
 
-    /// The project's own build, run in copies of the sources.
-    #[arg(long, value_name = "COMMAND")]
-    build: Option<String>,
-
-    /// What removes a former build, run before each build.
-    #[arg(long, value_name = "COMMAND", requires = "build")]
-    clean: Option<String>,
-
-    /// Directory of the sources.
-    #[arg(long, value_name = "DIR", default_value = ".", requires = "build")]
-    source: PathBuf,
-
-    /// End a build after so long [default: 20 times that of the project's own, 5 min at least].
-    #[arg(long, value_name = "TIME", value_parser = crate::comparing::duration)]
-    build_timeout: Option<Duration>,
+    #[command(flatten)]
+    building: BuildArgs,
 
     /// Builds that differ in nothing but where functions lie, which show what layout does.
     #[arg(long, value_name = "N", default_value_t = 2)]
@@ -127,7 +110,8 @@ const MOST_ROWS: usize = 60;
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let cpus = allowed_cpus();
     if args.list {
-        return list(&cpus, output);
+        output.answer(&trial::list_in_words(&cpus))?;
+        return Ok(Exit::Done);
     }
     let (words, causes) = args.workload()?;
     let mut changes = args.changes(&cpus)?;
@@ -147,18 +131,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         causes,
         cpus,
     };
-    let build = args.build.clone().map(|build| BuildPlan {
-        source: args.source.clone(),
-        build,
-        clean: args.clean.clone(),
-        timeout: args.build_timeout,
-    });
     let words = match &words[..] {
         [one] => args.experiment.variant("as it is", one)?,
         words => args.experiment.variant_of_words("as it is", words)?,
     };
     let command = words.command.clone();
-    let mut place = Workplace::new(words.clone(), build).map_err(Failure::usage)?;
+    let mut place = Workplace::new(words.clone(), args.building.plan()).map_err(Failure::usage)?;
     if args.experiment.dry_run {
         return dry_run(&place, &changes, &options, &command, output);
     }
@@ -279,7 +257,7 @@ fn profiles(
 /// Keeps the winner's compilers in the case; the line that builds with them.
 fn rebuild(args: &Args, case: &str, change: Option<&Change>) -> Option<String> {
     let recipe = change?.recipe.as_ref()?;
-    let build = args.build.as_ref()?;
+    let build = args.building.build.as_ref()?;
     let root = std::path::absolute(Store::open_root().root()).ok()?;
     let tools = root.join(case).join("tools");
     let made = genba_build::Tools::export(&tools, recipe, &genba_build::Toolchain::look());
@@ -287,6 +265,7 @@ fn rebuild(args: &Args, case: &str, change: Option<&Change>) -> Option<String> {
         return None;
     }
     let clean = args
+        .building
         .clean
         .as_ref()
         .map_or(String::new(), |clean| format!("{clean}; "));
@@ -345,7 +324,7 @@ impl Args {
         if let Some(budget) = self.experiment.budget {
             return budget.as_secs_f64();
         }
-        match (self.auto, self.build.is_some()) {
+        match (self.auto, self.building.build.is_some()) {
             (true, true) => BUDGET_BUILD,
             (true, false) => BUDGET_RUN,
             (false, _) => BUDGET_EACH * (ways + 1 + self.layouts) as f64,
@@ -357,143 +336,18 @@ impl Args {
         let mut changes: Vec<Change> = self.patch.iter().cloned().map(Change::patch).collect();
         changes.extend(self.git_ref.iter().map(|name| Change::reference(name)));
         for text in &self.variant {
-            changes.push(own_run(text)?);
+            changes.push(trial::own_run(text).map_err(Failure::usage)?);
         }
         for text in &self.flags {
-            changes.push(own_flags(text)?);
+            changes.push(trial::own_flags(text).map_err(Failure::usage)?);
         }
-        let known = known(cpus);
+        let rust = (self.building.build.as_ref()).is_some_and(|build| build.contains("cargo"));
         for name in &self.with {
-            let found = known
-                .iter()
-                .filter(|one| one.name.eq_ignore_ascii_case(name.trim()));
-            let Some(change) = found.max_by_key(|one| self.fits(one)) else {
-                return Err(Failure::usage(format!(
-                    "--with {name}: there is no such way; `genba try --list` names them"
-                )));
-            };
-            changes.push(change.clone());
+            changes.push(trial::named(name, rust, cpus).map_err(Failure::usage)?);
         }
-        let mut names = std::collections::BTreeSet::new();
-        if let Some(twice) = changes.iter().find(|one| !names.insert(one.name.clone())) {
-            return Err(Failure::usage(format!(
-                "two ways are called {:?}; give them other names",
-                twice.name
-            )));
-        }
+        trial::no_name_twice(&changes).map_err(Failure::usage)?;
         Ok(changes)
     }
-
-    /// Of the ways of one name that for this kind of project.
-    fn fits(&self, change: &Change) -> bool {
-        let rust = self
-            .build
-            .as_ref()
-            .is_some_and(|build| build.contains("cargo"));
-        let recipe = change.recipe.as_ref();
-        recipe
-            .is_none_or(|recipe| rust != (recipe.cargo.is_empty() && recipe.rust_flags.is_empty()))
-    }
-}
-
-/// All the ways that are known.
-fn known(cpus: &[usize]) -> Vec<Change> {
-    let facts = Facts {
-        wall: 1.0,
-        user: 1.0,
-        cpus: cpus.to_vec(),
-        ..Facts::default()
-    };
-    let mut all = trial::battery(&facts);
-    for rust in [false, true] {
-        all.extend(genba_build::catalogue(rust).into_iter().map(Change::build));
-    }
-    all
-}
-
-/// `NAME=VAR=VALUE … OPTION …`.
-fn own_run(text: &str) -> Result<Change, Failure> {
-    let wrong = || {
-        Failure::usage(format!(
-            "--variant {text}: write NAME=, then variables and options, as in 'big=CACHE=64M -d 3'"
-        ))
-    };
-    let (name, rest) = text.split_once('=').ok_or_else(wrong)?;
-    let words = genba_run::split_words(rest).map_err(|_| wrong())?;
-    let mut environment = BTreeMap::new();
-    let mut arguments = Vec::new();
-    for word in words {
-        match word.split_once('=') {
-            Some((variable, value)) if arguments.is_empty() && is_variable(variable) => {
-                environment.insert(variable.to_owned(), value.to_owned());
-            }
-            _ => arguments.push(word),
-        }
-    }
-    if name.trim().is_empty() || (environment.is_empty() && arguments.is_empty()) {
-        return Err(wrong());
-    }
-    let run = RunChange {
-        slots: vec![RunSlot::Own],
-        environment,
-        arguments,
-        ..RunChange::default()
-    };
-    Ok(Change::run(name.trim(), run, 95))
-}
-
-fn is_variable(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes
-        .next()
-        .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
-        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-/// `NAME=FLAGS`.
-fn own_flags(text: &str) -> Result<Change, Failure> {
-    let wrong = || {
-        Failure::usage(format!(
-            "--flags {text}: write NAME=FLAGS, as in 'fast=-Ofast -g0'"
-        ))
-    };
-    let (name, rest) = text.split_once('=').ok_or_else(wrong)?;
-    let words = genba_run::split_words(rest).map_err(|_| wrong())?;
-    if name.trim().is_empty() || words.is_empty() {
-        return Err(wrong());
-    }
-    let recipe = genba_build::Recipe::own(name.trim(), words);
-    Ok(Change {
-        promise: 95,
-        ..Change::build(recipe)
-    })
-}
-
-fn list(cpus: &[usize], output: &Output) -> VerbResult {
-    let mut text = String::new();
-    for (title, rust) in [("C and C++", false), ("Rust", true)] {
-        text.push_str(&format!("ways of building {title} (--build)\n"));
-        for recipe in genba_build::catalogue(rust) {
-            let words = recipe.in_words(genba_build::Family::Gcc, rust);
-            text.push_str(&format!("  {:28}  {words}\n", recipe.name));
-        }
-    }
-    text.push_str("ways of running\n");
-    let facts = Facts {
-        wall: 1.0,
-        user: 1.0,
-        cpus: cpus.to_vec(),
-        ..Facts::default()
-    };
-    for change in trial::battery(&facts) {
-        let words = match &change.unavailable {
-            Some(reason) => format!("not here: {reason}"),
-            None => change.run.line("…"),
-        };
-        text.push_str(&format!("  {:28}  {words}\n", change.name));
-    }
-    output.answer(&text)?;
-    Ok(Exit::Done)
 }
 
 fn dry_run(
