@@ -137,8 +137,7 @@ static long run(const char *how) {
         sum += ((function)shared)();
     }
     IS("file") {
-        // A private mapping of a file shows what is written to the file. Known not to be seen,
-        // and not tested.
+        // A private mapping of a file shows what is written to the file.
         char name[] = "/tmp/genba-torture-XXXXXX";
         int fd = mkstemp(name);
         unlink(name);

@@ -237,7 +237,8 @@ fn children_are_counted_apart_on_request() {
             .map(|process| executions(module(process, &program), start))
             .collect();
         entered.sort_unstable();
-        let expected: &[u64] = if children { &[10, 20, 30] } else { &[10] };
+        // The child of vfork has counts of its own until it executes the program.
+        let expected: &[u64] = if children { &[0, 10, 20, 30] } else { &[10] };
         assert_eq!(entered, expected);
     }
 }
@@ -246,6 +247,72 @@ const FAULT: &str = r#"
 int step(volatile int *p, int n) { int x = n * 3; x += *p; return x + 1; }
 int main(void) { int x = 0; for (int i = 0; i < 100; i++) x += step(&x, i); return step((int *)8, x); }
 "#;
+
+const VFORKS: &str = r#"
+#include <sys/wait.h>
+#include <unistd.h>
+volatile long sum;
+void in_child(void) { sum++; }
+void in_parent(void) { sum++; }
+int main(void) {
+    for (int child = 1; child <= 3; child++) {
+        pid_t pid = vfork();
+        if (!pid) {
+            for (int i = 0; i < child * 10; i++) in_child();
+            if (child == 2) _exit(0);
+            execl("/bin/true", "true", (char *)0);
+            _exit(1);
+        }
+        for (int i = 0; i < 7; i++) in_parent();
+        int status;
+        waitpid(pid, &status, 0);
+        if (status) return 1;
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn children_of_vfork_are_counted_until_they_execute_a_program() {
+    let test = "children_of_vfork_are_counted_until_they_execute_a_program";
+    for children in [false, true] {
+        let Some((ran, directory)) = run(test, VFORKS, &[], children) else {
+            return;
+        };
+        assert_eq!(ran.counts.exit, 0);
+        let program = directory.path().join("program");
+        let entered = |function: &str| {
+            let start = functions(&program)[function].0;
+            let path = std::fs::canonicalize(&program).expect("a path");
+            let processes = ran.counts.processes.iter();
+            let modules = processes.flat_map(|process| &process.modules);
+            let own = modules.filter(|module| Path::new(&module.path) == path);
+            let mut counts: Vec<u64> = own.map(|module| executions(module, start)).collect();
+            counts.retain(|count| *count > 0);
+            counts.sort_unstable();
+            counts
+        };
+        assert_eq!(entered("in_parent"), [21]);
+        let expected: &[u64] = if children { &[10, 20, 30] } else { &[] };
+        assert_eq!(entered("in_child"), expected);
+        let notes = ran
+            .counts
+            .processes
+            .iter()
+            .flat_map(|process| &process.notes);
+        let vforks = notes.filter(|note| note.contains("vfork")).count();
+        assert_eq!(vforks, expected.len());
+        // A program executed has its number, as its own count.
+        let pids: std::collections::BTreeSet<i32> = ran
+            .counts
+            .processes
+            .iter()
+            .map(|process| process.pid)
+            .collect();
+        assert_eq!(pids.len(), 1 + expected.len());
+        assert_eq!(ran.counts.processes.len(), if children { 6 } else { 1 });
+    }
+}
 
 #[test]
 fn what_a_fault_leaves_out_is_not_counted() {

@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"genbacnt");
 /// Of this layout; genba and the engine must have the same.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Offset of [`ModuleRecord`]s.
 pub const MODULES: u64 = 0x1_0000;
@@ -113,6 +113,8 @@ pub struct Control {
     pub mail_path: [u8; 4096],
     /// One of the `SLOT_` constants for each slot.
     pub slot_class: [u8; SLOT_CAPACITY as usize],
+    /// Processes that slots of [`SLOT_VFORK`] have counted; 0 for none, or several.
+    pub slot_pid: [AtomicU32; SLOT_CAPACITY as usize],
 }
 
 const _: () = assert!(size_of::<Control>() <= MODULES as usize);

@@ -52,7 +52,7 @@ pub unsafe fn start(boot: usize) -> ! {
         runtime::set_shared(shared);
         XSAVE_BYTES.store(xsave_bytes(), Ordering::Relaxed);
         let table = reserve_table();
-        let mut slots = Slots::new(shared);
+        let mut slots = Slots::new(shared, boot.children != 0);
         let Some(state) = slots.take(SLOT_THREAD) else {
             runtime::unable("there is no room for a thread's counters")
         };

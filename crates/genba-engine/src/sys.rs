@@ -10,6 +10,15 @@ pub mod nr {
     pub const CLOSE: usize = 3;
     pub const OPENAT: usize = 257;
     pub const PROCESS_VM_WRITEV: usize = 311;
+    pub const WRITE: usize = 1;
+    pub const PWRITE64: usize = 18;
+    pub const WRITEV: usize = 20;
+    pub const SENDFILE: usize = 40;
+    pub const SPLICE: usize = 275;
+    pub const FALLOCATE: usize = 285;
+    pub const PWRITEV: usize = 296;
+    pub const COPY_FILE_RANGE: usize = 326;
+    pub const PWRITEV2: usize = 328;
     pub const MMAP: usize = 9;
     pub const MPROTECT: usize = 10;
     pub const MUNMAP: usize = 11;

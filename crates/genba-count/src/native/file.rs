@@ -7,7 +7,8 @@ use std::os::unix::fs::FileExt;
 
 use genba_engine::layout::{
     self, COUNTER_CAPACITY, COUNTERS, Control, LENGTHS, LENGTHS_CAPACITY, MAGIC, MODULE_CAPACITY,
-    MODULES, NAMES, NAMES_CAPACITY, RECORDS, SLOT_CAPACITY, SLOT_SIZE, SLOT_THREAD, SLOTS, VERSION,
+    MODULES, NAMES, NAMES_CAPACITY, RECORDS, SLOT_CAPACITY, SLOT_SIZE, SLOT_THREAD, SLOT_VFORK,
+    SLOTS, VERSION,
 };
 
 /// A mapping with its path.
@@ -53,7 +54,13 @@ pub struct Counts {
     pub modules: Vec<Module>,
     /// Counters with something in them.
     pub counted: Vec<Counted>,
+    /// Children of `vfork` until they executed a program, by their numbers (0 for several), if they
+    /// are wanted.
+    pub vforked: Vec<(i32, Vec<Counted>)>,
 }
+
+/// Most counters of children of `vfork` that are read.
+const MOST_VFORKED: usize = 16 << 20;
 
 /// Where bytes come from.
 pub trait Source {
@@ -113,7 +120,7 @@ impl Counts {
     ///
     /// # Errors
     /// What cannot be read, or is no such file.
-    pub fn read(source: &impl Source) -> io::Result<Self> {
+    pub fn read(source: &impl Source, children: bool) -> io::Result<Self> {
         let control = table(source, 0, size_of::<Control>(), 1, 1)?;
         let field = |offset| u32_at(&control, offset);
         if u64_at(&control, std::mem::offset_of!(Control, magic)) != MAGIC
@@ -137,8 +144,24 @@ impl Counts {
         let records = field(std::mem::offset_of!(Control, records));
         let slots = field(std::mem::offset_of!(Control, slots));
         let classes = &control[std::mem::offset_of!(Control, slot_class)..];
-        let sums = sums(source, records, slots, classes)?;
-        counts.read_records(source, &sums, &lengths)?;
+        let slots = Slots::new(records, slots, classes)?;
+        let sums = slots.sums(source)?;
+        const SIZE: usize = size_of::<layout::Record>();
+        let bytes = table(source, RECORDS, SIZE, records, COUNTER_CAPACITY)?;
+        counts.counted = counts.records(&bytes, &sums, &lengths)?;
+        let mut left = MOST_VFORKED;
+        for slot in slots.of(SLOT_VFORK).take_while(|_| children) {
+            let counted = counts.records(&bytes, &slots.read(source, slot)?, &lengths)?;
+            left = left.saturating_sub(counted.len());
+            if counted.is_empty() {
+                continue;
+            }
+            if left == 0 {
+                return Err(wrong("it has more counters than it has room for"));
+            }
+            let pids = std::mem::offset_of!(Control, slot_pid) + slot as usize * 4;
+            counts.vforked.push((field(pids) as i32, counted));
+        }
         Ok(counts)
     }
 
@@ -160,17 +183,11 @@ impl Counts {
         Ok(())
     }
 
-    fn read_records(
-        &mut self,
-        source: &impl Source,
-        sums: &[u64],
-        lengths: &[u8],
-    ) -> io::Result<()> {
-        const SIZE: usize = size_of::<layout::Record>();
+    /// What counters counted that have something in them.
+    fn records(&self, bytes: &[u8], sums: &[u64], lengths: &[u8]) -> io::Result<Vec<Counted>> {
         use layout::Record;
-        let count = sums.len() as u32;
-        let bytes = table(source, RECORDS, SIZE, count, COUNTER_CAPACITY)?;
-        for (record, &count) in bytes.chunks_exact(SIZE).zip(sums) {
+        let mut counted = Vec::new();
+        for (record, &count) in bytes.chunks_exact(size_of::<Record>()).zip(sums) {
             if count == 0 {
                 continue;
             }
@@ -181,7 +198,7 @@ impl Counts {
                 (index < self.modules.len()).then_some(index)
             };
             let part = lengths.get(from..from + number);
-            self.counted.push(Counted {
+            counted.push(Counted {
                 kind: u16_at(record, std::mem::offset_of!(Record, kind)),
                 pc: u64_at(record, std::mem::offset_of!(Record, pc)),
                 module: module(std::mem::offset_of!(Record, module)),
@@ -191,27 +208,51 @@ impl Counts {
                 count,
             });
         }
-        Ok(())
+        Ok(counted)
     }
 }
 
-/// Sums of all counters over all threads of the process.
-fn sums(source: &impl Source, records: u32, slots: u32, classes: &[u8]) -> io::Result<Vec<u64>> {
-    if records > COUNTER_CAPACITY || slots > SLOT_CAPACITY {
-        return Err(wrong("a table has more entries than it has room for"));
-    }
-    let mut sums = vec![0u64; records as usize];
-    let mut bytes = vec![0; records as usize * 8];
-    for slot in 0..slots {
-        if classes.get(slot as usize) != Some(&SLOT_THREAD) {
-            continue;
+/// Counters of threads and of children of `vfork`.
+struct Slots<'a> {
+    records: u32,
+    used: u32,
+    classes: &'a [u8],
+}
+
+impl<'a> Slots<'a> {
+    fn new(records: u32, used: u32, classes: &'a [u8]) -> io::Result<Self> {
+        if records > COUNTER_CAPACITY || used > SLOT_CAPACITY {
+            return Err(wrong("a table has more entries than it has room for"));
         }
+        Ok(Self {
+            records,
+            used,
+            classes,
+        })
+    }
+
+    /// Those of a class.
+    fn of(&self, class: u8) -> impl Iterator<Item = u32> {
+        (0..self.used).filter(move |slot| self.classes.get(*slot as usize) == Some(&class))
+    }
+
+    /// The counters of one.
+    fn read(&self, source: &impl Source, slot: u32) -> io::Result<Vec<u64>> {
+        let mut bytes = vec![0; self.records as usize * 8];
         source.fill(&mut bytes, SLOTS + u64::from(slot) * SLOT_SIZE + COUNTERS)?;
-        for (sum, word) in sums.iter_mut().zip(bytes.chunks_exact(8)) {
-            *sum = sum.wrapping_add(u64_at(word, 0));
-        }
+        Ok(bytes.chunks_exact(8).map(|word| u64_at(word, 0)).collect())
     }
-    Ok(sums)
+
+    /// Sums of all counters over all threads of the process.
+    fn sums(&self, source: &impl Source) -> io::Result<Vec<u64>> {
+        let mut sums = vec![0u64; self.records as usize];
+        for slot in self.of(SLOT_THREAD) {
+            for (sum, count) in sums.iter_mut().zip(self.read(source, slot)?) {
+                *sum = sum.wrapping_add(count);
+            }
+        }
+        Ok(sums)
+    }
 }
 
 #[cfg(test)]
@@ -273,8 +314,14 @@ mod tests {
                 count.to_le_bytes().to_vec(),
             ));
         }
-        let counts = Counts::read(&file).expect("a good file");
+        field(&mut file, offset_of!(Control, slot_pid) + 4, 77);
+        let counts = Counts::read(&file, true).expect("a good file");
         // The second slot is a vfork child's.
+        assert_eq!(counts.vforked.len(), 1);
+        assert_eq!(counts.vforked[0].0, 77);
+        assert_eq!(counts.vforked[0].1[0].count, 100);
+        let counts = Counts::read(&file, false).expect("a good file");
+        assert!(counts.vforked.is_empty());
         assert_eq!(counts.counted.len(), 1);
         assert_eq!(counts.counted[0].count, 12);
         assert_eq!(counts.counted[0].lengths, [3, 1]);
@@ -283,7 +330,7 @@ mod tests {
 
     #[test]
     fn tables_are_not_larger_than_they_can_be() {
-        assert!(Counts::read(&Sparse::default()).is_err());
+        assert!(Counts::read(&Sparse::default(), true).is_err());
         for offset in [
             offset_of!(Control, records),
             offset_of!(Control, modules),
@@ -293,12 +340,15 @@ mod tests {
         ] {
             let mut file = good();
             field(&mut file, offset, u32::MAX);
-            assert!(Counts::read(&file).is_err(), "{offset}");
+            assert!(Counts::read(&file, true).is_err(), "{offset}");
         }
         let mut file = good();
         field(&mut file, offset_of!(Control, status), STATUS_UNABLE);
         field(&mut file, offset_of!(Control, detail_length), u32::MAX);
-        assert_eq!(Counts::read(&file).expect("cut").status, STATUS_UNABLE);
+        assert_eq!(
+            Counts::read(&file, true).expect("cut").status,
+            STATUS_UNABLE
+        );
     }
 
     proptest! {
@@ -320,11 +370,11 @@ mod tests {
             for (offset, count) in offsets.into_iter().zip(counts) {
                 field(&mut file, offset, count);
             }
-            file.0.push((offset_of!(Control, slot_class) as u64, vec![1; 40]));
+            file.0.push((offset_of!(Control, slot_class) as u64, vec![1, 2].repeat(20)));
             file.0.push((RECORDS, records));
             file.0.push((MODULES, modules));
             file.0.push((SLOTS + COUNTERS, counters));
-            if let Ok(counts) = Counts::read(&file) {
+            if let Ok(counts) = Counts::read(&file, true) {
                 let _ = crate::native::convert::draft(&counts, &crate::Transfers::Everywhere);
             }
         }

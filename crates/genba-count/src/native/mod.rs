@@ -17,13 +17,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use genba_engine::layout::{STATUS_DOUBTFUL, STATUS_FAILED, STATUS_UNABLE};
-use genba_model::{CountEngine, ExitKind, RawCounts};
+use genba_model::{CountEngine, ExitKind, ProcessCounts, RawCounts};
 use genba_run::{Cancel, Finished, Launcher};
 
 use crate::finish::{cpu_seconds, cut_short, shell_status, words};
 use crate::{CountError, CountRequest, Engine, Transfers};
 use file::Counts;
-use follow::Followed;
+use follow::{Followed, Process};
 use inject::Wanted;
 
 /// Name of the engine.
@@ -94,8 +94,8 @@ impl Engine for Native {
         let (finished, followed) = run(request, &wanted, launcher, cancel)?;
         let mut processes = Vec::new();
         for (index, process) in followed.processes.iter().enumerate() {
-            let counts =
-                Counts::read(&process.file).map_err(|error| failed(request, error.to_string()))?;
+            let counts = Counts::read(&process.file, request.children)
+                .map_err(|error| failed(request, error.to_string()))?;
             match counts.status {
                 STATUS_UNABLE => return Err(unable(request, counts.detail)),
                 STATUS_FAILED => return Err(failed(request, counts.detail)),
@@ -118,6 +118,7 @@ impl Engine for Native {
                 );
             }
             processes.push(counted);
+            processes.extend(vforked(counts, process, request));
         }
         Ok(RawCounts {
             engine: self.describe()?,
@@ -134,6 +135,25 @@ impl Engine for Native {
             notes: followed.notes,
         })
     }
+}
+
+/// What children of `vfork` counted before they executed a program; that is another process's count.
+fn vforked<'a>(
+    mut counts: Counts,
+    parent: &'a Process,
+    request: &'a CountRequest,
+) -> impl Iterator<Item = ProcessCounts> + 'a {
+    let children = std::mem::take(&mut counts.vforked);
+    children.into_iter().map(move |(pid, counted)| {
+        counts.counted = counted;
+        let draft = convert::draft(&counts, &request.transfers);
+        let mut child = draft.finish(pid, parent.command.clone());
+        child.notes.push(match pid {
+            0 => "several children of vfork together, until they executed a program".to_owned(),
+            _ => "a child of vfork, until it executed a program".to_owned(),
+        });
+        child
+    })
 }
 
 /// Why the counts end before the program did. No processor is simulated here.

@@ -164,6 +164,7 @@ pub const PROGRAMS: &[Program] = &[
     expected(Either, "jit.c", "dual-anonymous"),
     expected(Either, "jit.c", "shared-fork"),
     expected(Either, "jit.c", "discarded"),
+    with("jit.c", "file"),
     expected(Either, "jit.c", "own-text"),
     expected(Either, "jit.c", "trampoline"),
     expected(Either, "jit.c", "heap"),

@@ -9,6 +9,7 @@ use crate::sys::{self, nr};
 use super::Locked;
 use super::engine::Engine;
 use super::entry::label;
+use super::shared::Shared;
 use super::syscall::Call;
 use super::{detach, leave};
 
@@ -38,6 +39,7 @@ pub struct Clone {
     /// It runs by itself, uncounted.
     native: bool,
     slot: u32,
+    shared: Shared,
 }
 
 /// What is to be done for a call.
@@ -140,6 +142,7 @@ pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepare
             vfork: vfork && !native,
             native,
             slot: child.get(state::SLOT) as u32,
+            shared: engine.book.shared,
         })
     }
 }
@@ -208,6 +211,12 @@ pub unsafe fn run(clone: &Clone) -> isize {
             label::genba_clone(arguments.as_ptr(), clone.child.0)
         }
     };
+    if result > 0 && clone.vfork {
+        let process = &clone.shared.control().slot_pid[clone.slot as usize];
+        // A second child in it: of several.
+        let known = process.load(Ordering::Relaxed) != 0;
+        process.store(if known { 0 } else { result as u32 }, Ordering::Relaxed);
+    }
     if result < 0 || clone.vfork {
         // SAFETY: a word that lives as long as the process.
         let flag = unsafe { AtomicU32::from_ptr(super::slots::Slots::flag(clone.slot).cast_mut()) };

@@ -36,10 +36,8 @@ pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
         // What was there before is gone.
         nr::MMAP => {
             engine.forget(result as u64, length);
-            // SAFETY: touches no memory.
-            if unsafe { maps_what_it_writes(call) } {
-                engine.doubt();
-            }
+            // SAFETY: the call has succeeded.
+            unsafe { engine.mapped(call) };
         }
         nr::MUNMAP => engine.forget(address, length),
         nr::MREMAP => {
@@ -79,17 +77,49 @@ pub unsafe fn lock_all(call: &Call) -> isize {
     unsafe { sys::call(call.number, [flags | on_fault, 0, 0, 0, 0, 0]) }
 }
 
-/// Whether code is mapped from a file through a descriptor that can be written to.
-unsafe fn maps_what_it_writes(call: &Call) -> bool {
+/// System calls that write to the file of their first or third argument.
+#[must_use]
+pub fn writes(number: usize) -> bool {
+    matches!(
+        number,
+        nr::WRITE
+            | nr::PWRITE64
+            | nr::WRITEV
+            | nr::PWRITEV
+            | nr::PWRITEV2
+            | nr::SENDFILE
+            | nr::FTRUNCATE
+            | nr::FALLOCATE
+            | nr::SPLICE
+            | nr::COPY_FILE_RANGE
+    )
+}
+
+/// The descriptor that one of [`writes`] writes to.
+fn written(call: &Call) -> usize {
+    match call.number {
+        nr::SPLICE | nr::COPY_FILE_RANGE => call.arguments[2],
+        _ => call.arguments[0],
+    }
+}
+
+/// Whether a descriptor can be written to.
+fn is_writable(file: usize) -> bool {
     const FCNTL: usize = 72;
     const GET_FLAGS: usize = 3;
-    let [_, _, protection, flags, file, _] = call.arguments;
-    if protection & PROT_EXEC == 0 || flags & ANONYMOUS != 0 {
-        return false;
-    }
-    // SAFETY: the caller's promise.
+    // SAFETY: touches no memory.
     let opened = unsafe { sys::call(FCNTL, [file, GET_FLAGS, 0, 0, 0, 0]) };
     opened > 0 && opened as usize & ACCESS != 0
+}
+
+/// Inode of a descriptor's file, if it is a regular one.
+fn inode_of(file: usize) -> Option<u64> {
+    const FSTAT: usize = 5;
+    let mut data = [0u64; 18];
+    let to = data.as_mut_ptr() as usize;
+    // SAFETY: writes 144 bytes.
+    let found = unsafe { sys::call(FSTAT, [file, to, 0, 0, 0, 0]) };
+    (found == 0 && data[3] as u32 & 0o170_000 == 0o100_000).then_some(data[1])
 }
 
 /// Whether a call opens a file for writing from which code was translated.
@@ -180,6 +210,53 @@ fn page_end(start: u64, length: u64) -> u64 {
 }
 
 impl Engine {
+    /// A file was mapped. If its code may change, by this mapping or through a descriptor, that is
+    /// watched from now on, or told.
+    unsafe fn mapped(&mut self, call: &Call) {
+        const SHARED: usize = 1;
+        /// Descriptors that are looked at.
+        const MOST: usize = 256;
+        let [_, _, protection, flags, file, _] = call.arguments;
+        let executable = protection & PROT_EXEC != 0;
+        let changes = protection & PROT_WRITE != 0 && flags & SHARED != 0;
+        if flags & ANONYMOUS != 0 || !(executable || changes) {
+            return;
+        }
+        let Some(inode) = inode_of(file) else { return };
+        let others = || (0..MOST).any(|other| is_writable(other) && inode_of(other) == Some(inode));
+        if executable && (is_writable(file) || others()) {
+            self.slots.watch();
+            let maps = super::book::read_maps();
+            let mut mappings = maps
+                .split(|byte| *byte == b'\n')
+                .filter_map(crate::maps::parse_line);
+            if mappings.any(|other| other.shared && other.writable && other.inode == inode) {
+                self.doubt();
+            }
+        }
+        if changes && self.book.shared.has_module_of(inode) {
+            self.doubt();
+        }
+    }
+
+    /// One of [`writes`]. If it is to a file from which code was translated, it is done, and
+    /// translations of that are taken out of use; its result. Else the program can do it itself.
+    ///
+    /// # Safety
+    /// The program asked for it.
+    pub unsafe fn write(&mut self, call: &Call) -> Option<isize> {
+        let inode = inode_of(written(call))?;
+        if !self.book.shared.has_module_of(inode) {
+            return None;
+        }
+        // SAFETY: the caller's promise. A regular file does not keep us waiting for anybody.
+        let result = unsafe { sys::call(call.number, call.arguments) };
+        for (start, end) in self.book.shared.modules_of(inode) {
+            self.invalidate(start, end);
+        }
+        Some(result)
+    }
+
     /// The program has a way to change its code unseen. Debuggers have it only to see whether they
     /// can.
     pub fn doubt(&self) {

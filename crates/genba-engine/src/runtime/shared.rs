@@ -112,6 +112,19 @@ impl Shared {
         (0..used).any(|index| unsafe { (*modules.add(index)).inode == inode })
     }
 
+    /// Where files with this inode were mapped.
+    #[must_use]
+    pub fn modules_of(&self, inode: u64) -> Vec<(u64, u64)> {
+        let used = self.control().modules.load(Ordering::Relaxed) as usize;
+        let modules = (self.0 as u64 + layout::MODULES) as *const ModuleRecord;
+        (0..used)
+            // SAFETY: within the part in use; never changed.
+            .map(|index| unsafe { *modules.add(index) })
+            .filter(|module| module.inode == inode)
+            .map(|module| (module.start, module.end))
+            .collect()
+    }
+
     /// Says why the process ends.
     pub fn fail(&self, status: u32, parts: &[&[u8]]) {
         let control = self.control();

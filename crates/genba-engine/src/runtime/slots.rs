@@ -3,13 +3,13 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::layout::{COUNTERS, SLOT_CAPACITY, SLOT_SIZE, SLOTS};
+use crate::layout::{COUNTERS, SLOT_CAPACITY, SLOT_SIZE, SLOT_VFORK, SLOTS};
 use crate::state::{self, State};
 use crate::sys;
 
 use super::entry::label;
 use super::shared::Shared;
-use super::syscall;
+use super::{memory, syscall};
 
 /// Bytes that the whole state has before its counters.
 const PRIVATE: u64 = COUNTERS;
@@ -18,19 +18,28 @@ const PRIVATE: u64 = COUNTERS;
 static IN_USE: [AtomicU32; SLOT_CAPACITY as usize] =
     [const { AtomicU32::new(0) }; SLOT_CAPACITY as usize];
 
+/// Slots after which children of `vfork` share such.
+const MOST_APART: u32 = SLOT_CAPACITY / 2;
+
 /// All slots of the process.
 pub struct Slots {
     shared: Shared,
     used: u32,
     class: [u8; SLOT_CAPACITY as usize],
+    /// Children of `vfork` are counted, each in a slot of its own.
+    apart: bool,
+    /// System calls that may change code in files are looked at.
+    watching: bool,
 }
 
 impl Slots {
     /// None yet.
     #[must_use]
-    pub fn new(shared: Shared) -> Self {
+    pub fn new(shared: Shared, apart: bool) -> Self {
         Self {
             shared,
+            apart,
+            watching: false,
             used: 0,
             class: [0; SLOT_CAPACITY as usize],
         }
@@ -44,8 +53,11 @@ impl Slots {
 
     /// A slot for a new thread: one of a thread that has ended, or a new one.
     pub fn take(&mut self, class: u8) -> Option<State> {
+        let fresh = self.apart && class == SLOT_VFORK && self.used < MOST_APART;
         let free = (0..self.used).find(|&slot| {
-            self.class[slot as usize] == class && IN_USE[slot as usize].load(Ordering::Acquire) == 0
+            !fresh
+                && self.class[slot as usize] == class
+                && IN_USE[slot as usize].load(Ordering::Acquire) == 0
         });
         let slot = match free {
             Some(slot) => slot,
@@ -80,8 +92,17 @@ impl Slots {
         IN_USE[slot as usize].store(1, Ordering::Relaxed);
         let state = self.state(slot);
         // SAFETY: mapped, and nobody's.
-        unsafe { initialise(state, slot) };
+        unsafe { initialise(state, slot, self.watching) };
         Some(state)
+    }
+
+    /// From now on the engine sees the system calls that may change code in files.
+    pub fn watch(&mut self) {
+        self.watching = true;
+        for slot in 0..self.used {
+            // SAFETY: mapped; a thread that reads a byte of it meanwhile sees the old or the new.
+            unsafe { special_calls(self.state(slot), true) };
+        }
     }
 
     /// The word that a thread sets to 0 when it no longer needs its slot.
@@ -107,7 +128,7 @@ impl Slots {
 }
 
 /// Fills in what never changes.
-unsafe fn initialise(state: State, slot: u32) {
+unsafe fn initialise(state: State, slot: u32, watching: bool) {
     // SAFETY: the caller's promise; all within the private part.
     unsafe {
         state.set(state::SELF, state.0 as u64);
@@ -120,13 +141,18 @@ unsafe fn initialise(state: State, slot: u32) {
         state.set(state::MASK_ALL, u64::MAX);
         state.set(state::SLOT, u64::from(slot));
         state.set(state::AT_SYSCALL, 0);
-        let table = (state.0 + state::SYSCALL_TABLE as usize) as *mut u8;
-        for number in 0..state::SYSCALLS {
-            table
-                .add(number as usize)
-                .write(u8::from(syscall::is_special(number as usize)));
-        }
+        special_calls(state, watching);
         fresh_vectors(state);
+    }
+}
+
+/// Writes which system calls the engine must see.
+unsafe fn special_calls(state: State, watching: bool) {
+    let table = (state.0 + state::SYSCALL_TABLE as usize) as *mut u8;
+    for number in 0..state::SYSCALLS as usize {
+        let special = syscall::is_special(number) || (watching && memory::writes(number));
+        // SAFETY: within the private part.
+        unsafe { table.add(number).write(u8::from(special)) };
     }
 }
 

@@ -108,12 +108,18 @@ pub unsafe fn special(locked: &mut Locked, state: State) -> After {
             | nr::PKEY_MPROTECT => memory::call(engine, &call),
             nr::MLOCKALL => memory::lock_all(&call),
             nr::OPEN | nr::OPENAT | nr::PROCESS_VM_WRITEV => {
-                if memory::opens_itself(&call) || memory::opens_code(engine, &call) {
+                if memory::opens_itself(&call) {
                     engine.doubt();
+                } else if memory::opens_code(engine, &call) {
+                    engine.slots.watch();
                 }
                 // It may wait, for who needs the engine: without the lock.
                 return pass_through(state, &call);
             }
+            number if memory::writes(number) => match engine.write(&call) {
+                Some(result) => result,
+                None => return pass_through(state, &call),
+            },
             nr::RT_SIGACTION => signal::action(engine, state, &call),
             nr::RT_SIGRETURN => return signal::sigreturn(engine, state),
             nr::CLONE | nr::FORK | nr::VFORK | nr::CLONE3 => {
