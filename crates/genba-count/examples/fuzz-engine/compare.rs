@@ -10,6 +10,7 @@ use genba_model::{RawCounts, TransferKind};
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 
 use crate::machine::{self, CODE_SIZE};
+use crate::watch::Watch;
 use crate::{forms, survey};
 
 /// Cases of a batch.
@@ -100,6 +101,7 @@ impl Fuzz {
         let mut spec = self.spec(words);
         spec.stdout = Output::Capture { limit: LIMIT };
         spec.stderr = Output::Inherit;
+        let _watch = Watch::over(&self.program, &self.path("skipped").to_string_lossy());
         let finished = (self.launcher.run(&spec, &self.cancel)).expect("it runs natively");
         let text = String::from_utf8_lossy(&finished.stdout.captured).into_owned();
         assert!(
@@ -115,6 +117,7 @@ impl Fuzz {
         let mut spec = self.spec(words);
         spec.stdout = Output::File(output.clone());
         spec.stderr = Output::Inherit;
+        let _watch = Watch::over(&self.program, &self.path("skipped").to_string_lossy());
         let request = CountRequest {
             spec,
             transfers,
@@ -176,13 +179,27 @@ impl Fuzz {
         if differ.peek().is_none() && native.len() == translated.len() {
             return;
         }
-        let cases: Vec<&String> = differ.map(|(line, _)| line).collect();
-        println!(
-            "seed {seed}: {} cases differ: {:?}",
+        let cases: Vec<(&String, &String)> = differ.collect();
+        eprintln!(
+            "seed {seed}: {} cases differ, of {} lines natively and {} translated",
             cases.len(),
-            cases.iter().take(20)
+            native.len(),
+            translated.len()
         );
-        for line in cases.iter().take(3) {
+        for (native, translated) in cases.iter().take(20) {
+            eprintln!("natively   {native}\ntranslated {translated}");
+        }
+        // Does it come again?
+        for _ in 0..3 {
+            let (again, _) = self.translated(&self.words(seed, how, None), transfers(seed));
+            let again = lines(&again);
+            let differ = native
+                .iter()
+                .zip(&again)
+                .filter(|(a, b)| a != b && !a.ends_with(" dangerous"));
+            eprintln!("again: {:?}", differ.take(5).collect::<Vec<_>>());
+        }
+        for (line, _) in cases.iter().take(3) {
             let case = line.split(' ').next();
             eprintln!("natively:");
             let words = self.words(seed, how, case);

@@ -561,15 +561,29 @@ impl Maker<'_> {
             vec![call]
         };
         let distance: usize = pieces.iter().map(Vec::len).sum();
-        // Sometimes blocks of which one is the end of the other: over an instruction to the call.
+        // Sometimes blocks of which one is the end of the other: over an instruction to the call. By
+        // two jumps the shorter is seen first, so that the longer can share its call.
         let (skip, over) = match pieces.as_slice() {
-            [_] if self.random.below(2) == 0 => (2, self.instruction(1 << register | RSP).0),
+            [_] if self.random.below(2) == 0 => {
+                let over = match self.random.below(2) {
+                    0 => self.instruction(1 << register | RSP).0,
+                    // test eax, eax: flags are dead before it.
+                    _ => vec![0x85, 0xC0],
+                };
+                (2 + 2 * self.random.below(2) as usize, over)
+            }
             _ => (0, Vec::new()),
         };
         self.address_of(register, (distance + skip + over.len()) as u32);
         if skip > 0 {
             let condition = self.random.below(16) as u8;
-            self.put(&[0x70 | condition, over.len() as u8]);
+            if skip == 2 {
+                self.put(&[0x70 | condition, over.len() as u8]);
+            } else {
+                self.put(&[0x70 | condition, 2]);
+                self.unsure.push(self.code.len() as u16);
+                self.put(&[0xEB, over.len() as u8]);
+            }
             self.unsure.push(self.code.len() as u16);
             self.put(&over);
         }

@@ -48,6 +48,15 @@ pub struct Batch {
     pub tells: bool,
 }
 
+/// What of the state a value is of: a difference that does not come again is known only by that.
+#[derive(Clone, Copy)]
+enum Part {
+    Registers,
+    Flags,
+    Vectors,
+    Memory,
+}
+
 /// What the handler of faults knows and finds out.
 pub struct Run {
     pub base: u64,
@@ -56,6 +65,8 @@ pub struct Run {
     pub starts: Vec<u16>,
     whole_stack: bool,
     sum: u64,
+    /// Parts of the sum: registers, flags, vectors, memory.
+    parts: [u64; 4],
     faults: u32,
     /// It accessed memory where the engine has something.
     dangerous: bool,
@@ -75,6 +86,7 @@ pub static mut RUN: Run = Run {
     starts: Vec::new(),
     whole_stack: false,
     sum: 0,
+    parts: [0; 4],
     faults: 0,
     dangerous: false,
     show: false,
@@ -121,10 +133,12 @@ fn memory<'a>(from: u64, to: u64) -> &'a [u8] {
 }
 
 impl Run {
-    fn add(&mut self, value: u64) {
-        self.sum = (self.sum ^ value)
-            .wrapping_mul(0xD134_2543_DE82_EF95)
-            .rotate_left(31);
+    fn add(&mut self, part: Part, value: u64) {
+        for sum in [&mut self.sum, &mut self.parts[part as usize]] {
+            *sum = (*sum ^ value)
+                .wrapping_mul(0xD134_2543_DE82_EF95)
+                .rotate_left(31);
+        }
     }
 
     /// Adds data and stack, as far as the sequence may know it.
@@ -141,7 +155,7 @@ impl Run {
         if self.show {
             let _ = writeln!(self.text, "    data {data:x} stack {stack:x}");
         }
-        self.add(data ^ stack.rotate_left(1));
+        self.add(Part::Memory, data ^ stack.rotate_left(1));
     }
 
     /// Whether the engine may have something at an address.
@@ -184,13 +198,13 @@ pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
     let flags = registers[libc::REG_EFL as usize] as u64 & !ARITHMETIC;
     run.seen.push((signal, rip));
     run.dangerous |= signal == libc::SIGSEGV && run.is_dangerous(address);
-    run.add(signal as u64 | (code as u32 as u64) << 8);
-    run.add(address);
+    run.add(Part::Registers, signal as u64 | (code as u32 as u64) << 8);
+    run.add(Part::Registers, address);
     for register in registers.iter().take(17) {
-        run.add(*register as u64);
+        run.add(Part::Registers, *register as u64);
     }
-    run.add(flags);
-    run.add(hash(&vectors[24..28]) ^ hash(&vectors[32..]));
+    run.add(Part::Flags, flags);
+    run.add(Part::Vectors, hash(&vectors[24..28]) ^ hash(&vectors[32..]));
     if run.show {
         let mut text = format!("    signal {signal} code {code} at {address:x} flags {flags:x}");
         for register in registers.iter().take(17) {
@@ -408,6 +422,7 @@ pub fn batch(batch: &Batch, forms: &Forms) {
             .collect();
         write_all(&sequences, base);
         let mut sums = vec![(0u64, false); sequences.len()];
+        let mut parts = vec![[0u64; 4]; sequences.len()];
         for turn in 0..STATES as u64 {
             for (index, (at, sequence)) in sequences.iter().enumerate() {
                 let case = first + index as u64;
@@ -422,6 +437,9 @@ pub fn batch(batch: &Batch, forms: &Forms) {
                 let (sum, dangerous) = one(&mut random, &layout, &noise, *at, sequence, show);
                 sums[index].0 = sums[index].0.rotate_left(7) ^ sum;
                 sums[index].1 |= dangerous;
+                for (all, part) in parts[index].iter_mut().zip(run().parts) {
+                    *all = all.rotate_left(7) ^ part;
+                }
                 if batch.tells {
                     tally.add(run(), sequence, *at);
                 }
@@ -430,7 +448,12 @@ pub fn batch(batch: &Batch, forms: &Forms) {
         for (index, (sum, dangerous)) in sums.iter().enumerate() {
             let case = first + index as u64;
             let word = if *dangerous { " dangerous" } else { "" };
-            let _ = writeln!(output, "{case} {sum:x}{word}");
+            let [registers, flags, vectors, memory] = parts[index].map(|part| part as u16);
+            let _ = writeln!(
+                output,
+                "{case} {sum:x} registers {registers:x} flags {flags:x} vectors {vectors:x} memory \
+                 {memory:x}{word}"
+            );
         }
         print!("{output}");
         output.clear();
@@ -587,6 +610,7 @@ fn one(
     run.starts.clone_from(&sequence.starts);
     run.whole_stack = sequence.whole_stack;
     run.sum = 0;
+    run.parts = [0; 4];
     run.faults = 0;
     run.seen.clear();
     run.dangerous = false;
@@ -630,16 +654,16 @@ fn one(
     run.length = 0;
     if !given_up {
         for register in state.registers {
-            run.add(register);
+            run.add(Part::Registers, register);
         }
-        run.add(state.flags & !TRAP);
-        run.add(state.fs);
+        run.add(Part::Flags, state.flags & !TRAP);
+        run.add(Part::Registers, state.fs);
         // Where x87 was last is an address in the copy; and what it did last the processor forgets
         // when a signal comes between.
         state.vectors[6..24].fill(0);
         state.vectors[28..32].fill(0);
         let vectors = layout.hash(&mut state.vectors);
-        run.add(vectors);
+        run.add(Part::Vectors, vectors);
         if show {
             let mut text = String::from("    end");
             for register in state.registers {

@@ -14,6 +14,7 @@ mod generate;
 mod machine;
 mod steps;
 mod survey;
+mod watch;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,0 +1,139 @@
+//! A batch that does not end: what it is doing, said before it is ended.
+
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// A batch takes seconds of processor time.
+const SECONDS: u64 = 120;
+/// Times that it is looked at.
+const LOOKS: usize = 40;
+
+/// Watches the processes of a program until it is dropped.
+pub struct Watch {
+    end: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Watch {
+    /// Over processes of `program` that have this word among their arguments.
+    pub fn over(program: &Path, word: &str) -> Self {
+        let (sender, receiver) = channel();
+        let (program, word) = (program.to_owned(), word.to_owned());
+        let thread = std::thread::spawn(move || {
+            while receiver.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
+                for pid in processes(&program, &word) {
+                    if seconds(pid) > SECONDS {
+                        explain(pid);
+                        // SAFETY: a batch of ours, which would not end.
+                        unsafe { libc::kill(pid, libc::SIGKILL) };
+                    }
+                }
+            }
+        });
+        Self {
+            end: Some((sender, thread)),
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if let Some((sender, thread)) = self.end.take() {
+            drop(sender);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn read(pid: i32, name: &str) -> String {
+    let bytes = std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn processes(program: &Path, word: &str) -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|pid| *pid != std::process::id() as i32)
+        .filter(|pid| {
+            std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program)
+        })
+        .filter(|pid| read(*pid, "cmdline").split('\0').any(|one| one == word))
+        .collect()
+}
+
+/// Seconds since it began, the machine's time: one that waits for something uses no other.
+fn seconds(pid: i32) -> u64 {
+    let stat = read(pid, "stat");
+    // The 22nd field; the second, which may have anything in it, ends with the last bracket.
+    let begun = (stat.rsplit_once(')'))
+        .and_then(|(_, rest)| rest.split_ascii_whitespace().nth(19)?.parse::<u64>().ok());
+    let up = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let up = (up.split('.').next()).and_then(|text| text.parse::<u64>().ok());
+    // SAFETY: asks for a number.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1) as u64;
+    match (begun, up) {
+        (Some(begun), Some(up)) => up.saturating_sub(begun / ticks),
+        _ => 0,
+    }
+}
+
+/// Says where it is, some times, and what is there.
+fn explain(pid: i32) {
+    eprintln!("process {pid} does not end:");
+    for name in ["status", "stat", "syscall", "stack", "wchan"] {
+        eprintln!("--- {name}\n{}", read(pid, name));
+    }
+    let mut places = Vec::new();
+    // SAFETY: a process of ours, which is stopped and goes on; the registers are ours.
+    unsafe {
+        if libc::ptrace(libc::PTRACE_SEIZE, pid, 0, 0) != 0 {
+            eprintln!("it cannot be traced: {}", std::io::Error::last_os_error());
+            return;
+        }
+        for _ in 0..LOOKS {
+            let mut status = 0;
+            libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0);
+            libc::waitpid(pid, &raw mut status, libc::__WALL);
+            let mut registers: libc::user_regs_struct = std::mem::zeroed();
+            libc::ptrace(libc::PTRACE_GETREGS, pid, 0, &raw mut registers);
+            eprintln!("{registers:x?}");
+            places.push(registers.rip);
+            let signal = match status >> 16 {
+                0 => libc::WSTOPSIG(status),
+                _ => 0,
+            };
+            libc::ptrace(libc::PTRACE_CONT, pid, 0, signal);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
+    for place in places {
+        code(pid, place);
+    }
+    eprintln!("--- maps\n{}", read(pid, "maps"));
+}
+
+/// Shows instructions at a place.
+fn code(pid: i32, place: u64) {
+    use iced_x86::{Decoder, Formatter, GasFormatter};
+    use std::os::unix::fs::FileExt;
+    let mut bytes = [0u8; 48];
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem"));
+    if memory
+        .and_then(|file| file.read_exact_at(&mut bytes, place))
+        .is_err()
+    {
+        return;
+    }
+    let mut formatter = GasFormatter::new();
+    let mut text = format!("at {place:x}:");
+    for instruction in Decoder::with_ip(64, &bytes, place, 0).into_iter().take(6) {
+        text.push_str("  ");
+        formatter.format(&instruction, &mut text);
+        text.push(';');
+    }
+    eprintln!("{text}");
+}
