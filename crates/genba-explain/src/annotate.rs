@@ -8,6 +8,7 @@ use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopCost, LoopInf
 use crate::ExplainError;
 use crate::function_code::FunctionCode;
 use crate::hits::{AddressHits, Hits};
+use crate::loop_bound::came_round;
 use crate::scene::{Function, FunctionId, Scene, share_of};
 
 /// How to annotate.
@@ -122,7 +123,7 @@ impl Scene {
             samples,
             share: self.share(weight as f64),
             raw: options.raw,
-            loops: loops(&code, weight as f64, &model.loops),
+            loops: self.loops(function, &code, weight as f64, &model.loops),
             jumps: jumps(&code),
             instructions,
             source,
@@ -130,6 +131,65 @@ impl Scene {
             calls: executed.map(|executed| executed.calls()),
             counted: executed.and(self.joined.as_ref().map(|joined| joined.counted.clone())),
         })
+    }
+
+    /// Loops with their share of the function's time; of those that never came round in the run
+    /// that was counted, none.
+    fn loops(
+        &self,
+        function: &Function,
+        code: &FunctionCode,
+        total: f64,
+        costs: &[Option<LoopCost>],
+    ) -> Vec<LoopInfo> {
+        let executed = self.executed(function);
+        let counts: Vec<Option<u64>> = executed
+            .iter()
+            .flat_map(|executed| {
+                let addresses = code.instructions.iter().map(|one| one.address);
+                addresses.map(|address| Some(executed.count(address)))
+            })
+            .collect();
+        let ran = |index: u32| {
+            executed.is_none_or(|executed| {
+                let taken = |at: usize| executed.taken(code.instructions[at].address);
+                came_round(&code.flow, &code.instructions, &counts, &taken, index)
+            })
+        };
+        let block_weight: Vec<f64> = code
+            .flow
+            .blocks()
+            .iter()
+            .map(|b| {
+                code.weight[b.instructions.start as usize..b.instructions.end as usize]
+                    .iter()
+                    .sum()
+            })
+            .collect();
+        (0u32..)
+            .zip(code.flow.loops())
+            .map(|(index, found)| {
+                let blocks = code.flow.loop_blocks(index);
+                let weight: f64 = blocks
+                    .iter()
+                    .map(|&block| block_weight[block as usize])
+                    .sum();
+                let head = code.flow.blocks()[found.head as usize].instructions.start;
+                LoopInfo {
+                    head: code.instructions[head as usize].address,
+                    last: code.instructions[found.last as usize].address,
+                    depth: found.depth,
+                    parent: found.parent,
+                    share: if total > 0.0 && ran(index) {
+                        (weight / total).clamp(0.0, 1.0)
+                    } else {
+                        0.0
+                    },
+                    irreducible: found.irreducible,
+                    cost: costs.get(index as usize).cloned().flatten(),
+                }
+            })
+            .collect()
     }
 
     fn annotated(
@@ -217,43 +277,6 @@ fn is_meant(function: &Function, name: &str) -> bool {
 /// Whether a function that is shown as `shown` goes by this name.
 pub(crate) fn is_named(shown: &str, linkage_name: Option<&str>, name: &str) -> bool {
     shown == name || linkage_name == Some(name) || genba_code::without_parameters(name) == shown
-}
-
-fn loops(code: &FunctionCode, total: f64, costs: &[Option<LoopCost>]) -> Vec<LoopInfo> {
-    let block_weight: Vec<f64> = code
-        .flow
-        .blocks()
-        .iter()
-        .map(|b| {
-            code.weight[b.instructions.start as usize..b.instructions.end as usize]
-                .iter()
-                .sum()
-        })
-        .collect();
-    (0u32..)
-        .zip(code.flow.loops())
-        .map(|(index, found)| {
-            let blocks = code.flow.loop_blocks(index);
-            let weight: f64 = blocks
-                .iter()
-                .map(|&block| block_weight[block as usize])
-                .sum();
-            let head = code.flow.blocks()[found.head as usize].instructions.start;
-            LoopInfo {
-                head: code.instructions[head as usize].address,
-                last: code.instructions[found.last as usize].address,
-                depth: found.depth,
-                parent: found.parent,
-                share: if total > 0.0 {
-                    (weight / total).clamp(0.0, 1.0)
-                } else {
-                    0.0
-                },
-                irreducible: found.irreducible,
-                cost: costs.get(index as usize).cloned().flatten(),
-            }
-        })
-        .collect()
 }
 
 fn jumps(code: &FunctionCode) -> Vec<JumpArrow> {

@@ -3,6 +3,9 @@
 //! **Signature.** One innermost loop has half of the time or more, its measured cycles are those of
 //! its modelled chain or of its instructions, and no other cause was found there.
 //!
+//! The same is said of divisions that carry time and are all needed ([`super::needed_divisions`]),
+//! whatever the rest of their loop does.
+//!
 //! **Gain.** None: it is said so that nobody looks further.
 //!
 //! **Source.** The loop model ([`crate::loop_bound`]).
@@ -12,6 +15,7 @@ use genba_model::{Estimate, LoopBound};
 use super::candidate::Candidate;
 use super::frame::Frame;
 use super::hot_loops::hot_loops;
+use super::needed_divisions::{Needed, needed_divisions};
 use super::words::{count, cycles, percent};
 
 /// Identifier.
@@ -23,12 +27,58 @@ const LEAST: f64 = 0.5;
 /// Looks for it.
 #[must_use]
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = at_bound(frame).into_iter().collect();
+    for divisions in needed_divisions(frame).into_iter().take(MOST) {
+        let (function, members) = (divisions.one.function, &divisions.one.members);
+        let same = |before: &&mut Candidate| {
+            before.function == Some(function) && before.affected == *members
+        };
+        match found.iter_mut().find(same) {
+            Some(before) => *before = before.clone().counted(divisions.fact),
+            None => found.push(of_divisions(frame, divisions)),
+        }
+    }
+    found
+}
+
+/// Loops of divisions that are told of.
+const MOST: usize = 1;
+
+fn of_divisions(frame: &Frame, divisions: Needed<'_>) -> Candidate {
+    let Needed { one, at, fact } = divisions;
+    let mut found = Candidate::new(ID, Some(one.function), at);
+    found.advice = true;
+    found.affected.clone_from(&one.members);
+    found.remains = Estimate::exact(1.0);
+    found.executions = Some(one.cost.iterations);
+    found.cycles = Some(one.cycles);
+    found.fix = "Nothing cheap is left in these divisions; fewer of them would help: a larger base, so that a step gives several digits, or dividing long numbers into halves."
+        .to_owned();
+    found.confirm = "genba annotate shows the loop".to_owned();
+    found = found
+        .measured(format!(
+            "{} of the time is in this loop: {} rounds of {} cycles each",
+            percent(one.share),
+            count(one.cost.iterations),
+            cycles(one.cycles.value)
+        ))
+        .counted(fact);
+    let caller = frame.functions[one.function].callers.first();
+    match caller.filter(|caller| caller.count > 0) {
+        Some(caller) => found.counted(format!(
+            "{} calls from {}",
+            count(caller.count),
+            caller.function
+        )),
+        None => found,
+    }
+}
+
+fn at_bound(frame: &Frame) -> Option<Candidate> {
     let all = hot_loops(frame, LEAST);
-    let Some(one) = all.first().filter(|one| one.frame.own) else {
-        return Vec::new();
-    };
+    let one = all.first().filter(|one| one.frame.own)?;
     if !matches!(one.cost.bound, LoopBound::Latency | LoopBound::Throughput) {
-        return Vec::new();
+        return None;
     }
     let function = one.frame;
     let hottest = one
@@ -36,10 +86,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
         .iter()
         .copied()
         .max_by(|&a, &b| function.heat[a].total_cmp(&function.heat[b]));
-    let Some(hottest) = hottest else {
-        return Vec::new();
-    };
-    let mut found = Candidate::new(ID, Some(one.function), vec![hottest]);
+    let mut found = Candidate::new(ID, Some(one.function), vec![hottest?]);
     found.advice = true;
     found.affected.clone_from(&one.members);
     found.remains = Estimate::exact(1.0);
@@ -48,7 +95,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     found.fix = "Nothing cheap is left here: less work (another algorithm) would help, other code for the same work hardly."
         .to_owned();
     found.confirm = "genba annotate shows the loop with its bound".to_owned();
-    vec![
+    Some(
         found
             .measured(format!(
                 "{} of the time is in this loop: {} rounds of {} cycles each",
@@ -57,5 +104,5 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
                 cycles(one.cycles.value)
             ))
             .model(one.cost.why.clone()),
-    ]
+    )
 }

@@ -148,7 +148,7 @@ pub fn findings(frame: &Frame, candidates: Vec<Candidate>, limits: Limits) -> Ve
         })
         .filter_map(|one| {
             let share = interval(one.share_of_time(frame), limits.samples);
-            let gain = speedup(share, one.remains)?;
+            let gain = speedup(share, one.remains, most_gain(frame))?;
             let likely = 1.0 - 1.0 / gain.value;
             // A little that may as well be nothing is not worth anybody's time.
             let doubtful = gain.low < 1.0 + LEAST_SURE && likely < LEAST_DOUBTFUL;
@@ -285,10 +285,24 @@ const LEAST_DOUBTFUL: f64 = 0.05;
 /// How far what stays may be from what it was.
 const STAYS: f64 = 0.1;
 
+/// What stays is never known to less than so much of the time, however little a model leaves.
+const LEAST_KNOWN: f64 = 0.01;
+
+/// Seconds that a program takes to start and to end, whatever it does.
+const START: f64 = 5e-4;
+
+/// The most that any change may gain: but for starting and ending, nothing stays.
+fn most_gain(frame: &Frame) -> f64 {
+    let most = frame.program.cpu_seconds / START;
+    if most > 0.0 { most.max(2.0) } else { 1e3 }
+}
+
 /// Old ÷ new time; `None` where nothing is gained.
-fn speedup(share: Estimate, remains: Estimate) -> Option<Estimate> {
-    let gain =
-        |p: f64, r: f64| 1.0 / (1.0 - p.clamp(0.0, 1.0) * (1.0 - r.clamp(0.0, 1.0))).max(1e-3);
+fn speedup(share: Estimate, remains: Estimate, most: f64) -> Option<Estimate> {
+    let gain = |p: f64, r: f64| {
+        let stays = 1.0 - p.clamp(0.0, 1.0) * (1.0 - r.clamp(0.0, 1.0));
+        (1.0 / stays.max(1e-6)).min(most)
+    };
     // What stays is the larger part of the new time the more goes, and it is known to a tenth:
     // caches and predictors serve it better, or what was hidden behind the rest shows.
     // Where next to nothing stays that is starting and ending, which samples hardly see.
@@ -297,10 +311,11 @@ fn speedup(share: Estimate, remains: Estimate) -> Option<Estimate> {
         1.0 + STAYS * (1.0 - 1.0 / gain) + 0.5 * (1.0 - 10.0 / gain).max(0.0)
     };
     let (low, high) = (gain(share.low, remains.high), gain(share.high, remains.low));
+    let value = gain(share.value, remains.value).min(1.0 / LEAST_KNOWN);
     let found = Estimate {
-        value: gain(share.value, remains.value),
-        low: (low / doubt(low)).max(1.0),
-        high: high * doubt(high),
+        value,
+        low: (low / doubt(low)).clamp(1.0, value.max(1.0)),
+        high: (high * doubt(high)).min(most).max(value),
     };
     (found.value > 1.0 && found.value.is_finite()).then_some(found)
 }
@@ -413,11 +428,17 @@ mod tests {
             low: 0.0,
             high: 0.5,
         };
-        let gain = speedup(half, gone).expect("a gain");
+        let gain = speedup(half, gone, 1e3).expect("a gain");
         assert!((gain.value - 2.0).abs() < 1e-12);
         assert!((gain.low - 1.25 / 1.02).abs() < 1e-12);
         assert!((gain.high - 2.5 * 1.06).abs() < 1e-12);
-        assert_eq!(speedup(half, Estimate::exact(1.0)), None);
+        assert_eq!(speedup(half, Estimate::exact(1.0), 1e3), None);
+        // Where next to nothing stays, more than a hundred times is no figure that is known, and
+        // starting and ending stay.
+        let all = Estimate::exact(0.9999);
+        let gain = speedup(all, Estimate::exact(0.0), 700.0).expect("a gain");
+        assert!((gain.value - 100.0).abs() < 1e-9 && gain.high <= 700.0);
+        assert!(gain.low <= gain.value && gain.low > 10.0);
     }
 
     #[test]

@@ -34,6 +34,9 @@ const LONGEST: f64 = 2.5e-6;
 /// Part of the calls' time above which copying is what they are for.
 const MOST_COPYING: f64 = 0.4;
 
+/// Seconds that a call takes which is served from a buffer.
+const BUFFERED: f64 = 2e-9;
+
 /// Part of all system calls that the line must make which is named.
 const LEAST_PART: f64 = 0.25;
 
@@ -81,16 +84,19 @@ fn find(frame: &Frame) -> Option<Candidate> {
         return None;
     }
     let mine = share * advisable;
-    let stays = (copying / share).max(0.08);
+    // What is left for each is a call into a buffer and its part of the copying.
+    let buffered = (BUFFERED / each).min(0.3);
+    let stays = (copying / share).max(buffered);
     let rest = (1.0 - mine).max(0.0);
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(top.site.clone());
     one.share = Some(1.0);
     one.remains = remains_of(
         1.0,
-        mine * (1.0 - stays) + 0.05 * rest,
+        mine * (1.0 - stays) + 0.15 * rest,
         0.65 * mine * (1.0 - stays),
-        mine + 0.25 * rest,
+        // Entering the kernel slows what comes after it: predictors and buffers are flushed.
+        mine + 0.9 * rest,
     );
     one.executions = Some(top.calls as u64);
     one.fix = fix(&service.service).to_owned();

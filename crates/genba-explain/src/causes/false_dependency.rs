@@ -119,7 +119,8 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
                 ))
                 .model(format!(
                     "the chain through it takes {} of {} cycles a round",
-                    cycles(chain.value),
+                    // It takes no longer than what is measured: its upper bound is the model's.
+                    cycles(chain.value.min(one.cycles.value)),
                     cycles(one.cycles.value)
                 ))
                 .model(words(&gain)),

@@ -6,6 +6,7 @@ use genba_code::{ControlFlow, DataFlow, Instruction};
 use genba_model::{Estimate, LoopCost};
 use serde::{Deserialize, Serialize};
 
+use super::sizes::Sizes;
 use super::values::Values;
 
 /// All that is known of one measured program.
@@ -64,6 +65,9 @@ pub struct Tried {
     pub wrong_guesses: Option<EventCounts>,
     /// Loads that the first cache did not have, as the processor counts them.
     pub cache_misses: Option<EventCounts>,
+    /// For which sizes memory and copies were asked.
+    #[serde(default)]
+    pub sizes: Option<Sizes>,
 }
 
 /// An event of the processor in one run: sampled, or simulated.

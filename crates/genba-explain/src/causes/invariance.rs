@@ -18,7 +18,7 @@ pub fn is_same_each_round(function: &FunctionFrame, index: u32, value: Value) ->
 
 fn same(function: &FunctionFrame, index: u32, value: Value, depth: u32) -> bool {
     let values = &function.values;
-    if values.is_invariant(value, &function.flow, index) {
+    if values.is_invariant(value, &function.flow, index) || comes_back(function, index, value) {
         return true;
     }
     let (Some(depth), Origin::Instruction(at)) = (depth.checked_sub(1), values.origin(value))
@@ -39,6 +39,66 @@ fn same(function: &FunctionFrame, index: u32, value: Value, depth: u32) -> bool 
         && addresses
             .iter()
             .all(|address| address.is_some_and(|address| !is_stored(function, index, &address)))
+}
+
+/// Whether a value at the head of a loop is what it was the round before: kept in memory across a
+/// call that saves no register, and read again.
+fn comes_back(function: &FunctionFrame, index: u32, value: Value) -> bool {
+    let values = &function.values;
+    let flow = &function.flow;
+    let head = flow.loops()[index as usize].head;
+    if values.origin(value) != Origin::Join(head) {
+        return false;
+    }
+    let body = flow.loop_blocks(index);
+    let before = &flow.blocks()[head as usize].predecessors;
+    let mut around = before
+        .iter()
+        .zip(values.met(value))
+        .filter(|one| body.contains(one.0))
+        .peekable();
+    around.peek().is_some()
+        && around.all(|(_, &back)| back == value || is_kept(function, index, value, back))
+}
+
+/// Whether `back` is loaded from where, before it in the loop, `value` and nothing else was stored.
+fn is_kept(function: &FunctionFrame, index: u32, value: Value, back: Value) -> bool {
+    let values = &function.values;
+    let Origin::Instruction(load) = values.origin(back) else {
+        return false;
+    };
+    let load = load as usize;
+    let moves = function
+        .code
+        .get(load)
+        .is_some_and(|code| code.mnemonic.starts_with("mov"));
+    let [Some(from)] = values.addresses(load) else {
+        return false;
+    };
+    if !moves || !function.data[load].loads() || back.offset != value.offset {
+        return false;
+    }
+    let mut stored = false;
+    for at in function.loop_instructions(index) {
+        let data = &function.data[at];
+        let list = data.memory.iter().zip(values.addresses(at));
+        let touches = |one: (&genba_code::MemoryAccess, &Option<Address>)| {
+            one.0.writes && !one.0.stack && one.1.is_none_or(|to| overlap(&to, from))
+        };
+        if !list.into_iter().any(touches) {
+            continue;
+        }
+        let same = values
+            .reads(at)
+            .iter()
+            .any(|&(location, read)| read == value && data.data_reads & (1 << location) != 0);
+        let whole = values.addresses(at) == [Some(*from)];
+        if !same || !whole || at >= load {
+            return false;
+        }
+        stored = true;
+    }
+    stored
 }
 
 /// Whether the loop stores to an address, as far as addresses can be told apart: others with the

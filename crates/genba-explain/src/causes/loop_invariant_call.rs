@@ -64,12 +64,52 @@ fn arguments(name: &str) -> Option<&'static [Location]> {
 /// Looks for it.
 #[must_use]
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    all_calls(frame)
-        .filter_map(|call| candidate(frame, &call))
-        .collect()
+    let mut found: Vec<(u32, Candidate)> = Vec::new();
+    let all = cycles_of_all(frame).unwrap_or(1.0);
+    for (index, one) in all_calls(frame).filter_map(|call| candidate(frame, &call)) {
+        let same =
+            |before: &&mut (u32, Candidate)| before.0 == index && before.1.function == one.function;
+        match found.iter_mut().find(same) {
+            Some(before) => before.1 = together(before.1.clone(), one, all),
+            None => found.push((index, one)),
+        }
+    }
+    found.into_iter().map(|one| one.1).collect()
 }
 
-fn candidate(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
+/// Two calls of one loop that both need not be made each round: one finding, at the dearer one.
+fn together(one: Candidate, other: Candidate, all: f64) -> Candidate {
+    let calls = |of: &Candidate| {
+        let each = of.cycles.map_or(0.0, |cycles| cycles.value);
+        each * of.executions.unwrap_or(0) as f64 / all
+    };
+    let (mut first, second) = match calls(&one) >= calls(&other) {
+        true => (one, other),
+        false => (other, one),
+    };
+    let whole = first.share.unwrap_or(0.0);
+    let both = (whole + calls(&second)).min(1.0);
+    let stays = |of: &dyn Fn(&Estimate) -> f64| {
+        let part = |one: &Candidate| of(&one.remains) * one.share.unwrap_or(0.0);
+        (part(&first), part(&second))
+    };
+    let least = |(a, b): (f64, f64)| a.min(b) / both.max(1e-9);
+    let (value, low) = (least(stays(&|r| r.value)), least(stays(&|r| r.low)));
+    let (a, b) = stays(&|r| r.high);
+    first.remains = Estimate {
+        value,
+        low: low.min(value),
+        high: (a.max(b) / both.max(1e-9)).clamp(value, 1.0),
+    };
+    first.share = Some(both);
+    first.site.extend(second.site);
+    first.fix.push(' ');
+    first.fix.push_str(&second.fix);
+    first.evidence.extend(second.evidence);
+    first
+}
+
+fn candidate(frame: &Frame, call: &Call<'_>) -> Option<(u32, Candidate)> {
     let function = &frame.functions[call.caller];
     let at = call.site.at;
     let registers = arguments(&call.target.function)?;
@@ -162,19 +202,19 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
         "size_t n = strlen(s);\nfor (i = 0; i < n; i++)",
     ));
     one.confirm = "change it, then: genba bench ./old ./new".to_owned();
-    Some(
-        one.counted(format!(
+    let one = one
+        .counted(format!(
             "`{name}` is called {} times, {:.0} times for each time that its loop is entered",
             count(times),
             times as f64 / entries.max(1) as f64
         ))
         .counted("its argument is made of nothing that the loop changes".to_owned())
         .measured(format!(
-            "the calls take {} of the time, {} cycles each",
+            "the calls of `{name}` take {} of the time, {} cycles each",
             percent(share),
             cycles(each)
-        )),
-    )
+        ));
+    Some((index, one))
 }
 
 /// Instructions of a loop that a value is made by.

@@ -48,12 +48,14 @@ fn find(frame: &Frame) -> Option<Candidate> {
     let calls = new + frame.service_calls("realloc");
     let frees = frame.service_calls("free");
     let peak = program.max_rss_bytes.unwrap_or(f64::INFINITY);
+    let sizes = program.tried.sizes.as_ref();
+    // What each is at least, where sizes are not known.
+    let each = sizes.map_or(LEAST_BYTES, |sizes| sizes.allocated.mean().max(LEAST_BYTES));
     if share < LEAST_SHARE
         || program.cpu_seconds <= 0.0
         || (calls as f64) < LEAST_RATE * program.cpu_seconds
         || (frees as f64) < 0.5 * new as f64
-        || (new as f64) * LEAST_BYTES < TURNOVER * peak
-            && (frees as f64) * LEAST_BYTES < TURNOVER * peak
+        || (new as f64) * each < TURNOVER * peak && (frees as f64) * each < TURNOVER * peak
         || !realloc_growth::detect(frame).is_empty()
     {
         return None;
@@ -103,6 +105,9 @@ fn find(frame: &Frame) -> Option<Candidate> {
         count(frees),
         percent(part),
     ));
+    if let Some(words) = sizes.and_then(|sizes| sizes.allocated.words("allocations")) {
+        one = one.counted(words);
+    }
     if let Some(peak) = program.max_rss_bytes {
         one = one.measured(format!(
             "never more than {:.1} MB at once: what is allocated is soon given back",

@@ -29,6 +29,9 @@ const LEAST: f64 = 0.1;
 /// Seconds that a copy must take on average to be a large one: some 20 kB.
 const LARGE: f64 = 1e-6;
 
+/// Sizes of as many bits, and more, are large: 8 kB.
+const LARGE_CLASS: usize = 14;
+
 /// Looks for it.
 #[must_use]
 pub fn detect(frame: &Frame) -> Vec<Candidate> {
@@ -44,6 +47,11 @@ fn find(frame: &Frame) -> Option<Candidate> {
     }
     let each = share * cpu / copies.calls as f64;
     if each < LARGE {
+        return None;
+    }
+    // Time alone does not tell few large copies from many small ones that miss.
+    let sizes = frame.program.tried.sizes.as_ref();
+    if sizes.is_some_and(|sizes| sizes.copied.part_of_bytes_from(LARGE_CLASS) < 0.5) {
         return None;
     }
     let others = || {
@@ -97,6 +105,9 @@ fn find(frame: &Frame) -> Option<Candidate> {
             count(copies.calls),
             percent(part)
         ));
+    if let Some(words) = sizes.and_then(|sizes| sizes.copied.words("copies")) {
+        one = one.counted(words);
+    }
     let bandwidth = frame.program.costs.table.as_ref().and_then(|table| {
         let entry = table.entry("memcpy [memory]")?;
         entry.bytes_per_second

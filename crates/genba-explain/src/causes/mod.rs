@@ -35,6 +35,7 @@ mod loop_invariant_divisor;
 mod malloc_churn;
 mod memory_bound_copy;
 mod missed_vectorisation;
+mod needed_divisions;
 mod needless_atomic;
 mod no_symbols;
 mod numbering;
@@ -47,6 +48,7 @@ mod reductions;
 mod runtime_use;
 mod services;
 mod shared_lines;
+pub mod sizes;
 mod slow_loads;
 mod spill;
 mod stalls;
@@ -77,6 +79,8 @@ mod call_tests;
 mod loop_tests;
 #[cfg(test)]
 mod made_up;
+#[cfg(test)]
+mod needed_divisions_tests;
 #[cfg(test)]
 mod rare_tests;
 #[cfg(test)]

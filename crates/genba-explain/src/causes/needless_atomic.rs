@@ -14,7 +14,9 @@ use genba_model::Estimate;
 
 use super::candidate::Candidate;
 use super::frame::{Frame, FunctionFrame};
+use super::gains::LoopGain;
 use super::words::{count, cycles, percent};
+use crate::loop_bound::Change;
 
 /// Identifier.
 pub const ID: &str = "needless-atomic";
@@ -69,11 +71,25 @@ fn candidate(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Ca
     let mut one = Candidate::new(ID, Some(index), locked.clone());
     one.site.truncate(1);
     one.affected = affected;
+    let high = (value + 0.3).min(0.97).max(value);
     one.remains = Estimate {
         value,
         low: (0.5 / each).min(value),
-        high: (value + 0.3).min(0.97).max(value),
+        high,
     };
+    if let Some((members, gain)) = whole_loop(frame, function, &locked) {
+        // The least is what the operations' own time gives, of all of the loop.
+        let part = function.heat_of(one.affected.iter().copied())
+            / function.heat_of(members.iter().copied()).max(1e-9);
+        let high = 1.0 - part.min(1.0) * (1.0 - high);
+        one.remains = Estimate {
+            value: gain.remains.value.min(high),
+            low: gain.remains.low.min(high),
+            high,
+        };
+        one.affected = members;
+        one = one.model(super::gains::words(&gain));
+    }
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
     one.fix = "If no other thread ever touches it, use plain variables (Rc instead of Arc, Cell instead of an atomic, \
@@ -101,6 +117,32 @@ fn candidate(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Ca
             cycles(here.value)
         )),
     )
+}
+
+/// The innermost loop that has all locked operations, and what it takes without them: a locked
+/// operation waits for all stores before it and holds up all loads behind it, so that with it the
+/// rounds, which could overlap, come one after the other.
+fn whole_loop(
+    frame: &Frame,
+    function: &FunctionFrame,
+    locked: &[usize],
+) -> Option<(Vec<usize>, LoopGain)> {
+    let index = function.flow.loop_of_instruction(*locked.first()?)?;
+    let members = function.loop_instructions(index);
+    let executed = |&&at: &&usize| function.counts[at] > 0;
+    let opaque = members
+        .iter()
+        .filter(executed)
+        .any(|&at| function.data[at].opaque.is_some());
+    if opaque || !locked.iter().all(|at| members.contains(at)) {
+        return None;
+    }
+    let change = Change {
+        gone: locked.to_vec(),
+        ..Change::default()
+    };
+    let gain = function.loop_after(&frame.program.costs, index, &change)?;
+    Some((members, gain))
 }
 
 /// The locked operation and the instruction behind it, on which its time may stand.

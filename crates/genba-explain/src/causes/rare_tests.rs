@@ -63,9 +63,27 @@ fn spilled(frame: bool) -> Frame {
 #[test]
 fn registers_that_go_to_the_stack_each_round_are_told_and_arrays_are_not() {
     assert!(spill::detect(&spilled(false)).is_empty(), "no stack frame");
-    for found in spill::detect(&spilled(true)) {
-        assert!(found.site.len() >= 6 && found.remains.value < 1.0);
-    }
+    let found = spill::detect(&delayed(12.0));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].site.len() >= 20 && found[0].remains.value < 0.8);
+    let found = spill::detect(&spilled(true));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].site.len() >= 6 && found[0].remains.value < 1.0);
+}
+
+/// Twelve values that move on by one place of the stack frame each round.
+fn delayed(cycles: f64) -> Frame {
+    let mut heat = vec![0.035; 24];
+    heat.extend([0.02; 4]);
+    program(vec![looped(cycles, 1, &heat, |a| {
+        for slot in (0..12i32).rev() {
+            a.mov(rax, qword_ptr(rsp + 8 * slot))?;
+            a.mov(qword_ptr(rsp + 8 * slot + 8), rax)?;
+        }
+        a.add(rcx, 1)?;
+        a.add(rdx, rax)?;
+        a.cmp(rcx, rsi)
+    })])
 }
 
 /// `y = a * y + x` at so many cycles a round.
@@ -146,6 +164,33 @@ fn an_upper_half_that_is_kept_is_no_part_of_the_arithmetic() {
     // Far quicker than the chain: the processor knew that there was nothing to wait for.
     assert!(false_dependency::detect(&conversions(2.0, false)).is_empty());
     assert!(false_dependency::detect(&conversions(24.0, true)).is_empty());
+}
+
+/// Conversions into a register whose upper half is kept, at so many cycles a round; or of a register
+/// that is cleared before.
+fn converted(cycles: f64, clears: bool) -> Frame {
+    let heat = [0.02, 0.6, 0.2, 0.06, 0.06, 0.06];
+    program(vec![looped(cycles, 1, &heat, |a| {
+        if clears {
+            a.xorps(xmm0, xmm0)?;
+        } else {
+            a.nop()?;
+        }
+        a.cvtsi2sd(xmm0, dword_ptr(rsi + rax * 4))?;
+        a.movsd_2(qword_ptr(rdi + rax * 8), xmm0)?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rdx)
+    })])
+}
+
+#[test]
+fn conversions_that_wait_for_what_their_register_held_are_told() {
+    let found = false_dependency::detect(&converted(5.0, false));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [2]);
+    assert!(found[0].remains.value < 0.8, "{:?}", found[0].remains);
+    assert!(false_dependency::detect(&converted(5.0, true)).is_empty());
+    assert!(false_dependency::detect(&converted(1.0, false)).is_empty());
 }
 
 fn copies(calls: f64, share: f64) -> Frame {

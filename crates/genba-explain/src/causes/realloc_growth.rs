@@ -20,6 +20,7 @@ use genba_code::Location;
 use super::candidate::Candidate;
 use super::frame::{Frame, UserCall};
 use super::services::{is_allocator, is_growth};
+use super::sizes::{Sizes, bytes};
 use super::user_lines::{UserLine, lines, remains_of};
 use super::words::{count, percent};
 
@@ -54,6 +55,7 @@ struct Growth<'a> {
 }
 
 fn find(frame: &Frame) -> Option<Candidate> {
+    let program = &frame.program;
     let copies = frame.copy_share();
     let allocator = frame.share_where(|f| is_allocator(&f.function));
     let growth = by_realloc(frame)
@@ -86,16 +88,32 @@ fn find(frame: &Frame) -> Option<Candidate> {
     one.example = Some(example(&growth.line));
     one.confirm = "Log the sizes that are asked for: they should grow by a factor each time; then genba bench".to_owned();
     one = one.counted(growth.proof);
+    if let Some(words) = program.tried.sizes.as_ref().and_then(moved_words) {
+        one = one.counted(words);
+    }
     one = one.measured(format!(
         "{} of the time copies, {} is in the allocator",
         percent(copying),
         percent(allocator)
     ));
-    if frame.program.cpu_seconds > 0.0 && growth.growths > 0.0 {
-        let each = (copying + allocator) * frame.program.cpu_seconds / growth.growths;
+    if program.cpu_seconds > 0.0 && growth.growths > 0.0 {
+        let each = (copying + allocator) * program.cpu_seconds / growth.growths;
         one = one.measured(format!("{:.0} ns for each growth", each * 1e9));
     }
     Some(one)
+}
+
+/// What `realloc` copied for what it gained, where it copied at all.
+fn moved_words(sizes: &Sizes) -> Option<String> {
+    if sizes.moved == 0 || sizes.grown_bytes == 0 {
+        return None;
+    }
+    Some(format!(
+        "realloc gave another address {} times and copied {} there, {:.0} bytes for each byte by which blocks grew (doubling copies one)",
+        count(sizes.moved),
+        bytes(sizes.moved_bytes as f64),
+        sizes.moved_bytes as f64 / sizes.grown_bytes as f64
+    ))
 }
 
 /// Part of all copies that are made by lines, or within functions, that grow.

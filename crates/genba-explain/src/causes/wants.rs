@@ -1,8 +1,12 @@
 //! Which further runs would decide what a frame suspects.
 
 use super::frame::Frame;
+use super::sizes::can_be_tallied;
 use super::written_lines::fixed_writes;
-use super::{false_sharing, first_touch, lock_contention, slow_loads, unpredictable_branch};
+use super::{
+    false_sharing, first_touch, lock_contention, malloc_churn, memory_bound_copy, realloc_growth,
+    slow_loads, unpredictable_branch,
+};
 
 /// Whether it would help to know where page faults are taken.
 #[must_use]
@@ -35,4 +39,19 @@ pub fn wrong_guesses(frame: &Frame) -> bool {
 #[must_use]
 pub fn cache_misses(frame: &Frame) -> bool {
     frame.program.tried.cache_misses.is_none() && slow_loads::is_suspected(frame)
+}
+
+/// Whether it would help to know for which sizes memory and copies are asked.
+#[must_use]
+pub fn sizes(frame: &Frame) -> bool {
+    let asks = || {
+        [
+            malloc_churn::detect,
+            realloc_growth::detect,
+            memory_bound_copy::detect,
+        ]
+        .iter()
+        .any(|detect| !detect(frame).is_empty())
+    };
+    frame.program.tried.sizes.is_none() && can_be_tallied(frame) && asks()
 }

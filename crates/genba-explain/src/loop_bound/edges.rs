@@ -18,6 +18,40 @@ impl Edges<'_> {
         *self.counts.get(range.start as usize)?
     }
 
+    /// Whether control ever came round in a set of blocks, as far as is known: whether the edges
+    /// that were taken between them make a circle.
+    pub(super) fn come_round(&self, blocks: &[BlockId]) -> bool {
+        let mut sorted = blocks.to_vec();
+        sorted.sort_unstable();
+        let place = |block: BlockId| sorted.binary_search(&block).ok();
+        let taken = |from: BlockId, to: BlockId| {
+            self.block(from) != Some(0) && self.edge(from, to) != Some(0)
+        };
+        // Blocks that nothing leads to any more are taken away; what is left are circles.
+        let mut before = vec![0u32; sorted.len()];
+        let mut after: Vec<Vec<usize>> = vec![Vec::new(); sorted.len()];
+        for (index, &from) in sorted.iter().enumerate() {
+            for &to in &self.flow.blocks()[from as usize].successors {
+                if let Some(other) = place(to).filter(|_| taken(from, to)) {
+                    before[other] += 1;
+                    after[index].push(other);
+                }
+            }
+        }
+        let mut free: Vec<usize> = (0..sorted.len()).filter(|&i| before[i] == 0).collect();
+        let mut gone = 0;
+        while let Some(index) = free.pop() {
+            gone += 1;
+            for &other in &after[index] {
+                before[other] -= 1;
+                if before[other] == 0 {
+                    free.push(other);
+                }
+            }
+        }
+        gone < sorted.len()
+    }
+
     /// Index of a block's last instruction.
     pub(super) fn last(&self, block: BlockId) -> Option<usize> {
         let range = &self.flow.blocks().get(block as usize)?.instructions;

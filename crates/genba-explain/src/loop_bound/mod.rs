@@ -140,6 +140,24 @@ pub(crate) fn entries_by_edges(
     Some(all)
 }
 
+/// Whether a loop ever came round: one whose way back was never taken is none in that run.
+pub(crate) fn came_round(
+    flow: &genba_code::ControlFlow,
+    instructions: &[genba_code::Instruction],
+    counts: &[Option<u64>],
+    taken: &dyn Fn(usize) -> Option<u64>,
+    index: u32,
+) -> bool {
+    let edges = Edges {
+        flow,
+        instructions,
+        counts,
+        taken,
+    };
+    let deep = flow.loops()[index as usize].depth > DEEPEST;
+    deep || edges.come_round(flow.loop_blocks(index))
+}
+
 fn one(
     inputs: &LoopInputs<'_>,
     edges: &Edges<'_>,
@@ -154,6 +172,9 @@ fn one(
     }
     let blocks = inputs.flow.loop_blocks(index);
     let iterations = edges.block(found.head).filter(|&count| count > 0)?;
+    if !edges.come_round(blocks) {
+        return None;
+    }
     let inside = |block| is_inside(inputs.flow, block, index);
     let entries = (!found.irreducible)
         .then(|| path::came_round(edges, found.head, &inside))

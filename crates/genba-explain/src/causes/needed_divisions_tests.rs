@@ -1,0 +1,127 @@
+//! Divisions that carry time and are all needed: what is said of them, and when nothing is.
+
+use iced_x86::code_asm::*;
+
+use super::frame::{Frame, FunctionFrame};
+use super::made_up::{ALL, function, program};
+use super::needed_divisions::needed_divisions;
+use super::{already_optimal, duplicate_division};
+
+/// A loop of so many cycles a round that has all the time.
+fn looped(
+    cycles: f64,
+    heat: &[f64],
+    body: impl FnOnce(&mut CodeAssembler) -> Result<(), iced_x86::IcedError>,
+) -> FunctionFrame {
+    let (times, entries) = ((ALL / cycles) as u64, 100);
+    let mut counts = vec![entries];
+    counts.extend(vec![times; heat.len()]);
+    counts.push(entries);
+    let mut all = vec![0.0];
+    all.extend(heat);
+    all.push(0.0);
+    function(
+        "digits",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            body(a)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &counts,
+        &all,
+        &[(heat.len(), times - entries)],
+    )
+}
+
+/// Digits by division: quotient and remainder of one, or of two.
+fn digits(twice: bool) -> Frame {
+    let heat = [0.05, 0.05, 0.6, 0.1, 0.05, 0.05, 0.05, 0.02, 0.02, 0.01];
+    program(vec![looped(20.0, &heat, |a| {
+        a.mov(rax, rcx)?;
+        a.xor(edx, edx)?;
+        a.div(rsi)?;
+        a.mov(byte_ptr(rdi), dl)?;
+        if twice {
+            a.mov(rax, rcx)?;
+            a.xor(edx, edx)?;
+            a.div(rsi)?;
+        } else {
+            a.add(rdi, 1)?;
+            a.nop()?;
+            a.nop()?;
+        }
+        a.mov(rcx, rax)?;
+        a.test(rcx, rcx)
+    })])
+}
+
+#[test]
+fn one_division_for_both_results_is_said_to_be_needed() {
+    let frame = digits(false);
+    assert!(duplicate_division::detect(&frame).is_empty());
+    let found = needed_divisions(&frame);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].at, [3]);
+    let fact = &found[0].fact;
+    assert!(
+        fact.contains("quotient and remainder come from one `div`"),
+        "{fact}"
+    );
+    assert!(fact.ends_with("nothing is computed twice"), "{fact}");
+    let said = already_optimal::detect(&frame);
+    assert!(
+        said.iter()
+            .any(|one| one.evidence.iter().any(|e| e.text == *fact))
+    );
+}
+
+#[test]
+fn two_divisions_of_the_same_are_not() {
+    let frame = digits(true);
+    assert_eq!(duplicate_division::detect(&frame).len(), 1);
+    assert!(needed_divisions(&frame).is_empty());
+}
+
+/// A digit by the reciprocal of its base, of the quotient so far; or a product of which nothing
+/// is subtracted.
+fn reciprocal(divides: bool) -> Frame {
+    let heat = [0.1, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.04, 0.04, 0.02];
+    program(vec![looped(20.0, &heat, |a| {
+        a.mov(rax, rcx)?;
+        a.mul(r8)?;
+        a.mov(rbx, rdx)?;
+        a.shr(rdx, 3)?;
+        a.imul_2(rdx, r9)?;
+        if divides {
+            a.sub(rcx, rdx)?;
+        } else {
+            a.xor(rcx, rdx)?;
+        }
+        a.mov(rcx, rbx)?;
+        a.nop()?;
+        a.test(rcx, rcx)
+    })])
+}
+
+#[test]
+fn a_reciprocal_in_place_of_a_division_is_said() {
+    let found = reciprocal(true);
+    let found = needed_divisions(&found);
+    assert_eq!(found.len(), 1);
+    assert!(found[0].fact.starts_with("no division is executed here"));
+    assert!(needed_divisions(&reciprocal(false)).is_empty());
+}
+
+#[test]
+fn divisions_that_carry_no_time_are_not_worth_a_word() {
+    let mut frame = digits(false);
+    let function = &mut frame.functions[0];
+    // All the time stands at the store.
+    let all: f64 = function.heat.iter().sum();
+    function.heat.iter_mut().for_each(|heat| *heat = 0.0);
+    function.heat[8] = all;
+    assert!(needed_divisions(&frame).is_empty());
+}
