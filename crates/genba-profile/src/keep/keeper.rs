@@ -10,20 +10,18 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
+use super::functions;
 use super::image;
 use super::index::{self, directory_of};
-use super::jitdump::{self, JitFunction};
 use super::process::{self, Stretch};
+use super::room::{Limits, Room};
 use super::watch::{Watch, open_regular};
-use crate::perf_map::{PerfMap, path_for};
+use crate::perf_map::path_for;
 
-/// Bytes of files that are copied for one recording, and of one file.
-const MAX_COPIED: u64 = 1 << 30;
+/// Bytes of a file that is copied.
 const MAX_FILE: u64 = 64 << 20;
 /// Files that are held open because they are not complete yet.
 const MAX_OPEN: usize = 256;
-/// Largest jitdump or perf map that is read.
-const MAX_DUMP: u64 = 512 << 20;
 /// Processes are looked at this often at first, and ever more seldom.
 const FIRST_LOOK: Duration = Duration::from_millis(10);
 const LAST_LOOK: Duration = Duration::from_millis(500);
@@ -93,7 +91,7 @@ struct Work {
     copied: HashMap<PathBuf, String>,
     /// Deleted libraries that were looked at.
     looked_at: HashSet<(i32, u64)>,
-    bytes: u64,
+    room: Room,
     problem: Option<String>,
 }
 
@@ -102,6 +100,7 @@ impl Work {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self {
             root,
+            room: Room::of(&directory, Limits::USUAL),
             directory,
             fresh,
             since: now.map_or(0, |d| d.as_secs() as i64) - 1,
@@ -109,7 +108,6 @@ impl Work {
             unfinished: HashMap::new(),
             copied: HashMap::new(),
             looked_at: HashSet::new(),
-            bytes: 0,
             problem: None,
         }
     }
@@ -148,7 +146,9 @@ impl Work {
             let into = self.directory.display();
             self.problem = Some(format!("generated code was not kept in {into}: {error}"));
         }
-        self.problem.take()
+        self.problem
+            .take()
+            .or_else(|| self.room.remark(&self.directory))
     }
 
     /// Looks at all processes of the target.
@@ -288,20 +288,34 @@ impl Work {
         }
         let name = name.to_owned();
         let mut bytes = Vec::new();
-        let room = MAX_FILE.min(MAX_COPIED.saturating_sub(self.bytes));
-        if room == 0 || file.take(room).read_to_end(&mut bytes).is_err() || bytes.is_empty() {
+        // One byte more than there is room for, so that half a library is never taken for a whole.
+        let most = MAX_FILE.min(self.room.bytes()) + 1;
+        if file.take(most).read_to_end(&mut bytes).is_err() || bytes.is_empty() {
             return;
         }
-        self.bytes += bytes.len() as u64;
+        if bytes.len() as u64 > MAX_FILE {
+            self.problem = Some(format!(
+                "{name} is larger than {} MiB: not kept",
+                MAX_FILE >> 20
+            ));
+            return;
+        }
         match self.write(&name, &bytes) {
-            Ok(()) => {
+            Ok(true) => {
                 self.copied.insert(path.to_owned(), name);
             }
+            // Said at the end.
+            Ok(false) => {}
             Err(error) => self.problem = Some(format!("{name} was not kept: {error}")),
         }
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    /// Writes a file, if there is room for it.
+    fn write(&mut self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        let size = bytes.len() as u64;
+        if !self.room.take(size) {
+            return Ok(false);
+        }
         super::make(&self.directory)?;
         let mut file = File::options()
             .write(true)
@@ -309,7 +323,7 @@ impl Work {
             .truncate(true)
             .mode(0o600)
             .open(self.directory.join(name))?;
-        file.write_all(bytes)
+        file.write_all(bytes).map(|()| true)
     }
 
     /// Writes down what was found.
@@ -323,15 +337,18 @@ impl Work {
             let Some(process) = self.processes.remove(&pid) else {
                 continue;
             };
-            let functions = functions_of(process);
+            let dumps = process.dumps.into_values();
+            let functions = functions::of(dumps, process.map, &process.code);
             if functions.is_empty() {
                 continue;
             }
             let (file, placed) = image::write(&functions);
             let (image_name, index_name) = index::file_names(pid);
-            self.write(&image_name, &file)?;
             let entries = index::entries(&functions, &placed);
-            self.write(&index_name, index::write(&entries).as_bytes())?;
+            // One is of no use without the other.
+            if self.write(&image_name, &file)? {
+                self.write(&index_name, index::write(&entries).as_bytes())?;
+            }
         }
         if self.directory.is_dir() && !self.copied.is_empty() {
             // Runs of one recording follow one another: each adds to the list.
@@ -358,50 +375,4 @@ fn is_dump(path: &str) -> bool {
 fn numbers(name: &str) -> impl Iterator<Item = i32> + '_ {
     name.split(|c: char| !c.is_ascii_digit())
         .filter_map(|n| n.parse().ok())
-}
-
-/// All generated code of a process; a dump says more than a map.
-fn functions_of(process: Process) -> Vec<JitFunction> {
-    let read = |file: File| {
-        let mut bytes = Vec::new();
-        file.take(MAX_DUMP).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
-    };
-    let mut functions: Vec<JitFunction> = Vec::new();
-    for file in process.dumps.into_values() {
-        let dumped = read(file).and_then(|bytes| jitdump::parse(&bytes));
-        functions.extend(dumped.unwrap_or_default());
-    }
-    let map = process.map.and_then(read);
-    let map = map.map(|bytes| PerfMap::parse(&bytes)).unwrap_or_default();
-    let dumped: HashSet<u64> = functions.iter().map(|f| f.address).collect();
-    let mut symbols = map.symbols().iter().peekable();
-    while let Some(symbol) = symbols.next() {
-        // A function that begins inside another ends it.
-        let end = symbols
-            .peek()
-            .map_or(symbol.end, |next| symbol.end.min(next.start));
-        let size = end - symbol.start;
-        // Nobody generates a function of that size; lies would fill the memory.
-        const MAX_FUNCTION: u64 = 16 << 20;
-        if size == 0 || size > MAX_FUNCTION || dumped.contains(&symbol.start) {
-            continue;
-        }
-        let code = process::code_at(&process.code, symbol.start, size);
-        // Bytes that nobody has seen are filling in the file: not megabytes of it.
-        const MAX_UNSEEN: u64 = 1 << 20;
-        if code.is_none() && size > MAX_UNSEEN {
-            continue;
-        }
-        functions.push(JitFunction {
-            time: 0,
-            address: symbol.start,
-            size,
-            code: code.map_or_else(Vec::new, <[u8]>::to_vec),
-            name: symbol.name.clone(),
-            lines: Vec::new(),
-            file: String::new(),
-        });
-    }
-    functions
 }

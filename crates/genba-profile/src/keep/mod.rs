@@ -7,6 +7,7 @@
 //! copies of shared objects and C files from the directory for temporary files whose names hold
 //! the number of one of these processes. [`Kept`] is that directory as the reader sees it.
 
+mod functions;
 pub mod image;
 pub mod index;
 pub mod jitdump;
@@ -14,6 +15,7 @@ mod keeper;
 mod lines;
 mod process;
 mod read;
+mod room;
 mod watch;
 
 pub use index::directory_of;

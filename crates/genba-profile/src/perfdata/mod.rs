@@ -6,6 +6,7 @@ pub mod attr;
 pub mod bytes;
 pub mod feature;
 pub mod file;
+mod layout;
 pub mod record;
 pub mod synthesize;
 pub mod writer;

@@ -33,6 +33,22 @@ pub enum Found {
 /// No interpreter is larger, bytes.
 const MAX_FILE: u64 = 512 << 20;
 
+/// Whether a module is the program or library of an interpreter of Python or Ruby, by its name.
+#[must_use]
+pub fn may_be_interpreter(module: &str) -> bool {
+    is_python(module) || is_ruby(module)
+}
+
+fn is_python(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.starts_with("python") || name.starts_with("libpython")
+}
+
+fn is_ruby(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.starts_with("ruby") || name.starts_with("libruby")
+}
+
 /// Looks at what a process has mapped.
 #[must_use]
 pub fn detect(pid: i32) -> Found {
@@ -40,10 +56,9 @@ pub fn detect(pid: i32) -> Found {
     let mut tried: Vec<String> = Vec::new();
     for map in maps.lines().filter_map(maps_line) {
         const PROT_EXEC: u32 = 4;
-        let name = map.path.rsplit('/').next().unwrap_or_default();
-        let python = name.starts_with("python") || name.starts_with("libpython");
-        let ruby = name.starts_with("ruby") || name.starts_with("libruby");
-        if !(python || ruby) || map.prot & PROT_EXEC == 0 || tried.contains(&map.path) {
+        let python = is_python(&map.path);
+        if !may_be_interpreter(&map.path) || map.prot & PROT_EXEC == 0 || tried.contains(&map.path)
+        {
             continue;
         }
         tried.push(map.path.clone());

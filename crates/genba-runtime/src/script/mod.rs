@@ -11,6 +11,9 @@ mod profile;
 mod python311;
 mod ruby31;
 pub mod stacks;
+mod trail;
+
+pub use detect::may_be_interpreter;
 
 pub use companion::{DEFAULT_HZ, ScriptSampler};
 pub use profile::{ScriptError, profile};

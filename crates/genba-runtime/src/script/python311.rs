@@ -6,10 +6,17 @@
 //! them). Every object that is read must have the type that it should have, or the stack is not
 //! used: a wrong offset gives no stack, never a wrong one.
 
-use std::collections::HashMap;
+mod chunks;
+mod objects;
+
+use std::collections::{HashMap, HashSet};
+
+use chunks::{Chunks, frame};
+use objects::{bytes_object, decode_lines, text};
 
 use super::memory::{Memory, word_at};
-use super::stacks::{Function, Node, Stacks};
+use super::stacks::{Function, Stacks};
+use super::trail::Trails;
 
 mod runtime {
     pub const INTERPRETERS_HEAD: u64 = 40;
@@ -29,12 +36,6 @@ mod thread {
 mod cframe {
     pub const CURRENT_FRAME: u64 = 8;
 }
-mod frame {
-    pub const CODE: usize = 32;
-    pub const PREVIOUS: usize = 48;
-    pub const PREV_INSTR: usize = 56;
-    pub const SIZE: usize = 72;
-}
 mod code {
     pub const TYPE: usize = 8;
     pub const FIRST_LINE: usize = 72;
@@ -44,22 +45,10 @@ mod code {
     pub const SIZE: usize = 144;
     pub const INSTRUCTIONS: u64 = 184;
 }
-mod chunk {
-    pub const PREVIOUS: usize = 0;
-    pub const SIZE: usize = 8;
-    pub const HEADER: usize = 24;
-}
-
 /// Threads and interpreters that are looked through.
 const MAX_THREADS: usize = 10_000;
 /// Frames of one stack.
 const MAX_FRAMES: usize = 50_000;
-/// Chunks of frames, and bytes of one that are read.
-const MAX_CHUNKS: usize = 4096;
-const MAX_CHUNK: usize = 1 << 20;
-/// Bytes of a name and of a line table.
-const MAX_NAME: usize = 1000;
-const MAX_LINES: usize = 1 << 20;
 /// A thread that is none of Python's is looked for again after so many samples.
 const LOOK_AGAIN: u32 = 50;
 
@@ -81,8 +70,7 @@ pub struct Python {
     /// Threads that are none of Python's, and how often they were seen since.
     strangers: HashMap<u64, u32>,
     codes: HashMap<u64, Code>,
-    /// The last stack of each thread, outermost first: code, line, node.
-    last: HashMap<u64, Vec<(u64, u32, u32)>>,
+    trails: Trails,
 }
 
 /// A stack that was read.
@@ -104,7 +92,7 @@ impl Python {
             threads: HashMap::new(),
             strangers: HashMap::new(),
             codes: HashMap::new(),
-            last: HashMap::new(),
+            trails: Trails::default(),
         }
     }
 
@@ -124,7 +112,8 @@ impl Python {
         let cframe = word_at(&state, thread::CFRAME);
         let current = memory.word(cframe.wrapping_add(cframe::CURRENT_FRAME));
         let mut at = current.ok_or(())?;
-        let mut chunks = Chunks::new(memory, &state);
+        let (newest, top) = (word_at(&state, thread::CHUNK), word_at(&state, thread::TOP));
+        let mut chunks = Chunks::new(memory, newest, top);
         // Innermost first: code object and next instruction.
         let mut frames: Vec<(u64, u64)> = Vec::new();
         while at != 0 {
@@ -141,39 +130,20 @@ impl Python {
         let Some(&(_, instruction)) = frames.first() else {
             return Ok(None);
         };
-        let mut checked: HashMap<u64, ()> = HashMap::new();
-        let mut last = self.last.remove(&pointer).unwrap_or_default();
-        let mut kept = 0;
-        let mut parent = None;
+        let mut checked: HashSet<u64> = HashSet::new();
+        let mut trail = self.trails.begin(pointer);
         for &(object, instruction) in frames.iter().rev() {
-            if checked.insert(object, ()).is_none() {
+            if checked.insert(object) {
                 self.check(memory, object, stacks).ok_or(())?;
             }
             let code = &self.codes[&object];
             let first = object.wrapping_add(code::INSTRUCTIONS);
             let line = code.line(instruction.wrapping_sub(first));
-            // Most of a stack is as it was.
-            if let Some(&(same, at, node)) = last.get(kept)
-                && (same, at) == (object, line)
-            {
-                parent = Some(node);
-                kept += 1;
-                continue;
-            }
-            last.truncate(kept);
-            let node = stacks.node(Node {
-                parent,
-                function: code.function,
-                line,
-            });
-            last.push((object, line, node));
-            kept += 1;
-            parent = Some(node);
+            trail.step(code.function, line, stacks);
         }
-        last.truncate(kept);
-        self.last.insert(pointer, last);
+        let node = self.trails.end(pointer, trail);
         let opcode = memory.bytes::<2>(instruction).map(|unit| unit[0]);
-        Ok(parent.map(|node| Read { node, opcode }))
+        Ok(node.map(|node| Read { node, opcode }))
     }
 
     /// The bytes of a thread's state.
@@ -249,172 +219,6 @@ impl Code {
         let index = self.lines.partition_point(|&(end, _)| end <= unit);
         self.lines.get(index).map_or(0, |&(_, line)| line)
     }
-}
-
-/// The chunks of memory that hold a thread's frames, read as they are needed.
-struct Chunks<'m, M> {
-    memory: &'m M,
-    /// Address and bytes of chunks that were read.
-    read: Vec<(u64, Vec<u8>)>,
-    next: u64,
-    /// End of what is used of the newest chunk.
-    top: u64,
-}
-
-impl<'m, M: Memory> Chunks<'m, M> {
-    fn new(memory: &'m M, state: &[u8]) -> Self {
-        Self {
-            memory,
-            read: Vec::new(),
-            next: word_at(state, thread::CHUNK),
-            top: word_at(state, thread::TOP),
-        }
-    }
-
-    fn frame(&mut self, at: u64) -> Option<[u8; frame::SIZE]> {
-        // Older frames are in older chunks: the last one read is the likeliest.
-        if let Some(found) = self.read.iter().rev().find_map(|c| part(c, at)) {
-            return Some(found);
-        }
-        // A frame of a generator is in the generator; others are in the next chunks.
-        if let Some(newer) = self.newest_may_hold(at) {
-            return Some(newer);
-        }
-        self.memory.bytes(at)
-    }
-
-    /// Reads the next chunk if the frame is in it.
-    fn newest_may_hold(&mut self, at: u64) -> Option<[u8; frame::SIZE]> {
-        if self.next == 0 || self.read.len() >= MAX_CHUNKS {
-            return None;
-        }
-        let header: [u8; chunk::HEADER] = self.memory.bytes(self.next)?;
-        let size = word_at(&header, chunk::SIZE);
-        if at < self.next || at - self.next >= size {
-            return None;
-        }
-        let used = match self.top.checked_sub(self.next) {
-            Some(used) if used <= size => used,
-            _ => size,
-        };
-        let bytes = self.memory.some(self.next, (used as usize).min(MAX_CHUNK));
-        self.read.push((self.next, bytes));
-        self.next = word_at(&header, chunk::PREVIOUS);
-        self.top = 0;
-        self.read.last().and_then(|c| part(c, at))
-    }
-}
-
-fn part((start, bytes): &(u64, Vec<u8>), at: u64) -> Option<[u8; frame::SIZE]> {
-    let from = usize::try_from(at.checked_sub(*start)?).ok()?;
-    bytes
-        .get(from..from.checked_add(frame::SIZE)?)?
-        .try_into()
-        .ok()
-}
-
-/// The text of a string object.
-fn text(memory: &impl Memory, object: u64) -> Option<String> {
-    const LENGTH: usize = 16;
-    const STATE: usize = 32;
-    const ASCII_DATA: u64 = 48;
-    const DATA: u64 = 72;
-    let head: [u8; 40] = memory.bytes(object)?;
-    let length = (word_at(&head, LENGTH) as usize).min(MAX_NAME);
-    let state = word_at(&head, STATE) as u32;
-    // interned: 2 bits, kind: 3, compact: 1, ascii: 1.
-    let (kind, compact, ascii) = (state >> 2 & 7, state >> 5 & 1 == 1, state >> 6 & 1 == 1);
-    if !compact {
-        return None;
-    }
-    let at = object.wrapping_add(if ascii { ASCII_DATA } else { DATA });
-    let width = match kind {
-        1 | 2 | 4 => kind as usize,
-        _ => return None,
-    };
-    let mut bytes = vec![0; length * width];
-    if !bytes.is_empty() {
-        memory.fill(at, &mut bytes)?;
-    }
-    let point = |c: &[u8]| c.iter().rev().fold(0u32, |n, &b| n << 8 | u32::from(b));
-    let points = bytes.chunks_exact(width).map(point);
-    Some(
-        points
-            .map(|p| char::from_u32(p).unwrap_or('\u{fffd}'))
-            .collect(),
-    )
-}
-
-fn bytes_object(memory: &impl Memory, object: u64) -> Option<Vec<u8>> {
-    const SIZE: u64 = 16;
-    const DATA: u64 = 32;
-    let size = memory.word(object.wrapping_add(SIZE))? as usize;
-    let mut bytes = vec![0; size.min(MAX_LINES)];
-    if !bytes.is_empty() {
-        memory.fill(object.wrapping_add(DATA), &mut bytes)?;
-    }
-    Some(bytes)
-}
-
-/// Decodes a location table (Objects/locations.md): ends of stretches in code units, and lines.
-fn decode_lines(table: &[u8], first_line: u32) -> Vec<(u32, u32)> {
-    let mut out = Vec::new();
-    let mut at = 0;
-    let mut next = || {
-        let byte = table.get(at).copied();
-        at += 1;
-        byte
-    };
-    let (mut unit, mut line) = (0u32, i64::from(first_line));
-    while let Some(head) = next() {
-        let (code, length) = (head >> 3 & 15, u32::from(head & 7) + 1);
-        let number = |next: &mut dyn FnMut() -> Option<u8>| {
-            let (mut value, mut shift) = (0u64, 0);
-            while let Some(byte) = next() {
-                if shift < 64 {
-                    value |= u64::from(byte & 63) << shift;
-                }
-                shift += 6;
-                if byte & 64 == 0 {
-                    break;
-                }
-            }
-            value
-        };
-        let signed = |value: u64| {
-            let size = (value >> 1) as i64;
-            if value & 1 == 1 { -size } else { size }
-        };
-        let mut known = true;
-        match code {
-            // Short forms: the columns follow in one byte.
-            0..=9 => {
-                next();
-            }
-            // The same, or one or two lines on; two bytes of columns.
-            10..=12 => {
-                line += i64::from(code) - 10;
-                next();
-                next();
-            }
-            13 => line += signed(number(&mut next)),
-            14 => {
-                line += signed(number(&mut next));
-                for _ in 0..3 {
-                    number(&mut next);
-                }
-            }
-            _ => known = false,
-        }
-        unit = unit.saturating_add(length);
-        let shown = if known {
-            u32::try_from(line).unwrap_or(0)
-        } else {
-            0
-        };
-        out.push((unit, shown));
-    }
-    out
 }
 
 #[cfg(test)]
@@ -506,6 +310,23 @@ mod tests {
     }
 
     #[test]
+    fn another_function_where_one_was_is_seen() {
+        let mut memory = process();
+        let mut python = Python::new(0x1000, CODE_TYPE);
+        let mut stacks = Stacks::default();
+        python.stack(&memory, 0x77, &mut stacks).unwrap().unwrap();
+        // The code object was freed, and one of the same lines is there now.
+        code_object(&mut memory, 0x20_0000, "other", 20);
+        string(&mut memory, 0x20_5000, "other");
+        let mut bytes = memory.0[&0x20_0000].clone();
+        bytes[128..136].copy_from_slice(&0x20_5000u64.to_le_bytes());
+        memory.put(0x20_0000, bytes);
+        let read = python.stack(&memory, 0x77, &mut stacks).unwrap().unwrap();
+        let inner = stacks.frames(read.node).next().unwrap();
+        assert_eq!(stacks.functions[inner.function as usize].name, "other");
+    }
+
+    #[test]
     fn what_is_no_code_object_gives_no_stack() {
         let memory = process();
         let mut python = Python::new(0x1000, CODE_TYPE + 1);
@@ -537,10 +358,5 @@ mod tests {
             let _ = python.stack(&memory, 0x77, &mut Stacks::default());
         }
 
-        #[test]
-        fn any_line_table(table in prop::collection::vec(any::<u8>(), 0..60)) {
-            let lines = decode_lines(&table, 5);
-            prop_assert!(lines.windows(2).all(|w| w[0].0 < w[1].0));
-        }
     }
 }

@@ -6,10 +6,17 @@
 //! have, or the stack is not used. Frames of methods written in C are not in the stack: their C
 //! functions are in the native one.
 
-use std::collections::HashMap;
+mod lines;
+mod objects;
+
+use std::collections::{HashMap, HashSet};
+
+use lines::Lines;
+use objects::{IMEMO_ISEQ, IMEMO_SHIFT, T_IMEMO, TYPE, path, string};
 
 use super::memory::{Memory, word_at};
-use super::stacks::{Function, Node, Stacks};
+use super::stacks::{Function, Stacks};
+use super::trail::Trails;
 
 mod context {
     pub const STACK: usize = 0;
@@ -38,22 +45,8 @@ mod body {
     pub const SIZE: usize = 152;
 }
 
-const TYPE: u64 = 0x1f;
-const T_STRING: u64 = 5;
-const T_ARRAY: u64 = 7;
-const T_IMEMO: u64 = 0x1a;
-/// Which kind of internal object, in the flags.
-const IMEMO_SHIFT: u64 = 12;
-const IMEMO_ISEQ: u64 = 7;
-/// Strings that lie elsewhere, and arrays that do not.
-const USER1: u64 = 1 << 13;
-
 /// Frames of one stack.
 const MAX_FRAMES: usize = 50_000;
-/// Bytes of a name.
-const MAX_NAME: usize = 1000;
-/// Instructions with lines of their own in one method.
-const MAX_INSNS: usize = 1 << 18;
 
 /// Reads stacks of one process.
 pub struct Ruby {
@@ -62,8 +55,7 @@ pub struct Ruby {
     /// Offset of `ruby_current_ec` among its variables.
     offset: u64,
     iseqs: HashMap<u64, Iseq>,
-    /// The last stack of each thread, outermost first: sequence, line, node.
-    last: HashMap<u64, Vec<(u64, u32, u32)>>,
+    trails: Trails,
 }
 
 /// What is known of an instruction sequence.
@@ -76,15 +68,6 @@ struct Iseq {
     lines: Lines,
 }
 
-/// Lines of instructions.
-#[derive(Debug, Default)]
-struct Lines {
-    first: u64,
-    lines: Vec<u32>,
-    /// Ranks by position (`succ_index_table`, iseq.c).
-    table: Vec<u8>,
-}
-
 impl Ruby {
     /// `module` is where the module number is (`DTPMOD64`), `offset` that of `ruby_current_ec`.
     #[must_use]
@@ -93,7 +76,7 @@ impl Ruby {
             module,
             offset,
             iseqs: HashMap::new(),
-            last: HashMap::new(),
+            trails: Trails::default(),
         }
     }
 
@@ -128,9 +111,8 @@ impl Ruby {
         }
         let mut frames = vec![0; used];
         memory.fill(frame, &mut frames).ok_or(())?;
-        let mut checked: HashMap<u64, ()> = HashMap::new();
-        let mut last = self.last.remove(&pointer).unwrap_or_default();
-        let (mut kept, mut parent) = (0, None);
+        let mut checked: HashSet<u64> = HashSet::new();
+        let mut trail = self.trails.begin(pointer);
         let mut in_main = false;
         for bytes in frames.chunks_exact(control::SIZE).rev() {
             let (pc, object) = (word_at(bytes, control::PC), word_at(bytes, control::ISEQ));
@@ -138,7 +120,7 @@ impl Ruby {
             if pc == 0 || object == 0 {
                 continue;
             }
-            if checked.insert(object, ()).is_none() {
+            if checked.insert(object) {
                 self.check(memory, object, stacks).ok_or(())?;
             }
             let known = &self.iseqs[&object];
@@ -146,27 +128,9 @@ impl Ruby {
             if known.main && std::mem::replace(&mut in_main, true) {
                 continue;
             }
-            let line = known.lines.at(pc);
-            if let Some(&(same, at, node)) = last.get(kept)
-                && (same, at) == (object, line)
-            {
-                parent = Some(node);
-                kept += 1;
-                continue;
-            }
-            last.truncate(kept);
-            let node = stacks.node(Node {
-                parent,
-                function: known.function,
-                line,
-            });
-            last.push((object, line, node));
-            kept += 1;
-            parent = Some(node);
+            trail.step(known.function, known.lines.at(pc), stacks);
         }
-        last.truncate(kept);
-        self.last.insert(pointer, last);
-        Ok(parent)
+        Ok(self.trails.end(pointer, trail))
     }
 
     /// The thread's `ruby_current_ec`: glibc's dynamic thread vector has a pair of words for
@@ -223,115 +187,11 @@ impl Ruby {
     }
 }
 
-const IMMEDIATE: usize = 54;
-const IMMEDIATE_BYTES: usize = IMMEDIATE / 9 * 8;
-/// Rank, ranks of its eighths, and 512 bits.
-const BLOCK_BYTES: usize = 8 + 8 + 64;
-
-impl Lines {
-    fn read(memory: &impl Memory, bytes: &[u8]) -> Option<Self> {
-        const ENTRY: usize = 12;
-        let count = word_at(bytes, body::INSNS_SIZE) as u32 as usize;
-        let instructions = word_at(bytes, 0) >> 32;
-        if count == 0 || count > MAX_INSNS {
-            return None;
-        }
-        let mut entries = vec![0; count * ENTRY];
-        memory.fill(word_at(bytes, body::INSNS), &mut entries)?;
-        let lines = entries.chunks_exact(ENTRY);
-        let line = |e: &[u8]| word_at(&[&e[..4], &[0; 4]].concat(), 0) as u32;
-        let size = instructions as usize;
-        let blocks = size
-            .saturating_sub(IMMEDIATE)
-            .div_ceil(512)
-            .min(MAX_INSNS / 512);
-        let table = word_at(bytes, body::SUCCINCT);
-        let table = if count == 1 || table == 0 {
-            Vec::new()
-        } else {
-            memory.some(table, IMMEDIATE_BYTES + blocks * BLOCK_BYTES)
-        };
-        Some(Self {
-            first: word_at(bytes, body::ENCODED),
-            lines: lines.map(line).collect(),
-            table,
-        })
-    }
-
-    /// The line at a program counter, which is behind the instruction; 0 if it is not known.
-    fn at(&self, pc: u64) -> u32 {
-        if self.lines.len() == 1 {
-            return self.lines[0];
-        }
-        let words = pc.wrapping_sub(self.first) / 8;
-        let Ok(position) = usize::try_from(words.saturating_sub(1)) else {
-            return 0;
-        };
-        let rank = self.rank(position).unwrap_or(0);
-        let index = rank.checked_sub(1);
-        index.and_then(|i| self.lines.get(i)).copied().unwrap_or(0)
-    }
-
-    /// How many entries begin at or before a position.
-    fn rank(&self, position: usize) -> Option<usize> {
-        let word = |at: usize| (at + 8 <= self.table.len()).then(|| word_at(&self.table, at));
-        if position < IMMEDIATE {
-            let part = word(position / 9 * 8)?;
-            return Some((part >> (position % 9 * 7) & 0x7f) as usize);
-        }
-        let (block, bit) = ((position - IMMEDIATE) / 512, (position - IMMEDIATE) % 512);
-        let at = IMMEDIATE_BYTES.checked_add(block.checked_mul(BLOCK_BYTES)?)?;
-        let rank = word(at)? as u32 as usize;
-        let eighths = word(at + 8)?;
-        let eighth = bit / 64;
-        let before = match eighth {
-            0 => 0,
-            n => (eighths >> ((n - 1) * 9) & 0x1ff) as usize,
-        };
-        let bits = word(at + 16 + eighth * 8)? << (63 - bit % 64);
-        Some(rank + before + bits.count_ones() as usize)
-    }
-}
-
-/// A path is a string, or an array of the path as given and the real one.
-fn path(memory: &impl Memory, object: u64) -> Option<String> {
-    let flags = memory.word(object)?;
-    if flags & TYPE != T_ARRAY {
-        return string(memory, object);
-    }
-    const EMBEDDED: u64 = 16;
-    const POINTER: u64 = 32;
-    let items = if flags & USER1 != 0 {
-        object.checked_add(EMBEDDED)?
-    } else {
-        memory.word(object.checked_add(POINTER)?)?
-    };
-    string(memory, memory.word(items)?)
-}
-
-fn string(memory: &impl Memory, object: u64) -> Option<String> {
-    let head: [u8; 40] = memory.bytes(object)?;
-    let flags = word_at(&head, 0);
-    if flags & TYPE != T_STRING {
-        return None;
-    }
-    let bytes = if flags & USER1 == 0 {
-        let length = (flags >> 14 & 0x1f) as usize;
-        head.get(16..16 + length)?.to_vec()
-    } else {
-        let length = (word_at(&head, 16) as usize).min(MAX_NAME);
-        let mut bytes = vec![0; length];
-        if length > 0 {
-            memory.fill(word_at(&head, 24), &mut bytes)?;
-        }
-        bytes
-    };
-    Some(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::memory::tests::Fake;
+    use super::lines::IMMEDIATE_BYTES;
+    use super::objects::{T_ARRAY, T_STRING, USER1};
     use super::*;
     use proptest::prelude::*;
 

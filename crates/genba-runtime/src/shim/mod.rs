@@ -5,10 +5,14 @@
 //! `sitecustomize` that stands before the user's own and runs it. Both put the variables back
 //! for what the target starts, and report for the process that loaded them only.
 
+mod metrics;
+
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+pub use metrics::{REPORTED, Reported, Reporter, reported};
 
 const RUBY: &str = include_str!("shim.rb");
 const PYTHON: &str = include_str!("sitecustomize.py");

@@ -1,0 +1,52 @@
+//! Strings and arrays of CRuby 3.1.
+
+use super::super::memory::{Memory, word_at};
+
+pub const TYPE: u64 = 0x1f;
+pub const T_STRING: u64 = 5;
+pub const T_ARRAY: u64 = 7;
+pub const T_IMEMO: u64 = 0x1a;
+/// Which kind of internal object, in the flags.
+pub const IMEMO_SHIFT: u64 = 12;
+pub const IMEMO_ISEQ: u64 = 7;
+/// Strings that lie elsewhere, and arrays that do not.
+pub const USER1: u64 = 1 << 13;
+
+/// Bytes of a name.
+const MAX_NAME: usize = 1000;
+/// A path is a string, or an array of the path as given and the real one.
+pub fn path(memory: &impl Memory, object: u64) -> Option<String> {
+    let flags = memory.word(object)?;
+    if flags & TYPE != T_ARRAY {
+        return string(memory, object);
+    }
+    const EMBEDDED: u64 = 16;
+    const POINTER: u64 = 32;
+    let items = if flags & USER1 != 0 {
+        object.checked_add(EMBEDDED)?
+    } else {
+        memory.word(object.checked_add(POINTER)?)?
+    };
+    string(memory, memory.word(items)?)
+}
+
+/// The text of a string.
+pub fn string(memory: &impl Memory, object: u64) -> Option<String> {
+    let head: [u8; 40] = memory.bytes(object)?;
+    let flags = word_at(&head, 0);
+    if flags & TYPE != T_STRING {
+        return None;
+    }
+    let bytes = if flags & USER1 == 0 {
+        let length = (flags >> 14 & 0x1f) as usize;
+        head.get(16..16 + length)?.to_vec()
+    } else {
+        let length = (word_at(&head, 16) as usize).min(MAX_NAME);
+        let mut bytes = vec![0; length];
+        if length > 0 {
+            memory.fill(word_at(&head, 24), &mut bytes)?;
+        }
+        bytes
+    };
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
