@@ -344,6 +344,7 @@ impl Case {
             noise_floor: self.get_document("noise_floor")?.unwrap_or_default(),
             stat: self.get_document("stat")?,
             profile: self.profile()?,
+            script: self.get_document("script")?,
             annotations: self
                 .get_document::<Vec<Annotation>>("annotations")?
                 .unwrap_or_default(),
@@ -361,6 +362,7 @@ impl Case {
         self.check_round_trip("summary", &all.runs.metrics)?;
         self.check_round_trip("noise_floor", &all.noise_floor)?;
         self.check_round_trip("stat", &all.stat)?;
+        self.check_round_trip("script", &all.script)?;
         self.check_round_trip("annotations", &all.annotations)?;
         self.check_round_trip("findings", &all.findings)?;
         self.put(
@@ -378,6 +380,9 @@ impl Case {
         }
         if let Some(profile) = &all.profile {
             self.put_profile(profile)?;
+        }
+        if let Some(script) = &all.script {
+            self.put("script", script)?;
         }
         self.put("annotations", &all.annotations)?;
         self.put("findings", &all.findings)?;

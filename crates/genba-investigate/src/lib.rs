@@ -17,6 +17,7 @@ pub mod observe;
 mod progress;
 pub mod quotes;
 mod road;
+mod script;
 pub mod summary;
 
 pub use error::{InvestigateError, in_words};

@@ -22,7 +22,7 @@ use crate::counters::CountOptions;
 use crate::facts::{FACTS, Facts};
 use crate::observe::{self, Repeat};
 use crate::quotes::quote;
-use crate::{InvestigateError, Progress, counters, summary};
+use crate::{InvestigateError, Progress, counters, script, summary};
 
 /// What to investigate and how much time to take.
 #[derive(Clone, Debug)]
@@ -38,6 +38,9 @@ pub struct Options {
     pub executions: Option<Executions>,
     /// Take samples with stacks as well, in runs of their own.
     pub stacks: bool,
+    /// Read the functions of Python and Ruby as well, in a run of their own, where the command
+    /// runs one of these.
+    pub script: bool,
     /// Time after which nothing is begun that could be done without: of a long command few runs
     /// are made then, and no counters are read.
     pub soon: Option<Duration>,
@@ -187,6 +190,7 @@ impl Road<'_> {
             host: &host,
         };
         let located = self.sample(&known, progress)?;
+        let script = self.sample_script(located.profile.as_ref(), progress)?;
         progress.update("writing the page", None);
         let investigation = Investigation {
             case: self.case.id().to_owned(),
@@ -199,6 +203,7 @@ impl Road<'_> {
             noise_floor,
             stat,
             profile: located.profile,
+            script,
             annotations: located.annotations,
             findings: located.findings,
             notes: std::mem::take(&mut self.notes),
@@ -359,8 +364,7 @@ impl Road<'_> {
                 collapsed: true,
             }))
         });
-        // It was only needed for this; a copy that stays is no harm.
-        let _ = std::fs::remove_file(&path);
+        script::forget(&path);
         Ok(profile)
     }
 

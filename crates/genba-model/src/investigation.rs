@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Annotation, Estimate, Finding, Hazard, HostFingerprint, Metric, Profile, RunRecord, Stat, Unit,
+    Annotation, Estimate, Finding, Hazard, HostFingerprint, Metric, Profile, RunRecord,
+    ScriptProfile, Stat, Unit,
 };
 
 /// What is measured: a command and how it is run.
@@ -90,6 +91,9 @@ pub struct Investigation {
     pub stat: Option<Stat>,
     /// Samples, resolved.
     pub profile: Option<Profile>,
+    /// Functions of Python or Ruby, where the command runs an interpreter whose frames can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script: Option<ScriptProfile>,
     /// The functions that carry the time, annotated.
     pub annotations: Vec<Annotation>,
     /// Why the time goes there, most profitable first.

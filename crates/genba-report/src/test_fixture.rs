@@ -493,6 +493,7 @@ pub fn investigation() -> Investigation {
         stat: Some(stat()),
         profile: Some(profile()),
         findings: Vec::new(),
+        script: None,
         annotations: vec![annotation(), counted_annotation()],
         notes: vec![],
     }
@@ -564,6 +565,7 @@ pub fn hostile() -> Investigation {
         p.collapsed[20].frames = vec![huge.clone(); 3];
         p.collapsed[21].frames = vec![String::new(); 3000];
     }
+    all.script = Some(hostile_script(&attack));
     for a in &mut all.annotations {
         a.function = attack(0);
         a.module = attack(2);
@@ -581,4 +583,44 @@ pub fn hostile() -> Investigation {
         a.notes = vec![attack(2), huge.clone()];
     }
     all
+}
+
+fn hostile_script(attack: &dyn Fn(usize) -> String) -> ScriptProfile {
+    let function = |i: usize| ScriptFunction {
+        function: attack(i),
+        file: attack(i + 1),
+        line: 3,
+        self_samples: 9,
+        self_share: around(0.2, 0.01),
+        total: around(0.3, 0.01),
+        interpreted: 0.1,
+        native: vec![NativeShare {
+            function: attack(i + 2),
+            module: attack(i + 3),
+            share: 0.1,
+        }],
+        lines: vec![ScriptLine {
+            line: 4,
+            share: 0.1,
+        }],
+    };
+    ScriptProfile {
+        runtimes: vec![attack(0), attack(1)],
+        command: vec![attack(2)],
+        samples: 40,
+        cpu_seconds: 0.1,
+        outside: around(0.1, 0.01),
+        functions: (0..ATTACKS.len()).map(function).collect(),
+        opcodes: vec![OpcodeRow {
+            opcode: attack(3),
+            share: around(0.1, 0.01),
+        }],
+        collapsed: (0..ATTACKS.len())
+            .map(|i| StackRow {
+                frames: vec![attack(i), attack(i + 1)],
+                weight: 7,
+            })
+            .collect(),
+        notes: vec![attack(4)],
+    }
 }

@@ -9,6 +9,7 @@ use genba_explain::{ExplainError, Scene, SceneOptions};
 use genba_investigate::costs::{self, COUNTS_FILE, JOIN, Join};
 use genba_model::ScriptProfile;
 use genba_profile::keep;
+use genba_runtime::script::ScriptError;
 
 use crate::exit::{Exit, Failure};
 
@@ -73,7 +74,18 @@ impl RecordingArgs {
     /// What was recorded of an interpreter's own functions.
     pub fn script(&self) -> Result<ScriptProfile, Failure> {
         let path = self.path()?;
-        genba_runtime::script::profile(&path).map_err(Failure::usage)
+        match genba_runtime::script::profile(&path) {
+            // An investigation has it without the samples.
+            Err(ScriptError::None(_)) if let Some(kept) = self.script_of_case()? => Ok(kept),
+            read => read.map_err(Failure::usage),
+        }
+    }
+
+    fn script_of_case(&self) -> Result<Option<ScriptProfile>, Failure> {
+        match self.case() {
+            Some(case) => Ok(case.get_document("script")?),
+            None => Ok(None),
+        }
     }
 
     /// Opens the recording and joins it with the code.

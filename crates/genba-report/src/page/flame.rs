@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use genba_model::Profile;
+use genba_model::{Profile, ScriptProfile, StackRow};
 
 use crate::html::escape_fit;
 use crate::number;
@@ -26,7 +26,7 @@ struct Node<'a> {
 }
 
 /// Merges stacks into a tree; node 0 is the whole.
-fn tree(profile: &Profile) -> Vec<Node<'_>> {
+fn tree(stacks: &[StackRow]) -> Vec<Node<'_>> {
     let mut nodes = vec![Node {
         name: "all",
         level: 0,
@@ -34,7 +34,7 @@ fn tree(profile: &Profile) -> Vec<Node<'_>> {
         weight: 0,
     }];
     let mut known: HashMap<(usize, &str), usize> = HashMap::new();
-    for row in &profile.collapsed {
+    for row in stacks {
         nodes[0].weight = nodes[0].weight.saturating_add(row.weight);
         let mut at = 0;
         for name in row.frames.iter().take(MOST_LEVELS) {
@@ -55,7 +55,19 @@ fn tree(profile: &Profile) -> Vec<Node<'_>> {
 
 /// Draws it; nothing for a profile without stacks.
 pub(super) fn graph(out: &mut String, profile: &Profile) {
-    let nodes = tree(profile);
+    let kernel = profile.functions.iter().filter(|f| f.kernel);
+    let kernel = kernel.map(|f| f.function.as_str()).collect();
+    draw(out, &profile.collapsed, &kernel, profile.event.hardware);
+}
+
+/// Draws functions of Python or Ruby with the C functions that they called.
+pub(super) fn of_script(out: &mut String, script: &ScriptProfile) {
+    draw(out, &script.collapsed, &HashSet::new(), false);
+}
+
+/// `events`: weights are events, else nanoseconds.
+fn draw(out: &mut String, stacks: &[StackRow], kernel: &HashSet<&str>, events: bool) {
+    let nodes = tree(stacks);
     let whole = nodes[0].weight;
     if whole == 0 || nodes.len() < 2 {
         return;
@@ -67,12 +79,6 @@ pub(super) fn graph(out: &mut String, profile: &Profile) {
         // Strictly above the weight of the first that is too many, so that ties go together.
         least = least.max(weights[MOST_FRAMES].saturating_add(1));
     }
-    let kernel: HashSet<&str> = profile
-        .functions
-        .iter()
-        .filter(|f| f.kernel)
-        .map(|f| f.function.as_str())
-        .collect();
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (index, node) in nodes.iter().enumerate().skip(1) {
         if node.weight >= least.max(1) {
@@ -110,7 +116,7 @@ pub(super) fn graph(out: &mut String, profile: &Profile) {
         let node = &nodes[index];
         let width = node.weight as f64 / whole as f64 * 100.0;
         let y = height - (node.level + 1) * ROW;
-        let weight = if profile.event.hardware {
+        let weight = if events {
             format!("{} events", number::count(node.weight as f64))
         } else {
             number::seconds(node.weight as f64 / 1e9)
@@ -120,7 +126,7 @@ pub(super) fn graph(out: &mut String, profile: &Profile) {
             "<svg class=\"f {}\" x=\"{x:.4}%\" y=\"{y}\" width=\"{width:.4}%\" height=\"{ROW}\">\
              <title>{}: {}, {weight}</title><rect width=\"100%\" height=\"100%\" rx=\"2\"/>\
              <text x=\"5\" y=\"15\">{}</text></svg>",
-            class(node.name, &kernel),
+            class(node.name, kernel),
             escape_fit(node.name, 300),
             number::share(node.weight as f64 / whole as f64),
             escape_fit(node.name, 110),

@@ -16,6 +16,7 @@ mod facts;
 mod findings;
 mod flame;
 mod scatter;
+mod script;
 mod sweep;
 mod tables;
 mod trial;
@@ -60,7 +61,15 @@ pub fn html(all: &Investigation) -> String {
     if let Some(profile) = &all.profile {
         tables::functions(&mut out, profile);
         scatter::picture(&mut out, profile);
-        flame::graph(&mut out, profile);
+        let stacks = all.script.as_ref().filter(|s| !s.collapsed.is_empty());
+        if let Some(script) = &all.script {
+            script::functions(&mut out, script);
+        }
+        match stacks {
+            // The stacks of the interpreter itself say less.
+            Some(script) => flame::of_script(&mut out, script),
+            None => flame::graph(&mut out, profile),
+        }
     }
     asm::listings(&mut out, &all.annotations, &anchors);
     if let Some(stat) = &all.stat {

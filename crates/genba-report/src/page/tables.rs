@@ -24,7 +24,7 @@ const LEAST_TOTAL: f64 = 0.005;
 const FULL_BAR: f64 = 0.25;
 
 /// A bar for a share of 0…1, a short one where the table is wide.
-fn bar(share: f64, largest: f64, short: bool) -> String {
+pub(super) fn bar(share: f64, largest: f64, short: bool) -> String {
     let part = (share / largest.max(FULL_BAR)).clamp(0.0, 1.0);
     let hot = if share >= 0.10 { " class=\"hot\"" } else { "" };
     format!(

@@ -48,6 +48,9 @@ pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> Str
     if let Some(profile) = &all.profile {
         out.push('\n');
         where_(&mut out, profile, screen);
+        if let Some(script) = &all.script {
+            super::script::brief(&mut out, script, screen);
+        }
         why(&mut out, all, profile, screen);
     }
     let notes = remarks(all);

@@ -2,7 +2,7 @@
 
 use genba_model::{ScriptFunction, ScriptProfile};
 
-use crate::screen::{DIM, STRONG, heat};
+use crate::screen::{DIM, HEAD, STRONG, heat};
 use crate::table::{Cell, Column, Table};
 use crate::{Screen, facts, number, text};
 
@@ -93,22 +93,57 @@ pub fn script(profile: &ScriptProfile, options: ScriptOptions, screen: Screen) -
     out
 }
 
-fn functions(shown: &[&ScriptFunction]) -> Table {
-    let mut table = Table::new(vec![
+/// Functions on the screen of an investigation.
+const MOST_BRIEF: usize = 5;
+/// Functions there have this share of the time, on top of the stack or under others.
+const LEAST_BRIEF: f64 = 0.02;
+
+/// The functions that carry the time, for the screen of an investigation.
+pub(super) fn brief(out: &mut String, profile: &ScriptProfile, screen: Screen) {
+    let runtimes = text::sanitise(&profile.runtimes.join(", "));
+    out.push_str(&format!(
+        "\n{}   {}\n",
+        screen.paint(HEAD, "SCRIPT"),
+        text::fit(
+            &format!(
+                "functions of {runtimes}, with what they call in C: {} samples",
+                number::grouped(profile.samples as f64)
+            ),
+            screen.columns().saturating_sub(9)
+        )
+    ));
+    let mut table = columns();
+    let own = |f: &&ScriptFunction| f.self_share.value >= LEAST_BRIEF;
+    for f in profile.functions.iter().filter(own).take(MOST_BRIEF) {
+        row(&mut table, f);
+    }
+    out.push_str(&table.render(screen));
+}
+
+fn columns() -> Table {
+    Table::new(vec![
         Column::right("self"),
         Column::right("±"),
         Column::right("total"),
         Column::flexible("function", 16),
         Column::flexible("where", 10),
+    ])
+}
+
+fn row(table: &mut Table, f: &ScriptFunction) {
+    table.row(vec![
+        Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
+        Cell::new(number::plus_minus_points(&f.self_share), DIM),
+        number::percent(&f.total).into(),
+        Cell::new(f.function.as_str(), STRONG),
+        Cell::new(facts::source(Some(&f.file), Some(f.line)), DIM),
     ]);
+}
+
+fn functions(shown: &[&ScriptFunction]) -> Table {
+    let mut table = columns();
     for f in shown {
-        table.row(vec![
-            Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
-            Cell::new(number::plus_minus_points(&f.self_share), DIM),
-            number::percent(&f.total).into(),
-            Cell::new(f.function.as_str(), STRONG),
-            Cell::new(facts::source(Some(&f.file), Some(f.line)), DIM),
-        ]);
+        row(&mut table, f);
         let mut under = |share: f64, what: String, place: &str| {
             table.row(vec![
                 Cell::new(number::share(share), DIM),

@@ -220,14 +220,19 @@ impl CompareArgs {
             let events = events.split(',').map(|name| name.trim().to_owned());
             plan.counters = events.collect();
         }
-        // An event may be asked for by naming it as the metric.
         let known = genba_model::Metric::ALL
             .iter()
             .any(|one| one.name() == plan.primary)
             || plan.metrics.iter().any(|one| one.name == plan.primary)
             || plan.counters.contains(&plan.primary);
-        if !known && EventSpec::parse(&plan.primary).is_ok() {
-            plan.counters.push(plan.primary.clone());
+        if !known {
+            let iterations = plan.variants.iter().any(|one| one.iterations.is_some());
+            // A number of the runtime's, or an event, may be asked for by naming it as the metric.
+            if let Some(metric) = self.runtime.metric(&plan.primary, iterations)? {
+                plan.metrics.push(metric);
+            } else if EventSpec::parse(&plan.primary).is_ok() {
+                plan.counters.push(plan.primary.clone());
+            }
         }
         if let Some(budget) = self.budget {
             plan.stop = Stop::Budget {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_experiment::{MetricPlan, Plan};
 use genba_model::Direction;
-use genba_runtime::shim::{PER_REQUEST, Shims, Which};
+use genba_runtime::shim::{PER_REQUEST, Reporter, Shims, Which, reported};
 
 use crate::exit::Failure;
 
@@ -66,6 +66,31 @@ impl RuntimeArgs {
             (Some(_), Some(shims)) => format!("{command} {}", shims.requests().display()),
             _ => command.to_owned(),
         }
+    }
+
+    /// The definition of a number of the runtime's by which a plan is to decide; `None` if it is
+    /// the name of none.
+    pub fn metric(&self, name: &str, iterations: bool) -> Result<Option<MetricPlan>, Failure> {
+        let Some(one) = reported(name) else {
+            return Ok(None);
+        };
+        let runtime = self.runtime.is_some();
+        let (asked, option) = match one.by {
+            Reporter::Requests => (self.per_request.is_some(), "--per-request APP"),
+            Reporter::Runtime => (runtime, "--runtime ruby|python|auto"),
+            Reporter::Iterations => (runtime && iterations, "--runtime and --per-iteration N"),
+        };
+        if !asked {
+            return Err(Failure::usage(format!(
+                "the metric {name:?} is reported with {option} only"
+            )));
+        }
+        let direction = if one.more {
+            Direction::MoreIsBetter
+        } else {
+            Direction::LessIsBetter
+        };
+        Ok(Some(MetricPlan::channel(name, one.unit, Some(direction))))
     }
 
     /// The shims, if they are needed.

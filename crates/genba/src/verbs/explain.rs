@@ -137,6 +137,7 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
             ..RecordOptions::default()
         },
         stacks: false,
+        script: false,
         soon: Some(SOON),
         annotations: super::investigate::ANNOTATIONS,
         source_prefixes: Vec::new(),

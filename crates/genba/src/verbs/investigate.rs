@@ -36,6 +36,11 @@ pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
 
+    /// Do not read the functions of Python 3.11 and Ruby 3.1 (a run of its own, in which a thread
+    /// is stopped for some microseconds up to 499 times a second).
+    #[arg(long)]
+    no_script: bool,
+
     /// Do not count executions: no calls, no cost per execution.
     #[arg(long)]
     no_count: bool,
@@ -103,6 +108,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         executions: executions(&args)?,
         record: args.sampling.options(CallGraph::None),
         stacks: true,
+        script: !args.no_script,
         soon: None,
         annotations: ANNOTATIONS,
         source_prefixes,
