@@ -140,12 +140,46 @@ pub fn battery(facts: &Facts) -> Vec<Change> {
         }
         all.push(change);
     }
+    let suggested = suggested(&facts.causes);
     for change in &mut all {
-        if suggested(&facts.causes).contains(&change.name.as_str()) {
-            change.promise = 92;
-        }
+        change.promise = promised(&suggested, &change.name, change.promise);
     }
     all
+}
+
+/// How much is hoped of the way that the most profitable finding speaks for; each further one a
+/// little less.
+const SUGGESTED: u8 = 94;
+const LEAST_SUGGESTED: u8 = 88;
+
+/// What is hoped of a way, given those that findings speak for, the best first.
+#[must_use]
+pub fn promised(suggested: &[&str], name: &str, usual: u8) -> u8 {
+    match suggested.iter().position(|one| *one == name) {
+        None => usual,
+        Some(place) => {
+            let less = u8::try_from(place).unwrap_or(u8::MAX);
+            usual.max(SUGGESTED.saturating_sub(less).max(LEAST_SUGGESTED))
+        }
+    }
+}
+
+/// What findings speak for, in words.
+#[must_use]
+pub fn explained(causes: &[String]) -> Option<String> {
+    if causes.is_empty() {
+        return None;
+    }
+    let each: Vec<String> = (causes.iter())
+        .map(|cause| match suggested(std::slice::from_ref(cause)) {
+            names if names.is_empty() => format!("{cause} (no way of these)"),
+            names => format!("{cause} ({})", names.join(", ")),
+        })
+        .collect();
+    Some(format!(
+        "explain found, and is tried first: {}",
+        each.join("; ")
+    ))
 }
 
 /// Whether the locale is the plain one already.
@@ -199,7 +233,12 @@ pub fn suggested(causes: &[String]) -> Vec<&'static str> {
             "excess-syscalls" => &["1 MB of output buffer"],
             _ => &[],
         };
-        names.extend(of);
+        names.extend(
+            of.iter()
+                .filter(|name| !names.contains(*name))
+                .copied()
+                .collect::<Vec<_>>(),
+        );
     }
     names
 }

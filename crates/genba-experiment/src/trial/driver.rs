@@ -8,7 +8,7 @@ use crate::pairing::{Evidence, corrected};
 use crate::trial::outcome::{self, Judged};
 use crate::trial::race::{Contender, Rules, Standing, race};
 use crate::trial::track::Track;
-use crate::trial::{Change, Facts, Ready, Workplace, battery};
+use crate::trial::{Change, Facts, Ready, Workplace, battery, explained, promised};
 use crate::{ExperimentError, Lab, Plan, VariantPlan};
 
 /// How a trial is made.
@@ -20,8 +20,8 @@ pub struct Options {
     pub budget: f64,
     /// Builds that show what layout does, where anything is built.
     pub layouts: usize,
-    /// Causes that `explain` found.
-    pub causes: Vec<String>,
+    /// Causes that `explain` found, most profitable first; `None`: it is to be asked.
+    pub causes: Option<Vec<String>>,
     /// CPUs that may be used.
     pub cpus: Vec<usize>,
 }
@@ -65,6 +65,10 @@ const LAYOUT_PROMISE: u8 = 84;
 /// Ways that are let in however little time there is.
 const ALWAYS: usize = 4;
 
+/// Asks `explain` about the baseline, whose run takes so many seconds; the causes, or why they
+/// are not known. Its time is the trial's.
+pub type Explain<'a> = dyn FnMut(&VariantPlan, f64) -> Result<Vec<String>, String> + 'a;
+
 /// Tries `changes` (and with [`Options::auto`] the battery) against the plan's only variant.
 ///
 /// # Errors
@@ -75,6 +79,7 @@ pub fn run(
     place: &mut Workplace,
     changes: Vec<Change>,
     options: &Options,
+    explain: &mut Explain<'_>,
 ) -> Result<Trial, ExperimentError> {
     let mut baseline = match place.baseline(lab)? {
         Ready::Variant { plan, .. } => *plan,
@@ -99,13 +104,26 @@ pub fn run(
             usage: false,
         });
     }
+    let mut said = Vec::new();
+    let causes = match (&options.causes, options.auto) {
+        (Some(causes), _) => causes.clone(),
+        (None, false) => Vec::new(),
+        (None, true) => {
+            lab.say("explaining: what it finds is tried first", None);
+            explain(&baseline, probe.seconds).unwrap_or_else(|why| {
+                said.push(format!("the battery is in its usual order: {why}"));
+                Vec::new()
+            })
+        }
+    };
+    said.extend(explained(&causes));
     let value = |name: &str| probe.values.get(name).copied().unwrap_or(0.0);
     let facts = Facts {
         wall: value("wall"),
         user: value("user"),
         system: value("system"),
         faults: value("minor_faults"),
-        causes: options.causes.clone(),
+        causes,
         cpus: options.cpus.clone(),
     };
     let limit = Duration::from_secs_f64((facts.wall * SLOWEST_RUN).clamp(PATIENCE, 1e6));
@@ -242,7 +260,8 @@ pub fn run(
     let keep =
         winner.map(|index| outcome::keep(place, &contenders[index], &judged[index], &baseline));
     let (variants, comparisons) = outcome::documents(&alone, &contenders, &judged, &template);
-    let mut notes = place.notes();
+    let mut notes = said;
+    notes.extend(place.notes());
     let built = |index: usize| is_other_code(&contenders[index].change);
     if layout.is_none() && winner.is_some_and(built) {
         notes.push(
@@ -276,9 +295,7 @@ fn wanted(place: &Workplace, facts: &Facts, asked: &[Change]) -> Vec<Change> {
             if recipe.compiler == Some(usual) {
                 continue;
             }
-            if suggested.contains(&recipe.name.as_str()) {
-                recipe.promise = recipe.promise.max(92);
-            }
+            recipe.promise = promised(&suggested, &recipe.name, recipe.promise);
             all.push(Change::build(recipe));
         }
     }
@@ -471,7 +488,7 @@ pub fn plan_in_words(place: &Workplace, changes: &[Change], options: &Options) -
         let facts = Facts {
             wall: 1.0,
             user: 1.0,
-            causes: options.causes.clone(),
+            causes: options.causes.clone().unwrap_or_default(),
             cpus: options.cpus.clone(),
             ..Facts::default()
         };

@@ -20,9 +20,9 @@ mod place;
 mod race;
 mod track;
 
-pub use battery::{Facts, battery, suggested};
+pub use battery::{Facts, battery, explained, promised, suggested};
 pub use change::{Change, RunChange, RunSlot};
-pub use driver::{Options, Trial, plan_in_words, run};
+pub use driver::{Explain, Options, Trial, plan_in_words, run};
 pub use named::{known, list_in_words, named, no_name_twice, own_flags, own_run};
 pub use place::{BuildPlan, Ready, Workplace};
 

@@ -7,9 +7,11 @@ mod build_args;
 mod session;
 mod show;
 mod take_up;
+mod why;
 
 pub use args::{ExperimentArgs, line_of};
 pub use build_args::BuildArgs;
 pub use session::Session;
 pub use show::shown;
 pub use take_up::{repeat, resume};
+pub use why::causes;

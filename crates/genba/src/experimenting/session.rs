@@ -14,6 +14,7 @@ use genba_investigate::Progress as _;
 use genba_model::{CaseKind, HostFingerprint, Workload};
 use genba_run::Cancel;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::args::ExperimentArgs;
 use super::book::{Book, Shared};
@@ -166,6 +167,20 @@ impl Session {
     pub fn case_id(&self) -> Option<String> {
         let book = self.book.borrow();
         book.case.as_ref().map(|case| case.id().to_owned())
+    }
+
+    /// Keeps what another sitting must begin with; nothing where no case is kept.
+    pub fn remember(&self, name: &str, what: &impl Serialize) -> Result<(), Failure> {
+        match &self.book.borrow().case {
+            Some(case) => Ok(case.put_document(name, what)?),
+            None => Ok(()),
+        }
+    }
+
+    /// What an earlier sitting kept.
+    pub fn remembered<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let book = self.book.borrow();
+        book.case.as_ref()?.get_document(name).ok()?
     }
 
     /// Why the last measurement ended, where that was neither its own end nor the person.

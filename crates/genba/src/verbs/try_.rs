@@ -12,7 +12,7 @@ use genba_report::{page, terminal};
 use genba_run::Launcher;
 
 use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{BuildArgs, ExperimentArgs, Session};
+use crate::experimenting::{BuildArgs, ExperimentArgs, Session, causes};
 use crate::output::Output;
 use crate::progress::Line;
 
@@ -35,7 +35,7 @@ corresponds to the current directory: write ./src/prog, and name files that lie 
 absolute paths. {tree} is the copy's directory; absolute paths into the source tree are led into
 the copy. Compilers are found through PATH, where small scripts add the flags.")]
 pub struct Args {
-    /// Try the battery that fits, drop what is hopeless, combine what gains.
+    /// Try the battery that fits, what `explain` finds first, drop what is hopeless, combine what gains.
     #[arg(long)]
     auto: bool,
 
@@ -113,7 +113,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.answer(&trial::list_in_words(&cpus))?;
         return Ok(Exit::Done);
     }
-    let (words, causes) = args.workload()?;
+    let (given, known) = args.workload()?;
     let mut changes = args.changes(&cpus)?;
     if changes.is_empty() && !args.auto {
         return Err(Failure::usage(
@@ -128,10 +128,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         auto: args.auto,
         budget: args.budget(changes.len()),
         layouts: args.layouts,
-        causes,
+        causes: known,
         cpus,
     };
-    let words = match &words[..] {
+    let words = match &given[..] {
         [one] => args.experiment.variant("as it is", one)?,
         words => args.experiment.variant_of_words("as it is", words)?,
     };
@@ -144,7 +144,19 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let mut plan = args.experiment.plan(vec![words], session.seed())?;
     plan.check_output = !args.no_check_output;
     let mut lab = session.lab(&plan)?;
-    let tried = trial::run(&mut lab, &plan, &mut place, changes, &options)?;
+    let mut explain = |baseline: &VariantPlan, seconds: f64| {
+        let built = args.building.build.is_some();
+        causes(
+            &session,
+            &given,
+            built,
+            baseline,
+            seconds,
+            options.budget,
+            output,
+        )
+    };
+    let tried = trial::run(&mut lab, &plan, &mut place, changes, &options, &mut explain)?;
     let document = document(&args, &session, &mut lab, &plan, &options, tried, output);
     // The binaries of the profiles lie in the copies: these go last.
     drop((lab, place));
@@ -301,7 +313,7 @@ fn finish(args: &Args, session: Session, document: &TrialReport, output: &Output
 
 impl Args {
     /// The command, and the causes that are known of it.
-    fn workload(&self) -> Result<(Vec<String>, Vec<String>), Failure> {
+    fn workload(&self) -> Result<(Vec<String>, Option<Vec<String>>), Failure> {
         let Some(first) = self.command.first() else {
             return Err(Failure::usage(
                 "there is no command to try; write it after `--`, as in: genba try --auto -- ./prog",
@@ -315,9 +327,9 @@ impl Args {
             let findings: Vec<Finding> = case.get_document("findings")?.unwrap_or_default();
             let causes = findings.into_iter().map(|finding| finding.cause).collect();
             let workload: Workload = case.investigation()?.workload;
-            return Ok((workload.command, causes));
+            return Ok((workload.command, Some(causes)));
         }
-        Ok((self.command.clone(), Vec::new()))
+        Ok((self.command.clone(), None))
     }
 
     fn budget(&self, ways: usize) -> f64 {
