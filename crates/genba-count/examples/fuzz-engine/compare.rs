@@ -9,7 +9,7 @@ use genba_count::{CountRequest, Engine, Transfers, native::Native};
 use genba_model::{RawCounts, TransferKind};
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 
-use crate::machine::{self, CODE_SIZE};
+use crate::memory::{self, CODE_SIZE};
 use crate::watch::Watch;
 use crate::{forms, survey};
 
@@ -213,7 +213,7 @@ impl Fuzz {
 
 /// Compares counts in the code of the sequences; the number of executions.
 fn check_counts(seed: u64, seen: &str, counts: &RawCounts) -> u64 {
-    let base = machine::base_of(seed);
+    let base = memory::base_of(seed);
     let code = base..base + CODE_SIZE as u64;
     let process = &counts.processes[0];
     let mut counted: BTreeMap<u64, u64> = BTreeMap::new();

@@ -133,7 +133,7 @@ global_asm!(
     "mov rax, [rip + FUZZ_STATE + 160]",
     "wrfsbase rax",
     "ret",
-    fault = sym super::machine::on_fault,
+    fault = sym super::seen::on_fault,
 );
 
 unsafe extern "C" {

@@ -12,8 +12,11 @@ mod cpu;
 mod forms;
 mod generate;
 mod machine;
+mod memory;
+mod seen;
 mod steps;
 mod survey;
+mod vectors;
 mod watch;
 
 use std::path::Path;

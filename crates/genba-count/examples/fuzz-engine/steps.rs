@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::cpu::fuzz_end;
-use crate::machine::{CODE_SIZE, Run};
+use crate::memory::CODE_SIZE;
+use crate::seen::Run;
 
 /// Executions and passages, by addresses.
 struct Seen {

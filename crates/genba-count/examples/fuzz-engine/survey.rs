@@ -7,14 +7,14 @@ use iced_x86::Code;
 
 use crate::forms::{self, Form};
 use crate::generate::Random;
-use crate::machine;
+use crate::{machine, memory};
 
 /// Attempts to make an instruction of a form that does something.
 const ATTEMPTS: usize = 400;
 
 /// Tries every form that is not excluded; prints its number and `has`, `missing` or `cannot`.
 pub fn probe() {
-    machine::prepare(machine::LOW, false, false);
+    memory::prepare(memory::LOW, false, false);
     let mut random = Random(0x5EED);
     for code in forms::known().filter(|code| forms::excluded(*code).is_none()) {
         let form = Form::of(code);
@@ -23,7 +23,7 @@ pub fn probe() {
             if made == 24 || does {
                 break;
             }
-            if let Some((bytes, _)) = forms::make(&mut random, &form, machine::LOW) {
+            if let Some((bytes, _)) = forms::make(&mut random, &form, memory::LOW) {
                 made += 1;
                 does = machine::alone(&mut random, &bytes) != Some(libc::SIGILL);
             }
