@@ -212,17 +212,13 @@ pub fn run(
     let mut judged = judge(&contenders, &template, layout.as_ref());
     let gains = judged.iter().filter(|one| one.is_gain()).count();
     if options.auto && gains < 2 && family > 0 {
-        // There is nothing to combine: the time goes to what is undecided.
+        // There is nothing to combine: the time goes to what is undecided, the likely gains first.
         let rules = Rules {
             until: options.budget,
             drop_early: false,
             ..rules
         };
-        for one in &mut contenders {
-            if one.standing == Standing::Parked {
-                one.standing = Standing::Running;
-            }
-        }
+        likely_first(&mut contenders);
         race(
             lab,
             &template,
@@ -283,6 +279,23 @@ pub fn run(
         loser: loser.map(|index| contenders[index].plan.clone()),
         notes,
     })
+}
+
+/// Of those that are undecided the ones that look like gains run, and the others when they are done.
+fn likely_first(contenders: &mut [Contender]) {
+    for one in contenders {
+        if !matches!(one.standing, Standing::Running | Standing::Parked) {
+            continue;
+        }
+        let layout = one.change.kind == ChangeKind::Layout;
+        let likely =
+            (one.track.effect()).is_some_and(|effect| effect.verdict == VerdictName::Faster);
+        one.standing = if likely || layout {
+            Standing::Running
+        } else {
+            Standing::Parked
+        };
+    }
 }
 
 /// The battery that fits, without what was asked for anyway.
