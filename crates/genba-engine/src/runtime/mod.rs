@@ -13,6 +13,7 @@ pub mod invalidate;
 pub mod leave;
 pub mod mail;
 pub mod memory;
+mod pieces;
 pub mod shared;
 pub mod signal;
 pub mod slots;
