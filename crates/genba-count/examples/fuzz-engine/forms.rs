@@ -3,7 +3,7 @@
 
 use iced_x86::{
     Code, Decoder, EncodingKind, FlowControl, Instruction, MandatoryPrefix, Mnemonic, OpCodeInfo,
-    OpCodeOperandKind, OpCodeTableKind, Register,
+    OpCodeOperandKind, OpCodeTableKind, OpKind, Register,
 };
 
 use crate::generate::Random;
@@ -198,10 +198,30 @@ pub fn make(random: &mut Random, form: &Form, at: u64) -> Option<(Vec<u8>, Instr
         bytes[length - 1] = info.op_code() as u8;
         decoded = Decoder::with_ip(64, &bytes, at, 0).decode();
     }
+    if reads_stale_stack_pointer(info, &bytes, &decoded) {
+        return None;
+    }
     (decoded.code() == code && !refused(&decoded)).then(|| {
         bytes.truncate(decoded.len());
         (bytes, decoded)
     })
+}
+
+/// A general register is named with the bit X of EVEX, which means nothing there. If it is rsp, AMD's
+/// Zen 5 reads it without the pushes and pops that it has under way (`push %rax; vpinsrd $3, %esp, …`
+/// gives rsp before the push; with the bit clear, behind it), or with them if anything came between.
+fn reads_stale_stack_pointer(info: &OpCodeInfo, bytes: &[u8], decoded: &Instruction) -> bool {
+    let prefix = bytes.iter().position(|byte| *byte == 0x62);
+    let clear = prefix
+        .and_then(|at| bytes.get(at + 1))
+        .is_some_and(|byte| byte & 0x40 != 0);
+    let mut operands = 0..decoded.op_count();
+    info.encoding() == EncodingKind::EVEX
+        && !clear
+        && operands.any(|operand| {
+            decoded.op_kind(operand) == OpKind::Register
+                && decoded.op_register(operand).full_register() == Register::RSP
+        })
 }
 
 fn opcode(info: &OpCodeInfo, bytes: &mut Vec<u8>) {

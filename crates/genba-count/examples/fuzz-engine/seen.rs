@@ -169,6 +169,19 @@ pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
         }
         let sums = (hash(&vectors[24..28]), hash(&vectors[32..]));
         let _ = writeln!(run.text, "{text} vectors {:x} {:x}", sums.0, sums.1);
+        for (number, register) in vectors[32..].chunks_exact(16).enumerate() {
+            let words = register.chunks_exact(8).map(|word| {
+                let word = word.try_into().unwrap_or_default();
+                format!("{:x}", u64::from_le_bytes(word))
+            });
+            let (name, number) = match number {
+                0..8 => ("st", number),
+                _ => ("xmm", number - 8),
+            };
+            let words: Vec<String> = words.collect();
+            let _ = write!(run.text, "    {name}{number} {}", words.join(":"));
+        }
+        let _ = writeln!(run.text);
     }
     run.add_memory(registers[libc::REG_RSP as usize] as u64);
     run.faults += 1;
