@@ -1,6 +1,6 @@
 //! The thread that stops others.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -50,6 +50,9 @@ pub trait Visitor: Send {
     fn refused(&mut self, pid: i32);
     /// A process has begun another program.
     fn began(&mut self, pid: i32);
+    /// At the end: CPU time that samples stand for, and that of threads which ended before
+    /// another sample was due, ns.
+    fn ended(&mut self, read: u64, unread: u64);
 }
 
 /// Samples threads by stopping them, in a thread of its own, until told to end.
@@ -118,6 +121,9 @@ impl<V: Visitor + 'static> StopSampler<V> {
             seen: Seen::default(),
             owed: HashMap::new(),
             pointers: HashMap::new(),
+            known: HashSet::new(),
+            read: 0,
+            unread: 0,
             pace: Pace::new(),
         };
         let thread = std::thread::Builder::new()
@@ -193,6 +199,11 @@ struct Work<V> {
     /// CPU time by thread for which there is no sample yet, ns.
     owed: HashMap<i32, u64>,
     pointers: HashMap<i32, u64>,
+    /// Processes whose threads are worth while.
+    known: HashSet<i32>,
+    /// CPU time with and without a sample, ns.
+    read: u64,
+    unread: u64,
     pace: Pace,
 }
 
@@ -272,6 +283,8 @@ impl<V: Visitor> Work<V> {
                 break;
             }
         }
+        let left: u64 = self.owed.values().sum();
+        self.visitor.ended(self.read, self.unread + left);
         let mut description = describe(command);
         description.sample_time = Some((began, monotonic_ns()));
         self.writer.finish(&description)
@@ -303,6 +316,11 @@ impl<V: Visitor> Work<V> {
                     let pid = whole.get(8..12).and_then(|b| b.try_into().ok());
                     self.visitor.began(pid.map_or(0, i32::from_le_bytes));
                 }
+                if raw.kind == kind::EXIT
+                    && let Some(task) = crate::perfdata::record::task(&raw)
+                {
+                    self.exited(task.pid, task.tid);
+                }
                 self.writer.append(whole)?;
             } else if let Some((tick, period)) = tick(raw.body) {
                 *self.owed.entry(tick.tid).or_default() += period;
@@ -321,12 +339,25 @@ impl<V: Visitor> Work<V> {
         self.writer.flush()
     }
 
+    /// What a thread is owed is no other's that gets its number.
+    fn exited(&mut self, pid: i32, tid: i32) {
+        let owed = self.owed.remove(&tid).unwrap_or(0);
+        self.pointers.remove(&tid);
+        if self.known.contains(&pid) {
+            self.unread += owed;
+        }
+        if pid == tid {
+            self.known.remove(&pid);
+        }
+    }
+
     fn sample(&mut self, tick: Tick) -> io::Result<()> {
         if !self.visitor.prepare(tick.pid) {
             // Nothing is known of its program: its time is nobody's.
             self.owed.remove(&tick.tid);
             return Ok(());
         }
+        self.known.insert(tick.pid);
         let began = Instant::now();
         if !self.pace.lets(began) {
             return Ok(());
@@ -379,6 +410,7 @@ impl<V: Visitor> Work<V> {
             return Ok(());
         }
         let period = self.owed.remove(&tick.tid).unwrap_or(0);
+        self.read += period;
         self.seen.samples += 1;
         self.writer.append(&record::bytes(&Sample {
             ip,

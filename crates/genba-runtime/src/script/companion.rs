@@ -117,6 +117,23 @@ struct Reader {
     unreadable: u64,
     /// Samples of threads that could not be stopped.
     refused: u64,
+    /// What is to be said of time without a sample.
+    unread: Option<String>,
+}
+
+/// Time without a sample that is more than this part of all must be said.
+const MUCH: f64 = 0.05;
+
+fn missing(read: u64, unread: u64) -> Option<String> {
+    let all = (read + unread) as f64;
+    (unread as f64 > MUCH * all).then(|| {
+        format!(
+            "{:.0} ms of {:.0} ms of CPU time have no script stack: threads ended before another \
+             sample of them was due; those that live shortly have too small a share",
+            unread as f64 / 1e6,
+            all / 1e6
+        )
+    })
 }
 
 impl Reader {
@@ -127,6 +144,7 @@ impl Reader {
         if self.stacks.runtimes.is_empty() && self.stacks.unknown.is_empty() {
             notes.push("no script stacks: no interpreter of Python or Ruby was seen".to_owned());
         }
+        notes.extend(self.unread.clone());
         if self.refused > 0 {
             notes.push(format!(
                 "{} times a thread could not be stopped: another program traces it, or ptrace is \
@@ -217,5 +235,22 @@ impl Visitor for Reader {
 
     fn began(&mut self, pid: i32) {
         self.processes.remove(&pid);
+    }
+
+    fn ended(&mut self, read: u64, unread: u64) {
+        self.unread = missing(read, unread);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_without_a_sample_is_said_where_it_is_much() {
+        assert_eq!(missing(100_000_000, 1_000_000), None);
+        assert_eq!(missing(0, 0), None);
+        let said = missing(206_000_000, 224_000_000).unwrap();
+        assert!(said.starts_with("224 ms of 430 ms"), "{said}");
     }
 }
