@@ -136,13 +136,16 @@ impl Road<'_> {
         let (mut spec, scale) = (plan.other.clone()).unwrap_or_else(|| (self.spec.clone(), 1.0));
         spec.stdout = Output::Null;
         spec.stderr = Output::Null;
-        spec.timeout = Some(spec.timeout.map_or(plan.limit, |own| own.min(plan.limit)));
+        // Who waits for an answer waits for the count as well: but for a little, what is left.
+        let soon = self.time_left().map(|left| left.max(LEAST_COUNT));
+        let limit = soon.map_or(plan.limit, |left| left.min(plan.limit));
+        spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         let request = CountRequest {
             children: spec.shell_line.is_some() || sampled.beside > CHILDREN,
             spec,
             transfers: Transfers::Everywhere,
         };
-        let raw = match self.run_engine(&plan, &request, sampled, progress) {
+        let raw = match self.run_engine(&plan, limit, &request, sampled, progress) {
             Ok(Some(raw)) => raw,
             Ok(None) => return Ok(None),
             Err(error) => {
@@ -177,6 +180,7 @@ impl Road<'_> {
     fn run_engine(
         &mut self,
         plan: &Executions,
+        limit: Duration,
         request: &CountRequest,
         sampled: &Sampled,
         progress: &mut dyn Progress,
@@ -184,11 +188,8 @@ impl Road<'_> {
         let choice = genba_count::choose(plan.engine.as_deref(), request)?;
         self.notes.extend(choice.passed_over.iter().cloned());
         let least = sampled.wall_seconds * choice.engine.usual_slowdown().start();
-        if plan.other.is_none() && least > plan.limit.as_secs_f64() {
-            self.notes.push(format!(
-                "executions were not counted: that would take over {:.0} min; --count-cmd counts a smaller run, --count-limit gives it more time",
-                least / 60.0
-            ));
+        if plan.other.is_none() && least > limit.as_secs_f64() {
+            self.notes.push(not_counted(least, limit, plan.limit));
             return Ok(None);
         }
         progress.update(&announcement(&choice, sampled.wall_seconds), None);
@@ -224,6 +225,26 @@ impl Road<'_> {
             }
         }
     }
+}
+
+/// A count may take so long however little of the time is left: without it little can be explained.
+const LEAST_COUNT: Duration = Duration::from_secs(5);
+
+/// Why a count was not begun.
+fn not_counted(least: f64, limit: Duration, most: Duration) -> String {
+    let time = match least {
+        least if least < 90.0 => format!("{least:.0} s"),
+        least => format!("{:.0} min", least / 60.0),
+    };
+    if limit < most {
+        return format!(
+            "executions were not counted: that would take over {time}, and an answer within half a minute leaves {:.0} s for it; --count-limit gives it more, or explain a smaller run",
+            limit.as_secs_f64()
+        );
+    }
+    format!(
+        "executions were not counted: that would take over {time}; --count-cmd counts a smaller run, --count-limit gives it more time"
+    )
 }
 
 /// The clock while the host table was measured.

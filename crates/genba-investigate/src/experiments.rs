@@ -12,13 +12,19 @@ use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
 use genba_run::Output;
 
 use crate::road::Road;
-use crate::{InvestigateError, Progress};
+use crate::{InvestigateError, Progress, simulate, sizes};
 
 /// Page faults to sample.
 const FAULTS: u64 = 2000;
 
 /// Stack to copy with each, bytes.
 const STACK: u32 = 8 << 10;
+
+/// Samples with stacks, a second.
+const COPIES: u64 = 999;
+
+/// Of these so many are enough.
+const WHO: u64 = 300;
 
 /// Samples with registers, a second.
 const REGISTERS: u64 = 1999;
@@ -28,6 +34,15 @@ const EVENTS: u64 = 2999;
 
 /// Runs on one CPU.
 const ALONE: usize = 2;
+
+/// A run whose allocations and copies are tallied takes so many times longer, at the most.
+const TALLIED: f64 = 2.0;
+
+/// Simulations take some fifty times longer: this much of a run tells the rates.
+const LONGEST_SIMULATION: Duration = Duration::from_secs(20);
+
+/// Less is not worth beginning.
+const SHORTEST_SIMULATION: Duration = Duration::from_secs(2);
 
 /// A run on one CPU may take so many times longer than the usual one: all threads' work, and more.
 const LONGEST: f64 = 4.0;
@@ -59,6 +74,15 @@ impl Road<'_> {
                 "sampling cache misses",
                 progress,
             )?;
+        }
+        if wants::wrong_guesses(frame) || wants::cache_misses(frame) {
+            self.simulate(frame, progress)?;
+        }
+        if wants::sizes(frame) && self.has_time_for(TALLIED * run) {
+            self.sizes(frame, progress)?;
+        }
+        if wants::copy_places(frame) && self.has_time_for(run) {
+            self.copy_places(frame, progress)?;
         }
         if wants::one_cpu(frame) && self.has_time_for(ALONE as f64 * frame.program.cpu_seconds) {
             self.one_cpu(frame, progress)?;
@@ -98,6 +122,33 @@ impl Road<'_> {
         // Nobody asked for it: why it cannot be had is of no interest.
         self.notes.truncate(notes);
         // It was only needed for this; a copy that stays is no harm.
+        let _ = std::fs::remove_file(&path);
+        Ok(())
+    }
+
+    /// Samples with stacks, of which those in copies of memory are looked at.
+    fn copy_places(
+        &mut self,
+        frame: &mut Frame,
+        progress: &mut dyn Progress,
+    ) -> Result<(), InvestigateError> {
+        let record = RecordOptions {
+            rate: Rate::Frequency(COPIES),
+            call_graph: CallGraph::Dwarf(STACK),
+            user_only: true,
+            no_timer_fallback: true,
+            command_line: self.options.record.command_line.clone(),
+            ..RecordOptions::default()
+        };
+        let path = self.case.directory().join("copies.data");
+        let notes = self.notes.len();
+        let recorded = self.record(&record, &path, "sampling who copies", WHO, progress)?;
+        if recorded.is_some()
+            && let Ok(scene) = Scene::open(&path, &SceneOptions::default())
+        {
+            frame.program.tried.copies = scene.copy_places();
+        }
+        self.notes.truncate(notes);
         let _ = std::fs::remove_file(&path);
         Ok(())
     }
@@ -167,6 +218,63 @@ impl Road<'_> {
         self.notes.truncate(notes);
         let _ = std::fs::remove_file(&path);
         Ok(counts)
+    }
+
+    /// Where the processor counts neither wrong guesses nor misses: what a simulator says of the
+    /// run, or of as much of it as there is time for.
+    fn simulate(
+        &mut self,
+        frame: &mut Frame,
+        progress: &mut dyn Progress,
+    ) -> Result<(), InvestigateError> {
+        let Some(valgrind) = simulate::program() else {
+            return Ok(());
+        };
+        let limit = self.time_left().unwrap_or(LONGEST_SIMULATION);
+        if limit < SHORTEST_SIMULATION {
+            return Ok(());
+        }
+        progress.update("simulating caches and guesses of branches", Some(limit));
+        let limit = limit.min(LONGEST_SIMULATION);
+        let outcome = simulate::simulate(
+            self.launcher,
+            &valgrind,
+            self.spec,
+            frame,
+            limit,
+            self.cancel,
+        );
+        self.go_on()?;
+        let Some(outcome) = outcome else {
+            return Ok(());
+        };
+        self.notes.push(format!(
+            "this processor's counters cannot be read: wrong guesses and cache misses are simulated{}",
+            match outcome.part {
+                part if part > 0.95 => String::new(),
+                part => format!(", of the first {:.0} % of the run", (100.0 * part).max(1.0)),
+            }
+        ));
+        let tried = &mut frame.program.tried;
+        if tried.wrong_guesses.is_none() {
+            tried.wrong_guesses = Some(outcome.wrong_guesses);
+        }
+        if tried.cache_misses.is_none() {
+            tried.cache_misses = Some(outcome.cache_misses);
+        }
+        Ok(())
+    }
+
+    fn sizes(
+        &mut self,
+        frame: &mut Frame,
+        progress: &mut dyn Progress,
+    ) -> Result<(), InvestigateError> {
+        let usual = Duration::try_from_secs_f64(frame.program.wall_seconds).ok();
+        progress.update("tallying sizes of allocations and copies", usual);
+        let limit = usual.unwrap_or_default().mul_f64(2.0 * TALLIED) + Duration::from_secs(1);
+        frame.program.tried.sizes = sizes::tally(self.launcher, self.spec, limit, self.cancel);
+        self.go_on()
     }
 
     fn one_cpu(

@@ -18,6 +18,8 @@ mod progress;
 pub mod quotes;
 mod road;
 mod script;
+mod simulate;
+mod sizes;
 pub mod summary;
 
 pub use error::{InvestigateError, in_words};

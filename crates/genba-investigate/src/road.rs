@@ -260,6 +260,12 @@ impl Road<'_> {
             .is_none_or(|soon| spent + seconds < soon.as_secs_f64())
     }
 
+    /// What is left of the time in which something may still be begun; `None` where nobody waits.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        let spent = self.started.elapsed();
+        (self.options.soon).map(|soon| soon.saturating_sub(spent))
+    }
+
     pub(crate) fn go_on(&self) -> Result<(), InvestigateError> {
         if self.cancel.is_triggered() {
             return Err(InvestigateError::Interrupted {

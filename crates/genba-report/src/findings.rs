@@ -22,14 +22,27 @@ pub(crate) fn gains(finding: &Finding) -> bool {
     finding.predicted_speedup.high > NO_GAIN
 }
 
-/// `1.34× faster (1.28–1.41)`.
+/// Gains from here on are not known to a digit: what stays is too little.
+const LARGE: f64 = 20.0;
+
+/// `1.34× faster (1.28–1.41)`; `more than 30× faster`.
 pub(crate) fn speedup(gain: &Estimate) -> String {
+    if let Some(least) = more_than(gain) {
+        return format!("more than {}× faster", ratio(least));
+    }
     format!(
         "{}× faster ({}–{})",
         ratio(gain.value),
         ratio(gain.low),
         ratio(gain.high)
     )
+}
+
+/// For gains so large that only their least is worth saying: that, to one digit.
+pub(crate) fn more_than(gain: &Estimate) -> Option<f64> {
+    let least = gain.low.max(1.0);
+    let digit = 10f64.powf(least.log10().floor());
+    (gain.value >= LARGE && least.is_finite()).then(|| (least / digit).floor() * digit)
 }
 
 /// `1.34×`.
@@ -47,7 +60,8 @@ pub(crate) fn saved(gain: &Estimate) -> String {
         let share = (1.0 - 1.0 / speedup.max(1.0)).clamp(0.0, 1.0);
         // No more digits than a prediction has.
         match share {
-            share if share >= 0.0995 => format!("{:.0} %", share * 100.0),
+            // Something always stays.
+            share if share >= 0.0995 => format!("{:.0} %", (share * 100.0).min(99.0)),
             share => number::share(share),
         }
     };
@@ -96,4 +110,21 @@ pub(crate) fn least_gain(floors: &[NoiseFloor]) -> f64 {
         .map(|floor| floor.share)
         .filter(|share| share.is_finite());
     shares.reduce(f64::min).unwrap_or(0.0).max(WORTHWHILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gain(low: f64, value: f64, high: f64) -> String {
+        speedup(&Estimate { value, low, high })
+    }
+
+    #[test]
+    fn large_gains_are_said_by_their_least() {
+        assert_eq!(gain(1.28, 1.34, 1.41), "1.34× faster (1.28–1.41)");
+        assert_eq!(gain(11.0, 19.0, 40.0), "19× faster (11–40)");
+        assert_eq!(gain(37.2, 100.0, 623.0), "more than 30× faster");
+        assert_eq!(gain(2.7, 25.0, 60.0), "more than 2.00× faster");
+    }
 }

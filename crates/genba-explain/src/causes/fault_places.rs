@@ -1,4 +1,5 @@
-//! Where page faults were taken: of a recording of page faults, with stacks.
+//! The user's own lines behind samples with stacks: where page faults were taken, and who asked for
+//! the copies that take the time.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use genba_profile::reader::{ModuleId, StackId};
 use super::build::{is_own, place_of};
 use super::frame::FaultPlace;
 use super::own_code::is_toolchain_file;
-use super::services::is_library;
+use super::services::{is_copy_function, is_library};
 use crate::scene::Scene;
 
 /// Frames that are looked at for the user's own code.
@@ -22,13 +23,30 @@ impl Scene {
     /// library in which they were; most first.
     #[must_use]
     pub fn user_places(&self) -> Vec<FaultPlace> {
-        let all = (self.hits.all.weight as f64).max(1.0);
+        self.places_where(&|_| true)
+    }
+
+    /// The user's own lines whose copies of memory these samples were taken in, as shares of all
+    /// samples in copies; most first.
+    #[must_use]
+    pub fn copy_places(&self) -> Vec<FaultPlace> {
+        self.places_where(&|leaf| {
+            self.frame_place(leaf).is_some_and(|place| {
+                let function = &self.functions[place.function as usize];
+                is_copy_function(&function.name) && !is_own(&self.code.module_name(function.module))
+            })
+        })
+    }
+
+    fn places_where(&self, counts: &dyn Fn(StackId) -> bool) -> Vec<FaultPlace> {
+        let mut all = 0.0;
         let mut found: HashMap<(ModuleId, Option<String>, Option<u32>, String), FaultPlace> =
             HashMap::new();
         for (leaf, hits) in (0u32..).zip(&self.hits.stacks) {
-            if hits.weight == 0 {
+            if hits.weight == 0 || !counts(StackId(leaf)) {
                 continue;
             }
+            all += hits.weight as f64;
             let Some((function, address, frames)) = self.users_frame(StackId(leaf)) else {
                 continue;
             };
@@ -47,9 +65,11 @@ impl Scene {
                 place,
                 share: 0.0,
             });
-            one.share += hits.weight as f64 / all;
+            one.share += hits.weight as f64;
         }
         let mut list: Vec<FaultPlace> = found.into_values().collect();
+        list.iter_mut()
+            .for_each(|one| one.share /= f64::max(all, 1.0));
         list.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.address.cmp(&b.address)));
         list.truncate(MOST);
         list

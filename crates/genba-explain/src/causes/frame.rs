@@ -65,6 +65,9 @@ pub struct Tried {
     pub wrong_guesses: Option<EventCounts>,
     /// Loads that the first cache did not have, as the processor counts them.
     pub cache_misses: Option<EventCounts>,
+    /// Places of the user's own code whose copies of memory take time, as shares of that.
+    #[serde(default)]
+    pub copies: Vec<FaultPlace>,
     /// For which sizes memory and copies were asked.
     #[serde(default)]
     pub sizes: Option<Sizes>,
@@ -153,7 +156,7 @@ pub struct SharedLine {
     pub samples: u32,
 }
 
-/// A place at which page faults were taken.
+/// A place of the user's own code at which something happened: page faults, copies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultPlace {
     /// Name of the function of the symbol table.
@@ -164,7 +167,7 @@ pub struct FaultPlace {
     pub address: u64,
     /// The user's own line.
     pub place: Place,
-    /// Share of all page faults.
+    /// Share of all of it.
     pub share: f64,
 }
 

@@ -11,12 +11,13 @@
 //!
 //! **Source.** J. McCalpin, STREAM, 1995: a copy is bound by bandwidth, not by its instructions.
 
-use genba_model::Estimate;
+use genba_model::{Estimate, FindingSite};
 
 use super::candidate::Candidate;
 use super::frame::Frame;
 use super::services::is_copy_function;
-use super::user_lines::lines;
+use super::sizes::bytes;
+use super::user_lines::{lines, site_of};
 use super::words::{count, percent};
 use super::{quadratic, realloc_growth};
 
@@ -38,22 +39,73 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     find(frame).into_iter().collect()
 }
 
-fn find(frame: &Frame) -> Option<Candidate> {
+/// Whether copies take much of the time, large ones by their average, and no line makes most of
+/// the calls: which of them makes the large ones, their number does not tell.
+#[must_use]
+pub fn is_suspected(frame: &Frame) -> bool {
+    each(frame).is_some() && (line(frame)).is_none_or(|(_, part)| part < 0.5)
+}
+
+/// Copies take so much of the time that their sizes are worth a run.
+const MUCH: f64 = 0.25;
+
+/// Whether it would help to know the sizes: their average time does not tell few large copies
+/// among many small ones.
+#[must_use]
+pub fn wants_sizes(frame: &Frame) -> bool {
+    frame.copy_share() >= MUCH || each(frame).is_some()
+}
+
+/// Seconds of a large copy, where they take much of the time: of those that are large by their
+/// size, or, where that is not known, of all by their average.
+fn each(frame: &Frame) -> Option<f64> {
     let share = frame.copy_share();
     let copies = frame.service("copy")?;
     let cpu = frame.program.cpu_seconds;
     if share < LEAST || copies.calls == 0 || cpu <= 0.0 {
         return None;
     }
-    let each = share * cpu / copies.calls as f64;
-    if each < LARGE {
+    let time = share * cpu;
+    match &frame.program.tried.sizes {
+        Some(sizes) if sizes.copied.total() > 0 => {
+            let most = sizes.copied.part_of_bytes_from(LARGE_CLASS) >= 0.5;
+            let large = large(frame).filter(|&large| large > 0.0 && most)?;
+            Some(time / large)
+        }
+        _ => Some(time / copies.calls as f64).filter(|&each| each >= LARGE),
+    }
+}
+
+/// Number of large copies, where sizes are known.
+fn large(frame: &Frame) -> Option<f64> {
+    let copied = &frame.program.tried.sizes.as_ref()?.copied;
+    let large = copied.calls.iter().skip(LARGE_CLASS);
+    Some(large.fold(0u64, |sum, &n| sum.saturating_add(n)) as f64)
+}
+
+/// The line that the copies are made for, and its part of them: of their time, where that was
+/// sampled; else of their number.
+fn line(frame: &Frame) -> Option<(FindingSite, f64)> {
+    if let Some(first) = frame.program.tried.copies.first() {
+        let site = site_of(&first.function, &first.module, first.address, &first.place);
+        return Some((site, first.share.min(1.0)));
+    }
+    let copies = frame.service("copy")?;
+    // Which line makes the large ones, the number of calls does not tell where most are small.
+    if large(frame).is_some_and(|large| large < 0.5 * copies.calls as f64) {
         return None;
     }
-    // Time alone does not tell few large copies from many small ones that miss.
+    let line = lines(&copies.users).into_iter().next()?;
+    // Those that the runtime makes for itself, to load the program, are small.
+    let users: f64 = copies.users.iter().map(|user| user.calls).sum();
+    Some((line.site, (line.calls / users.max(1.0)).min(1.0)))
+}
+
+fn find(frame: &Frame) -> Option<Candidate> {
+    let share = frame.copy_share();
+    let copies = frame.service("copy")?;
+    let each = each(frame)?;
     let sizes = frame.program.tried.sizes.as_ref();
-    if sizes.is_some_and(|sizes| sizes.copied.part_of_bytes_from(LARGE_CLASS) < 0.5) {
-        return None;
-    }
     let others = || {
         let mut all = quadratic::detect(frame);
         all.extend(realloc_growth::detect(frame));
@@ -62,10 +114,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     if others() {
         return None;
     }
-    let line = lines(&copies.users).into_iter().next()?;
-    // Those that the runtime makes for itself, to load the program, are small.
-    let users: f64 = copies.users.iter().map(|user| user.calls).sum();
-    let part = (line.calls / users.max(1.0)).min(1.0);
+    let (site, part) = line(frame)?;
     if part < 0.5 {
         return None;
     }
@@ -74,7 +123,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
         .iter()
         .position(|f| !f.own && is_copy_function(&f.function))?;
     let mut one = Candidate::new(ID, None, Vec::new());
-    one.at = Some(line.site.clone());
+    one.at = Some(site);
     // What a copy drives out of the caches costs the rest as well.
     let goes = share * part;
     // Where memory is faulted in for the copies, that goes with them.
@@ -85,8 +134,8 @@ fn find(frame: &Frame) -> Option<Candidate> {
         low: 1.0 - goes - kernel - 0.6 * (1.0 - goes - kernel),
         high: 1.0 - 0.15 * goes,
     };
-    one.executions = Some(line.calls as u64);
-    one.fix = "Copy less: only the part that changes or is read, or two buffers that swap their roles (swap the pointers) instead of one that is copied; pass by reference or move."
+    one.executions = Some(copies.calls);
+    one.fix = "Copy less: only the part that changes or is read, or two buffers that swap their roles (swap the pointers) instead of one that is copied; pass by reference or move; append to a text in place (text += piece) instead of making a new one of both."
         .to_owned();
     one.example = Some((
         "before = now;              /* all of it, each step */",
@@ -101,18 +150,27 @@ fn find(frame: &Frame) -> Option<Candidate> {
             frame.functions[function].function
         ))
         .counted(format!(
-            "{} copies, {} of them from this line",
+            "{} copies, {} of {} from this line",
             count(copies.calls),
-            percent(part)
+            percent(part),
+            match frame.program.tried.copies.is_empty() {
+                true => "them",
+                false => "their time",
+            }
         ));
-    if let Some(words) = sizes.and_then(|sizes| sizes.copied.words("copies")) {
-        one = one.counted(words);
+    if let Some((sizes, large)) = sizes.zip(large(frame)) {
+        one = one.counted(format!(
+            "{} of {} copies are of 8 kB and more, {} in all",
+            count(large as u64),
+            count(sizes.copied.total()),
+            bytes(sizes.copied.bytes as f64)
+        ));
     }
     let bandwidth = frame.program.costs.table.as_ref().and_then(|table| {
         let entry = table.entry("memcpy [memory]")?;
         entry.bytes_per_second
     });
-    let words = match bandwidth {
+    let words = match bandwidth.filter(|_| sizes.is_none()) {
         Some(speed) => format!(
             "{:.0} µs for each copy: some {:.0} kB at the {:.0} GB/s that copies in memory reach here",
             each * 1e6,

@@ -4,7 +4,7 @@ use genba_code::STACK_POINTER;
 use genba_model::Estimate;
 
 use super::candidate::Candidate;
-use super::frame::Frame;
+use super::frame::{EventCounts, Frame};
 use super::hot_loops::{HotLoop, hot_loops};
 use super::stalls::{Pattern, Stall, stalls, wrong_in};
 use super::store_forward_stall::stalled_loads;
@@ -66,9 +66,22 @@ pub(super) fn slow(frame: &Frame, wanted: Kind) -> Vec<Slow> {
 
 /// Whether the first cache did not have what these load, where that was counted.
 fn misses(frame: &Frame, slow: &Slow) -> bool {
-    let Some(events) = &frame.program.tried.cache_misses else {
+    let Some((_, seen)) = missed(frame, slow) else {
         return true;
     };
+    let function = &frame.functions[slow.function];
+    let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
+    // What prefetching brings in time is no miss.
+    let least = match slow.kind {
+        Kind::Strides => 0.01,
+        Kind::Chase | Kind::Scattered => 0.05,
+    };
+    seen >= least * loads as f64
+}
+
+/// How often the first cache did not have what a loop loads, or a function outside of loops.
+fn missed<'a>(frame: &'a Frame, slow: &Slow) -> Option<(&'a EventCounts, f64)> {
+    let events = frame.program.tried.cache_misses.as_ref()?;
     let function = &frame.functions[slow.function];
     let seen = match &slow.round {
         Some(round) => events.times(slow.function, &function.loop_instructions(round.index)),
@@ -77,13 +90,7 @@ fn misses(frame: &Frame, slow: &Slow) -> bool {
             events.times(slow.function, &near)
         }
     };
-    let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
-    // What prefetching brings in time is no miss.
-    let least = match slow.kind {
-        Kind::Strides => 0.01,
-        Kind::Chase | Kind::Scattered => 0.05,
-    };
-    seen >= least * loads as f64
+    Some((events, seen))
 }
 
 fn all(frame: &Frame) -> Vec<Slow> {
@@ -262,6 +269,17 @@ pub(super) fn candidate(
         true => String::new(),
         false => format!(" ({})", levels.join(", ")),
     };
+    if let Some((events, times)) = missed(frame, slow) {
+        let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
+        let fact = format!(
+            "the first cache did not have {} of what is loaded here",
+            percent((times / loads.max(1) as f64).min(1.0))
+        );
+        found = match events.simulated {
+            true => found.simulated(fact),
+            false => found.measured(fact),
+        };
+    }
     found.measured(format!(
         "`{}` and what waits for it: {} of the time, {} cycles for each of {} executions, where the first cache takes {}{levels}",
         function.code[first.at].text,

@@ -41,17 +41,19 @@ pub fn cache_misses(frame: &Frame) -> bool {
     frame.program.tried.cache_misses.is_none() && slow_loads::is_suspected(frame)
 }
 
+/// Whether it would help to know which lines the copies are made for that take the time.
+#[must_use]
+pub fn copy_places(frame: &Frame) -> bool {
+    frame.program.tried.copies.is_empty() && memory_bound_copy::is_suspected(frame)
+}
+
 /// Whether it would help to know for which sizes memory and copies are asked.
 #[must_use]
 pub fn sizes(frame: &Frame) -> bool {
     let asks = || {
-        [
-            malloc_churn::detect,
-            realloc_growth::detect,
-            memory_bound_copy::detect,
-        ]
-        .iter()
-        .any(|detect| !detect(frame).is_empty())
+        memory_bound_copy::wants_sizes(frame)
+            || !malloc_churn::detect(frame).is_empty()
+            || !realloc_growth::detect(frame).is_empty()
     };
     frame.program.tried.sizes.is_none() && can_be_tallied(frame) && asks()
 }

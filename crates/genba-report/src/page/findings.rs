@@ -79,12 +79,21 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
     );
     if gains {
         let gain = &finding.predicted_speedup;
+        let figure = match findings::more_than(gain) {
+            Some(least) => format!(
+                "<small>more than</small> <b>{}×</b>",
+                findings::ratio(least)
+            ),
+            None => format!(
+                "<b>{}×</b> <span class=\"dim\">{}–{}</span>",
+                findings::ratio(gain.value),
+                findings::ratio(gain.low),
+                findings::ratio(gain.high)
+            ),
+        };
         let _ = write!(
             out,
-            "<div class=\"gain\"><b>{}×</b> <span class=\"dim\">{}–{}</span><br><small>whole program, if mended<br>{}</small></div>",
-            findings::ratio(gain.value),
-            findings::ratio(gain.low),
-            findings::ratio(gain.high),
+            "<div class=\"gain\">{figure}<br><small>whole program, if mended<br>{}</small></div>",
             escape_fit(&findings::saved(gain), 80),
         );
     }

@@ -48,9 +48,9 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive_seconds)]
     budget: f64,
 
-    /// Leave out a count that takes longer than this, seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = positive_seconds)]
-    count_limit: f64,
+    /// Time for counting executions, seconds; without it, what half a minute in all leaves.
+    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
+    count_limit: Option<f64>,
 
     /// Explain a command that fails.
     #[arg(long)]
@@ -124,12 +124,13 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     prepared.spec.stderr = Stream::Capture {
         limit: super::ERROR_OUTPUT,
     };
+    let limit = args.count_limit.map(Duration::from_secs_f64);
     let options = Options {
         budget: Duration::from_secs_f64(args.budget),
         ignore_failure: args.ignore_failure,
         executions: Some(Executions {
             engine: None,
-            limit: Duration::from_secs_f64(args.count_limit),
+            limit: limit.unwrap_or(SOON),
             other: None,
         }),
         record: RecordOptions {
@@ -138,7 +139,8 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
         },
         stacks: false,
         script: false,
-        soon: Some(SOON),
+        // Who gives the count more time waits for it.
+        soon: Some(limit.map_or(SOON, |limit| limit.max(SOON))),
         annotations: super::investigate::ANNOTATIONS,
         source_prefixes: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
