@@ -55,7 +55,8 @@ impl Engine for Fallback {
                 continue;
             }
             said.push(format!(
-                "{error}; the command was run again with {}",
+                "{error}; the command was run again from the beginning with {}: what it had written \
+                 or sent until then, it wrote and sent twice",
                 engine.name()
             ));
             match engine.count(request, launcher, cancel) {
@@ -142,6 +143,8 @@ mod tests {
             "{:?}",
             counts.notes
         );
+        assert!(counts.notes[0].contains("again from the beginning with two"));
+        assert!(counts.notes[0].contains("twice"));
         let none = Fallback::new(fake("one", false), vec![fake("two", false)]);
         let error = none.count(&request, &mut launcher, &cancel);
         assert!(matches!(error, Err(CountError::Unable { engine, .. }) if engine == "two"));

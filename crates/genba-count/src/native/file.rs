@@ -370,7 +370,7 @@ mod tests {
             for (offset, count) in offsets.into_iter().zip(counts) {
                 field(&mut file, offset, count);
             }
-            file.0.push((offset_of!(Control, slot_class) as u64, vec![1, 2].repeat(20)));
+            file.0.push((offset_of!(Control, slot_class) as u64, [1, 2].repeat(20)));
             file.0.push((RECORDS, records));
             file.0.push((MODULES, modules));
             file.0.push((SLOTS + COUNTERS, counters));
