@@ -144,3 +144,58 @@ fn requests_to_a_rack_application() {
     let (code, _, err) = genba(directory.path(), &[&line[..], &wrong[..]].concat());
     assert_eq!(code, 3, "{err}");
 }
+
+#[test]
+fn what_the_runtime_reports_can_decide() {
+    if !runs("ruby", &["-e", "exit RUBY_VERSION >= '3.0'"]) {
+        eprintln!("skipped: what_the_runtime_reports_can_decide: no ruby");
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let line = [
+        "bench",
+        "--runtime",
+        "ruby",
+        "--metric",
+        "allocated_objects",
+        "-N",
+        "-r",
+        "6",
+        "--no-case",
+        "--json",
+        "ruby -e '50_000.times { Object.new }'",
+        "ruby -e '80_000.times { Object.new }'",
+    ];
+    let found = document(directory.path(), &line);
+    let comparisons = found["comparisons"].as_array().expect("comparisons");
+    let decided = comparisons
+        .iter()
+        .find(|one| one["metric"] == "allocated_objects")
+        .expect("a comparison");
+    let ratio = decided["ratio"]["value"].as_f64().expect("a ratio");
+    assert!((1.4..1.7).contains(&ratio), "{decided}");
+    assert_eq!(decided["verdict"], "slower", "{decided}");
+}
+
+#[test]
+fn a_number_that_nobody_will_report_is_refused_with_what_makes_it_reported() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (metric, more, wanted) in [
+        ("gc_time", &[][..], "--runtime ruby|python|auto"),
+        (
+            "per_request_cpu",
+            &["--runtime", "ruby"],
+            "--per-request APP",
+        ),
+        (
+            "gc_time_per_iteration",
+            &["--runtime", "ruby"],
+            "--per-iteration N",
+        ),
+    ] {
+        let line = [&["bench", "--no-case", "--metric", metric], more, &["true"]].concat();
+        let (code, _, err) = genba(directory.path(), &line);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(wanted), "{err}");
+    }
+}

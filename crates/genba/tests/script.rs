@@ -162,3 +162,106 @@ fn ruby_functions_by_their_known_shares() {
         }
     }
 }
+
+/// The newest case's functions, as `report --by script` reads them.
+fn of_newest(directory: &Path) -> serde_json::Value {
+    let (code, out, err) = genba(
+        directory,
+        &["report", "-i", "latest", "--by", "script", "--json"],
+    );
+    assert_eq!(code, 0, "{err}");
+    serde_json::from_str(&out).expect("JSON")
+}
+
+#[test]
+fn an_investigation_has_script_functions_and_takes_them_along() {
+    let names = ["/usr/bin/python3.11", "python3.11", "python3"];
+    let Some(python) = interpreter(&names, "Python 3.11.") else {
+        eprintln!("skipped: an_investigation_has_script_functions…: no CPython 3.11");
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    // It is run many times.
+    let source = PYTHON.replace("< 1.5", "< 0.5");
+    std::fs::write(at.join("known.py"), source).expect("the program");
+    let line = [
+        "investigate",
+        "--no-count",
+        "--budget",
+        "1",
+        "--",
+        &python,
+        "known.py",
+        "3",
+    ];
+    let (code, screen, err) = genba(at, &line);
+    assert_eq!(code, 0, "{err}");
+    if screen.contains("no script") || screen.contains("no samples") {
+        eprintln!("skipped: an_investigation_has_script_functions…: {screen}");
+        return;
+    }
+    assert!(screen.contains("functions of CPython 3.11."), "{screen}");
+    let here = of_newest(at);
+    check(&here, "CPython 3.11.");
+
+    let (code, exported, err) = genba(at, &["case", "export", "--format", "json", "latest"]);
+    assert_eq!(code, 0, "{err}");
+    let elsewhere = tempfile::tempdir().expect("another directory");
+    std::fs::write(elsewhere.path().join("case.json"), exported).expect("the document");
+    let (code, _, err) = genba(elsewhere.path(), &["case", "import", "case.json"]);
+    assert_eq!(code, 0, "{err}");
+    let there = of_newest(elsewhere.path());
+    assert_eq!(there["functions"], here["functions"]);
+    let flame = [
+        "flame",
+        "-i",
+        "latest",
+        "--script",
+        "--collapsed",
+        "-o",
+        "-",
+    ];
+    let (code, out, err) = genba(elsewhere.path(), &flame);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("burn"), "{out}");
+}
+
+#[test]
+fn another_version_is_said_once_and_nothing_is_guessed() {
+    // Not a CPython of any version, but one that says which it is, where 3.11 does.
+    let source = "
+unsigned int Py_Version = 0x030e00f0;
+char _PyRuntime[4096], PyCode_Type[512];
+int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
+";
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    std::fs::write(at.join("python.c"), source).expect("the program");
+    let gcc = Command::new("gcc")
+        .args(["-O0", "-rdynamic", "-o", "python3.14", "python.c"])
+        .current_dir(at)
+        .status();
+    if !gcc.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: another_version_is_said_once…: no gcc");
+        return;
+    }
+    let line = ["record", "--script", "-o", "x.data", "--", "./python3.14"];
+    let (code, _, err) = genba(at, &line);
+    if code == 4 || err.contains("no script stacks: ") {
+        eprintln!("skipped: another_version_is_said_once…: {err}");
+        return;
+    }
+    assert_eq!(code, 0, "{err}");
+    let said = "CPython 3.14.0: its frames cannot be read";
+    assert_eq!(err.matches(said).count(), 1, "{err}");
+    let line = ["report", "-i", "x.data", "--by", "script", "--json"];
+    let (_, out, _) = genba(at, &line);
+    let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(document["functions"], serde_json::json!([]));
+    assert_eq!(document["runtimes"], serde_json::json!([]));
+    // The native frames are there.
+    let (code, out, err) = genba(at, &["report", "-i", "x.data"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("main"), "{out}");
+}

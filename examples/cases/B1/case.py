@@ -21,6 +21,7 @@ def run(genba):
     check("a literal is slower than the variable itself", literal["verdict"] == "slower")
     near = frozen["ratio"]["low"] <= 1.05 and frozen["ratio"]["high"] >= 0.95
     check(f"a frozen one is not: {frozen['verdict']}", near and frozen["verdict"] != "slower")
+    check("and is apart from the literal", frozen["ratio"]["high"] < literal["ratio"]["low"])
     times = next(v for v in judged["variants"] if v["name"] == "literal")["metrics"]
     each = times["per_iteration_user"]["median"]
     low, high = each["low"] * 1e9, each["high"] * 1e9

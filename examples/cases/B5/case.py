@@ -14,7 +14,7 @@ def prepare():
 def run(genba):
     measured = genba.ask(
         "bench", "-N", "--per-request", HERE / "app.rb", "--requests", "300", "--requests-warmup", "50",
-        "--metric", "per_request", "-r", "5",
+        "--metric", "per_request_cpu", "-r", "5",
         "-n", "usual-heap", "ruby3.1",
         "-n", "large-heap", "env RUBY_GC_HEAP_INIT_SLOTS=1000000 ruby3.1",
     )
