@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    let files = ["plugin", "api", "branch", "layout", "maps", "store"];
+    let files = [
+        "plugin", "api", "branch", "calls", "layout", "maps", "store",
+    ];
     for file in files {
         println!("cargo::rerun-if-changed=plugin/{file}.rs");
     }

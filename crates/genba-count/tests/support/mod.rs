@@ -58,6 +58,17 @@ pub fn compile(directory: &Path, test: &str, source: &str, flags: &[&str]) -> Op
     }
 }
 
+/// Compiles a program, and does something with it and each engine.
+pub fn each(test: &str, source: &str, flags: &[&str], check: impl Fn(&dyn Engine, &Path)) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(program) = compile(directory.path(), test, source, flags) else {
+        return;
+    };
+    for engine in all_engines(test) {
+        check(&*engine, &program);
+    }
+}
+
 /// Runs a command under an engine.
 pub fn count(engine: &dyn Engine, request: &CountRequest) -> Result<RawCounts, CountError> {
     let mut launcher = Launcher::new().expect("a launcher");
