@@ -25,6 +25,8 @@ pub struct Toolchain {
     /// By name: where it really is, and what it does.
     pub(crate) programs: BTreeMap<String, (PathBuf, Role)>,
     pub(crate) path: Vec<PathBuf>,
+    /// Family of the compiler that the project's own build was seen to call.
+    called: Option<Family>,
 }
 
 impl Toolchain {
@@ -53,12 +55,36 @@ impl Toolchain {
                 programs.insert(name.to_owned(), (path, role));
             }
         }
-        Self { programs, path }
+        Self {
+            programs,
+            path,
+            called: None,
+        }
     }
 
-    /// The family of the compiler that is called when nobody says which.
+    /// Takes the family of the compiler that a build called most for the usual one.
+    pub fn learn_from(&mut self, calls: &[String]) {
+        let count = |family: Family| {
+            let of = |name: &&String| matches!(self.programs.get(*name), Some((_, Role::C(own) | Role::Cxx(own))) if *own == family);
+            calls.iter().filter(of).count()
+        };
+        let (gcc, clang) = (count(Family::Gcc), count(Family::Clang));
+        if gcc + clang > 0 {
+            self.called = Some(if clang > gcc {
+                Family::Clang
+            } else {
+                Family::Gcc
+            });
+        }
+    }
+
+    /// The family of the compiler that the project's own build calls; before that is known, of
+    /// the one that is called when nobody says which.
     #[must_use]
     pub fn usual_family(&self) -> Family {
+        if let Some(family) = self.called {
+            return family;
+        }
         match self.programs.get("cc").map(|(_, role)| *role) {
             Some(Role::C(family)) => family,
             _ => Family::Gcc,
@@ -207,9 +233,14 @@ mod tests {
         let real = program("real", "gcc");
         program("real", "clang-14");
         symlink("clang-14", real.join("cc")).expect("linked");
-        let chain = Toolchain::look_in(vec![cache, real.clone()]);
+        let mut chain = Toolchain::look_in(vec![cache, real.clone()]);
         assert_eq!(chain.find("gcc"), Some(real.join("gcc")));
         assert_eq!(chain.usual_family(), Family::Clang);
         assert_eq!(chain.find("nothing"), None);
+        // A build that calls another compiler than the usual one.
+        chain.learn_from(&["make".to_owned()]);
+        assert_eq!(chain.usual_family(), Family::Clang);
+        chain.learn_from(&["gcc".to_owned(), "cc".to_owned(), "gcc".to_owned()]);
+        assert_eq!(chain.usual_family(), Family::Gcc);
     }
 }

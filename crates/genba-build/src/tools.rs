@@ -29,7 +29,6 @@ pub enum Stage {
 #[derive(Clone, Debug)]
 pub struct Tools {
     directory: PathBuf,
-    calls: PathBuf,
     tree: Tree,
     path: OsString,
     cargo: Vec<(String, String)>,
@@ -90,7 +89,6 @@ impl Tools {
         }
         Ok(Self {
             directory,
-            calls,
             tree: tree.clone(),
             path,
             cargo,
@@ -163,10 +161,7 @@ impl Tools {
     /// has changed nothing.
     #[must_use]
     pub fn calls(&self) -> usize {
-        let text = fs::read(&self.calls).unwrap_or_default();
-        text.split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
-            .count()
+        self.tree.called().len()
     }
 
     /// The last lines of the build's log, at most `lines`.

@@ -47,6 +47,15 @@ impl Tree {
         self.side.join("calls")
     }
 
+    /// Names of the compilers that its build called, once for each call.
+    #[must_use]
+    pub fn called(&self) -> Vec<String> {
+        let text = std::fs::read(self.calls()).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines = text.lines().filter(|line| !line.is_empty());
+        lines.map(str::to_owned).collect()
+    }
+
     /// Where an instrumented build leaves its counts.
     #[must_use]
     pub fn profile(&self) -> PathBuf {

@@ -162,6 +162,23 @@ impl Workplace {
         self.state.as_ref()?.changed(&build.source)
     }
 
+    /// Keeps the compilers of a change's build in a directory; the line for the shell that builds
+    /// with them. `None` where one build does not do it.
+    #[must_use]
+    pub fn rebuild(&self, change: &Change, directory: &Path) -> Option<String> {
+        let (plan, recipe) = (self.build.as_ref()?, change.recipe.as_ref()?);
+        let made = Tools::export(directory, recipe, &self.chain);
+        if !made.is_ok_and(|made| made) {
+            return None;
+        }
+        let clean = (plan.clean.as_ref()).map_or(String::new(), |clean| format!("{clean}; "));
+        let script = format!("{clean}{}", plan.build).replace('\'', r"'\''");
+        Some(format!(
+            "PATH=\"{}:$PATH\" sh -c '{script}'",
+            directory.display()
+        ))
+    }
+
     /// Builds the baseline.
     ///
     /// # Errors
@@ -182,10 +199,9 @@ impl Workplace {
                 ),
             });
         }
-        let calls = self.built.first().is_some_and(|built| {
-            fs::metadata(built.tree.calls()).is_ok_and(|about| about.len() > 0)
-        });
-        if !calls {
+        let called = (self.built.first()).map_or_else(Vec::new, |built| built.tree.called());
+        self.chain.learn_from(&called);
+        if called.is_empty() {
             self.notes.push(
                 "the build calls no compiler that genba knows: if it was built already, give \
                  --clean; other flags cannot be tried so"
@@ -314,7 +330,7 @@ impl Workplace {
             if let Err(ready) = self.stage(lab, change, recipe, Stage::Instrumented, plan, &tree)? {
                 return Ok(Err(ready));
             }
-            if let Err(ready) = self.train(lab, recipe, &tree)? {
+            if let Err(ready) = self.train(lab, &tree)? {
                 return Ok(Err(ready));
             }
             if let Err(error) = workshop.copy_again(&tree) {
@@ -389,12 +405,7 @@ impl Workplace {
     }
 
     /// Runs the workload in the instrumented build.
-    fn train(
-        &self,
-        lab: &mut Lab<'_>,
-        recipe: &Recipe,
-        tree: &Tree,
-    ) -> Result<Result<(), Ready>, ExperimentError> {
+    fn train(&self, lab: &mut Lab<'_>, tree: &Tree) -> Result<Result<(), Ready>, ExperimentError> {
         lab.say("training with the workload", None);
         let plan = self.in_tree(&self.base, tree);
         for spec in plan.setup.iter().chain(&plan.prepare) {
@@ -412,20 +423,20 @@ impl Workplace {
                 reason: "the instrumented program failed when it was trained".to_owned(),
             }));
         }
-        let mut left = fs::read_dir(tree.profile())
-            .into_iter()
-            .flatten()
-            .flatten()
-            .peekable();
-        if left.peek().is_none() {
+        let left: Vec<PathBuf> = (fs::read_dir(tree.profile()).into_iter().flatten().flatten())
+            .map(|entry| entry.path())
+            .collect();
+        if left.is_empty() {
             return Ok(Err(Ready::Failed {
                 reason: "the training run left no profile: does the command run the program that \
                          was built?"
                     .to_owned(),
             }));
         }
-        if recipe.compiler.unwrap_or_else(|| self.chain.usual_family()) == Family::Clang {
-            let files: Vec<PathBuf> = left.map(|entry| entry.path()).collect();
+        // Clang's counts, whoever called it.
+        let raw = |path: &PathBuf| path.extension().is_some_and(|end| end == "profraw");
+        let files: Vec<PathBuf> = left.into_iter().filter(raw).collect();
+        if !files.is_empty() {
             let Some(merge) = self.chain.find("llvm-profdata") else {
                 return Ok(Err(Ready::Unavailable {
                     reason: "llvm-profdata is not installed; install it with: apt-get install llvm"

@@ -157,7 +157,17 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         )
     };
     let tried = trial::run(&mut lab, &plan, &mut place, changes, &options, &mut explain)?;
-    let document = document(&args, &session, &mut lab, &plan, &options, tried, output);
+    let rebuild = match (session.case_id(), &tried.change) {
+        (Some(id), Some(change)) => {
+            let root = std::path::absolute(Store::open_root().root()).unwrap_or_default();
+            place.rebuild(change, &root.join(id).join("tools"))
+        }
+        _ => None,
+    };
+    let mut document = document(&args, &session, &mut lab, &plan, &options, tried, output);
+    if let Some(keep) = &mut document.keep {
+        keep.rebuild = rebuild;
+    }
     // The binaries of the profiles lie in the copies: these go last.
     drop((lab, place));
     finish(&args, session, &document, output)
@@ -184,10 +194,6 @@ fn document(
             Err(failure) => notes.push(format!("no differential profile: {}", failure.message)),
         }
     }
-    let mut keep = tried.keep;
-    if let (Some(keep), Some(id)) = (&mut keep, &head.case) {
-        keep.rebuild = rebuild(args, id, tried.change.as_ref());
-    }
     TrialReport {
         case: head.case,
         genba: head.genba,
@@ -204,7 +210,7 @@ fn document(
         comparisons: tried.comparisons,
         tried: tried.tried,
         layout: tried.layout,
-        keep,
+        keep: tried.keep,
         differences,
         notes,
     }
@@ -264,28 +270,6 @@ fn profiles(
         found.push(one);
     }
     Ok(found)
-}
-
-/// Keeps the winner's compilers in the case; the line that builds with them.
-fn rebuild(args: &Args, case: &str, change: Option<&Change>) -> Option<String> {
-    let recipe = change?.recipe.as_ref()?;
-    let build = args.building.build.as_ref()?;
-    let root = std::path::absolute(Store::open_root().root()).ok()?;
-    let tools = root.join(case).join("tools");
-    let made = genba_build::Tools::export(&tools, recipe, &genba_build::Toolchain::look());
-    if !made.is_ok_and(|made| made) {
-        return None;
-    }
-    let clean = args
-        .building
-        .clean
-        .as_ref()
-        .map_or(String::new(), |clean| format!("{clean}; "));
-    let script = format!("{clean}{build}").replace('\'', r"'\''");
-    Some(format!(
-        "PATH=\"{}:$PATH\" sh -c '{script}'",
-        tools.display()
-    ))
 }
 
 fn finish(args: &Args, session: Session, document: &TrialReport, output: &Output) -> VerbResult {
