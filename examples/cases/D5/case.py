@@ -50,10 +50,14 @@ def run(genba):
     last = next(i for i, line in enumerate(lines[first:], first + 1) if line == "}")
     # The whole function is a region as well, and nothing is left to compile without it.
     parts = [part for part in found["parts"] if part["depth"] > 0]
-    best = max(parts, key=lambda part: value(part["share"]))
+    nothing = {"line": 0, "end_line": 0, "share": {"value": 0, "low": 0, "high": 0}}
+    best = max(parts, key=lambda part: value(part["share"]), default=nothing)
     inside = first <= best["line"] and best["end_line"] <= last
     check(f"the costliest region is in the block of invokesuper, lines {first}–{last}", inside)
     check("the block itself is ranked", any("invokesuper" in part["name"] for part in parts))
+    culprit = found["culprit"] or {"name": "", "verified": False}
+    sure = found["outcome"] == "found" and culprit["verified"]
+    check(f"and is the culprit, verified: {culprit['name']}", sure and "invokesuper" in culprit["name"])
     least = best["share"]["low"]
     check(f"without it the file takes {least:.0%} less at the least", least > 0.5)
     check(f"within two minutes: {found['elapsed_seconds']:.0f} s", found["elapsed_seconds"] < 120)
