@@ -52,7 +52,7 @@ fn of_divisions(frame: &Frame, divisions: Needed<'_>) -> Candidate {
     found.remains = Estimate::exact(1.0);
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
-    found.fix = "Nothing cheap is left in these divisions; fewer of them would help: a larger base, so that a step gives several digits, or dividing long numbers into halves."
+    found.fix = "Nothing cheap is left in these divisions: fewer of them would help (several digits a step, long numbers divided into halves, another algorithm), other code for the same ones hardly."
         .to_owned();
     found.confirm = "genba annotate shows the loop".to_owned();
     found = found

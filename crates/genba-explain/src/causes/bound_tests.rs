@@ -113,6 +113,45 @@ fn hash(takes: bool) -> Frame {
     )])
 }
 
+/// A checksum by tables: one look-up a byte, or four side by side for a word.
+fn table(sliced: bool) -> Frame {
+    let heat: &[f64] = if sliced {
+        &[0.05; 20]
+    } else {
+        &[0.05, 0.1, 0.3, 0.1, 0.3, 0.05, 0.05, 0.05]
+    };
+    program(vec![looped(9.0, heat, |a| {
+        if sliced {
+            a.xor(eax, dword_ptr(rdi))?;
+            for (byte, register) in [ecx, ebx, r9d, r10d].into_iter().enumerate() {
+                a.mov(register, eax)?;
+                a.shr(register, 8 * byte as u32)?;
+                a.and(register, 255)?;
+            }
+            a.mov(eax, dword_ptr(rsi + rcx * 4))?;
+            a.xor(eax, dword_ptr(rsi + rbx * 4 + 1024))?;
+            a.xor(eax, dword_ptr(rsi + r9 * 4 + 2048))?;
+            a.xor(eax, dword_ptr(rsi + r10 * 4 + 3072))?;
+            a.add(rdi, 4)?;
+        } else {
+            a.movzx(ecx, byte_ptr(rdi))?;
+            a.xor(ecx, eax)?;
+            a.movzx(ecx, cl)?;
+            a.shr(eax, 8)?;
+            a.xor(eax, dword_ptr(rsi + rcx * 4))?;
+            a.add(rdi, 1)?;
+        }
+        a.cmp(rdi, rdx)
+    })])
+}
+
+#[test]
+fn a_bytewise_checksum_is_told_and_one_of_several_tables_is_not() {
+    let found = integer_latency_chain::detect(&table(false));
+    assert_eq!(count(&found), 1);
+    assert!(integer_latency_chain::detect(&table(true)).is_empty());
+}
+
 #[test]
 fn a_hash_of_data_is_told_and_a_generator_is_not() {
     let found = integer_latency_chain::detect(&hash(true));

@@ -17,6 +17,7 @@ use super::candidate::Candidate;
 use super::frame::Frame;
 use super::latency_chain::{Chained, candidate, chained};
 use super::reductions::Kind;
+use super::values::{Origin, Value};
 
 /// Identifier.
 pub const ID: &str = "integer-latency-chain";
@@ -31,8 +32,33 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     let all = chained(frame, &kinds);
     let tellable = all
         .iter()
-        .filter(|one| one.kind != Kind::Mixing || one.one.is_long(LONG));
+        .filter(|one| one.kind != Kind::Mixing || one.one.is_long(LONG))
+        .filter(|one| one.kind != Kind::Table || !is_sliced(one));
     tellable.map(tell).collect()
+}
+
+/// Look-ups of a round whose place does not wait for the chain's others, from which it takes
+/// several tables.
+const BESIDE: usize = 2;
+
+/// Whether a round looks up several tables side by side already: of the bytewise loop, however
+/// often it is unrolled, the place of every look-up waits for the look-up before.
+fn is_sliced(chained: &Chained<'_>) -> bool {
+    let function = chained.one.frame;
+    let in_chain = |value: Value| match function.values.origin(value) {
+        Origin::Instruction(at) => chained.links.contains(&(at as usize)),
+        _ => false,
+    };
+    let beside = |&at: &usize| {
+        let list = function.data[at].memory.iter();
+        let mut loads = list.zip(function.values.addresses(at));
+        loads.any(|(access, address)| {
+            let index = address.and_then(|address| address.index);
+            let reads = access.reads && !access.stack;
+            reads && index.is_some_and(|(value, factor)| factor >= 4 && !in_chain(value))
+        })
+    };
+    chained.one.usual().filter(beside).count() >= BESIDE
 }
 
 fn tell(chained: &Chained<'_>) -> Candidate {

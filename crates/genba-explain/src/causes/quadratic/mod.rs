@@ -1,0 +1,115 @@
+//! `quadratic`: work that grows with the square of the input.
+//!
+//! **Signature.** One run cannot show growth; what it can show is the shape that has it:
+//! (a) an inner loop that looks through a sequence for one equal element, from the beginning,
+//! hundreds of elements for each item; (b) a move of memory onto itself shifted by a constant:
+//! an element taken out of, or put into, the front of a long array; (c) `strcat` or `strlen` of
+//! a string that has grown long, for each piece.
+//!
+//! **Confirmation.** Runs with inputs of several sizes: an exponent over 1.5.
+//!
+//! **Gain.** What stays is a look-up a item: a few dozen cycles.
+//!
+//! **Source.** S. Goldsmith, A. Aiken, D. Wilkerson, "Measuring Empirical Computational
+//! Complexity", FSE 2007.
+
+mod search;
+mod search_by_call;
+mod shift;
+
+use genba_code::Location;
+use genba_model::Estimate;
+
+use super::calls::{all_calls, cycles_of_all};
+use super::candidate::Candidate;
+use super::frame::{Frame, FunctionFrame};
+use super::hot_loops::hot_loops;
+use super::user_lines::site_of;
+use super::words::{count, cycles, percent};
+use search::search;
+use search_by_call::search_by_call;
+use shift::{onto_itself, shifts};
+
+/// Identifier.
+pub const ID: &str = "quadratic";
+
+/// Share of the time below which nothing is looked at: what grows takes most in the end.
+const LEAST: f64 = 0.1;
+
+/// Elements looked at for each search, on average, from which a search is long.
+const LONG: f64 = 150.0;
+
+/// Searches that make it many.
+const MANY: u64 = 500;
+
+/// Bytes of an average move, from which it is long, at the most that caches deliver.
+const LONG_MOVE_CYCLES: f64 = 300.0;
+
+const RDI: Location = 7;
+const RSI: Location = 6;
+
+/// Looks for it.
+#[must_use]
+pub fn detect(frame: &Frame) -> Vec<Candidate> {
+    let loops = hot_loops(frame, LEAST);
+    let mut found: Vec<Candidate> = loops.iter().filter_map(|one| search(frame, one)).collect();
+    found.extend(all_calls(frame).filter_map(|call| onto_itself(frame, &call)));
+    if found.is_empty() {
+        found.extend(shifts(frame));
+        found.extend(all_calls(frame).filter_map(|call| search_by_call(frame, &call)));
+    }
+    let appends = frame.functions.iter().enumerate();
+    found.extend(appends.filter_map(|(index, function)| append(frame, index, function)));
+    found
+}
+
+/// `strcat` to strings that have grown long, whoever calls it.
+fn append(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Candidate> {
+    let bare = function.function.trim_start_matches('_');
+    if function.own || !(bare.starts_with("strcat") || bare.starts_with("wcscat")) {
+        return None;
+    }
+    let calls = function.calls?;
+    let caller = function.callers.iter().find(|caller| caller.own)?;
+    let each = function.share.value * cycles_of_all(frame)? / calls.max(1) as f64;
+    if calls < MANY || function.share.value < LEAST || each < LONG_MOVE_CYCLES {
+        return None;
+    }
+    let mut one = Candidate::new(ID, Some(index), (0..function.code.len()).collect());
+    one.at = Some(site_of(
+        &caller.function,
+        &caller.module,
+        caller.address,
+        &caller.place,
+    ));
+    one.share = Some(function.share.value);
+    one.remains = remains(each, 20.0, 0.0, 80.0);
+    one.executions = Some(calls);
+    one.cycles = Some(Estimate::exact(each));
+    one.fix = "Keep a pointer to the string's end and append there: `strcat` looks for the end from the beginning each \
+               time."
+        .to_owned();
+    one.example = Some((
+        "strcat(text, piece);",
+        "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",
+    ));
+    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    Some(
+        one.counted(format!("`strcat` was called {} times", count(calls)))
+            .measured(format!(
+                "it takes {} of the time, {} cycles a call: the strings that it goes through are long",
+                percent(function.share.value),
+                cycles(each)
+            )),
+    )
+}
+
+/// What stays of a cost of `each` cycles where so many (likely, least, most) are enough.
+fn remains(each: f64, likely: f64, least: f64, most: f64) -> Estimate {
+    let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
+    Estimate {
+        value: stays(likely),
+        low: stays(least),
+        high: stays(most).max(stays(likely)),
+    }
+}

@@ -1,0 +1,225 @@
+//! An inner loop that looks through a sequence for one equal element, from the beginning.
+
+use genba_code::Flow;
+
+use super::super::calls::cycles_of_all;
+use super::super::candidate::Candidate;
+use super::super::frame::Frame;
+use super::super::hot_loops::HotLoop;
+use super::super::steps::{Step, address_step};
+use super::super::values::{Origin, Value};
+use super::super::words::{count, cycles, percent};
+use super::{ID, LONG, MANY, remains};
+
+/// A search from the beginning, for each of many items.
+pub(super) fn search(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
+    let function = found.frame;
+    let trips = found.trips?;
+    let entries = found.cost.entries?;
+    if !function.own || trips < LONG || entries < MANY || found.has_opaque() {
+        return None;
+    }
+    let compare = found.usual().find(|&at| looks_for(found, at))?;
+    let all = cycles_of_all(frame)?;
+    let each = found.share * all / entries as f64;
+    let mut one = Candidate::new(ID, Some(found.function), vec![compare]);
+    one.affected = found.members.clone();
+    one.remains = remains(each, 40.0, 8.0, 200.0);
+    one.executions = Some(found.cost.iterations);
+    one.cycles = Some(found.cycles);
+    one.fix = "Keep the elements in a hash table or set (or sorted, and search by halves), so that one look-up finds \
+               what each search now walks for."
+        .to_owned();
+    one.example = Some((
+        "if (!contains(list, key))\n    append(list, key);",
+        "if (set_insert(seen, key))\n    append(list, key);",
+    ));
+    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    Some(
+        one.counted(format!(
+            "{} searches look at {:.0} elements each, one after another from the beginning: {} in all",
+            count(entries),
+            trips,
+            count(found.cost.iterations)
+        ))
+        .measured(format!(
+            "{} of the time, {} cycles a search",
+            percent(found.share),
+            cycles(each)
+        ))
+        .model("a look-up in a hash table takes some dozens of cycles, however many elements there are"),
+    )
+}
+
+/// Whether a comparison looks for an equal element: an element of the sequence with a value that
+/// stays, and out of the loop if they are equal.
+fn looks_for(found: &HotLoop<'_>, at: usize) -> bool {
+    let function = found.frame;
+    let next = at + 1;
+    if function.code[at].mnemonic != "cmp" || next >= function.code.len() {
+        return false;
+    }
+    let equal = matches!(function.code[next].mnemonic, "je" | "jne");
+    let Some(block) = function.flow.block_of(next) else {
+        return false;
+    };
+    let outside = |to: &u32| {
+        let first = function.flow.blocks()[*to as usize].instructions.start as usize;
+        !found.members.contains(&first)
+    };
+    let successors = &function.flow.blocks()[block as usize].successors;
+    let exits =
+        matches!(function.code[next].flow, Flow::CondJump(_)) && successors.iter().any(outside);
+    if !equal || !exits {
+        return false;
+    }
+    let (mut elements, mut fixed) = (0, 0);
+    for (index, access) in function.data[at].memory.iter().enumerate() {
+        let address = function.values.addresses(at).get(index).copied().flatten();
+        if access.reads && access.bytes >= 4 && address.is_some_and(|a| is_element(found, &a)) {
+            elements += 1;
+        }
+    }
+    let data = &function.data[at];
+    let operand = |location: &u8| *location < 16 && data.data_reads & (1 << location) != 0;
+    let operands = function
+        .values
+        .reads(at)
+        .iter()
+        .filter(|one| operand(&one.0));
+    for &(_, value) in operands {
+        if function
+            .values
+            .is_invariant(value, &function.flow, found.index)
+        {
+            fixed += 1;
+        } else if is_loaded_element(found, value) {
+            elements += 1;
+        }
+    }
+    elements == 1 && fixed <= 1 && (fixed == 1 || data.form.ends_with(", i"))
+}
+
+/// Whether an address goes through a sequence from its beginning: the beginning is not where an
+/// earlier search stopped.
+fn is_element(found: &HotLoop<'_>, address: &super::super::values::Address) -> bool {
+    let function = found.frame;
+    let steps = matches!(
+        address_step(function, found.index, address),
+        Some(Step::Constant(step)) if step.unsigned_abs() >= 4
+    );
+    is_list_element(found, address)
+        || steps
+            && begins_anew(found, address.base)
+            && address.index.is_none_or(|(i, _)| begins_anew(found, i))
+}
+
+/// Whether an address is in a list's element: its base was loaded from the element before.
+fn is_list_element(found: &HotLoop<'_>, address: &super::super::values::Address) -> bool {
+    let function = found.frame;
+    let values = &function.values;
+    let head = function.flow.loops()[found.index as usize].head;
+    if values.origin(address.base) != Origin::Join(head) || address.index.is_some() {
+        return false;
+    }
+    let body = function.flow.loop_blocks(found.index);
+    let before = &function.flow.blocks()[head as usize].predecessors;
+    let follows = |value: Value| {
+        let Origin::Instruction(at) = values.origin(value) else {
+            return false;
+        };
+        let loaded = values.addresses(at as usize).iter().flatten();
+        function.data[at as usize].loads()
+            && loaded
+                .into_iter()
+                .any(|from| from.base.number == address.base.number)
+    };
+    let mut around = before
+        .iter()
+        .zip(values.met(address.base))
+        .filter(|one| body.contains(one.0));
+    begins_anew(found, address.base) && around.next().is_some_and(|one| follows(*one.1))
+}
+
+fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.frame;
+    let Origin::Instruction(at) = function.values.origin(value) else {
+        return false;
+    };
+    let at = at as usize;
+    let wide = function.data[at]
+        .memory
+        .iter()
+        .any(|access| access.reads && access.bytes >= 4);
+    let addresses = function.values.addresses(at).iter().flatten();
+    // The link itself is compared to know the end.
+    let is_link = |address: &super::super::values::Address| {
+        let met = function.values.met(address.base);
+        met.iter().any(|one| one.number == value.number)
+    };
+    wide && function.code[at].mnemonic.starts_with("mov")
+        && addresses
+            .into_iter()
+            .any(|a| is_element(found, a) && !is_link(a))
+}
+
+/// Whether a value that moves through the loop begins anew each time: with nothing that an earlier
+/// pass of the loop made.
+fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
+    let function = found.frame;
+    let head = function.flow.loops()[found.index as usize].head;
+    if function.values.origin(value) != Origin::Join(head) {
+        return true;
+    }
+    let before = &function.flow.blocks()[head as usize].predecessors;
+    let body = function.flow.loop_blocks(found.index);
+    let met = before.iter().zip(function.values.met(value));
+    let first: Vec<Value> = met
+        .filter(|one| !body.contains(one.0))
+        .map(|one| *one.1)
+        .collect();
+    !first.is_empty() && !first.into_iter().any(|one| is_made_by(found, one))
+}
+
+/// Whether a value comes out of the loop on any way.
+fn is_made_by(found: &HotLoop<'_>, value: Value) -> bool {
+    const MOST: usize = 64;
+    let function = found.frame;
+    let body = function.flow.loop_blocks(found.index);
+    let mut numbers = vec![value.number];
+    let mut next = 0;
+    while let Some(&number) = numbers.get(next) {
+        next += 1;
+        let one = Value { number, offset: 0 };
+        let block = match function.values.origin(one) {
+            Origin::Constant | Origin::Entry => None,
+            Origin::Join(block) => Some(block),
+            Origin::Instruction(at) => function.flow.block_of(at as usize),
+        };
+        if numbers.len() > MOST || block.is_some_and(|block| body.contains(&block)) {
+            return true;
+        }
+        let sources = match function.values.origin(one) {
+            // Sums of it; not what is loaded from where it points.
+            Origin::Instruction(at) if !function.data[at as usize].loads() => {
+                let reads = function.values.reads(at as usize).iter();
+                reads
+                    .filter(|one| one.0 < 16)
+                    .map(|one| one.1.number)
+                    .collect()
+            }
+            _ => function
+                .values
+                .met(one)
+                .iter()
+                .map(|one| one.number)
+                .collect::<Vec<_>>(),
+        };
+        for source in sources {
+            if !numbers.contains(&source) {
+                numbers.push(source);
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,82 @@
+//! A search that compares each element with a call.
+
+use genba_code::Flow;
+use genba_model::Estimate;
+
+use super::super::calls::{Call, cycles_of_all};
+use super::super::candidate::Candidate;
+use super::super::frame::Frame;
+use super::super::invariance::{is_same_each_round, value_at};
+use super::super::words::{count, cycles, percent};
+use super::{ID, LEAST, LONG, MANY, RDI, RSI, remains};
+
+/// A search that compares each element's name with a call.
+pub(super) fn search_by_call(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
+    let function = &frame.functions[call.caller];
+    let at = call.site.at;
+    let bare = call.target.function.trim_start_matches('_');
+    let compares = ["strcmp", "strcasecmp", "strncmp", "memcmp", "bcmp"];
+    if !function.own || !compares.iter().any(|name| bare.starts_with(name)) {
+        return None;
+    }
+    let index = function.flow.loop_of_instruction(at)?;
+    let cost = function.loops.get(index as usize)?.as_ref()?;
+    let entries = cost.entries.filter(|&entries| entries >= MANY)?;
+    let members = function.loop_instructions(index);
+    let others = function.call_sites.iter();
+    let mut others = others.filter(|site| site.at != at && members.contains(&site.at));
+    // Out of the loop where it is equal.
+    let test =
+        (at + 1..at + 4).find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
+    let leaves = matches!(function.code.get(test + 1)?.flow, Flow::CondJump(_)) && {
+        let block = function.flow.block_of(test + 1)?;
+        let successors = &function.flow.blocks()[block as usize].successors;
+        let first = |to: &u32| function.flow.blocks()[*to as usize].instructions.start as usize;
+        successors.iter().any(|to| !members.contains(&first(to)))
+    };
+    let trips = cost.iterations as f64 / entries as f64;
+    if !leaves || others.next().is_some() || trips < LONG || !function.is_innermost(index) {
+        return None;
+    }
+    let fixed = |location| {
+        value_at(function, at, location)
+            .is_some_and(|value| is_same_each_round(function, index, value))
+    };
+    // One of the two stays, the other goes on.
+    if fixed(RDI) == fixed(RSI) {
+        return None;
+    }
+    let (inside, _) = super::super::loop_invariant_call::cost(frame, call)?;
+    // What stands at the call and behind it is in both.
+    let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
+    let share = (inside + function.heat_of(rest)).min(1.0);
+    let each = share * cycles_of_all(frame)? / entries as f64;
+    if share < LEAST {
+        return None;
+    }
+    let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
+    one.affected = members;
+    one.share = Some(share);
+    one.remains = remains(each, 100.0, 20.0, 500.0);
+    one.executions = Some(call.target.count);
+    one.cycles = Some(Estimate::exact(each));
+    one.fix = "Keep the names in a hash table (or sorted, and search by halves), so that one look-up finds what each \
+               search now walks for."
+        .to_owned();
+    one.example = Some((
+        "for (i = 0; i < n; i++)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
+        "for (i = hash(name) & mask; table[i].name; i = (i + 1) & mask)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
+    ));
+    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    Some(
+        one.counted(format!(
+            "{} searches compare {trips:.0} names each, one after another from the beginning",
+            count(entries)
+        ))
+        .measured(format!(
+            "{} of the time, {} cycles a search",
+            percent(share),
+            cycles(each)
+        )),
+    )
+}
