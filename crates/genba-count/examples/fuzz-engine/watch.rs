@@ -107,6 +107,11 @@ fn explain(pid: i32) {
             libc::ptrace(libc::PTRACE_CONT, pid, 0, signal);
             std::thread::sleep(Duration::from_millis(10));
         }
+        // Who traces it would have to see its end first, before its parent can.
+        let mut status = 0;
+        libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0);
+        libc::waitpid(pid, &raw mut status, libc::__WALL);
+        libc::ptrace(libc::PTRACE_DETACH, pid, 0, 0);
     }
     places.sort_unstable();
     places.dedup();
