@@ -8,7 +8,10 @@
 
 mod align;
 mod compare;
+mod moves;
+mod rows;
 mod side;
+mod sites;
 
 pub use compare::diff;
 pub use side::{Effort, Side};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use genba_code::SourceCache;
 use genba_count::Transfers;
 use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
-use genba_model::{Annotation, Counts, Profile, RawCounts};
+use genba_model::{Annotation, Counts, FunctionRow, Investigation, Metric, Profile, RawCounts};
 use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 
@@ -36,6 +36,18 @@ pub struct Side {
     pub runs: f64,
     /// What must be said.
     pub notes: Vec<String>,
+    /// Whether its programs are gone and a case's tables stand for them.
+    is_kept: bool,
+}
+
+/// A share of samples without a function's name that is more than before: a program is gone.
+const NAMELESS: f64 = 0.05;
+
+/// The share of samples of which no function is known.
+fn nameless(profile: &Profile) -> f64 {
+    let unknown = |row: &&FunctionRow| row.function.starts_with('[') && !row.kernel;
+    let rows = profile.functions.iter().filter(unknown);
+    rows.map(|row| row.self_share.value).sum()
 }
 
 /// How much is done to know a side.
@@ -80,7 +92,43 @@ impl Side {
             seconds,
             runs,
             notes: Vec::new(),
+            is_kept: false,
             profile: Some(profile),
+        }
+    }
+
+    /// An investigation's recording. If its programs are others by now (rebuilt in the same
+    /// place, as one does between two investigations), what the case kept of them stands for
+    /// them, and a note says so.
+    #[must_use]
+    pub fn of_investigation(name: &str, scene: &Scene, all: &Investigation) -> Self {
+        let mut cpu: Vec<f64> = (all.runs.runs.iter())
+            .map(|run| run.metric(Metric::Cpu))
+            .collect();
+        cpu.sort_by(f64::total_cmp);
+        let kept = all.profile.as_ref();
+        let runs = kept.and_then(|one| Some(one.counted.as_ref()?.runs));
+        let seconds = cpu.get(cpu.len() / 2).copied();
+        let mut side = Self::of_scene(name, scene, seconds, runs.unwrap_or(1.0));
+        if let (Some(kept), Some(now)) = (kept, &side.profile)
+            && nameless(now) > nameless(kept) + NAMELESS
+        {
+            side.notes.push(format!(
+                "{name}: its program has changed since: shown is what the case kept of it, without \
+                 counts, and of {} functions the instructions",
+                all.annotations.len()
+            ));
+            side.profile = Some(kept.clone());
+            side.annotations.clone_from(&all.annotations);
+            side.is_kept = true;
+        }
+        side
+    }
+
+    /// Exact counts, if the programs are still those that were counted.
+    pub fn join_counts(&mut self, raw: &RawCounts) {
+        if !self.is_kept {
+            self.counts = Self::of_counts(&self.name, raw).counts;
         }
     }
 

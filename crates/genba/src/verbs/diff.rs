@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_investigate::diff::{Side, diff};
-use genba_model::{Metric, ProfileDiff};
+use genba_model::ProfileDiff;
 use genba_report::{page, terminal};
 
 use crate::exit::{Exit, Failure, VerbResult};
@@ -116,30 +116,17 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
         .map(genba_case::Case::investigation)
         .transpose()?;
     let scene = recording.open(true, true)?;
-    let (mut seconds, mut runs) = (None, 1.0);
-    if let Some(all) = &investigation {
-        let mut cpu: Vec<f64> = all
-            .runs
-            .runs
-            .iter()
-            .map(|run| run.metric(Metric::Cpu))
-            .collect();
-        cpu.sort_by(f64::total_cmp);
-        seconds = cpu.get(cpu.len() / 2).copied();
-        runs = all
-            .profile
-            .as_ref()
-            .and_then(|one| Some(one.counted.as_ref()?.runs))
-            .unwrap_or(1.0);
-    }
-    let mut side = Side::of_scene(&name, &scene, seconds, runs);
+    let mut side = match &investigation {
+        Some(all) => Side::of_investigation(&name, &scene, all),
+        None => Side::of_scene(&name, &scene, None, 1.0),
+    };
     let file = counts.cloned().or_else(|| {
         let case = case.as_ref()?;
         let file = case.directory().join(genba_investigate::costs::COUNTS_FILE);
         file.exists().then_some(file)
     });
     if let Some(file) = file {
-        side.counts = Side::of_counts(&name, &read(&file)?).counts;
+        side.join_counts(&read(&file)?);
     }
     Ok(side)
 }

@@ -1,0 +1,114 @@
+//! Functions of one side by name, and those that have another name on the other. Pure.
+
+use std::collections::BTreeMap;
+
+use genba_model::Estimate;
+
+use super::Side;
+
+/// A function of one side.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    pub name: String,
+    pub module: String,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub time: Option<Estimate>,
+    pub calls: Option<u64>,
+    pub instructions: Option<u64>,
+}
+
+/// Name and sort of module: programs of the two sides may have other names.
+pub(super) type Key = (String, String);
+
+pub(super) fn key(function: &str, module: &str) -> Key {
+    let file = module.rsplit('/').next().unwrap_or(module);
+    let shared = file.contains(".so") || file.starts_with('[');
+    (
+        function.to_owned(),
+        if shared {
+            file.to_owned()
+        } else {
+            String::new()
+        },
+    )
+}
+
+pub(super) fn rows(side: &Side) -> BTreeMap<Key, Row> {
+    let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
+    let seconds = side.seconds.unwrap_or(1.0);
+    for function in side.profile.iter().flat_map(|profile| &profile.functions) {
+        let row = rows
+            .entry(key(&function.function, &function.module))
+            .or_default();
+        row.name.clone_from(&function.function);
+        row.module.clone_from(&function.module);
+        row.file = row.file.take().or_else(|| function.file.clone());
+        row.line = row.line.or(function.line);
+        let share = function.self_share;
+        let time = Estimate {
+            value: share.value * seconds,
+            low: share.low * seconds,
+            high: share.high * seconds,
+        };
+        row.time = Some(row.time.map_or(time, |sum| Estimate {
+            value: sum.value + time.value,
+            low: sum.low + time.low,
+            high: sum.high + time.high,
+        }));
+    }
+    for function in side.counts.iter().flat_map(|counts| &counts.functions) {
+        let row = rows
+            .entry(key(&function.function, &function.module))
+            .or_default();
+        row.name.clone_from(&function.function);
+        row.module.clone_from(&function.module);
+        row.file = row.file.take().or_else(|| function.file.clone());
+        row.line = row.line.or(function.line);
+        row.calls = Some(row.calls.unwrap_or(0) + function.calls);
+        row.instructions = Some(row.instructions.unwrap_or(0) + function.instructions);
+    }
+    rows
+}
+
+/// Functions that are there on both sides, but afterwards under a name that compilers give to
+/// copies (or before).
+pub(super) fn renamed<'a>(
+    before: &'a BTreeMap<Key, Row>,
+    after: &'a BTreeMap<Key, Row>,
+) -> BTreeMap<&'a Key, &'a Key> {
+    let by_base = |rows: &'a BTreeMap<Key, Row>, others: &BTreeMap<Key, Row>| {
+        let mut found: BTreeMap<(&'a str, &'a str), Vec<&'a Key>> = BTreeMap::new();
+        for key in rows.keys().filter(|key| !others.contains_key(*key)) {
+            found
+                .entry((base(&key.0), key.1.as_str()))
+                .or_default()
+                .push(key);
+        }
+        found
+    };
+    let (left, right) = (by_base(before, after), by_base(after, before));
+    let pairs = left.into_iter().filter_map(|(name, keys)| {
+        // Of several copies none is the function itself.
+        match (&keys[..], right.get(&name).map(Vec::as_slice)) {
+            ([one], Some([two])) => Some((*one, *two)),
+            _ => None,
+        }
+    });
+    pairs.collect()
+}
+
+/// The name without what compilers add to copies.
+pub(super) fn base(name: &str) -> &str {
+    let marks = [
+        ".constprop.",
+        ".isra.",
+        ".part.",
+        ".cold",
+        ".lto_priv.",
+        ".llvm.",
+        ".localalias",
+    ];
+    let places = marks.iter().filter_map(|mark| name.find(mark));
+    places.min().map_or(name, |place| &name[..place])
+}

@@ -1,0 +1,163 @@
+//! Lines and instructions of two sides. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use genba_model::{
+    AnnotatedInstruction, Annotation, FunctionDiff, InstructionDiff, LineDiff, MovedHow,
+};
+
+use super::Side;
+use super::align::{align, bare};
+use super::rows::base;
+
+/// Rows of each table at most.
+const MOST_LINES: usize = 400;
+/// Functions whose instructions are shown, and instructions in all.
+const MOST_LISTED: usize = 5;
+const MOST_INSTRUCTIONS: usize = 2_000;
+
+pub(super) fn seconds_of(side: &Side, annotation: &Annotation, one: &AnnotatedInstruction) -> f64 {
+    one.share.value * annotation.share.value * side.seconds.unwrap_or(1.0)
+}
+
+/// A line on one side.
+#[derive(Clone, Debug, Default)]
+struct Spot {
+    seconds: f64,
+    count: Option<u64>,
+    function: String,
+    /// Time by the function that its code is in.
+    inside: BTreeMap<String, f64>,
+    text: Option<String>,
+}
+
+fn spots(side: &Side) -> BTreeMap<(String, u32), Spot> {
+    let mut all: BTreeMap<(String, u32), Spot> = BTreeMap::new();
+    for annotation in &side.annotations {
+        for one in &annotation.instructions {
+            let (Some(file), Some(line)) = (&one.file, one.line) else {
+                continue;
+            };
+            let spot = all.entry((file.clone(), line)).or_default();
+            let seconds = seconds_of(side, annotation, one);
+            spot.seconds += seconds;
+            spot.count = spot.count.max(one.count);
+            *spot.inside.entry(annotation.function.clone()).or_default() += seconds;
+            spot.function = one
+                .inlined
+                .clone()
+                .unwrap_or_else(|| annotation.function.clone());
+        }
+        for line in &annotation.source {
+            if let Some(spot) = all.get_mut(&(line.file.clone(), line.line)) {
+                spot.text = Some(line.text.clone());
+            }
+        }
+    }
+    all
+}
+
+pub(super) fn lines(before: &Side, after: &Side) -> Vec<LineDiff> {
+    if before.annotations.is_empty() || after.annotations.is_empty() {
+        return Vec::new();
+    }
+    let (left, right) = (spots(before), spots(after));
+    let places: BTreeSet<&(String, u32)> = left.keys().chain(right.keys()).collect();
+    let inside = |spot: Option<&Spot>| {
+        let most = spot?
+            .inside
+            .iter()
+            .max_by(|one, two| one.1.total_cmp(two.1));
+        most.map(|(name, _)| base(name).to_owned())
+    };
+    let mut all: Vec<LineDiff> = places
+        .into_iter()
+        .filter_map(|place| {
+            let (one, two) = (left.get(place), right.get(place));
+            let any = two.or(one)?;
+            let counts = (
+                one.and_then(|spot| spot.count),
+                two.and_then(|spot| spot.count),
+            );
+            Some(LineDiff {
+                file: place.0.clone(),
+                line: place.1,
+                function: any.function.clone(),
+                inside_before: inside(one),
+                inside_after: inside(two),
+                before: one.map_or(0.0, |spot| spot.seconds),
+                after: two.map_or(0.0, |spot| spot.seconds),
+                executions: match counts {
+                    (None, None) => None,
+                    (one, two) => Some((one.unwrap_or(0), two.unwrap_or(0))),
+                },
+                text: any
+                    .text
+                    .clone()
+                    .or_else(|| one.and_then(|spot| spot.text.clone())),
+            })
+        })
+        .filter(|line| line.before != line.after)
+        .collect();
+    let weight = |line: &LineDiff| (line.after - line.before).abs();
+    all.sort_by(|one, two| weight(two).total_cmp(&weight(one)));
+    all.truncate(MOST_LINES);
+    all
+}
+
+pub(super) fn instructions(
+    before: &Side,
+    after: &Side,
+    functions: &[FunctionDiff],
+) -> Vec<InstructionDiff> {
+    let find = |side: &Side, name: &str| -> Option<Annotation> {
+        side.annotations
+            .iter()
+            .find(|one| one.function == name)
+            .cloned()
+    };
+    let mut all = Vec::new();
+    for function in functions.iter().take(MOST_LISTED) {
+        let one = find(before, &function.function);
+        let new = function
+            .moved
+            .iter()
+            .find(|moved| moved.how == MovedHow::Cloned);
+        let two = find(after, new.map_or(&function.function, |moved| &moved.into));
+        let list = |annotation: &Option<Annotation>| -> Vec<AnnotatedInstruction> {
+            annotation
+                .as_ref()
+                .map(|one| one.instructions.clone())
+                .unwrap_or_default()
+        };
+        let (left, right) = (list(&one), list(&two));
+        let texts = |list: &[AnnotatedInstruction]| -> Vec<String> {
+            list.iter().map(|one| bare(&one.text)).collect()
+        };
+        for (left_at, right_at) in align(&texts(&left), &texts(&right)) {
+            let (from, to) = (left_at.map(|at| &left[at]), right_at.map(|at| &right[at]));
+            let time =
+                |side: &Side, annotation: &Option<Annotation>, i: Option<&AnnotatedInstruction>| {
+                    Some(seconds_of(side, annotation.as_ref()?, i?))
+                };
+            let row = InstructionDiff {
+                function: function.function.clone(),
+                address_before: from.map(|one| one.address),
+                address_after: to.map(|one| one.address),
+                text: to.or(from).map(|one| one.text.clone()).unwrap_or_default(),
+                before: time(before, &one, from),
+                after: time(after, &two, to),
+                count_before: from.and_then(|one| one.count),
+                count_after: to.and_then(|one| one.count),
+            };
+            let idle = |time: Option<f64>, count: Option<u64>| {
+                time.unwrap_or(0.0) == 0.0 && count.unwrap_or(0) == 0
+            };
+            if !(idle(row.before, row.count_before) && idle(row.after, row.count_after)) {
+                all.push(row);
+            }
+        }
+    }
+    all.truncate(MOST_INSTRUCTIONS);
+    all
+}
