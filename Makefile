@@ -44,7 +44,7 @@ corpus: ## does explain name cause, line and gain? (corpus/README.md; CORPUS_FLA
 	cargo build --release --locked --package genba
 	corpus/check $(CORPUS_FLAGS)
 
-cases: ## published investigations, walked again on real software (30 min; CASES="A3 D2")
+cases: ## published investigations, walked again on real software (20 min; CASES="A3 D2")
 	scripts/install-deps build cases
 	cargo build --release --locked --package genba
 	examples/cases/run $(CASES)

@@ -13,7 +13,7 @@ def prepare():
 
 def run(genba):
     judged = genba.ask(
-        "bench", "--metric", "user", "--budget", "45s", "-e", "ruby::ruby3.1", HERE / "strings.yml"
+        "bench", "--metric", "user", "--budget", "30s", "-e", "ruby::ruby3.1", HERE / "strings.yml"
     )
     genba.show()
     check = Checks()

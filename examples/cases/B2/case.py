@@ -15,7 +15,7 @@ def prepare():
 def run(genba):
     ruby = "ruby3.1 --disable-gems"
     found = genba.ask(
-        "ablate", "-N", "--metric", "user", "--per-iteration", ROUNDS, "--budget", "60s",
+        "ablate", "-N", "--metric", "user", "--per-iteration", ROUNDS, "--budget", "40s",
         "--without", f"gc: {ruby} {HERE / 'without-gc.rb'}",
         "--without", f"literal: {ruby} {HERE / 'frozen.rb'}",
         "--all-off", f"{ruby} {HERE / 'frozen.rb'}",

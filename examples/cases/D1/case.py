@@ -15,7 +15,7 @@ def prepare():
 def run(genba):
     page = f"{HERE / 'page.rb'} {PAGES}"
     judged = genba.ask(
-        "bench", "-N", "--budget", "60s", "--metric-regex", "pages:1/s:more=pages/s=([0-9.]+)",
+        "bench", "-N", "--budget", "45s", "--metric-regex", "pages:1/s:more=pages/s=([0-9.]+)",
         "-n", "without", f"ruby3.1 {page}", "-n", "mjit", f"ruby3.1 --mjit {page}",
     )
     genba.show()

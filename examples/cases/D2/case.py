@@ -17,7 +17,7 @@ def prepare():
 def run(genba):
     swept = genba.ask(
         "sweep", "--param", "N=1..1024:log2", "--metric", "pages", "--metric-regex", "pages:1/s:more=pages/s=([0-9.]+)",
-        "--delta", "5%", "--budget", "240s", "--",
+        "--delta", "5%", "--budget", "180s", "--",
         "ruby3.1", "--mjit", "--mjit-min-calls=400", "--mjit-max-cache={N}", HERE / "page.rb", "0.2",
     )
     genba.show()
