@@ -68,7 +68,11 @@ pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> Drawn {
         };
         for at in first..=last {
             let here = if at == first { rows.0 } else { at_column(at) };
-            let next = if at == last { rows.1 } else { at_column(at + 1) };
+            let next = if at == last {
+                rows.1
+            } else {
+                at_column(at + 1)
+            };
             if here == next {
                 cells[here][at] = '─';
                 continue;
