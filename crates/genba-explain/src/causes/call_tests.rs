@@ -214,6 +214,57 @@ fn the_length_of_another_string_each_round_is_not() {
     assert!(loop_invariant_call::detect(&measured(true)).is_empty());
 }
 
+/// A power of the same two numbers each round, the second kept in memory across the call; or one
+/// that the round changes before it is kept.
+fn powers(changes: bool) -> Frame {
+    let (once, rounds) = (1000, 4_000_000);
+    let mut caller = function(
+        "develop",
+        |a| {
+            let mut head = a.create_label();
+            let mut callee = a.create_label();
+            a.movsd_2(xmm1, qword_ptr(rsi))?;
+            a.mov(rbx, rdi)?;
+            a.set_label(&mut head)?;
+            if changes {
+                a.addsd(xmm1, xmm1)?;
+            } else {
+                a.nop()?;
+            }
+            a.movsd_2(qword_ptr(rsp + 8), xmm1)?;
+            a.movsd_2(xmm0, qword_ptr(rsp + 16))?;
+            a.call(callee)?;
+            a.movsd_2(qword_ptr(rbx), xmm0)?;
+            a.movsd_2(xmm1, qword_ptr(rsp + 8))?;
+            a.add(rbx, 8)?;
+            a.cmp(rbx, rbp)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[
+            once, once, rounds, rounds, rounds, rounds, rounds, rounds, rounds, rounds, rounds,
+            once,
+        ],
+        &[
+            0.0, 0.0, 0.01, 0.01, 0.01, 0.02, 0.02, 0.01, 0.01, 0.01, 0.0, 0.0,
+        ],
+        &[(10, rounds - once)],
+    );
+    caller.call_sites.push(call(5, "pow", rounds, 60.0));
+    let mut callee = function("pow", |a| a.ret(), &[rounds], &[0.9], &[]);
+    callee.module = caller.module.clone();
+    program(vec![callee, caller])
+}
+
+#[test]
+fn an_argument_that_is_kept_across_the_call_is_the_same_each_round() {
+    let found = loop_invariant_call::detect(&powers(false));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [5]);
+    assert!(loop_invariant_call::detect(&powers(true)).is_empty());
+}
+
 #[test]
 fn a_string_that_is_read_anew_each_round_is_not() {
     let mut frame = measured(false);
