@@ -37,8 +37,11 @@ def run(genba):
     proven = verdict(judged, "remainder", "user")
     # Counted there is no luck: four instructions more for each call of subsec, 1 %. Time has some: the
     # pages that a program's file lies in decide 5 % of it, so that it may look slower, faster never.
-    counted = [genba.ask("count", "--", program / "miniruby", HERE / "subsec.rb", COUNTED) for program in (tree, rewritten)]
-    ratio = counted[1]["instructions"] / counted[0]["instructions"]
-    check(f"instructions of the rewrite, counted: {ratio - 1:+.1%}, no difference larger than {DELTA:.0%}", abs(ratio - 1) < DELTA)
+    before, after = (
+        genba.ask("count", "--", program / "miniruby", HERE / "subsec.rb", COUNTED)["instructions"]
+        for program in (tree, rewritten)
+    )
+    more = after / before - 1
+    check(f"instructions, counted: {more:+.1%}, no difference larger than {DELTA:.0%}", abs(more) < DELTA)
     check(f"no gain: no difference larger than {DELTA:.0%}, or slower", proven["verdict"] in ["same", "slower"])
     return check.outcome(f"no division in the machine code; the rewrite: {proven['verdict']}", times(proven, 3))
