@@ -111,18 +111,10 @@ impl Road<'_> {
             command_line: self.options.record.command_line.clone(),
             ..RecordOptions::default()
         };
-        let path = self.case.directory().join("faults.data");
-        let notes = self.notes.len();
-        let recorded = self.record(&record, &path, "sampling page faults", 1, progress)?;
-        if recorded.is_some()
-            && let Ok(scene) = Scene::open(&path, &SceneOptions::default())
-        {
+        let scene = self.scene_of(&record, "sampling page faults", 1, progress)?;
+        if let Some(scene) = scene {
             frame.program.tried.faults = scene.user_places();
         }
-        // Nobody asked for it: why it cannot be had is of no interest.
-        self.notes.truncate(notes);
-        // It was only needed for this; a copy that stays is no harm.
-        let _ = std::fs::remove_file(&path);
         Ok(())
     }
 
@@ -140,17 +132,30 @@ impl Road<'_> {
             command_line: self.options.record.command_line.clone(),
             ..RecordOptions::default()
         };
-        let path = self.case.directory().join("copies.data");
-        let notes = self.notes.len();
-        let recorded = self.record(&record, &path, "sampling who copies", WHO, progress)?;
-        if recorded.is_some()
-            && let Ok(scene) = Scene::open(&path, &SceneOptions::default())
-        {
+        let scene = self.scene_of(&record, "sampling who copies", WHO, progress)?;
+        if let Some(scene) = scene {
             frame.program.tried.copies = scene.copy_places();
         }
-        self.notes.truncate(notes);
-        let _ = std::fs::remove_file(&path);
         Ok(())
+    }
+
+    /// A recording for a suspicion alone, that is not kept; `None` where it cannot be had.
+    fn scene_of(
+        &mut self,
+        record: &RecordOptions,
+        stage: &str,
+        wanted: u64,
+        progress: &mut dyn Progress,
+    ) -> Result<Option<Scene>, InvestigateError> {
+        let path = self.case.directory().join("suspicion.data");
+        let notes = self.notes.len();
+        let recorded = self.record(record, &path, stage, wanted, progress)?;
+        // Nobody asked for it: why it cannot be had is of no interest.
+        self.notes.truncate(notes);
+        let scene = recorded.and_then(|_| Scene::open(&path, &SceneOptions::default()).ok());
+        // It was only needed for this; a copy that stays is no harm.
+        let _ = std::fs::remove_file(&path);
+        Ok(scene)
     }
 
     /// Samples with registers, from which addresses of stores follow.

@@ -96,7 +96,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
         mine * (1.0 - stays) + 0.15 * rest,
         0.65 * mine * (1.0 - stays),
         // Entering the kernel slows what comes after it: predictors and buffers are flushed.
-        mine + (0.9 * rest).min(0.6 * mine),
+        mine + (0.75 * rest).min(0.6 * mine),
     );
     one.executions = Some(top.calls as u64);
     one.fix = fix(&service.service).to_owned();

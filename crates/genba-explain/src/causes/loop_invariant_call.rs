@@ -181,7 +181,8 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<(u32, Candidate)> {
     one.share = Some(whole);
     one.remains = Estimate {
         value: value.min(1.0),
-        low: (0.5 * least).min(value).max(once.min(value)),
+        // Without calls such a loop may be done in vectors.
+        low: (0.25 * least).min(value).max(once.min(value)),
         high: (value + 0.15).min(0.97).max(value),
     };
     one.executions = Some(times);

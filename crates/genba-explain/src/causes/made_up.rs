@@ -95,6 +95,38 @@ pub(super) fn of_bytes(
     }
 }
 
+/// A loop of so many cycles a round that has all the time, behind so many bytes of padding.
+pub(super) fn looped(
+    cycles: f64,
+    padding: usize,
+    heat: &[f64],
+    body: impl FnOnce(&mut CodeAssembler) -> Result<(), iced_x86::IcedError>,
+) -> FunctionFrame {
+    let (times, entries) = ((ALL / cycles) as u64, 100);
+    let mut counts = vec![entries; padding];
+    counts.extend(vec![times; heat.len()]);
+    counts.push(entries);
+    let mut all = vec![0.0; padding];
+    all.extend(heat);
+    all.push(0.0);
+    function(
+        "work",
+        |a| {
+            let mut head = a.create_label();
+            for _ in 0..padding {
+                a.nop()?;
+            }
+            a.set_label(&mut head)?;
+            body(a)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &counts,
+        &all,
+        &[(padding + heat.len() - 1, times - entries)],
+    )
+}
+
 /// A program of these functions, one thread.
 pub(super) fn program(functions: Vec<FunctionFrame>) -> Frame {
     let mut frame = Frame {

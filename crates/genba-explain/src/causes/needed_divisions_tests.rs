@@ -2,44 +2,15 @@
 
 use iced_x86::code_asm::*;
 
-use super::frame::{Frame, FunctionFrame};
-use super::made_up::{ALL, function, program};
+use super::frame::Frame;
+use super::made_up::{looped, program};
 use super::needed_divisions::needed_divisions;
 use super::{already_optimal, duplicate_division};
-
-/// A loop of so many cycles a round that has all the time.
-fn looped(
-    cycles: f64,
-    heat: &[f64],
-    body: impl FnOnce(&mut CodeAssembler) -> Result<(), iced_x86::IcedError>,
-) -> FunctionFrame {
-    let (times, entries) = ((ALL / cycles) as u64, 100);
-    let mut counts = vec![entries];
-    counts.extend(vec![times; heat.len()]);
-    counts.push(entries);
-    let mut all = vec![0.0];
-    all.extend(heat);
-    all.push(0.0);
-    function(
-        "digits",
-        |a| {
-            let mut head = a.create_label();
-            a.nop()?;
-            a.set_label(&mut head)?;
-            body(a)?;
-            a.jne(head)?;
-            a.ret()
-        },
-        &counts,
-        &all,
-        &[(heat.len(), times - entries)],
-    )
-}
 
 /// Digits by division: quotient and remainder of one, or of two.
 fn digits(twice: bool) -> Frame {
     let heat = [0.05, 0.05, 0.6, 0.1, 0.05, 0.05, 0.05, 0.02, 0.02, 0.01];
-    program(vec![looped(20.0, &heat, |a| {
+    program(vec![looped(20.0, 1, &heat, |a| {
         a.mov(rax, rcx)?;
         a.xor(edx, edx)?;
         a.div(rsi)?;
@@ -89,7 +60,7 @@ fn two_divisions_of_the_same_are_not() {
 /// is subtracted.
 fn reciprocal(divides: bool) -> Frame {
     let heat = [0.1, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.04, 0.04, 0.02];
-    program(vec![looped(20.0, &heat, |a| {
+    program(vec![looped(20.0, 1, &heat, |a| {
         a.mov(rax, rcx)?;
         a.mul(r8)?;
         a.mov(rbx, rdx)?;

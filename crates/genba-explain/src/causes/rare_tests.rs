@@ -3,44 +3,12 @@
 
 use iced_x86::code_asm::*;
 
-use super::frame::{EventCounts, EventPlace, Frame, FunctionFrame, RuntimeUse, UserCall};
-use super::made_up::{ALL, function, program};
+use super::frame::{EventCounts, EventPlace, Frame, RuntimeUse, UserCall};
+use super::made_up::{ALL, function, looped, program};
 use super::{
     cache_miss, denormals, false_dependency, loop_alignment, memory_bound_copy,
     missed_vectorisation, spill, unpredictable_branch,
 };
-
-/// A loop of so many cycles a round that has all the time, behind so many bytes of padding.
-fn looped(
-    cycles: f64,
-    padding: usize,
-    heat: &[f64],
-    body: impl FnOnce(&mut CodeAssembler) -> Result<(), iced_x86::IcedError>,
-) -> FunctionFrame {
-    let (times, entries) = ((ALL / cycles) as u64, 100);
-    let mut counts = vec![entries; padding];
-    counts.extend(vec![times; heat.len()]);
-    counts.push(entries);
-    let mut all = vec![0.0; padding];
-    all.extend(heat);
-    all.push(0.0);
-    function(
-        "work",
-        |a| {
-            let mut head = a.create_label();
-            for _ in 0..padding {
-                a.nop()?;
-            }
-            a.set_label(&mut head)?;
-            body(a)?;
-            a.jne(head)?;
-            a.ret()
-        },
-        &counts,
-        &all,
-        &[(padding + heat.len() - 1, times - entries)],
-    )
-}
 
 /// Six values that go to the stack frame and come back each round, of ten instructions; or the
 /// same with an array in place of the frame.

@@ -153,7 +153,7 @@ impl Frame {
 }
 
 /// Something of the work always stays.
-const LEAST_LEFT: f64 = 0.03;
+const LEAST_LEFT: f64 = 0.015;
 
 /// The part of the affected time that stays, of a share that is known within bounds: `gone` is
 /// what goes of all time (likely, least, most).
