@@ -93,7 +93,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     one.share = Some(1.0);
     one.remains = remains_of(
         1.0,
-        mine * (1.0 - stays) + 0.15 * rest,
+        mine * (1.0 - stays) + 0.15 * rest.min(mine),
         0.65 * mine * (1.0 - stays),
         // Entering the kernel slows what comes after it: predictors and buffers are flushed.
         mine + (0.75 * rest).min(0.6 * mine),
