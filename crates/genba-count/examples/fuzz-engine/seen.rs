@@ -12,6 +12,8 @@ pub const MOST_FAULTS: u32 = 12;
 /// read, whatever happens.
 pub const ARITHMETIC: u64 = 0x8D5;
 pub const TRAP: u64 = 0x100;
+/// Number of the processor's overflow trap.
+const OVERFLOW: i64 = 4;
 
 /// What of the state a value is of: a difference that does not come again is known only by that.
 #[derive(Clone, Copy)]
@@ -189,6 +191,9 @@ pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
     let offset = rip.wrapping_sub(run.at);
     let next = match signal {
         libc::SIGTRAP => Some(rip),
+        // `int 4`, which any program may execute, is a trap like `int 3`, though its signal is
+        // that of a fault. To skip what follows it could leave a loop without its start.
+        libc::SIGSEGV if registers[libc::REG_TRAPNO as usize] == OVERFLOW => Some(rip),
         _ if offset >= run.length => None,
         _ => {
             let starts = &run.starts;
