@@ -41,6 +41,23 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     find(frame).into_iter().collect()
 }
 
+/// Whether sizes of allocations would decide it: how often the memory is turned over follows
+/// from them.
+pub(super) fn wants_sizes(frame: &Frame) -> bool {
+    is_suspected(frame) && realloc_growth::detect(frame).is_empty()
+}
+
+/// Whether the allocator takes time, often, and for what does not stay.
+fn is_suspected(frame: &Frame) -> bool {
+    let program = &frame.program;
+    let new = frame.service_calls("malloc");
+    let calls = new + frame.service_calls("realloc");
+    frame.share_where(|f| is_allocator(&f.function)) >= LEAST_SHARE
+        && program.cpu_seconds > 0.0
+        && calls as f64 >= LEAST_RATE * program.cpu_seconds
+        && frame.service_calls("free") as f64 >= 0.5 * new as f64
+}
+
 fn find(frame: &Frame) -> Option<Candidate> {
     let program = &frame.program;
     let share = frame.share_where(|f| is_allocator(&f.function));
@@ -51,10 +68,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     let sizes = program.tried.sizes.as_ref();
     // What each is at least, where sizes are not known.
     let each = sizes.map_or(LEAST_BYTES, |sizes| sizes.allocated.mean().max(LEAST_BYTES));
-    if share < LEAST_SHARE
-        || program.cpu_seconds <= 0.0
-        || (calls as f64) < LEAST_RATE * program.cpu_seconds
-        || (frees as f64) < 0.5 * new as f64
+    if !is_suspected(frame)
         || (new as f64) * each < TURNOVER * peak && (frees as f64) * each < TURNOVER * peak
         || !realloc_growth::detect(frame).is_empty()
     {

@@ -104,6 +104,22 @@ fn memory_that_stays_or_costs_little_is_no_churn() {
     assert!(malloc_churn::detect(&seldom).is_empty());
 }
 
+#[test]
+fn the_sizes_decide_whether_much_memory_is_turned_over() {
+    // 10 M small allocations could all be alive in 400 MB; of 4 kB each they cannot.
+    let mut large = churn();
+    large.program.max_rss_bytes = Some(400e6);
+    assert!(malloc_churn::wants_sizes(&large));
+    let mut sizes = crate::causes::sizes::Sizes::default();
+    sizes.allocated.calls = vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10_000_000];
+    sizes.allocated.bytes = 40_000_000_000;
+    large.program.tried.sizes = Some(sizes);
+    assert_eq!(malloc_churn::detect(&large).len(), 1);
+    let mut cheap = churn();
+    cheap.functions = vec![library("malloc", 0.05)];
+    assert!(!malloc_churn::wants_sizes(&cheap));
+}
+
 fn growth(reallocs: f64, buffers: f64) -> Frame {
     frame(
         vec![

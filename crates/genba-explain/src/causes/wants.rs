@@ -52,7 +52,7 @@ pub fn copy_places(frame: &Frame) -> bool {
 pub fn sizes(frame: &Frame) -> bool {
     let asks = || {
         memory_bound_copy::wants_sizes(frame)
-            || !malloc_churn::detect(frame).is_empty()
+            || malloc_churn::wants_sizes(frame)
             || !realloc_growth::detect(frame).is_empty()
     };
     frame.program.tried.sizes.is_none() && can_be_tallied(frame) && asks()
