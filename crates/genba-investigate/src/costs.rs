@@ -136,8 +136,11 @@ impl Road<'_> {
         let (mut spec, scale) = (plan.other.clone()).unwrap_or_else(|| (self.spec.clone(), 1.0));
         spec.stdout = Output::Null;
         spec.stderr = Output::Null;
-        // Who waits for an answer waits for the count as well: but for a little, what is left.
-        let soon = self.time_left().map(|left| left.max(LEAST_COUNT));
+        // Who waits for an answer waits for the count as well: what is left, but on a machine
+        // that others use, too, what a count usually takes.
+        let usual = Duration::try_from_secs_f64(sampled.wall_seconds * USUAL_COUNT);
+        let usual = usual.map_or(MOST_AWAITED, |usual| usual.clamp(LEAST_COUNT, MOST_AWAITED));
+        let soon = self.time_left().map(|left| left.max(usual));
         let limit = soon.map_or(plan.limit, |left| left.min(plan.limit));
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         let request = CountRequest {
@@ -229,6 +232,12 @@ impl Road<'_> {
 
 /// A count may take so long however little of the time is left: without it little can be explained.
 const LEAST_COUNT: Duration = Duration::from_secs(5);
+
+/// Nor more than this, by which half a minute may be overdrawn.
+const MOST_AWAITED: Duration = Duration::from_secs(15);
+
+/// Wall times of a run that a count with all jumps takes, even of an interpreter.
+const USUAL_COUNT: f64 = 3.2;
 
 /// Why a count was not begun.
 fn not_counted(least: f64, limit: Duration, most: Duration) -> String {
