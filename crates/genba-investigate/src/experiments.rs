@@ -56,18 +56,21 @@ impl Road<'_> {
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let run = frame.program.wall_seconds;
-        if wants::fault_places(frame) && self.has_time_for(run) {
+        if wants::fault_places(frame) && self.may_take(run, "where page faults are taken") {
             self.fault_places(frame, progress)?;
         }
-        if wants::shared_lines(frame) && self.has_time_for(run) {
+        if wants::shared_lines(frame) && self.may_take(run, "which cache lines threads share") {
             self.shared_lines(frame, progress)?;
         }
-        if wants::wrong_guesses(frame) && self.has_time_for(run) {
+        if wants::sizes(frame) && self.may_take(run, "sizes of allocations and copies") {
+            self.sizes(frame, progress)?;
+        }
+        if wants::wrong_guesses(frame) && self.may_take(run, "where branches are guessed wrongly") {
             frame.program.tried.wrong_guesses =
                 self.events(frame, "branch-misses", "sampling wrong guesses", progress)?;
         }
         // What wrong guesses explain is no matter of memory: one after the other.
-        if wants::cache_misses(frame) && self.has_time_for(run) {
+        if wants::cache_misses(frame) && self.may_take(run, "which loads miss the cache") {
             frame.program.tried.cache_misses = self.events(
                 frame,
                 "L1-dcache-load-misses",
@@ -78,16 +81,25 @@ impl Road<'_> {
         if wants::wrong_guesses(frame) || wants::cache_misses(frame) {
             self.simulate(frame, progress)?;
         }
-        if wants::sizes(frame) && self.has_time_for(TALLIED * run) {
-            self.sizes(frame, progress)?;
-        }
-        if wants::copy_places(frame) && self.has_time_for(run) {
+        if wants::copy_places(frame) && self.may_take(run, "for whom memory is copied") {
             self.copy_places(frame, progress)?;
         }
-        if wants::one_cpu(frame) && self.has_time_for(ALONE as f64 * frame.program.cpu_seconds) {
+        let alone = ALONE as f64 * frame.program.cpu_seconds;
+        if wants::one_cpu(frame) && self.may_take(alone, "the time on one CPU") {
             self.one_cpu(frame, progress)?;
         }
         Ok(())
+    }
+
+    /// Whether a run of so many seconds may still be made; if not, that is said.
+    fn may_take(&mut self, seconds: f64, what: &str) -> bool {
+        let may = self.has_time_for(seconds);
+        if !may {
+            self.notes.push(format!(
+                "left out, since an answer is wanted within half a minute: {what}; explain a smaller run, or give it more time with --count-limit"
+            ));
+        }
+        may
     }
 
     fn fault_places(

@@ -17,6 +17,9 @@ pub struct Repeat {
     pub rule: StopRule,
     /// Measure a target that fails.
     pub ignore_failure: bool,
+    /// Runs below which more than two tell nothing more: where the budget has no room for so
+    /// many, it ends with two.
+    pub telling: Option<usize>,
 }
 
 /// Repeats a command until the interval of its median wall time is narrow enough or the budget
@@ -58,6 +61,12 @@ pub fn repeat(
         else {
             break;
         };
+        let room = options
+            .telling
+            .is_none_or(|telling| telling as f64 * each <= options.budget.as_secs_f64());
+        if runs.len() >= 2 && !room {
+            break;
+        }
         announce(
             progress,
             options,
@@ -125,6 +134,7 @@ mod tests {
             budget: Duration::from_secs(60),
             rule: StopRule::default(),
             ignore_failure: false,
+            telling: None,
         }
     }
 
@@ -152,6 +162,36 @@ mod tests {
         .unwrap();
         assert_eq!(runs.len(), StopRule::default().min_runs);
         assert_eq!(kept, runs.len());
+    }
+
+    #[test]
+    fn where_there_is_no_room_for_runs_that_tell_more_two_are_made() {
+        let runs_of = |budget: f64| {
+            let mut mock = MockExecutor::new(|_| {
+                std::thread::sleep(Duration::from_millis(2));
+                Ok(Finished::mock(1.0))
+            });
+            let limited = Repeat {
+                budget: Duration::from_secs_f64(budget),
+                telling: Some(6),
+                ..options()
+            };
+            let cancel = Cancel::new().unwrap();
+            let mut keep = |_: &RunRecord| Ok(());
+            let mut progress = NoProgress;
+            let runs = repeat(
+                &mut mock,
+                &spec(),
+                &limited,
+                &cancel,
+                &mut progress,
+                &mut keep,
+            );
+            runs.unwrap().len()
+        };
+        // Each takes two milliseconds at least: there is no room for six.
+        assert!(runs_of(0.011) <= 2);
+        assert!(runs_of(3600.0) >= 6);
     }
 
     #[test]

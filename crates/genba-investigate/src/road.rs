@@ -226,6 +226,7 @@ impl Road<'_> {
             budget,
             rule: StopRule::default(),
             ignore_failure: self.options.ignore_failure,
+            telling: self.options.soon.map(|_| summary::MIN_RUNS),
         };
         let case = &*self.case;
         let mut keep = |run: &RunRecord| Ok(case.add_run(run, Phase::Measure)?);

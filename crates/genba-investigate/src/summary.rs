@@ -92,7 +92,7 @@ pub fn noise_floors(runs: &[RunRecord]) -> Vec<NoiseFloor> {
 }
 
 /// With fewer runs the scatter is a guess.
-const MIN_RUNS: usize = 6;
+pub(crate) const MIN_RUNS: usize = 6;
 
 #[cfg(test)]
 mod tests {

@@ -94,7 +94,7 @@ pub(crate) fn caller(site: &FindingSite) -> Option<String> {
 pub(crate) fn rest(findings: &[Finding], least_gain: f64) -> String {
     let least = number::share(least_gain);
     if findings.iter().any(gains) {
-        format!("Nothing else here is worth more than {least}.")
+        format!("Nothing else found that a change would gain more than {least} by.")
     } else {
         format!("Nothing found that a change would gain more than {least} by.")
     }
