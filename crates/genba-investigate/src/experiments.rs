@@ -88,16 +88,20 @@ impl Road<'_> {
         if wants::one_cpu(frame) && self.may_take(alone, "the time on one CPU") {
             self.one_cpu(frame, progress)?;
         }
+        if !self.left_out.is_empty() {
+            self.notes.push(format!(
+                "left out, since an answer is wanted within half a minute: {}; explain a smaller run, or give it more time with --count-limit",
+                self.left_out.join(", ")
+            ));
+        }
         Ok(())
     }
 
-    /// Whether a run of so many seconds may still be made; if not, that is said.
-    fn may_take(&mut self, seconds: f64, what: &str) -> bool {
+    /// Whether a run of so many seconds may still be made; if not, that will be said.
+    fn may_take(&mut self, seconds: f64, what: &'static str) -> bool {
         let may = self.has_time_for(seconds);
         if !may {
-            self.notes.push(format!(
-                "left out, since an answer is wanted within half a minute: {what}; explain a smaller run, or give it more time with --count-limit"
-            ));
+            self.left_out.push(what);
         }
         may
     }

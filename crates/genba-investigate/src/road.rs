@@ -124,6 +124,7 @@ pub fn investigate(
         cancel,
         case: &mut case,
         notes,
+        left_out: Vec::new(),
     };
     let result = road.walk(workload, host, progress);
     match result {
@@ -155,6 +156,8 @@ pub(crate) struct Road<'a> {
     pub(crate) cancel: &'a Cancel,
     pub(crate) case: &'a mut Case,
     pub(crate) notes: Vec<String>,
+    /// What there was no time to find out.
+    pub(crate) left_out: Vec<&'static str>,
 }
 
 impl Road<'_> {
