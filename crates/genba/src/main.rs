@@ -6,6 +6,7 @@ mod comparing;
 mod exit;
 mod experimenting;
 mod interrupt;
+mod judging_args;
 mod output;
 mod progress;
 mod recording_args;

@@ -6,21 +6,25 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_experiment::parameters::{Parameter, mentions, product, replace};
-use genba_experiment::{MetricPlan, Plan, Stop, VariantPlan};
+use genba_experiment::{Plan, Stop, VariantPlan};
 use genba_profile::event::EventSpec;
-use genba_run::{CommandSpec, Output, Shell, Stdin};
+use genba_run::{CommandSpec, Output, Stdin};
 use genba_runtime::shim::{PER_REQUEST, Shims};
 
 use super::named::NamedCommands;
 use super::runtime::RuntimeArgs;
-use super::values::{cpu_list, duration, share};
+use super::values::duration;
 use crate::exit::Failure;
+use crate::judging_args::JudgingArgs;
 
 /// What to compare, and how.
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
     #[command(flatten)]
     pub commands: NamedCommands,
+
+    #[command(flatten)]
+    pub judging: JudgingArgs,
 
     /// A parameter with its values, separated by commas, for {VAR} in commands; several of
     /// these make a product.
@@ -34,10 +38,6 @@ pub struct CompareArgs {
     /// Step of the range (1); give one for all ranges or one each.
     #[arg(short = 'D', long, value_name = "STEP", allow_hyphen_values = true)]
     pub parameter_step_size: Vec<String>,
-
-    /// Rounds before the measurement that are not counted.
-    #[arg(short, long, value_name = "N")]
-    pub warmup: Option<u32>,
 
     /// Exactly so many runs of each command, instead of as many as the answer needs.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -59,18 +59,6 @@ pub struct CompareArgs {
     #[arg(short = 'C', long, value_name = "COMMAND")]
     pub cleanup: Vec<String>,
 
-    /// Measure commands that fail.
-    #[arg(short, long)]
-    pub ignore_failure: bool,
-
-    /// The shell for all commands.
-    #[arg(short = 'S', long, value_name = "SHELL")]
-    pub shell: Option<String>,
-
-    /// No shell: split commands into words and start them directly (--shell=none).
-    #[arg(short = 'N')]
-    pub no_shell: bool,
-
     /// Standard input: `null` or a file; one for all commands, or one for each.
     #[arg(long, value_name = "WHERE")]
     pub input: Vec<String>,
@@ -79,21 +67,9 @@ pub struct CompareArgs {
     #[arg(long, value_name = "WHERE", default_value = "null")]
     pub output: String,
 
-    /// Variable of the environment for all commands; {VAR} is replaced here too.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
-
     /// Working directory; one for all commands, or one for each.
     #[arg(long, value_name = "DIR")]
     pub directory: Vec<String>,
-
-    /// End a run after so long, and leave its command out.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub timeout: Option<Duration>,
-
-    /// Run on these CPUs only, as in 0,2-3.
-    #[arg(long, value_name = "CPUS")]
-    pub pin: Option<String>,
 
     /// The metric that decides: wall, user, system, cpu, max_rss, an event (instructions), or
     /// one of the target's own [default: wall].
@@ -104,18 +80,6 @@ pub struct CompareArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
 
-    /// Differences up to this are of no interest [default: 1%].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub delta: Option<f64>,
-
-    /// Rate of false alarms allowed [default: 5%].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub alpha: Option<f64>,
-
-    /// Seed of the random order; the report names the one that was used.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-
     /// Iterations that one run makes, for the cost of one.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub per_iteration: Option<u64>,
@@ -123,19 +87,6 @@ pub struct CompareArgs {
     /// Take the cost of this command (the empty loop) off all others.
     #[arg(long, value_name = "NAME")]
     pub subtract: Option<String>,
-
-    /// A metric in the output, found by a regular expression (group 1, or the group `value`).
-    #[arg(long, value_name = "NAME[:UNIT][:more|less]=REGEX")]
-    pub metric_regex: Vec<String>,
-
-    /// A metric in JSON output.
-    #[arg(long, value_name = "NAME[:UNIT][:more|less]=/POINTER")]
-    pub metric_json: Vec<String>,
-
-    /// A metric that the command writes to $GENBA_METRICS_FD as a line `NAME VALUE [UNIT]`; all
-    /// such are shown, this gives one a unit and a direction.
-    #[arg(long, value_name = "NAME[:UNIT][:more|less]")]
-    pub metric_fd: Vec<String>,
 
     /// Count events as well, those named or the usual ones.
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true,
@@ -200,7 +151,7 @@ impl CompareArgs {
             )));
         }
         let mut plan = Plan::new(self.variants(shims)?);
-        plan.metrics = self.metrics()?;
+        plan.metrics = self.judging.metrics()?;
         if let Some(shims) = shims {
             self.runtime.put_into(&mut plan, shims)?;
         }
@@ -234,24 +185,14 @@ impl CompareArgs {
                 plan.counters.push(plan.primary.clone());
             }
         }
-        if let Some(budget) = self.budget {
-            plan.stop = Stop::Budget {
-                seconds: budget.as_secs_f64(),
-                min_blocks: 1,
-            };
-        }
+        self.judging.put_over(plan, self.budget);
         if let Some(runs) = self.runs {
             plan.stop = Stop::Blocks(runs);
         }
-        plan.warmup = self.warmup.unwrap_or(plan.warmup);
-        plan.delta = self.delta.unwrap_or(plan.delta);
-        plan.alpha = self.alpha.unwrap_or(plan.alpha);
-        plan.seed = self.seed.unwrap_or(plan.seed);
-        plan.ignore_failure |= self.ignore_failure;
         plan.check_output |= self.check_output;
-        let cpus = self.pin.as_deref().map(cpu_list).transpose()?;
+        let cpus = self.judging.cpus()?;
         for variant in &mut plan.variants {
-            variant.spec.timeout = self.timeout.or(variant.spec.timeout);
+            variant.spec.timeout = self.judging.timeout.or(variant.spec.timeout);
             variant.spec.cpus = cpus.clone().or(variant.spec.cpus.take());
         }
         if let Some(name) = &self.subtract {
@@ -261,32 +202,6 @@ impl CompareArgs {
             }
         }
         plan.check().map_err(Failure::usage)
-    }
-
-    /// The shell for commands.
-    pub fn shell(&self) -> Result<Shell, Failure> {
-        match (&self.shell, self.no_shell) {
-            (_, true) => Ok(Shell::None),
-            (Some(shell), false) => Ok(Shell::parse(shell)?),
-            (None, false) => Ok(Shell::default()),
-        }
-    }
-
-    fn metrics(&self) -> Result<Vec<MetricPlan>, Failure> {
-        let regex = self
-            .metric_regex
-            .iter()
-            .map(|text| MetricPlan::parse_regex(text));
-        let json = self
-            .metric_json
-            .iter()
-            .map(|text| MetricPlan::parse_json(text));
-        let channel = self
-            .metric_fd
-            .iter()
-            .map(|text| MetricPlan::parse_channel(text));
-        let all = regex.chain(json).chain(channel);
-        all.collect::<Result<_, _>>().map_err(Failure::usage)
     }
 
     fn parameters(&self) -> Result<Vec<Parameter>, Failure> {
@@ -348,7 +263,7 @@ impl CompareArgs {
             cleanup: each("--cleanup", &self.cleanup, index, count)?,
             input: each("--input", &self.input, index, count)?,
             directory: each("--directory", &self.directory, index, count)?,
-            env: &self.env,
+            env: &self.judging.env,
         })
     }
 
@@ -358,7 +273,7 @@ impl CompareArgs {
         values: BTreeMap<String, String>,
         shims: Option<&Shims>,
     ) -> Result<VariantPlan, Failure> {
-        let shell = self.shell()?;
+        let shell = self.judging.shell()?;
         let fill = |text: &str| replace(text, &values);
         let spec_of = |line: &str| -> Result<CommandSpec, Failure> {
             let mut spec = CommandSpec::from_line(&fill(line), &shell)?;

@@ -69,7 +69,7 @@ pub fn ready(
         notes.push(format!("{}: {} {}", one.benchmark, one.variant, one.reason));
     }
     let excludes = !session.excluded().is_empty();
-    let mut plans = session.plans(&args.shell()?).map_err(failure)?;
+    let mut plans = session.plans(&args.judging.shell()?).map_err(failure)?;
     if plans.is_empty() {
         let mut message = format!("{}: there is nothing to measure", path.display());
         for note in &notes {

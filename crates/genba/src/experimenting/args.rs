@@ -4,52 +4,28 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use genba_experiment::{EXACT_INSTRUCTIONS, MetricPlan, Plan, Stop, VariantPlan};
+use genba_experiment::{EXACT_INSTRUCTIONS, Plan, VariantPlan};
 use genba_profile::event::EventSpec;
-use genba_run::{CommandSpec, Output, Shell, Stdin};
+use genba_run::{CommandSpec, Output, Stdin};
 
-use crate::comparing::{cpu_list, duration, share};
+use crate::comparing::duration;
 use crate::exit::Failure;
+use crate::judging_args::JudgingArgs;
 
 /// How variants are run and judged.
 #[derive(Debug, ClapArgs)]
 pub struct ExperimentArgs {
+    #[command(flatten)]
+    pub judging: JudgingArgs,
+
     /// The metric that decides: wall, user, system, cpu, max_rss, an event (instructions), one
     /// of the target's own, or exact-instructions (counted, without noise) [default: wall].
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
 
-    /// A metric in the output, found by a regular expression (group 1, or the group `value`).
-    #[arg(long, value_name = "NAME[:UNIT][:more|less]=REGEX")]
-    pub metric_regex: Vec<String>,
-
-    /// A metric in JSON output.
-    #[arg(long, value_name = "NAME[:UNIT][:more|less]=/POINTER")]
-    pub metric_json: Vec<String>,
-
-    /// A metric that the command writes to $GENBA_METRICS_FD as a line `NAME VALUE [UNIT]`.
-    #[arg(long, value_name = "NAME[:UNIT][:more|less]")]
-    pub metric_fd: Vec<String>,
-
     /// Time for all of it.
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
-
-    /// Differences up to this are of no interest [default: 1%].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub delta: Option<f64>,
-
-    /// Rate of false alarms allowed [default: 5%].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
-    pub alpha: Option<f64>,
-
-    /// Seed of all that is random.
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-
-    /// Rounds before the measurement that are not counted.
-    #[arg(short, long, value_name = "N")]
-    pub warmup: Option<u32>,
 
     /// Run this before each run.
     #[arg(long, value_name = "COMMAND")]
@@ -67,37 +43,13 @@ pub struct ExperimentArgs {
     #[arg(long, value_name = "COMMAND")]
     pub cleanup: Option<String>,
 
-    /// Measure commands that fail.
-    #[arg(short, long)]
-    pub ignore_failure: bool,
-
-    /// The shell for all commands that are one string.
-    #[arg(short = 'S', long, value_name = "SHELL")]
-    pub shell: Option<String>,
-
-    /// No shell: split commands into words and start them directly (--shell=none).
-    #[arg(short = 'N')]
-    pub no_shell: bool,
-
     /// Standard input: `null` or a file.
     #[arg(long, value_name = "WHERE", default_value = "null")]
     pub input: String,
 
-    /// Variable of the environment for all commands.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
-
     /// Working directory of the commands.
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
-
-    /// End a run after so long, and leave its variant out.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub timeout: Option<Duration>,
-
-    /// Run on these CPUs only, as in 0,2-3.
-    #[arg(long, value_name = "CPUS")]
-    pub pin: Option<String>,
 
     /// Say what would be done and about how long it would take, and do nothing.
     #[arg(long)]
@@ -117,19 +69,10 @@ pub struct ExperimentArgs {
 }
 
 impl ExperimentArgs {
-    /// The shell for commands that are one string.
-    pub fn shell(&self) -> Result<Shell, Failure> {
-        match (&self.shell, self.no_shell) {
-            (_, true) => Ok(Shell::None),
-            (Some(shell), false) => Ok(Shell::parse(shell)?),
-            (None, false) => Ok(Shell::default()),
-        }
-    }
-
     /// A variant of one command line, with the steps round it. Placeholders must have been
     /// replaced.
     pub fn variant(&self, name: &str, line: &str) -> Result<VariantPlan, Failure> {
-        let spec = CommandSpec::from_line(line, &self.shell()?)?;
+        let spec = CommandSpec::from_line(line, &self.judging.shell()?)?;
         self.around(name, line, spec)
     }
 
@@ -150,14 +93,14 @@ impl ExperimentArgs {
             path => Stdin::File(path.into()),
         };
         spec.stdout = Output::Null;
-        spec.timeout = self.timeout;
-        spec.cpus = self.pin.as_deref().map(cpu_list).transpose()?;
+        spec.timeout = self.judging.timeout;
+        spec.cpus = self.judging.cpus()?;
         let mut variant = VariantPlan::new(name, line, spec);
         let step = |line: &Option<String>| -> Result<Vec<CommandSpec>, Failure> {
             let Some(line) = line else {
                 return Ok(Vec::new());
             };
-            let mut spec = CommandSpec::from_line(line, &self.shell()?)?;
+            let mut spec = CommandSpec::from_line(line, &self.judging.shell()?)?;
             self.place(&mut spec)?;
             Ok(vec![spec])
         };
@@ -171,7 +114,7 @@ impl ExperimentArgs {
     /// Directory and environment of a command.
     fn place(&self, spec: &mut CommandSpec) -> Result<(), Failure> {
         spec.directory.clone_from(&self.directory);
-        for variable in &self.env {
+        for variable in &self.judging.env {
             let Some((name, value)) = variable.split_once('=') else {
                 return Err(Failure::usage(format!(
                     "--env {variable}: write NAME=VALUE"
@@ -185,7 +128,7 @@ impl ExperimentArgs {
     /// The plan of these variants, with the seed of the session.
     pub fn plan(&self, variants: Vec<VariantPlan>, seed: u64) -> Result<Plan, Failure> {
         let mut plan = Plan::new(variants);
-        plan.metrics = self.metrics()?;
+        plan.metrics = self.judging.metrics()?;
         plan.seed = seed;
         if let Some(metric) = &self.metric {
             plan.primary.clone_from(metric);
@@ -197,16 +140,7 @@ impl ExperimentArgs {
         if !known && (self.is_exact() || EventSpec::parse(&plan.primary).is_ok()) {
             plan.counters.push(plan.primary.clone());
         }
-        if let Some(budget) = self.budget {
-            plan.stop = Stop::Budget {
-                seconds: budget.as_secs_f64(),
-                min_blocks: 1,
-            };
-        }
-        plan.warmup = self.warmup.unwrap_or(plan.warmup);
-        plan.delta = self.delta.unwrap_or(plan.delta);
-        plan.alpha = self.alpha.unwrap_or(plan.alpha);
-        plan.ignore_failure = self.ignore_failure;
+        self.judging.put_over(&mut plan, self.budget);
         plan.check().map_err(Failure::usage)?;
         Ok(plan)
     }
@@ -214,23 +148,6 @@ impl ExperimentArgs {
     /// Whether runs are counted instead of timed.
     pub fn is_exact(&self) -> bool {
         self.metric.as_deref() == Some(EXACT_INSTRUCTIONS)
-    }
-
-    fn metrics(&self) -> Result<Vec<MetricPlan>, Failure> {
-        let regex = self
-            .metric_regex
-            .iter()
-            .map(|text| MetricPlan::parse_regex(text));
-        let json = self
-            .metric_json
-            .iter()
-            .map(|text| MetricPlan::parse_json(text));
-        let channel = self
-            .metric_fd
-            .iter()
-            .map(|text| MetricPlan::parse_channel(text));
-        let all = regex.chain(json).chain(channel);
-        all.collect::<Result<_, _>>().map_err(Failure::usage)
     }
 }
 

@@ -68,7 +68,7 @@ impl Session {
                 .unwrap_or_default()
                 .display()
                 .to_string(),
-            seed: args.seed.unwrap_or_else(super::take_up::seed),
+            seed: args.judging.seed.unwrap_or_else(super::take_up::seed),
             genba: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let mut earlier = Vec::new();

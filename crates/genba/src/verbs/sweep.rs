@@ -117,7 +117,7 @@ fn parameters(args: &Args) -> Result<Vec<SweptParameter>, Failure> {
     let mut parameters: Vec<SweptParameter> = Vec::new();
     for text in &args.params {
         let parameter = SweptParameter::parse(text).map_err(Failure::usage)?;
-        let texts = args.command.iter().chain(&args.experiment.env);
+        let texts = args.command.iter().chain(&args.experiment.judging.env);
         if !texts
             .into_iter()
             .any(|text| mentions(text, &parameter.name))
@@ -151,7 +151,7 @@ fn variant(args: &Args, values: &BTreeMap<String, String>) -> Result<VariantPlan
         [line] if line.contains(char::is_whitespace) => args.experiment.variant(&name, line)?,
         words => args.experiment.variant_of_words(&name, words)?,
     };
-    for variable in &args.experiment.env {
+    for variable in &args.experiment.judging.env {
         if let Some((name, value)) = variable.split_once('=') {
             variant.spec.environment.set(name, replace(value, values));
         }

@@ -40,7 +40,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let command = line_of(words);
     let experiment = &args.experiment;
     let fixed = [&experiment.prepare, &experiment.conclude, &experiment.setup];
-    let used = words.iter().chain(&experiment.env);
+    let used = words.iter().chain(&experiment.judging.env);
     if !used
         .chain(fixed.into_iter().flatten())
         .any(|word| mentions(word, &list.name))
