@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use genba_count::{CountRequest, Engine, Transfers, native::Native};
-use genba_model::{RawCounts, TransferKind};
+use genba_model::{ExitKind, RawCounts, TransferKind};
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 
 use crate::memory::{self, CODE_SIZE};
+use crate::seen::LOST;
 use crate::watch::Watch;
 use crate::{forms, survey};
 
@@ -41,6 +42,8 @@ pub struct Totals {
     runs_stepped: u64,
     instructions: u64,
     left_out: u64,
+    /// Batches that wrote over their own stack.
+    lost: u64,
     /// By form: how often it was run, and retired.
     forms: BTreeMap<u64, (u64, u64)>,
 }
@@ -62,7 +65,7 @@ impl Fuzz {
             cancel: Cancel::new().expect("a token"),
             directory: tempfile::tempdir().expect("a directory"),
         };
-        let list = fuzz.natively(&["probe".into()]);
+        let list = fuzz.natively(&["probe".into()]).expect("it ends well");
         std::fs::write(fuzz.path("forms"), list).expect("the list of forms");
         fuzz
     }
@@ -97,19 +100,23 @@ impl Fuzz {
         spec
     }
 
-    fn natively(&mut self, words: &[OsString]) -> String {
+    /// What it writes; `None` if a sequence of it wrote over its stack.
+    fn natively(&mut self, words: &[OsString]) -> Option<String> {
         let mut spec = self.spec(words);
         spec.stdout = Output::Capture { limit: LIMIT };
         spec.stderr = Output::Inherit;
         let _watch = Watch::over(&self.program, &self.path("skipped").to_string_lossy());
         let finished = (self.launcher.run(&spec, &self.cancel)).expect("it runs natively");
+        if finished.record.exit == ExitKind::Code(LOST) {
+            return None;
+        }
         let text = String::from_utf8_lossy(&finished.stdout.captured).into_owned();
         assert!(
-            matches!(finished.record.exit, genba_model::ExitKind::Code(0)),
+            finished.record.exit == ExitKind::Code(0),
             "natively {words:?} ends with {:?}",
             finished.record.exit
         );
-        text
+        Some(text)
     }
 
     fn translated(&mut self, words: &[OsString], transfers: Transfers) -> (String, RawCounts) {
@@ -138,7 +145,10 @@ impl Fuzz {
         let stepped = seed % 8 == 3;
         let how = if stepped { "plain" } else { "all" };
         std::fs::write(self.path("skipped"), "").expect("the list of cases");
-        let native = self.natively(&self.words(seed, &format!("{how},tells"), None));
+        let Some(native) = self.natively(&self.words(seed, &format!("{how},tells"), None)) else {
+            totals.lost += 1;
+            return;
+        };
         let dangerous: Vec<&str> = (native.lines())
             .filter_map(|line| line.strip_suffix(" dangerous"))
             .filter_map(|line| line.split(' ').next())
@@ -149,6 +159,7 @@ impl Fuzz {
         self.compare(seed, how, &native, &translated);
         if stepped {
             let seen = self.natively(&self.words(seed, "steps", None));
+            let seen = seen.expect("it ended well before");
             totals.instructions += check_counts(seed, &seen, &counts);
             totals.runs_stepped += cases();
         }
@@ -203,7 +214,7 @@ impl Fuzz {
             let case = line.split(' ').next();
             eprintln!("natively:");
             let words = self.words(seed, how, case);
-            self.natively(&words);
+            let _ = self.natively(&words);
             eprintln!("translated:");
             self.translated(&words, transfers(seed));
         }
@@ -304,8 +315,14 @@ impl Totals {
         println!(
             "{} batches, {} sequences, each from two states: all equal; of {} sequences {} \
              executions were counted as by the trap flag; {} sequences were left out, as they \
-             access memory where the engine is",
-            self.batches, self.sequences, self.runs_stepped, self.instructions, self.left_out
+             access memory where the engine is, and {} batches, as natively they wrote over \
+             their own stack",
+            self.batches,
+            self.sequences,
+            self.runs_stepped,
+            self.instructions,
+            self.left_out,
+            self.lost
         );
         let known = forms::known().count();
         let excluded = survey::excluded();

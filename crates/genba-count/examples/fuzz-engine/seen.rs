@@ -8,6 +8,10 @@ use crate::steps;
 
 /// Faults after which a run is given up.
 pub const MOST_FAULTS: u32 = 12;
+/// Faults that only a program has which has lost its own stack.
+const ENDLESS: u32 = 20 * MOST_FAULTS;
+/// How a batch ends in which a sequence wrote over the stack of the program itself.
+pub const LOST: i32 = 99;
 /// Flags that may differ where a fault shows them: those that are overwritten before they are
 /// read, whatever happens.
 pub const ARITHMETIC: u64 = 0x8D5;
@@ -187,6 +191,10 @@ pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
     }
     run.add_memory(registers[libc::REG_RSP as usize] as u64);
     run.faults += 1;
+    if run.faults > ENDLESS {
+        // SAFETY: ends the process, as nothing of it can be relied upon.
+        unsafe { libc::_exit(LOST) };
+    }
     // On behind the instruction; a trap is there already.
     let offset = rip.wrapping_sub(run.at);
     let next = match signal {
