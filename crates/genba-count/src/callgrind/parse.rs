@@ -100,6 +100,7 @@ struct File<'a> {
     called_object: Option<u32>,
     function: Function,
     called: Function,
+    /// Address in the last line of costs.
     last: u64,
     expected: Expected,
 }
@@ -289,7 +290,7 @@ impl File<'_> {
         Ok(function)
     }
 
-    /// The address among the first words, each of which may be relative to the last line's.
+    /// The address among the first words, each of which may be relative to the last line of costs.
     fn place(&self, words: &[&[u8]]) -> Result<u64, Wrong> {
         let word = words.get(self.position).ok_or("too few positions")?;
         let relative = |digits: &[u8]| any_number(digits).ok_or("a position is no number");
@@ -338,13 +339,16 @@ impl File<'_> {
     fn body(&mut self, line: &[u8]) -> Result<(), Wrong> {
         let words: Vec<&[u8]> = words(line).collect();
         let address = self.place(&words)?;
-        self.last = address;
         let from = Place {
             object: self.object,
             address,
         };
         match std::mem::replace(&mut self.expected, Expected::Cost) {
             Expected::Cost => {
+                // callgrind compares with its last line of costs; where calls and jumps are does
+                // not count, though the format's description says nothing of that. It shows
+                // where a call has no costs: one that was begun when the file before ended.
+                self.last = address;
                 // Costs that are zero may be left out.
                 let count = match words.get(self.positions) {
                     Some(word) => any_number(word).ok_or("the cost is no number")?,

@@ -60,6 +60,26 @@ fn relative_positions_and_numbered_names_are_followed() {
     );
 }
 
+/// As callgrind writes it where the file before ended within a call: the call has inclusive costs,
+/// the line that would give its executions is not there.
+#[test]
+fn positions_are_relative_to_lines_of_costs_alone() {
+    let text = "positions: instr\nevents: Ir\nob=(1) /bin/a\nfn=(1) main\n0x1dde8 1\n+8 1\n\
+                jcnd=1/1 +115\n*\ncfn=(2) f\ncalls=0 0xdc20\n+68 368\n+73 1\n\
+                jump=1 +9\n+2\n+1 5\ntotals: 8\n";
+    let dump = parse(text).expect("a good file");
+    let mut places: Vec<(u64, u64)> = (dump.counts.iter())
+        .map(|(place, count)| (place.address, *count))
+        .collect();
+    places.sort_unstable();
+    assert_eq!(
+        places,
+        [(0x1dde8, 1), (0x1ddf0, 1), (0x1de39, 1), (0x1de3a, 5)]
+    );
+    let call = dump.calls.keys().next().expect("a call").0;
+    assert_eq!(call.address, 0x1de34);
+}
+
 #[test]
 fn files_of_one_process_are_added_up() {
     let mut dump = Dump::default();
