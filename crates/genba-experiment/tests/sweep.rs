@@ -11,6 +11,17 @@ use rand::{RngExt as _, SeedableRng as _};
 
 /// Sweeps a mock whose runs take as long as the curve says, times noise and drift.
 fn swept(definition: &str, curve: impl Fn(f64) -> f64, noise: f64, seed: u64) -> Sweep {
+    swept_on(definition, curve, noise, seed, |_| 1.0)
+}
+
+/// The same on a machine of which each run, from the first, takes so many times as long.
+fn swept_on(
+    definition: &str,
+    curve: impl Fn(f64) -> f64,
+    noise: f64,
+    seed: u64,
+    machine: impl Fn(usize) -> f64,
+) -> Sweep {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut normal = move || {
         let (a, b): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
@@ -19,12 +30,14 @@ fn swept(definition: &str, curve: impl Fn(f64) -> f64, noise: f64, seed: u64) ->
     let now = std::rc::Rc::new(std::cell::Cell::new(0.0));
     let spent = std::rc::Rc::clone(&now);
     let mut drift = 0.0;
+    let mut run = 0;
     let runner = MockExecutor::new(move |spec: &CommandSpec| {
         let x: f64 = spec.argv[0].to_string_lossy().parse().unwrap();
         // A drift that wanders, and a tail to the right.
         drift = 0.98 * drift + 0.2 * noise * normal();
         let tail = normal().abs().powi(2) * 0.3;
-        let seconds = curve(x) * (noise * (normal() * 0.9 + tail) + drift).exp();
+        let seconds = curve(x) * machine(run) * (noise * (normal() * 0.9 + tail) + drift).exp();
+        run += 1;
         now.set(now.get() + seconds + 0.001);
         Ok(Finished::mock(seconds))
     });
@@ -148,6 +161,39 @@ fn smooth_and_flat_curves_have_no_knee_and_the_right_law() {
         lawful * 10 >= trials() * 2 * 7,
         "{lawful} of {}",
         trials() * 2
+    );
+}
+
+/// Another program on the other half of the core ends, or begins, or comes for a while: what was
+/// placed since is faster or slower than what was measured before, and means nothing.
+#[test]
+fn a_machine_that_changes_in_the_middle_bends_no_curve() {
+    let double = |x: f64| if x > 48.0 { 0.06 } else { 0.03 };
+    let (mut right, mut flat, mut all) = (0, 0, 0);
+    for seed in 0..5 * trials() {
+        let at = 8 + 9 * (seed as usize % 20);
+        let machine = |run: usize| match seed % 3 {
+            0 => [1.0, 0.84][usize::from(run >= at)],
+            1 => [1.0, 1.16][usize::from(run >= at)],
+            _ => [1.0, 1.12][usize::from((at..at + 25).contains(&run))],
+        };
+        let found = swept_on("N=1..1024:log2", double, 0.01, seed, machine);
+        let good = is_right(&found, KneeName::Step, (40.0, 48.0), (49.0, 56.0));
+        if !good {
+            println!("{seed} at {at}: {:?} {:?}", found.knees, found.suspects);
+        }
+        right += u64::from(good);
+        let level = swept_on("N=1..1024:log2", |_| 0.03, 0.01, seed, machine);
+        if !level.knees.is_empty() {
+            println!("{seed} at {at}, flat: {:?}", level.knees);
+        }
+        flat += u64::from(level.knees.is_empty());
+        all += 1;
+    }
+    println!("{right} of {all} right, {flat} of as many flat");
+    assert!(
+        right * 20 >= all * 19 && flat * 20 >= all * 19,
+        "{right} {flat} of {all}"
     );
 }
 

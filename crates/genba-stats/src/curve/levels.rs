@@ -3,6 +3,7 @@
 use crate::quantile::{MAD_TO_SIGMA, median_of_sorted};
 use crate::{StatsError, check, hodges_lehmann};
 
+use super::drift::without_drift;
 use super::random::Random;
 use super::{Axis, CurvePoint};
 
@@ -76,7 +77,7 @@ impl Levels {
                 }
             }
         }
-        let groups = without_drift(&runs);
+        let (groups, _unknown) = without_drift(&runs);
         let (summary, scales) = summarise(&groups, floor);
         let mut residuals = Vec::new();
         for ((group, level), scale) in groups.iter().zip(&summary).zip(&scales) {
@@ -208,66 +209,6 @@ fn centre(values: &[f64]) -> f64 {
     }
     let lower = (averages[..middle].iter().copied()).fold(f64::NEG_INFINITY, f64::max);
     lower.midpoint(upper)
-}
-
-/// Takes off what all settings of a block share (the machine was slower then), as far as the
-/// blocks differ more than their runs explain: shrunk block effects, as few runs know theirs
-/// badly (James and Stein, "Estimation with quadratic loss", Berkeley Symposium 1961).
-fn without_drift(runs: &[Vec<(u32, f64)>]) -> Vec<Vec<f64>> {
-    let mut blocks: Vec<u32> = runs.iter().flatten().map(|run| run.0).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    let place = |block: u32| blocks.binary_search(&block).unwrap_or(0);
-    let mut effects = vec![0.0; blocks.len()];
-    for _ in 0..3 {
-        let mut of_block: Vec<Vec<f64>> = vec![Vec::new(); blocks.len()];
-        let mut within = Vec::new();
-        for group in runs.iter().filter(|group| group.len() > 1) {
-            let values: Vec<f64> = (group.iter())
-                .map(|(block, z)| z - effects[place(*block)])
-                .collect();
-            let centre = centre(&values);
-            for ((block, z), left) in group.iter().zip(&values) {
-                of_block[place(*block)].push(z - centre);
-                within.push((left - centre).abs());
-            }
-        }
-        if within.is_empty() {
-            break;
-        }
-        let noise = MAD_TO_SIGMA * median_of_sorted(&check::sorted(&within));
-        let medians: Vec<f64> = (of_block.iter())
-            .map(|values| match values.len() {
-                0 => 0.0,
-                _ => median_of_sorted(&check::sorted(values)),
-            })
-            .collect();
-        let full: Vec<f64> = (of_block.iter().zip(&medians))
-            .filter(|(values, _)| values.len() > 1)
-            .map(|(_, median)| median.abs())
-            .collect();
-        if full.len() < 3 {
-            break;
-        }
-        // Variance of a median of n normal values: 1.57 σ²/n.
-        let spread = MAD_TO_SIGMA * median_of_sorted(&check::sorted(&full));
-        for (effect, (values, median)) in effects.iter_mut().zip(of_block.iter().zip(&medians)) {
-            let own = 1.57 * noise * noise / (values.len().max(1) as f64);
-            let between = (spread * spread - own).max(0.0);
-            *effect = if values.len() > 1 && between > 0.0 {
-                median * between / (between + own)
-            } else {
-                0.0
-            };
-        }
-    }
-    (runs.iter())
-        .map(|group| {
-            (group.iter())
-                .map(|(block, z)| z - effects[place(*block)])
-                .collect()
-        })
-        .collect()
 }
 
 #[cfg(test)]

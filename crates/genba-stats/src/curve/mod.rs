@@ -10,6 +10,7 @@
 //! weights of all places.
 
 mod bent;
+mod drift;
 mod growth;
 mod knees;
 mod least_squares;
