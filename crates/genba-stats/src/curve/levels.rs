@@ -36,6 +36,8 @@ pub(super) struct Levels {
     floor: f64,
     counts: Vec<usize>,
     scales: Vec<f64>,
+    /// Variances of the levels because the machine's changes are not known exactly.
+    unknown: Vec<f64>,
     /// Distances from the level in standard deviations, of all runs.
     residuals: Vec<f64>,
 }
@@ -77,8 +79,8 @@ impl Levels {
                 }
             }
         }
-        let (groups, _unknown) = without_drift(&runs);
-        let (summary, scales) = summarise(&groups, floor);
+        let (groups, unknown) = without_drift(&runs);
+        let (summary, scales) = summarise(&groups, &unknown, floor);
         let mut residuals = Vec::new();
         for ((group, level), scale) in groups.iter().zip(&summary).zip(&scales) {
             let n = group.len() as f64;
@@ -100,6 +102,7 @@ impl Levels {
             floor,
             counts: groups.iter().map(Vec::len).collect(),
             scales,
+            unknown,
             residuals,
         })
     }
@@ -110,13 +113,14 @@ impl Levels {
         let groups: Vec<Vec<f64>> = (truth.iter().enumerate())
             .map(|(offset, truth)| {
                 let index = from + offset;
-                let shift = self.floor * random.normal();
+                let shift = (self.floor.powi(2) + self.unknown[index]).sqrt() * random.normal();
                 (0..self.counts[index])
                     .map(|_| truth + shift + self.scales[index] * random.one_of(&self.residuals))
                     .collect()
             })
             .collect();
-        let (summary, _) = summarise(&groups, self.floor);
+        let unknown = &self.unknown[from..from + truth.len()];
+        let (summary, _) = summarise(&groups, unknown, self.floor);
         (self.all[from..].iter().zip(summary))
             .map(|(level, (z, se))| Level { z, se, ..*level })
             .collect()
@@ -154,7 +158,7 @@ impl Levels {
 ///
 /// The scatter of a group is its own drawn towards that of all groups, as few runs say little
 /// about theirs.
-fn summarise(groups: &[Vec<f64>], floor: f64) -> (Vec<(f64, f64)>, Vec<f64>) {
+fn summarise(groups: &[Vec<f64>], unknown: &[f64], floor: f64) -> (Vec<(f64, f64)>, Vec<f64>) {
     let centres: Vec<f64> = groups.iter().map(|group| centre(group)).collect();
     let mut distances = Vec::new();
     for (group, centre) in groups.iter().zip(&centres) {
@@ -181,11 +185,11 @@ fn summarise(groups: &[Vec<f64>], floor: f64) -> (Vec<(f64, f64)>, Vec<f64>) {
             ((POOLED * pooled * pooled + own * widen) / (POOLED + n)).sqrt()
         })
         .collect();
-    let levels = (groups.iter().zip(&centres).zip(&scales))
-        .map(|((group, centre), scale)| {
+    let levels = (groups.iter().zip(&centres).zip(scales.iter().zip(unknown)))
+        .map(|((group, centre), (scale, unknown))| {
             let own = (INEFFICIENCY * scale).powi(2) / group.len() as f64;
             // Counts without any scatter must not weigh infinitely.
-            (*centre, (own + floor * floor).sqrt().max(1e-9))
+            (*centre, (own + unknown + floor * floor).sqrt().max(1e-9))
         })
         .collect();
     (levels, scales)
