@@ -2,7 +2,7 @@
 //! `cargo run -p genba-report --example page -- OUT.html [hostile | counted | INVESTIGATION.json]`.
 
 #[allow(dead_code, missing_docs)]
-#[path = "../src/test_fixture.rs"]
+#[path = "../src/test_fixture/mod.rs"]
 mod test_fixture;
 
 #[allow(dead_code, missing_docs)]
