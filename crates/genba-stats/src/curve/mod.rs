@@ -16,8 +16,11 @@ mod knees;
 mod least_squares;
 mod levels;
 mod pieces;
+mod ramps;
 mod random;
+mod search;
 mod smooth;
+mod stretches;
 
 pub use growth::{Growth, GrowthLaw, growth};
 pub use knees::{Curve, CurveQuestion, Knee, KneeKind, Setting, Stretch, curve};
