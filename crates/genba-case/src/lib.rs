@@ -17,6 +17,7 @@ mod comparison;
 mod error;
 mod experiment;
 mod id;
+mod investigation;
 mod lock;
 mod schema;
 mod stacks;
