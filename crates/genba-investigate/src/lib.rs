@@ -17,6 +17,7 @@ pub mod observe;
 mod progress;
 pub mod quotes;
 mod road;
+mod sampling;
 mod script;
 mod simulate;
 mod sizes;

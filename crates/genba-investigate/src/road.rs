@@ -5,24 +5,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use genba_case::{Case, Phase, Store};
-use genba_code::SourceCache;
-use genba_explain::causes::{Limits, RunFacts};
-use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
 use genba_host::NoiseWatch;
-use genba_model::{
-    Annotation, Finding, HostFingerprint, Investigation, Profile, RunRecord, Stat, Workload,
-};
-use genba_profile::sampler::{CallGraph, Rate, RecordOptions, Seen};
-use genba_profile::{RecordOutcome, count};
-use genba_run::{Cancel, CommandSpec, Finished, Launcher};
+use genba_model::{HostFingerprint, Investigation, RunRecord, Stat, Workload};
+use genba_profile::count;
+use genba_profile::sampler::RecordOptions;
+use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_stats::StopRule;
 
-use crate::costs::{Executions, Sampled};
+use crate::costs::Executions;
 use crate::counters::CountOptions;
-use crate::facts::{FACTS, Facts};
 use crate::observe::{self, Repeat};
-use crate::quotes::quote;
-use crate::{InvestigateError, Progress, counters, script, summary};
+use crate::sampling::Known;
+use crate::{InvestigateError, Progress, counters, summary};
 
 /// What to investigate and how much time to take.
 #[derive(Clone, Debug)]
@@ -61,20 +55,11 @@ pub struct Outcome {
     pub page: PathBuf,
 }
 
-/// Functions with less of the time than this are not annotated.
-const LEAST_ANNOTATED: f64 = 0.01;
-
 /// How long the check of the machine before the first run takes.
 const NOISE_CHECK: Duration = Duration::from_millis(200);
 
 /// Times of a fixed piece of work that spread more than this make a machine worth a warning.
 const NOISY: f64 = 0.05;
-
-/// Samples that tell instructions apart: 1 % of the time is then known to ±0.2 %.
-const SAMPLES: u64 = 10_000;
-
-/// Share of the budget that each of the two recordings may take; a run is never cut short.
-const SAMPLING_SHARE: f64 = 0.25;
 
 /// Of the time that all may take, what the repeated runs may.
 const MEASURING_SHARE: f64 = 0.4;
@@ -308,189 +293,6 @@ impl Road<'_> {
             Err(error) => Err(error),
         }
     }
-
-    /// Samples a run and says where its time went; a machine that refuses is no reason to stop.
-    /// Unless stacks were asked for in a certain way, they come from a run of their own: copies
-    /// of the stack at a low rate, since most programs are built without frame pointers.
-    fn sample(
-        &mut self,
-        known: &Known<'_>,
-        progress: &mut dyn Progress,
-    ) -> Result<Located, InvestigateError> {
-        let record = self.options.record.clone();
-        let path = self.case.recording_path();
-        let Some(recorded) = self.record(&record, &path, "sampling", SAMPLES, progress)? else {
-            return Ok(Located::default());
-        };
-        if !recorded.event.hardware {
-            self.notes.push(format!(
-                "sampled by {}: {}",
-                recorded.event.name, recorded.reason
-            ));
-        }
-        self.notes.extend(recorded.notes);
-        let sampled = Sampled::of(&recorded.runs, known.stat);
-        let counted = self.count_executions(&sampled, known.host, progress)?;
-        progress.update("reading symbols", None);
-        let mut scene = match Scene::open(&path, &SceneOptions::default()) {
-            Ok(scene) => scene,
-            Err(error) => {
-                self.notes.push(error.to_string());
-                return Ok(Located::default());
-            }
-        };
-        if let Some(counted) = counted {
-            scene.join_counts(counted);
-        }
-        let mut located = self.locate(&scene, known, progress)?;
-        if record.call_graph != CallGraph::None || record.force_timer || !self.options.stacks {
-            return Ok(located);
-        }
-        let stacked = self.sample_stacks(known.facts.wall_seconds, progress)?;
-        if let (Some(profile), Some(stacked)) = (&mut located.profile, stacked) {
-            *profile = genba_explain::with_stacks_of(profile.clone(), stacked);
-        }
-        Ok(located)
-    }
-
-    /// Samples a run with copies of the stack, for totals and the flame graph alone; the
-    /// recording is large and not kept.
-    fn sample_stacks(
-        &mut self,
-        wall: f64,
-        progress: &mut dyn Progress,
-    ) -> Result<Option<Profile>, InvestigateError> {
-        let mut record = self.options.record.clone();
-        record.call_graph = CallGraph::Dwarf(CallGraph::DWARF_BYTES);
-        record.rate = Rate::Frequency(stack_rate_for(wall));
-        let path = self.case.directory().join("stacks.data");
-        let recorded = self.record(&record, &path, "sampling stacks", STACK_SAMPLES, progress)?;
-        let profile = recorded.and_then(|_| {
-            progress.update("unwinding stacks", None);
-            let scene = Scene::open(&path, &SceneOptions::default()).ok()?;
-            Some(scene.profile(&ProfileOptions {
-                raw: false,
-                lines: false,
-                collapsed: true,
-            }))
-        });
-        script::forget(&path);
-        Ok(profile)
-    }
-
-    /// Records runs until there are `wanted` samples or a share of the budget is spent; `None`,
-    /// with a note, where the machine cannot.
-    pub(crate) fn record(
-        &mut self,
-        options: &RecordOptions,
-        path: &Path,
-        stage: &str,
-        wanted: u64,
-        progress: &mut dyn Progress,
-    ) -> Result<Option<RecordOutcome>, InvestigateError> {
-        let budget = self.options.budget.mul_f64(SAMPLING_SHARE);
-        let started = Instant::now();
-        progress.update(stage, Some(budget));
-        let mut enough = |finished: &Finished, seen: &Seen| {
-            progress.update(stage, Some(budget.saturating_sub(started.elapsed())));
-            let run = Duration::try_from_secs_f64(finished.record.wall_seconds);
-            let next = started.elapsed() + run.unwrap_or(Duration::MAX / 2);
-            !finished.record.exit.success() || seen.samples >= wanted || next > budget
-        };
-        let recorded = genba_profile::record_until(
-            self.launcher,
-            self.spec,
-            options,
-            path,
-            self.cancel,
-            &mut enough,
-        );
-        self.go_on()?;
-        let recorded = match recorded {
-            Ok(recorded) => recorded,
-            Err(error) => {
-                self.notes.push(format!("no samples: {error}"));
-                return Ok(None);
-            }
-        };
-        for finished in &recorded.runs {
-            self.case.add_run(&finished.record, Phase::Sample)?;
-            observe::check(finished, self.options.ignore_failure)?;
-        }
-        Ok(Some(recorded))
-    }
-
-    fn locate(
-        &mut self,
-        scene: &Scene,
-        known: &Known<'_>,
-        progress: &mut dyn Progress,
-    ) -> Result<Located, InvestigateError> {
-        let options = ProfileOptions {
-            raw: false,
-            lines: true,
-            collapsed: true,
-        };
-        let mut profile = scene.profile(&options);
-        let mut sources = SourceCache::new();
-        for (old, new) in &self.options.source_prefixes {
-            sources = sources.with_prefix(old.clone(), new.clone());
-        }
-        for row in &mut profile.lines {
-            row.text = sources.line(&row.file, row.line);
-        }
-        let annotations = scene.annotate_hottest(
-            self.options.annotations,
-            LEAST_ANNOTATED,
-            &AnnotateOptions::default(),
-            &mut sources,
-        );
-        let limits = Limits {
-            least_gain: known.least_gain,
-            samples: profile.samples,
-        };
-        let mut frame = scene.frame(&known.facts);
-        self.try_out(&mut frame, progress)?;
-        let facts = Facts {
-            runs: known.facts.clone(),
-            tried: frame.program.tried.clone(),
-            least_gain: known.least_gain,
-        };
-        self.case.put_document(FACTS, &facts)?;
-        let mut findings = genba_explain::causes::explain(&frame, limits);
-        quote(&mut findings, &mut sources);
-        Ok(Located {
-            profile: Some(profile),
-            annotations,
-            findings,
-        })
-    }
-}
-
-/// What is known when samples are taken.
-struct Known<'a> {
-    facts: RunFacts,
-    /// Gains below this are not told.
-    least_gain: f64,
-    stat: Option<&'a Stat>,
-    host: &'a HostFingerprint,
-}
-
-/// What samples and counts together say.
-#[derive(Default)]
-struct Located {
-    profile: Option<Profile>,
-    annotations: Vec<Annotation>,
-    findings: Vec<Finding>,
-}
-
-/// Samples with stacks that are enough for totals and a flame graph.
-const STACK_SAMPLES: u64 = 4000;
-
-/// Samples a second with stack copies: [`STACK_SAMPLES`] in all, so that the recording's size
-/// does not grow with the run's length.
-fn stack_rate_for(wall: f64) -> u64 {
-    (STACK_SAMPLES as f64 / wall.max(1e-3)).clamp(49.0, 4999.0) as u64
 }
 
 /// Writes the page beside its place and moves it there, so that no half page is ever found.
@@ -502,15 +304,4 @@ fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError> {
     let beside = path.with_extension("html.tmp");
     std::fs::write(&beside, html).map_err(fail)?;
     std::fs::rename(&beside, path).map_err(fail)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::stack_rate_for;
-
-    #[test]
-    fn stacks_are_copied_seldom_in_long_runs() {
-        assert_eq!((stack_rate_for(0.001), stack_rate_for(1e6)), (4999, 49));
-        assert_eq!(stack_rate_for(4.0), 1000);
-    }
 }
