@@ -9,7 +9,6 @@
 //! command): callers give variants.
 
 mod items;
-mod items_exact;
 mod meter;
 mod outcome;
 mod regions;

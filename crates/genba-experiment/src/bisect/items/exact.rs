@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use genba_model::{BisectionOutcome, Estimate, VerdictName};
 use genba_stats::{Test, bifurcate, reduce};
 
-use super::items::{ItemFinder, NIL};
-use super::outcome::Verified;
+use super::{ItemFinder, NIL};
 use crate::ExperimentError;
+use crate::bisect::outcome::Verified;
 
 /// Effects up to this share of the whole are none: the subset itself (its length on the command
 /// line) costs instructions, too.
