@@ -438,3 +438,25 @@ fn what_was_counted_arrives_after_a_kill() {
         .max();
     assert!(most > Some(1000), "{most:?}");
 }
+
+#[test]
+fn the_heap_of_a_program_at_a_fixed_address_grows_as_natively() {
+    let test = "the_heap_of_a_program_at_a_fixed_address_grows_as_natively";
+    // Without chance in the addresses the heap begins right behind the program; the sizes place
+    // that before, at and after every place at which translations might be put.
+    let source = "#include <unistd.h>\n#include <stdio.h>\nstatic char large[SIZE];\n\
+        int main(void) { large[1] = 1; long n = 0;\n\
+        while (n < 256 && sbrk(1 << 20) != (void *)-1) n++;\n\
+        printf(\"%ld MiB\\n\", n); return 0; }\n";
+    // SAFETY: concerns this thread, and the processes that it starts, alone.
+    unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
+    for mebibytes in [1, 60, 63, 64, 127, 200] {
+        let size = format!("-DSIZE=(({mebibytes}L<<20)+0xf0000)");
+        let flags = ["-no-pie", "-D_DEFAULT_SOURCE", &size];
+        let Some((ran, _directory)) = run(test, source, &flags, false) else {
+            return;
+        };
+        assert_eq!(String::from_utf8_lossy(&ran.native), "256 MiB\n");
+        assert_eq!(ran.native, ran.counted, "behind {mebibytes} MiB");
+    }
+}

@@ -22,6 +22,7 @@ pub mod nr {
     pub const MMAP: usize = 9;
     pub const MPROTECT: usize = 10;
     pub const MUNMAP: usize = 11;
+    pub const BRK: usize = 12;
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGPROCMASK: usize = 14;
     pub const RT_SIGRETURN: usize = 15;
@@ -124,6 +125,13 @@ pub unsafe fn leave_out_of_cores(address: usize, length: usize) {
     const DONTDUMP: usize = 16;
     // SAFETY: changes nothing in the memory.
     unsafe { call(nr::MADVISE, [address, length, DONTDUMP, 0, 0, 0]) };
+}
+
+/// Where the program's heap ends (`brk`); 0 where the kernel does not say.
+#[must_use]
+pub fn program_break() -> u64 {
+    // SAFETY: 0 asks and changes nothing.
+    unsafe { call(nr::BRK, [0; 6]) }.max(0) as u64
 }
 
 /// Unmaps memory.

@@ -8,6 +8,8 @@ use crate::sys;
 const ZONE: u64 = 32 << 20;
 /// Distance between places that are tried.
 const STEP: u64 = 64 << 20;
+/// The same between the code and the heap, where there may be little room.
+const SMALL_STEP: u64 = 4 << 20;
 /// How far a zone may be from code: addresses relative to the instruction reach 2 GiB, and data
 /// may be on the other side.
 const REACH: u64 = 1 << 30;
@@ -24,12 +26,46 @@ struct Zone {
 }
 
 /// All zones.
-#[derive(Default)]
 pub struct Cache {
     zones: Vec<Zone>,
+    /// Where the program's heap (`brk`) began.
+    heap: u64,
+}
+
+/// Places to try for code at an address, the best first. What must hold: the program's heap can
+/// grow as far as without us, or, where only what is above it is left, as far as can be. So:
+/// below the code; between the code and where the heap begins (the kernel leaves up to 1 GiB
+/// there by chance); above, where the heap is above the code, too, from far to near.
+fn places(pc: u64, heap: u64) -> impl Iterator<Item = u64> {
+    let middle = pc & !0xF_FFFF;
+    let steps = 1..REACH / STEP;
+    let below = (steps.clone()).filter_map(move |step| middle.checked_sub(step * STEP));
+    let heap = Some(heap & !0xFFF).filter(|heap| (pc..pc + REACH).contains(heap));
+    let highest = heap.and_then(|heap| heap.checked_sub(ZONE));
+    let between = (0..REACH / SMALL_STEP)
+        .map_while(move |step| highest?.checked_sub(step * SMALL_STEP))
+        .take_while(move |&place| place > pc);
+    let above = steps.map(move |step| match heap {
+        Some(_) => REACH / STEP - step,
+        None => step,
+    });
+    let above = above.filter_map(move |step| middle.checked_add(step * STEP));
+    below
+        .chain(between)
+        .chain(above)
+        .filter(|&place| place >= 1 << 20)
 }
 
 impl Cache {
+    /// Nothing yet, in a process whose heap (`brk`) begins here.
+    #[must_use]
+    pub fn new(heap: u64) -> Self {
+        Self {
+            zones: Vec::new(),
+            heap,
+        }
+    }
+
     /// Index of a zone for code at this address.
     fn zone(&mut self, pc: u64) -> Option<usize> {
         let near = |zone: &Zone| zone.low.abs_diff(pc) < REACH && zone.end - zone.next > ROOM;
@@ -39,20 +75,10 @@ impl Cache {
         if self.zones.len() as u64 * ZONE >= LIMIT {
             return None;
         }
-        let middle = pc & !0xF_FFFF;
-        for step in 1..(REACH / STEP) {
-            // Below first: the program's heap grows upwards.
-            for hint in [
-                middle.checked_sub(step * STEP),
-                middle.checked_add(step * STEP),
-            ] {
-                let Some(hint) = hint.filter(|&hint| hint >= 1 << 20) else {
-                    continue;
-                };
-                if let Some(zone) = reserve(hint) {
-                    self.zones.push(zone);
-                    return Some(self.zones.len() - 1);
-                }
+        for place in places(pc, self.heap) {
+            if let Some(zone) = reserve(place) {
+                self.zones.push(zone);
+                return Some(self.zones.len() - 1);
             }
         }
         None
@@ -125,4 +151,56 @@ fn reserve(hint: u64) -> Option<Zone> {
         next: got,
         end: got + ZONE,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn of(pc: u64, heap: u64) -> Vec<u64> {
+        places(pc, heap).collect()
+    }
+
+    #[test]
+    fn what_is_tried_first_leaves_the_heap_its_room() {
+        // A program at a fixed low address has nothing below it: first what is just below its
+        // heap, and whatever overlaps the heap's way comes last and from afar.
+        let (pc, heap) = (0x40_1000, 0x40_1000 + 200 * MIB);
+        let places = of(pc, heap);
+        assert_eq!(places[0] + ZONE, heap & !0xFFF);
+        let first_above = places.iter().position(|&place| place + ZONE > heap);
+        let first_above = first_above.expect("above, too");
+        let (between, above) = places.split_at(first_above);
+        assert!(
+            between
+                .iter()
+                .all(|&place| place > pc && place + ZONE <= heap)
+        );
+        assert!(above.windows(2).all(|pair| pair[0] > pair[1]));
+        assert!(above[0] >= pc + REACH - 2 * STEP);
+    }
+
+    #[test]
+    fn a_heap_right_behind_the_program_keeps_most_of_the_reach() {
+        for gap in [0, 1, 31, 63] {
+            let heap = 0x60_0000 + gap * MIB;
+            let first = of(0x40_1000, heap)
+                .into_iter()
+                .find(|place| *place >= 0x60_0000);
+            let first = first.expect("a place");
+            assert!(first + ZONE <= heap || first - heap > 800 * MIB, "{gap}");
+        }
+    }
+
+    #[test]
+    fn a_library_has_what_is_below_it_first_and_all_is_within_reach() {
+        let pc = 0x7fff_f7d0_1234;
+        let places = of(pc, 0x5555_5555_9000);
+        assert_eq!(places[0], (pc & !0xF_FFFF) - STEP);
+        assert!(places.iter().all(|place| place.abs_diff(pc) < REACH));
+        assert_eq!(places.len() as u64, 2 * (REACH / STEP - 1));
+        assert!(of(0x40_1000, 0).iter().all(|&place| place >= MIB));
+    }
 }

@@ -121,7 +121,7 @@ impl Engine {
             children,
             transfers: Transfers::default(),
             resolvers: PcMap::default(),
-            cache: Cache::default(),
+            cache: Cache::new(crate::sys::program_break()),
             factory: InstructionInfoFactory::new(),
             fragments: Vec::new(),
             in_zone: Vec::new(),
