@@ -52,3 +52,6 @@ pub use observer::{KeptRun, NoObserver, Observer, Progress, Stage};
 pub use plan::{Plan, Stop, VariantPlan};
 pub use report::{Setting, now, report};
 pub use runner::{HostRunner, Measured, Runner};
+
+#[cfg(test)]
+mod testing;

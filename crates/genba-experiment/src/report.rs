@@ -34,6 +34,9 @@ pub fn now() -> String {
 
 const LEVEL: f64 = 0.95;
 
+/// Of what the person ended.
+pub(crate) const INTERRUPTED: &str = "interrupted: what had been measured until then is shown";
+
 /// Judges what was measured. No number in the document is NaN or infinite.
 #[must_use]
 pub fn report(plan: &Plan, measurement: &Measurement, setting: Setting) -> ComparisonReport {
@@ -46,7 +49,7 @@ pub fn report(plan: &Plan, measurement: &Measurement, setting: Setting) -> Compa
     notes.extend(iterations.notes);
     notes.extend(measurement.notes.iter().cloned());
     if measurement.end == End::Interrupted {
-        notes.push("interrupted: what had been measured until then is shown".to_owned());
+        notes.push(INTERRUPTED.to_owned());
     }
     let mut comparisons = compared.comparisons;
     comparisons.extend(iterations.comparisons);

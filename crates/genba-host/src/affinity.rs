@@ -2,8 +2,10 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity};
 
-/// Their numbers, ascending; empty if the kernel would not tell (more than 1,024 CPUs).
-pub(crate) fn allowed_cpus() -> Vec<usize> {
+/// Numbers of the CPUs that this process may run on, ascending; empty if the kernel would not
+/// tell (more than 1,024 CPUs).
+#[must_use]
+pub fn allowed_cpus() -> Vec<usize> {
     match sched_getaffinity(None) {
         Ok(set) => (0..CpuSet::MAX_CPU)
             .filter(|&cpu| set.is_set(cpu))

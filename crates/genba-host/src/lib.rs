@@ -30,6 +30,7 @@ mod watch;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+pub use affinity::allowed_cpus;
 pub use calibrate::{
     CalibrateError, CalibrateOptions, CalibrateProgress, CalibrateWatch, calibrate,
 };

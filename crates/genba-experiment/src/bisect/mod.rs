@@ -8,6 +8,7 @@
 //! **Not here.** The statistics themselves, how a candidate is made (a build, a subset put into a
 //! command): callers give variants.
 
+mod document;
 mod items;
 mod meter;
 mod outcome;
@@ -16,6 +17,7 @@ mod source;
 mod step;
 mod summary;
 
+pub use document::{Search, document};
 pub use items::{ItemSet, find_items};
 pub use meter::Budget;
 pub use outcome::{Found, Verified};

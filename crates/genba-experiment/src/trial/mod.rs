@@ -13,6 +13,7 @@
 
 mod battery;
 mod change;
+mod document;
 mod driver;
 mod named;
 mod outcome;
@@ -22,6 +23,7 @@ mod track;
 
 pub use battery::{Facts, battery, explained, promised, suggested};
 pub use change::{Change, RunChange, RunSlot};
+pub use document::{Sitting, document};
 pub use driver::{Explain, Options, Trial, plan_in_words, run};
 pub use named::{known, list_in_words, named, no_name_twice, own_flags, own_run};
 pub use place::{BuildPlan, Ready, Workplace};

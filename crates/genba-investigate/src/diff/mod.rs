@@ -7,12 +7,14 @@
 //! called it and grew is named as likely.
 
 mod align;
+mod beside;
 mod compare;
 mod moves;
 mod rows;
 mod side;
 mod sites;
 
+pub use beside::{Subject, beside};
 pub use compare::diff;
 pub use side::{Effort, Side};
 

@@ -12,6 +12,7 @@ use genba_experiment::{
 };
 use genba_investigate::Progress as _;
 use genba_model::{CaseKind, HostFingerprint, Workload};
+use genba_report::Screen;
 use genba_run::Cancel;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,26 +25,10 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::progress::Line;
 
-/// What every document of an experiment says of itself.
-#[derive(Clone, Debug, Serialize)]
-pub struct Head {
-    /// Identifier of the case.
-    pub case: Option<String>,
-    /// Version of genba.
-    pub genba: String,
-    /// Start of this sitting, RFC 3339.
-    pub started: String,
-    /// The host.
-    pub host: HostFingerprint,
-    /// The command line of the workload.
-    pub command: String,
-}
-
 /// An experiment with its case.
 pub struct Session {
     kind: CaseKind,
     seed: u64,
-    command: String,
     started: String,
     host: HostFingerprint,
     cancel: Cancel,
@@ -99,7 +84,6 @@ impl Session {
         Ok(Self {
             kind,
             seed,
-            command: command.to_owned(),
             started: now(),
             host,
             cancel: interrupt::token()?,
@@ -141,7 +125,7 @@ impl Session {
         })
     }
 
-    /// For [`genba_experiment::report`].
+    /// What every document of an experiment says of itself.
     pub fn setting(&self) -> Setting {
         Setting {
             case: self.case_id(),
@@ -149,17 +133,6 @@ impl Session {
             started: self.started.clone(),
             host: self.host.clone(),
             hazards: genba_host::current_hazards(None),
-        }
-    }
-
-    /// What the document says of itself.
-    pub fn head(&self) -> Head {
-        Head {
-            case: self.case_id(),
-            genba: env!("CARGO_PKG_VERSION").to_owned(),
-            started: self.started.clone(),
-            host: self.host.clone(),
-            command: self.command.clone(),
         }
     }
 
@@ -193,8 +166,35 @@ impl Session {
         }
     }
 
+    /// Keeps the document with its page and answers: as JSON, or in these words and with the
+    /// place of the page. Of what was interrupted it is said how to go on with it.
+    pub fn answer(
+        self,
+        document: &impl Serialize,
+        page: &str,
+        json: bool,
+        words: impl FnOnce(Screen) -> String,
+    ) -> Result<(), Failure> {
+        let (kind, output) = (self.kind, self.output);
+        let go_on = self.how_to_go_on();
+        let page = self.finish(document, page)?;
+        if json {
+            output.json(kind.name(), document)?;
+        } else {
+            let mut text = words(output.screen());
+            if let Some(page) = page {
+                text.push_str(&format!("\nPAGE  {}\n", genba_report::sanitise(&page)));
+            }
+            output.answer(&text)?;
+        }
+        if let Some(how) = go_on {
+            output.note(&how);
+        }
+        Ok(())
+    }
+
     /// Keeps document and page, and closes the case; the path of the page, if a case is kept.
-    pub fn finish(self, document: &impl Serialize, page: &str) -> Result<Option<String>, Failure> {
+    fn finish(self, document: &impl Serialize, page: &str) -> Result<Option<String>, Failure> {
         self.trouble()?;
         let mut book = self.book.borrow_mut();
         let Some(case) = &mut book.case else {
@@ -212,7 +212,7 @@ impl Session {
     }
 
     /// How to go on with what was interrupted, if it was and a case was kept.
-    pub fn how_to_go_on(&self) -> Option<String> {
+    fn how_to_go_on(&self) -> Option<String> {
         let id = self.case_id()?;
         (self.cancel.is_triggered())
             .then(|| format!("interrupted; go on with: genba case resume {id}"))

@@ -107,20 +107,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     drop((lab, place));
     session.trouble()?;
     let found = ablation(&ablate, &measured?, session.setting());
-    let go_on = session.how_to_go_on();
-    let page = session.finish(&found, &page::ablation_html(&found))?;
-    if args.experiment.json {
-        output.json("ablation", found)?;
-    } else {
-        let mut text = terminal::ablation(&found, output.screen());
-        if let Some(page) = page {
-            text.push_str(&format!("\nPAGE  {}\n", genba_report::sanitise(&page)));
-        }
-        output.answer(&text)?;
-    }
-    if let Some(go_on) = go_on {
-        output.note(&go_on);
-    }
+    let html = page::ablation_html(&found);
+    session.answer(&found, &html, args.experiment.json, |screen| {
+        terminal::ablation(&found, screen)
+    })?;
     Ok(Exit::Done)
 }
 

@@ -7,9 +7,9 @@ mod set;
 mod source;
 
 use clap::{Args as ClapArgs, Subcommand};
-use genba_experiment::bisect::{Budget, Found};
+use genba_experiment::bisect::{Budget, Found, Search, document};
 use genba_experiment::{Plan, VariantPlan};
-use genba_model::{Bisection, BisectionKind, BisectionOutcome, CaseKind};
+use genba_model::{BisectionKind, BisectionOutcome, CaseKind};
 use genba_report::{page, terminal};
 
 use crate::exit::{Exit, Failure, VerbResult};
@@ -70,14 +70,6 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
 }
 
-/// What a search is about.
-struct Subject {
-    of: BisectionKind,
-    /// The command with its placeholder.
-    command: String,
-    candidates: u64,
-}
-
 /// The budget: what the person said, else so many seconds.
 fn budget(args: &ExperimentArgs, seconds: f64) -> Budget {
     Budget {
@@ -86,27 +78,21 @@ fn budget(args: &ExperimentArgs, seconds: f64) -> Budget {
 }
 
 /// Says what would be done.
-fn dry_run(
-    subject: &Subject,
-    plan: &Plan,
-    budget: Budget,
-    how: &str,
-    output: &Output,
-) -> VerbResult {
+fn dry_run(search: &Search, how: &str, output: &Output) -> VerbResult {
     output.answer(&format!(
         "would search {} {} with: {}\n  metric {}, differences up to {} % are of no interest\n  \
          {how}\n  time: unknown until the first run, {} at most\n",
-        subject.candidates,
-        match subject.of {
+        search.candidates,
+        match search.of {
             BisectionKind::Range => "values",
             BisectionKind::Git => "commits",
             BisectionKind::Set => "items",
             BisectionKind::Source => "regions",
         },
-        genba_report::sanitise(&subject.command),
-        plan.primary,
-        100.0 * plan.delta,
-        genba_report::number::duration(budget.seconds),
+        genba_report::sanitise(&search.command),
+        search.plan.primary,
+        100.0 * search.plan.delta,
+        genba_report::number::duration(search.budget.seconds),
     ))?;
     Ok(Exit::Done)
 }
@@ -123,83 +109,24 @@ fn step_plan(points: u64) -> String {
     )
 }
 
-/// A search that was made.
-struct Searched {
-    subject: Subject,
-    plan: Plan,
-    budget: Budget,
-    found: Found,
-    seconds: f64,
-}
-
 /// Keeps and shows what was found.
 fn finish(
     session: Session,
-    searched: Searched,
+    search: Search,
+    found: Found,
+    seconds: f64,
     args: &ExperimentArgs,
-    output: &Output,
 ) -> VerbResult {
-    let Searched {
-        subject,
-        plan,
-        budget,
-        found,
-        seconds,
-    } = searched;
     session.trouble()?;
-    let (head, setting) = (session.head(), session.setting());
-    let document = Bisection {
-        case: head.case,
-        genba: head.genba,
-        started: head.started,
-        host: head.host,
-        hazards: setting.hazards,
-        of: subject.of,
-        command: subject.command,
-        metric: plan.primary.clone(),
-        unit: unit(&plan, &found),
-        seed: plan.seed,
-        runs: found.runs,
-        elapsed_seconds: seconds,
-        budget_seconds: Some(budget.seconds),
-        outcome: found.outcome,
-        culprit: found.culprits.iter().find(|one| one.verified).cloned(),
-        culprits: found.culprits,
-        confidence: found.confidence,
-        range: found.range,
-        candidates: subject.candidates,
-        noise_is_nil: found.noise_is_nil,
-        tests: found.tests,
-        parts: found.parts,
-        skipped: found.skipped,
-        variants: found.variants,
-        comparisons: found.comparisons,
-        notes: found.notes,
-    };
-    let go_on = session.how_to_go_on();
-    let page = session.finish(&document, &page::bisection_html(&document))?;
-    if args.json {
-        output.json("bisection", &document)?;
-    } else {
-        let mut text = terminal::bisection(&document, output.screen());
-        if let Some(page) = page {
-            text.push_str(&format!("\nPAGE  {}\n", genba_report::sanitise(&page)));
-        }
-        output.answer(&text)?;
-    }
-    if let Some(how) = go_on {
-        output.note(&how);
-    }
+    let document = document(search, found, seconds, session.setting());
+    let html = page::bisection_html(&document);
+    session.answer(&document, &html, args.json, |screen| {
+        terminal::bisection(&document, screen)
+    })?;
     Ok(match document.outcome {
         BisectionOutcome::Interrupted => Exit::Interrupted,
         _ => Exit::Done,
     })
-}
-
-/// Unit of the metric that decides.
-fn unit(plan: &Plan, found: &Found) -> String {
-    let of = (found.variants.iter()).find_map(|variant| variant.metrics.get(&plan.primary));
-    of.map_or_else(String::new, |metric| metric.unit.clone())
 }
 
 /// The plan with the metric and settings of the arguments.

@@ -91,20 +91,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     drop(lab);
     session.trouble()?;
     let found = document(&plan, &swept?, session.setting(), &line);
-    let go_on = session.how_to_go_on();
-    let page = session.finish(&found, &page::sweep_html(&found))?;
-    if args.experiment.json {
-        output.json("sweep", found)?;
-    } else {
-        let mut text = terminal::sweep(&found, output.screen());
-        if let Some(page) = page {
-            text.push_str(&format!("\nPAGE  {}\n", genba_report::sanitise(&page)));
-        }
-        output.answer(&text)?;
-    }
-    if let Some(go_on) = go_on {
-        output.note(&go_on);
-    }
+    let html = page::sweep_html(&found);
+    session.answer(&found, &html, args.experiment.json, |screen| {
+        terminal::sweep(&found, screen)
+    })?;
     Ok(Exit::Done)
 }
 

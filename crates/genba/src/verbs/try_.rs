@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use genba_case::Store;
-use genba_experiment::trial::{self, Change, Options, Workplace};
-use genba_experiment::{Lab, Plan, VariantPlan};
-use genba_investigate::diff::{Effort, Side, diff};
-use genba_model::{CaseKind, Finding, ProfileDiff, TrialReport, Workload};
+use genba_experiment::VariantPlan;
+use genba_experiment::trial::{self, Change, Options, Sitting, Trial, Workplace, document};
+use genba_investigate::diff::{Effort, Subject, beside};
+use genba_model::{CaseKind, Finding, ProfileDiff, Workload};
 use genba_report::{page, terminal};
-use genba_run::Launcher;
 
 use crate::exit::{Exit, Failure, VerbResult};
 use crate::experimenting::{BuildArgs, ExperimentArgs, Session, causes};
@@ -101,14 +100,16 @@ const BUDGET_BUILD: f64 = 300.0;
 /// For a few ways that were named, each.
 const BUDGET_EACH: f64 = 15.0;
 
-/// Time for sampling each side of a differential profile, and for counting it, seconds.
-const PROFILE_SECONDS: f64 = 15.0;
-/// Rows of a differential profile that are kept.
-const MOST_ROWS: usize = 60;
+/// What is done to know each side of a differential profile.
+const EFFORT: Effort = Effort {
+    samples: 4_000,
+    sampling: 15.0,
+    counting: 15.0,
+};
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let cpus = allowed_cpus();
+    let cpus = genba_host::allowed_cpus();
     if args.list {
         output.answer(&trial::list_in_words(&cpus))?;
         return Ok(Exit::Done);
@@ -156,7 +157,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             output,
         )
     };
-    let tried = trial::run(&mut lab, &plan, &mut place, changes, &options, &mut explain)?;
+    let mut tried = trial::run(&mut lab, &plan, &mut place, changes, &options, &mut explain)?;
     let rebuild = match (session.case_id(), &tried.change) {
         (Some(id), Some(change)) => {
             let root = std::path::absolute(Store::open_root().root()).unwrap_or_default();
@@ -164,135 +165,63 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         }
         _ => None,
     };
-    let mut document = document(&args, &session, &mut lab, &plan, &options, tried, output);
-    if let Some(keep) = &mut document.keep {
+    if let Some(keep) = &mut tried.keep {
         keep.rebuild = rebuild;
     }
+    let interrupted = lab.cancelled();
+    let wanted = !args.no_diff && !args.experiment.is_exact() && !interrupted;
+    let differences = match wanted {
+        true => differences(&session, &tried, output).map_err(|failure| failure.message),
+        false => Ok(Vec::new()),
+    };
+    let sitting = Sitting {
+        setting: session.setting(),
+        command,
+        elapsed_seconds: lab.elapsed(),
+        interrupted,
+        differences,
+    };
+    let document = document(tried, &plan, &options, sitting);
     // The binaries of the profiles lie in the copies: these go last.
     drop((lab, place));
-    finish(&args, session, &document, output)
-}
-
-fn document(
-    args: &Args,
-    session: &Session,
-    lab: &mut Lab<'_>,
-    plan: &Plan,
-    options: &Options,
-    tried: trial::Trial,
-    output: &Output,
-) -> TrialReport {
-    let head = session.head();
-    let mut notes = tried.notes.clone();
-    if lab.cancelled() {
-        notes.push("interrupted: what had been measured until then is shown".to_owned());
-    }
-    let mut differences = Vec::new();
-    if !args.no_diff && !args.experiment.is_exact() && !lab.cancelled() {
-        match profiles(session, &tried, output) {
-            Ok(found) => differences = found,
-            Err(failure) => notes.push(format!("no differential profile: {}", failure.message)),
-        }
-    }
-    TrialReport {
-        case: head.case,
-        genba: head.genba,
-        started: head.started,
-        host: head.host,
-        command: head.command,
-        metric: plan.primary.clone(),
-        delta: plan.delta,
-        alpha: plan.alpha,
-        seed: plan.seed,
-        elapsed_seconds: lab.elapsed(),
-        budget_seconds: Some(options.budget),
-        variants: tried.variants,
-        comparisons: tried.comparisons,
-        tried: tried.tried,
-        layout: tried.layout,
-        keep: tried.keep,
-        differences,
-        notes,
-    }
-}
-
-/// The baseline beside the winner, and beside the worst loser: sampled and counted while their
-/// copies are still there.
-fn profiles(
-    session: &Session,
-    tried: &trial::Trial,
-    output: &Output,
-) -> Result<Vec<ProfileDiff>, Failure> {
-    let others: Vec<&VariantPlan> = [&tried.winner, &tried.loser]
-        .into_iter()
-        .flatten()
-        .collect();
-    if others.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut launcher = Launcher::new()?;
-    let mut line = Line::new(output);
-    let effort = Effort {
-        samples: 4_000,
-        sampling: PROFILE_SECONDS,
-        counting: PROFILE_SECONDS,
-    };
-    let mut measure = |plan: &VariantPlan| -> Result<Side, Failure> {
-        let variant = tried.variants.iter().find(|one| one.name == plan.name);
-        let cpu = variant
-            .and_then(|one| one.metrics.get("cpu"))
-            .map(|one| one.median.value);
-        // Each run of it needs what belongs before it.
-        for spec in plan.setup.iter().chain(&plan.prepare) {
-            launcher.run(spec, session.cancel())?;
-        }
-        let side = Side::measure(
-            &mut launcher,
-            &plan.name,
-            &plan.spec,
-            cpu,
-            &effort,
-            session.cancel(),
-            &mut line,
-        )?;
-        for spec in plan.conclude.iter().chain(&plan.cleanup) {
-            launcher.run(spec, session.cancel())?;
-        }
-        Ok(side)
-    };
-    let before = measure(&tried.baseline)?;
-    let mut found = Vec::new();
-    for other in others {
-        let mut one = diff(&before, &measure(other)?);
-        // A page for people, not an archive.
-        one.functions.truncate(MOST_ROWS);
-        one.lines.truncate(MOST_ROWS);
-        found.push(one);
-    }
-    Ok(found)
-}
-
-fn finish(args: &Args, session: Session, document: &TrialReport, output: &Output) -> VerbResult {
     let cancelled = session.cancel().is_triggered();
-    let go_on = session.how_to_go_on();
-    let page = session.finish(document, &page::trial_html(document))?;
-    if args.experiment.json {
-        output.json("trial", document)?;
-    } else {
-        let mut text = terminal::trial(document, output.screen());
-        if let Some(page) = page {
-            text.push_str(&format!("\nPAGE  {}\n", genba_report::sanitise(&page)));
-        }
-        output.answer(&text)?;
-    }
-    if let Some(how) = go_on {
-        output.note(&how);
-    }
+    let html = page::trial_html(&document);
+    session.answer(&document, &html, args.experiment.json, |screen| {
+        terminal::trial(&document, screen)
+    })?;
     Ok(if cancelled {
         Exit::Interrupted
     } else {
         Exit::Done
     })
+}
+
+/// The baseline beside the winner, and beside the worst loser: sampled and counted while their
+/// copies are still there.
+fn differences(
+    session: &Session,
+    tried: &Trial,
+    output: &Output,
+) -> Result<Vec<ProfileDiff>, Failure> {
+    let others: Vec<Subject<'_>> = tried.rivals().map(|plan| subject(plan, tried)).collect();
+    Ok(beside(
+        &subject(&tried.baseline, tried),
+        &others,
+        &EFFORT,
+        session.cancel(),
+        &mut Line::new(output),
+    )?)
+}
+
+/// A variant as it is profiled: each run of it needs what belongs before it.
+fn subject<'a>(plan: &'a VariantPlan, tried: &Trial) -> Subject<'a> {
+    Subject {
+        name: &plan.name,
+        spec: &plan.spec,
+        before: plan.setup.iter().chain(&plan.prepare).collect(),
+        after: plan.conclude.iter().chain(&plan.cleanup).collect(),
+        seconds: tried.cpu_seconds(&plan.name),
+    }
 }
 
 impl Args {
@@ -366,14 +295,4 @@ fn dry_run(
     }
     output.answer(&genba_report::sanitise_lines(&text))?;
     Ok(Exit::Done)
-}
-
-/// CPUs that genba may use.
-fn allowed_cpus() -> Vec<usize> {
-    let set = rustix::thread::sched_getaffinity(None);
-    set.map(|set| {
-        let most = rustix::thread::CpuSet::MAX_CPU;
-        (0..most).filter(|cpu| set.is_set(*cpu)).collect()
-    })
-    .unwrap_or_default()
 }

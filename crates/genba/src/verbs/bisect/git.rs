@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_build::{Tree, Workshop};
-use genba_experiment::bisect::{Candidate, Steps, find_step};
+use genba_experiment::bisect::{Candidate, Search, Steps, find_step};
 use genba_experiment::{ExperimentError, Lab, VariantPlan};
 use genba_model::{BisectionKind, ExitKind};
 use genba_run::CommandSpec;
 
-use super::{Searched, Subject, budget, dry_run, finish, open, step_plan, words};
+use super::{budget, dry_run, finish, open, step_plan, words};
 use crate::comparing::duration;
 use crate::exit::{Failure, VerbResult};
 use crate::experimenting::{ExperimentArgs, line_of};
@@ -77,18 +77,19 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let mut session = open(experiment, &command, output)?;
     let first = experiment.variant_of_words("first", words)?;
     let plan = super::plan(experiment, first, &session)?;
-    let subject = Subject {
+    let search = Search {
         of: BisectionKind::Git,
         command,
         candidates: commits.len() as u64,
+        plan,
+        budget: budget(experiment, SECONDS),
     };
-    let budget = budget(experiment, SECONDS);
     if experiment.dry_run {
         let how = format!(
             "{}; each commit that is measured is built first",
-            step_plan(subject.candidates)
+            step_plan(search.candidates)
         );
-        return dry_run(&subject, &plan, budget, &how, output);
+        return dry_run(&search, &how, output);
     }
     let mut history = History {
         args,
@@ -96,19 +97,12 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         workshop: Workshop::open().map_err(Failure::usage)?,
         built: VecDeque::new(),
     };
-    let mut lab = session.lab(&plan)?;
-    let found = find_step(&mut lab, &plan, &mut history, budget)?;
+    let mut lab = session.lab(&search.plan)?;
+    let found = find_step(&mut lab, &search.plan, &mut history, search.budget)?;
     let seconds = lab.elapsed();
     drop(lab);
     drop(history);
-    let searched = Searched {
-        subject,
-        plan,
-        budget,
-        found,
-        seconds,
-    };
-    finish(session, searched, experiment, output)
+    finish(session, search, found, seconds, experiment)
 }
 
 struct Commit {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use clap::Args as ClapArgs;
-use genba_experiment::bisect::{Candidate, Steps, find_step};
+use genba_experiment::bisect::{Candidate, Search, Steps, find_step};
 use genba_experiment::parameters::{Parameter, mentions};
 use genba_experiment::{ExperimentError, Lab, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::fill::filled;
-use super::{Searched, Subject, budget, dry_run, finish, open, step_plan, words};
+use super::{budget, dry_run, finish, open, step_plan, words};
 use crate::exit::{Failure, VerbResult};
 use crate::experimenting::{ExperimentArgs, line_of};
 use crate::output::Output;
@@ -54,27 +54,21 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let mut values = Values { args, list };
     let first = values.variant(0)?;
     let plan = super::plan(experiment, first, &session)?;
-    let subject = Subject {
+    let search = Search {
         of: BisectionKind::Range,
         command,
         candidates: values.count(),
+        plan,
+        budget: budget(experiment, SECONDS),
     };
-    let budget = budget(experiment, SECONDS);
     if experiment.dry_run {
-        return dry_run(&subject, &plan, budget, &step_plan(values.count()), output);
+        return dry_run(&search, &step_plan(values.count()), output);
     }
-    let mut lab = session.lab(&plan)?;
-    let found = find_step(&mut lab, &plan, &mut values, budget)?;
+    let mut lab = session.lab(&search.plan)?;
+    let found = find_step(&mut lab, &search.plan, &mut values, search.budget)?;
     let seconds = lab.elapsed();
     drop(lab);
-    let searched = Searched {
-        subject,
-        plan,
-        budget,
-        found,
-        seconds,
-    };
-    finish(session, searched, experiment, output)
+    finish(session, search, found, seconds, experiment)
 }
 
 /// The values of the parameter.

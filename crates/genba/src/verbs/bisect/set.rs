@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use genba_build::Workshop;
-use genba_experiment::bisect::{ItemSet, find_items};
+use genba_experiment::bisect::{ItemSet, Search, find_items};
 use genba_experiment::parameters::mentions;
 use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::fill::filled;
-use super::{Searched, Subject, budget, dry_run, finish, open, words};
+use super::{budget, dry_run, finish, open, words};
 use crate::exit::{Failure, VerbResult};
 use crate::experimenting::{ExperimentArgs, line_of};
 use crate::output::Output;
@@ -70,31 +70,25 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     };
     let none = items.variant(&[])?;
     let plan = super::plan(experiment, none, &session)?;
-    let subject = Subject {
+    let search = Search {
         of: BisectionKind::Set,
         command,
         candidates: items.names.len() as u64,
+        plan,
+        budget: budget(experiment, SECONDS),
     };
-    let budget = budget(experiment, SECONDS);
     if experiment.dry_run {
         let how = "none and all of them first (13 pairs of runs or more), then half of them at a \
                    time in a screening design (about 10 runs for each item where the noise is as \
                    large as the effect), then what stands out alone, and all without it; without \
                    noise halves of halves";
-        return dry_run(&subject, &plan, budget, how, output);
+        return dry_run(&search, how, output);
     }
-    let mut lab = session.lab(&plan)?;
-    let found = find_items(&mut lab, &plan, &items, budget)?;
+    let mut lab = session.lab(&search.plan)?;
+    let found = find_items(&mut lab, &search.plan, &items, search.budget)?;
     let seconds = lab.elapsed();
     drop(lab);
-    let searched = Searched {
-        subject,
-        plan,
-        budget,
-        found,
-        seconds,
-    };
-    finish(session, searched, experiment, output)
+    finish(session, search, found, seconds, experiment)
 }
 
 fn names(args: &Args) -> Result<Vec<String>, Failure> {

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_build::Workshop;
-use genba_experiment::bisect::{Regions, SourceLanguage, SourceSet, find_regions};
+use genba_experiment::bisect::{Regions, Search, SourceLanguage, SourceSet, find_regions};
 use genba_experiment::parameters::mentions;
 use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::fill::filled;
-use super::{Searched, Subject, budget, dry_run, finish, open, words};
+use super::{budget, dry_run, finish, open, words};
 use crate::exit::{Failure, VerbResult};
 use crate::experimenting::{ExperimentArgs, line_of};
 use crate::output::Output;
@@ -96,31 +96,25 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     if experiment.metric.is_none() {
         plan.primary = "user".to_owned();
     }
-    let subject = Subject {
+    let search = Search {
         of: BisectionKind::Source,
         command,
         candidates: cutter.regions.all.len() as u64,
+        plan,
+        budget: budget(experiment, SECONDS),
     };
-    let budget = budget(experiment, SECONDS);
     if experiment.dry_run {
         let how = "the whole file three times, then halves of its functions and what is inside of \
                    those that cost, what saves most four times, at last the culprit in 13 pairs \
                    or more";
-        return dry_run(&subject, &plan, budget, how, output);
+        return dry_run(&search, how, output);
     }
-    let mut lab = session.lab(&plan)?;
-    let found = find_regions(&mut lab, &plan, &cutter, budget)?;
+    let mut lab = session.lab(&search.plan)?;
+    let found = find_regions(&mut lab, &search.plan, &cutter, search.budget)?;
     let seconds = lab.elapsed();
     drop(lab);
     drop(cutter);
-    let searched = Searched {
-        subject,
-        plan,
-        budget,
-        found,
-        seconds,
-    };
-    finish(session, searched, experiment, output)
+    finish(session, search, found, seconds, experiment)
 }
 
 /// Writes copies without some of the regions.
