@@ -1,5 +1,26 @@
 //! Small plots of a distribution for a terminal.
 
+/// From few to many.
+const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// How many of at most so many, as a block; `none` where there is none.
+fn block(n: usize, most: usize, none: char) -> char {
+    match n {
+        0 => none,
+        n => BLOCKS[(n * 7).div_ceil(most).min(7)],
+    }
+}
+
+/// Where a value lies on a line of so many cells between `low` and `high`, from 0; the middle
+/// where these are the same.
+fn cell(value: f64, low: f64, high: f64, width: usize) -> f64 {
+    if high > low {
+        ((value - low) / (high - low) * (width - 1) as f64).round()
+    } else {
+        (width / 2) as f64
+    }
+}
+
 /// Values sorted, those that are no numbers left out.
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
@@ -30,18 +51,12 @@ fn bins(values: &[f64], number: usize) -> Vec<usize> {
 /// to the largest on the right. Empty for fewer than three values.
 #[must_use]
 pub fn sparkline(values: &[f64], width: usize) -> String {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     if sorted(values).len() < 3 {
         return String::new();
     }
     let bins = bins(values, width.clamp(1, 200));
     let most = bins.iter().copied().max().unwrap_or(0).max(1);
-    bins.iter()
-        .map(|&n| match n {
-            0 => '▁',
-            n => BLOCKS[(n * 7).div_ceil(most).min(7)],
-        })
-        .collect()
+    bins.iter().map(|&n| block(n, most, '▁')).collect()
 }
 
 /// The values on a line between `low` and `high`: `·····•●●●•···`. Two strips of the same ends
@@ -51,11 +66,7 @@ pub fn strip(values: &[f64], low: f64, high: f64, width: usize) -> String {
     let width = width.clamp(1, 500);
     let mut cells = vec![0_usize; width];
     for &value in values.iter().filter(|v| v.is_finite()) {
-        let place = if high > low {
-            ((value - low) / (high - low) * (width - 1) as f64).round()
-        } else {
-            (width / 2) as f64
-        };
+        let place = cell(value, low, high, width);
         if place >= 0.0 && place < width as f64 {
             cells[place as usize] += 1;
         }
@@ -74,25 +85,14 @@ pub fn strip(values: &[f64], low: f64, high: f64, width: usize) -> String {
 /// beyond the ends is counted at the ends.
 #[must_use]
 pub fn density(values: &[f64], low: f64, high: f64, width: usize) -> String {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let width = width.clamp(1, 500);
     let mut cells = vec![0_usize; width];
     for &value in values.iter().filter(|v| v.is_finite()) {
-        let place = if high > low {
-            ((value - low) / (high - low) * (width - 1) as f64).round()
-        } else {
-            (width / 2) as f64
-        };
+        let place = cell(value, low, high, width);
         cells[place.clamp(0.0, (width - 1) as f64) as usize] += 1;
     }
     let most = cells.iter().copied().max().unwrap_or(0).max(1);
-    cells
-        .iter()
-        .map(|&n| match n {
-            0 => '·',
-            n => BLOCKS[(n * 7).div_ceil(most).min(7)],
-        })
-        .collect()
+    cells.iter().map(|&n| block(n, most, '·')).collect()
 }
 
 /// A histogram with a row a bin: label, bar, count.

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use genba_model::{Ablation, AblationCost};
 
-use super::{STYLE, facts as parts};
+use super::{facts as parts, head};
 use crate::html::escape_fit;
-use crate::{ablating, effect, facts, number};
+use crate::{ablating, effect, number};
 
 /// Rows at most.
 const MOST_ROWS: usize = 200;
@@ -25,26 +25,14 @@ pub fn ablation_html(ablation: &Ablation) -> String {
         .first()
         .map_or("", |one| one.command.as_str());
     let mut out = String::with_capacity(64 << 10);
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n",
-        escape_fit(command, 120)
+    head::experiment(
+        &mut out,
+        command,
+        report.case.as_deref(),
+        &report.started,
+        &report.host,
     );
-    let case = report.case.as_deref().map(|id| format!("case {id} · "));
-    let _ = writeln!(
-        out,
-        "<header><h1>{}</h1><div class=\"host\">{}{} · {}</div></header>\n<section \
-         class=\"facts\"><div class=\"fact\"><small>parts</small>",
-        escape_fit(command, 600),
-        escape_fit(&case.unwrap_or_default(), 60),
-        escape_fit(&parts::when(&report.started), 40),
-        escape_fit(&facts::host(&report.host), 200),
-    );
+    out.push_str("<section class=\"facts\"><div class=\"fact\"><small>parts</small>\n");
     for sentence in ablating::sentences(ablation) {
         let _ = write!(out, "<div>{}</div>", escape_fit(&sentence, 400));
     }

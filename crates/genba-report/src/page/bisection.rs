@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use genba_model::{Bisection, Estimate};
 
 use super::comparison::class;
-use super::{STYLE, facts as parts};
+use super::{facts as parts, head};
 use crate::html::{escape, escape_fit};
-use crate::{bisecting, effect, facts, number};
+use crate::{bisecting, effect, number};
 
 /// Rows of a table at most.
 const MOST_ROWS: usize = 400;
@@ -19,24 +19,12 @@ const MOST_DOTS: usize = 60;
 pub fn bisection_html(all: &Bisection) -> String {
     let title = bisecting::title(all);
     let mut out = String::with_capacity(64 << 10);
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n",
-        escape_fit(&title, 120)
-    );
-    let case = all.case.as_deref().map(|id| format!("case {id} · "));
-    let _ = writeln!(
-        out,
-        "<header><h1>{}</h1><div class=\"host\">{}{} · {}</div></header>",
-        escape_fit(&title, 600),
-        escape_fit(&case.unwrap_or_default(), 60),
-        escape_fit(&parts::when(&all.started), 40),
-        escape_fit(&facts::host(&all.host), 200),
+    head::experiment(
+        &mut out,
+        &title,
+        all.case.as_deref(),
+        &all.started,
+        &all.host,
     );
     cards(&mut out, all);
     let mut notes = all.notes.clone();

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use genba_model::{ComparisonReport, Estimate, IterationCost, Variant, VerdictName};
 
-use super::{STYLE, distribution, effects, facts as parts};
+use super::{distribution, effects, facts as parts, head};
 use crate::html::{escape, escape_fit};
-use crate::{effect, facts, number};
+use crate::{effect, number};
 
 /// Variants in a table at most.
 const MOST_VARIANTS: usize = 200;
@@ -22,24 +22,12 @@ const MOST_RUNS_TOGETHER: usize = 5_000;
 pub fn comparison_html(report: &ComparisonReport) -> String {
     let title = title(report);
     let mut out = String::with_capacity(128 << 10);
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n",
-        escape_fit(&title, 120)
-    );
-    let case = report.case.as_deref().map(|id| format!("case {id} · "));
-    let _ = writeln!(
-        out,
-        "<header><h1>{}</h1><div class=\"host\">{}{} · {}</div></header>",
-        escape_fit(&title, 600),
-        escape_fit(&case.unwrap_or_default(), 60),
-        escape_fit(&parts::when(&report.started), 40),
-        escape_fit(&facts::host(&report.host), 200),
+    head::experiment(
+        &mut out,
+        &title,
+        report.case.as_deref(),
+        &report.started,
+        &report.host,
     );
     cards(&mut out, report);
     parts::note_list(&mut out, effect::remarks(report));

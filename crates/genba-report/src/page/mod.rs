@@ -15,6 +15,7 @@ mod effects;
 mod facts;
 mod findings;
 mod flame;
+mod head;
 mod scatter;
 mod script;
 mod sweep;
@@ -25,7 +26,7 @@ use std::fmt::Write as _;
 
 use genba_model::Investigation;
 
-use crate::{html, text};
+use crate::text;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -43,17 +44,7 @@ pub use trial::{profile_diff_html, trial_html};
 pub fn html(all: &Investigation) -> String {
     let command = text::command(&all.workload.command);
     let mut out = String::with_capacity(256 << 10);
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         script-src 'sha256-{SCRIPT_HASH}'; style-src 'unsafe-inline'; img-src data:; \
-         base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n",
-        html::escape_fit(&command, 120)
-    );
+    head::begin_with_script(&mut out, &command, SCRIPT_HASH);
     facts::header(&mut out, all, &command);
     facts::cards(&mut out, all);
     facts::notes(&mut out, all);

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use genba_model::{Estimate, ParameterScale, ParameterValue, Sweep};
 
-use super::{STYLE, facts as parts};
+use super::{facts as parts, head};
 use crate::html::{escape, escape_fit};
-use crate::{effect, facts, number, sweeping};
+use crate::{effect, number, sweeping};
 
 const WIDTH: f64 = 1072.0;
 const HEIGHT: f64 = 380.0;
@@ -24,24 +24,12 @@ const MOST_ROWS: usize = 500;
 pub fn sweep_html(sweep: &Sweep) -> String {
     let title = sweeping::title(sweep);
     let mut out = String::with_capacity(64 << 10);
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n",
-        escape_fit(&title, 120)
-    );
-    let case = sweep.case.as_deref().map(|id| format!("case {id} · "));
-    let _ = writeln!(
-        out,
-        "<header><h1>{}</h1><div class=\"host\">{}{} · {}</div></header>",
-        escape_fit(&title, 600),
-        escape_fit(&case.unwrap_or_default(), 60),
-        escape_fit(&parts::when(&sweep.started), 40),
-        escape_fit(&facts::host(&sweep.host), 200),
+    head::experiment(
+        &mut out,
+        &title,
+        sweep.case.as_deref(),
+        &sweep.started,
+        &sweep.host,
     );
     cards(&mut out, sweep);
     let mut notes: Vec<String> = sweep.hazards.iter().map(|one| one.text.clone()).collect();

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use genba_model::{ProfileDiff, TrialReport, TriedOutcome};
 
-use super::{STYLE, facts as parts};
+use super::{facts as parts, head};
 use crate::html::{escape, escape_fit};
 use crate::terminal::profile_diff as diff_words;
-use crate::{effect, facts, number, trial as words};
+use crate::{effect, number, trial as words};
 
 /// Ways in the table at most.
 const MOST_WAYS: usize = 300;
@@ -18,16 +18,12 @@ const MOST_ROWS: usize = 60;
 #[must_use]
 pub fn trial_html(report: &TrialReport) -> String {
     let mut out = String::with_capacity(64 << 10);
-    let case = report.case.as_deref().map(|id| format!("case {id} · "));
-    begin(
+    head::experiment(
         &mut out,
         &format!("try {}", report.command),
-        &format!(
-            "{}{} · {}",
-            case.unwrap_or_default(),
-            parts::when(&report.started),
-            facts::host(&report.host)
-        ),
+        report.case.as_deref(),
+        &report.started,
+        &report.host,
     );
     let _ = writeln!(out, "<p><b>{}</b></p>", escape(&words::verdict(report)));
     if let Some(keep) = &report.keep {
@@ -80,30 +76,12 @@ pub fn trial_html(report: &TrialReport) -> String {
 #[must_use]
 pub fn profile_diff_html(diff: &ProfileDiff) -> String {
     let mut out = String::with_capacity(64 << 10);
-    begin(
-        &mut out,
-        &format!("{} → {}", diff.before.name, diff.after.name),
-        "",
-    );
+    let title = format!("{} → {}", diff.before.name, diff.after.name);
+    head::begin(&mut out, &title);
+    head::heading(&mut out, &title, "");
     difference(&mut out, diff);
     out.push_str("</main></body></html>\n");
     out
-}
-
-fn begin(out: &mut String, title: &str, below: &str) {
-    let _ = write!(
-        out,
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-         <meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>genba · {}</title>\n<style>\n{STYLE}</style></head>\n<body><main>\n\
-         <header><h1>{}</h1><div class=\"host\">{}</div></header>\n",
-        escape_fit(title, 120),
-        escape_fit(title, 600),
-        escape_fit(below, 300)
-    );
 }
 
 fn class(outcome: TriedOutcome) -> &'static str {
