@@ -1,11 +1,12 @@
 //! From the measurement to the document. Pure.
 
 use genba_model::{
-    ComparisonReport, Estimate, ExitKind, Hazard, HostFingerprint, Variant, VariantMetric,
+    ComparisonReport, Direction, Estimate, ExitKind, Hazard, HostFingerprint, Variant,
+    VariantMetric,
 };
 use genba_stats::{median_interval, midmean};
 
-use crate::measurement::{End, Measurement, Series};
+use crate::measurement::{End, Measurement};
 use crate::{Plan, Stop, compare, hazards, iteration};
 
 /// Where and when it was measured.
@@ -86,7 +87,7 @@ pub(crate) fn variants(plan: &Plan, measurement: &Measurement) -> Vec<Variant> {
             let (of, data) = (&plan.variants[index], &measurement.variants[index]);
             let metrics = (measurement.series.iter().enumerate())
                 .filter_map(|(number, series)| {
-                    let metric = summary(series, data.column(number))?;
+                    let metric = summary(&series.unit, series.direction, data.column(number))?;
                     Some((series.name.clone(), metric))
                 })
                 .collect();
@@ -109,7 +110,7 @@ pub(crate) fn variants(plan: &Plan, measurement: &Measurement) -> Vec<Variant> {
 }
 
 /// A metric over the runs; `None` where no run yielded it.
-pub(crate) fn summary(series: &Series, column: &[f64]) -> Option<VariantMetric> {
+pub(crate) fn summary(unit: &str, direction: Direction, column: &[f64]) -> Option<VariantMetric> {
     let finite: Vec<f64> = (column.iter().copied())
         .filter(|value| value.is_finite())
         .collect();
@@ -132,8 +133,8 @@ pub(crate) fn summary(series: &Series, column: &[f64]) -> Option<VariantMetric> 
         stddev: (finite.len() > 1 && deviation.is_finite()).then_some(deviation),
         min: finite.iter().copied().fold(f64::INFINITY, f64::min),
         max: finite.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        unit: series.unit.clone(),
-        direction: series.direction,
+        unit: unit.to_owned(),
+        direction,
         values: (column.iter())
             .map(|value| value.is_finite().then_some(*value))
             .collect(),

@@ -9,6 +9,7 @@ use rand::rngs::StdRng;
 
 use super::outcome::Verified;
 use super::summary;
+use crate::pairing::named;
 use crate::{ExperimentError, Lab, Plan, Probe, VariantPlan};
 
 /// Tests up to so far back are gone on with: those of one round.
@@ -56,26 +57,13 @@ impl Trial {
         let verdict = match self.judge.verdict() {
             Verdict::Same => VerdictName::Same,
             Verdict::Undecided => VerdictName::Undecided,
-            other => name(other, self.direction),
+            other => named(other, self.direction),
         };
         Verified {
             verdict,
             ratio: self.judge.ratio(),
             pairs: u32::try_from(self.judge.sequence().count()).unwrap_or(u32::MAX),
         }
-    }
-}
-
-fn name(verdict: Verdict, direction: Direction) -> VerdictName {
-    let verdict = match direction {
-        Direction::LessIsBetter => verdict,
-        Direction::MoreIsBetter => verdict.swapped(),
-    };
-    match verdict {
-        Verdict::Faster => VerdictName::Faster,
-        Verdict::Slower => VerdictName::Slower,
-        Verdict::Same => VerdictName::Same,
-        Verdict::Undecided => VerdictName::Undecided,
     }
 }
 
@@ -244,9 +232,9 @@ impl<'l, 'a> Meter<'l, 'a> {
         let verdict = if same {
             VerdictName::Same
         } else if second.1 < first.1 {
-            name(Verdict::Faster, direction)
+            named(Verdict::Faster, direction)
         } else {
-            name(Verdict::Slower, direction)
+            named(Verdict::Slower, direction)
         };
         // From nothing to something there is no ratio.
         if !(ratio > 0.0 && ratio.is_finite()) {
@@ -306,8 +294,22 @@ impl<'l, 'a> Meter<'l, 'a> {
         kept.failed.as_deref()
     }
 
+    /// Cleans up behind a search that ended so; an interruption is an answer once something was
+    /// measured.
+    pub fn ended<T>(
+        &mut self,
+        result: Result<T, ExperimentError>,
+        interrupted: T,
+    ) -> Result<T, ExperimentError> {
+        self.clean_up();
+        match result {
+            Err(ExperimentError::Interrupted) if self.runs > 0 => Ok(interrupted),
+            other => other,
+        }
+    }
+
     /// Runs the clean-up commands of all variants that were run.
-    pub fn clean_up(&mut self) {
+    fn clean_up(&mut self) {
         let mut all = self.plan.clone();
         all.variants = self.kept.iter().map(|kept| kept.plan.clone()).collect();
         if let Err(error) = self.lab.clean_up(&all) {

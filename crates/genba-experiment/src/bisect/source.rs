@@ -58,13 +58,7 @@ pub fn find_regions(
         exact: false,
     };
     let result = finder.find();
-    finder.meter.clean_up();
-    let outcome = match result {
-        Err(ExperimentError::Interrupted) if finder.meter.runs() > 0 => {
-            BisectionOutcome::Interrupted
-        }
-        other => other?,
-    };
+    let outcome = finder.meter.ended(result, BisectionOutcome::Interrupted)?;
     Ok(finder.found(outcome))
 }
 

@@ -66,11 +66,7 @@ pub fn find_step(
         points: BTreeMap::new(),
     };
     let result = finder.find();
-    finder.meter.clean_up();
-    let ended = match result {
-        Err(ExperimentError::Interrupted) if finder.meter.runs() > 0 => Ended::Interrupted,
-        other => other?,
-    };
+    let ended = finder.meter.ended(result, Ended::Interrupted)?;
     Ok(finder.found(ended))
 }
 

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use genba_model::{Direction, Metric, VariantMetric};
-use genba_stats::{median_interval, midmean};
 
+use crate::report::summary;
 use crate::{Plan, direction_of};
-
-const LEVEL: f64 = 0.95;
 
 /// Unit and direction of a metric.
 pub(super) fn unit_of(plan: &Plan, name: &str) -> (String, Direction) {
@@ -36,34 +34,11 @@ pub(super) fn metrics(
     let names: std::collections::BTreeSet<&String> = runs.iter().flat_map(BTreeMap::keys).collect();
     (names.into_iter())
         .filter_map(|name| {
-            let values: Vec<Option<f64>> = runs.iter().map(|run| run.get(name).copied()).collect();
-            Some((name.clone(), metric(plan, name, values)?))
+            let (unit, direction) = unit_of(plan, name);
+            let values: Vec<f64> = (runs.iter())
+                .map(|run| run.get(name).copied().unwrap_or(f64::NAN))
+                .collect();
+            Some((name.clone(), summary(&unit, direction, &values)?))
         })
         .collect()
-}
-
-fn metric(plan: &Plan, name: &str, values: Vec<Option<f64>>) -> Option<VariantMetric> {
-    let finite: Vec<f64> = values.iter().flatten().copied().collect();
-    let median = median_interval(&finite, LEVEL).ok()?.estimate;
-    let count = finite.len() as f64;
-    // Divided before the sum, so that no sum of large values becomes infinite.
-    let mean: f64 = finite.iter().map(|value| value / count).sum();
-    let squares: f64 = (finite.iter())
-        .map(|value| (value - mean).powi(2) / (count - 1.0))
-        .sum();
-    let (unit, direction) = unit_of(plan, name);
-    Some(VariantMetric {
-        median,
-        midmean: (finite.len() >= 4)
-            .then(|| midmean(&finite, LEVEL).ok())
-            .flatten()
-            .map(|interval| interval.estimate),
-        mean,
-        stddev: (finite.len() > 1 && squares.is_finite()).then(|| squares.sqrt()),
-        min: finite.iter().copied().fold(f64::INFINITY, f64::min),
-        max: finite.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-        unit,
-        direction,
-        values,
-    })
 }

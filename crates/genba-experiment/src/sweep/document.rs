@@ -161,7 +161,8 @@ fn variants(sweep: &SweepPlan, swept: &Swept) -> Vec<Variant> {
                     let column: Vec<f64> = (setting.runs.iter())
                         .map(|(_, values)| values.get(name).copied().unwrap_or(f64::NAN))
                         .collect();
-                    let metric = summary(&series_of(sweep, name), &column)?;
+                    let series = series_of(sweep, name);
+                    let metric = summary(&series.unit, series.direction, &column)?;
                     Some((name.clone(), metric))
                 })
                 .collect();

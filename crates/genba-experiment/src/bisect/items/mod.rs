@@ -48,13 +48,7 @@ pub fn find_items(
         exact: false,
     };
     let result = finder.find();
-    finder.meter.clean_up();
-    let outcome = match result {
-        Err(ExperimentError::Interrupted) if finder.meter.runs() > 0 => {
-            BisectionOutcome::Interrupted
-        }
-        other => other?,
-    };
+    let outcome = finder.meter.ended(result, BisectionOutcome::Interrupted)?;
     Ok(finder.found(outcome))
 }
 
