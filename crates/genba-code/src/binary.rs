@@ -299,12 +299,6 @@ impl Binary {
         }
     }
 
-    /// The separate file with symbols and debug information, where one was found.
-    #[must_use]
-    pub fn separate_debug_file(&self) -> Option<&Path> {
-        self.separate().map(|s| s.path.as_path())
-    }
-
     /// Whether there is debug information that can be used.
     #[must_use]
     pub fn has_debug_info(&self) -> bool {

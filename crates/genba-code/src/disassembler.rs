@@ -21,6 +21,20 @@ pub struct Disassembler {
     syntax: Syntax,
 }
 
+/// Width of the code of an architecture that can be read.
+///
+/// # Errors
+/// [`CodeError::Architecture`] for anything but x86-64 and i386.
+pub(crate) fn bits_of(architecture: Architecture) -> Result<u32, CodeError> {
+    match architecture {
+        Architecture::X86_64 | Architecture::X86_64_X32 => Ok(64),
+        Architecture::I386 => Ok(32),
+        other => Err(CodeError::Architecture {
+            arch: format!("{other:?}"),
+        }),
+    }
+}
+
 impl Disassembler {
     /// A disassembler of x86-64 code.
     #[must_use]
@@ -33,15 +47,7 @@ impl Disassembler {
     /// # Errors
     /// [`CodeError::Architecture`] for anything but x86-64 and i386.
     pub fn new(architecture: Architecture, syntax: Syntax) -> Result<Self, CodeError> {
-        let bits = match architecture {
-            Architecture::X86_64 | Architecture::X86_64_X32 => 64,
-            Architecture::I386 => 32,
-            other => {
-                return Err(CodeError::Architecture {
-                    arch: format!("{other:?}"),
-                });
-            }
-        };
+        let bits = bits_of(architecture)?;
         Ok(Self { bits, syntax })
     }
 

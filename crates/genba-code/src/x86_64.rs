@@ -162,7 +162,7 @@ fn access(raw: &Raw, factory: &mut InstructionInfoFactory) -> Access {
 }
 
 /// Whether an access reads and whether it writes.
-fn directions(access: OpAccess) -> (bool, bool) {
+pub(crate) fn directions(access: OpAccess) -> (bool, bool) {
     match access {
         OpAccess::Read | OpAccess::CondRead => (true, false),
         OpAccess::Write | OpAccess::CondWrite => (false, true),

@@ -17,6 +17,7 @@ use object::Architecture;
 use smallvec::SmallVec;
 
 use crate::binary::Binary;
+use crate::disassembler::bits_of;
 use crate::error::CodeError;
 use crate::instruction::RegisterSet;
 
@@ -168,15 +169,7 @@ pub fn data_flow(
     bytes: &[u8],
     address: u64,
 ) -> Result<Vec<DataFlow>, CodeError> {
-    let bits = match architecture {
-        Architecture::X86_64 | Architecture::X86_64_X32 => 64,
-        Architecture::I386 => 32,
-        other => {
-            return Err(CodeError::Architecture {
-                arch: format!("{other:?}"),
-            });
-        }
-    };
+    let bits = bits_of(architecture)?;
     Ok(x86_64::data_flow(bits, bytes, address))
 }
 

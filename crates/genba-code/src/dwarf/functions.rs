@@ -123,24 +123,21 @@ impl Functions {
 
     /// The function that covers an address: of several, the one that begins last.
     pub(super) fn at(&self, address: u64) -> Option<&Function> {
-        let after = self.addresses.partition_point(|a| a.begin <= address);
-        let found = self.addresses[..after]
-            .iter()
-            .rev()
-            .take(16)
-            .find(|a| address < a.end)?;
-        self.functions.get(found.function as usize)
+        self.functions.get(self.over(address)?.function as usize)
     }
 
     /// Lowest address and size of the range that holds an address.
     pub(super) fn range_at(&self, address: u64) -> Option<(u64, u64)> {
-        let after = self.addresses.partition_point(|a| a.begin <= address);
-        let found = self.addresses[..after]
-            .iter()
-            .rev()
-            .take(16)
-            .find(|a| address < a.end)?;
+        let found = self.over(address)?;
         Some((found.begin, found.end))
+    }
+
+    /// The range that holds an address: of several, the one that begins last.
+    fn over(&self, address: u64) -> Option<&Address> {
+        let after = self.addresses.partition_point(|a| a.begin <= address);
+        (self.addresses[..after].iter().rev())
+            .take(16)
+            .find(|a| address < a.end)
     }
 }
 

@@ -20,6 +20,7 @@ use smallvec::SmallVec;
 use super::{
     DataFlow, Location, Locations, MemoryAccess, Opaque, STACK_POINTER, Shortcut, X87_TOP,
 };
+use crate::x86_64::directions;
 
 /// Decodes as the disassembler does: invalid bytes are an entry each.
 pub(super) fn data_flow(bits: u32, bytes: &[u8], address: u64) -> Vec<DataFlow> {
@@ -181,15 +182,6 @@ fn flag_bits(flags: u32) -> Locations {
         .zip(64u32..)
         .filter(|(flag, _)| flags & **flag != 0)
         .fold(0, |set, (_, bit)| set | 1 << bit)
-}
-
-fn directions(access: OpAccess) -> (bool, bool) {
-    match access {
-        OpAccess::Read | OpAccess::CondRead => (true, false),
-        OpAccess::Write | OpAccess::CondWrite => (false, true),
-        OpAccess::ReadWrite | OpAccess::ReadCondWrite => (true, true),
-        _ => (false, false),
-    }
 }
 
 fn memory_access(used: &UsedMemory, implied_stack: bool) -> Option<MemoryAccess> {
