@@ -18,6 +18,7 @@ pub mod perfdata;
 pub mod permission;
 pub mod reader;
 mod record;
+mod regular;
 pub mod sampler;
 pub mod stopping;
 pub mod tail;

@@ -77,17 +77,8 @@ impl PerfMap {
     /// Reads a map; `None` if there is no such regular file.
     #[must_use]
     pub fn read(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::OpenOptionsExt;
-        let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW;
-        let file = std::fs::File::options()
-            .read(true)
-            .custom_flags(flags)
-            .open(path)
-            .ok()?;
+        let file = crate::regular::open_unlinked(path)?;
         let meta = file.metadata().ok()?;
-        if !meta.is_file() {
-            return None;
-        }
         let mut data = Vec::new();
         file.take(Self::MAX_SIZE).read_to_end(&mut data).ok()?;
         let mut map = Self::parse(&data);

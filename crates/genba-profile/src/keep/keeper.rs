@@ -15,8 +15,9 @@ use super::image;
 use super::index::{self, directory_of};
 use super::process::{self, Stretch};
 use super::room::{Limits, Room};
-use super::watch::{Watch, open_regular};
+use super::watch::Watch;
 use crate::perf_map::path_for;
+use crate::regular;
 
 /// Bytes of a file that is copied.
 const MAX_FILE: u64 = 64 << 20;
@@ -208,7 +209,7 @@ impl Work {
         let candidates = inside.into_iter().chain([path_for(pid)]);
         let since = if self.fresh { self.since } else { 0 };
         process.map = candidates
-            .filter_map(|path| open_regular(&path))
+            .filter_map(|path| regular::open_unlinked(&path))
             .find(|file| {
                 let meta = file.metadata();
                 meta.is_ok_and(|m| m.mtime() >= since && is_its_own(&m))
@@ -224,7 +225,9 @@ impl Work {
             return;
         }
         let inside = PathBuf::from(format!("/proc/{pid}/root{}", path.display()));
-        if let Some(file) = open_regular(&inside).or_else(|| open_regular(&path)) {
+        if let Some(file) =
+            regular::open_unlinked(&inside).or_else(|| regular::open_unlinked(&path))
+        {
             process.dumps.insert(path, file);
         }
     }
@@ -254,7 +257,7 @@ impl Work {
     fn take_file(&mut self, path: &Path, complete: bool) {
         if !complete {
             if self.unfinished.len() < MAX_OPEN
-                && let Some(file) = open_regular(path)
+                && let Some(file) = regular::open_unlinked(path)
             {
                 self.unfinished.insert(path.to_owned(), file);
             }
@@ -262,7 +265,7 @@ impl Work {
         }
         // What was opened first may have been replaced; by the path it is the newest.
         let held = self.unfinished.remove(path);
-        if let Some(file) = open_regular(path).or(held) {
+        if let Some(file) = regular::open_unlinked(path).or(held) {
             self.copy(file, path);
         }
     }
@@ -329,7 +332,7 @@ impl Work {
     /// Writes down what was found.
     fn finish(&mut self) -> io::Result<()> {
         for (path, file) in std::mem::take(&mut self.unfinished) {
-            self.copy(open_regular(&path).unwrap_or(file), &path);
+            self.copy(regular::open_unlinked(&path).unwrap_or(file), &path);
         }
         let pids: Vec<i32> = self.processes.keys().copied().collect();
         for pid in pids {

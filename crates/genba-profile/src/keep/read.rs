@@ -1,7 +1,6 @@
 //! The directory of kept files as the reader sees it.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -74,15 +73,7 @@ impl Kept {
 }
 
 fn read_text(path: &Path) -> Option<String> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let file = File::options()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
-        .ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let file = crate::regular::open(path)?;
     let mut bytes = Vec::new();
     file.take(MAX_SIZE).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,11 +1,9 @@
 //! Files that appear in the directory for temporary files.
 
-use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
@@ -64,15 +62,4 @@ impl Watch {
         }
         events
     }
-}
-
-/// Opens a regular file that anybody may have put there.
-pub fn open_regular(path: &Path) -> Option<File> {
-    let flags = libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW;
-    let file = File::options()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)
-        .ok()?;
-    file.metadata().ok()?.is_file().then_some(file)
 }

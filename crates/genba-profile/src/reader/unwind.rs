@@ -1,8 +1,6 @@
 //! Unwinding copies of stacks with DWARF call-frame information (framehop).
 
-use std::fs::File;
 use std::ops::{Deref, Range};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -115,15 +113,8 @@ impl Sections {
 }
 
 fn open(path: &Path) -> Option<Owner> {
-    // The path comes from the recording: never wait on a FIFO, never map a device.
-    let file = File::options()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-        .open(path)
-        .ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    // The path comes from the recording.
+    let file = crate::regular::open(path)?;
     // SAFETY: read-only and private; a file that is cut while in use ends the process, as with
     // every tool that maps executables.
     unsafe { Mmap::map(&file) }.ok().map(Owner::Mapped)
