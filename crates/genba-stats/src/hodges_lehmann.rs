@@ -28,13 +28,6 @@ pub fn hodges_lehmann(values: &[f64], level: f64) -> Result<Interval, StatsError
     let count = sorted.len();
     let averages = count as u64 * (count as u64 + 1) / 2;
     let (rank, reached) = lower_rank(count, level);
-    let rule = if count == 1 {
-        IntervalRule::Single
-    } else if reached < level {
-        IntervalRule::Range
-    } else {
-        IntervalRule::Regular
-    };
     let low_middle = walsh(&sorted, averages.div_ceil(2));
     let high_middle = walsh(&sorted, averages / 2 + 1);
     Ok(Interval {
@@ -44,7 +37,7 @@ pub fn hodges_lehmann(values: &[f64], level: f64) -> Result<Interval, StatsError
             high: walsh(&sorted, averages + 1 - rank),
         },
         level: reached,
-        rule,
+        rule: IntervalRule::of(count, reached, level),
         count,
     })
 }

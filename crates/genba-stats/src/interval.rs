@@ -14,6 +14,19 @@ pub enum IntervalRule {
     Single,
 }
 
+impl IntervalRule {
+    /// Of so many values, where this level was reached of the one asked for.
+    pub(crate) fn of(count: usize, reached: f64, asked: f64) -> Self {
+        if count == 1 {
+            Self::Single
+        } else if reached < asked {
+            Self::Range
+        } else {
+            Self::Regular
+        }
+    }
+}
+
 /// An estimate, the level of its interval, and what it rests on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {

@@ -30,13 +30,6 @@ pub fn median_interval(values: &[f64], level: f64) -> Result<Interval, StatsErro
     let sorted = check::sorted(values);
     let count = sorted.len();
     let (rank, reached) = rank_and_level(count, level);
-    let rule = if count == 1 {
-        IntervalRule::Single
-    } else if reached < level {
-        IntervalRule::Range
-    } else {
-        IntervalRule::Regular
-    };
     Ok(Interval {
         estimate: Estimate {
             value: median_of_sorted(&sorted),
@@ -44,7 +37,7 @@ pub fn median_interval(values: &[f64], level: f64) -> Result<Interval, StatsErro
             high: sorted[count - rank],
         },
         level: reached,
-        rule,
+        rule: IntervalRule::of(count, reached, level),
         count,
     })
 }

@@ -66,14 +66,7 @@ fn general_registers(all: &mut Vec<Form>, form: &Form, name: &str) {
     let count_in_register = matches!(name, "shl" | "shr" | "sar" | "rol")
         && form.operands.len() == 2
         && matches!(form.operands[1], Kind::Register(_));
-    let mut wide: Vec<Kind> = form
-        .operands
-        .iter()
-        .map(|&kind| match kind {
-            Kind::Register(_) => Kind::Register(64),
-            other => other,
-        })
-        .collect();
+    let mut wide = widened(form);
     if count_in_register {
         wide[1] = Kind::Register(8);
         let shift = if name == "rol" { "rol" } else { "shl" };
@@ -113,6 +106,15 @@ fn general_registers(all: &mut Vec<Form>, form: &Form, name: &str) {
     }
 }
 
+/// The operands of a form, its registers of 64 bits.
+fn widened(form: &Form) -> Vec<Kind> {
+    let wide = |&kind: &Kind| match kind {
+        Kind::Register(_) => Kind::Register(64),
+        other => other,
+    };
+    form.operands.iter().map(wide).collect()
+}
+
 fn vectors(all: &mut Vec<Form>, form: &Form, name: &str, vex: bool) {
     let fused = name == "fmadd231pd" && form.operands.first() == Some(&Kind::Vector(128));
     if fused {
@@ -139,14 +141,7 @@ fn vectors(all: &mut Vec<Form>, form: &Form, name: &str, vex: bool) {
     }
     // `movd` is `movq` of fewer bits.
     if matches!(name, "movd" | "movq") {
-        let wide: Vec<Kind> = form
-            .operands
-            .iter()
-            .map(|&kind| match kind {
-                Kind::Register(_) => Kind::Register(64),
-                other => other,
-            })
-            .collect();
+        let wide = widened(form);
         push("movq", &wide);
     }
     if matches!(name, "pmovmskb") {

@@ -34,17 +34,23 @@ pub(super) fn key(function: &str, module: &str) -> Key {
     )
 }
 
+impl Row {
+    /// Says what it is of; a place that is known already stays.
+    fn is(&mut self, name: &str, module: &str, file: Option<&String>, line: Option<u32>) {
+        name.clone_into(&mut self.name);
+        module.clone_into(&mut self.module);
+        self.file = self.file.take().or_else(|| file.cloned());
+        self.line = self.line.or(line);
+    }
+}
+
 pub(super) fn rows(side: &Side) -> BTreeMap<Key, Row> {
     let mut rows: BTreeMap<Key, Row> = BTreeMap::new();
     let seconds = side.seconds.unwrap_or(1.0);
     for function in side.profile.iter().flat_map(|profile| &profile.functions) {
-        let row = rows
-            .entry(key(&function.function, &function.module))
-            .or_default();
-        row.name.clone_from(&function.function);
-        row.module.clone_from(&function.module);
-        row.file = row.file.take().or_else(|| function.file.clone());
-        row.line = row.line.or(function.line);
+        let (name, module) = (&function.function, &function.module);
+        let row = rows.entry(key(name, module)).or_default();
+        row.is(name, module, function.file.as_ref(), function.line);
         let share = function.self_share;
         let time = Estimate {
             value: share.value * seconds,
@@ -58,13 +64,9 @@ pub(super) fn rows(side: &Side) -> BTreeMap<Key, Row> {
         }));
     }
     for function in side.counts.iter().flat_map(|counts| &counts.functions) {
-        let row = rows
-            .entry(key(&function.function, &function.module))
-            .or_default();
-        row.name.clone_from(&function.function);
-        row.module.clone_from(&function.module);
-        row.file = row.file.take().or_else(|| function.file.clone());
-        row.line = row.line.or(function.line);
+        let (name, module) = (&function.function, &function.module);
+        let row = rows.entry(key(name, module)).or_default();
+        row.is(name, module, function.file.as_ref(), function.line);
         row.calls = Some(row.calls.unwrap_or(0) + function.calls);
         row.instructions = Some(row.instructions.unwrap_or(0) + function.instructions);
     }
