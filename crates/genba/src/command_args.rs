@@ -101,6 +101,20 @@ impl CommandArgs {
         Ok(Prepared { spec, workload })
     }
 
+    /// As [`Self::prepare`]; the command's output is passed through, as perf does. With `json`
+    /// it is not, since standard output is the document's.
+    pub fn prepare_shown(&self, json: bool) -> Result<Prepared, Failure> {
+        let mut prepared = self.prepare(if json { Output::Null } else { Output::Inherit })?;
+        prepared.spec.stderr = if json {
+            Output::Capture {
+                limit: crate::verbs::ERROR_OUTPUT,
+            }
+        } else {
+            Output::Inherit
+        };
+        Ok(prepared)
+    }
+
     /// Another command line, run where and as this command is.
     pub fn line(&self, line: &str) -> Result<CommandSpec, Failure> {
         let other = Self {

@@ -119,5 +119,14 @@ impl From<ExperimentError> for Failure {
     }
 }
 
+/// A plan that an experiment asked for and could not be given.
+impl From<Failure> for ExperimentError {
+    fn from(failure: Failure) -> Self {
+        Self::Plan {
+            what: failure.message,
+        }
+    }
+}
+
 /// What every verb returns.
 pub type VerbResult = Result<Exit, Failure>;

@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use genba_case::Store;
 use genba_experiment::VariantPlan;
-use genba_investigate::costs::Executions;
-use genba_investigate::{Options, investigate};
+use genba_investigate::investigate;
 use genba_model::{CaseKind, CaseState, Finding, Workload};
-use genba_profile::sampler::RecordOptions;
 use genba_run::{CommandSpec, Output as Stream};
 
 use super::Session;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::progress::Line;
+use crate::verbs::explain::options;
 
 /// The document in the trial's case: another sitting must begin with the same causes.
 const CAUSES: &str = "trial-causes";
@@ -109,25 +108,7 @@ fn found_now(
         name: None,
     };
     let time = Duration::from_secs_f64(time);
-    let options = Options {
-        budget: time.mul_f64(EACH),
-        ignore_failure: false,
-        executions: Some(Executions {
-            engine: None,
-            limit: time.mul_f64(EACH),
-            other: None,
-        }),
-        record: RecordOptions {
-            command_line: std::env::args().collect(),
-            ..RecordOptions::default()
-        },
-        stacks: false,
-        script: false,
-        soon: Some(time),
-        annotations: crate::verbs::investigate::ANNOTATIONS,
-        source_prefixes: Vec::new(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
+    let options = options(time.mul_f64(EACH), time.mul_f64(EACH), time);
     // Not among the cases: nobody asked for one, and the program is a copy that goes away.
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut progress = Line::new(output);

@@ -10,7 +10,7 @@ use genba_explain::PerUnit;
 use genba_investigate::executions::{self, CountPlan};
 use genba_model::{Counts, RawCounts};
 use genba_report::{csv, export, terminal};
-use genba_run::{Launcher, Output as Stream, Stdin};
+use genba_run::{Launcher, Stdin};
 
 use crate::command_args::CommandArgs;
 use crate::exit::{Exit, Failure, VerbResult};
@@ -118,21 +118,9 @@ impl Args {
     }
 }
 
-/// Runs it. The command's output is passed through, as perf does; with --json it is not, since
-/// standard output is the document's.
+/// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let (stdout, stderr) = if args.json {
-        (
-            Stream::Null,
-            Stream::Capture {
-                limit: super::ERROR_OUTPUT,
-            },
-        )
-    } else {
-        (Stream::Inherit, Stream::Inherit)
-    };
-    let mut prepared = args.run.prepare(stdout)?;
-    prepared.spec.stderr = stderr;
+    let prepared = args.run.prepare_shown(args.json)?;
     let plan = CountPlan {
         engine: args.engine.clone(),
         transfers: args.recorded(),

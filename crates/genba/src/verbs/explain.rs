@@ -119,18 +119,15 @@ fn calibration(args: &Args, output: &Output) -> VerbResult {
 /// once or twice, and beyond this time nothing more is tried out.
 const SOON: Duration = Duration::from_secs(25);
 
-fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
-    let mut prepared = args.run.prepare(Stream::Null)?;
-    prepared.spec.stderr = Stream::Capture {
-        limit: super::ERROR_OUTPUT,
-    };
-    let limit = args.count_limit.map(Duration::from_secs_f64);
-    let options = Options {
-        budget: Duration::from_secs_f64(args.budget),
-        ignore_failure: args.ignore_failure,
+/// An investigation that finds out why, and nothing beside it: so much time for the runs and for
+/// the count, and nothing more begun when it is no longer soon.
+pub fn options(budget: Duration, count: Duration, soon: Duration) -> Options {
+    Options {
+        budget,
+        ignore_failure: false,
         executions: Some(Executions {
             engine: None,
-            limit: limit.unwrap_or(SOON),
+            limit: count,
             other: None,
         }),
         record: RecordOptions {
@@ -139,11 +136,27 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
         },
         stacks: false,
         script: false,
-        // Who gives the count more time waits for it.
-        soon: Some(limit.map_or(SOON, |limit| limit.max(SOON))),
+        soon: Some(soon),
         annotations: super::investigate::ANNOTATIONS,
         source_prefixes: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
+    let mut prepared = args.run.prepare(Stream::Null)?;
+    prepared.spec.stderr = Stream::Capture {
+        limit: super::ERROR_OUTPUT,
+    };
+    let limit = args.count_limit.map(Duration::from_secs_f64);
+    let options = Options {
+        ignore_failure: args.ignore_failure,
+        // Who gives the count more time waits for it.
+        ..options(
+            Duration::from_secs_f64(args.budget),
+            limit.unwrap_or(SOON),
+            limit.map_or(SOON, |limit| limit.max(SOON)),
+        )
     };
     let cancel = interrupt::token()?;
     let mut progress = Line::new(output);

@@ -21,4 +21,4 @@ pub mod top;
 pub mod try_;
 
 /// Bytes of a command's error output that are kept for messages.
-const ERROR_OUTPUT: usize = 64 << 10;
+pub const ERROR_OUTPUT: usize = 64 << 10;

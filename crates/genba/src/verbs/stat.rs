@@ -5,7 +5,7 @@ use genba_investigate::counters::{self, CountOptions};
 use genba_model::ExitKind;
 use genba_profile::count;
 use genba_report::terminal;
-use genba_run::{Launcher, Output as Stream};
+use genba_run::Launcher;
 
 use crate::command_args::CommandArgs;
 use crate::exit::{Exit, VerbResult};
@@ -45,21 +45,9 @@ pub struct Args {
     run: CommandArgs,
 }
 
-/// Runs it. The command's output is passed through, as perf does; with --json it is not, since
-/// standard output is the document's.
+/// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let (stdout, stderr) = if args.json {
-        (
-            Stream::Null,
-            Stream::Capture {
-                limit: super::ERROR_OUTPUT,
-            },
-        )
-    } else {
-        (Stream::Inherit, Stream::Inherit)
-    };
-    let mut prepared = args.run.prepare(stdout)?;
-    prepared.spec.stderr = stderr;
+    let prepared = args.run.prepare_shown(args.json)?;
     let events = match &args.event {
         Some(list) => count::parse_list(list)
             .map_err(|error| crate::exit::Failure::usage(error.to_string()))?,

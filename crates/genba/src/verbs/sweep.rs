@@ -83,9 +83,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     let mut lab = session.lab(&SweepPlan::clone(&plan).plan)?;
     let make = |values: &BTreeMap<String, String>| {
-        self::variant(&args, values).map_err(|failure| ExperimentError::Plan {
-            what: failure.message,
-        })
+        self::variant(&args, values).map_err(ExperimentError::from)
     };
     let swept = genba_experiment::sweep::sweep(&mut lab, &plan, &make);
     drop(lab);

@@ -238,11 +238,9 @@ impl Steps for History<'_> {
             self.remove(&tree);
             return Ok(Err(reason));
         }
-        let variant =
-            self.variant(&commit.short, &tree)
-                .map_err(|failure| ExperimentError::Plan {
-                    what: failure.message,
-                })?;
+        let variant = self
+            .variant(&commit.short, &tree)
+            .map_err(ExperimentError::from)?;
         self.built.push_back((point, tree, variant.clone()));
         Ok(Ok(variant))
     }

@@ -164,11 +164,7 @@ impl Steps for Values<'_> {
     }
 
     fn candidate(&mut self, _: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError> {
-        self.variant(point)
-            .map(Ok)
-            .map_err(|failure| ExperimentError::Plan {
-                what: failure.message,
-            })
+        self.variant(point).map(Ok).map_err(ExperimentError::from)
     }
 }
 

@@ -186,8 +186,6 @@ impl ItemSet for Items<'_> {
     }
 
     fn variant(&self, on: &[usize]) -> Result<VariantPlan, ExperimentError> {
-        Items::variant(self, on).map_err(|failure| ExperimentError::Plan {
-            what: failure.message,
-        })
+        Items::variant(self, on).map_err(ExperimentError::from)
     }
 }

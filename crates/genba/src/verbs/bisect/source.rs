@@ -198,8 +198,6 @@ impl SourceSet for Cutter<'_> {
     }
 
     fn without(&self, off: &[usize]) -> Result<VariantPlan, ExperimentError> {
-        self.variant(off).map_err(|failure| ExperimentError::Plan {
-            what: failure.message,
-        })
+        self.variant(off).map_err(ExperimentError::from)
     }
 }
