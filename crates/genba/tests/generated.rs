@@ -1,20 +1,27 @@
 //! Code that a compiler at run time made, recorded and read after everything of it is gone.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+mod support;
 
-fn genba(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_genba"))
-        .args(arguments)
-        .current_dir(directory)
-        .stdin(Stdio::null())
-        .output()
-        .expect("genba starts");
-    (
-        out.status.code().unwrap_or(-1),
-        String::from_utf8_lossy(&out.stdout).into_owned(),
-        String::from_utf8_lossy(&out.stderr).into_owned(),
-    )
+use std::path::Path;
+use std::process::Command;
+
+use support::{skip, told};
+
+/// Compiles a program and records it into `x.data`; false, with a skip, where this cannot be had.
+fn recorded(test: &str, at: &Path, gcc: &[&str], program: &str) -> bool {
+    let made = Command::new("gcc").args(gcc).current_dir(at).status();
+    if !made.is_ok_and(|status| status.success()) {
+        skip(test, "no gcc");
+        return false;
+    }
+    let line = ["record", "-o", "x.data", "--sampler", "perf", "--", program];
+    let (code, _, err) = told(at, &line);
+    if code == 4 {
+        skip(test, &err);
+        return false;
+    }
+    assert_eq!(code, 0, "{err}");
+    true
 }
 
 /// A generator of code in C: an endless loop that it puts into memory, with a perf map beside.
@@ -48,37 +55,20 @@ fn a_function_made_at_run_time_is_named_and_annotated_afterwards() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     std::fs::write(at.join("made.c"), GENERATOR).expect("the program");
-    let gcc = Command::new("gcc")
-        .args(["-O1", "-o", "made", "made.c"])
-        .current_dir(at)
-        .status();
-    if !gcc.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: a_function_made_at_run_time…: no gcc");
-        return;
-    }
-    let (code, _, err) = genba(
+    if !recorded(
+        "a_function_made_at_run_time…",
         at,
-        &[
-            "record",
-            "-o",
-            "x.data",
-            "--sampler",
-            "perf",
-            "--",
-            "./made",
-        ],
-    );
-    if code == 4 {
-        eprintln!("skipped: a_function_made_at_run_time…: {err}");
+        &["-O1", "-o", "made", "made.c"],
+        "./made",
+    ) {
         return;
     }
-    assert_eq!(code, 0, "{err}");
     // Moved, with what was kept beside it: nothing refers to where it was.
     std::fs::create_dir(at.join("moved")).expect("a directory");
     for name in ["x.data", "x.data.kept"] {
         std::fs::rename(at.join(name), at.join("moved").join(name)).expect("moved");
     }
-    let (code, out, err) = genba(at, &["report", "-i", "moved/x.data", "--json"]);
+    let (code, out, err) = told(at, &["report", "-i", "moved/x.data", "--json"]);
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let first = &document["functions"][0];
@@ -91,7 +81,7 @@ fn a_function_made_at_run_time_is_named_and_annotated_afterwards() {
         "--json",
         "made at run time",
     ];
-    let (code, out, err) = genba(at, &line);
+    let (code, out, err) = told(at, &line);
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let texts: Vec<&str> = document["instructions"]
@@ -135,37 +125,20 @@ int main(void) {
 }
 "#;
     std::fs::write(at.join("load.c"), program).expect("the program");
-    let gcc = Command::new("gcc")
-        .args(["-O1", "-o", "load", "load.c", "-ldl"])
-        .current_dir(at)
-        .status();
-    if !gcc.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: a_library_that_was_deleted_is_kept: no gcc");
-        return;
-    }
-    let (code, _, err) = genba(
+    if !recorded(
+        "a_library_that_was_deleted_is_kept",
         at,
-        &[
-            "record",
-            "-o",
-            "x.data",
-            "--sampler",
-            "perf",
-            "--",
-            "./load",
-        ],
-    );
-    if code == 4 {
-        eprintln!("skipped: a_library_that_was_deleted_is_kept: {err}");
+        &["-O1", "-o", "load", "load.c", "-ldl"],
+        "./load",
+    ) {
         return;
     }
-    assert_eq!(code, 0, "{err}");
-    let (code, out, err) = genba(at, &["annotate", "-i", "x.data", "--json", "spin"]);
+    let (code, out, err) = told(at, &["annotate", "-i", "x.data", "--json", "spin"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("_genba_test_p"), "{out}");
     // The source line from the copy of the deleted file.
     assert!(out.contains("s = s * 3 + n"), "{out}");
-    let (code, out, err) = genba(at, &["report", "-i", "x.data", "--by", "process"]);
+    let (code, out, err) = told(at, &["report", "-i", "x.data", "--by", "process"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("load"), "{out}");
 }

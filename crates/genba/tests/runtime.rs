@@ -1,21 +1,11 @@
 //! The runtime's own numbers: `genba bench --runtime` and `--per-request`.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+mod support;
 
-fn genba(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_genba"))
-        .args(arguments)
-        .current_dir(directory)
-        .stdin(Stdio::null())
-        .output()
-        .expect("genba starts");
-    (
-        out.status.code().unwrap_or(-1),
-        String::from_utf8_lossy(&out.stdout).into_owned(),
-        String::from_utf8_lossy(&out.stderr).into_owned(),
-    )
-}
+use std::path::Path;
+use std::process::Command;
+
+use support::{skip, told};
 
 fn runs(program: &str, arguments: &[&str]) -> bool {
     let out = Command::new(program).args(arguments).output();
@@ -23,7 +13,7 @@ fn runs(program: &str, arguments: &[&str]) -> bool {
 }
 
 fn document(directory: &Path, arguments: &[&str]) -> serde_json::Value {
-    let (code, out, err) = genba(directory, arguments);
+    let (code, out, err) = told(directory, arguments);
     assert_eq!(code, 0, "{err}");
     serde_json::from_str(&out).expect("JSON")
 }
@@ -37,7 +27,7 @@ fn median(document: &serde_json::Value, metric: &str) -> f64 {
 #[test]
 fn ruby_says_what_it_allocated() {
     if !runs("ruby", &["-e", "exit RUBY_VERSION >= '3.0'"]) {
-        eprintln!("skipped: ruby_says_what_it_allocated: no ruby");
+        skip("ruby_says_what_it_allocated", "no ruby");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -77,7 +67,7 @@ fn python_says_how_often_it_collected_and_keeps_the_users_sitecustomize() {
         "python3",
         &["-c", "import sys; assert sys.version_info >= (3, 8)"],
     ) {
-        eprintln!("skipped: python_says_how_often_it_collected…: no python3");
+        skip("python_says_how_often_it_collected…", "no python3");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -118,7 +108,7 @@ for _ in range(3): gc.collect(0)
 #[test]
 fn requests_to_a_rack_application() {
     if !runs("ruby", &["-e", "require 'rack'"]) {
-        eprintln!("skipped: requests_to_a_rack_application: no ruby with rack");
+        skip("requests_to_a_rack_application", "no ruby with rack");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -141,14 +131,14 @@ fn requests_to_a_rack_application() {
     assert!((100.0..400.0).contains(&allocated), "{allocated}");
     assert!(median(&found, "per_request") > 0.0);
     let wrong = ["--request-paths", "/,/no", "--no-case", "ruby"];
-    let (code, _, err) = genba(directory.path(), &[&line[..], &wrong[..]].concat());
+    let (code, _, err) = told(directory.path(), &[&line[..], &wrong[..]].concat());
     assert_eq!(code, 3, "{err}");
 }
 
 #[test]
 fn what_the_runtime_reports_can_decide() {
     if !runs("ruby", &["-e", "exit RUBY_VERSION >= '3.0'"]) {
-        eprintln!("skipped: what_the_runtime_reports_can_decide: no ruby");
+        skip("what_the_runtime_reports_can_decide", "no ruby");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -194,7 +184,7 @@ fn a_number_that_nobody_will_report_is_refused_with_what_makes_it_reported() {
         ),
     ] {
         let line = [&["bench", "--no-case", "--metric", metric], more, &["true"]].concat();
-        let (code, _, err) = genba(directory.path(), &line);
+        let (code, _, err) = told(directory.path(), &line);
         assert_eq!(code, 2, "{err}");
         assert!(err.contains(wanted), "{err}");
     }

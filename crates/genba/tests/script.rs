@@ -1,7 +1,11 @@
 //! Functions of Python and Ruby beside the native stack, on programs whose shares are known.
 
+mod support;
+
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use support::{skip, told};
 
 /// Three callers of the same work, six, three and one part of it, until so much CPU time is
 /// used up; and a deep recursion above them.
@@ -43,20 +47,6 @@ end
 rec(ARGV[0].to_i)
 ";
 
-fn genba(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_genba"))
-        .args(arguments)
-        .current_dir(directory)
-        .stdin(Stdio::null())
-        .output()
-        .expect("genba starts");
-    (
-        out.status.code().unwrap_or(-1),
-        String::from_utf8_lossy(&out.stdout).into_owned(),
-        String::from_utf8_lossy(&out.stderr).into_owned(),
-    )
-}
-
 /// The first of these programs whose version begins so.
 fn interpreter(names: &[&str], version: &str) -> Option<String> {
     names.iter().find_map(|name| {
@@ -79,13 +69,13 @@ fn recorded(
     let line = [
         "record", "--script", "-o", "x.data", "--", program, file, depth,
     ];
-    let (code, _, err) = genba(directory.path(), &line);
+    let (code, _, err) = told(directory.path(), &line);
     if code == 4 || err.contains("no script stacks: sampling") || err.contains("perf_event_open") {
         return Err(err);
     }
     assert_eq!(code, 0, "{err}");
     let line = ["report", "-i", "x.data", "--by", "script", "--json"];
-    let (code, out, err) = genba(directory.path(), &line);
+    let (code, out, err) = told(directory.path(), &line);
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(document["kind"], "script-profile");
@@ -98,7 +88,7 @@ fn recorded(
         "-o",
         "-",
     ];
-    let (code, out, err) = genba(directory.path(), &flame);
+    let (code, out, err) = told(directory.path(), &flame);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("burn"), "{out}");
     Ok(document)
@@ -138,13 +128,13 @@ fn check(document: &serde_json::Value, runtime: &str) {
 fn python_functions_by_their_known_shares() {
     let names = ["/usr/bin/python3.11", "python3.11", "python3"];
     let Some(python) = interpreter(&names, "Python 3.11.") else {
-        eprintln!("skipped: python_functions_by_their_known_shares: no CPython 3.11");
+        skip("python_functions_by_their_known_shares", "no CPython 3.11");
         return;
     };
     for depth in ["3", "10000"] {
         match recorded(&python, PYTHON, "known.py", depth) {
             Ok(document) => check(&document, "CPython 3.11."),
-            Err(why) => eprintln!("skipped: python_functions_by_their_known_shares: {why}"),
+            Err(why) => skip("python_functions_by_their_known_shares", &why),
         }
     }
 }
@@ -152,20 +142,20 @@ fn python_functions_by_their_known_shares() {
 #[test]
 fn ruby_functions_by_their_known_shares() {
     let Some(ruby) = interpreter(&["ruby3.1", "ruby"], "ruby 3.1.") else {
-        eprintln!("skipped: ruby_functions_by_their_known_shares: no CRuby 3.1");
+        skip("ruby_functions_by_their_known_shares", "no CRuby 3.1");
         return;
     };
     for depth in ["3", "7000"] {
         match recorded(&ruby, RUBY, "known.rb", depth) {
             Ok(document) => check(&document, "CRuby 3.1."),
-            Err(why) => eprintln!("skipped: ruby_functions_by_their_known_shares: {why}"),
+            Err(why) => skip("ruby_functions_by_their_known_shares", &why),
         }
     }
 }
 
 /// The newest case's functions, as `report --by script` reads them.
 fn of_newest(directory: &Path) -> serde_json::Value {
-    let (code, out, err) = genba(
+    let (code, out, err) = told(
         directory,
         &["report", "-i", "latest", "--by", "script", "--json"],
     );
@@ -177,7 +167,7 @@ fn of_newest(directory: &Path) -> serde_json::Value {
 fn an_investigation_has_script_functions_and_takes_them_along() {
     let names = ["/usr/bin/python3.11", "python3.11", "python3"];
     let Some(python) = interpreter(&names, "Python 3.11.") else {
-        eprintln!("skipped: an_investigation_has_script_functions…: no CPython 3.11");
+        skip("an_investigation_has_script_functions…", "no CPython 3.11");
         return;
     };
     let directory = tempfile::tempdir().expect("a directory");
@@ -195,21 +185,21 @@ fn an_investigation_has_script_functions_and_takes_them_along() {
         "known.py",
         "3",
     ];
-    let (code, screen, err) = genba(at, &line);
+    let (code, screen, err) = told(at, &line);
     assert_eq!(code, 0, "{err}");
     if screen.contains("no script") || screen.contains("no samples") {
-        eprintln!("skipped: an_investigation_has_script_functions…: {screen}");
+        skip("an_investigation_has_script_functions…", &screen);
         return;
     }
     assert!(screen.contains("functions of CPython 3.11."), "{screen}");
     let here = of_newest(at);
     check(&here, "CPython 3.11.");
 
-    let (code, exported, err) = genba(at, &["case", "export", "--format", "json", "latest"]);
+    let (code, exported, err) = told(at, &["case", "export", "--format", "json", "latest"]);
     assert_eq!(code, 0, "{err}");
     let elsewhere = tempfile::tempdir().expect("another directory");
     std::fs::write(elsewhere.path().join("case.json"), exported).expect("the document");
-    let (code, _, err) = genba(elsewhere.path(), &["case", "import", "case.json"]);
+    let (code, _, err) = told(elsewhere.path(), &["case", "import", "case.json"]);
     assert_eq!(code, 0, "{err}");
     let there = of_newest(elsewhere.path());
     assert_eq!(there["functions"], here["functions"]);
@@ -222,7 +212,7 @@ fn an_investigation_has_script_functions_and_takes_them_along() {
         "-o",
         "-",
     ];
-    let (code, out, err) = genba(elsewhere.path(), &flame);
+    let (code, out, err) = told(elsewhere.path(), &flame);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("burn"), "{out}");
 }
@@ -243,25 +233,25 @@ int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
         .current_dir(at)
         .status();
     if !gcc.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: another_version_is_said_once…: no gcc");
+        skip("another_version_is_said_once…", "no gcc");
         return;
     }
     let line = ["record", "--script", "-o", "x.data", "--", "./python3.14"];
-    let (code, _, err) = genba(at, &line);
+    let (code, _, err) = told(at, &line);
     if code == 4 || err.contains("no script stacks: ") {
-        eprintln!("skipped: another_version_is_said_once…: {err}");
+        skip("another_version_is_said_once…", &err);
         return;
     }
     assert_eq!(code, 0, "{err}");
     let said = "CPython 3.14.0: its frames cannot be read";
     assert_eq!(err.matches(said).count(), 1, "{err}");
     let line = ["report", "-i", "x.data", "--by", "script", "--json"];
-    let (_, out, _) = genba(at, &line);
+    let (_, out, _) = told(at, &line);
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(document["functions"], serde_json::json!([]));
     assert_eq!(document["runtimes"], serde_json::json!([]));
     // The native frames are there.
-    let (code, out, err) = genba(at, &["report", "-i", "x.data"]);
+    let (code, out, err) = told(at, &["report", "-i", "x.data"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("main"), "{out}");
 }

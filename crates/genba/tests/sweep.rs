@@ -2,11 +2,23 @@
 
 mod support;
 
+use std::path::Path;
+
 use serde_json::Value;
 use support::{answer, genba, json, program, scratch};
 
 fn knees(document: &Value) -> &Vec<Value> {
     document["knees"].as_array().expect("knees")
+}
+
+/// A sweep of exact counts; `None`, with a skip, where nothing counts here.
+fn counted(test: &str, directory: &Path, words: &[&str]) -> Option<Value> {
+    let output = genba(directory, words);
+    if !output.status.success() {
+        support::skip(test, &String::from_utf8_lossy(&output.stderr));
+        return None;
+    }
+    Some(serde_json::from_slice(&output.stdout).unwrap())
 }
 
 #[test]
@@ -83,12 +95,9 @@ fn counted_instructions_find_the_same_step_to_the_setting() {
     let words = "sweep --json --no-case --metric exact-instructions --param N=1..256:log2 --";
     let mut words: Vec<&str> = words.split(' ').collect();
     words.extend([burn.to_str().unwrap(), "double", "{N}"]);
-    let output = genba(here.path(), &words);
-    if !output.status.success() {
-        support::skip(name, &String::from_utf8_lossy(&output.stderr));
+    let Some(document) = counted(name, here.path(), &words) else {
         return;
-    }
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    };
     let found = knees(&document);
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!(found[0]["kind"], "step");
@@ -137,27 +146,12 @@ fn exact_counts_have_no_noise_and_a_law() {
     let Some(burn) = program(name, here.path(), "burn-curve.c", &["-O2"]) else {
         return;
     };
-    let burn = burn.to_str().unwrap();
-    let output = genba(
-        here.path(),
-        &[
-            "sweep",
-            "--json",
-            "--metric",
-            "exact-instructions",
-            "--param",
-            "N=64..1024:192",
-            "--",
-            burn,
-            "linear",
-            "{N}",
-        ],
-    );
-    if !output.status.success() {
-        support::skip(name, &String::from_utf8_lossy(&output.stderr));
+    let words = "sweep --json --metric exact-instructions --param N=64..1024:192 --";
+    let mut words: Vec<&str> = words.split(' ').collect();
+    words.extend([burn.to_str().unwrap(), "linear", "{N}"]);
+    let Some(document) = counted(name, here.path(), &words) else {
         return;
-    }
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    };
     assert!(knees(&document).is_empty(), "{document}");
     assert_eq!(document["growth"]["law"], "linear");
 }

@@ -1,22 +1,12 @@
 //! `genba top` where there is no terminal: one window, then a table.
 
-use std::process::{Command, Stdio};
+mod support;
 
-fn genba(arguments: &[&str]) -> (i32, String, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_genba"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .expect("genba starts");
-    (
-        out.status.code().unwrap_or(-1),
-        String::from_utf8_lossy(&out.stdout).into_owned(),
-        String::from_utf8_lossy(&out.stderr).into_owned(),
-    )
-}
+use support::{scratch, skip, told};
 
 #[test]
 fn one_window_of_a_command_that_never_ends() {
+    let here = scratch();
     let line = [
         "top",
         "--window",
@@ -27,10 +17,9 @@ fn one_window_of_a_command_that_never_ends() {
         "-c",
         "while :; do :; done",
     ];
-    let (code, out, err) = genba(&line);
+    let (code, out, err) = told(here.path(), &line);
     if code == 4 {
-        eprintln!("skipped: one_window_of_a_command_that_never_ends: {err}");
-        return;
+        return skip("one_window_of_a_command_that_never_ends", &err);
     }
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
@@ -41,7 +30,8 @@ fn one_window_of_a_command_that_never_ends() {
 
 #[test]
 fn nothing_to_watch_is_said() {
-    let (code, _, err) = genba(&["top"]);
+    let here = scratch();
+    let (code, _, err) = told(here.path(), &["top"]);
     assert_eq!(code, 2);
     assert!(err.contains("genba top -p PID"), "{err}");
 }

@@ -24,6 +24,20 @@ fn project(place: &Path) -> PathBuf {
     tree
 }
 
+/// A place with the project in it; `None`, with a skip, where a program for its build is missing.
+fn project_to_build(test: &str, programs: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
+    if programs
+        .iter()
+        .any(|name| crate::find_program(name).is_none())
+    {
+        eprintln!("skipped: {test}: no gcc or make here");
+        return None;
+    }
+    let place = tempfile::tempdir().expect("a directory");
+    let source = project(place.path());
+    Some((place, source))
+}
+
 /// Runs a spec as the launcher would, near enough.
 fn run(spec: &CommandSpec, log: &Path) -> bool {
     let mut command = Command::new(&spec.argv[0]);
@@ -82,9 +96,9 @@ fn build(workshop: &Workshop, source: &Path, recipe: &Recipe) -> Option<Built> {
     })
 }
 
-fn symbols(built: &Built) -> String {
+fn symbols(tree: &Path) -> String {
     let out = Command::new("nm")
-        .arg(built.tree.path().join("prog"))
+        .arg(tree.join("prog"))
         .output()
         .expect("nm");
     String::from_utf8_lossy(&out.stdout).into_owned()
@@ -93,20 +107,14 @@ fn symbols(built: &Built) -> String {
 #[test]
 fn every_recipe_builds_a_program_that_works() {
     let test = "every_recipe_builds_a_program_that_works";
-    if ["gcc", "make", "nm"]
-        .iter()
-        .any(|name| crate::find_program(name).is_none())
-    {
-        eprintln!("skipped: {test}: no gcc or make here");
+    let Some((place, source)) = project_to_build(test, &["gcc", "make", "nm"]) else {
         return;
-    }
-    let place = tempfile::tempdir().expect("a directory");
-    let source = project(place.path());
+    };
     let before = crate::TreeState::of(&source);
     let workshop = Workshop::open_in(place.path()).expect("a workshop");
     let plain = build(&workshop, &source, &Recipe::plain("as it is")).expect("gcc is here");
     assert_eq!(plain.tools.calls(), 3);
-    assert!(symbols(&plain).contains(" other\n"));
+    assert!(symbols(plain.tree.path()).contains(" other\n"));
     for one in [catalogue(false), layouts(false)].concat() {
         let Some(built) = build(&workshop, &source, &one) else {
             eprintln!("skipped: {test}: {} needs what is not installed", one.name);
@@ -123,7 +131,7 @@ fn every_recipe_builds_a_program_that_works() {
     }
     let lto = build(&workshop, &source, &recipe("LTO")).expect("gcc is here");
     assert!(
-        !symbols(&lto).contains(" other\n"),
+        !symbols(lto.tree.path()).contains(" other\n"),
         "it has gone into its caller"
     );
     let again = build(&workshop, &source, &Recipe::plain("again")).expect("gcc is here");
@@ -188,15 +196,9 @@ fn what_a_tool_starts_does_not_find_the_tools() {
 #[test]
 fn kept_tools_build_the_same_without_a_copy() {
     let test = "kept_tools_build_the_same_without_a_copy";
-    if ["gcc", "make", "gcc-ar"]
-        .iter()
-        .any(|name| crate::find_program(name).is_none())
-    {
-        eprintln!("skipped: {test}: no gcc or make here");
+    let Some((place, source)) = project_to_build(test, &["gcc", "make", "gcc-ar"]) else {
         return;
-    }
-    let place = tempfile::tempdir().expect("a directory");
-    let source = project(place.path());
+    };
     let tools = place.path().join("tools");
     assert!(Tools::export(&tools, &recipe("LTO"), &Toolchain::look()).expect("written"));
     assert!(!Tools::export(&tools, &recipe("PGO"), &Toolchain::look()).expect("nothing to do"));
@@ -215,9 +217,5 @@ fn kept_tools_build_the_same_without_a_copy() {
         "{}",
         String::from_utf8_lossy(&done.stderr)
     );
-    let out = Command::new("nm")
-        .arg(source.join("prog"))
-        .output()
-        .expect("nm");
-    assert!(!String::from_utf8_lossy(&out.stdout).contains(" other\n"));
+    assert!(!symbols(&source).contains(" other\n"));
 }

@@ -88,7 +88,8 @@ fn is_resolver(function: &ExecutedFunction) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use genba_model::{CountEngine, CountedModule, ProcessCounts, RawCounts};
+    use crate::counted::made_up::raw;
+    use genba_model::{CountedModule, ProcessCounts};
 
     /// Functions of 16 bytes each, by name, at 0x10, 0x20, …
     fn functions(names: &[&str]) -> ExecutedFunctions {
@@ -126,21 +127,7 @@ mod tests {
                 .collect(),
             notes: Vec::new(),
         };
-        CountIndex::new(&RawCounts {
-            engine: CountEngine {
-                name: "test".to_owned(),
-                version: String::new(),
-                gaps: Vec::new(),
-            },
-            command: Vec::new(),
-            cpu_seconds: 0.0,
-            wall_seconds: 0.0,
-            exit: 0,
-            transfers: true,
-            transfers_within: Vec::new(),
-            processes: vec![process],
-            notes: Vec::new(),
-        })
+        CountIndex::new(&raw(vec![process]))
     }
 
     /// Caller, callee, count, by their numbers from 1.

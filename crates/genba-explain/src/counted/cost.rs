@@ -153,23 +153,15 @@ fn inverse(a: Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use genba_model::{CountEngine, Precision};
+    use crate::counted::made_up::raw;
+    use genba_model::Precision;
 
     fn joined(runs: f64, hz: Option<f64>, scale: f64) -> Joined {
         let raw = RawCounts {
-            engine: CountEngine {
-                name: "test".to_owned(),
-                version: String::new(),
-                gaps: Vec::new(),
-            },
-            command: Vec::new(),
             cpu_seconds: 20.0,
             wall_seconds: 20.0,
-            exit: 0,
             transfers: false,
-            transfers_within: Vec::new(),
-            processes: Vec::new(),
-            notes: Vec::new(),
+            ..raw(Vec::new())
         };
         let options = JoinOptions {
             runs,

@@ -165,7 +165,8 @@ impl Places<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use genba_model::{CountEngine, CountedModule, ProcessCounts, Transfer, TransferKind};
+    use crate::counted::made_up::raw;
+    use genba_model::{CountedModule, ProcessCounts, Transfer, TransferKind};
 
     fn point(address: u64) -> CodePoint {
         CodePoint { module: 0, address }
@@ -192,19 +193,8 @@ mod tests {
             notes: Vec::new(),
         };
         let raw = RawCounts {
-            engine: CountEngine {
-                name: "test".to_owned(),
-                version: String::new(),
-                gaps: Vec::new(),
-            },
             command: vec!["a".to_owned()],
-            cpu_seconds: 0.0,
-            wall_seconds: 0.0,
-            exit: 0,
-            transfers: true,
-            transfers_within: Vec::new(),
-            processes: vec![process(1), process(2)],
-            notes: Vec::new(),
+            ..raw(vec![process(1), process(2)])
         };
         let detail = counted_detail(&raw);
         assert_eq!(

@@ -222,7 +222,7 @@ fn settle(list: &mut Vec<InstructionCount>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use genba_model::CountEngine;
+    use crate::counted::made_up::raw;
     use proptest::prelude::*;
 
     fn process(instructions: &[(u64, u64)], transfers: Vec<Transfer>) -> ProcessCounts {
@@ -236,24 +236,6 @@ mod tests {
                 instructions: instructions.iter().map(|&one| one.into()).collect(),
             }],
             transfers,
-            notes: Vec::new(),
-        }
-    }
-
-    fn raw(processes: Vec<ProcessCounts>) -> RawCounts {
-        RawCounts {
-            engine: CountEngine {
-                name: "test".to_owned(),
-                version: String::new(),
-                gaps: Vec::new(),
-            },
-            command: Vec::new(),
-            cpu_seconds: 0.0,
-            wall_seconds: 0.0,
-            exit: 0,
-            transfers: true,
-            transfers_within: Vec::new(),
-            processes,
             notes: Vec::new(),
         }
     }

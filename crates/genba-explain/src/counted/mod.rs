@@ -7,6 +7,8 @@ mod document;
 mod function;
 mod inclusive;
 mod index;
+#[cfg(test)]
+mod made_up;
 mod model;
 mod names;
 

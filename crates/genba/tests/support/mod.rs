@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -24,8 +24,19 @@ pub fn genba(directory: &Path, args: &[&str]) -> Output {
         .env_remove("GENBA_HOME")
         .env("NO_COLOR", "1")
         .env("COLUMNS", "120")
+        .stdin(Stdio::null())
         .output()
         .expect("genba starts")
+}
+
+/// genba's exit code and what it wrote to standard output and error.
+pub fn told(directory: &Path, args: &[&str]) -> (i32, String, String) {
+    let output = genba(directory, args);
+    (
+        output.status.code().unwrap_or(-1),
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
 }
 
 /// genba's answer; the test fails with its error output if it failed.
