@@ -119,11 +119,6 @@ impl Emitter {
         Ok(())
     }
 
-    /// Sets the 8-bit displacement before `after` so that it leads here.
-    pub fn aim_short_here(&mut self, after: usize) {
-        self.code[after - 1] = (self.code.len() - after) as u8;
-    }
-
     /// Copies an instruction; what it addresses relative to itself stays what it was.
     ///
     /// # Errors

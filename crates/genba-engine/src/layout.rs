@@ -222,6 +222,3 @@ pub struct Record {
 }
 
 const _: () = assert!(size_of::<Record>() == 32);
-
-/// Address of the control page's mapping, for both sides: the mapping is this large.
-pub const MAPPING_SIZE: u64 = FILE_SIZE;

@@ -79,6 +79,8 @@ pub const STACK_LOW: u32 = 0x6000;
 /// The first counter.
 pub const COUNTERS: u32 = layout::COUNTERS as u32;
 
+const _: () = assert!(XSAVE + XSAVE_CAPACITY <= STACK_LOW && STACK_LOW < COUNTERS);
+
 /// [`EXIT`]: an indirect branch to [`TARGET`] that no table knows.
 pub const EXIT_INDIRECT: u32 = 0;
 /// [`EXIT`]: an indirect branch from [`SITE`] to [`TARGET`] that has no counter yet.
@@ -139,7 +141,7 @@ impl State {
 }
 
 /// Numbers of registers as instructions have them.
-#[allow(missing_docs)]
+#[expect(missing_docs)]
 pub mod register {
     pub const RAX: u32 = 0;
     pub const RCX: u32 = 1;

@@ -4,7 +4,7 @@ use core::arch::asm;
 
 /// Numbers, from `asm/unistd_64.h`.
 pub mod nr {
-    #![allow(missing_docs)]
+    #![expect(missing_docs)]
     pub const READ: usize = 0;
     pub const OPEN: usize = 2;
     pub const CLOSE: usize = 3;
@@ -38,8 +38,6 @@ pub mod nr {
     pub const KILL: usize = 62;
     pub const SHMDT: usize = 67;
     pub const FTRUNCATE: usize = 77;
-    pub const PTRACE: usize = 101;
-    pub const PERSONALITY: usize = 135;
     pub const MODIFY_LDT: usize = 154;
     pub const MLOCKALL: usize = 151;
     pub const PRCTL: usize = 157;
@@ -48,7 +46,6 @@ pub mod nr {
     pub const FUTEX: usize = 202;
     pub const REMAP_FILE_PAGES: usize = 216;
     pub const EXIT_GROUP: usize = 231;
-    pub const TGKILL: usize = 234;
     pub const SECCOMP: usize = 317;
     pub const MEMFD_CREATE: usize = 319;
     pub const EXECVEAT: usize = 322;

@@ -15,7 +15,7 @@ use genba_run::{Cancel, CommandSpec, Launcher, Output};
 use tempfile::TempDir;
 
 #[path = "../preload/layout.rs"]
-#[allow(dead_code)]
+#[cfg_attr(not(test), expect(dead_code, reason = "the library's side"))]
 mod layout;
 
 use layout::{ALLOCATE, CLASSES, COPY, GROWN_BYTES, LOADED, MOVED, MOVED_BYTES, RESIZE, WORDS};

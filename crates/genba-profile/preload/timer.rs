@@ -6,7 +6,6 @@
 //! the target never sees the signal (in no wait, no mask, no handler of its own).
 
 #![no_std]
-#![allow(non_camel_case_types)]
 
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::{null, null_mut};
@@ -19,7 +18,6 @@ mod c;
 #[path = "interpose.rs"]
 mod interpose;
 #[path = "layout.rs"]
-#[allow(dead_code)]
 mod layout;
 
 use c::*;

@@ -23,7 +23,7 @@ compile_error!("the launcher has system calls for x86-64 only as yet");
 
 mod child;
 mod procstat;
-#[allow(dead_code)]
+#[expect(dead_code)]
 mod protocol;
 mod run;
 mod start;

@@ -34,7 +34,7 @@ mod procstat;
 #[cfg(test)]
 mod procstat_tests;
 #[path = "../launcher/protocol.rs"]
-#[allow(dead_code)]
+#[expect(dead_code)]
 mod protocol;
 mod resolve;
 mod session;

@@ -49,14 +49,6 @@ pub enum Output {
     },
 }
 
-impl Output {
-    /// Whether it goes through a pipe to genba.
-    #[must_use]
-    pub fn is_pipe(&self) -> bool {
-        matches!(self, Self::Count | Self::Capture { .. })
-    }
-}
-
 /// The target's environment: genba's own with changes.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {

@@ -321,7 +321,7 @@ global_asm!(
 );
 
 /// Labels of the assembly above.
-#[allow(missing_docs)]
+#[expect(missing_docs)]
 pub mod label {
     unsafe extern "C" {
         pub fn genba_dispatch();

@@ -196,7 +196,6 @@ const LAYOUT: &str = "parts taken out by a patch are measured in builds of their
 ///
 /// # Errors
 /// Two parts of one name, a whole that cannot be made, no part that can.
-#[allow(clippy::type_complexity, reason = "one closure, used once")]
 pub fn plan<E: From<ExperimentError>>(
     parts: Vec<Part>,
     all_off: Option<&str>,

@@ -293,7 +293,7 @@ impl Numbering<'_> {
         self.values.addresses[at] = addresses;
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments)]
     fn result(
         &mut self,
         at: usize,
@@ -320,7 +320,7 @@ impl Numbering<'_> {
         value
     }
 
-    #[allow(clippy::too_many_arguments)]
+    #[expect(clippy::too_many_arguments)]
     fn keyed(
         &mut self,
         data: &DataFlow,

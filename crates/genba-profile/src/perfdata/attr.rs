@@ -3,7 +3,7 @@
 use super::bytes::Cursor;
 
 /// `PERF_SAMPLE_*`: which fields a sample carries.
-#[allow(missing_docs)]
+#[expect(missing_docs)]
 pub mod sample {
     pub const IP: u64 = 1 << 0;
     pub const TID: u64 = 1 << 1;
@@ -23,7 +23,7 @@ pub mod sample {
 }
 
 /// Bits of the flag word of the attribute.
-#[allow(missing_docs)]
+#[expect(missing_docs)]
 pub mod flag {
     pub const DISABLED: u64 = 1 << 0;
     pub const INHERIT: u64 = 1 << 1;

@@ -4,7 +4,7 @@ use super::attr::Attr;
 use super::bytes::{Cursor, c_string, header_string};
 
 /// Bit numbers of the feature sections (`HEADER_*` of perf).
-#[allow(missing_docs)]
+#[expect(missing_docs)]
 pub mod bit {
     pub const TRACING_DATA: u32 = 1;
     pub const BUILD_ID: u32 = 2;

@@ -4,7 +4,7 @@ use super::bytes::{Cursor, c_string};
 pub use super::layout::{Brief, Layout, QuickLayout, SampleRecord};
 
 /// `PERF_RECORD_*` of the kernel and, from 64 on, of perf itself.
-#[allow(missing_docs)]
+#[expect(missing_docs)]
 pub mod kind {
     pub const MMAP: u32 = 1;
     pub const LOST: u32 = 2;
@@ -28,7 +28,7 @@ pub mod kind {
 }
 
 /// `PERF_RECORD_MISC_*`.
-#[allow(missing_docs)]
+#[expect(missing_docs)]
 pub mod misc {
     pub const CPUMODE: u16 = 7;
     pub const KERNEL: u16 = 1;

@@ -12,7 +12,6 @@
 mod convert;
 mod fit;
 #[path = "../../preload/layout.rs"]
-#[allow(dead_code, missing_docs)]
 mod layout;
 mod ring;
 
