@@ -134,6 +134,14 @@ pub struct VariantPlan {
 }
 
 impl VariantPlan {
+    /// The commands round its runs.
+    pub fn steps_mut(&mut self) -> impl Iterator<Item = &mut CommandSpec> {
+        (self.setup.iter_mut())
+            .chain(&mut self.prepare)
+            .chain(&mut self.conclude)
+            .chain(&mut self.cleanup)
+    }
+
     /// A variant with nothing round it.
     #[must_use]
     pub fn new(name: impl Into<String>, command: impl Into<String>, spec: CommandSpec) -> Self {

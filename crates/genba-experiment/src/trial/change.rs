@@ -255,6 +255,11 @@ impl Change {
         }
     }
 
+    /// Whether other code is run than in the baseline: then its layout differs, too.
+    pub(crate) fn is_other_code(&self) -> bool {
+        self.needs_build() && self.kind != ChangeKind::Layout
+    }
+
     /// Whether it needs a build of its own.
     #[must_use]
     pub fn needs_build(&self) -> bool {

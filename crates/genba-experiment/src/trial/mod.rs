@@ -13,20 +13,26 @@
 
 mod battery;
 mod change;
+mod combination;
 mod document;
 mod driver;
 mod named;
 mod outcome;
 mod place;
 mod race;
+mod selection;
+mod start;
 mod track;
+mod verdicts;
 
 pub use battery::{Facts, battery, explained, promised, suggested};
 pub use change::{Change, RunChange, RunSlot};
 pub use document::{Sitting, document};
-pub use driver::{Explain, Options, Trial, plan_in_words, run};
+pub use driver::{Options, Trial, run};
 pub use named::{known, list_in_words, named, no_name_twice, own_flags, own_run};
 pub use place::{BuildPlan, Ready, Workplace};
+pub use selection::plan_in_words;
+pub use start::Explain;
 
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,9 @@ use std::rc::Rc;
 use genba_model::{ChangeKind, TriedOutcome};
 use genba_run::{Cancel, CommandSpec, Finished, MockExecutor};
 
-use super::driver::{judge, layout_effect};
 use super::race::{Contender, Rules, Standing, race};
 use super::track::Track;
+use super::verdicts::{judge, layout_effect};
 use super::{Change, RunChange};
 use crate::{Lab, NoObserver, Plan, VariantPlan};
 
