@@ -81,6 +81,15 @@ impl ExperimentArgs {
         self.around(name, &line_of(words), CommandSpec::direct(words))
     }
 
+    /// A variant of a command as it was given: one string with blanks is a line for the shell,
+    /// all else words.
+    pub fn variant_as_given(&self, name: &str, command: &[String]) -> Result<VariantPlan, Failure> {
+        match command {
+            [line] if line.contains(char::is_whitespace) => self.variant(name, line),
+            words => self.variant_of_words(name, words),
+        }
+    }
+
     fn around(
         &self,
         name: &str,
@@ -148,6 +157,14 @@ impl ExperimentArgs {
     /// Whether runs are counted instead of timed.
     pub fn is_exact(&self) -> bool {
         self.metric.as_deref() == Some(EXACT_INSTRUCTIONS)
+    }
+}
+
+/// A command as it was given, for people: one string as it is, words as a shell would take them.
+pub fn line_as_given(command: &[String]) -> String {
+    match command {
+        [line] => line.clone(),
+        words => line_of(words),
     }
 }
 

@@ -9,7 +9,7 @@ mod show;
 mod take_up;
 mod why;
 
-pub use args::{ExperimentArgs, line_of};
+pub use args::{ExperimentArgs, line_as_given, line_of};
 pub use build_args::BuildArgs;
 pub use session::Session;
 pub use show::shown;

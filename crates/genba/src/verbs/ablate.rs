@@ -10,7 +10,7 @@ use genba_model::CaseKind;
 use genba_report::{page, terminal};
 
 use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{BuildArgs, ExperimentArgs, Session, line_of};
+use crate::experimenting::{BuildArgs, ExperimentArgs, Session, line_as_given};
 use crate::output::Output;
 
 /// Arguments of `genba ablate`.
@@ -79,10 +79,7 @@ const SECONDS_EACH: f64 = 10.0;
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let line = match args.command.as_slice() {
-        [line] => line.clone(),
-        words => line_of(words),
-    };
+    let line = line_as_given(&args.command);
     if args.experiment.dry_run {
         let ablate = planned(&args, 0, &mut |plan, _| Ok(plan.into()))?;
         return dry_run(&args, &ablate, output);
@@ -124,12 +121,9 @@ fn planned(args: &Args, seed: u64, build: &mut Build<'_>) -> Result<AblatePlan, 
         .collect::<Result<Vec<Part>, ExperimentError>>()
         .map_err(Failure::usage)?;
     let mut make = |name: &str, switched: &Switched| -> Result<Made, Failure> {
-        let mut variant = match (&switched.command, args.command.as_slice()) {
-            (Some(line), _) => args.experiment.variant(name, line)?,
-            (None, [line]) if line.contains(char::is_whitespace) => {
-                args.experiment.variant(name, line)?
-            }
-            (None, words) => args.experiment.variant_of_words(name, words)?,
+        let mut variant = match &switched.command {
+            Some(line) => args.experiment.variant(name, line)?,
+            None => args.experiment.variant_as_given(name, &args.command)?,
         };
         for (variable, value) in &switched.variables {
             variant.spec.environment.set(variable, value);

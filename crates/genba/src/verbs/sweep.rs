@@ -10,7 +10,7 @@ use genba_model::CaseKind;
 use genba_report::{page, terminal};
 
 use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, Session, line_of};
+use crate::experimenting::{ExperimentArgs, Session, line_as_given};
 use crate::output::Output;
 
 /// Arguments of `genba sweep`.
@@ -52,10 +52,7 @@ const SECONDS_LATER: f64 = 60.0;
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let parameters = parameters(&args)?;
-    let line = match args.command.as_slice() {
-        [line] => line.clone(),
-        words => line_of(words),
-    };
+    let line = line_as_given(&args.command);
     let first: usize = parameters
         .iter()
         .map(|one| one.first_look().len())
@@ -135,10 +132,7 @@ fn variant(args: &Args, values: &BTreeMap<String, String>) -> Result<VariantPlan
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     let name = name.join(" ");
-    let mut variant = match words.as_slice() {
-        [line] if line.contains(char::is_whitespace) => args.experiment.variant(&name, line)?,
-        words => args.experiment.variant_of_words(&name, words)?,
-    };
+    let mut variant = args.experiment.variant_as_given(&name, &words)?;
     for variable in &args.experiment.judging.env {
         if let Some((name, value)) = variable.split_once('=') {
             variant.spec.environment.set(name, replace(value, values));

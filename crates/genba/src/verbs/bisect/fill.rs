@@ -21,13 +21,7 @@ pub fn filled(
     let words: Vec<String> = words.iter().map(|word| replace(word, values)).collect();
     let mut variant = experiment.variant_of_words(name, &words)?;
     fill(&mut variant.spec, values);
-    let steps = [
-        &mut variant.setup,
-        &mut variant.prepare,
-        &mut variant.conclude,
-        &mut variant.cleanup,
-    ];
-    for step in steps.into_iter().flatten() {
+    for step in variant.steps_mut() {
         step.argv = (step.argv.iter())
             .map(|word| word_of(word, values))
             .collect();

@@ -296,13 +296,7 @@ impl History<'_> {
         }
         variant.command = line_of(&self.args.command);
         variant.spec.directory = Some(tree.path().to_owned());
-        let steps = [
-            &mut variant.setup,
-            &mut variant.prepare,
-            &mut variant.conclude,
-            &mut variant.cleanup,
-        ];
-        for step in steps.into_iter().flatten() {
+        for step in variant.steps_mut() {
             step.directory = Some(tree.path().to_owned());
         }
         Ok(variant)
