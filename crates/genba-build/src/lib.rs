@@ -33,7 +33,7 @@ pub use error::BuildError;
 pub use identical::same_code;
 pub use recipe::{Family, Needs, Recipe, Slot};
 pub use state::TreeState;
-pub use toolchain::{Toolchain, find_program};
+pub use toolchain::Toolchain;
 pub use tools::{Stage, Tools};
 pub use tree::Tree;
 pub use workshop::Workshop;

@@ -107,8 +107,8 @@ impl Toolchain {
 }
 
 /// Looks a program up in `PATH`.
-#[must_use]
-pub fn find_program(name: &str) -> Option<PathBuf> {
+#[cfg(test)]
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     in_path(&std::env::split_paths(&path).collect::<Vec<_>>(), name)
 }

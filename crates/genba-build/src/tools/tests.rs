@@ -28,7 +28,7 @@ fn project(place: &Path) -> PathBuf {
 fn project_to_build(test: &str, programs: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
     if programs
         .iter()
-        .any(|name| crate::find_program(name).is_none())
+        .any(|name| crate::toolchain::find_program(name).is_none())
     {
         eprintln!("skipped: {test}: no gcc or make here");
         return None;
