@@ -51,10 +51,13 @@ impl Keeper {
     #[must_use]
     pub fn start(pid: i32, recording: &Path, fresh: bool) -> Option<Self> {
         let (reader, stop) = io::pipe().ok()?;
+        // Before this returns and the target may run: its first files may be complete before the
+        // thread has its first turn.
+        let watch = Watch::new(std::env::var_os("TMPDIR").map(PathBuf::from)).ok();
         let mut work = Work::new(pid, directory_of(recording), fresh);
         let thread = std::thread::Builder::new()
             .name("genba-keeper".to_owned())
-            .spawn(move || work.run(&reader))
+            .spawn(move || work.run(&reader, watch.as_ref()))
             .ok()?;
         Some(Self { stop, thread })
     }
@@ -113,8 +116,7 @@ impl Work {
         }
     }
 
-    fn run(&mut self, stop: &io::PipeReader) -> Option<String> {
-        let watch = Watch::new(std::env::var_os("TMPDIR").map(PathBuf::from)).ok();
+    fn run(&mut self, stop: &io::PipeReader, watch: Option<&Watch>) -> Option<String> {
         let mut pause = FIRST_LOOK;
         let mut next = std::time::Instant::now() + pause;
         loop {
@@ -124,12 +126,12 @@ impl Work {
                 tv_nsec: i64::from(wait.subsec_nanos()),
             };
             let mut fds = vec![PollFd::new(stop, PollFlags::IN)];
-            if let Some(watch) = &watch {
+            if let Some(watch) = watch {
                 fds.push(PollFd::from_borrowed_fd(watch.as_fd(), PollFlags::IN));
             }
             let _ = poll(&mut fds, Some(&wait));
             let stopped = !fds[0].revents().is_empty();
-            if let Some(watch) = &watch {
+            if let Some(watch) = watch {
                 self.take_events(watch);
             }
             if stopped {
@@ -378,4 +380,29 @@ fn is_dump(path: &str) -> bool {
 fn numbers(name: &str) -> impl Iterator<Item = i32> + '_ {
     name.split(|c: char| !c.is_ascii_digit())
         .filter_map(|n| n.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The keeper's thread may get its turn late: what is written from the moment that the target
+    /// may run must be seen all the same.
+    #[test]
+    fn what_is_written_right_after_the_start_is_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let recording = place.path().join("x.data");
+        let pid = std::process::id();
+        for round in 0..10 {
+            let name = format!("_genba_keeper_p{pid}u{round}.c");
+            let source = Path::new("/tmp").join(&name);
+            let keeper = Keeper::start(pid as i32, &recording, true).unwrap();
+            fs::write(&source, "int n;").unwrap();
+            let remark = keeper.finish();
+            fs::remove_file(&source).unwrap();
+            assert_eq!(remark, None);
+            let kept = directory_of(&recording).join(&name);
+            assert!(kept.is_file(), "round {round}");
+        }
+    }
 }
