@@ -27,8 +27,9 @@ pub struct Verdict {
     pub same_transfers: usize,
     /// What nothing explains.
     pub unexplained: Vec<String>,
-    /// Entries of the list that were needed.
-    pub used: BTreeSet<usize>,
+    /// Entries of the list that were needed, and the largest share of a module's instructions
+    /// that one explained.
+    pub used: BTreeMap<usize, f64>,
 }
 
 type Executions = BTreeMap<u64, u64>;
@@ -97,8 +98,9 @@ pub fn compare(
             }
         }
         for (entry, distance) in spent {
-            verdict.used.insert(entry);
             let share = distance as f64 / total.max(1) as f64;
+            let most = verdict.used.entry(entry).or_default();
+            *most = most.max(share);
             if allowed[entry].limit.is_some_and(|limit| share > limit) {
                 verdict.unexplained.push(format!(
                     "{path}: {:.3} % differ, more than is allowed for: {}",
@@ -145,7 +147,9 @@ fn transfers(
         let entry = [from, to]
             .iter()
             .find_map(|(path, address)| explains(path, &names[path].name(*address)));
-        verdict.used.extend(entry);
+        if let Some(entry) = entry {
+            verdict.used.entry(entry).or_default();
+        }
         if entry.is_none() {
             let kind = if call { "call" } else { "jump" };
             verdict.unexplained.push(format!(

@@ -1,18 +1,19 @@
 //! Two engines that have nothing in common, callgrind and qemu, must count the same: every
 //! instruction of every module as often, every jump and call as often. What differs must be
-//! explained in `allowed.txt`.
+//! explained in `allowed.txt` and the list beside it for the pair.
 //!
 //! Three programs in every test run; all of them by `make differential`.
 
 #[path = "../support/mod.rs"]
 mod support;
 
+mod alike;
 mod allowed;
 mod compare;
 mod names;
 mod programs;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,6 +72,7 @@ fn run(
     path: &Path,
     directory: &Path,
     preload: Option<&Path>,
+    alike: &(PathBuf, alike::Stack),
 ) -> Result<(RawCounts, Vec<u8>), String> {
     // What one run leaves must not be there for the next, and the path must be the same.
     let work = directory.join("work");
@@ -89,12 +91,14 @@ fn run(
     spec.directory = Some(work.clone());
     spec.stdin = Stdin::File(work.join("text"));
     spec.stdout = Output::File(output.clone());
-    // As little as possible: one engine hands the environment over in another order.
+    // As little as possible: what is in the environment moves everything on the stack.
     spec.environment.clear = true;
     spec.environment.set("GLIBC_TUNABLES", TUNABLES);
     for (name, value) in program.environment {
-        spec.environment.set(*name, *value);
+        let value = programs::value_under(engine.name(), name, value);
+        spec.environment.set(*name, value);
     }
+    alike::pad(&mut spec, &alike.0, alike.1);
     if let Some(preload) = preload {
         spec.environment.set("LD_PRELOAD", preload);
     }
@@ -110,12 +114,12 @@ fn run(
 }
 
 fn the_list(names: [&str; 2]) -> Vec<Allowed> {
-    let mut files = vec!["allowed.txt"];
-    if names == GENBA_AND_QEMU {
-        files.push("allowed-genba.txt");
-    }
+    let own = match names {
+        CALLGRIND_AND_QEMU => "allowed-callgrind.txt",
+        _ => "allowed-genba.txt",
+    };
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential");
-    let lists = files.iter().map(|name| {
+    let lists = ["allowed.txt", own].into_iter().map(|name| {
         let text = std::fs::read_to_string(directory.join(name)).expect("the list");
         allowed::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
     });
@@ -123,6 +127,12 @@ fn the_list(names: [&str; 2]) -> Vec<Allowed> {
 }
 
 fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_least: usize) {
+    if let Err(reason) =
+        alike::no_addresses_by_chance().and_then(|()| alike::environment_in_order())
+    {
+        support::skip(test, &reason);
+        return;
+    }
     let [first, second] = names;
     let (Some(callgrind), Some(qemu)) =
         (support::engine(first, test), support::engine(second, test))
@@ -134,11 +144,12 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
         return;
     };
     let list = the_list(names);
+    let stack = alike::stack();
     let directory = tempfile::tempdir().expect("a directory");
     let inputs = directory.path().join("inputs");
     std::fs::create_dir(&inputs).expect("a directory");
     programs::write_inputs(&inputs);
-    let mut used = BTreeSet::new();
+    let mut used: BTreeMap<usize, f64> = BTreeMap::new();
     let mut failures = Vec::new();
     let mut compared = 0;
     let only = std::env::var("DIFFERENTIAL").unwrap_or_default();
@@ -156,8 +167,12 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
         };
         let here = directory.path();
         let own = (first != "callgrind").then_some(preload.as_path());
-        let ran = run(&*callgrind, program, &path, here, own)
-            .and_then(|one| Ok((one, run(&*qemu, program, &path, here, Some(&preload))?)));
+        let alike = (preload.clone(), stack);
+        let ran = run(&*callgrind, program, &path, here, own, &alike);
+        let ran = ran.and_then(|one| {
+            let other = run(&*qemu, program, &path, here, Some(&preload), &alike)?;
+            Ok((one, other))
+        });
         let ((one, said), (other, also)) = match ran {
             Ok(both) => both,
             Err(reason) => {
@@ -190,13 +205,18 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
             eprintln!("    {line}");
             failures.push(format!("{}: {line}", program.name));
         }
-        used.extend(verdict.used);
+        for (entry, share) in verdict.used {
+            let most = used.entry(entry).or_default();
+            *most = most.max(share);
+        }
         compared += 1;
     }
     if at_least > EVERY_TIME.len() {
         for (index, entry) in list.iter().enumerate() {
-            if !used.contains(&index) {
-                eprintln!("not needed here: {entry:?}");
+            match (used.get(&index), entry.limit) {
+                (None, _) => eprintln!("not needed here: {entry:?}"),
+                (Some(most), Some(_)) => eprintln!("{:.4} % at most: {entry:?}", most * 100.0),
+                (Some(_), None) => {}
             }
         }
     }
@@ -210,6 +230,53 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
         compared >= at_least,
         "only {compared} programs were compared; install more (scripts/install-deps differential)"
     );
+}
+
+/// Prints where its stack is in 64 bytes, and the names in its environment.
+const STACK: &str = "#include <stdio.h>\n#include <string.h>\n\
+    int main(int c, char **v, char **e) { printf(\"%d %d\", c, (int)((long)(v - 1) & 63));\n\
+    for (; *e; e++) printf(\" %.*s\", (int)strcspn(*e, \"=\"), *e); return 0; }\n";
+
+#[test]
+fn a_process_begins_alike_under_both_engines() {
+    let test = "a_process_begins_alike_under_both_engines";
+    if let Err(reason) =
+        alike::no_addresses_by_chance().and_then(|()| alike::environment_in_order())
+    {
+        support::skip(test, &reason);
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(path) = support::compile(directory.path(), test, STACK, &[]) else {
+        return;
+    };
+    let inputs = directory.path().join("inputs");
+    std::fs::create_dir(&inputs).expect("a directory");
+    std::fs::write(inputs.join("text"), "").expect("an input");
+    for names in [CALLGRIND_AND_QEMU, GENBA_AND_QEMU] {
+        let (Some(one), Some(qemu), Some(preload)) = (
+            support::engine(names[0], test),
+            support::engine(names[1], test),
+            valgrinds_library(),
+        ) else {
+            continue;
+        };
+        let own = (names[0] != "callgrind").then_some(preload.as_path());
+        let alike = (preload.clone(), alike::stack());
+        for argv in [&["x"][..], &["x", "a"], &["x", "a", "bcdefgh"]] {
+            let program = Program {
+                name: "stack",
+                argv,
+                environment: &[("A", "1")],
+            };
+            let here = directory.path();
+            let (_, said) = run(&*one, &program, &path, here, own, &alike).expect("it is counted");
+            let (_, also) =
+                run(&*qemu, &program, &path, here, Some(&preload), &alike).expect("it is counted");
+            let text = |said: &[u8]| String::from_utf8_lossy(said).into_owned();
+            assert_eq!(text(&said), text(&also), "{names:?}");
+        }
+    }
 }
 
 #[test]

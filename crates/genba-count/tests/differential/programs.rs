@@ -43,7 +43,17 @@ pub const PROGRAMS: &[Program] = &[
     program("gzip", &["gzip", "-n", "-c", "text"]),
     program("bzip2", &["bzip2", "-c", "text"]),
     program("xz", &["xz", "-c", "-0", "-T1", "text"]),
-    program("zstd", &["zstd", "-q", "-c", "--single-thread", "text"]),
+    program(
+        "zstd",
+        &[
+            "zstd",
+            "-q",
+            "-c",
+            "--single-thread",
+            "--no-asyncio",
+            "text",
+        ],
+    ),
     program("grep", &["grep", "-c", "eta.*9", "text"]),
     program("sed", &["sed", "s/eta/x/g", "text"]),
     program("awk", &["awk", "{ s += $9 } END { print s }", "text"]),
@@ -76,7 +86,7 @@ pub const PROGRAMS: &[Program] = &[
         name: "python3",
         argv: &[
             "python3",
-            "-I",
+            "-s",
             "-S",
             "-c",
             "print(sum(i * i % 7 for i in range(20000)))",
@@ -129,6 +139,7 @@ pub const MORE: &[Program] = &[
     program("gunzip", &["gzip", "-d", "-c", "text.gz"]),
     program("bunzip2", &["bzip2", "-d", "-c", "text.bz2"]),
     program("unxz", &["xz", "-d", "-c", "-T1", "text.xz"]),
+    // Reads and writes in threads of their own.
     program("unzstd", &["zstd", "-q", "-d", "-c", "text.zst"]),
     program("untar", &["tar", "xf", "text.tar"]),
     program("make", &["make", "-n", "-f", "rules", "all"]),
@@ -171,35 +182,38 @@ pub const MORE: &[Program] = &[
         ],
         environment: &[],
     },
+    // Its generators take their seeds from the kernel: here nothing but zeros.
     Program {
         name: "numpy",
         argv: &[
             "python3",
             "-c",
-            "import numpy as n; a = n.arange(3000.).reshape(50, 60); \
+            "import os; os.urandom = bytes\n\
+             import numpy as n; a = n.arange(3000.).reshape(50, 60); \
              print((a @ a.T).trace(), n.sort(a % 7)[3, :5])",
         ],
         environment: NUMPY,
     },
-    // One thread after the other, so that both engines see the same.
+    // One thread after the other, so that both engines see the same; none is to give way by the
+    // clock, and none is to have memory of its own for the reason that another one has not ended.
     Program {
-        name: "threads",
+        name: "python-threads",
         argv: &[
             "python3",
-            "-I",
+            "-s",
             "-S",
             "-c",
-            "import _thread as t\nl = t.allocate_lock()\nfor i in range(5):\n l.acquire()\n \
+            "import _thread as t, sys\nsys.setswitchinterval(1000)\nl = t.allocate_lock()\nfor i in range(5):\n l.acquire()\n \
              t.start_new_thread(lambda: (sum(range(3000)), l.release()), ())\n \
              l.acquire(); l.release()",
         ],
-        environment: PYTHON,
+        environment: PYTHON_THREADS,
     },
     Program {
         name: "python-json",
         argv: &[
             "python3",
-            "-I",
+            "-s",
             "-c",
             "import json, re; print(json.dumps({'a': [1, 2.5, None], 'b': re.sub('a+', 'x', \
              'aabaa')}))",
@@ -223,8 +237,15 @@ pub const MORE: &[Program] = &[
             ("GOMAXPROCS", "1"),
             ("GODEBUG", "asyncpreemptoff=1"),
             ("GOGC", "off"),
+            ("MALLOC_ARENA_MAX", "1"),
         ],
     },
+];
+
+const PYTHON_THREADS: &[(&str, &str)] = &[
+    ("MALLOC_ARENA_MAX", "1"),
+    ("PYTHONHASHSEED", "0"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
 const PYTHON: &[(&str, &str)] = &[("PYTHONHASHSEED", "0"), ("PYTHONDONTWRITEBYTECODE", "1")];
@@ -236,10 +257,37 @@ const NUMPY: &[(&str, &str)] = &[
     ("OPENBLAS_NUM_THREADS", "1"),
     ("OPENBLAS_CORETYPE", "Prescott"),
     (
-        "NPY_DISABLE_CPU_FEATURES",
+        NUMPY_FEATURES,
         "F16C FMA3 AVX2 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL",
     ),
 ];
+
+/// What NumPy is not to use; where it names what the processor lacks, NumPy warns.
+const NUMPY_FEATURES: &str = "NPY_DISABLE_CPU_FEATURES";
+
+/// A variable's value under an engine: spaces instead of what the processor there lacks, so that
+/// NumPy warns under none, and nothing moves.
+pub fn value_under(engine: &str, name: &str, value: &str) -> String {
+    if name != NUMPY_FEATURES {
+        return value.to_owned();
+    }
+    let here = |feature: &str| match feature {
+        // qemu 7.2 simulates nothing beyond AVX2.
+        _ if feature.starts_with("AVX512") && engine == "qemu" => false,
+        "AVX512F" => is_x86_feature_detected!("avx512f"),
+        "AVX512CD" => is_x86_feature_detected!("avx512cd"),
+        "AVX512_SKX" => is_x86_feature_detected!("avx512bw"),
+        "AVX512_CLX" => is_x86_feature_detected!("avx512vnni"),
+        "AVX512_CNL" => is_x86_feature_detected!("avx512vbmi"),
+        "AVX512_ICL" => is_x86_feature_detected!("avx512vbmi2"),
+        _ => true,
+    };
+    let words = value.split(' ').map(|feature| match here(feature) {
+        true => feature.to_owned(),
+        false => " ".repeat(feature.len()),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
 
 /// Makes the inputs; those that need a compiler are left out without one.
 pub fn write_inputs(directory: &Path) {
