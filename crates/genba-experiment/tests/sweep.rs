@@ -197,6 +197,40 @@ fn a_machine_that_changes_in_the_middle_bends_no_curve() {
     );
 }
 
+/// Kernels that split CPU time by what their ticks hit take a tenth to a quarter of a short run's
+/// user time for system time, now and then.
+#[test]
+fn runs_that_lose_a_tick_now_and_then_make_no_knees() {
+    let double = |x: f64| if x > 48.0 { 0.04 } else { 0.02 };
+    let (mut right, mut flat, mut all) = (0, 0, 0);
+    for seed in 0..5 * trials() {
+        let lost = |run: usize| {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed << 20 | run as u64);
+            match random.random::<f64>() < 0.1 {
+                true => 1.0 - 0.1 - 0.15 * random.random::<f64>(),
+                false => 1.0,
+            }
+        };
+        let found = swept_on("N=1..1024:log2", double, 0.005, seed, lost);
+        let good = is_right(&found, KneeName::Step, (32.0, 48.0), (49.0, 64.0));
+        if !good {
+            println!("{seed}: {:?} {:?}", found.knees, found.suspects);
+        }
+        right += u64::from(good);
+        let level = swept_on("N=1..1024:log2", |_| 0.03, 0.005, seed, lost);
+        if !level.knees.is_empty() {
+            println!("{seed}, flat: {:?}", level.knees);
+        }
+        flat += u64::from(level.knees.is_empty());
+        all += 1;
+    }
+    println!("{right} of {all} right, {flat} of as many flat");
+    assert!(
+        right * 20 >= all * 19 && flat * 20 >= all * 19,
+        "{right} {flat} of {all}"
+    );
+}
+
 #[test]
 fn a_staircase_has_all_its_steps() {
     let stairs = |x: f64| match x {

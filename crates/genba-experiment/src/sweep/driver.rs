@@ -75,6 +75,10 @@ const REPEAT: u32 = 3;
 /// Bootstrap while measuring, and for the answer.
 const QUICK: u32 = 49;
 const THOROUGH: u32 = 399;
+/// A knee that chance explains more often than this is measured again; the least that a quick
+/// look can say is one in fifty.
+const CHANCE: f64 = 0.01;
+const CHANCE_QUICK: f64 = 0.02;
 /// Combinations of two parameters at most.
 const MOST_COMBINATIONS: usize = 400;
 
@@ -182,7 +186,14 @@ impl Driver<'_, '_> {
                 .iter()
                 .filter(|setting| setting.placed)
                 .count();
-            let end = match place::next(&curve, parameter, placed, self.plan.delta) {
+            let mut next = place::next(&curve, parameter, placed, self.plan.delta, CHANCE_QUICK);
+            if next == Next::Answered && !curve.knees.is_empty() {
+                // What is believed has been looked at as closely as what is printed.
+                if let Ok(curve) = self.curve(axis, THOROUGH) {
+                    next = place::next(&curve, parameter, placed, self.plan.delta, CHANCE);
+                }
+            }
+            let end = match next {
                 Next::Answered => return Ok(SweepEnd::Answered),
                 Next::Place(placements) => {
                     let mut chosen = BTreeSet::new();

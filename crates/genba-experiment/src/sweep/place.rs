@@ -34,6 +34,8 @@ const MOST_EACH: usize = 8;
 const MOST_FOR_HINGE: usize = 4;
 /// Runs of a setting beyond which repeating is given up.
 const MOST_RUNS: u32 = 16;
+/// Runs of a setting that bounds a step, at least.
+const BOUND_RUNS: u32 = 4;
 /// Blocks for a new setting.
 const FEWEST: u32 = 2;
 const MOST_BLOCKS: u32 = 5;
@@ -42,8 +44,15 @@ const CERTAIN: f64 = 0.95;
 /// Settings at either side of a doubtful knee that are measured again.
 const AROUND: usize = 3;
 
-/// Decides. `placed` settings have been placed so far.
-pub fn next(curve: &Curve, parameter: &SweptParameter, placed: usize, delta: f64) -> Next {
+/// Decides. `placed` settings have been placed so far; knees that chance explains more often than
+/// `chance` are not believed yet.
+pub fn next(
+    curve: &Curve,
+    parameter: &SweptParameter,
+    placed: usize,
+    delta: f64,
+    chance: f64,
+) -> Next {
     let xs: Vec<f64> = curve.settings.iter().map(|setting| setting.x).collect();
     let mut wanted: Vec<Placement> = Vec::new();
     if placed < MOST_PLACED + MOST_EACH * curve.knees.len() {
@@ -59,7 +68,7 @@ pub fn next(curve: &Curve, parameter: &SweptParameter, placed: usize, delta: f64
         return Next::Place(wanted);
     }
     let doubtful = (curve.knees.iter())
-        .filter(|knee| knee.confidence < CERTAIN || !knee.settled)
+        .filter(|knee| knee.confidence < CERTAIN || !knee.settled || knee.p_value > chance)
         .chain(&curve.suspects);
     let mut again: Vec<f64> = Vec::new();
     for knee in doubtful {
@@ -68,6 +77,15 @@ pub fn next(curve: &Curve, parameter: &SweptParameter, placed: usize, delta: f64
         let part = &curve.settings[from.saturating_sub(AROUND)..(to + AROUND + 1).min(xs.len())];
         let few = part.iter().filter(|setting| setting.runs < MOST_RUNS);
         again.extend(few.map(|setting| setting.x));
+    }
+    // What bounds a step is not left to two runs that may both have met something.
+    for knee in curve
+        .knees
+        .iter()
+        .filter(|knee| knee.kind == KneeKind::Step)
+    {
+        let bounds = (curve.settings.iter()).filter(|one| one.x == knee.low || one.x == knee.high);
+        again.extend(bounds.filter(|one| one.runs < BOUND_RUNS).map(|one| one.x));
     }
     if again.is_empty() && curve.knees.is_empty() && curve.visible_step > 2.0 * delta {
         let few = (curve.settings.iter()).filter(|setting| setting.runs < MOST_RUNS);

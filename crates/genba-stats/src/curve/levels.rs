@@ -16,6 +16,9 @@ const INEFFICIENCY: f64 = 1.1;
 /// Distances beyond so many standard deviations count as that.
 const WINSOR: f64 = 3.0;
 
+/// A level whose jackknife error is so many times the usual one is torn between two heaps of runs.
+const TORN: f64 = 2.0;
+
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
@@ -182,7 +185,9 @@ fn summarise(groups: &[Vec<f64>], unknown: &[f64], floor: f64) -> (Vec<(f64, f64
                 .map(|z| (z - centre).abs().min(WINSOR * pooled).powi(2))
                 .sum();
             let widen = n / (n - 1.0).max(1.0);
-            ((POOLED * pooled * pooled + own * widen) / (POOLED + n)).sqrt()
+            let usual = ((POOLED * pooled * pooled + own * widen) / (POOLED + n)).sqrt();
+            let torn = jackknife(group) * n.sqrt() / INEFFICIENCY;
+            if torn > TORN * usual { torn } else { usual }
         })
         .collect();
     let levels = (groups.iter().zip(&centres).zip(scales.iter().zip(unknown)))
@@ -193,6 +198,24 @@ fn summarise(groups: &[Vec<f64>], unknown: &[f64], floor: f64) -> (Vec<(f64, f64
         })
         .collect();
     (levels, scales)
+}
+
+/// Standard error of the centre by leaving out one run after the other (Tukey 1958). One run far
+/// off moves the centre of five little; with two of four far off, each decides.
+fn jackknife(values: &[f64]) -> f64 {
+    let n = values.len();
+    if !(3..=FEW).contains(&n) {
+        return 0.0;
+    }
+    let without: Vec<f64> = (0..n)
+        .map(|left_out| {
+            let rest = [&values[..left_out], &values[left_out + 1..]].concat();
+            centre(&rest)
+        })
+        .collect();
+    let mean = without.iter().sum::<f64>() / n as f64;
+    let squares: f64 = without.iter().map(|one| (one - mean).powi(2)).sum();
+    (squares * (n - 1) as f64 / n as f64).sqrt()
 }
 
 /// The Hodges–Lehmann estimate.
