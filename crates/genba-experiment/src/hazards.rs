@@ -18,6 +18,8 @@ const FIRST_RUN: f64 = 0.1;
 const PREPARE_FACTOR: f64 = 3.0;
 const PREPARE_SECONDS: f64 = 0.5;
 
+/// CPU time that is split by fewer than some 25 ticks of 4 ms.
+const FEW_TICKS: f64 = 0.1;
 /// Of a run shorter than this the start of a shell (½ to 1 ms) is a good part.
 const SHELL_SECONDS: f64 = 0.005;
 
@@ -30,6 +32,7 @@ pub(crate) fn of_runs(plan: &Plan, measurement: &Measurement) -> Vec<Hazard> {
         prepare(plan, measurement),
         disturbed(plan, measurement),
         shell(plan, measurement),
+        ticks(plan, measurement),
         placement(plan, measurement),
     ]
     .into_iter()
@@ -188,6 +191,32 @@ fn shell(plan: &Plan, measurement: &Measurement) -> Option<Hazard> {
         "shell",
         format!("the start of the shell is a good part of what was measured: {names}"),
         "-N starts commands without a shell",
+    )
+}
+
+/// Kernels that split CPU time by samples say that a process spent no time at all in the kernel,
+/// where it began and ended there; those that measure never do.
+fn ticks(plan: &Plan, measurement: &Measurement) -> Option<Hazard> {
+    if ![Metric::User, Metric::System]
+        .map(Metric::name)
+        .contains(&plan.primary.as_str())
+    {
+        return None;
+    }
+    let names = named(plan, measurement, |variant| {
+        let data = &measurement.variants[variant];
+        let user = measurement.find(Metric::User.name())?;
+        let system = measurement.find(Metric::System.name())?;
+        let sampled = data.finite(system).contains(&0.0) || data.finite(user).contains(&0.0);
+        let cpu = typical(measurement, variant, Metric::Cpu)?;
+        (sampled && cpu < FEW_TICKS).then(|| format!("{:.0} ms", cpu * 1e3))
+    })?;
+    hazard(
+        "ticks",
+        format!(
+            "this kernel splits CPU time into user and system by what its ticks (1 to 10 ms) hit,              so single short runs have too much of one and too little of the other: {names}"
+        ),
+        "--metric cpu, their sum, is exact",
     )
 }
 

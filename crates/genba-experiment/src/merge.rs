@@ -45,6 +45,8 @@ fn same(known: &Hazard, other: &Hazard) -> bool {
         "prepare",
         "disturbed",
         "shell",
+        "ticks",
+        "placement",
     ];
     known.id == other.id && (!of_runs.contains(&known.id.as_str()) || known.text == other.text)
 }

@@ -5,7 +5,7 @@ mod support;
 use genba_experiment::{
     Measured, NoObserver, Plan, Runner, Stop, against, doctor, merge, run_with_clock,
 };
-use genba_model::VerdictName;
+use genba_model::{Metric, VerdictName};
 use genba_run::{Cancel, CommandSpec, Finished, RunError};
 use support::{Noise, judged, name_of, noisy, plan, simulate};
 
@@ -198,4 +198,27 @@ fn hazards_that_the_runs_show_are_named() {
             .any(|note| note.contains("did not count"))
     );
     assert!(!found.variants[0].metrics.contains_key("cycles"));
+}
+
+/// User time is a sampled share of the CPU time where a process can have no system time at all.
+#[test]
+fn user_time_of_short_runs_is_known_to_be_sampled() {
+    let said = |metric: Metric, user: f64, system: f64| -> bool {
+        let mut plan = fixed(&["a"], 5);
+        plan.primary = metric.name().to_owned();
+        let measurement = simulate(&plan, &mut |_| {
+            let mut finished = Finished::mock(user + system);
+            finished.record.target.user = user;
+            finished.record.target.system = system;
+            Ok(finished)
+        })
+        .expect("runs");
+        let found = judged(&plan, &measurement).hazards;
+        found.iter().any(|one| one.id == "ticks")
+    };
+    assert!(said(Metric::User, 0.02, 0.0) && said(Metric::System, 0.0, 0.02));
+    // Split exactly, long enough, or not split at all.
+    assert!(!said(Metric::User, 0.02, 0.0003));
+    assert!(!said(Metric::User, 0.5, 0.0));
+    assert!(!said(Metric::Cpu, 0.02, 0.0));
 }
