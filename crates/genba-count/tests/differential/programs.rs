@@ -194,8 +194,8 @@ pub const MORE: &[Program] = &[
         ],
         environment: NUMPY,
     },
-    // One thread after the other, so that both engines see the same; none is to give way by the
-    // clock, and none is to have memory of its own for the reason that another one has not ended.
+    // One thread after the other, so that both engines see the same: none gives way by the clock,
+    // and none ends, which would give back memory before or after the next one asks for it.
     Program {
         name: "python-threads",
         argv: &[
@@ -203,8 +203,9 @@ pub const MORE: &[Program] = &[
             "-s",
             "-S",
             "-c",
-            "import _thread as t, sys\nsys.setswitchinterval(1000)\nl = t.allocate_lock()\nfor i in range(5):\n l.acquire()\n \
-             t.start_new_thread(lambda: (sum(range(3000)), l.release()), ())\n \
+            "import _thread as t, sys\nsys.setswitchinterval(1000)\nl = t.allocate_lock()\n\
+             m = t.allocate_lock()\nm.acquire()\nfor i in range(5):\n l.acquire()\n \
+             t.start_new_thread(lambda: (sum(range(3000)), l.release(), m.acquire()), ())\n \
              l.acquire(); l.release()",
         ],
         environment: PYTHON_THREADS,
