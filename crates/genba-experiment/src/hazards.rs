@@ -214,7 +214,8 @@ fn ticks(plan: &Plan, measurement: &Measurement) -> Option<Hazard> {
     hazard(
         "ticks",
         format!(
-            "this kernel splits CPU time into user and system by what its ticks (1 to 10 ms) hit,              so single short runs have too much of one and too little of the other: {names}"
+            "this kernel splits CPU time into user and system by what its ticks (1 to 10 ms) hit, \
+             so single short runs have too much of one and too little of the other: {names}"
         ),
         "--metric cpu, their sum, is exact",
     )

@@ -36,7 +36,7 @@ fn a_program_that_takes_twice_as_long_from_49_on() {
             "sweep",
             "--json",
             "--metric",
-            "user",
+            "cpu",
             "--param",
             "N=1..1024:log2",
             "--seed",

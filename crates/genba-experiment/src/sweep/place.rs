@@ -78,14 +78,13 @@ pub fn next(
         let few = part.iter().filter(|setting| setting.runs < MOST_RUNS);
         again.extend(few.map(|setting| setting.x));
     }
-    // What bounds a step is not left to two runs that may both have met something.
-    for knee in curve
-        .knees
-        .iter()
-        .filter(|knee| knee.kind == KneeKind::Step)
-    {
+    // What bounds a step is not left to two runs that may both have met something. Both bounds
+    // each time: one alone would not show what the machine did meanwhile.
+    for knee in (curve.knees.iter()).filter(|knee| knee.kind == KneeKind::Step) {
         let bounds = (curve.settings.iter()).filter(|one| one.x == knee.low || one.x == knee.high);
-        again.extend(bounds.filter(|one| one.runs < BOUND_RUNS).map(|one| one.x));
+        if bounds.clone().any(|one| one.runs < BOUND_RUNS) {
+            again.extend(bounds.map(|one| one.x));
+        }
     }
     if again.is_empty() && curve.knees.is_empty() && curve.visible_step > 2.0 * delta {
         let few = (curve.settings.iter()).filter(|setting| setting.runs < MOST_RUNS);

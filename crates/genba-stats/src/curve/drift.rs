@@ -20,7 +20,7 @@ const STEPS: usize = 60;
 /// Distances beyond so many standard deviations weigh less.
 const HUBER: f64 = 2.5;
 /// Residuals of few runs for many levels say too little; beyond this factor nothing is put right.
-const MOST_WIDENING: f64 = 4.0;
+const MOST_WIDENING: f64 = 16.0;
 
 /// One run: where it belongs, what it measured, what it weighs.
 #[derive(Clone, Copy)]
@@ -68,17 +68,34 @@ pub(super) fn without_drift(runs: &[Vec<(u32, f64)>]) -> (Vec<Vec<f64>>, Vec<f64
     (groups, unknown)
 }
 
+/// How runs scatter.
+#[derive(Clone, Copy)]
+struct Scatter {
+    /// Standard deviation of most of them.
+    typical: f64,
+    /// Variance of all, those far off as well: where there are many of them, a block of few runs
+    /// that lies off knows little of its machine.
+    variance: f64,
+}
+
 struct Design {
     runs: Vec<Run>,
     settings: usize,
     blocks: usize,
     /// Sum of the weights of each setting's runs.
     total: Vec<f64>,
+    /// Blocks of a single run: nothing tells its scatter from a change of the machine.
+    lone: Vec<bool>,
 }
 
 impl Design {
     fn new(runs: Vec<Run>, settings: usize, blocks: usize) -> Self {
+        let mut count = vec![0u32; blocks];
+        for run in &runs {
+            count[run.block] += 1;
+        }
         let mut design = Self {
+            lone: count.iter().map(|count| *count < 2).collect(),
             runs,
             settings,
             blocks,
@@ -103,21 +120,20 @@ impl Design {
         let mut fitted = 0.0;
         for _ in 0..ROUNDS {
             let residuals = self.residuals(&effects);
-            let Some(noise) = self.noise(&residuals, fitted) else {
+            let Some(scatter) = self.scatter(&residuals, fitted) else {
                 break;
             };
             for (run, residual) in self.runs.iter_mut().zip(&residuals) {
-                run.weight = (HUBER * noise / residual.abs()).min(1.0);
+                run.weight = (HUBER * scatter.typical / residual.abs()).min(1.0);
             }
             self.weigh();
             // Wide at first: too wide comes down, nothing never comes up again.
-            let variance = noise * noise;
-            let between = width.unwrap_or(100.0 * variance);
-            let ridge = variance / between.max(1e-6 * variance);
+            let between = width.unwrap_or(100.0 * scatter.variance);
+            let ridge = scatter.variance / between.max(1e-6 * scatter.variance);
             effects = self.solve(ridge, &effects);
             let known = self.known();
             variances = (known.iter())
-                .map(|known| variance / (known + ridge))
+                .map(|known| scatter.variance / (known + ridge))
                 .collect();
             fitted = known.iter().map(|known| known / (known + ridge)).sum();
             let told: Vec<f64> = (effects.iter().zip(&variances).zip(&known))
@@ -151,8 +167,8 @@ impl Design {
             .collect()
     }
 
-    /// Standard deviation of a run beside level and effect; none if runs are exactly alike.
-    fn noise(&self, residuals: &[f64], fitted: f64) -> Option<f64> {
+    /// How runs scatter beside level and effect; none if they are exactly alike.
+    fn scatter(&self, residuals: &[f64], fitted: f64) -> Option<Scatter> {
         let mut count = vec![0u32; self.settings];
         for run in &self.runs {
             count[run.setting] += 1;
@@ -168,23 +184,35 @@ impl Design {
         let mean = telling.iter().sum::<f64>() / telling.len() as f64;
         let middle = median_of_sorted(&check::sorted(&telling));
         // More than half of the runs may be alike to the last digit.
-        let raw = (MAD_TO_SIGMA * middle).max(0.4 * mean);
+        let typical = (MAD_TO_SIGMA * middle).max(0.4 * mean);
         let repeated = count.iter().filter(|count| **count > 1).count();
         let runs = telling.len() as f64;
         let free = runs - repeated as f64 - fitted;
-        let widen = (runs / free.max(1.0)).sqrt().min(MOST_WIDENING);
-        (raw > 0.0).then_some(raw * widen)
+        let widen = (runs / free.max(1.0)).min(MOST_WIDENING);
+        let square = telling.iter().map(|one| one * one).sum::<f64>() / runs;
+        (typical > 0.0).then_some(Scatter {
+            typical: typical * widen.sqrt(),
+            variance: square * widen,
+        })
     }
 
     /// What the runs of each block know of its effect: weight of runs whose settings were
     /// measured in other blocks too.
     fn known(&self) -> Vec<f64> {
         let mut known = vec![0.0; self.blocks];
-        for run in &self.runs {
+        for run in self.runs.iter().filter(|run| !self.lone[run.block]) {
             let share = run.weight / self.total[run.setting].max(f64::MIN_POSITIVE);
             known[run.block] += run.weight * (1.0 - share);
         }
         known
+    }
+
+    fn keep_lone_ones_still(&self, effects: &mut [f64]) {
+        for (effect, lone) in effects.iter_mut().zip(&self.lone) {
+            if *lone {
+                *effect = 0.0;
+            }
+        }
     }
 
     /// What is left of effects once levels have followed them.
@@ -194,6 +222,7 @@ impl Design {
         for run in &self.runs {
             out[run.block] += run.weight * (effects[run.block] - levels[run.setting]);
         }
+        self.keep_lone_ones_still(&mut out);
         out
     }
 
@@ -204,6 +233,7 @@ impl Design {
         for run in &self.runs {
             wanted[run.block] += run.weight * (run.z - levels[run.setting]);
         }
+        self.keep_lone_ones_still(&mut wanted);
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut effects = from.to_vec();
         let mut left: Vec<f64> = (wanted.iter().zip(self.apply(&effects, ridge)))
