@@ -111,9 +111,17 @@ fn may_fault(instruction: &Instruction) -> bool {
         )
     });
     let harmless = matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop);
+    // Selectors may be wrong; what the kernel keeps for itself (UMIP) raises SIGSEGV.
+    let segments = instruction.op_count() > 0 && instruction.op0_register().is_segment_register();
+    let kept = matches!(
+        instruction.mnemonic(),
+        Mnemonic::Sldt | Mnemonic::Str | Mnemonic::Smsw
+    );
     let divides = matches!(instruction.mnemonic(), Mnemonic::Div | Mnemonic::Idiv);
     (memory && !harmless)
         || divides
+        || segments
+        || kept
         || raises_floating_point(instruction)
         || instruction.is_stack_instruction()
         || !everywhere(instruction)
@@ -189,7 +197,9 @@ fn raises_floating_point(instruction: &Instruction) -> bool {
             | Cvttsd2si
             | Cvttss2si
     );
-    mmx || arithmetic
+    // Reports what an x87 instruction before it raised, and is older than x87 itself.
+    let waits = instruction.mnemonic() == Mnemonic::Wait;
+    mmx || arithmetic || waits
 }
 
 /// Whether every x86-64 processor has the instruction; others raise SIGILL.
@@ -256,11 +266,14 @@ mod tests {
         assert_eq!(placed(&[0x0F, 0x05]).how, How::Spill);
         // mov rax,[rdi]; ret: a handler may skip it.
         assert_eq!(placed(&[0x48, 0x8B, 0x07, 0xC3]).how, How::Aside);
-        // …; mov eax,ecx; ret, behind what may raise SIGFPE: psubq mm0,mm5; fsqrt; addsd
-        // xmm0,xmm1; cvttsd2si edx,xmm0; and behind what raises nothing: pxor, movaps.
+        // …; mov eax,ecx; ret, behind what may raise SIGFPE: psubq mm0,mm5; fsqrt; fwait, also
+        // with a prefix; addsd xmm0,xmm1; cvttsd2si edx,xmm0; and behind what raises nothing:
+        // pxor, movaps.
         for (code, how) in [
             (&[0x0F, 0xFB, 0xC5][..], How::Aside),
             (&[0xD9, 0xFA], How::Aside),
+            (&[0x9B], How::Aside),
+            (&[0x46, 0x9B], How::Aside),
             (&[0xF2, 0x0F, 0x58, 0xC1], How::Aside),
             (&[0xF2, 0x0F, 0x2C, 0xD0], How::Aside),
             (&[0x66, 0x0F, 0xEF, 0xC0], How::Dead(0)),
@@ -270,6 +283,12 @@ mod tests {
             let placement = placed(&behind);
             assert_eq!(placement.how, How::Dead(0), "{code:x?}");
             assert_eq!(placement.at, usize::from(how == How::Aside), "{code:x?}");
+        }
+        // mov ds,ecx with a selector that there is not; sldt edx where the kernel keeps it for
+        // itself: behind them.
+        for code in [[0x8E, 0xD9].as_slice(), &[0x0F, 0x00, 0xC2]] {
+            let behind = [code, &[0x89, 0xD0, 0xC3]].concat();
+            assert_eq!((placed(&behind).at, placed(&behind).how), (1, How::Dead(0)));
         }
         // pop rsp; ret: rsp is not free, though it is overwritten.
         assert_eq!(placed(&[0x5C, 0xC3]).how, How::Aside);
