@@ -25,7 +25,7 @@ mod store;
 use api::{Arguments, Id, Info, Insn, Tb};
 use branch::Ending;
 use calls::{copied, copying, system_call, system_call_returned};
-use layout::{NO_FILE, block, edge, flag, header, kind};
+use layout::{NO_FILE, block, edge, header, kind};
 use store::{Counter, Store};
 
 /// A block, as the callbacks see it. Never freed: QEMU may run it at any time.

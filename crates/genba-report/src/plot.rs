@@ -95,40 +95,6 @@ pub fn density(values: &[f64], low: f64, high: f64, width: usize) -> String {
     cells.iter().map(|&n| block(n, most, '·')).collect()
 }
 
-/// A histogram with a row a bin: label, bar, count.
-#[must_use]
-pub fn histogram(
-    values: &[f64],
-    rows: usize,
-    width: usize,
-    label: impl Fn(f64) -> String,
-) -> String {
-    let sorted = sorted(values);
-    let (Some(&low), Some(&high)) = (sorted.first(), sorted.last()) else {
-        return String::new();
-    };
-    let rows = if high > low { rows.clamp(1, 100) } else { 1 };
-    let bins = bins(values, rows);
-    let most = bins.iter().copied().max().unwrap_or(0).max(1);
-    let labels: Vec<String> = (0..rows)
-        .map(|i| label(low + (high - low) * (i as f64 + 0.5) / rows as f64))
-        .collect();
-    let column = labels.iter().map(|l| l.chars().count()).max().unwrap_or(0);
-    let room = width.saturating_sub(column + 10).clamp(4, 400);
-    let mut out = String::new();
-    for (label, &n) in labels.iter().zip(&bins) {
-        let eighths = n * room * 8 / most;
-        let mut bar = "█".repeat(eighths / 8);
-        if !eighths.is_multiple_of(8) {
-            bar.push(['▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8 - 1]);
-        }
-        let pad = " ".repeat(column - label.chars().count());
-        out.push_str(format!("  {pad}{label} ┤{bar} {n}").trim_end());
-        out.push('\n');
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,10 +107,6 @@ mod tests {
         assert_eq!(sparkline(&[1.0, 1.0, 1.0], 5), "▁▁█▁▁");
         assert_eq!(sparkline(&[1.0, 2.0], 5), "");
         assert_eq!(strip(&values, 1.0, 2.0, 11), "•●●•······•");
-        assert_eq!(
-            histogram(&[1.0, 1.0, 2.0], 2, 20, |v| format!("{v:.2}")),
-            "  1.25 ┤██████ 2\n  1.75 ┤███ 1\n"
-        );
     }
 
     proptest! {
@@ -155,7 +117,6 @@ mod tests {
             let line = sparkline(&values, width);
             prop_assert!(line.is_empty() || line.chars().count() == width.max(1));
             prop_assert_eq!(strip(&values, 0.0, 1.0, width).chars().count(), width.max(1));
-            let _ = histogram(&values, width, width, |v| v.to_string());
         }
     }
 }

@@ -69,7 +69,7 @@ pub use hodges_lehmann::hodges_lehmann;
 pub use interval::{Interval, IntervalRule};
 pub use median::median_interval;
 pub use midmean::midmean;
-pub use noise_floor::{MIN_PAIRS, noise_floor, pairs_to_see, visible_effect};
+pub use noise_floor::{MIN_PAIRS, noise_floor, visible_effect};
 pub use normal::quantile as normal_quantile;
 pub use outliers::{OUTLIER_THRESHOLD, Outlier, outliers};
 pub use proportion::{effective_size, wilson, wilson_weighted};

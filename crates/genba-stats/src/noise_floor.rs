@@ -59,14 +59,6 @@ pub fn visible_effect(scatter: f64, pairs: usize) -> Result<f64, StatsError> {
     Ok(log_effect.exp_m1().min(f64::MAX))
 }
 
-/// About how many pairs show a log effect of this size, given the scatter: the inverse of
-/// [`visible_effect`]. `None` for an effect of 0 or more pairs than anybody makes (10⁹).
-#[must_use]
-pub fn pairs_to_see(log_effect: f64, scatter: f64) -> Option<usize> {
-    let pairs = START_UP + PAIRS_AT_UNIT_EFFECT * (scatter / log_effect).powi(2);
-    (pairs < 1e9).then(|| (pairs.ceil() as usize).max(MIN_PAIRS))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,15 +82,6 @@ mod tests {
         let scaled: Vec<f64> = runs.iter().map(|run| run * 1e-3).collect();
         let difference = noise_floor(&runs, 50).unwrap() - noise_floor(&scaled, 50).unwrap();
         assert!(difference.abs() < 1e-12);
-    }
-
-    #[test]
-    fn forecast_and_floor_agree() {
-        let effect = visible_effect(0.05, 400).unwrap();
-        let pairs = pairs_to_see(effect.ln_1p(), 0.05).unwrap();
-        assert!(pairs.abs_diff(400) <= 1);
-        assert_eq!(pairs_to_see(0.0, 0.05), None);
-        assert_eq!(pairs_to_see(0.0, 0.0), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod run;
 mod set;
 mod summary;
 
-pub use notes::{note, stalled_per_instruction};
+pub use notes::note;
 pub use run::{CountedRun, once, stat_of};
 pub use set::{CounterSet, Reading, open};
 pub use summary::summarise;

@@ -48,21 +48,6 @@ pub fn note(counter: &Counter, all: &[Counter], wall_seconds: f64) -> Option<Cou
     Some(CounterNote { value, text })
 }
 
-/// perf's second line under `instructions`: the larger of the two stalls per instruction.
-#[must_use]
-pub fn stalled_per_instruction(all: &[Counter]) -> Option<CounterNote> {
-    let stalls = ["stalled-cycles-frontend", "stalled-cycles-backend"];
-    let most = stalls
-        .iter()
-        .filter_map(|name| value(all, name))
-        .reduce(f64::max)?;
-    let value = most / value(all, "instructions")?;
-    value.is_finite().then(|| CounterNote {
-        value,
-        text: "stalled cycles per insn".to_owned(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,7 +72,6 @@ mod tests {
             counter("instructions:u", 16e9),
             counter("branches:u", 1e9),
             counter("branch-misses:u", 1e7),
-            counter("stalled-cycles-frontend:u", 4e9),
             counter("page-faults:u", 100.0),
         ];
         let say = |i: usize| note(&all[i], &all, 4.0).map(|n| (n.value, n.text)).unwrap();
@@ -96,8 +80,7 @@ mod tests {
         assert_eq!(say(2), (2.0, "insn per cycle".to_owned()));
         assert_eq!(say(3), (500.0, "M/sec".to_owned()));
         assert_eq!(say(4), (0.01, "of all branches".to_owned()));
-        assert_eq!(say(6), (50.0, "/sec".to_owned()));
-        assert_eq!(stalled_per_instruction(&all).unwrap().value, 0.25);
+        assert_eq!(say(5), (50.0, "/sec".to_owned()));
     }
 
     #[test]
