@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use genba_experiment::sweep::{SweepPlan, SweptParameter, document, sweep};
-use genba_experiment::{Lab, NoObserver, Plan, Setting, VariantPlan};
+use genba_experiment::{Lab, MetricPlan, NoObserver, Plan, Setting, VariantPlan};
 use genba_model::{KneeName, Sweep};
 use genba_run::{Cancel, CommandSpec, Finished, MockExecutor};
 use rand::rngs::Xoshiro256PlusPlus;
@@ -254,6 +254,35 @@ fn a_staircase_has_all_its_steps() {
     }
     println!("{narrow} of {all} narrow");
     assert!(narrow * 20 >= all * 19, "{narrow} of {all}");
+}
+
+/// A regular expression with a slip of the pen is told after one run of each setting.
+#[test]
+fn a_metric_that_no_run_yields_is_refused_at_once() {
+    let runs = std::rc::Rc::new(std::cell::Cell::new(0));
+    let counted = std::rc::Rc::clone(&runs);
+    let runner = MockExecutor::new(move |_: &CommandSpec| {
+        counted.set(counted.get() + 1);
+        Ok(Finished::mock(0.01))
+    });
+    let mut lab = Lab::new(runner, NoObserver, Cancel::new().unwrap(), || 0.0);
+    let mut plan = Plan::new(Vec::new());
+    plan.primary = "pages".to_owned();
+    plan.metrics = vec![MetricPlan::parse_regex("pages=([0-9]+) pagse").unwrap()];
+    let plan = SweepPlan {
+        parameters: vec![SweptParameter::parse("N=1..8:log2").unwrap()],
+        plan,
+        budget: 1e4,
+    };
+    let make = |values: &BTreeMap<String, String>| {
+        let value = values["N"].clone();
+        let spec = CommandSpec::direct([value.clone()]);
+        Ok(VariantPlan::new(value.clone(), value, spec))
+    };
+    let error = sweep(&mut lab, &plan, &make).expect_err("no such metric");
+    let text = error.to_string();
+    assert!(text.contains("yielded the metric pages"), "{text}");
+    assert_eq!(runs.get(), 4);
 }
 
 #[test]

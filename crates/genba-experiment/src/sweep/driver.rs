@@ -160,6 +160,7 @@ impl Driver<'_, '_> {
             self.lab.round(&self.plan, &self.active(&all))?;
         }
         let looked = self.first_block(&all)?;
+        self.somebody_yields()?;
         let end = self.rounds(&looked, LOOK - 1, "first look")?;
         if end.is_some() && self.block < LOOK {
             self.notes.push(format!(
@@ -344,6 +345,22 @@ impl Driver<'_, '_> {
         self.runs += active.len() as u32;
         self.running += self.lab.elapsed() - began;
         Ok(())
+    }
+
+    /// Refuses a metric that no run of the first block yielded: more runs would not, either.
+    fn somebody_yields(&self) -> Result<(), ExperimentError> {
+        let primary = &self.plan.primary;
+        let ran = self.settings.iter().any(|one| one.failed.is_none());
+        if !ran || self.settings.iter().any(|one| one.usable(primary)) {
+            return Ok(());
+        }
+        Err(ExperimentError::Plan {
+            what: format!(
+                "none of {} runs yielded the metric {primary}; if it is the command's own, look at \
+                 what the command prints, and whether --metric-regex matches it",
+                self.runs
+            ),
+        })
     }
 
     /// Seconds that so many runs will take.
