@@ -254,6 +254,12 @@ impl Maker<'_> {
         if self.place.plain && (pushes_flags || traps || emulated) {
             return false;
         }
+        // A count that a system call or the like left huge goes through the whole stack.
+        let repeats = decoded.is_string_instruction()
+            && (decoded.has_rep_prefix() || decoded.has_repne_prefix());
+        if self.calls && repeats {
+            return false;
+        }
         if !self.calls || (read | written) & RSP == 0 {
             return true;
         }
