@@ -164,60 +164,20 @@ fn smooth_and_flat_curves_have_no_knee_and_the_right_law() {
     );
 }
 
-/// Another program on the other half of the core ends, or begins, or comes for a while: what was
-/// placed since is faster or slower than what was measured before, and means nothing.
-#[test]
-fn a_machine_that_changes_in_the_middle_bends_no_curve() {
-    let double = |x: f64| if x > 48.0 { 0.06 } else { 0.03 };
+/// A step from `low` to twice as much at 49, and a flat curve, on machines each run of which takes
+/// `machine(seed, run)` times as long: nineteen in twenty of both must be seen for what they are.
+fn on_machines(low: f64, noise: f64, from: f64, to: f64, machine: impl Fn(u64, usize) -> f64) {
+    let double = |x: f64| if x > 48.0 { 2.0 * low } else { low };
     let (mut right, mut flat, mut all) = (0, 0, 0);
     for seed in 0..5 * trials() {
-        let at = 8 + 9 * (seed as usize % 20);
-        let machine = |run: usize| match seed % 3 {
-            0 => [1.0, 0.84][usize::from(run >= at)],
-            1 => [1.0, 1.16][usize::from(run >= at)],
-            _ => [1.0, 1.12][usize::from((at..at + 25).contains(&run))],
-        };
-        let found = swept_on("N=1..1024:log2", double, 0.01, seed, machine);
-        let good = is_right(&found, KneeName::Step, (40.0, 48.0), (49.0, 56.0));
-        if !good {
-            println!("{seed} at {at}: {:?} {:?}", found.knees, found.suspects);
-        }
-        right += u64::from(good);
-        let level = swept_on("N=1..1024:log2", |_| 0.03, 0.01, seed, machine);
-        if !level.knees.is_empty() {
-            println!("{seed} at {at}, flat: {:?}", level.knees);
-        }
-        flat += u64::from(level.knees.is_empty());
-        all += 1;
-    }
-    println!("{right} of {all} right, {flat} of as many flat");
-    assert!(
-        right * 20 >= all * 19 && flat * 20 >= all * 19,
-        "{right} {flat} of {all}"
-    );
-}
-
-/// Kernels that split CPU time by what their ticks hit take a tenth to a quarter of a short run's
-/// user time for system time, now and then.
-#[test]
-fn runs_that_lose_a_tick_now_and_then_make_no_knees() {
-    let double = |x: f64| if x > 48.0 { 0.04 } else { 0.02 };
-    let (mut right, mut flat, mut all) = (0, 0, 0);
-    for seed in 0..5 * trials() {
-        let lost = |run: usize| {
-            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed << 20 | run as u64);
-            match random.random::<f64>() < 0.1 {
-                true => 1.0 - 0.1 - 0.15 * random.random::<f64>(),
-                false => 1.0,
-            }
-        };
-        let found = swept_on("N=1..1024:log2", double, 0.005, seed, lost);
-        let good = is_right(&found, KneeName::Step, (32.0, 48.0), (49.0, 64.0));
+        let of_run = |run: usize| machine(seed, run);
+        let found = swept_on("N=1..1024:log2", double, noise, seed, of_run);
+        let good = is_right(&found, KneeName::Step, (from, 48.0), (49.0, to));
         if !good {
             println!("{seed}: {:?} {:?}", found.knees, found.suspects);
         }
         right += u64::from(good);
-        let level = swept_on("N=1..1024:log2", |_| 0.03, 0.005, seed, lost);
+        let level = swept_on("N=1..1024:log2", |_| 0.03, noise, seed, of_run);
         if !level.knees.is_empty() {
             println!("{seed}, flat: {:?}", level.knees);
         }
@@ -229,6 +189,33 @@ fn runs_that_lose_a_tick_now_and_then_make_no_knees() {
         right * 20 >= all * 19 && flat * 20 >= all * 19,
         "{right} {flat} of {all}"
     );
+}
+
+/// Another program on the other half of the core ends, or begins, or comes for a while: what was
+/// placed since is faster or slower than what was measured before, and means nothing.
+#[test]
+fn a_machine_that_changes_in_the_middle_bends_no_curve() {
+    on_machines(0.03, 0.01, 40.0, 56.0, |seed, run| {
+        let at = 8 + 9 * (seed as usize % 20);
+        match seed % 3 {
+            0 => [1.0, 0.84][usize::from(run >= at)],
+            1 => [1.0, 1.16][usize::from(run >= at)],
+            _ => [1.0, 1.12][usize::from((at..at + 25).contains(&run))],
+        }
+    });
+}
+
+/// Kernels that split CPU time by what their ticks hit take a tenth to a quarter of a short run's
+/// user time for system time, now and then.
+#[test]
+fn runs_that_lose_a_tick_now_and_then_make_no_knees() {
+    on_machines(0.02, 0.005, 32.0, 64.0, |seed, run| {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed << 20 | run as u64);
+        match random.random::<f64>() < 0.1 {
+            true => 1.0 - 0.1 - 0.15 * random.random::<f64>(),
+            false => 1.0,
+        }
+    });
 }
 
 #[test]
