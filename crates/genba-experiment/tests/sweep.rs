@@ -226,7 +226,6 @@ fn a_staircase_has_all_its_steps() {
         x if x <= 32768.0 => 1.1e-2,
         _ => 8e-2,
     };
-    let (mut narrow, mut all) = (0, 0);
     for seed in 1..=4 * trials() {
         let found = swept("N=4..262144:log2", stairs, 0.02, seed);
         let places: Vec<(f64, f64)> = (found.knees.iter())
@@ -234,13 +233,12 @@ fn a_staircase_has_all_its_steps() {
             .collect();
         assert_eq!(places.len(), 3, "{seed}: {places:?}");
         for ((low, high), truth) in places.into_iter().zip([48.0, 1024.0, 32768.0]) {
-            assert!(low <= truth && high >= truth, "{seed}: {low} {high}");
-            narrow += u32::from(high / low < 1.3);
-            all += 1;
+            assert!(
+                low <= truth && high >= truth && high / low < 1.3,
+                "{seed}: {low} {high}"
+            );
         }
     }
-    println!("{narrow} of {all} narrow");
-    assert!(narrow * 20 >= all * 19, "{narrow} of {all}");
 }
 
 /// A regular expression with a slip of the pen is told after one run of each setting.

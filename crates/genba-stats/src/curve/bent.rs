@@ -246,7 +246,11 @@ pub(super) fn region(all: &[Bent], best: &Bent, tail: f64) -> Region {
     let inflation = inflation(best);
     let mut places: Vec<(f64, f64, f64)> = (all.iter())
         .filter_map(|bent| {
-            let weight = (-(bent.cost - best.cost) / 2.0 / inflation).exp() * bent.width;
+            // The misfit is worth less where all fit badly, the prices of parameters are not
+            // (QAIC; Burnham and Anderson, "Model selection and multimodel inference", 2.5).
+            let misfit = (bent.misfit - best.misfit) / inflation;
+            let price = (bent.cost - bent.misfit) - (best.cost - best.misfit);
+            let weight = (-(misfit + price) / 2.0).exp() * bent.width;
             match bent.place {
                 Place::Step(before, after) if is_step => {
                     Some((before as f64, after as f64, weight))
