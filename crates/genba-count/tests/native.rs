@@ -360,6 +360,32 @@ fn code_made_anew_behind_mprotect_is_counted() {
     assert_eq!(generated, 20 * 5 * 2);
 }
 
+#[test]
+fn code_is_made_anew_more_often_than_there_is_room_for_modules() {
+    let test = "code_is_made_anew_more_often_than_there_is_room_for_modules";
+    let rounds = u64::from(genba_engine::layout::MODULE_CAPACITY) + 500;
+    // In memory of its own every third time.
+    let moved = GENERATED
+        .replace("i < 20", &format!("i < {rounds}"))
+        .replace("sum == 950", "sum != 0")
+        .replace(
+            "    }\n    return",
+            "        if (i % 3 == 0) page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | \
+             MAP_ANONYMOUS, -1, 0);\n    }\n    return",
+        );
+    let Some((ran, _directory)) = run(test, &moved, &[], false) else {
+        return;
+    };
+    assert_eq!(ran.counts.exit, 0);
+    let modules = ran.counts.processes[0].modules.iter();
+    let generated: u64 = modules
+        .filter(|module| module.path == "[generated]")
+        .flat_map(|module| &module.instructions)
+        .map(|one| one.count)
+        .sum();
+    assert_eq!(generated, rounds * 5 * 2);
+}
+
 fn refused(test: &str, source: &str) -> Option<String> {
     let directory = tempfile::tempdir().expect("a directory");
     let program = compile(directory.path(), test, source, &[])?;

@@ -75,9 +75,13 @@ impl Shared {
         (number < used).then(|| unsafe { from.add(number as usize).read() })
     }
 
-    /// Adds a module; its index.
+    /// Adds a module, unless it is there already, as where a program takes away and gives back the
+    /// right to execute its code; its index.
     #[must_use]
     pub fn module(&self, mut module: ModuleRecord, path: &[u8]) -> Option<u32> {
+        if let Some(known) = self.known_module(&module, path) {
+            return Some(known);
+        }
         let names = &self.control().names;
         module.name = self.append(layout::NAMES, layout::NAMES_CAPACITY, names, path)?;
         module.name_length = path.len() as u32;
@@ -91,6 +95,23 @@ impl Shared {
         unsafe { to.add(number as usize).write(module) };
         used.store(number + 1, Ordering::Release);
         Some(number)
+    }
+
+    /// The module of this path that was mapped at the same place. Memory without a name is one
+    /// module wherever it is: there, addresses are what instructions are known by.
+    fn known_module(&self, module: &ModuleRecord, path: &[u8]) -> Option<u32> {
+        let place = |record: &ModuleRecord| (record.start, record.end, record.offset, record.inode);
+        let used = self.control().modules.load(Ordering::Relaxed);
+        let modules = (self.0 as u64 + layout::MODULES) as *const ModuleRecord;
+        let names = (self.0 as u64 + layout::NAMES) as *const u8;
+        (0..used).rev().find(|&index| {
+            // SAFETY: within the part in use; never changed.
+            let known = unsafe { *modules.add(index as usize) };
+            let (at, length) = (known.name as usize, known.name_length as usize);
+            // SAFETY: where its path was written; never changed.
+            let name = unsafe { core::slice::from_raw_parts(names.add(at), length) };
+            name == path && (path.is_empty() || place(&known) == place(module))
+        })
     }
 
     /// Where jumps are to be recorded.
