@@ -248,6 +248,58 @@ int step(volatile int *p, int n) { int x = n * 3; x += *p; return x + 1; }
 int main(void) { int x = 0; for (int i = 0; i < 100; i++) x += step(&x, i); return step((int *)8, x); }
 "#;
 
+const KILLED: &str = r#"
+#include <signal.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) int work(int n) { int s = 0; for (int i = 0; i < n; i++) s += i & 3; return s; }
+int main(void) {
+    // Killed at once, as it comes: before, while and after it asks to be counted. Nobody waits for
+    // them before the end.
+    for (int i = 0; i < 40; i++) {
+        int pid = fork();
+        if (pid == 0) { for (;;) pause(); }
+        for (int k = 0; k < i * 20; k++) sched_yield();
+        kill(pid, SIGKILL);
+    }
+    int last = fork();
+    if (last == 0) _exit(work(1000) == 1500 ? 7 : 1);
+    int status;
+    waitpid(last, &status, 0);
+    while (wait(0) > 0) {}
+    return WEXITSTATUS(status);
+}
+"#;
+
+#[test]
+fn children_killed_while_they_ask_do_not_keep_others_from_being_counted() {
+    let test = "children_killed_while_they_ask_do_not_keep_others_from_being_counted";
+    let Some((ran, directory)) = run(test, KILLED, &[], true) else {
+        return;
+    };
+    assert_eq!(ran.counts.exit, 7);
+    assert!(ran.counts.notes.is_empty(), "{:?}", ran.counts.notes);
+    let notes = ran
+        .counts
+        .processes
+        .iter()
+        .flat_map(|process| &process.notes);
+    assert_eq!(notes.collect::<Vec<_>>(), Vec::<&String>::new());
+    let program = directory.path().join("program");
+    let (start, size) = functions(&program)["work"];
+    let counted = ran.counts.processes.iter().filter(|process| {
+        let modules = process
+            .modules
+            .iter()
+            .filter(|module| module.path == program.to_string_lossy());
+        let mut instructions = modules.flat_map(|module| &module.instructions);
+        instructions
+            .any(|one| one.address >= start && one.address < start + size && one.count == 1000)
+    });
+    assert_eq!(counted.count(), 1);
+}
+
 const VFORKS: &str = r#"
 #include <sys/wait.h>
 #include <unistd.h>

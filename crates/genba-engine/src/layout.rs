@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// First bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"genbacnt");
 /// Of this layout; genba and the engine must have the same.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Offset of [`ModuleRecord`]s.
 pub const MODULES: u64 = 0x1_0000;
@@ -100,8 +100,13 @@ pub struct Control {
     pub mail_thread: AtomicU32,
     /// A descriptor of the asking process.
     pub mail_fd: AtomicU32,
-    /// Taken by the process that asks.
+    /// Who has the mailbox: its thread, and in the upper ten bits what tells its PID namespace from
+    /// others; 0 for nobody.
     pub mail_lock: AtomicU32,
+    /// PID namespace that the numbers in the mailbox are of, as its inode; 0 if that is not known.
+    pub mail_namespace: AtomicU32,
+    /// Requests that were not answered in time.
+    pub unanswered: AtomicU32,
     /// Stretches of code in which jumps are recorded; written by genba before the start.
     pub stretches: AtomicU32,
     /// Blocks translated again because the code had changed, and so on: for those who work on

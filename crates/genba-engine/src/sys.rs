@@ -36,6 +36,7 @@ pub mod nr {
     pub const EXECVE: usize = 59;
     pub const EXIT: usize = 60;
     pub const KILL: usize = 62;
+    pub const READLINK: usize = 89;
     pub const SHMDT: usize = 67;
     pub const FTRUNCATE: usize = 77;
     pub const MODIFY_LDT: usize = 154;

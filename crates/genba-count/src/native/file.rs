@@ -52,6 +52,8 @@ pub struct Counts {
     pub detail: String,
     /// Modules.
     pub modules: Vec<Module>,
+    /// Requests that genba did not answer in time.
+    pub unanswered: u32,
     /// Counters with something in them.
     pub counted: Vec<Counted>,
     /// Children of `vfork` until they executed a program, by their numbers (0 for several), if they
@@ -133,6 +135,7 @@ impl Counts {
         let mut counts = Self {
             status: field(std::mem::offset_of!(Control, status)),
             detail: String::from_utf8_lossy(&control[detail..detail + length]).into_owned(),
+            unanswered: field(std::mem::offset_of!(Control, unanswered)),
             ..Self::default()
         };
         let names = field(std::mem::offset_of!(Control, names));

@@ -155,13 +155,18 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
     let read = followed.processes[index].file.read_exact_at(&mut path, at);
     let end = path.iter().position(|byte| *byte == 0).unwrap_or(0);
     path.truncate(end);
+    let namespace = word(std::mem::offset_of!(Control, mail_namespace));
     // Whoever wrote this may lie, or have numbers of its own (a PID namespace), which mean
     // others here: only a process that has the file is attached to.
+    let asker = asker(pid, &followed.processes[index].file);
     let done = match mail {
-        _ if !maps_file(pid, &followed.processes[index].file) => {
+        _ if namespace != own_namespace() || asker == Asker::Other => {
             followed.note("processes in PID namespaces of their own were not counted".to_owned());
             false
         }
+        // It was ended while it asked: before it executed a program, before its first instruction
+        // as a forked child. There is nothing more to count.
+        _ if asker == Asker::Ended => false,
         MAIL_EXEC if read.is_ok() => {
             let path = Path::new(std::ffi::OsStr::from_bytes(&path));
             let known = waiting.iter().any(|(other, _)| other.thread() == thread);
@@ -200,7 +205,7 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
         }
         _ => false,
     };
-    if mail == MAIL_FORK && !done {
+    if mail == MAIL_FORK && !done && asker != Asker::Ended {
         followed.note(format!("process {pid}, a forked child, was not counted"));
     }
     let answer = if done { MAIL_DONE } else { MAIL_REFUSED };
@@ -208,20 +213,49 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
     let _ = (followed.processes[index].file).write_all_at(&answer.to_le_bytes(), at);
 }
 
+/// Who asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    /// A process that counts into this file.
+    Ours,
+    /// A process that has ended meanwhile.
+    Ended,
+    /// Another.
+    Other,
+}
+
 /// Whether a process has this file mapped.
-fn maps_file(pid: i32, file: &File) -> bool {
+fn asker(pid: i32, file: &File) -> Asker {
     let Ok(data) = file.metadata() else {
-        return false;
+        return Asker::Other;
     };
-    let Ok(maps) = std::fs::read_to_string(format!("/proc/{pid}/maps")) else {
-        return false;
+    let maps = match std::fs::read_to_string(format!("/proc/{pid}/maps")) {
+        Ok(maps) if maps.is_empty() => return Asker::Ended,
+        Ok(maps) => maps,
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                || error.raw_os_error() == Some(libc::ESRCH) =>
+        {
+            return Asker::Ended;
+        }
+        Err(_) => return Asker::Other,
     };
     let inode = data.ino().to_string();
     // Fields: addresses, rights, offset, device, inode, path.
-    maps.lines().any(|line| {
+    let has = maps.lines().any(|line| {
         let mut fields = line.split_ascii_whitespace().skip(4);
         fields.next() == Some(&inode) && fields.next() == Some(NAME)
-    })
+    });
+    match has {
+        true => Asker::Ours,
+        false => Asker::Other,
+    }
+}
+
+/// The inode of the PID namespace that our numbers are of; 0 if it cannot be told.
+fn own_namespace() -> u32 {
+    let inode = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
+    u32::try_from(inode).unwrap_or(0)
 }
 
 /// No longer attaches to a thread.

@@ -117,6 +117,13 @@ impl Engine for Native {
                         .to_owned(),
                 );
             }
+            if counts.unanswered > 0 {
+                counted.notes.push(format!(
+                    "{} requests to count a child or a program that it executed were not answered in \
+                     time: these were not counted",
+                    counts.unanswered
+                ));
+            }
             processes.push(counted);
             processes.extend(vforked(counts, process, request));
         }

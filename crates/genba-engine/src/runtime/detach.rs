@@ -101,6 +101,7 @@ fn own_file(shared: Shared) -> Option<usize> {
         let control = Shared(new as usize).control();
         control.mail.store(layout::MAIL_NONE, Ordering::Relaxed);
         control.mail_lock.store(0, Ordering::Relaxed);
+        control.unanswered.store(0, Ordering::Relaxed);
         sys::munmap(new as usize, length);
         if mail::ask(shared, MAIL_FORK, fd as u32, &[]) {
             Some(fd)
