@@ -3,8 +3,19 @@
 use iced_x86::Instruction;
 
 use super::{Builder, Error, PendingCall, PendingTaken, RCX, TABLE_BYTES, World, condition};
+use crate::liveness::general;
 use crate::marks::Mark;
 use crate::state;
+
+/// Whether rcx says where an indirect jump or call goes, or where that is to be read.
+fn needs_rcx(instruction: &Instruction) -> bool {
+    let registers = [
+        instruction.op0_register(),
+        instruction.memory_base(),
+        instruction.memory_index(),
+    ];
+    (registers.iter()).any(|&register| general(register) == Some(RCX))
+}
 
 impl<W: World> Builder<'_, W> {
     pub(super) fn jump(&mut self, to: u64) {
@@ -64,8 +75,7 @@ impl<W: World> Builder<'_, W> {
         self.emitter().store(RCX, state::RCX);
         self.mark(Mark::Rcx);
         self.count_aside(aside);
-        if aside.is_some() {
-            // The operand may need it.
+        if aside.is_some() && needs_rcx(instruction) {
             self.emitter().load(RCX, state::RCX);
         }
         self.emitter().load_target(instruction, &raw)?;
