@@ -53,6 +53,17 @@ pub struct BlockInfo {
     pub instructions: u16,
 }
 
+/// From where to where a fragment's code is in the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// Its lowest address.
+    pub start: u64,
+    /// After its highest.
+    pub end: u64,
+    /// Number of the fragment.
+    pub fragment: u32,
+}
+
 /// What is known.
 pub struct Book {
     /// The file of counts.
@@ -67,6 +78,11 @@ pub struct Book {
     pub translated: Ranges,
     /// All blocks ever translated.
     pub blocks: Vec<BlockInfo>,
+    /// Fragments in use, as far as [`Self::spanned`]: programs that make code change their memory
+    /// again and again, and most of what was ever translated has nothing to do with that.
+    pub spans: Vec<Span>,
+    /// How many of the fragments have been looked at for that.
+    pub spanned: usize,
     /// Those that are valid, by address.
     pub by_pc: PcMap<u32>,
     /// Calls by the address that they return to.
@@ -116,6 +132,8 @@ impl Book {
             changes_unseen: false,
             translated: Ranges::default(),
             blocks: Vec::new(),
+            spans: Vec::new(),
+            spanned: 0,
             by_pc: PcMap::default(),
             calls: PcMap::default(),
             landings: PcMap::default(),
@@ -341,6 +359,12 @@ impl World for Book {
         self.recorded(KIND_TRANSFER, from, to)
     }
 
+    fn bound(&self, slot: u64) -> Option<u64> {
+        let target = sys::read_word(slot)?;
+        let code = self.bytes(target);
+        (!code.is_empty() && !asks_to_be_bound(code)).then_some(target)
+    }
+
     fn site(&mut self, from: u64) -> u32 {
         if let Some(site) = self.sites.get(from) {
             return site;
@@ -354,6 +378,15 @@ impl World for Book {
     fn table(&self) -> u32 {
         self.table
     }
+}
+
+/// Whether this is what a slot leads to that ld.so has not filled yet: `push`, behind `endbr64`
+/// maybe.
+pub fn asks_to_be_bound(code: &[u8]) -> bool {
+    const ENDBR64: [u8; 4] = [0xF3, 0x0F, 0x1E, 0xFA];
+    code.strip_prefix(&ENDBR64)
+        .unwrap_or(code)
+        .starts_with(&[0x68])
 }
 
 /// Whether an indirect jump or call goes through a slot relative to itself, as a PLT stub's does

@@ -8,32 +8,69 @@ use crate::emit::Emitter;
 use crate::fragment::{Landing, STUB_BYTES};
 use crate::marks::{Mark, Marked};
 
-use super::book::{BlockInfo, NONE};
+use super::book::{BlockInfo, NONE, Span};
 use super::engine::{Engine, Exit, Placed, aim};
 use super::tables::{miss, table_entry};
 
 impl Engine {
     /// Takes out of use all translations of code in a range: it has changed or gone.
     pub fn invalidate(&mut self, start: u64, end: u64) {
-        for index in 0..self.fragments.len() {
-            let fragment = &self.fragments[index];
-            if !fragment.valid {
-                continue;
-            }
-            let first = fragment.first_block as usize;
-            let blocks = first..first + usize::from(fragment.blocks);
-            let book = &self.book;
-            let touched = book.blocks[blocks].iter().any(|block| {
-                let lengths = book
-                    .shared
-                    .read_lengths(block.lengths, usize::from(block.instructions));
-                let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
-                block.pc < end && start < block.pc + size.max(1)
-            });
-            if touched {
+        self.look_at_new_fragments();
+        let mut retired = false;
+        for at in 0..self.book.spans.len() {
+            let span = self.book.spans[at];
+            let index = span.fragment as usize;
+            if span.start < end && start < span.end && self.touches(index, start, end) {
                 self.retire(index);
+                retired = true;
             }
         }
+        if retired {
+            let fragments = &self.fragments;
+            let valid = |span: &Span| fragments[span.fragment as usize].valid;
+            self.book.spans.retain(valid);
+        }
+    }
+
+    /// Notes where the code of fragments is that have come since.
+    fn look_at_new_fragments(&mut self) {
+        for index in self.book.spanned..self.fragments.len() {
+            if !self.fragments[index].valid {
+                continue;
+            }
+            let start = self.code_of(index).map(|(start, _)| start).min();
+            let end = self.code_of(index).map(|(_, end)| end).max();
+            let (Some(start), Some(end)) = (start, end) else {
+                continue;
+            };
+            self.book.spans.push(Span {
+                start,
+                end,
+                fragment: index as u32,
+            });
+        }
+        self.book.spanned = self.fragments.len();
+    }
+
+    /// Beginning and end of the code of each of a fragment's blocks.
+    fn code_of(&self, index: usize) -> impl Iterator<Item = (u64, u64)> {
+        let fragment = &self.fragments[index];
+        let first = fragment.first_block as usize;
+        let book = &self.book;
+        let blocks = &book.blocks[first..first + usize::from(fragment.blocks)];
+        blocks.iter().map(|block| {
+            let lengths = book
+                .shared
+                .read_lengths(block.lengths, usize::from(block.instructions));
+            let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+            (block.pc, block.pc + size.max(1))
+        })
+    }
+
+    /// Whether code of a fragment is in a range.
+    fn touches(&self, index: usize, start: u64, end: u64) -> bool {
+        self.code_of(index)
+            .any(|(first, after)| first < end && start < after)
     }
 
     /// Takes a fragment out of use: nothing leads to it any more. Its code stays for threads
