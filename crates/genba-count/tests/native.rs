@@ -248,6 +248,37 @@ int step(volatile int *p, int n) { int x = n * 3; x += *p; return x + 1; }
 int main(void) { int x = 0; for (int i = 0; i < 100; i++) x += step(&x, i); return step((int *)8, x); }
 "#;
 
+const NO_DESCRIPTORS: &str = r#"
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+    struct rlimit none = {3, 3};
+    setrlimit(RLIMIT_NOFILE, &none);
+    int child = fork();
+    if (child == 0) _exit(5);
+    int status;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+"#;
+
+#[test]
+fn a_child_that_has_no_descriptor_left_is_said_not_to_be_counted() {
+    let test = "a_child_that_has_no_descriptor_left_is_said_not_to_be_counted";
+    let Some((ran, _directory)) = run(test, NO_DESCRIPTORS, &[], true) else {
+        return;
+    };
+    assert_eq!(ran.counts.exit, 5);
+    let notes = &ran.counts.processes[0].notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.starts_with("1 children or programs")),
+        "{notes:?}"
+    );
+}
+
 const KILLED: &str = r#"
 #include <signal.h>
 #include <sched.h>

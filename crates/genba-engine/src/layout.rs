@@ -105,8 +105,9 @@ pub struct Control {
     pub mail_lock: AtomicU32,
     /// PID namespace that the numbers in the mailbox are of, as its inode; 0 if that is not known.
     pub mail_namespace: AtomicU32,
-    /// Requests that were not answered in time.
-    pub unanswered: AtomicU32,
+    /// Children and executed programs that could not be counted: nobody answered in time, or there
+    /// was no descriptor or memory for the counts.
+    pub uncounted: AtomicU32,
     /// Stretches of code in which jumps are recorded; written by genba before the start.
     pub stretches: AtomicU32,
     /// Blocks translated again because the code had changed, and so on: for those who work on

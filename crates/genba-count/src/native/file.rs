@@ -52,8 +52,8 @@ pub struct Counts {
     pub detail: String,
     /// Modules.
     pub modules: Vec<Module>,
-    /// Requests that genba did not answer in time.
-    pub unanswered: u32,
+    /// Children and executed programs that could not be counted.
+    pub uncounted: u32,
     /// Counters with something in them.
     pub counted: Vec<Counted>,
     /// Children of `vfork` until they executed a program, by their numbers (0 for several), if they
@@ -135,7 +135,7 @@ impl Counts {
         let mut counts = Self {
             status: field(std::mem::offset_of!(Control, status)),
             detail: String::from_utf8_lossy(&control[detail..detail + length]).into_owned(),
-            unanswered: field(std::mem::offset_of!(Control, unanswered)),
+            uncounted: field(std::mem::offset_of!(Control, uncounted)),
             ..Self::default()
         };
         let names = field(std::mem::offset_of!(Control, names));

@@ -117,11 +117,11 @@ impl Engine for Native {
                         .to_owned(),
                 );
             }
-            if counts.unanswered > 0 {
+            if counts.uncounted > 0 {
                 counted.notes.push(format!(
-                    "{} requests to count a child or a program that it executed were not answered in \
-                     time: these were not counted",
-                    counts.unanswered
+                    "{} children or programs that it executed were not counted: genba did not answer \
+                     in time, or there was no descriptor or memory left for their counts",
+                    counts.uncounted
                 ));
             }
             processes.push(counted);

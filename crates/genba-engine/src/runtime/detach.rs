@@ -74,7 +74,11 @@ fn own_file(shared: Shared) -> Option<usize> {
     unsafe {
         let name = c"genba-counts".as_ptr() as usize;
         let fd = sys::call(nr::MEMFD_CREATE, [name, 1, 0, 0, 0, 0]);
+        let lost = || {
+            shared.control().uncounted.fetch_add(1, Ordering::Relaxed);
+        };
         if fd < 0 {
+            lost();
             return None;
         }
         let fd = fd as usize;
@@ -84,6 +88,7 @@ fn own_file(shared: Shared) -> Option<usize> {
         };
         let size = layout::FILE_SIZE as usize;
         if sys::call(nr::FTRUNCATE, [fd, size, 0, 0, 0, 0]) < 0 {
+            lost();
             return close();
         }
         let length = layout::SLOTS as usize;
@@ -91,6 +96,7 @@ fn own_file(shared: Shared) -> Option<usize> {
         let arguments = [0, length, sys::READ_WRITE, flags, fd, 0];
         let new = sys::call(nr::MMAP, arguments);
         if new < 0 {
+            lost();
             return close();
         }
         for (offset, size) in tables(shared) {
@@ -101,7 +107,7 @@ fn own_file(shared: Shared) -> Option<usize> {
         let control = Shared(new as usize).control();
         control.mail.store(layout::MAIL_NONE, Ordering::Relaxed);
         control.mail_lock.store(0, Ordering::Relaxed);
-        control.unanswered.store(0, Ordering::Relaxed);
+        control.uncounted.store(0, Ordering::Relaxed);
         sys::munmap(new as usize, length);
         if mail::ask(shared, MAIL_FORK, fd as u32, &[]) {
             Some(fd)

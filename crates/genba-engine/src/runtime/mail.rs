@@ -135,7 +135,7 @@ pub fn ask(shared: Shared, what: u32, fd: u32, path: &[u8]) -> bool {
         unsafe { (sys::call(nr::GETPID, [0; 6]), sys::call(nr::GETTID, [0; 6])) };
     let namespace = namespace();
     if !take(shared, thread as u32 | namespace << 22) {
-        control.unanswered.fetch_add(1, Ordering::Relaxed);
+        control.uncounted.fetch_add(1, Ordering::Relaxed);
         return false;
     }
     control.mail_pid.store(process as u32, Ordering::Relaxed);
@@ -146,7 +146,7 @@ pub fn ask(shared: Shared, what: u32, fd: u32, path: &[u8]) -> bool {
     control.mail.store(what, Ordering::Release);
     let answer = wait(shared);
     if answer.is_none() {
-        control.unanswered.fetch_add(1, Ordering::Relaxed);
+        control.uncounted.fetch_add(1, Ordering::Relaxed);
     }
     control.mail.store(MAIL_NONE, Ordering::Release);
     control.mail_lock.store(0, Ordering::Release);
