@@ -4,11 +4,6 @@ use alloc::vec::Vec;
 
 use iced_x86::{Decoder, Instruction, Register};
 
-use crate::state;
-
-/// The register in which targets of indirect branches are.
-const RCX: u8 = 1;
-
 /// An instruction that cannot be copied to where it is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFar;
@@ -92,41 +87,17 @@ impl Emitter {
         self.u32(offset);
     }
 
-    /// Makes rcx 0 if TARGET is `value`, and something else if not; the flags stay. Whoever comes
-    /// here has looked the low 16 bits up; of addresses beyond 2 GiB the 32 above them are looked at.
-    pub fn compare_target(&mut self, value: u64) {
-        if let Some(low) = low(value) {
-            self.load(RCX, state::TARGET);
-            self.take_away(low);
-        } else {
-            // mov ecx, gs:[TARGET + 2]
-            self.bytes(&[0x65, 0x8B, 0x0C, 0x25]);
-            self.u32(state::TARGET + 2);
-            self.take_window_away(value);
-        }
-    }
-
-    /// The same if rcx is `value`.
-    pub fn compare_returned(&mut self, value: u64) {
-        if let Some(low) = low(value) {
-            self.take_away(low);
-        } else {
-            // rorx rcx, rcx, 16
-            self.bytes(&[0xC4, 0xE3, 0xFB, 0xF0, 0xC9, 16]);
-            self.take_window_away(value);
-        }
-    }
-
-    /// `lea rcx, [rcx - …]`
-    fn take_away(&mut self, low: i32) {
+    /// Makes rcx 0 if it is `value`, and something else if not; the flags stay.
+    pub fn compare_rcx(&mut self, value: u64) {
+        // lea rcx, [rcx - …]: takes away what 32 bits can. rorx rcx, rcx, 32; lea: and the rest.
+        let first = (value as i32).wrapping_neg();
+        let rest = value.wrapping_add(i64::from(first) as u64);
         self.bytes(&[0x48, 0x8D, 0x89]);
-        self.u32(low.wrapping_neg() as u32);
-    }
-
-    /// `lea ecx, [rcx - …]`: of bits 16 to 47, which are the low ones.
-    fn take_window_away(&mut self, value: u64) {
-        self.bytes(&[0x8D, 0x89]);
-        self.u32(((value >> 16) as u32).wrapping_neg());
+        self.u32(first as u32);
+        if rest != 0 {
+            self.bytes(&[0xC4, 0xE3, 0xFB, 0xF0, 0xC9, 0x20, 0x48, 0x8D, 0x89]);
+            self.u32(((rest >> 32) as u32).wrapping_neg());
+        }
     }
 
     /// `nop`s until the next `length` bytes after `before` more do not cross a cache line, so
@@ -203,11 +174,6 @@ impl Emitter {
     }
 }
 
-/// An address in the low 2 GiB.
-fn low(value: u64) -> Option<i32> {
-    i32::try_from(value).ok()
-}
-
 /// Offset in an instruction of its displacement relative to rip.
 fn displacement_at(instruction: &Instruction, raw: &[u8]) -> Option<usize> {
     debug_assert_eq!(instruction.memory_base(), Register::RIP);
@@ -256,8 +222,8 @@ mod tests {
                 e.add_one(0);
                 e.store_number(0x30, 7);
                 e.jump_vector(0x50);
-                e.compare_target(5);
-                e.compare_returned(0x7fff_8765_4321);
+                e.compare_rcx(5);
+                e.compare_rcx(0x7fff_8765_4321);
             }),
             [
                 "mov gs:[18h],rcx",
@@ -267,39 +233,28 @@ mod tests {
                 "lea rax,[rax+1]",
                 "mov dword ptr gs:[30h],7",
                 "jmp qword ptr gs:[50h]",
-                "mov rcx,gs:[28h]",
                 "lea rcx,[rcx-5]",
-                "rorx rcx,rcx,10h",
-                "lea ecx,[rcx-7FFF8765h]",
+                "lea rcx,[rcx+789ABCDFh]",
+                "rorx rcx,rcx,20h",
+                "lea rcx,[rcx-8000h]",
             ]
         );
     }
 
-    /// rcx behind the instructions of a comparison, where the target is `other`.
-    fn compared(other: u64, lines: &[String]) -> u64 {
-        let mut rcx = other;
-        for line in lines {
-            let number = || {
-                let (_, number) = line.split_once("[rcx").expect("an address");
-                let number = number.trim_end_matches([']', 'h']);
-                i64::from_str_radix(number, 16).expect("hexadecimal")
-            };
-            rcx = match line.as_str() {
-                "mov rcx,gs:[28h]" => other,
-                "mov ecx,gs:[2Ah]" => u64::from((other >> 16) as u32),
-                "rorx rcx,rcx,10h" => rcx.rotate_right(16),
-                lea if lea.starts_with("lea rcx,[rcx") => rcx.wrapping_add(number() as u64),
-                lea if lea.starts_with("lea ecx,[rcx") => {
-                    u64::from(rcx.wrapping_add(number() as u64) as u32)
-                }
-                other => panic!("{other}"),
-            };
-        }
-        rcx
-    }
-
     #[test]
-    fn a_comparison_tells_addresses_apart_that_the_table_does_not() {
+    fn a_comparison_knows_all_64_bits() {
+        // What the instructions do.
+        let zero = |rcx: u64, value: u64| {
+            let first = (value as i32).wrapping_neg();
+            let rest = value.wrapping_add(i64::from(first) as u64);
+            assert_eq!(rest as u32, 0);
+            let rcx = rcx.wrapping_add(i64::from(first) as u64);
+            if rest == 0 {
+                return rcx == 0;
+            }
+            let high = ((rest >> 32) as u32).wrapping_neg() as i32;
+            rcx.rotate_left(32).wrapping_add(i64::from(high) as u64) == 0
+        };
         let values = [
             0x40_1000,
             0x7FFF_FFFF,
@@ -310,17 +265,10 @@ mod tests {
             0x7FFF_FFFF_FFFF,
         ];
         for value in values {
-            let jump = emitted(0, |e| e.compare_target(value));
-            let returned = emitted(0, |e| e.compare_returned(value));
-            // Of addresses beyond 2 GiB those that there are; all of the others.
-            let bits = if value < 1 << 31 { 64 } else { 48 };
-            for lines in [jump, returned] {
-                assert_eq!(compared(value, &lines), 0, "{value:x} {lines:?}");
-                for bit in 16..bits {
-                    assert_ne!(compared(value ^ 1 << bit, &lines), 0, "{value:x} {bit}");
-                }
-                for other in values.map(|other| other & !0xFFFF | value & 0xFFFF) {
-                    assert_eq!(compared(other, &lines) == 0, other == value, "{other:x}");
+            for other in values {
+                assert_eq!(zero(other, value), other == value, "{other:x} {value:x}");
+                for bit in 0..64 {
+                    assert!(!zero(value ^ 1 << bit, value), "{value:x} {bit}");
                 }
             }
         }

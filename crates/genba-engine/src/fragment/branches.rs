@@ -3,19 +3,8 @@
 use iced_x86::Instruction;
 
 use super::{Builder, Error, PendingCall, PendingTaken, RCX, TABLE_BYTES, World, condition};
-use crate::liveness::general;
 use crate::marks::Mark;
 use crate::state;
-
-/// Whether rcx says where an indirect jump or call goes, or where that is to be read.
-fn needs_rcx(instruction: &Instruction) -> bool {
-    let registers = [
-        instruction.op0_register(),
-        instruction.memory_base(),
-        instruction.memory_index(),
-    ];
-    (registers.iter()).any(|&register| general(register) == Some(RCX))
-}
 
 impl<W: World> Builder<'_, W> {
     pub(super) fn jump(&mut self, to: u64) {
@@ -75,7 +64,8 @@ impl<W: World> Builder<'_, W> {
         self.emitter().store(RCX, state::RCX);
         self.mark(Mark::Rcx);
         self.count_aside(aside);
-        if aside.is_some() && needs_rcx(instruction) {
+        if aside.is_some() {
+            // The operand may need it.
             self.emitter().load(RCX, state::RCX);
         }
         self.emitter().load_target(instruction, &raw)?;

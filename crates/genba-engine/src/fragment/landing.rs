@@ -15,7 +15,7 @@ impl<W: World> Builder<'_, W> {
             Landing::Jump => {
                 self.fragment.landings.push((pc, offset));
                 self.mark(Mark::Landing);
-                self.emitter().compare_target(pc);
+                self.emitter().load(RCX, state::TARGET);
             }
             Landing::Return => {
                 self.fragment.returns.push((pc, offset));
@@ -23,10 +23,10 @@ impl<W: World> Builder<'_, W> {
                 // pop rcx
                 self.emitter().bytes(&[0x59]);
                 self.mark(Mark::ReturnedPopped);
-                self.emitter().compare_returned(pc);
             }
         }
-        // The flags have stayed: the target may be another, at which they are live.
+        // The flags must stay: the target may be another, at which they are live.
+        self.emitter().compare_rcx(pc);
         // jrcxz +5; jmp miss
         self.emitter().bytes(&[0xE3, 5, 0xE9]);
         let at = self.fragment.emitter.offset();

@@ -359,12 +359,6 @@ impl World for Book {
         self.recorded(KIND_TRANSFER, from, to)
     }
 
-    fn bound(&self, slot: u64) -> Option<u64> {
-        let target = sys::read_word(slot)?;
-        let code = self.bytes(target);
-        (!code.is_empty() && !asks_to_be_bound(code)).then_some(target)
-    }
-
     fn site(&mut self, from: u64) -> u32 {
         if let Some(site) = self.sites.get(from) {
             return site;
@@ -378,15 +372,6 @@ impl World for Book {
     fn table(&self) -> u32 {
         self.table
     }
-}
-
-/// Whether this is what a slot leads to that ld.so has not filled yet: `push`, behind `endbr64`
-/// maybe.
-pub fn asks_to_be_bound(code: &[u8]) -> bool {
-    const ENDBR64: [u8; 4] = [0xF3, 0x0F, 0x1E, 0xFA];
-    code.strip_prefix(&ENDBR64)
-        .unwrap_or(code)
-        .starts_with(&[0x68])
 }
 
 /// Whether an indirect jump or call goes through a slot relative to itself, as a PLT stub's does
