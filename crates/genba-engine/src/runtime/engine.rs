@@ -15,6 +15,7 @@ use crate::state::{self, EXIT_INDIRECT, State};
 
 use super::book::{BlockInfo, Book, Found, NONE};
 use super::cache::Cache;
+use super::debugger::{Debugger, List};
 use super::signal::Process;
 use super::slots::Slots;
 use super::tables::table_entry;
@@ -95,6 +96,8 @@ pub struct Engine {
     pub fragments: Vec<Placed>,
     /// Numbers of fragments by zone.
     in_zone: Vec<Vec<u32>>,
+    /// What debuggers are told.
+    pub debugger: Debugger,
     /// Numbers of the counters that correct others, by block, instruction and direction.
     corrections: PcMap<u32>,
     /// All exits.
@@ -114,7 +117,9 @@ impl Engine {
             next: NONE,
             linked: false,
         };
+        let debugger = Debugger::new(book.shared.0);
         let mut engine = Self {
+            debugger,
             book,
             slots,
             processes: Vec::new(),
@@ -127,9 +132,12 @@ impl Engine {
             in_zone: Vec::new(),
             corrections: PcMap::default(),
             // Number 0 means an indirect branch.
-            exits: alloc::vec![none; EXIT_INDIRECT as usize + 1],
+            exits: Vec::new(),
             lookup_used: [0; 2],
         };
+        for _ in 0..=EXIT_INDIRECT {
+            (engine.debugger).push(List::Exits, &mut engine.exits, none);
+        }
         engine.new_lookup(Landing::Jump, 13);
         engine.new_lookup(Landing::Return, 13);
         if engine.book.transfers >= TRANSFERS_WITHIN {
@@ -199,14 +207,15 @@ impl Engine {
                 .find(|(counter, _)| *counter == new.counter)
                 .map_or(0, |&(_, at)| at);
             let index = self.book.blocks.len() as u32;
-            self.book.blocks.push(BlockInfo {
+            let info = BlockInfo {
                 pc: new.pc,
                 code: base + u64::from(new.offset),
                 counter: new.counter,
                 lengths,
                 incoming: NONE,
                 instructions: new.instructions,
-            });
+            };
+            (self.debugger).push(List::Blocks, &mut self.book.blocks, info);
             if !new.copy {
                 self.book.by_pc.insert(new.pc, index);
             }
@@ -227,13 +236,14 @@ impl Engine {
                 0 => 0,
                 stub => base + u64::from(stub),
             };
-            self.exits.push(Exit {
+            let exit = Exit {
                 target: new.target,
                 site: base + u64::from(new.site),
                 stub,
                 next: NONE,
                 linked: false,
-            });
+            };
+            (self.debugger).push(List::Exits, &mut self.exits, exit);
         }
         for number in first_exit..self.exits.len() as u32 {
             let exit = self.exits[number as usize];
@@ -261,8 +271,10 @@ impl Engine {
         while self.in_zone.len() <= zone {
             self.in_zone.push(Vec::new());
         }
-        self.in_zone[zone].push(self.fragments.len() as u32);
-        self.fragments.push(fragment);
+        let number = self.fragments.len() as u32;
+        (self.debugger).push(List::Fragments, &mut self.fragments, fragment);
+        let range = self.cache.range(zone);
+        (self.debugger).push_in_zone(zone, range, &mut self.in_zone[zone], number);
     }
 
     fn note_link(&mut self, number: u32, target: u64) {
