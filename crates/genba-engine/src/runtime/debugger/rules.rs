@@ -19,8 +19,6 @@ use super::dwarf::{Expression, Label, Op};
 
 /// DWARF's numbers of registers, by those of instructions; rip is 16.
 pub const NUMBERS: [u8; 16] = [0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15];
-const RAX: u8 = 0;
-const RCX: u8 = 2;
 const RSP: u8 = 7;
 const RIP: u8 = 16;
 
@@ -498,4 +496,3 @@ const ASIDE: [Mark; 8] = [
     Mark::ReturnedPopped,
     Mark::Landed,
 ];
-const _: () = assert!(RAX == NUMBERS[0] && RCX == NUMBERS[1]);
