@@ -21,7 +21,7 @@ mod cold;
 mod landing;
 mod short_loop;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use alloc::vec::Vec;
 

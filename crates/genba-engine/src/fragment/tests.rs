@@ -10,11 +10,13 @@ use crate::recover::{Aside, BlockView, View, recover};
 const PC: u64 = 0x7F00_0000;
 const BASE: u64 = 0x7E00_0000;
 
-struct Fake<'a> {
-    code: Bytes<'a>,
-    counters: u32,
-    lengths: Vec<Vec<u8>>,
-    transfers: bool,
+/// A world around some code.
+pub(crate) struct Fake<'a> {
+    pub(crate) code: Bytes<'a>,
+    pub(crate) counters: u32,
+    /// Lengths of the instructions that a counter counts.
+    pub(crate) lengths: Vec<Vec<u8>>,
+    pub(crate) transfers: bool,
 }
 
 impl Code for Fake<'_> {
@@ -61,7 +63,7 @@ impl World for Fake<'_> {
 }
 
 /// Instructions that make every kind of block; 4 bytes are random where an operand is.
-fn pieces() -> impl Strategy<Value = Vec<u8>> {
+pub(crate) fn pieces() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(vec![0x48, 0x01, 0xC8]),
         Just(vec![0x8B, 0x07]),

@@ -11,6 +11,8 @@
 mod dwarf;
 mod image;
 mod rules;
+#[cfg(test)]
+mod tests;
 
 use alloc::vec::Vec;
 use core::sync::atomic::{Ordering, compiler_fence};

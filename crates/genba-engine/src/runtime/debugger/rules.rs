@@ -5,16 +5,17 @@
 //! Differences: counts are of no interest; the state of a thread, which `%gs` says and DWARF does
 //! not, is that whose last known stack pointer is nearest.
 
+mod engine;
+
 use alloc::vec::Vec;
 use core::mem::offset_of;
 
-use crate::layout::{Control, LENGTHS, SLOT_CAPACITY, SLOT_SIZE, SLOTS};
+use crate::layout::{Control, LENGTHS, SLOT_SIZE, SLOTS};
 use crate::marks::Mark;
 use crate::state;
 
 use super::super::book::BlockInfo;
 use super::super::engine::{Exit, Placed};
-use super::super::entry::label;
 use super::dwarf::{Expression, Label, Op};
 
 /// DWARF's numbers of registers, by those of instructions; rip is 16.
@@ -49,10 +50,6 @@ pub enum Want {
     Stack,
     /// A register, by the number that instructions have.
     Register(u32),
-}
-
-fn address(label: unsafe extern "C" fn()) -> u64 {
-    label as *const () as u64
 }
 
 impl Lists {
@@ -97,6 +94,8 @@ impl Lists {
         // The offset.
         e.op(Dup).add(offset_of!(Placed, start) as u64).op(Deref);
         e.pick(2).ops(&[Swap, Minus]);
+        // What is before the first fragment is in none.
+        e.op(Dup).number(0).op(Lt).branch(fail);
         e.op(Dup)
             .pick(2)
             .add(offset_of!(Placed, size) as u64)
@@ -216,6 +215,13 @@ impl Lists {
         e.set(done);
     }
 
+    /// Above the [`BlockInfo`] and the mark, the address behind the block.
+    fn behind(&self, e: &mut Expression) {
+        e.op(Op::Drop);
+        Self::instructions(e, 0);
+        self.instruction(e);
+    }
+
     /// The program's next instruction for the address in the copy on the top of the stack.
     fn pc(&self, e: &mut Expression, fail: Label) {
         use Op::{And, Deref, Div, Dup, Eq, Le, Lt, Minus, Mul, Or, Over, Plus, Shl, Swap};
@@ -249,15 +255,13 @@ impl Lists {
         e.number(1).op(Minus);
         self.instruction(e);
         e.skip(end);
-        e.set(all).op(Op::Drop);
-        Self::instructions(e, 0);
-        self.instruction(e);
+        e.set(all);
+        self.behind(e);
         e.skip(end);
         // Where the last instruction, a direct branch, leads: with 32 bits, if it has room and the
         // opcode for them, else with 8.
-        e.set(taken).op(Op::Drop);
-        Self::instructions(e, 0);
-        self.instruction(e);
+        e.set(taken);
+        self.behind(e);
         // Its end, behind the last length.
         e.pick(1)
             .number(1)
@@ -269,12 +273,15 @@ impl Lists {
         e.op(Dup).number(5).op(Minus).load(1);
         e.op(Dup).number(0xFE).op(And).number(0xE8).op(Eq);
         e.op(Swap).number(0xF0).op(And).number(0x80).op(Eq);
-        e.pick(2)
-            .number(6)
+        // The byte before, if it is the instruction's, too: else there may be nothing.
+        e.pick(2).number(5).op(Minus);
+        e.pick(4)
+            .number(1)
             .op(Minus)
             .load(1)
-            .number(0x0F)
-            .ops(&[Eq, And, Or]);
+            .number(5)
+            .ops(&[Op::Gt, Minus]);
+        e.load(1).number(0x0F).ops(&[Eq, And, Or]);
         e.number(0).op(Eq).branch(short);
         e.op(Dup).number(4).op(Minus).load(4);
         e.op(Dup)
@@ -354,14 +361,23 @@ impl Lists {
                 } else {
                     (state::RCX, &ASIDE)
                 };
-                let is_aside = e.label();
+                let (is_aside, syscall) = (e.label(), e.label());
                 self.position(e, fail);
+                if number == state::register::RCX {
+                    e.op(Op::Dup);
+                    self.one_of(e, &[Mark::SyscallDone]);
+                    e.branch(syscall).op(Op::Drop);
+                }
                 self.one_of(e, marks);
                 e.branch(is_aside);
                 e.set(fail).register(NUMBERS[number as usize]).skip(end);
                 e.set(is_aside);
                 self.nearest(e);
-                e.add(u64::from(aside)).op(Op::Deref);
+                e.add(u64::from(aside)).op(Op::Deref).skip(end);
+                // As the kernel leaves it: it says where the system call returned to.
+                e.set(syscall).op(Op::Drop);
+                self.block(e);
+                self.behind(e);
             }
         }
         e.set(end);
@@ -374,114 +390,6 @@ impl Lists {
         for &mark in marks {
             e.op(Op::Over).number(mark as u64).ops(&[Op::Eq, Op::Or]);
         }
-    }
-
-    /// Whether rip is from one place up to another.
-    fn within(e: &mut Expression, from: unsafe extern "C" fn(), to: unsafe extern "C" fn()) {
-        e.register(RIP).number(address(from)).op(Op::Ge);
-        e.register(RIP).number(address(to)).ops(&[Op::Lt, Op::And]);
-    }
-
-    /// The state, and above it whether the program's registers are in it.
-    fn own(&self, e: &mut Expression) {
-        use Op::{Div, Ge, Lt, Minus, Mul, Plus};
-        let slots = self.shared + SLOTS;
-        let (outside, end) = (e.label(), e.label());
-        e.register(RSP).number(slots).op(Lt).branch(outside);
-        e.register(RSP)
-            .number(slots + SLOT_SIZE * u64::from(SLOT_CAPACITY));
-        e.op(Ge).branch(outside);
-        e.register(RSP)
-            .number(slots)
-            .op(Minus)
-            .number(SLOT_SIZE)
-            .op(Div);
-        e.number(SLOT_SIZE).op(Mul).number(slots).op(Plus);
-        e.number(1).skip(end);
-        e.set(outside);
-        self.nearest(e);
-        Self::within(e, label::genba_resume, label::genba_resume_end);
-        e.set(end);
-    }
-
-    /// In the engine.
-    #[must_use]
-    pub fn in_engine(&self, want: Want) -> Vec<u8> {
-        use Op::{Deref, Dup, Eq, Plus};
-        let mut expression = Expression::default();
-        let e = &mut expression;
-        let end = e.label();
-        let saved = |number: u32| u64::from(state::CONTEXT + number * 8);
-        self.own(e);
-        match want {
-            Want::Register(number) => {
-                let context = e.label();
-                e.branch(context);
-                e.register(NUMBERS[number as usize]).skip(end);
-                e.set(context).add(saved(number)).op(Deref);
-            }
-            Want::Stack => {
-                let context = e.label();
-                e.branch(context);
-                // A return that is being looked for is done.
-                Self::within(e, label::genba_return, label::genba_return_popped);
-                e.number(3).op(Op::Shl).register(RSP).op(Plus).skip(end);
-                e.set(context).add(saved(state::register::RSP)).op(Deref);
-            }
-            Want::Pc => {
-                let [call, calls, leaving, target, exit, fail] =
-                    core::array::from_fn(|_| e.label());
-                let [resume, returning] = core::array::from_fn(|_| e.label());
-                // In a handler's preparation: not known.
-                e.op(Op::Over)
-                    .add(u64::from(state::IN_SIGNAL))
-                    .op(Deref)
-                    .branch(fail);
-                e.branch(leaving);
-                Self::within(e, label::genba_syscall, label::genba_syscall_end);
-                e.branch(calls);
-                Self::within(e, label::genba_return, label::genba_return_popped);
-                e.branch(returning);
-                Self::within(e, label::genba_miss, label::genba_transfer_end);
-                e.branch(target);
-                e.set(leaving);
-                Self::within(e, label::genba_resume, label::genba_resume_end);
-                e.branch(resume);
-                e.op(Dup).add(u64::from(state::EXIT)).load(4);
-                e.op(Dup)
-                    .number(u64::from(state::EXIT_SYSCALL))
-                    .op(Eq)
-                    .branch(call);
-                for number in [
-                    state::EXIT_INDIRECT,
-                    state::EXIT_RETURN,
-                    state::EXIT_TRANSFER,
-                ] {
-                    e.op(Dup).number(u64::from(number)).op(Eq).branch(exit);
-                }
-                self.exit(e);
-                e.skip(end);
-                e.set(exit).op(Op::Drop);
-                e.set(target)
-                    .add(u64::from(state::TARGET))
-                    .op(Deref)
-                    .skip(end);
-                e.set(returning).register(RSP).op(Deref).skip(end);
-                e.set(resume)
-                    .op(Dup)
-                    .add(u64::from(state::AT_SYSCALL))
-                    .op(Deref)
-                    .branch(calls);
-                e.add(u64::from(state::RESUME_PC)).op(Deref).skip(end);
-                e.set(call).op(Op::Drop);
-                e.set(calls).add(u64::from(state::SYSCALL_NEXT)).op(Deref);
-                self.pc(e, fail);
-                e.skip(end);
-                e.set(fail).number(0);
-            }
-        }
-        e.set(end);
-        e.finish()
     }
 }
 
