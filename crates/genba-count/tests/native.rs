@@ -499,6 +499,21 @@ fn what_it_cannot_count_is_refused_aloud() {
     if let Some(reason) = refused("gs", gs) {
         assert!(reason.contains("%gs"), "{reason}");
     }
+    let own = r#"
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+    char line[4096];
+    unsigned long from, to;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "rwxp 00000000 00:00 0") && sscanf(line, "%lx-%lx", &from, &to) == 2)
+            ((void (*)(void))(from + 16))();
+    return 7;
+}"#;
+    if let Some(reason) = refused("own", own) {
+        assert!(reason.contains("engine has its own memory"), "{reason}");
+    }
     let seccomp = "#include <sys/prctl.h>\nint main(void) { return prctl(22, 1); }";
     if let Some(reason) = refused("seccomp", seccomp) {
         assert!(reason.contains("seccomp"), "{reason}");

@@ -156,6 +156,10 @@ impl Engine {
 
     fn translate(&mut self, pc: u64, landing: Option<Landing>) -> Place {
         match self.book.find(pc) {
+            // Natively nothing is there, and it would fault.
+            Found::Code(_) if self.in_cache(pc) => {
+                super::unable("it jumps to where the engine has its own memory")
+            }
             Found::Code(region) if region.writable => {
                 let path = self.book.path(pc);
                 super::unable_at("it runs code that it makes at run time", pc, &path)
