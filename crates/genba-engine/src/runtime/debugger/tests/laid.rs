@@ -64,6 +64,32 @@ enum Entry {
     LateStub,
 }
 
+/// Jumps and calls in all their forms, before and between the rest: with 8 and 32 bits, forwards
+/// and backwards, and with prefixes that make them as long as each other.
+fn code() -> impl Strategy<Value = Vec<u8>> {
+    let to = any::<[u8; 2]>().prop_map(|[low, high]| match high % 3 {
+        0 => [low, 0, 0, 0],
+        1 => [low, 0xFF, 0xFF, 0xFF],
+        _ => [low, high, 0, 0],
+    });
+    let prefixes = prop::collection::vec(
+        prop::sample::select(&[0x26, 0x2E, 0x3E, 0x36, 0xF2][..]),
+        0..6,
+    );
+    let branch = (0u8..8, any::<u8>(), to, prefixes).prop_map(|(kind, number, to, prefixes)| {
+        let branch = match kind {
+            0..=2 => [&[0x0F, 0x80 | number & 15], &to[..]].concat(),
+            3 | 4 => vec![0x70 | number & 15, to[0]],
+            5 => vec![0xE0 | number & 3, to[0]],
+            6 => [&[0xE8], &to[..]].concat(),
+            _ => [&[0xE9], &to[..]].concat(),
+        };
+        [prefixes, branch].concat()
+    });
+    (prop::collection::vec(branch, 0..4), pieces())
+        .prop_map(|(branches, pieces)| [branches.concat(), pieces].concat())
+}
+
 pub fn plan() -> impl Strategy<Value = Plan> {
     let entry = prop_oneof![
         4 => Just(Entry::Block(None)),
@@ -73,7 +99,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         1 => Just(Entry::Alone(Landing::Return)),
         1 => Just(Entry::LateStub),
     ];
-    (pieces(), entry, any::<bool>(), 0..3usize, 0..3u64).prop_map(
+    (code(), entry, any::<bool>(), 0..3usize, 0..3u64).prop_map(
         |(code, entry, transfers, zone, gap)| Plan {
             code,
             entry,
@@ -147,7 +173,7 @@ impl Laid {
         let first = CODE[usize::from(high)];
         for (index, plan) in plans.iter().enumerate() {
             // Listed in the order of their first use, which is not that of their addresses.
-            let low = first - [2, 3, 1][plan.zone] * 2 * ZONE;
+            let low = first - [2, 3, 1][plan.zone] * ZONE;
             let found = laid.zones.iter().position(|zone| zone.low == low);
             let zone = found.unwrap_or_else(|| {
                 laid.zones.push(Zone {
