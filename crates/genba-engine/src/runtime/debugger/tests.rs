@@ -1,5 +1,6 @@
 //! What debuggers are told is what [`crate::recover`] finds.
 
+mod engine;
 mod laid;
 mod machine;
 

@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::{Lists, NUMBERS, RIP, RSP, Want};
 use crate::layout::{SLOT_CAPACITY, SLOT_SIZE, SLOTS};
-use crate::runtime::debugger::dwarf::{Expression, Op};
+use crate::runtime::debugger::dwarf::{Expression, Label, Op};
 use crate::runtime::entry::label;
-use crate::state;
+use crate::state::{self, register};
 
 fn address(label: unsafe extern "C" fn()) -> u64 {
     label as *const () as u64
@@ -37,8 +37,50 @@ impl Lists {
         e.number(1).skip(end);
         e.set(outside);
         self.nearest(e);
-        Self::within(e, label::genba_resume, label::genba_resume_end);
+        // From where they have been saved until they all are back.
+        Self::within(e, label::genba_dispatch_saved, label::genba_resume_end);
         e.set(end);
+    }
+
+    /// Above the state, whether a register is in its place there.
+    fn aside(e: &mut Expression, number: u32) {
+        use label::*;
+        type Ranges = [[unsafe extern "C" fn(); 2]; 3];
+        let ranges: Ranges = match number {
+            register::RAX => [
+                [genba_miss_aside, genba_miss_end],
+                [genba_return_aside, genba_return_end],
+                [genba_transfer_aside, genba_transfer_end],
+            ],
+            register::RCX => [
+                [genba_miss, genba_miss_end],
+                [genba_return, genba_return_end],
+                [genba_transfer, genba_transfer_end],
+            ],
+            _ => [
+                [genba_miss_saved, genba_miss_end],
+                [genba_return_saved, genba_return_end],
+                [genba_transfer_saved, genba_transfer_end],
+            ],
+        };
+        e.number(0);
+        for [from, to] in ranges {
+            Self::within(e, from, to);
+            e.op(Op::Or);
+        }
+    }
+
+    /// For the state on the top of the stack, where the system call leads that is being made.
+    fn behind_call(&self, e: &mut Expression, fail: Label) {
+        let (first, found) = (e.label(), e.label());
+        let before = address(label::genba_syscall);
+        e.register(RIP).number(before).op(Op::Eq).branch(first);
+        e.add(u64::from(state::SYSCALL_NEXT))
+            .op(Op::Deref)
+            .skip(found);
+        e.set(first).register(NUMBERS[register::RCX as usize]);
+        e.set(found);
+        self.pc(e, fail);
     }
 
     /// In the engine.
@@ -52,9 +94,46 @@ impl Lists {
         self.own(e);
         match want {
             Want::Register(number) => {
-                let context = e.label();
+                let [context, aside, call, fail] = core::array::from_fn(|_| e.label());
                 e.branch(context);
-                e.register(NUMBERS[number as usize]).skip(end);
+                let places = [
+                    (register::RAX, state::RAX),
+                    (register::RCX, state::RCX),
+                    (register::RDX, state::RDX),
+                ];
+                let place = places.iter().find(|place| place.0 == number);
+                if place.is_some() {
+                    Self::aside(e, number);
+                    e.branch(aside);
+                }
+                if number == register::RAX {
+                    Self::within(e, label::genba_syscall_number, label::genba_syscall_now);
+                    let done = address(label::genba_syscall_done);
+                    e.register(RIP).number(done).op(Op::Gt);
+                    let special = address(label::genba_syscall_special);
+                    e.register(RIP).number(special);
+                    e.ops(&[Op::Lt, Op::And, Op::Or]).branch(call);
+                }
+                if number == register::RCX {
+                    Self::within(e, label::genba_syscall, label::genba_syscall_end);
+                    e.branch(call);
+                }
+                e.set(fail).register(NUMBERS[number as usize]).skip(end);
+                if let Some(&(_, place)) = place {
+                    e.set(aside).add(u64::from(place)).op(Deref).skip(end);
+                }
+                match number {
+                    register::RAX => {
+                        e.set(call).register(NUMBERS[11]).skip(end);
+                    }
+                    register::RCX => {
+                        // As the kernel leaves it.
+                        e.set(call);
+                        self.behind_call(e, fail);
+                        e.skip(end);
+                    }
+                    _ => {}
+                }
                 e.set(context).add(saved(number)).op(Deref);
             }
             Want::Stack => {
@@ -63,7 +142,7 @@ impl Lists {
                 // A return that is being looked for is done.
                 Self::within(e, label::genba_return, label::genba_return_popped);
                 e.number(3).op(Op::Shl).register(RSP).op(Plus).skip(end);
-                e.set(context).add(saved(state::register::RSP)).op(Deref);
+                e.set(context).add(saved(register::RSP)).op(Deref);
             }
             Want::Pc => {
                 let [call, calls, leaving, target, exit, fail] =
@@ -74,6 +153,8 @@ impl Lists {
                     .add(u64::from(state::IN_SIGNAL))
                     .op(Deref)
                     .branch(fail);
+                let signal = address(label::genba_signal);
+                e.register(RIP).number(signal).op(Eq).branch(fail);
                 e.branch(leaving);
                 Self::within(e, label::genba_syscall, label::genba_syscall_end);
                 e.branch(calls);
@@ -111,8 +192,8 @@ impl Lists {
                     .branch(calls);
                 e.add(u64::from(state::RESUME_PC)).op(Deref).skip(end);
                 e.set(call).op(Op::Drop);
-                e.set(calls).add(u64::from(state::SYSCALL_NEXT)).op(Deref);
-                self.pc(e, fail);
+                e.set(calls);
+                self.behind_call(e, fail);
                 e.skip(end);
                 e.set(fail).number(0);
             }

@@ -29,7 +29,7 @@ const MARKS: u64 = 0x7F50_0000_0010;
 const IN_USE: u64 = 0x7FFF_F7E0_0040;
 const SHARED: u64 = 0x7E00_0000_0000;
 /// Low addresses, as programs that are not position-independent have them, and high ones.
-const CODE: [u64; 2] = [0x7F00_0000, 0x5555_5555_4000];
+pub const CODE: [u64; 2] = [0x7F00_0000, 0x5555_5555_4000];
 const ZONE: u64 = 32 << 20;
 /// What no list says anything with.
 const GARBAGE: u8 = 0xAA;
@@ -53,6 +53,19 @@ pub struct Plan {
     zone: usize,
     /// Bytes before it, 16 times as many.
     gap: u64,
+}
+
+impl Plan {
+    /// A block.
+    pub fn of(code: &[u8]) -> Self {
+        Self {
+            code: code.to_vec(),
+            entry: Entry::Block(None),
+            transfers: false,
+            zone: 0,
+            gap: 0,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +123,11 @@ pub fn plan() -> impl Strategy<Value = Plan> {
     )
 }
 
+/// Where the state of a slot is.
+pub fn state_of(slot: usize) -> u64 {
+    SHARED + SLOTS + slot as u64 * SLOT_SIZE
+}
+
 /// What a thread has put aside, and where its stack was last known to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
@@ -136,7 +154,7 @@ pub struct Laid {
     pub memory: Memory,
     pub fragments: Vec<Placed>,
     blocks: Vec<BlockInfo>,
-    exits: Vec<Exit>,
+    pub exits: Vec<Exit>,
     lengths: Vec<u8>,
     /// Code of the program: address, bytes.
     program: Vec<(u64, Vec<u8>)>,
@@ -361,8 +379,7 @@ impl Laid {
             ] {
                 bytes.field(offset as usize, &value.to_le_bytes());
             }
-            let at = SHARED + SLOTS + index as u64 * SLOT_SIZE;
-            self.memory.put(at, bytes.0);
+            self.memory.put(state_of(index), bytes.0);
         }
     }
 

@@ -27,6 +27,13 @@ impl Memory {
         );
     }
 
+    /// Changes a word.
+    pub fn set(&mut self, at: u64, word: u64) {
+        let (start, bytes) = self.0.range_mut(..=at).next_back().expect("something");
+        let from = (at - start) as usize;
+        bytes[from..from + 8].copy_from_slice(&word.to_le_bytes());
+    }
+
     /// What begins at an address.
     pub fn bytes(&self, at: u64) -> &[u8] {
         self.0.get(&at).map_or(&[], Vec::as_slice)
