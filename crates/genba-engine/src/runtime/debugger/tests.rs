@@ -1,6 +1,7 @@
 //! What debuggers are told is what [`crate::recover`] finds.
 
 mod engine;
+mod image;
 mod laid;
 mod machine;
 
