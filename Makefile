@@ -24,7 +24,7 @@ test: ## all tests
 	scripts/install-deps build test
 	cargo test --workspace --locked --no-fail-fast $(TEST_FLAGS)
 
-differential: ## engines count forty and 83 programs: every instruction as often (3 min)
+differential: ## engines count forty and 113 programs: every instruction as often (5 min)
 	scripts/install-deps build test differential
 	cargo test --package genba-count --locked --test differential -- --ignored --nocapture
 

@@ -11,7 +11,9 @@ mod alike;
 mod allowed;
 mod compare;
 mod names;
+mod others;
 mod programs;
+mod stepped;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -23,6 +25,7 @@ use genba_model::RawCounts;
 use genba_run::{CommandSpec, Output, Stdin, resolve_program};
 
 use allowed::Allowed;
+use others::{ONLY_STEPPED, OTHERS, STEPPED};
 use programs::{EVERY_TIME, MORE, PROGRAMS, Program};
 
 /// Makes both simulated processors look the same to the C library as far as it can be told:
@@ -50,7 +53,7 @@ fn valgrinds_library() -> Option<PathBuf> {
 }
 
 fn find(name: &str) -> Option<PathBuf> {
-    if matches!(name, "cc1" | "cc1plus") {
+    if matches!(name, "cc1" | "cc1plus" | "f951" | "gnat1") {
         let output = Command::new("g++")
             .arg(format!("-print-prog-name={name}"))
             .output()
@@ -66,17 +69,10 @@ fn find(name: &str) -> Option<PathBuf> {
     path.ok()
 }
 
-fn run(
-    engine: &dyn Engine,
-    program: &Program,
-    path: &Path,
-    directory: &Path,
-    preload: Option<&Path>,
-    alike: &(PathBuf, alike::Stack),
-) -> Result<(RawCounts, Vec<u8>), String> {
-    // What one run leaves must not be there for the next, and the path must be the same.
+/// A directory with the inputs. What one run leaves must not be there for the next, and the path
+/// must be the same.
+fn work(directory: &Path) -> PathBuf {
     let work = directory.join("work");
-    let output = directory.join("output");
     std::fs::create_dir(&work).expect("a directory");
     let inputs = std::fs::read_dir(directory.join("inputs")).expect("the inputs");
     let mut inputs: Vec<PathBuf> = inputs.flatten().map(|entry| entry.path()).collect();
@@ -85,6 +81,19 @@ fn run(
         let name = input.file_name().expect("a name");
         std::fs::copy(&input, work.join(name)).expect("a copy");
     }
+    work
+}
+
+fn run(
+    engine: &dyn Engine,
+    program: &Program,
+    path: &Path,
+    directory: &Path,
+    preload: Option<&Path>,
+    alike: &(PathBuf, alike::Stack),
+) -> Result<(RawCounts, Vec<u8>), String> {
+    let work = work(directory);
+    let output = directory.join("output");
     let mut argv: Vec<OsString> = vec![path.into()];
     argv.extend(program.argv[1..].iter().map(Into::into));
     let mut spec = CommandSpec::direct(argv);
@@ -113,13 +122,14 @@ fn run(
     Ok((counts, std::fs::read(&output).expect("its output")))
 }
 
+/// The list of the pair comes first: what it says of a program goes before what is said for both.
 fn the_list(names: [&str; 2]) -> Vec<Allowed> {
     let own = match names {
         CALLGRIND_AND_QEMU => "allowed-callgrind.txt",
         _ => "allowed-genba.txt",
     };
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential");
-    let lists = ["allowed.txt", own].into_iter().map(|name| {
+    let lists = [own, "allowed.txt"].into_iter().map(|name| {
         let text = std::fs::read_to_string(directory.join(name)).expect("the list");
         allowed::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
     });
@@ -153,8 +163,11 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
     let mut failures = Vec::new();
     let mut compared = 0;
     let only = std::env::var("DIFFERENTIAL").unwrap_or_default();
-    let more = if names == GENBA_AND_QEMU { MORE } else { &[] };
-    let programs = PROGRAMS.iter().chain(more);
+    let (more, others) = match names {
+        GENBA_AND_QEMU => (MORE, OTHERS),
+        _ => (&[][..], &[][..]),
+    };
+    let programs = PROGRAMS.iter().chain(more).chain(others);
     for program in programs.filter(|program| wanted(program) && program.name.contains(&only)) {
         // What was compiled for this stays where it is, so that its names can be found.
         let path = match program.argv[0].strip_prefix("./") {
@@ -230,6 +243,133 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
         compared >= at_least,
         "only {compared} programs were compared; install more (scripts/install-deps differential)"
     );
+}
+
+/// The same with little text: every instruction takes some microseconds.
+fn little_work(directory: &Path) -> PathBuf {
+    let work = work(directory);
+    let text = std::fs::read_to_string(work.join("text")).expect("an input");
+    let lines: Vec<&str> = text.split_inclusive('\n').take(40).collect();
+    std::fs::write(work.join("text"), lines.concat()).expect("an input is written");
+    work
+}
+
+/// Most instructions of a program that is run one by one: some ten seconds.
+const MOST_STEPS: u64 = 2_500_000;
+
+/// Counts a program, runs it instruction by instruction, and says what differs.
+fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<String, String> {
+    let path = match program.argv[0].strip_prefix("./") {
+        Some(name) => directory.join("inputs").join(name),
+        None => find(program.argv[0]).unwrap_or_default(),
+    };
+    if !path.exists() {
+        support::skip(program.name, "it is not installed");
+        return Ok(String::new());
+    }
+    let mut argv: Vec<OsString> = vec![path.into()];
+    argv.extend(program.argv[1..].iter().map(Into::into));
+    let mut spec = CommandSpec::direct(argv.clone());
+    let output = directory.join("output");
+    spec.directory = Some(little_work(directory));
+    spec.stdin = Stdin::File(directory.join("work/text"));
+    spec.stdout = Output::File(output.clone());
+    spec.stderr = Output::File(directory.join("errors"));
+    spec.environment.clear = true;
+    // The engine switches it off.
+    let mut environment = BTreeMap::from([(
+        OsString::from("GLIBC_TUNABLES"),
+        OsString::from("glibc.pthread.rseq=0"),
+    )]);
+    let own = program.environment.iter();
+    environment.extend(own.map(|(name, value)| (OsString::from(name), OsString::from(value))));
+    for (name, value) in &environment {
+        spec.environment.set(name, value);
+    }
+    let request = CountRequest {
+        spec,
+        transfers: genba_count::Transfers::None,
+        children: false,
+    };
+    let counts = support::count(engine, &request);
+    std::fs::remove_dir_all(directory.join("work")).expect("it is removed");
+    let counts = counts.map_err(|error| format!("{}: {error}", program.name))?;
+    let said = std::fs::read(&output).expect("its output");
+    let work = little_work(directory);
+    let stepped = stepped::step(&argv, &environment, &work, &output, MOST_STEPS);
+    std::fs::remove_dir_all(&work).expect("it is removed");
+    let Some((native, status)) = stepped? else {
+        return Err(format!("{}: it takes too many instructions", program.name));
+    };
+    if said != std::fs::read(&output).expect("its output") || status != counts.exit {
+        let what = format!(
+            "it ends with {status} and {}, or writes something else",
+            counts.exit
+        );
+        return Err(format!("{}: {what}", program.name));
+    }
+    let counted: stepped::Executions = (counts.processes[0].modules.iter())
+        .flat_map(|module| {
+            let of = |one: &genba_model::InstructionCount| {
+                ((module.path.clone(), one.address), one.count)
+            };
+            module.instructions.iter().map(of)
+        })
+        .collect();
+    let mut names: BTreeMap<&str, names::Names> = BTreeMap::new();
+    for module in &counts.processes[0].modules {
+        names.insert(&module.path, names::Names::of(module));
+    }
+    let differ = counted.keys().chain(native.keys()).find(|place| {
+        let name = || names.get(place.0.as_str()).map(|names| names.name(place.1));
+        counted.get(*place) != native.get(*place)
+            && !stepped::may_differ(&place.0, &name().unwrap_or_default())
+    });
+    match differ {
+        None => Ok(format!("{} instructions", native.values().sum::<u64>())),
+        Some(place) => Err(format!(
+            "{}: {} {:#x}: {:?} and natively {:?} executions",
+            program.name,
+            place.0,
+            place.1,
+            counted.get(place),
+            native.get(place)
+        )),
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: make differential"]
+fn our_engine_counts_what_the_processor_executes() {
+    let test = "our_engine_counts_what_the_processor_executes";
+    let Some(engine) = support::engine("genba", test) else {
+        return;
+    };
+    if let Err(reason) = alike::no_addresses_by_chance() {
+        support::skip(test, &reason);
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let inputs = directory.path().join("inputs");
+    std::fs::create_dir(&inputs).expect("a directory");
+    programs::write_inputs(&inputs);
+    let only = std::env::var("DIFFERENTIAL").unwrap_or_default();
+    let mut failures = Vec::new();
+    let programs = PROGRAMS.iter().chain(MORE).chain(OTHERS);
+    let wanted = programs.filter(|program| STEPPED.split(' ').any(|name| name == program.name));
+    for program in wanted.chain(ONLY_STEPPED) {
+        if !program.name.contains(&only) {
+            continue;
+        }
+        match step(engine.as_ref(), program, directory.path()) {
+            Ok(said) => eprintln!("{:12} {said}, none differs", program.name),
+            Err(reason) => {
+                eprintln!("{reason}");
+                failures.push(reason);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
 }
 
 /// Prints where its stack is in 64 bytes, and the names in its environment.

@@ -12,7 +12,8 @@ pub struct Program {
     pub environment: &'static [(&'static str, &'static str)],
 }
 
-const fn program(name: &'static str, argv: &'static [&'static str]) -> Program {
+/// One that needs nothing in its environment.
+pub const fn program(name: &'static str, argv: &'static [&'static str]) -> Program {
     Program {
         name,
         argv,
@@ -56,7 +57,7 @@ pub const PROGRAMS: &[Program] = &[
     ),
     program("grep", &["grep", "-c", "eta.*9", "text"]),
     program("sed", &["sed", "s/eta/x/g", "text"]),
-    program("awk", &["awk", "{ s += $9 } END { print s }", "text"]),
+    program("awk", &["mawk", "{ s += $9 } END { print s }", "text"]),
     program("diff", &["diff", "text", "program.c"]),
     program("find", &["find", ".", "-name", "t*"]),
     program("tar", &["tar", "cf", "-", "--mtime=@0", "text"]),
@@ -249,7 +250,8 @@ const PYTHON_THREADS: &[(&str, &str)] = &[
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
-const PYTHON: &[(&str, &str)] = &[("PYTHONHASHSEED", "0"), ("PYTHONDONTWRITEBYTECODE", "1")];
+/// For Python to do the same twice.
+pub const PYTHON: &[(&str, &str)] = &[("PYTHONHASHSEED", "0"), ("PYTHONDONTWRITEBYTECODE", "1")];
 
 /// As far as NumPy and its linear algebra choose code by the processor, they are told.
 const NUMPY: &[(&str, &str)] = &[
@@ -362,10 +364,12 @@ pub fn write_inputs(directory: &Path) {
          let r = std::panic::catch_unwind(|| { if s_len(&[1]) == 1 { panic!(\"so\") } }); println!(\"{}\", r.is_err()); }\n\
          fn s_len(s: &[u8]) -> usize { s.len() }\n",
     );
+    crate::others::write_inputs(&write);
     let make = |program: &str, arguments: &[&str]| {
         let _ = std::process::Command::new(program)
             .args(arguments)
             .current_dir(directory)
+            .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .status();
     };
@@ -374,6 +378,7 @@ pub fn write_inputs(directory: &Path) {
         "rustc",
         &["-O", "-C", "panic=unwind", "rust.rs", "-o", "rust"],
     );
+    crate::others::compile(&make);
     make("gzip", &["-n", "-k", "text"]);
     make("bzip2", &["-k", "text"]);
     make("xz", &["-k", "-T1", "text"]);
