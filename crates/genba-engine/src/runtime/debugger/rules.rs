@@ -2,8 +2,9 @@
 //! or on the way between that and the engine: what [`crate::recover`] and
 //! [`super::super::interrupted`] do, as expressions for the debugger, which read the same lists.
 //!
-//! Differences: counts are of no interest; the state of a thread, which `%gs` says and DWARF does
-//! not, is that whose last known stack pointer is nearest.
+//! Differences: counts are of no interest; a thread that makes a system call is behind it, as one
+//! that waits in it is natively; the state of a thread, which `%gs` says and DWARF does not, is that
+//! whose last known stack pointer is nearest.
 
 mod engine;
 

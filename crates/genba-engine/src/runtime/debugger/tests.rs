@@ -16,7 +16,7 @@ use super::rules::Want;
 use crate::marks::{Mark, Marked};
 use crate::recover::Found;
 use crate::state::register;
-use laid::{LISTS, Laid, Plan, Slot, plan};
+use laid::{LISTS, Laid, Plan, STACKS, Slot, plan};
 use machine::{Machine, Memory};
 
 /// Threads by how far their stacks are from this one's.
@@ -48,7 +48,7 @@ proptest! {
         (plans, high) in plans(),
         slots in slots(),
         mut registers: [u64; 16],
-        rsp in 0x7000_0000_0000u64..0x7FFF_0000_0000,
+        rsp in STACKS,
         stack: [u64; 3],
     ) {
         let mut laid = Laid::new(&plans, high);

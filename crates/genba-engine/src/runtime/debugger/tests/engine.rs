@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 
-use super::laid::{CODE, LISTS, Laid, Plan, Slot, state_of};
+use super::laid::{CODE, LISTS, Laid, Plan, STACKS, Slot, state_of};
 use super::machine::Machine;
 use crate::marks::Mark;
 use crate::runtime::debugger::rules::Want;
@@ -160,7 +160,7 @@ proptest! {
         states in [said(), said()],
         own in 0..2usize,
         registers: [u64; 16],
-        rsp in 0x7000_0000_0000u64..0x7FFF_0000_0000,
+        rsp in STACKS,
         top: u64,
         high: bool,
     ) {

@@ -31,6 +31,8 @@ const SHARED: u64 = 0x7E00_0000_0000;
 /// Low addresses, as programs that are not position-independent have them, and high ones.
 pub const CODE: [u64; 2] = [0x7F00_0000, 0x5555_5555_4000];
 const ZONE: u64 = 32 << 20;
+/// Stack pointers: nothing else is there.
+pub const STACKS: core::ops::Range<u64> = 0x7F60_0000_0000..0x7FFF_0000_0000;
 /// What no list says anything with.
 const GARBAGE: u8 = 0xAA;
 
