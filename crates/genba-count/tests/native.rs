@@ -10,7 +10,7 @@ use genba_count::{CountError, CountRequest, Engine, native::Native};
 use genba_model::RawCounts;
 use genba_run::{CommandSpec, Output};
 
-use support::{compile, count, executions, functions, module};
+use support::{compile, count, executions, functions, module, skip};
 
 /// A program of ours, and what it writes natively and counted.
 struct Ran {
@@ -329,6 +329,45 @@ fn children_killed_while_they_ask_do_not_keep_others_from_being_counted() {
             .any(|one| one.address >= start && one.address < start + size && one.count == 1000)
     });
     assert_eq!(counted.count(), 1);
+}
+
+const CHROOT: &str = r#"
+#define _GNU_SOURCE
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    if (argc > 1) return 5;
+    char path[4096] = {0};
+    if (readlink("/proc/self/exe", path, sizeof path - 1) < 0) return 77;
+    *strrchr(path, '/') = 0;
+    if (chroot(path) && (unshare(CLONE_NEWUSER) || chroot(path))) return 77;
+    execl("/program", "program", "again", (char *)0);
+    return 1;
+}
+"#;
+
+#[test]
+fn where_there_is_no_proc_a_program_is_refused() {
+    let test = "where_there_is_no_proc_a_program_is_refused";
+    let directory = tempfile::tempdir().expect("a directory");
+    let Some(program) = compile(directory.path(), test, CHROOT, &["-static"]) else {
+        return;
+    };
+    for children in [false, true] {
+        let request = CountRequest {
+            spec: CommandSpec::direct([&program]),
+            transfers: genba_count::Transfers::None,
+            children,
+        };
+        match count(&Native, &request) {
+            Err(CountError::Unable { reason, .. }) => {
+                assert!(reason.contains("/proc/self/maps"), "{reason}");
+            }
+            Ok(counts) if counts.exit == 77 => return skip(test, "chroot is not permitted"),
+            other => panic!("{test}: {other:?}"),
+        }
+    }
 }
 
 const VFORKS: &str = r#"

@@ -160,7 +160,8 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
     // others here: only a process that has the file is attached to.
     let asker = asker(pid, &followed.processes[index].file);
     let done = match mail {
-        _ if namespace != own_namespace() || asker == Asker::Other => {
+        // What cannot tell, as without /proc, says 0.
+        _ if namespace != 0 && namespace != own_namespace() || asker == Asker::Other => {
             followed.note("processes in PID namespaces of their own were not counted".to_owned());
             false
         }
