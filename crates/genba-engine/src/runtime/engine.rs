@@ -56,6 +56,23 @@ pub struct Placed {
     pub marks: Box<[Marked]>,
 }
 
+impl Placed {
+    /// A fragment, where it is built for, in use.
+    #[must_use]
+    pub fn of(fragment: Fragment, first_block: u32, first_exit: u32) -> Self {
+        Self {
+            start: fragment.emitter.base,
+            size: fragment.emitter.code.len() as u32,
+            first_block,
+            blocks: fragment.blocks.len() as u16,
+            first_exit,
+            exits: fragment.exits.len() as u16,
+            valid: true,
+            marks: fragment.marks.into_boxed_slice(),
+        }
+    }
+}
+
 /// Where to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -255,19 +272,7 @@ impl Engine {
                 self.note_link(number, exit.target);
             }
         }
-        self.remember(
-            zone,
-            Placed {
-                start: base,
-                size: fragment.emitter.code.len() as u32,
-                first_block,
-                blocks: fragment.blocks.len() as u16,
-                first_exit,
-                exits: fragment.exits.len() as u16,
-                valid: true,
-                marks: fragment.marks.into_boxed_slice(),
-            },
-        );
+        self.remember(zone, Placed::of(fragment, first_block, first_exit));
     }
 
     /// Within a zone, fragments come in the order of their addresses.

@@ -53,6 +53,13 @@ pub enum Want {
     Register(u32),
 }
 
+/// A displacement of so many bits, signed, and below it what it is from, become their sum.
+fn relative(e: &mut Expression, bits: u64) {
+    use Op::{Dup, Minus, Plus, Shl, Shr};
+    e.op(Dup).number(bits - 1).op(Shr).number(bits).op(Shl);
+    e.ops(&[Minus, Plus]);
+}
+
 impl Lists {
     /// For the address on the top of the stack: from there down what holds (mark, block, index of
     /// the instruction, as bits 0, 8, 16), the mark after that, the end of the marks, the offset
@@ -285,21 +292,11 @@ impl Lists {
         e.load(1).number(0x0F).ops(&[Eq, And, Or]);
         e.number(0).op(Eq).branch(short);
         e.op(Dup).number(4).op(Minus).load(4);
-        e.op(Dup)
-            .number(31)
-            .op(Op::Shr)
-            .number(32)
-            .op(Shl)
-            .ops(&[Minus, Plus])
-            .skip(end);
+        relative(e, 32);
+        e.skip(end);
         e.set(short).op(Dup).number(1).op(Minus).load(1);
-        e.op(Dup)
-            .number(7)
-            .op(Op::Shr)
-            .number(8)
-            .op(Shl)
-            .ops(&[Minus, Plus])
-            .skip(end);
+        relative(e, 8);
+        e.skip(end);
         e.set(target);
         self.nearest(e);
         e.add(u64::from(state::TARGET)).op(Deref).skip(end);

@@ -259,17 +259,8 @@ impl Laid {
             });
         }
         self.program.push((pc, plan.code.clone()));
-        let placed = Placed {
-            start: base,
-            size: fragment.emitter.code.len() as u32,
-            first_block,
-            blocks: fragment.blocks.len() as u16,
-            first_exit,
-            exits: fragment.exits.len() as u16,
-            valid: true,
-            marks: fragment.marks.into_boxed_slice(),
-        };
-        self.remember(zone, placed, fragment.emitter.code);
+        let code = fragment.emitter.code.clone();
+        self.remember(zone, Placed::of(fragment, first_block, first_exit), code);
     }
 
     fn late_stub(&mut self, base: u64, zone: usize) {
