@@ -232,7 +232,7 @@ impl Lists {
 
     /// The program's next instruction for the address in the copy on the top of the stack.
     fn pc(&self, e: &mut Expression, fail: Label) {
-        use Op::{And, Deref, Div, Dup, Eq, Le, Lt, Minus, Mul, Or, Over, Plus, Shl, Swap};
+        use Op::{And, Deref, Div, Dup, Eq, Le, Lt, Minus, Mul, Or, Over, Plus, Swap};
         let end = e.label();
         self.position(e, fail);
         self.block(e);
