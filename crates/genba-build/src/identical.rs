@@ -108,7 +108,11 @@ mod tests {
         let tree = |name: &str| place.path().join(name);
         let source = "int main(int n, char **v) { return n * 3 / 7; }";
         if !build(&tree("one"), source, &["-O2"]) {
-            eprintln!("skipped: the_same_code_is_known_by_what_is_loaded: gcc cannot be run");
+            genba_testing::skip(
+                "the_same_code_is_known_by_what_is_loaded",
+                "gcc",
+                "gcc cannot be run",
+            );
             return;
         }
         // Debug information changes nothing that is loaded but the build id.

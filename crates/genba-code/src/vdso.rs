@@ -58,7 +58,11 @@ mod tests {
     #[test]
     fn names_clock_gettime() {
         let Some(vdso) = Binary::vdso().unwrap() else {
-            eprintln!("skipped: names_clock_gettime: this kernel maps no vDSO");
+            genba_testing::skip(
+                "names_clock_gettime",
+                genba_testing::MACHINE,
+                "this kernel maps no vDSO",
+            );
             return;
         };
         let found = vdso.find("__vdso_clock_gettime");

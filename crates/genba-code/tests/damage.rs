@@ -57,9 +57,10 @@ fn fixture(test: &str, flags: &[&str]) -> Option<Vec<u8>> {
         .stderr(std::process::Stdio::null())
         .status();
     if !status.is_ok_and(|s| s.success()) {
-        eprintln!(
-            "skipped: {test}: gcc {} does not work here",
-            flags.join(" ")
+        genba_testing::skip(
+            test,
+            "gcc",
+            &format!("gcc {} does not work here", flags.join(" ")),
         );
         return None;
     }

@@ -88,9 +88,10 @@ fn compiled(test: &str, compiler: &str, source: &str, flags: &[&str]) {
         .arg(&output)
         .arg(&input);
     if !command.output().is_ok_and(|out| out.status.success()) {
-        eprintln!(
-            "skipped: {test}: {compiler} {} does not work here",
-            flags.join(" ")
+        genba_testing::skip(
+            test,
+            compiler,
+            &format!("{compiler} {} does not work here", flags.join(" ")),
         );
         return;
     }
@@ -125,7 +126,11 @@ fn parts_without_end_become_the_whole() {
     let path = std::env::current_exe().unwrap();
     let binary = Binary::open_with(&path, DebugSearch::none()).unwrap();
     let Some(symbol) = binary.find("main").into_iter().next() else {
-        eprintln!("skipped: parts_without_end_become_the_whole: no main");
+        genba_testing::skip(
+            "parts_without_end_become_the_whole",
+            genba_testing::MACHINE,
+            "no main",
+        );
         return;
     };
     let expected = Binary::open_with(&path, DebugSearch::none())

@@ -78,9 +78,10 @@ fn compile(
     ];
     arguments.extend(flags);
     if run(compiler, &arguments).is_none() {
-        eprintln!(
-            "skipped: {test}: {compiler} {} does not work here",
-            flags.join(" ")
+        genba_testing::skip(
+            test,
+            compiler,
+            &format!("{compiler} {} does not work here", flags.join(" ")),
         );
         return None;
     }
@@ -94,7 +95,7 @@ fn same_symbols_as_nm(test: &str, path: &Path) {
     arguments.extend(dynamic.then_some("-D"));
     arguments.push(path.to_str().unwrap());
     let Some(listing) = run("nm", &arguments) else {
-        eprintln!("skipped: {test}: nm does not work here");
+        genba_testing::skip(test, "nm", "nm does not work here");
         return;
     };
     let mut expected: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
@@ -186,7 +187,7 @@ fn symbols_equal_nm() {
         if Path::new(path).exists() {
             same_symbols_as_nm(test, Path::new(path));
         } else {
-            eprintln!("skipped: {test}: there is no {path}");
+            genba_testing::skip(test, genba_testing::MACHINE, &format!("there is no {path}"));
         }
     }
 }
@@ -201,7 +202,7 @@ fn instructions_equal_objdump() {
         "objdump",
         &["-d", "-z", "-w", "-j", ".text", path.to_str().unwrap()],
     ) else {
-        eprintln!("skipped: {test}: objdump does not work here");
+        genba_testing::skip(test, "objdump", "objdump does not work here");
         return;
     };
     let expected: Vec<(u64, usize)> = listing
@@ -326,7 +327,7 @@ fn separate_debug_files_are_found() {
     for step in &steps {
         let step: Vec<&str> = step.iter().map(String::as_str).collect();
         if run("objcopy", &step).is_none() {
-            eprintln!("skipped: {test}: objcopy does not work here");
+            genba_testing::skip(test, "objcopy", "objcopy does not work here");
             return;
         }
     }

@@ -8,7 +8,7 @@ use std::process::Command;
 use genba_count::{CountRequest, Engine, native::Native};
 use genba_run::{CommandSpec, Output};
 
-use support::{compile, count, executions, functions, module, skip};
+use support::{compile, count, executions, functions, module};
 
 /// Says its number, and calls functions that have something on the stack until a file is there.
 const PROGRAM: &str = r#"
@@ -92,10 +92,14 @@ fn kernel_allows() -> bool {
 fn a_debugger_finds_functions_and_callers_at_every_instruction() {
     let test = "a_debugger_finds_functions_and_callers_at_every_instruction";
     if Command::new("gdb").arg("--version").output().is_err() {
-        return skip(test, "no gdb");
+        return genba_testing::skip(test, "gdb", "no gdb");
     }
     if !kernel_allows() {
-        return skip(test, "the kernel has no checkpoint/restore");
+        return genba_testing::skip(
+            test,
+            genba_testing::MACHINE,
+            "the kernel has no checkpoint/restore",
+        );
     }
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), test, PROGRAM, &["-pthread"]) else {
@@ -113,7 +117,7 @@ fn a_debugger_finds_functions_and_callers_at_every_instruction() {
         children: false,
     };
     if let Err(error) = Native.check(&request) {
-        return skip(test, &error.to_string());
+        return genba_testing::skip(test, genba_testing::MACHINE, &error.to_string());
     }
     let mut said = String::new();
     let counts = std::thread::scope(|scope| {
@@ -137,7 +141,7 @@ fn a_debugger_finds_functions_and_callers_at_every_instruction() {
         counting.join().expect("no panic")
     });
     if said.contains("ptrace: Operation not permitted") {
-        return skip(test, "gdb may not attach");
+        return genba_testing::skip(test, "gdb", "gdb may not attach");
     }
     // Selecting a thread shows its first frame only.
     let mut chains = chains(&said);

@@ -68,7 +68,7 @@ fn check_program(test: &str, flags: &[&str]) {
         // Each module's instructions begin where objdump has instructions begin.
         for module in &process.modules {
             let Some(starts) = instruction_starts(&module.path) else {
-                support::skip(test, "no objdump");
+                genba_testing::skip(test, "objdump", "no objdump");
                 break;
             };
             assert!(

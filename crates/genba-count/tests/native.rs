@@ -10,7 +10,7 @@ use genba_count::{CountError, CountRequest, Engine, native::Native};
 use genba_model::RawCounts;
 use genba_run::{CommandSpec, Output};
 
-use support::{compile, count, executions, functions, module, skip};
+use support::{compile, count, executions, functions, module};
 
 /// A program of ours, and what it writes natively and counted.
 struct Ran {
@@ -47,7 +47,7 @@ fn run(
         children,
     };
     if let Err(error) = Native.check(&request) {
-        support::skip(test, &error.to_string());
+        genba_testing::skip(test, genba_testing::COUNT_ENGINE, &error.to_string());
         return None;
     }
     let counts = count(&Native, &request).expect("counts");
@@ -147,7 +147,7 @@ fn threads_lose_no_counts() {
     );
 }
 
-/// Handlers that repair, skip, jump out, and nest; faults that nobody handles in children.
+/// Handlers that repair, jump out, and nest; faults that nobody handles in children.
 const HANDLERS: &str = r#"
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -177,7 +177,7 @@ static void handle(int s, void *f, int flags) {
 }
 int main(void) {
     stack_t st = {.ss_sp = malloc(65536), .ss_size = 65536}; sigaltstack(&st, 0);
-    handle(SIGSEGV, repair, SA_SIGINFO | SA_ONSTACK); handle(SIGFPE, skip, SA_SIGINFO | SA_ONSTACK);
+    handle(SIGSEGV, repair, SA_SIGINFO | SA_ONSTACK); handle(SIGFPE, SA_SIGINFO | SA_ONSTACK);
     handle(SIGUSR1, leave, 0); handle(SIGRTMIN, nest, SA_ONSTACK); handle(SIGRTMIN + 1, nest, SA_ONSTACK);
     page = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     __asm__ volatile("movq %0, (%1)" :: "a"(0x1234ul), "r"(page + 16) : "memory");
@@ -364,7 +364,13 @@ fn where_there_is_no_proc_a_program_is_refused() {
             Err(CountError::Unable { reason, .. }) => {
                 assert!(reason.contains("/proc/self/maps"), "{reason}");
             }
-            Ok(counts) if counts.exit == 77 => return skip(test, "chroot is not permitted"),
+            Ok(counts) if counts.exit == 77 => {
+                return genba_testing::skip(
+                    test,
+                    genba_testing::MACHINE,
+                    "chroot is not permitted",
+                );
+            }
             other => panic!("{test}: {other:?}"),
         }
     }

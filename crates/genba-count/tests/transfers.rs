@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use genba_count::{Engine, Transfers, native::Native};
 use genba_model::{CodeSpan, ProcessCounts, RawCounts, TransferKind};
 
-use support::{compile, count, executions, functions, module, request, skip};
+use support::{compile, count, executions, functions, module, request};
 
 /// Functions that jump back to their own first instruction: a loop of two instructions, one too
 /// long to be copied, one by a jump without condition. And two that call through pointers.
@@ -83,7 +83,7 @@ fn counted(test: &str, transfers: impl Fn(&str, (u64, u64)) -> Transfers) -> Opt
     let mut request = request(&program, [""; 0]);
     request.transfers = transfers(program.to_str().expect("a path"), functions["asked"]);
     if let Err(error) = Native.check(&request) {
-        skip(test, &error.to_string());
+        genba_testing::skip(test, genba_testing::COUNT_ENGINE, &error.to_string());
         return None;
     }
     let raw = count(&Native, &request).expect("counts");

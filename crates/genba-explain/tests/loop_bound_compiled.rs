@@ -112,12 +112,16 @@ fn model(binary: &Binary, name: &str) -> (LoopCost, String) {
 #[test]
 fn chains_of_optimised_code() {
     if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped: chains_of_optimised_code: this is not x86-64");
+        genba_testing::skip(
+            "chains_of_optimised_code",
+            genba_testing::MACHINE,
+            "this is not x86-64",
+        );
         return;
     }
     let directory = tempfile::tempdir().expect("temporary directory");
     let Some(binary) = compile(directory.path(), &["-O2"]) else {
-        eprintln!("skipped: chains_of_optimised_code: no gcc");
+        genba_testing::skip("chains_of_optimised_code", "gcc", "no gcc");
         return;
     };
     let expected = [
@@ -145,12 +149,16 @@ fn chains_of_optimised_code() {
 #[test]
 fn chains_of_unoptimised_code() {
     if !cfg!(target_arch = "x86_64") {
-        eprintln!("skipped: chains_of_unoptimised_code: this is not x86-64");
+        genba_testing::skip(
+            "chains_of_unoptimised_code",
+            genba_testing::MACHINE,
+            "this is not x86-64",
+        );
         return;
     }
     let directory = tempfile::tempdir().expect("temporary directory");
     let Some(binary) = compile(directory.path(), &["-O0"]) else {
-        eprintln!("skipped: chains_of_unoptimised_code: no gcc");
+        genba_testing::skip("chains_of_unoptimised_code", "gcc", "no gcc");
         return;
     };
     for (name, cycles) in [("lcg", 4.0), ("shifts", 6.0), ("chase", 5.0)] {

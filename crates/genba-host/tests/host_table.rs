@@ -24,7 +24,7 @@ fn table(test: &str) -> Option<&'static HostTable> {
     match table {
         Ok(table) => Some(table),
         Err(error) => {
-            eprintln!("skipped: {test}: {error}");
+            genba_testing::skip(test, genba_testing::MACHINE, &format!("{error}"));
             None
         }
     }
@@ -35,11 +35,19 @@ fn entry(test: &str, form: &str) -> Option<&'static HostTableEntry> {
     let table = table(test)?;
     match table.entry(form) {
         None => {
-            eprintln!("skipped: {test}: no entry `{form}` on this machine");
+            genba_testing::skip(
+                test,
+                genba_testing::MACHINE,
+                &format!("no entry `{form}` on this machine"),
+            );
             None
         }
         Some(entry) if entry.disturbed => {
-            eprintln!("skipped: {test}: `{form}` was disturbed");
+            genba_testing::skip(
+                test,
+                genba_testing::MACHINE,
+                &format!("`{form}` was disturbed"),
+            );
             None
         }
         found => found,
@@ -303,9 +311,11 @@ fn watching_may_break_it_off() {
         },
     );
     match result {
-        Err(CalibrateError::Memory(error)) => {
-            eprintln!("skipped: watching_may_break_it_off: {error}")
-        }
+        Err(CalibrateError::Memory(error)) => genba_testing::skip(
+            "watching_may_break_it_off",
+            genba_testing::MACHINE,
+            &format!("{error}"),
+        ),
         result => {
             assert!(
                 matches!(result, Err(CalibrateError::Interrupted)),

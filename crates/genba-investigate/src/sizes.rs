@@ -127,7 +127,11 @@ mod tests {
         let cancel = Cancel::new().unwrap();
         let limit = Duration::from_secs(60);
         let Some(sizes) = tally(&mut launcher, &spec, limit, &cancel) else {
-            eprintln!("skipped: a_run_is_tallied: /bin/cat takes no preloaded library here");
+            genba_testing::skip(
+                "a_run_is_tallied",
+                genba_testing::MACHINE,
+                "/bin/cat takes no preloaded library here",
+            );
             return;
         };
         assert!(sizes.allocated.total() > 0, "{sizes:?}");

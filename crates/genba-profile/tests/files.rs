@@ -8,7 +8,7 @@ use genba_profile::event::EventSpec;
 use genba_profile::sampler::{CallGraph, RecordOptions};
 use genba_profile::{ReadError, ReadOptions, Recording};
 use proptest::prelude::*;
-use support::{FIXTURE, compile, load, record, skip};
+use support::{FIXTURE, compile, load, record};
 
 /// Whatever the bytes: an answer or an error.
 fn read(bytes: Vec<u8>) -> Option<u64> {
@@ -44,8 +44,9 @@ fn small_recording(call_graph: CallGraph) -> Option<Vec<u8>> {
 #[test]
 fn cut_files_give_what_is_there() {
     let Some(whole) = small_recording(CallGraph::FramePointer) else {
-        return skip(
+        return genba_testing::skip(
             "cut_files_give_what_is_there",
+            genba_testing::PERF_EVENT,
             "nothing can be recorded here",
         );
     };
@@ -79,7 +80,11 @@ fn cut_files_give_what_is_there() {
 fn random_changes_never_panic() {
     for call_graph in [CallGraph::FramePointer, CallGraph::Dwarf(1024)] {
         let Some(whole) = small_recording(call_graph) else {
-            return skip("random_changes_never_panic", "nothing can be recorded here");
+            return genba_testing::skip(
+                "random_changes_never_panic",
+                genba_testing::PERF_EVENT,
+                "nothing can be recorded here",
+            );
         };
         let mut state = 1u64;
         let mut random = move || {
@@ -156,7 +161,7 @@ fn perfs_files_are_read_and_perf_reads_ours() {
     const TEST: &str = "perfs_files_are_read_and_perf_reads_ours";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
-        return skip(TEST, "no gcc");
+        return genba_testing::skip(TEST, "gcc", "no gcc");
     };
     let theirs = directory.path().join("perf.data");
     let recorded = |extra: &[&str]| {
@@ -171,7 +176,7 @@ fn perfs_files_are_read_and_perf_reads_ours() {
             .is_ok_and(|o| o.status.success())
     };
     if !recorded(&[]) {
-        return skip(TEST, "perf cannot record here");
+        return genba_testing::skip(TEST, "perf", "perf cannot record here");
     }
     assert_eq!(Some(load(&theirs).tables.totals.samples), by_perf(&theirs));
     if recorded(&["-e", "page-faults:u"]) {

@@ -8,13 +8,13 @@ use std::path::Path;
 use genba_profile::event::EventSpec;
 use genba_profile::sampler::{CallGraph, RecordOptions, choose};
 use genba_profile::{ProfileError, Recording};
-use support::{FIXTURE, compile, function, load, module_of, record, skip};
+use support::{FIXTURE, compile, function, load, module_of, record};
 
 fn perf_events(test: &str) -> bool {
     match choose(&RecordOptions::default()) {
         Ok(_) => true,
         Err(e) => {
-            skip(test, &e.to_string());
+            genba_testing::skip(test, genba_testing::PERF_EVENT, &e.to_string());
             false
         }
     }
@@ -30,7 +30,7 @@ fn check_fixture(program: &Path, out: &Path, test: &str) {
     let mut who: [BTreeSet<(i32, i32)>; 3] = Default::default();
     for (set, name) in who.iter_mut().zip(["in_main", "in_thread", "in_child"]) {
         let Some(range) = function(program, name) else {
-            return skip(test, "no symbols in the fixture");
+            return genba_testing::skip(test, genba_testing::MACHINE, "no symbols in the fixture");
         };
         for s in &loaded.samples {
             let at = tables.location(s.location);
@@ -61,7 +61,7 @@ fn threads_forks_and_execs_are_followed() {
     const TEST: &str = "threads_forks_and_execs_are_followed";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
-        return skip(TEST, "no gcc");
+        return genba_testing::skip(TEST, "gcc", "no gcc");
     };
     if !perf_events(TEST) {
         return;
@@ -98,7 +98,7 @@ fn timer_signals_see_the_same() {
     const TEST: &str = "timer_signals_see_the_same";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
-        return skip(TEST, "no gcc");
+        return genba_testing::skip(TEST, "gcc", "no gcc");
     };
     let out = directory.path().join("out.data");
     let options = RecordOptions {
@@ -121,7 +121,7 @@ fn a_static_program_cannot_be_preloaded_and_that_is_said() {
     const TEST: &str = "a_static_program_cannot_be_preloaded_and_that_is_said";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixed", FIXTURE, &["-static"]) else {
-        return skip(TEST, "no gcc, or no static C library");
+        return genba_testing::skip(TEST, "gcc", "no gcc, or no static C library");
     };
     let options = RecordOptions {
         force_timer: true,
@@ -151,7 +151,7 @@ int main(){ for(int i=1;i<65;i++){ struct sigaction a; memset(&a,0,sizeof a); si
 "#;
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "signals", SOURCE, &[]) else {
-        return skip(TEST, "no gcc");
+        return genba_testing::skip(TEST, "gcc", "no gcc");
     };
     let options = RecordOptions {
         force_timer: true,
@@ -168,7 +168,7 @@ fn a_running_process_is_attached_to() {
     const TEST: &str = "a_running_process_is_attached_to";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
-        return skip(TEST, "no gcc");
+        return genba_testing::skip(TEST, "gcc", "no gcc");
     };
     if !perf_events(TEST) {
         return;
@@ -235,7 +235,11 @@ fn counters_agree_with_the_run() {
     assert_eq!((stat.runs, stat.counters.len()), (2, events.len()));
     let clock = &stat.counters[0];
     let Some(ms) = clock.value else {
-        return skip("counters_agree_with_the_run", &stat.notes.join("; "));
+        return genba_testing::skip(
+            "counters_agree_with_the_run",
+            genba_testing::MACHINE,
+            &stat.notes.join("; "),
+        );
     };
     let cpu = stat.user.value + stat.system.value;
     // Two accounts of the same CPU time by the same kernel.

@@ -188,7 +188,11 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let started = match from_file(directory.path()) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                eprintln!("skipped: the_launcher_starts_from_a_file_too: noexec temp directory");
+                genba_testing::skip(
+                    "the_launcher_starts_from_a_file_too",
+                    genba_testing::MACHINE,
+                    "noexec temp directory",
+                );
                 return;
             }
             started => started.expect("a launcher"),

@@ -16,7 +16,7 @@ fn interpreter(test: &str, language: Language) -> Option<String> {
     let there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
     let found = candidates.into_iter().find(there);
     if found.is_none() {
-        eprintln!("skipped: {test}: no {candidates:?} here");
+        genba_testing::skip(test, candidates[0], &format!("no {candidates:?} here"));
     }
     found.map(ToOwned::to_owned)
 }

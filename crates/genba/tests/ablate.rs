@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{answer, genba, json, program, scratch, skip};
+use support::{answer, genba, json, program, scratch};
 
 fn cost<'a>(costs: &'a Value, metric: &str) -> &'a Value {
     (costs.as_array().unwrap().iter())
@@ -96,7 +96,11 @@ fn counted_instructions_tell_parts_without_luck() {
     words.push(&command);
     let output = genba(here.path(), &words);
     if !output.status.success() {
-        skip(name, &String::from_utf8_lossy(&output.stderr));
+        genba_testing::skip(
+            name,
+            genba_testing::COUNT_ENGINE,
+            &String::from_utf8_lossy(&output.stderr),
+        );
         return;
     }
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -160,7 +164,7 @@ fn a_literal_of_ruby_costs_and_a_frozen_one_does_not() {
             .output()
             .is_err()
     {
-        skip(name, "there is no ruby");
+        genba_testing::skip(name, "ruby", "there is no ruby");
         return;
     }
     let here = scratch();
@@ -285,7 +289,7 @@ fn patches_take_parts_out_in_copies() {
             .output()
             .is_err()
         {
-            skip(name, &format!("there is no {program}"));
+            genba_testing::skip(name, program, &format!("there is no {program}"));
             return;
         }
     }
@@ -304,7 +308,11 @@ fn patches_take_parts_out_in_copies() {
     let output = genba(here.path(), &words);
     assert_eq!(files(), before, "the tree itself is not touched");
     if output.status.code() == Some(4) {
-        skip(name, &String::from_utf8_lossy(&output.stderr));
+        genba_testing::skip(
+            name,
+            genba_testing::COUNT_ENGINE,
+            &String::from_utf8_lossy(&output.stderr),
+        );
         return;
     }
     assert!(

@@ -6,7 +6,7 @@ mod support;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{answer, comparison, genba, json, notes, rounds, scratch, skip};
+use support::{answer, comparison, genba, json, notes, rounds, scratch};
 
 #[test]
 fn three_times_the_work_is_slower_and_the_document_keeps_its_contract() {
@@ -378,7 +378,11 @@ fn an_interruption_leaves_a_document_a_case_and_no_process() {
     assert!(killed.success());
     let output = child.wait_with_output().expect("it ends");
     if output.status.code() == Some(0) {
-        skip("an_interruption", "the measurement ended by itself before");
+        genba_testing::skip(
+            "an_interruption",
+            genba_testing::MACHINE,
+            "the measurement ended by itself before",
+        );
         return;
     }
     assert_eq!(output.status.code(), Some(130));
@@ -419,7 +423,11 @@ fn events_are_counted_where_the_machine_has_them() {
             "{}",
             notes(&document)
         );
-        skip("events_are_counted", "no hardware counters here");
+        genba_testing::skip(
+            "events_are_counted",
+            genba_testing::COUNTERS,
+            "no hardware counters here",
+        );
         return;
     }
     let found = comparison(&document, "two", "instructions:u");

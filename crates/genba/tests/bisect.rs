@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use support::{scratch, skip};
+use support::scratch;
 
 /// Burns so much work, `extra` times more from `at` on: `burn N AT EXTRA WORK`.
 const BURN: &str = "#include <stdlib.h>
@@ -34,7 +34,7 @@ fn compiled(test: &str, directory: &Path, name: &str, source: &str) -> Option<Pa
             Some(out)
         }
         Err(error) => {
-            skip(test, &format!("gcc: {error}"));
+            genba_testing::skip(test, "gcc", &format!("gcc: {error}"));
             None
         }
     }
@@ -83,7 +83,7 @@ fn json(directory: &Path, args: &[&str]) -> Value {
 fn counted(test: &str, document: &Value) -> bool {
     let notes = document["notes"].to_string();
     if notes.contains("not counted") {
-        skip(test, &notes);
+        genba_testing::skip(test, genba_testing::COUNT_ENGINE, &notes);
         return false;
     }
     true
@@ -231,7 +231,7 @@ fn a_history_of_120_commits_with_a_planted_regression() {
     let tree = here.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
     if git(&tree, &["init", "-q", "."]).is_none() {
-        skip(name, "there is no git");
+        genba_testing::skip(name, "git", "there is no git");
         return;
     }
     if compiled(name, here.path(), "burn", BURN).is_none() {
@@ -415,7 +415,11 @@ fn compiles_of_cvise(name: &str, here: &Path, source: &str, than: u64) {
         .process_group(0)
         .spawn();
     let Ok(mut cvise) = started else {
-        skip(name, "cvise is not installed: not compared with it");
+        genba_testing::skip(
+            name,
+            "cvise",
+            "cvise is not installed: not compared with it",
+        );
         return;
     };
     let made = || {
@@ -441,7 +445,11 @@ fn compiles_of_cvise(name: &str, here: &Path, source: &str, than: u64) {
     }
     match finished {
         Some(status) if !status.success() => {
-            skip(name, &format!("cvise does not work here: {status}"));
+            genba_testing::skip(
+                name,
+                "cvise",
+                &format!("cvise does not work here: {status}"),
+            );
         }
         _ => assert!(needed > than, "cvise: {needed} compiles, genba: {than}"),
     }

@@ -215,7 +215,7 @@ fn an_investigation_divides_time_by_executions() {
     ];
     let all = json(here, "investigation", &line);
     if all["profile"].is_null() || all["profile"]["counted"].is_null() {
-        return support::skip(test, &all["notes"].to_string());
+        return genba_testing::skip(test, genba_testing::COUNT_ENGINE, &all["notes"].to_string());
     }
     let digits = &all["annotations"][0];
     assert_eq!(digits["function"], "digits");
@@ -284,7 +284,11 @@ fn counts_of_a_file_are_joined_with_a_recording() {
         ],
     );
     if counted.status.code() == Some(4) {
-        return support::skip(test, &String::from_utf8_lossy(&counted.stderr));
+        return genba_testing::skip(
+            test,
+            genba_testing::COUNT_ENGINE,
+            &String::from_utf8_lossy(&counted.stderr),
+        );
     }
     let line = [
         "report",
@@ -334,7 +338,11 @@ fn a_target_that_runs_out_of_time_has_the_counts_until_then() {
     ];
     let output = genba(here, &line);
     if output.status.code() == Some(4) {
-        return support::skip(test, &String::from_utf8_lossy(&output.stderr));
+        return genba_testing::skip(
+            test,
+            genba_testing::COUNT_ENGINE,
+            &String::from_utf8_lossy(&output.stderr),
+        );
     }
     assert_eq!(output.status.code(), Some(3));
     let counts: Value = serde_json::from_slice(&output.stdout).expect("a document");

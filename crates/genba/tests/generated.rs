@@ -5,19 +5,19 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::{skip, told};
+use support::told;
 
-/// Compiles a program and records it into `x.data`; false, with a skip, where this cannot be had.
+/// Compiles a program and records it into `x.data`; false, with a where this cannot be had.
 fn recorded(test: &str, at: &Path, gcc: &[&str], program: &str) -> bool {
     let made = Command::new("gcc").args(gcc).current_dir(at).status();
     if !made.is_ok_and(|status| status.success()) {
-        skip(test, "no gcc");
+        genba_testing::skip(test, "gcc", "no gcc");
         return false;
     }
     let line = ["record", "-o", "x.data", "--sampler", "perf", "--", program];
     let (code, _, err) = told(at, &line);
     if code == 4 {
-        skip(test, &err);
+        genba_testing::skip(test, genba_testing::PERF_EVENT, &err);
         return false;
     }
     assert_eq!(code, 0, "{err}");

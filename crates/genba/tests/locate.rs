@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::{answer, has, json, program, record, scratch, skip};
+use support::{answer, has, json, program, record, scratch};
 
 const DEBUG: [&str; 2] = ["-g", "-O2"];
 
@@ -18,7 +18,7 @@ fn share(row: &Value) -> f64 {
 }
 
 /// A directory with a program of `testdata/` compiled and sampled: `run` is its source and its
-/// arguments. `None`, with a skip, where this machine cannot do that.
+/// arguments. `None`, with a where this machine cannot do that.
 fn recorded(test: &str, flags: &[&str], options: &[&str], run: &[&str]) -> Option<TempDir> {
     let directory = scratch();
     let prog = program(test, directory.path(), run[0], flags)?;
@@ -293,7 +293,7 @@ fn functions_agree_with_perf_on_one_recording() {
         }
         let perf = perf_report(directory.path(), "recording").expect("perf runs");
         if perf.is_empty() {
-            return skip(test, "perf report shows nothing here");
+            return genba_testing::skip(test, "perf", "perf report shows nothing here");
         }
         let profile = json(
             directory.path(),
@@ -353,7 +353,11 @@ fn perfs_own_recording_is_read() {
         .output()
         .expect("perf starts");
     if !recorded.status.success() {
-        return skip(test, &String::from_utf8_lossy(&recorded.stderr));
+        return genba_testing::skip(
+            test,
+            genba_testing::PERF_EVENT,
+            &String::from_utf8_lossy(&recorded.stderr),
+        );
     }
     let profile = json(directory.path(), "profile", &["report", "--json"]);
     assert!(functions(&profile)["digits"] > 0.9);

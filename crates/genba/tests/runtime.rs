@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::{skip, told};
+use support::told;
 
 fn runs(program: &str, arguments: &[&str]) -> bool {
     let out = Command::new(program).args(arguments).output();
@@ -27,7 +27,7 @@ fn median(document: &serde_json::Value, metric: &str) -> f64 {
 #[test]
 fn ruby_says_what_it_allocated() {
     if !runs("ruby", &["-e", "exit RUBY_VERSION >= '3.0'"]) {
-        skip("ruby_says_what_it_allocated", "no ruby");
+        genba_testing::skip("ruby_says_what_it_allocated", "ruby", "no ruby");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -67,7 +67,11 @@ fn python_says_how_often_it_collected_and_keeps_the_users_sitecustomize() {
         "python3",
         &["-c", "import sys; assert sys.version_info >= (3, 8)"],
     ) {
-        skip("python_says_how_often_it_collected…", "no python3");
+        genba_testing::skip(
+            "python_says_how_often_it_collected…",
+            "python3",
+            "no python3",
+        );
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -108,7 +112,11 @@ for _ in range(3): gc.collect(0)
 #[test]
 fn requests_to_a_rack_application() {
     if !runs("ruby", &["-e", "require 'rack'"]) {
-        skip("requests_to_a_rack_application", "no ruby with rack");
+        genba_testing::skip(
+            "requests_to_a_rack_application",
+            "ruby-rack",
+            "no ruby with rack",
+        );
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -138,7 +146,7 @@ fn requests_to_a_rack_application() {
 #[test]
 fn what_the_runtime_reports_can_decide() {
     if !runs("ruby", &["-e", "exit RUBY_VERSION >= '3.0'"]) {
-        skip("what_the_runtime_reports_can_decide", "no ruby");
+        genba_testing::skip("what_the_runtime_reports_can_decide", "ruby", "no ruby");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

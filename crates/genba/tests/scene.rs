@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use support::{answer, genba, json, program, scratch, skip};
+use support::{answer, genba, json, program, scratch};
 
 fn cases(directory: &Path) -> Vec<Value> {
     let list = json(directory, "cases", &["case", "list", "--json"]);
@@ -37,7 +37,7 @@ fn the_whole_road() {
     );
     assert_eq!(all["runs"]["metrics"][0]["metric"], "wall");
     if all["profile"].is_null() {
-        return skip(test, &all["notes"].to_string());
+        return genba_testing::skip(test, genba_testing::PERF_EVENT, &all["notes"].to_string());
     }
     assert_eq!(all["profile"]["functions"][0]["function"], "digits");
     assert_eq!(all["annotations"][0]["function"], "digits");

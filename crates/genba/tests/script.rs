@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::{skip, told};
+use support::told;
 
 /// Three callers of the same work, six, three and one part of it, until so much CPU time is
 /// used up; and a deep recursion above them.
@@ -128,13 +128,21 @@ fn check(document: &serde_json::Value, runtime: &str) {
 fn python_functions_by_their_known_shares() {
     let names = ["/usr/bin/python3.11", "python3.11", "python3"];
     let Some(python) = interpreter(&names, "Python 3.11.") else {
-        skip("python_functions_by_their_known_shares", "no CPython 3.11");
+        genba_testing::skip(
+            "python_functions_by_their_known_shares",
+            "python3.11",
+            "no CPython 3.11",
+        );
         return;
     };
     for depth in ["3", "10000"] {
         match recorded(&python, PYTHON, "known.py", depth) {
             Ok(document) => check(&document, "CPython 3.11."),
-            Err(why) => skip("python_functions_by_their_known_shares", &why),
+            Err(why) => genba_testing::skip(
+                "python_functions_by_their_known_shares",
+                genba_testing::PERF_EVENT,
+                &why,
+            ),
         }
     }
 }
@@ -142,13 +150,21 @@ fn python_functions_by_their_known_shares() {
 #[test]
 fn ruby_functions_by_their_known_shares() {
     let Some(ruby) = interpreter(&["ruby3.1", "ruby"], "ruby 3.1.") else {
-        skip("ruby_functions_by_their_known_shares", "no CRuby 3.1");
+        genba_testing::skip(
+            "ruby_functions_by_their_known_shares",
+            "ruby3.1",
+            "no CRuby 3.1",
+        );
         return;
     };
     for depth in ["3", "7000"] {
         match recorded(&ruby, RUBY, "known.rb", depth) {
             Ok(document) => check(&document, "CRuby 3.1."),
-            Err(why) => skip("ruby_functions_by_their_known_shares", &why),
+            Err(why) => genba_testing::skip(
+                "ruby_functions_by_their_known_shares",
+                genba_testing::PERF_EVENT,
+                &why,
+            ),
         }
     }
 }
@@ -167,7 +183,11 @@ fn of_newest(directory: &Path) -> serde_json::Value {
 fn an_investigation_has_script_functions_and_takes_them_along() {
     let names = ["/usr/bin/python3.11", "python3.11", "python3"];
     let Some(python) = interpreter(&names, "Python 3.11.") else {
-        skip("an_investigation_has_script_functions…", "no CPython 3.11");
+        genba_testing::skip(
+            "an_investigation_has_script_functions…",
+            "python3.11",
+            "no CPython 3.11",
+        );
         return;
     };
     let directory = tempfile::tempdir().expect("a directory");
@@ -188,7 +208,11 @@ fn an_investigation_has_script_functions_and_takes_them_along() {
     let (code, screen, err) = told(at, &line);
     assert_eq!(code, 0, "{err}");
     if screen.contains("no script") || screen.contains("no samples") {
-        skip("an_investigation_has_script_functions…", &screen);
+        genba_testing::skip(
+            "an_investigation_has_script_functions…",
+            genba_testing::PERF_EVENT,
+            &screen,
+        );
         return;
     }
     assert!(screen.contains("functions of CPython 3.11."), "{screen}");
@@ -233,13 +257,17 @@ int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
         .current_dir(at)
         .status();
     if !gcc.is_ok_and(|status| status.success()) {
-        skip("another_version_is_said_once…", "no gcc");
+        genba_testing::skip("another_version_is_said_once…", "gcc", "no gcc");
         return;
     }
     let line = ["record", "--script", "-o", "x.data", "--", "./python3.14"];
     let (code, _, err) = told(at, &line);
     if code == 4 || err.contains("no script stacks: ") {
-        skip("another_version_is_said_once…", &err);
+        genba_testing::skip(
+            "another_version_is_said_once…",
+            genba_testing::PERF_EVENT,
+            &err,
+        );
         return;
     }
     assert_eq!(code, 0, "{err}");

@@ -11,11 +11,15 @@ fn knees(document: &Value) -> &Vec<Value> {
     document["knees"].as_array().expect("knees")
 }
 
-/// A sweep of exact counts; `None`, with a skip, where nothing counts here.
+/// A sweep of exact counts; `None`, with a where nothing counts here.
 fn counted(test: &str, directory: &Path, words: &[&str]) -> Option<Value> {
     let output = genba(directory, words);
     if !output.status.success() {
-        support::skip(test, &String::from_utf8_lossy(&output.stderr));
+        genba_testing::skip(
+            test,
+            genba_testing::COUNT_ENGINE,
+            &String::from_utf8_lossy(&output.stderr),
+        );
         return None;
     }
     Some(serde_json::from_slice(&output.stdout).unwrap())

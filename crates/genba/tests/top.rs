@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{scratch, skip, told};
+use support::{scratch, told};
 
 #[test]
 fn one_window_of_a_command_that_never_ends() {
@@ -19,7 +19,11 @@ fn one_window_of_a_command_that_never_ends() {
     ];
     let (code, out, err) = told(here.path(), &line);
     if code == 4 {
-        return skip("one_window_of_a_command_that_never_ends", &err);
+        return genba_testing::skip(
+            "one_window_of_a_command_that_never_ends",
+            genba_testing::PERF_EVENT,
+            &err,
+        );
     }
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");

@@ -76,7 +76,7 @@ fn have(test: &str, programs: &[&str]) -> bool {
         .iter()
         .find(|name| !std::env::split_paths(&path).any(|directory| directory.join(name).exists()));
     if let Some(missing) = missing {
-        eprintln!("skipped: {test}: {missing} is not installed");
+        genba_testing::skip(test, missing, &format!("{missing} is not installed"));
     }
     missing.is_none()
 }
@@ -123,7 +123,11 @@ fn lto_wins_where_a_small_function_lies_in_another_unit() {
     let lto = tried(&document, "LTO");
     assert!(lto["pairs"].as_u64() > Some(0), "{lto}");
     if lto["outcome"] == "undecided" {
-        eprintln!("skipped: {test}: this machine is too noisy: {lto}");
+        genba_testing::skip(
+            test,
+            genba_testing::MACHINE,
+            &format!("this machine is too noisy: {lto}"),
+        );
         return;
     }
     assert_eq!(lto["outcome"], "gain", "{lto}");
@@ -132,15 +136,20 @@ fn lto_wins_where_a_small_function_lies_in_another_unit() {
     assert_eq!(document["comparisons"][0]["metric"], "cpu");
     // The differential profile: where samples can be taken, the callee is inside of its caller.
     let Some(diff) = document["differences"].get(0) else {
-        eprintln!(
-            "skipped: {test}: nothing can be sampled here: {}",
-            document["notes"]
+        genba_testing::skip(
+            test,
+            genba_testing::PERF_EVENT,
+            &format!("nothing can be sampled here: {}", document["notes"]),
         );
         return;
     };
     let functions = diff["functions"].as_array().expect("a list");
     let Some(step) = functions.iter().find(|one| one["function"] == "step") else {
-        eprintln!("skipped: {test}: too few samples: {}", diff["notes"]);
+        genba_testing::skip(
+            test,
+            genba_testing::PERF_EVENT,
+            &format!("too few samples: {}", diff["notes"]),
+        );
         return;
     };
     assert_eq!(step["moved"][0]["into"], "main", "{step}");
@@ -308,7 +317,11 @@ fn a_killed_trial_is_taken_up_again() {
             break id.to_owned();
         }
         if child.try_wait().expect("asked").is_some() || waited > 600 {
-            eprintln!("skipped: {test}: there was no case to interrupt");
+            genba_testing::skip(
+                test,
+                genba_testing::MACHINE,
+                "there was no case to interrupt",
+            );
             let _ = child.kill();
             let _ = child.wait();
             return;
@@ -324,7 +337,11 @@ fn a_killed_trial_is_taken_up_again() {
         String::from_utf8_lossy(&out.stderr).into_owned(),
     );
     if errors.contains("was brought to its end") {
-        eprintln!("skipped: {test}: it was too quick to be interrupted");
+        genba_testing::skip(
+            test,
+            genba_testing::MACHINE,
+            "it was too quick to be interrupted",
+        );
         return;
     }
     assert!(out.status.success(), "{errors}");
@@ -350,7 +367,7 @@ fn counts_are_compared() {
         let file = format!("counts{level}.json");
         let out = place.genba(&["count", "--once", "-o", &file, "--", &program, "100000"]);
         if !out.status.success() {
-            eprintln!("skipped: {test}: nothing counts here");
+            genba_testing::skip(test, genba_testing::COUNT_ENGINE, "nothing counts here");
             return;
         }
         files.push(file);

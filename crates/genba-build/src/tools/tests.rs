@@ -24,13 +24,13 @@ fn project(place: &Path) -> PathBuf {
     tree
 }
 
-/// A place with the project in it; `None`, with a skip, where a program for its build is missing.
+/// A place with the project in it; `None`, with a where a program for its build is missing.
 fn project_to_build(test: &str, programs: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
     if programs
         .iter()
         .any(|name| crate::toolchain::find_program(name).is_none())
     {
-        eprintln!("skipped: {test}: no gcc or make here");
+        genba_testing::skip(test, "gcc", "no gcc or make here");
         return None;
     }
     let place = tempfile::tempdir().expect("a directory");
@@ -117,7 +117,11 @@ fn every_recipe_builds_a_program_that_works() {
     assert!(symbols(plain.tree.path()).contains(" other\n"));
     for one in [catalogue(false), layouts(false)].concat() {
         let Some(built) = build(&workshop, &source, &one) else {
-            eprintln!("skipped: {test}: {} needs what is not installed", one.name);
+            genba_testing::skip(
+                test,
+                genba_testing::MACHINE,
+                &format!("{} needs what is not installed", one.name),
+            );
             continue;
         };
         let done = Command::new(built.tree.path().join("prog"))

@@ -140,7 +140,7 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
     if let Err(reason) =
         alike::no_addresses_by_chance().and_then(|()| alike::environment_in_order())
     {
-        support::skip(test, &reason);
+        genba_testing::skip(test, genba_testing::MACHINE, &reason);
         return;
     }
     let [first, second] = names;
@@ -150,7 +150,11 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
         return;
     };
     let Some(preload) = valgrinds_library() else {
-        support::skip(test, "valgrind's library is not where it is looked for");
+        genba_testing::skip(
+            test,
+            "valgrind",
+            "valgrind's library is not where it is looked for",
+        );
         return;
     };
     let list = the_list(names);
@@ -175,7 +179,11 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
             None => find(program.argv[0]),
         };
         let Some(path) = path else {
-            support::skip(test, &format!("{} is not installed", program.argv[0]));
+            genba_testing::skip(
+                test,
+                genba_testing::MACHINE,
+                &format!("{} is not installed", program.argv[0]),
+            );
             continue;
         };
         let here = directory.path();
@@ -264,7 +272,7 @@ fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<Stri
         None => find(program.argv[0]).unwrap_or_default(),
     };
     if !path.exists() {
-        support::skip(program.name, "it is not installed");
+        genba_testing::skip(program.name, genba_testing::MACHINE, "it is not installed");
         return Ok(String::new());
     }
     let mut argv: Vec<OsString> = vec![path.into()];
@@ -346,7 +354,7 @@ fn our_engine_counts_what_the_processor_executes() {
         return;
     };
     if let Err(reason) = alike::no_addresses_by_chance() {
-        support::skip(test, &reason);
+        genba_testing::skip(test, genba_testing::MACHINE, &reason);
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -383,7 +391,7 @@ fn a_process_begins_alike_under_both_engines() {
     if let Err(reason) =
         alike::no_addresses_by_chance().and_then(|()| alike::environment_in_order())
     {
-        support::skip(test, &reason);
+        genba_testing::skip(test, genba_testing::MACHINE, &reason);
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -442,7 +450,7 @@ fn two_engines_agree_on_every_program() {
 fn code_made_at_run_time_is_refused_and_not_miscounted() {
     let test = "code_made_at_run_time_is_refused_and_not_miscounted";
     let (Some(engine), Some(node)) = (support::engine("genba", test), find("node")) else {
-        support::skip(test, "node is not installed");
+        genba_testing::skip(test, "node", "node is not installed");
         return;
     };
     let mut request = support::request(&node, ["-e", "for (let i = 0; i < 1e6; i++) Math.sqrt(i)"]);

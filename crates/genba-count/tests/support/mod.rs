@@ -10,18 +10,17 @@ use genba_count::{CountError, CountRequest, Engine, engines};
 use genba_model::{CountedModule, ProcessCounts, RawCounts, TransferKind};
 use genba_run::{Cancel, CommandSpec, Launcher};
 
-/// Says that a test was skipped.
-pub fn skip(test: &str, reason: &str) {
-    eprintln!("skipped: {test}: {reason}");
-}
-
 /// The engine, if it is installed.
 pub fn engine(name: &str, test: &str) -> Option<Box<dyn Engine>> {
     let engine = (engines().into_iter()).find(|engine| engine.name() == name)?;
     match engine.describe() {
         Ok(_) => Some(engine),
         Err(error) => {
-            skip(test, &error.to_string());
+            let need = match name {
+                "callgrind" => "valgrind",
+                _ => name,
+            };
+            genba_testing::skip(test, need, &error.to_string());
             None
         }
     }
@@ -48,11 +47,15 @@ pub fn compile(directory: &Path, test: &str, source: &str, flags: &[&str]) -> Op
     match result {
         Ok(result) if result.status.success() => Some(output),
         Ok(result) => {
-            skip(test, &String::from_utf8_lossy(&result.stderr));
+            genba_testing::skip(
+                test,
+                genba_testing::MACHINE,
+                &String::from_utf8_lossy(&result.stderr),
+            );
             None
         }
         Err(error) => {
-            skip(test, &format!("no cc: {error}"));
+            genba_testing::skip(test, "gcc", &format!("no cc: {error}"));
             None
         }
     }

@@ -52,11 +52,15 @@ pub fn compile(directory: &Path, test: &str, program: &Program) -> Option<PathBu
         Ok(result) if result.status.success() => Some(output),
         Ok(result) => {
             let errors = String::from_utf8_lossy(&result.stderr).into_owned();
-            support::skip(test, &format!("{}: {errors}", program.label()));
+            genba_testing::skip(
+                test,
+                genba_testing::MACHINE,
+                &format!("{}: {errors}", program.label()),
+            );
             None
         }
         Err(error) => {
-            support::skip(test, &format!("no {compiler}: {error}"));
+            genba_testing::skip(test, compiler, &format!("no {compiler}: {error}"));
             None
         }
     }

@@ -36,7 +36,7 @@ fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
         };
         if let Err(reason) = engine.check(&check::request(directory.path(), &path, program, false))
         {
-            support::skip(test, &reason.to_string());
+            genba_testing::skip(test, genba_testing::COUNT_ENGINE, &reason.to_string());
             return;
         }
         let native = check::natively(directory.path(), &path, program);

@@ -56,7 +56,7 @@ fn an_inlined_callee_is_found_in_its_caller() {
     let test = "an_inlined_callee_is_found_in_its_caller";
     let place = tempfile::tempdir().unwrap();
     if !build(place.path(), "plain", &["-g"]) {
-        eprintln!("skipped: {test}: gcc cannot be run");
+        genba_testing::skip(test, "gcc", "gcc cannot be run");
         return;
     }
     assert!(build(place.path(), "lto", &["-g", "-flto"]));
@@ -69,9 +69,10 @@ fn an_inlined_callee_is_found_in_its_caller() {
         .as_ref()
         .filter(|profile| profile.samples >= 50)
     else {
-        eprintln!(
-            "skipped: {test}: nothing can be sampled here: {:?}",
-            plain.notes
+        genba_testing::skip(
+            test,
+            genba_testing::PERF_EVENT,
+            &format!("nothing can be sampled here: {:?}", plain.notes),
         );
         return;
     };

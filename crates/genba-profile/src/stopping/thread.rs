@@ -120,7 +120,11 @@ mod tests {
                 let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).unwrap();
                 assert!(stat.contains(") R "), "{stat}");
             }
-            Err(error) => eprintln!("skipped: a_thread_is_stopped_and_goes_on: {error}"),
+            Err(error) => genba_testing::skip(
+                "a_thread_is_stopped_and_goes_on",
+                genba_testing::MACHINE,
+                &format!("{error}"),
+            ),
         }
         child.kill().unwrap();
         child.wait().unwrap();

@@ -9,11 +9,6 @@ use genba_profile::sampler::RecordOptions;
 use genba_profile::{ProfileError, ReadOptions, RecordOutcome, Recording};
 use genba_run::{Cancel, CommandSpec, Launcher};
 
-/// Says why a test does nothing here.
-pub fn skip(test: &str, reason: &str) {
-    eprintln!("skipped: {test}: {reason}");
-}
-
 /// Threads, forks and an exec, each burning CPU time in a function of its own name. The work is
 /// counted, not timed: a busy machine makes it slower, not less.
 pub const FIXTURE: &str = r#"

@@ -72,7 +72,11 @@ fn callgrind_annotate_reads_it() {
             .arg(&file)
             .output();
         let Ok(run) = run else {
-            eprintln!("skipped: callgrind_annotate_reads_it: callgrind_annotate is not installed");
+            genba_testing::skip(
+                "callgrind_annotate_reads_it",
+                "valgrind",
+                "callgrind_annotate is not installed",
+            );
             return;
         };
         let text = String::from_utf8_lossy(&run.stdout);

@@ -52,7 +52,7 @@ pub fn have(test: &str, tool: &str) -> bool {
     let path = std::env::var_os("PATH");
     let found = genba_run::resolve_program(tool.as_ref(), path.as_deref(), None).is_ok();
     if !found {
-        eprintln!("skipped: {test}: {tool} is not installed");
+        genba_testing::skip(test, tool, &format!("{tool} is not installed"));
     }
     found
 }
@@ -62,7 +62,7 @@ pub fn have(test: &str, tool: &str) -> bool {
 pub fn python(test: &str) -> Option<&'static str> {
     let found = std::path::Path::new("/usr/bin/python3").exists();
     if !found {
-        eprintln!("skipped: {test}: there is no /usr/bin/python3");
+        genba_testing::skip(test, "python3", "there is no /usr/bin/python3");
     }
     found.then_some("/usr/bin/python3")
 }

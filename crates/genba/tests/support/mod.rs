@@ -6,11 +6,6 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Says, by name, why a test does not run here.
-pub fn skip(test: &str, reason: &str) {
-    eprintln!("skipped: {test}: {reason}");
-}
-
 /// A directory of the test's own.
 pub fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
@@ -60,7 +55,7 @@ pub fn json(directory: &Path, kind: &str, args: &[&str]) -> Value {
     value
 }
 
-/// A program of `testdata/`, compiled with `flags`; `None`, with a skip, without a compiler.
+/// A program of `testdata/`, compiled with `flags`; `None`, with a without a compiler.
 pub fn program(test: &str, directory: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../testdata")
@@ -80,7 +75,7 @@ pub fn program(test: &str, directory: &Path, source: &str, flags: &[&str]) -> Op
         .output();
     match result {
         Err(error) => {
-            skip(test, &format!("{compiler}: {error}"));
+            genba_testing::skip(test, compiler, &format!("{compiler}: {error}"));
             None
         }
         Ok(output) => {
@@ -101,12 +96,12 @@ pub fn has(test: &str, tool: &str) -> bool {
         .output()
         .is_ok_and(|o| o.status.success());
     if !found {
-        skip(test, &format!("{tool} is not installed"));
+        genba_testing::skip(test, tool, &format!("{tool} is not installed"));
     }
     found
 }
 
-/// Records a command; `None`, with a skip, where this machine cannot sample with these options.
+/// Records a command; `None`, with a where this machine cannot sample with these options.
 pub fn record(test: &str, directory: &Path, options: &[&str], command: &[&str]) -> Option<String> {
     let mut args = vec!["record", "--output", "null", "-o", "recording"];
     args.extend(options);
@@ -115,7 +110,7 @@ pub fn record(test: &str, directory: &Path, options: &[&str], command: &[&str]) 
     let output = genba(directory, &args);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     if output.status.code() == Some(4) {
-        skip(test, &said);
+        genba_testing::skip(test, genba_testing::PERF_EVENT, &said);
         return None;
     }
     assert!(output.status.success(), "{args:?}: {said}");
