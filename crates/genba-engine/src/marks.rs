@@ -55,7 +55,6 @@ pub enum Mark {
 
 /// A mark with its place and block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
 pub struct Marked {
     /// Offset in the fragment.
     pub offset: u16,

@@ -59,7 +59,6 @@ pub unsafe fn start(boot: usize) -> ! {
         let book = Book::new(shared, table as u32, boot.transfers);
         let mut engine = Engine::new(book, slots, boot.children != 0);
         engine.processes.push(Process::first());
-        engine.debugger.announce();
         runtime::install(engine);
 
         for (number, value) in (0..).zip(boot.registers) {

@@ -59,8 +59,6 @@ pub const TRANSFER: u32 = 0xC8;
 pub const BINDING: u32 = 0xD0;
 /// Address of `genba_return`.
 pub const RETURN: u32 = 0xD8;
-/// Not 0 from when a signal comes until it is known what goes on; for debuggers.
-pub const IN_SIGNAL: u32 = 0xE0;
 /// The program's registers: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15, flags.
 pub const CONTEXT: u32 = 0x100;
 /// Offset of the flags.

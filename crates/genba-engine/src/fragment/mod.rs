@@ -21,7 +21,7 @@ mod cold;
 mod landing;
 mod short_loop;
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use alloc::vec::Vec;
 

@@ -110,12 +110,6 @@ impl Cache {
         zones.position(|zone| (zone.low..zone.end).contains(&address))
     }
 
-    /// First address of a zone, and that behind it.
-    #[must_use]
-    pub fn range(&self, zone: usize) -> (u64, u64) {
-        (self.zones[zone].low, self.zones[zone].end)
-    }
-
     /// Unmaps all.
     ///
     /// # Safety

@@ -15,7 +15,6 @@ use crate::state::{self, EXIT_INDIRECT, State};
 
 use super::book::{BlockInfo, Book, Found, NONE};
 use super::cache::Cache;
-use super::debugger::{Debugger, List};
 use super::signal::Process;
 use super::slots::Slots;
 use super::tables::table_entry;
@@ -113,8 +112,6 @@ pub struct Engine {
     pub fragments: Vec<Placed>,
     /// Numbers of fragments by zone.
     in_zone: Vec<Vec<u32>>,
-    /// What debuggers are told.
-    pub debugger: Debugger,
     /// Numbers of the counters that correct others, by block, instruction and direction.
     corrections: PcMap<u32>,
     /// All exits.
@@ -134,9 +131,7 @@ impl Engine {
             next: NONE,
             linked: false,
         };
-        let debugger = Debugger::new(book.shared.0);
         let mut engine = Self {
-            debugger,
             book,
             slots,
             processes: Vec::new(),
@@ -149,12 +144,9 @@ impl Engine {
             in_zone: Vec::new(),
             corrections: PcMap::default(),
             // Number 0 means an indirect branch.
-            exits: Vec::new(),
+            exits: alloc::vec![none; EXIT_INDIRECT as usize + 1],
             lookup_used: [0; 2],
         };
-        for _ in 0..=EXIT_INDIRECT {
-            (engine.debugger).push(List::Exits, &mut engine.exits, none);
-        }
         engine.new_lookup(Landing::Jump, 13);
         engine.new_lookup(Landing::Return, 13);
         if engine.book.transfers >= TRANSFERS_WITHIN {
@@ -228,15 +220,14 @@ impl Engine {
                 .find(|(counter, _)| *counter == new.counter)
                 .map_or(0, |&(_, at)| at);
             let index = self.book.blocks.len() as u32;
-            let info = BlockInfo {
+            self.book.blocks.push(BlockInfo {
                 pc: new.pc,
                 code: base + u64::from(new.offset),
                 counter: new.counter,
                 lengths,
                 incoming: NONE,
                 instructions: new.instructions,
-            };
-            (self.debugger).push(List::Blocks, &mut self.book.blocks, info);
+            });
             if !new.copy {
                 self.book.by_pc.insert(new.pc, index);
             }
@@ -257,14 +248,13 @@ impl Engine {
                 0 => 0,
                 stub => base + u64::from(stub),
             };
-            let exit = Exit {
+            self.exits.push(Exit {
                 target: new.target,
                 site: base + u64::from(new.site),
                 stub,
                 next: NONE,
                 linked: false,
-            };
-            (self.debugger).push(List::Exits, &mut self.exits, exit);
+            });
         }
         for number in first_exit..self.exits.len() as u32 {
             let exit = self.exits[number as usize];
@@ -280,10 +270,8 @@ impl Engine {
         while self.in_zone.len() <= zone {
             self.in_zone.push(Vec::new());
         }
-        let number = self.fragments.len() as u32;
-        (self.debugger).push(List::Fragments, &mut self.fragments, fragment);
-        let range = self.cache.range(zone);
-        (self.debugger).push_in_zone(zone, range, &mut self.in_zone[zone], number);
+        self.in_zone[zone].push(self.fragments.len() as u32);
+        self.fragments.push(fragment);
     }
 
     fn note_link(&mut self, number: u32, target: u64) {

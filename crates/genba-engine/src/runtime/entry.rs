@@ -84,7 +84,6 @@ global_asm!(
 
     // Into the cache, with the registers in CONTEXT and XSAVE. Signals are blocked.
     "genba_resume:",
-    "mov dword ptr gs:[{in_signal}], 0",
     load_state!(),
     unblock!(),
     "genba_resume_unblocked:",
@@ -219,8 +218,6 @@ global_asm!(
     // A system call: rcx says where in the cache to come back to; rcx and r11 are free.
     "genba_syscall:",
     "mov gs:[{syscall_next}], rcx",
-    // Whose state this is, for debuggers.
-    "mov gs:[{context} + 32], rsp",
     "mov r11, rax",
     "genba_syscall_number:",
     "lahf",
@@ -253,7 +250,6 @@ global_asm!(
     // Every handled signal, as the kernel delivers it: on the program's stack, all signals
     // blocked, the program's registers in the frame.
     "genba_signal:",
-    "mov dword ptr gs:[{in_signal}], 1",
     "mov gs:[{signal_number}], rdi",
     "mov gs:[{signal_info}], rsi",
     "mov gs:[{signal_context}], rdx",
@@ -313,7 +309,6 @@ global_asm!(
     signal_info = const state::SIGNAL_INFO,
     signal_context = const state::SIGNAL_CONTEXT,
     signal_frame = const state::SIGNAL_FRAME,
-    in_signal = const state::IN_SIGNAL,
     site = const state::SITE,
     counters = const state::COUNTERS,
     transfers = sym TRANSFERS,

@@ -103,7 +103,6 @@ pub unsafe fn forked(state: State) -> ! {
             let mut locked = Locked::take();
             let engine = locked.engine();
             let process = engine.processes[state.get(state::PROCESS) as usize];
-            engine.debugger.give_back();
             forget(engine, state);
             process
         };

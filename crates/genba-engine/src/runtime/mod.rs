@@ -3,7 +3,6 @@
 pub mod book;
 pub mod cache;
 pub mod clone;
-pub mod debugger;
 pub mod detach;
 pub mod dispatch;
 pub mod engine;

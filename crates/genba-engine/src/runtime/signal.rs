@@ -206,8 +206,6 @@ pub extern "C" fn signal(state: usize) {
         deliver(locked.engine(), state)
     };
     if let After::Sigreturn(rsp) = after {
-        // SAFETY: its own state.
-        unsafe { state.set(state::IN_SIGNAL, 0) };
         // SAFETY: the frame that the kernel made.
         unsafe { label::genba_sigreturn(rsp) }
     }
@@ -257,10 +255,7 @@ unsafe fn run(engine: &mut Engine, state: State, number: usize, found: &Interrup
         match action.handler {
             // Faults are not ignored.
             SIG_IGN if code <= 0 => return resume(engine, frame),
-            SIG_DFL | SIG_IGN => {
-                engine.debugger.give_back();
-                return die(number, info, frame);
-            }
+            SIG_DFL | SIG_IGN => return die(number, info, frame),
             _ => {}
         }
         if action.flags & SA_RESETHAND != 0 {
