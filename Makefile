@@ -20,9 +20,9 @@ build: ## genba itself, optimised: target/release/genba
 demo: ## investigate Tokyo Cabinet and SQLite, from a fresh machine to two pages
 	scripts/demo
 
-test: ## all tests
+test: ## all tests; lists those that were skipped, with the reason
 	scripts/install-deps build test
-	cargo test --workspace --locked --no-fail-fast $(TEST_FLAGS)
+	scripts/test $(TEST_FLAGS)
 
 differential: ## engines count forty and 113 programs: every instruction as often (5 min)
 	scripts/install-deps build test differential
