@@ -89,7 +89,7 @@ pub fn diagnose(report: &ComparisonReport) -> Diagnosis {
                 .then(|| visible_effect(scatter, logs.len()).ok())
                 .flatten(),
             scatter,
-            pairs: crate::pairing::count(logs.len()),
+            pairs: crate::paired_effect::count(logs.len()),
             verdict: comparison.map_or(VerdictName::Undecided, |one| one.verdict),
         });
     }

@@ -1,7 +1,7 @@
 //! Experiments: variants in one interleaved schedule, judged pair by pair.
 //!
 //! **Scope.** A [`Plan`] of variants is run in blocks, every variant once a block in random
-//! order ([`schedule`]), until the primary metric is decided or the budget is spent ([`run`]),
+//! order (`random_schedule`), until the primary metric is decided or the budget is spent ([`run`]),
 //! and becomes a [`genba_model::ComparisonReport`] ([`report`]): effects with intervals,
 //! verdicts, ranks, costs per iteration, hazards. The target's own metrics are found in its
 //! output or read from `$GENBA_METRICS_FD`. [`against`] compares with runs kept in a case,
@@ -11,47 +11,47 @@
 //! any text for the terminal beyond notes, the case store.
 
 pub mod ablate;
-mod against;
 pub mod bisect;
-pub mod channel;
-mod compare;
+mod compare_variants;
+mod compare_with_case;
+mod comparer;
+mod comparison_report;
 pub mod doctor;
-mod driver;
 mod error;
-mod exact;
-mod failure;
-mod hazards;
-mod iteration;
-pub mod journal;
-mod lab;
-mod live;
+mod exact_instructions;
+mod exclusion_reason;
+mod iteration_cost;
 mod measurement;
-mod merge;
-mod metric;
+mod merge_reports;
+pub mod metrics_channel;
 mod observer;
 mod output_check;
-mod pairing;
+mod output_metric;
+mod output_streams;
+mod paired_effect;
 pub mod parameters;
 mod plan;
-mod report;
+pub mod random_schedule;
+mod run_hazards;
+pub mod run_journal;
+mod run_plan;
 mod runner;
-pub mod schedule;
-mod streams;
+mod sequential_judges;
 pub mod sweep;
-pub mod trial;
+pub mod try_variants;
 
-pub use against::{against, check_host};
-pub use driver::{run, run_with_clock};
+pub use compare_with_case::{against, check_host};
+pub use comparer::{Lab, Probe};
+pub use comparison_report::{Setting, now, report};
 pub use error::ExperimentError;
-pub use exact::{EXACT_INSTRUCTIONS, ExactRunner};
-pub use lab::{Lab, Probe};
+pub use exact_instructions::{EXACT_INSTRUCTIONS, ExactRunner};
 pub use measurement::{End, Measurement};
-pub use merge::merge;
-pub use metric::{MetricPlan, MetricSource, direction_of};
+pub use merge_reports::merge;
 pub use observer::{KeptRun, NoObserver, Observer, Progress, Stage};
+pub use output_metric::{MetricPlan, MetricSource, direction_of};
 pub use plan::{Plan, Stop, VariantPlan};
-pub use report::{Setting, now, report};
+pub use run_plan::{run, run_with_clock};
 pub use runner::{HostRunner, Measured, Runner};
 
 #[cfg(test)]
-mod testing;
+mod synthetic_report;

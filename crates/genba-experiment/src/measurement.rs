@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use genba_model::{Direction, ExitKind, Metric, RunRecord};
 
-use crate::channel;
+use crate::metrics_channel;
 use crate::runner::Measured;
 use crate::{Plan, direction_of};
 
@@ -167,10 +167,10 @@ impl Measurement {
     /// Adds a run that ended well.
     pub(crate) fn add(&mut self, plan: &Plan, variant: usize, run: &Measured) {
         let record: &RunRecord = &run.finished.record;
-        let (channel, complaints) = channel::parse(&run.channel);
+        let (channel, complaints) = metrics_channel::parse(&run.channel);
         let index = self.variants[variant].exits.len();
         for complaint in complaints {
-            self.trouble(variant, channel::VARIABLE, index, complaint);
+            self.trouble(variant, metrics_channel::VARIABLE, index, complaint);
         }
         for value in &channel {
             if self.find(&value.name).is_none() {
@@ -204,7 +204,7 @@ impl Measurement {
                 Origin::Channel => (channel.iter())
                     .find(|value| value.name == series.name)
                     .map(|value| value.value)
-                    .ok_or_else(|| format!("it was not written to ${}", channel::VARIABLE)),
+                    .ok_or_else(|| format!("it was not written to ${}", metrics_channel::VARIABLE)),
             };
             let value = value.unwrap_or_else(|what| {
                 let name = self.series[number].name.clone();

@@ -7,7 +7,7 @@ use genba_profile::event::EventSpec;
 use genba_run::{Cancel, CommandSpec, Executor, Finished, Launcher, RunError};
 
 use crate::ExperimentError;
-use crate::channel::Channel;
+use crate::metrics_channel::Channel;
 
 /// A measured run.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@
 //! schedule; what a part costs is the whole minus the variant without it, block by block, so
 //! that what all share (the machine, the empty loop) falls out.
 
-mod build;
-mod costs;
-mod part;
+mod component_builds;
+mod component_costs;
+mod components;
 
-pub use build::built;
-pub use costs::ablation;
-pub use part::{AblatePlan, Made, Off, Part, Switched, plan};
+pub use component_builds::built;
+pub use component_costs::ablation;
+pub use components::{AblatePlan, Made, Off, Part, Switched, plan};

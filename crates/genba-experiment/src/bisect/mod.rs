@@ -8,19 +8,19 @@
 //! **Not here.** The statistics themselves, how a candidate is made (a build, a subset put into a
 //! command): callers give variants.
 
-mod document;
-mod items;
-mod meter;
-mod outcome;
-mod regions;
-mod source;
-mod step;
+mod bisection_document;
+mod region_search;
+mod search_measurement;
+mod search_result;
+mod set_elements;
+mod source_regions;
+mod step_search;
 mod summary;
 
-pub use document::{Search, document};
-pub use items::{ItemSet, find_items};
-pub use meter::Budget;
-pub use outcome::{Found, Verified};
-pub use regions::{Region, Regions, SourceLanguage};
-pub use source::{SourceSet, find_regions};
-pub use step::{Candidate, Steps, find_step};
+pub use bisection_document::{Search, document};
+pub use region_search::{SourceSet, find_regions};
+pub use search_measurement::Budget;
+pub use search_result::{Found, Verified};
+pub use set_elements::{ItemSet, find_items};
+pub use source_regions::{Region, Regions, SourceLanguage};
+pub use step_search::{Candidate, Steps, find_step};

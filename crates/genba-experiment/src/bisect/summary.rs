@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use genba_model::{Direction, Metric, VariantMetric};
 
-use crate::report::summary;
+use crate::comparison_report::summary;
 use crate::{Plan, direction_of};
 
 /// Unit and direction of a metric.

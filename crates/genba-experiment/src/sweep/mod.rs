@@ -5,12 +5,12 @@
 //! fine as the parameter, or the time is spent. What counts as a knee is for
 //! [`genba_stats::curve`](fn@genba_stats::curve) to say.
 
-mod document;
-mod driver;
-mod parameter;
-mod place;
-mod settings;
+mod next_settings;
+mod setting_runs;
+mod sweep_document;
+mod sweep_loop;
+mod swept_parameter;
 
-pub use document::document;
-pub use driver::{SweepEnd, SweepPlan, Swept, sweep};
-pub use parameter::SweptParameter;
+pub use sweep_document::document;
+pub use sweep_loop::{SweepEnd, SweepPlan, Swept, sweep};
+pub use swept_parameter::SweptParameter;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use genba_case::{Case, ExperimentPlan, Store};
-use genba_experiment::journal::{Journal, JournalEntry};
+use genba_experiment::run_journal::{Journal, JournalEntry};
 use genba_model::{CaseKind, HostFingerprint, Workload};
 
 /// Where the runs of an experiment are kept.

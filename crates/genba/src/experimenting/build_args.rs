@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use genba_experiment::trial::BuildPlan;
+use genba_experiment::try_variants::BuildPlan;
 
 /// The project's own build.
 #[derive(Debug, ClapArgs)]

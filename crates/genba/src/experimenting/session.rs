@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use genba_case::{ExperimentPlan, Store};
-use genba_experiment::journal::{JournalEntry, Journaled, Stopwatch};
+use genba_experiment::run_journal::{JournalEntry, Journaled, Stopwatch};
 use genba_experiment::{
     EXACT_INSTRUCTIONS, ExactRunner, HostRunner, KeptRun, Lab, Observer, Plan, Progress, Setting,
     now,

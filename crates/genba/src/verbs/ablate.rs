@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 use genba_experiment::ablate::{AblatePlan, Made, Part, Switched, ablation, built, plan};
-use genba_experiment::trial::Workplace;
+use genba_experiment::try_variants::Workplace;
 use genba_experiment::{ExperimentError, Stop, VariantPlan};
 use genba_model::CaseKind;
 use genba_report::{page, terminal};

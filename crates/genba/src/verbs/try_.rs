@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_experiment::VariantPlan;
-use genba_experiment::trial::{self, Change, Options, Sitting, Trial, Workplace, document};
+use genba_experiment::try_variants::{self, Change, Options, Sitting, Trial, Workplace, document};
 use genba_investigate::diff::{Effort, Subject, beside};
 use genba_model::{CaseKind, Finding, ProfileDiff, Workload};
 use genba_report::{page, terminal};
@@ -111,7 +111,7 @@ const EFFORT: Effort = Effort {
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let cpus = genba_host::allowed_cpus();
     if args.list {
-        output.answer(&trial::list_in_words(&cpus))?;
+        output.answer(&try_variants::list_in_words(&cpus))?;
         return Ok(Exit::Done);
     }
     let (given, known) = args.workload()?;
@@ -157,7 +157,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             output,
         )
     };
-    let mut tried = trial::run(&mut lab, &plan, &mut place, changes, &options, &mut explain)?;
+    let mut tried =
+        try_variants::run(&mut lab, &plan, &mut place, changes, &options, &mut explain)?;
     let rebuild = match (session.case_id(), &tried.change) {
         (Some(id), Some(change)) => {
             let root = std::path::absolute(Store::open_root().root()).unwrap_or_default();
@@ -261,16 +262,16 @@ impl Args {
         let mut changes: Vec<Change> = self.patch.iter().cloned().map(Change::patch).collect();
         changes.extend(self.git_ref.iter().map(|name| Change::reference(name)));
         for text in &self.variant {
-            changes.push(trial::own_run(text).map_err(Failure::usage)?);
+            changes.push(try_variants::own_run(text).map_err(Failure::usage)?);
         }
         for text in &self.flags {
-            changes.push(trial::own_flags(text).map_err(Failure::usage)?);
+            changes.push(try_variants::own_flags(text).map_err(Failure::usage)?);
         }
         let rust = (self.building.build.as_ref()).is_some_and(|build| build.contains("cargo"));
         for name in &self.with {
-            changes.push(trial::named(name, rust, cpus).map_err(Failure::usage)?);
+            changes.push(try_variants::named(name, rust, cpus).map_err(Failure::usage)?);
         }
-        trial::no_name_twice(&changes).map_err(Failure::usage)?;
+        try_variants::no_name_twice(&changes).map_err(Failure::usage)?;
         Ok(changes)
     }
 }
@@ -287,7 +288,7 @@ fn dry_run(
          before the first\n",
         genba_report::number::duration(options.budget)
     );
-    for line in trial::plan_in_words(place, changes, options) {
+    for line in try_variants::plan_in_words(place, changes, options) {
         text.push_str(&format!("  {line}\n"));
     }
     if options.auto {

@@ -1,0 +1,416 @@
+//! Single runs and pairs of runs, remembered by variant.
+
+use std::collections::BTreeMap;
+
+use genba_model::{BisectionTest, Comparison, Direction, Estimate, Skipped, Variant, VerdictName};
+use genba_stats::{Judge, StatsError, Verdict};
+use rand::SeedableRng as _;
+use rand::rngs::StdRng;
+
+use super::search_result::Verified;
+use super::summary;
+use crate::paired_effect::named;
+use crate::{ExperimentError, Lab, Plan, Probe, VariantPlan};
+
+/// Tests up to so far back are gone on with: those of one round.
+const LATEST: usize = 8;
+
+/// Time for a search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Seconds for all of it.
+    pub seconds: f64,
+}
+
+/// All runs of one variant.
+struct Kept {
+    plan: VariantPlan,
+    runs: Vec<BTreeMap<String, f64>>,
+    failed: Option<String>,
+}
+
+/// Measures for a search, and remembers what it measured.
+pub(super) struct Meter<'l, 'a> {
+    lab: &'l mut Lab<'a>,
+    plan: Plan,
+    budget: Budget,
+    began: f64,
+    kept: Vec<Kept>,
+    pub tests: Vec<BisectionTest>,
+    pub skipped: Vec<Skipped>,
+    pub comparisons: Vec<Comparison>,
+    pub notes: Vec<String>,
+    pub random: StdRng,
+    runs: u32,
+    /// Time of the last run, seconds.
+    last_seconds: f64,
+}
+
+/// A comparison in progress.
+pub(super) struct Trial {
+    judge: Judge,
+    direction: Direction,
+}
+
+impl Trial {
+    pub fn verified(&self) -> Verified {
+        let verdict = match self.judge.verdict() {
+            Verdict::Same => VerdictName::Same,
+            Verdict::Undecided => VerdictName::Undecided,
+            other => named(other, self.direction),
+        };
+        Verified {
+            verdict,
+            ratio: self.judge.ratio(),
+            pairs: u32::try_from(self.judge.sequence().count()).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl<'l, 'a> Meter<'l, 'a> {
+    /// `plan` gives metric, counters, alpha, delta and seed; its variants are not used.
+    pub fn new(lab: &'l mut Lab<'a>, plan: &Plan, budget: Budget) -> Self {
+        let began = lab.elapsed();
+        Self {
+            lab,
+            plan: plan.clone(),
+            budget,
+            began,
+            kept: Vec::new(),
+            tests: Vec::new(),
+            skipped: Vec::new(),
+            comparisons: Vec::new(),
+            notes: Vec::new(),
+            random: StdRng::seed_from_u64(plan.seed),
+            runs: 0,
+            last_seconds: 0.0,
+        }
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub fn lab(&mut self) -> &mut Lab<'a> {
+        self.lab
+    }
+
+    pub fn runs(&self) -> u32 {
+        self.runs
+    }
+
+    /// Share of the budget that is spent.
+    pub fn spent(&mut self) -> f64 {
+        (self.lab.elapsed() - self.began) / self.budget.seconds
+    }
+
+    /// Seconds left.
+    pub fn left(&mut self) -> f64 {
+        (self.budget.seconds - (self.lab.elapsed() - self.began)).max(0.0)
+    }
+
+    /// Whether another run would end behind a share of the budget.
+    pub fn over(&mut self, share: f64) -> bool {
+        let next = self.last_seconds / 2.0 / self.budget.seconds;
+        self.spent() + next > share
+    }
+
+    pub fn say(&mut self, what: &str) {
+        let left = self.left();
+        self.lab.say(what, Some(left));
+    }
+
+    /// One run; `None` if it failed, which is noted.
+    pub fn run(
+        &mut self,
+        variant: &VariantPlan,
+        purpose: &str,
+    ) -> Result<Option<f64>, ExperimentError> {
+        self.enter(variant)?;
+        self.plan.variants = vec![variant.clone()];
+        let probe = self.lab.probe(&self.plan, 0)?;
+        Ok(self.take(variant, probe, purpose))
+    }
+
+    /// A run of each of two variants, in random order; `None` if one of them failed.
+    pub fn pair(
+        &mut self,
+        first: &VariantPlan,
+        second: &VariantPlan,
+        purpose: &str,
+    ) -> Result<Option<(f64, f64)>, ExperimentError> {
+        let values = self.round(&[first, second], purpose)?;
+        Ok(values[0].zip(values[1]))
+    }
+
+    /// A run of each of these variants, in random order; the values are in the order asked,
+    /// `None` where a run failed.
+    pub fn round(
+        &mut self,
+        variants: &[&VariantPlan],
+        purpose: &str,
+    ) -> Result<Vec<Option<f64>>, ExperimentError> {
+        for variant in variants {
+            self.enter(variant)?;
+        }
+        self.plan.variants = variants.iter().map(|one| (*one).clone()).collect();
+        let all: Vec<usize> = (0..variants.len()).collect();
+        let probes = self.lab.round(&self.plan, &all)?;
+        let mut values: Vec<Option<f64>> = (variants.iter().zip(probes))
+            .map(|(variant, probe)| self.take(variant, probe, purpose))
+            .collect();
+        values.resize(variants.len(), None);
+        Ok(values)
+    }
+
+    /// A comparison at this error rate.
+    pub fn trial(&self, alpha: f64) -> Result<Trial, ExperimentError> {
+        Ok(Trial {
+            judge: Judge::new(alpha, self.plan.delta).map_err(of_stats)?,
+            direction: summary::unit_of(&self.plan, &self.plan.primary).1,
+        })
+    }
+
+    /// Hands a pair to a comparison.
+    pub fn judge(&self, trial: &mut Trial, pair: (f64, f64)) -> Result<(), ExperimentError> {
+        trial
+            .judge
+            .push(pair.0, pair.1)
+            .map_err(|error| self.unfit(&error))
+    }
+
+    /// Compares two variants until it is decided or `share` of the budget is spent. A run that
+    /// fails ends it: undecided.
+    pub fn compare(
+        &mut self,
+        first: &VariantPlan,
+        second: &VariantPlan,
+        alpha: f64,
+        share: f64,
+        purpose: &str,
+    ) -> Result<Verified, ExperimentError> {
+        let mut trial = self.trial(alpha)?;
+        while trial.verified().verdict == VerdictName::Undecided && !self.over(share) {
+            let text = format!("{purpose}: {} against {}", first.name, second.name);
+            self.say(&text);
+            let Some(pair) = self.pair(first, second, purpose)? else {
+                break;
+            };
+            self.judge(&mut trial, pair)?;
+        }
+        self.conclude(&trial, &first.name, &second.name, alpha);
+        Ok(trial.verified())
+    }
+
+    /// Keeps a comparison for the document.
+    pub fn conclude(&mut self, trial: &Trial, first: &str, second: &str, alpha: f64) {
+        let verified = trial.verified();
+        let Some(ratio) = verified.ratio else {
+            return;
+        };
+        let more = trial.judge.more_pairs();
+        self.comparisons.push(Comparison {
+            baseline: first.to_owned(),
+            variant: second.to_owned(),
+            metric: self.plan.primary.clone(),
+            ratio,
+            verdict: verified.verdict,
+            delta: self.plan.delta,
+            alpha,
+            pairs: verified.pairs,
+            more_pairs: more.and_then(|pairs| u32::try_from(pairs).ok()),
+            corrected: None,
+            cross_check: Some(trial.judge.cross_check().is_some()),
+        });
+    }
+
+    /// The comparison of two values without noise, kept for the document.
+    pub fn conclude_exact(&mut self, first: (&str, f64), second: (&str, f64)) -> Verified {
+        let ratio = second.1 / first.1;
+        let direction = summary::unit_of(&self.plan, &self.plan.primary).1;
+        let same = first.1 == second.1 || ratio.ln().abs() <= self.plan.delta.ln_1p();
+        let verdict = if same {
+            VerdictName::Same
+        } else if second.1 < first.1 {
+            named(Verdict::Faster, direction)
+        } else {
+            named(Verdict::Slower, direction)
+        };
+        // From nothing to something there is no ratio.
+        if !(ratio > 0.0 && ratio.is_finite()) {
+            return Verified {
+                verdict,
+                ratio: None,
+                pairs: 1,
+            };
+        }
+        let estimate = self.extremes(first, second, ratio);
+        let runs = |name: &str| {
+            let of = self.kept.iter().find(|kept| kept.plan.name == name);
+            of.map_or(0, |kept| kept.runs.len())
+        };
+        let pairs = u32::try_from(runs(first.0).min(runs(second.0))).unwrap_or(u32::MAX);
+        self.comparisons.push(Comparison {
+            baseline: first.0.to_owned(),
+            variant: second.0.to_owned(),
+            metric: self.plan.primary.clone(),
+            ratio: estimate,
+            verdict,
+            delta: self.plan.delta,
+            alpha: self.plan.alpha,
+            pairs,
+            more_pairs: None,
+            corrected: None,
+            cross_check: None,
+        });
+        Verified {
+            verdict,
+            ratio: Some(estimate),
+            pairs,
+        }
+    }
+
+    /// A ratio between the least and the most that the runs of both allow.
+    fn extremes(&self, first: (&str, f64), second: (&str, f64), ratio: f64) -> Estimate {
+        let ends = |of: (&str, f64)| {
+            let kept = self.kept.iter().find(|kept| kept.plan.name == of.0);
+            let runs = kept.map_or(&[][..], |kept| &kept.runs);
+            let values = runs.iter().filter_map(|run| run.get(&self.plan.primary));
+            values.fold((of.1, of.1), |(low, high), value| {
+                (low.min(*value), high.max(*value))
+            })
+        };
+        let (one, two) = (ends(first), ends(second));
+        Estimate {
+            value: ratio,
+            low: (two.0 / one.1).min(ratio),
+            high: (two.1 / one.0).max(ratio),
+        }
+    }
+
+    /// Why a variant failed, if it did.
+    pub fn failure(&self, name: &str) -> Option<&str> {
+        let kept = self.kept.iter().find(|kept| kept.plan.name == name)?;
+        kept.failed.as_deref()
+    }
+
+    /// Cleans up behind a search that ended so; an interruption is an answer once something was
+    /// measured.
+    pub fn ended<T>(
+        &mut self,
+        result: Result<T, ExperimentError>,
+        interrupted: T,
+    ) -> Result<T, ExperimentError> {
+        self.clean_up();
+        match result {
+            Err(ExperimentError::Interrupted) if self.runs > 0 => Ok(interrupted),
+            other => other,
+        }
+    }
+
+    /// Runs the clean-up commands of all variants that were run.
+    fn clean_up(&mut self) {
+        let mut all = self.plan.clone();
+        all.variants = self.kept.iter().map(|kept| kept.plan.clone()).collect();
+        if let Err(error) = self.lab.clean_up(&all) {
+            self.notes.push(format!("cleaning up: {error}"));
+        }
+    }
+
+    /// All that was run, in order of first use.
+    pub fn variants(&self) -> Vec<Variant> {
+        (self.kept.iter())
+            .map(|kept| Variant {
+                name: kept.plan.name.clone(),
+                command: kept.plan.command.clone(),
+                parameters: kept.plan.parameters.clone(),
+                runs: u32::try_from(kept.runs.len()).unwrap_or(u32::MAX),
+                exit_codes: Vec::new(),
+                metrics: summary::metrics(&self.plan, &kept.runs),
+                excluded: kept.failed.clone(),
+            })
+            .collect()
+    }
+
+    /// Notes of the runner and of the search.
+    pub fn all_notes(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        notes.extend(self.lab.notes().iter().cloned());
+        notes
+    }
+
+    /// Says why values cannot be compared.
+    fn unfit(&self, error: &StatsError) -> ExperimentError {
+        ExperimentError::Metric {
+            name: self.plan.primary.clone(),
+            what: error.to_string(),
+        }
+    }
+
+    /// Runs the set-up commands of a variant that was not run yet.
+    fn enter(&mut self, variant: &VariantPlan) -> Result<(), ExperimentError> {
+        if self.kept.iter().any(|kept| kept.plan.name == variant.name) {
+            return Ok(());
+        }
+        self.kept.push(Kept {
+            plan: variant.clone(),
+            runs: Vec::new(),
+            failed: None,
+        });
+        self.plan.variants = vec![variant.clone()];
+        let plan = self.plan.clone();
+        self.lab.set_up(&plan)
+    }
+
+    fn take(&mut self, variant: &VariantPlan, probe: Probe, purpose: &str) -> Option<f64> {
+        self.runs += 1;
+        self.last_seconds = probe.seconds;
+        let metric = &self.plan.primary;
+        let failed = match (&probe.value, probe.failed) {
+            (Some(_), _) => None,
+            (None, Some(reason)) => Some(reason),
+            (None, None) => Some(format!("it did not yield the metric {metric}")),
+        };
+        if let Some(kept) = (self.kept.iter_mut()).find(|kept| kept.plan.name == variant.name) {
+            if probe.value.is_some() {
+                kept.runs.push(probe.values);
+            }
+            if failed.is_some() {
+                kept.failed.clone_from(&failed);
+            }
+        }
+        if let Some(reason) = &failed
+            && !self
+                .skipped
+                .iter()
+                .any(|skipped| skipped.what == variant.name)
+        {
+            self.skipped.push(Skipped {
+                what: variant.name.clone(),
+                reason: reason.clone(),
+            });
+        }
+        let same = |test: &&mut BisectionTest| {
+            test.what == variant.name && test.purpose == purpose && test.failed.is_none()
+        };
+        match (
+            self.tests.iter_mut().rev().take(LATEST).find(same),
+            probe.value,
+        ) {
+            (Some(test), Some(value)) => test.values.push(value),
+            _ => self.tests.push(BisectionTest {
+                what: variant.name.clone(),
+                purpose: purpose.to_owned(),
+                values: probe.value.into_iter().collect(),
+                failed,
+            }),
+        }
+        probe.value
+    }
+}
+
+pub(super) fn of_stats(error: StatsError) -> ExperimentError {
+    ExperimentError::Plan {
+        what: error.to_string(),
+    }
+}

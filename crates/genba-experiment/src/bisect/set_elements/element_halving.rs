@@ -1,0 +1,122 @@
+//! Items of a set where the metric has no noise: halving.
+
+use std::collections::BTreeMap;
+
+use genba_model::{BisectionOutcome, Estimate, VerdictName};
+use genba_stats::{Test, bifurcate, reduce};
+
+use super::{ItemFinder, NIL};
+use crate::ExperimentError;
+use crate::bisect::search_result::Verified;
+
+/// Effects up to this share of the whole are none: the subset itself (its length on the command
+/// line) costs instructions, too.
+const NEGLIGIBLE: f64 = 0.05;
+/// Times that what is left is searched again.
+const MOST_TIMES: usize = 16;
+
+impl ItemFinder<'_, '_, '_> {
+    /// `ends`: the value with none and with all.
+    pub(super) fn find_exactly(
+        &mut self,
+        ends: (f64, f64),
+    ) -> Result<BisectionOutcome, ExperimentError> {
+        let all = self.all();
+        let (none, whole) = (self.set.variant(&[])?.name, self.set.variant(&all)?.name);
+        let verified = (self.meter).conclude_exact((&none, ends.0), (&whole, ends.1));
+        if verified.verdict == VerdictName::Same {
+            return Ok(BisectionOutcome::NoDifference);
+        }
+        let mut known: BTreeMap<Vec<usize>, f64> = BTreeMap::new();
+        known.insert(all.clone(), ends.1 - ends.0);
+        let mut left = all;
+        let mut effect = ends.1 - ends.0;
+        let negligible = NEGLIGIBLE * effect.abs();
+        for _ in 0..MOST_TIMES {
+            if left.is_empty() || effect.abs() <= negligible {
+                break;
+            }
+            let shares = bifurcate(&left, effect, negligible, &mut |subset| {
+                self.effect(subset, ends.0, &mut known)
+            })?;
+            let mut found = Vec::new();
+            for share in shares {
+                let items = if share.split {
+                    share.items
+                } else {
+                    let half = share.effect / 2.0;
+                    reduce(&share.items, usize::MAX, |subset| {
+                        let effect = self.effect(subset, ends.0, &mut known)?;
+                        let shows = effect / half >= 1.0;
+                        Ok::<_, ExperimentError>(if shows { Test::Shows } else { Test::Lacks })
+                    })?
+                    .items
+                };
+                let effect = self.effect(&items, ends.0, &mut known)?;
+                self.convict_exactly(&items, ends.0, effect)?;
+                found.extend(items);
+            }
+            if found.is_empty() {
+                break;
+            }
+            left.retain(|item| !found.contains(item));
+            effect = match left.is_empty() {
+                true => 0.0,
+                false => self.effect(&left, ends.0, &mut known)?,
+            };
+        }
+        Ok(if self.culprits.is_empty() {
+            BisectionOutcome::Undecided
+        } else {
+            BisectionOutcome::Found
+        })
+    }
+
+    fn effect(
+        &mut self,
+        subset: &[usize],
+        none: f64,
+        known: &mut BTreeMap<Vec<usize>, f64>,
+    ) -> Result<f64, ExperimentError> {
+        if let Some(effect) = known.get(subset) {
+            return Ok(*effect);
+        }
+        if self.meter.over(1.0) {
+            return Err(ExperimentError::Plan {
+                what: "the time was spent before the items were found; give a longer --budget"
+                    .to_owned(),
+            });
+        }
+        self.meter.say(&format!("{} items on", subset.len()));
+        let variant = self.set.variant(subset)?;
+        // A subset that does not work shows no effect.
+        let value = self.meter.run(&variant, "search")?;
+        let effect = value.map_or(0.0, |value| value - none);
+        known.insert(subset.to_vec(), effect);
+        Ok(effect)
+    }
+
+    /// One more run shows that the value stays.
+    fn convict_exactly(
+        &mut self,
+        items: &[usize],
+        none: f64,
+        effect: f64,
+    ) -> Result<(), ExperimentError> {
+        let variant = self.set.variant(items)?;
+        let again = self.meter.run(&variant, "verify alone")?;
+        let stays = |value: f64| (value - none - effect).abs() <= NIL * effect.abs();
+        let verified = if again.is_some_and(stays) {
+            let name = self.set.variant(&[])?.name;
+            (self.meter).conclude_exact((&name, none), (&variant.name, none + effect))
+        } else {
+            Verified {
+                verdict: VerdictName::Undecided,
+                ratio: Some(Estimate::exact((none + effect) / none)),
+                pairs: 1,
+            }
+        };
+        self.convict(items, &verified);
+        Ok(())
+    }
+}

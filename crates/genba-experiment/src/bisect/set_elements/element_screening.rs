@@ -1,0 +1,179 @@
+//! Items of a set: those that stand out in a screening of many subsets.
+
+use genba_model::BisectionPart;
+use genba_stats::{MOST_SCREENED, Screened, Screening};
+use rand::seq::SliceRandom as _;
+
+use super::{ItemFinder, SCREEN_SHARE};
+use crate::ExperimentError;
+use crate::bisect::search_measurement::of_stats;
+
+/// Groups that a set too large for one design is put into.
+const GROUPS: usize = 31;
+/// A screening ends after so many times its rows: what was not found by then is too small.
+const MOST_ROUNDS: usize = 40;
+
+impl ItemFinder<'_, '_, '_> {
+    /// The items that stand out; groups are taken apart until there are only single items.
+    pub(super) fn screen(&mut self, level: f64) -> Result<Vec<usize>, ExperimentError> {
+        let mut units = grouped(&self.all());
+        loop {
+            let Some(screened) = self.screen_units(&units, level)? else {
+                return Ok(Vec::new());
+            };
+            let standing = &screened.effects[..screened.culprits];
+            let items: Vec<usize> = (standing.iter())
+                .flat_map(|effect| units[effect.item].iter().copied())
+                .collect();
+            if units.iter().all(|unit| unit.len() == 1) {
+                return Ok(items);
+            }
+            if items.is_empty() {
+                return Ok(items);
+            }
+            let mut next = items;
+            next.sort_unstable();
+            units = grouped(&next);
+        }
+    }
+
+    fn screen_units(
+        &mut self,
+        units: &[Vec<usize>],
+        level: f64,
+    ) -> Result<Option<Screened>, ExperimentError> {
+        let mut screening = Screening::new(units.len()).map_err(of_stats)?;
+        let half = screening.rows() / 2;
+        let (alpha, delta) = (self.meter.plan().alpha, self.meter.plan().delta);
+        let mut failed = 0;
+        let mut screened = None;
+        for block in 0..2 * MOST_ROUNDS {
+            let mut order: Vec<usize> = (0..half).map(|row| row + block % 2 * half).collect();
+            order.shuffle(&mut self.meter.random);
+            for row in order {
+                if self.meter.over(1.0) {
+                    return Ok(screened);
+                }
+                self.meter.say(&format!(
+                    "screening {} {}, run {}",
+                    units.len(),
+                    if units.iter().all(|unit| unit.len() == 1) {
+                        "items"
+                    } else {
+                        "groups"
+                    },
+                    screening.count() + 1
+                ));
+                let on = union(units, screening.row(row));
+                let variant = self.set.variant(&on)?;
+                let value = self.meter.run(&variant, "screen")?;
+                failed += usize::from(value.is_none());
+                screening.push(row, value).map_err(of_stats)?;
+            }
+            // Judged when rows and their fold-over are balanced.
+            if block % 2 == 0 {
+                continue;
+            }
+            screened = screening.screened(alpha).map_err(of_stats)?;
+            let Some(now) = &screened else { continue };
+            // All effects so small that none could be of interest.
+            let small = |high: f64| high <= delta * level.abs();
+            let nothing = (now.effects.iter())
+                .all(|one| small(one.effect.high.abs().max(one.effect.low.abs())));
+            if now.settled || nothing || self.meter.over(SCREEN_SHARE) {
+                break;
+            }
+        }
+        if failed > 0 {
+            self.meter.notes.push(format!(
+                "{failed} of {} subsets failed and say nothing of their items",
+                screening.count()
+            ));
+        }
+        if let Some(now) = &screened {
+            self.note_parts(units, now, level);
+            self.note_interactions(units, &screening, now);
+        }
+        Ok(screened)
+    }
+
+    fn note_parts(&mut self, units: &[Vec<usize>], screened: &Screened, level: f64) {
+        let names = self.set.names();
+        self.parts = (screened.effects.iter())
+            .map(|one| BisectionPart {
+                name: named(names, &units[one.item]),
+                kind: if units[one.item].len() == 1 {
+                    "item"
+                } else {
+                    "group"
+                }
+                .to_owned(),
+                depth: 0,
+                line: None,
+                end_line: None,
+                effect: one.effect,
+                share: one.effect.scaled(1.0 / level.abs().max(f64::MIN_POSITIVE)),
+                verified: false,
+            })
+            .collect();
+    }
+
+    /// Pairs among those that stand out that do something together.
+    fn note_interactions(
+        &mut self,
+        units: &[Vec<usize>],
+        screening: &Screening,
+        screened: &Screened,
+    ) {
+        let standing: Vec<usize> = (screened.effects[..screened.culprits].iter())
+            .map(|one| one.item)
+            .collect();
+        let pairs = standing.len() * standing.len().saturating_sub(1) / 2;
+        for both in screening.interactions(&standing) {
+            // Bonferroni over the pairs, roughly: three standard errors for one pair.
+            if both.score.abs() < 3.0 + (pairs as f64).ln() / 3.0 {
+                continue;
+            }
+            let names = self.set.names();
+            let (one, two) = (
+                named(names, &units[both.items.0]),
+                named(names, &units[both.items.1]),
+            );
+            self.meter.notes.push(format!(
+                "the effects of {one} and {two} do not add up: the screening finds that together \
+                 they do {} than the sum of what each does alone",
+                if both.effect.value > 0.0 {
+                    "more"
+                } else {
+                    "less"
+                }
+            ));
+        }
+    }
+}
+
+/// Single items, or groups of neighbours where there are too many.
+fn grouped(items: &[usize]) -> Vec<Vec<usize>> {
+    let size = if items.len() <= MOST_SCREENED {
+        1
+    } else {
+        items.len().div_ceil(GROUPS)
+    };
+    items.chunks(size).map(<[usize]>::to_vec).collect()
+}
+
+fn union(units: &[Vec<usize>], row: &[bool]) -> Vec<usize> {
+    let on = units.iter().zip(row).filter(|(_, on)| **on);
+    let mut items: Vec<usize> = on.flat_map(|(unit, _)| unit.iter().copied()).collect();
+    items.sort_unstable();
+    items
+}
+
+/// A unit's name: its item, or the first and last of its items.
+fn named(names: &[String], unit: &[usize]) -> String {
+    match unit {
+        [] => String::new(),
+        [one] => names[*one].clone(),
+        [first, .., last] => format!("{} … {}", names[*first], names[*last]),
+    }
+}

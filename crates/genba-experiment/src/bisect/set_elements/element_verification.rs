@@ -1,0 +1,215 @@
+//! Items of a set: what a screening suspects is compared, alone and together, and what does
+//! something only together is made as small as it gets.
+
+use genba_model::{BisectionOutcome, Culprit, VerdictName};
+use genba_stats::{Test, reduce};
+
+use super::{ItemFinder, SCREEN_SHARE};
+use crate::ExperimentError;
+use crate::bisect::search_result::Verified;
+
+/// An effect is that of the whole where it is at least so much of it.
+const HALF: f64 = 0.5;
+
+impl ItemFinder<'_, '_, '_> {
+    /// Suspects against none, one by one and together, and all against all without them.
+    pub(super) fn verify(
+        &mut self,
+        suspects: &[usize],
+        ends: &Verified,
+    ) -> Result<BisectionOutcome, ExperimentError> {
+        if suspects.is_empty() {
+            if !ends.differs() {
+                self.meter.notes.push(
+                    "no item stands out, and none of them was not told from all of them: a longer \
+                     --budget may show a difference"
+                        .to_owned(),
+                );
+                return Ok(BisectionOutcome::Undecided);
+            }
+            let all = self.all();
+            return self.reduce(&all, ends);
+        }
+        let mut suspects = suspects.to_vec();
+        suspects.sort_unstable();
+        // One by one, together, and all without them.
+        let queries = if suspects.len() == 1 {
+            2
+        } else {
+            suspects.len() + 2
+        };
+        let alpha = self.meter.plan().alpha / queries as f64;
+        let mut made = 0;
+        let share = |made: &mut usize| {
+            *made += 1;
+            SCREEN_SHARE + (1.0 - SCREEN_SHARE) * *made as f64 / queries as f64
+        };
+        let mut single = Vec::new();
+        let mut left = Vec::new();
+        for item in suspects.iter().copied() {
+            let verified = self.against_none(&[item], alpha, share(&mut made))?;
+            if verified.differs() {
+                single.push((item, verified));
+            } else {
+                left.push(item);
+            }
+        }
+        for (item, verified) in &single {
+            self.convict(&[*item], verified);
+        }
+        let mut together = None;
+        if suspects.len() > 1 {
+            together = Some(self.against_none(&suspects, alpha, share(&mut made))?);
+        }
+        let explained = together.or(single.first().map(|(_, verified)| *verified));
+        if left.len() > 1 && explained.is_some_and(|whole| whole.differs()) {
+            // What does nothing alone may do something together.
+            let whole = if single.is_empty() {
+                together
+            } else {
+                Some(self.against_none(&left, alpha, 1.0)?)
+            };
+            if let Some(whole) = whole.filter(Verified::differs) {
+                self.reduce(&left, &whole)?;
+            }
+        }
+        if !self.culprits.is_empty() {
+            self.without(&suspects, alpha, share(&mut made))?;
+            self.note_the_rest(explained.as_ref(), ends);
+            return Ok(BisectionOutcome::Found);
+        }
+        let names: Vec<&str> = (suspects.iter())
+            .map(|item| self.set.names()[*item].as_str())
+            .collect();
+        self.meter.notes.push(format!(
+            "the screening suspects {}, but no comparison confirmed it: a longer --budget may",
+            names.join(", ")
+        ));
+        Ok(BisectionOutcome::Undecided)
+    }
+
+    /// All items against all but these: whether they are needed for it. The comparison is kept,
+    /// whatever comes of it.
+    fn without(&mut self, of: &[usize], alpha: f64, share: f64) -> Result<(), ExperimentError> {
+        let rest: Vec<usize> = (self.all().into_iter())
+            .filter(|item| !of.contains(item))
+            .collect();
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let (rest, all) = (self.set.variant(&rest)?, self.set.variant(&self.all())?);
+        let verified = self
+            .meter
+            .compare(&rest, &all, alpha, share, "verify without")?;
+        if verified.verdict == VerdictName::Same {
+            self.meter.notes.push(
+                "with all other items on, switching these off makes no difference: others have \
+                 the same effect"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    fn against_none(
+        &mut self,
+        on: &[usize],
+        alpha: f64,
+        share: f64,
+    ) -> Result<Verified, ExperimentError> {
+        let (none, some) = (self.set.variant(&[])?, self.set.variant(on)?);
+        self.meter
+            .compare(&none, &some, alpha, share, "verify alone")
+    }
+
+    /// Delta debugging: the smallest subset that shows the effect of these items together.
+    pub(super) fn reduce(
+        &mut self,
+        items: &[usize],
+        whole: &Verified,
+    ) -> Result<BisectionOutcome, ExperimentError> {
+        let most = most_tests(items.len());
+        let alpha = self.meter.plan().alpha / most as f64;
+        let mut best: Option<(Vec<usize>, Verified)> = None;
+        let mut made = 0;
+        let from = self.meter.spent().min(1.0);
+        let reduced = reduce(items, most, |subset| {
+            made += 1;
+            let share = from + (1.0 - from) * (made as f64 / most as f64).sqrt();
+            let verified = self.against_none(subset, alpha, share)?;
+            let shows = verified.differs_as(whole) && is_most_of(&verified, whole);
+            if shows {
+                best = Some((subset.to_vec(), verified));
+            }
+            Ok::<_, ExperimentError>(match verified.verdict {
+                _ if shows => Test::Shows,
+                VerdictName::Undecided => Test::Unresolved,
+                _ => Test::Lacks,
+            })
+        })?;
+        let verified = match best {
+            Some((subset, verified)) if subset == reduced.items => verified,
+            _ => *whole,
+        };
+        if !reduced.minimal {
+            self.meter.notes.push(format!(
+                "of {} tests of smaller subsets some were not decided: fewer items may suffice",
+                reduced.tests
+            ));
+        }
+        self.convict(&reduced.items, &verified);
+        if reduced.items.len() == self.all().len() && self.all().len() > 2 {
+            return Ok(BisectionOutcome::Undecided);
+        }
+        Ok(BisectionOutcome::Found)
+    }
+
+    pub(super) fn convict(&mut self, items: &[usize], verified: &Verified) {
+        let names: Vec<String> = (items.iter())
+            .map(|item| self.set.names()[*item].clone())
+            .collect();
+        if items.len() == 1
+            && let Some(part) = self.parts.iter_mut().find(|part| part.name == names[0])
+        {
+            part.verified = true;
+        }
+        self.culprits.push(Culprit {
+            name: names.join(" + "),
+            detail: (items.len() > 1).then(|| "only together".to_owned()),
+            items: names,
+            before: None,
+            ratio: verified.ratio,
+            verified: verified.differs(),
+        });
+    }
+
+    /// Whether the culprits explain the difference between none and all.
+    fn note_the_rest(&mut self, explained: Option<&Verified>, ends: &Verified) {
+        let (Some(explained), Some(ends)) = (explained.and_then(|one| one.ratio), ends.ratio)
+        else {
+            return;
+        };
+        // Apart only where the intervals are.
+        if explained.high < ends.low || explained.low > ends.high {
+            self.meter.notes.push(format!(
+                "the culprits alone make a ratio of {:.3}, all items {:.3}: others have a part \
+                 in it",
+                explained.value, ends.value
+            ));
+        }
+    }
+}
+
+/// Tests that delta debugging may make: each is judged at α divided by this.
+fn most_tests(items: usize) -> usize {
+    let log = usize::BITS - items.leading_zeros();
+    6 * log as usize + 6
+}
+
+/// Whether an effect is at least half of another to the same side.
+fn is_most_of(part: &Verified, whole: &Verified) -> bool {
+    match (part.ratio, whole.ratio) {
+        (Some(part), Some(whole)) => part.value.ln() / whole.value.ln() >= HALF,
+        _ => false,
+    }
+}

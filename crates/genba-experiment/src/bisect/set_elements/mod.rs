@@ -1,0 +1,168 @@
+//! Which items of a set are responsible: the ends, then screening, then verification; halving
+//! where the metric has no noise.
+
+mod element_halving;
+mod element_screening;
+mod element_verification;
+
+use genba_model::{BisectionOutcome, BisectionPart, Culprit, VerdictName};
+
+use super::search_measurement::{Budget, Meter};
+use super::search_result::Found;
+use crate::{ExperimentError, Lab, Plan, VariantPlan};
+
+/// Shares of the budget after which the stages end.
+const ENDS_SHARE: f64 = 0.3;
+const SCREEN_SHARE: f64 = 0.65;
+/// Noise up to this share of the whole effect is none.
+const NIL: f64 = 0.01;
+
+/// The items of a set.
+pub trait ItemSet {
+    /// Names of all of them.
+    fn names(&self) -> &[String];
+
+    /// How the target runs with these switched on (ascending).
+    ///
+    /// # Errors
+    /// The variant cannot be made.
+    fn variant(&self, on: &[usize]) -> Result<VariantPlan, ExperimentError>;
+}
+
+/// Finds the items.
+///
+/// # Errors
+/// No item, a target that does not run with none or all of them, the lab's errors. An
+/// interruption is none once something was measured.
+pub fn find_items(
+    lab: &mut Lab<'_>,
+    plan: &Plan,
+    set: &dyn ItemSet,
+    budget: Budget,
+) -> Result<Found, ExperimentError> {
+    let mut finder = ItemFinder {
+        meter: Meter::new(lab, plan, budget),
+        set,
+        culprits: Vec::new(),
+        parts: Vec::new(),
+        exact: false,
+    };
+    let result = finder.find();
+    let outcome = finder.meter.ended(result, BisectionOutcome::Interrupted)?;
+    Ok(finder.found(outcome))
+}
+
+struct ItemFinder<'f, 'l, 'a> {
+    meter: Meter<'l, 'a>,
+    set: &'f dyn ItemSet,
+    culprits: Vec<Culprit>,
+    parts: Vec<BisectionPart>,
+    exact: bool,
+}
+
+impl ItemFinder<'_, '_, '_> {
+    fn all(&self) -> Vec<usize> {
+        (0..self.set.names().len()).collect()
+    }
+
+    fn find(&mut self) -> Result<BisectionOutcome, ExperimentError> {
+        let all = self.all();
+        if all.is_empty() {
+            return Err(ExperimentError::Plan {
+                what: "there is no item to search among".to_owned(),
+            });
+        }
+        let (none, whole) = (self.set.variant(&[])?, self.set.variant(&all)?);
+        let purpose = "verify the ends";
+        let mut trial = self.meter.trial(self.meter.plan().alpha)?;
+        let mut values: Vec<(f64, f64)> = Vec::new();
+        loop {
+            self.meter.say("none of the items against all of them");
+            let Some(pair) = self.meter.pair(&none, &whole, purpose)? else {
+                return Err(self.broken_ends(&none, &whole));
+            };
+            values.push(pair);
+            if values.len() == 2 && agree(values[0], values[1]) {
+                self.exact = true;
+                return self.find_exactly(values[0]);
+            }
+            self.meter.judge(&mut trial, pair)?;
+            let decided = trial.verified().verdict != VerdictName::Undecided;
+            if decided || values.len() >= 2 && self.meter.over(ENDS_SHARE) {
+                break;
+            }
+        }
+        let alpha = self.meter.plan().alpha;
+        self.meter.conclude(&trial, &none.name, &whole.name, alpha);
+        let ends = trial.verified();
+        if ends.verdict == VerdictName::Same {
+            if all.len() > 1 {
+                self.meter.notes.push(
+                    "all items together make no difference; were some of them good and some bad, \
+                     their effects would cancel so"
+                        .to_owned(),
+                );
+            }
+            return Ok(BisectionOutcome::NoDifference);
+        }
+        let level = median_of(values.iter().map(|pair| pair.0));
+        let suspects = if all.len() == 1 {
+            all
+        } else {
+            self.screen(level)?
+        };
+        self.verify(&suspects, &ends)
+    }
+
+    fn broken_ends(&self, none: &VariantPlan, whole: &VariantPlan) -> ExperimentError {
+        let reason = [none, whole].iter().find_map(|variant| {
+            let reason = self.meter.failure(&variant.name)?;
+            Some(format!("with {}: {reason}", variant.name))
+        });
+        ExperimentError::Plan {
+            what: format!(
+                "the command must work with none of the items and with all of them\n{}",
+                reason.unwrap_or_default()
+            ),
+        }
+    }
+
+    fn found(mut self, outcome: BisectionOutcome) -> Found {
+        let strength =
+            |culprit: &Culprit| culprit.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
+        self.culprits
+            .sort_by(|left, right| strength(right).total_cmp(&strength(left)));
+        let confidence = (outcome == BisectionOutcome::Found).then(|| {
+            if self.exact {
+                1.0
+            } else {
+                1.0 - self.meter.plan().alpha
+            }
+        });
+        Found {
+            outcome,
+            culprits: self.culprits,
+            confidence,
+            range: None,
+            noise_is_nil: self.exact,
+            tests: std::mem::take(&mut self.meter.tests),
+            parts: self.parts,
+            skipped: std::mem::take(&mut self.meter.skipped),
+            variants: self.meter.variants(),
+            comparisons: std::mem::take(&mut self.meter.comparisons),
+            runs: self.meter.runs(),
+            notes: self.meter.all_notes(),
+        }
+    }
+}
+
+/// Whether two pairs of runs agree to a hundredth of their difference: the noise is nil.
+fn agree(one: (f64, f64), two: (f64, f64)) -> bool {
+    let most = NIL * (one.1 - one.0).abs();
+    (one.0 - two.0).abs() <= most && (one.1 - two.1).abs() <= most
+}
+
+fn median_of(values: impl Iterator<Item = f64>) -> f64 {
+    let values: Vec<f64> = values.collect();
+    genba_stats::median(&values).unwrap_or(0.0)
+}

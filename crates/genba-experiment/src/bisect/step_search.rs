@@ -1,0 +1,421 @@
+//! A place in an ordered list from which on the metric is at another level.
+
+use std::collections::BTreeMap;
+
+use genba_model::{BisectionOutcome, Culprit, Estimate, VerdictName};
+use genba_stats::{StepPlace, StepSearch};
+use rand::RngExt as _;
+
+use super::search_measurement::{Budget, Meter, Trial, of_stats};
+use super::search_result::{Found, Verified};
+use crate::{ExperimentError, Lab, Plan, VariantPlan};
+
+/// A candidate at this probability is measured in pairs with its neighbour: the pairs both
+/// verify and search. Simulated with steps of one to four times the noise: lower thresholds
+/// waste pairs, higher ones probes.
+const SUSPECTED: f64 = 0.7;
+/// A candidate at this probability, its step verified, is the culprit.
+const CERTAIN: f64 = 0.99;
+/// What a posterior can say at most: the noise is not just as assumed.
+const SUREST: f64 = 0.9999;
+/// The ends may take so much of the budget.
+const ENDS_SHARE: f64 = 0.4;
+/// Below this share of the difference between the ends the step is not all of it.
+const MOST_OF_IT: f64 = 0.8;
+
+/// A candidate as it can be run, or why it cannot.
+pub type Candidate = Result<VariantPlan, String>;
+
+/// An ordered list of candidates.
+pub trait Steps {
+    /// How many.
+    fn count(&self) -> u64;
+
+    /// What one is called.
+    fn name(&self, point: u64) -> String;
+
+    /// More about it.
+    fn detail(&self, _point: u64) -> Option<String> {
+        None
+    }
+
+    /// How it is run, made (built) now if it must be.
+    ///
+    /// # Errors
+    /// What ends the search; a candidate that cannot be made is none.
+    fn candidate(&mut self, lab: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError>;
+}
+
+/// Finds the place.
+///
+/// # Errors
+/// The ends cannot be measured, the metric cannot be compared, or the lab's errors. An
+/// interruption is none once something was measured.
+pub fn find_step(
+    lab: &mut Lab<'_>,
+    plan: &Plan,
+    steps: &mut dyn Steps,
+    budget: Budget,
+) -> Result<Found, ExperimentError> {
+    let search = StepSearch::new(steps.count()).map_err(of_stats)?;
+    let mut finder = Finder {
+        meter: Meter::new(lab, plan, budget),
+        steps,
+        search,
+        trials: BTreeMap::new(),
+        points: BTreeMap::new(),
+    };
+    let result = finder.find();
+    let ended = finder.meter.ended(result, Ended::Interrupted)?;
+    Ok(finder.found(ended))
+}
+
+struct Finder<'f, 'l, 'a> {
+    meter: Meter<'l, 'a>,
+    steps: &'f mut dyn Steps,
+    search: StepSearch,
+    /// The comparisons of places with their neighbours.
+    trials: BTreeMap<u64, Trial>,
+    /// Places of the variants that were run, by name.
+    points: BTreeMap<String, u64>,
+}
+
+enum Ended {
+    Found {
+        place: StepPlace,
+        step: Verified,
+        ends: Verified,
+    },
+    NoDifference,
+    Undecided,
+    Interrupted,
+}
+
+impl Finder<'_, '_, '_> {
+    fn last(&self) -> u64 {
+        self.steps.count() - 1
+    }
+
+    fn find(&mut self) -> Result<Ended, ExperimentError> {
+        let (first, last) = (self.end(0)?, self.end(self.last())?);
+        let ends = self.verify_ends(&first, &last)?;
+        match ends.verdict {
+            VerdictName::Same => return Ok(Ended::NoDifference),
+            VerdictName::Undecided => {
+                self.meter.notes.push(format!(
+                    "{} and {} were not told apart after {} pairs: without a difference between \
+                     the ends there is nothing to search for; a longer --budget may show one",
+                    first.name, last.name, ends.pairs
+                ));
+                return Ok(Ended::Undecided);
+            }
+            VerdictName::Faster | VerdictName::Slower => {}
+        }
+        loop {
+            let Some(place) = self.search.place() else {
+                return Ok(Ended::Undecided);
+            };
+            if self.meter.over(1.0) {
+                self.meter.notes.push(
+                    "the time was spent before the place was certain; a longer --budget would \
+                     narrow it"
+                        .to_owned(),
+                );
+                return Ok(Ended::Undecided);
+            }
+            if !place.narrow || place.probability < SUSPECTED {
+                self.probe()?;
+            } else if let Some(step) = self.verify(&place, &ends)? {
+                return Ok(Ended::Found { place, step, ends });
+            }
+        }
+    }
+
+    /// A run, or a pair of runs, about a place that is suspected; its comparison once it is
+    /// decided and the place certain. Nothing is returned while there is more to do.
+    fn verify(
+        &mut self,
+        place: &StepPlace,
+        ends: &Verified,
+    ) -> Result<Option<Verified>, ExperimentError> {
+        if self.search.noise_is_nil() {
+            return self.verify_exactly(place);
+        }
+        let known = self.trials.get(&place.place).map(Trial::verified);
+        match known {
+            Some(step) if step.differs_as(ends) && place.probability >= CERTAIN => {
+                self.conclude(place);
+                return Ok(Some(step));
+            }
+            // Decided, yet the rest of the values is not so sure: they are asked again.
+            Some(step) if step.differs_as(ends) => {
+                self.probe()?;
+                return Ok(None);
+            }
+            Some(step) if step.verdict != VerdictName::Undecided => {
+                self.search.refute(place.place);
+                return Ok(None);
+            }
+            _ => {}
+        }
+        let purpose = "verify the step";
+        self.say_place(place);
+        let pair = self.measure_pair(place.last_before, place.place, purpose)?;
+        if let Some(pair) = pair {
+            if !self.trials.contains_key(&place.place) {
+                let trial = self.meter.trial(self.meter.plan().alpha)?;
+                self.trials.insert(place.place, trial);
+            }
+            if let Some(trial) = self.trials.get_mut(&place.place) {
+                self.meter.judge(trial, pair)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Without noise one more run of both shows that it stays so.
+    fn verify_exactly(&mut self, place: &StepPlace) -> Result<Option<Verified>, ExperimentError> {
+        let points = (place.last_before, place.place);
+        let values = self.measure_pair(points.0, points.1, "verify the step")?;
+        // Only one of them varies after all, or failed: the search goes on as one under noise.
+        let Some((before, after)) = values.filter(|_| self.search.noise_is_nil()) else {
+            return Ok(None);
+        };
+        let names = (self.steps.name(points.0), self.steps.name(points.1));
+        let step = (self.meter).conclude_exact((&names.0, before), (&names.1, after));
+        Ok(Some(step))
+    }
+
+    fn conclude(&mut self, place: &StepPlace) {
+        let alpha = self.meter.plan().alpha;
+        let names = (
+            self.steps.name(place.last_before),
+            self.steps.name(place.place),
+        );
+        if let Some(trial) = self.trials.get(&place.place) {
+            self.meter.conclude(trial, &names.0, &names.1, alpha);
+        }
+    }
+
+    /// A run where the posterior has its middle.
+    fn probe(&mut self) -> Result<(), ExperimentError> {
+        let point = self.search.next(self.meter.random.random::<f64>());
+        if let Some(place) = self.search.place() {
+            self.say_place(&place);
+        }
+        let Some(variant) = self.candidate(point)? else {
+            return Ok(());
+        };
+        match self.meter.run(&variant, "search")? {
+            Some(value) => self.search.push(point, value).map_err(of_stats),
+            None => {
+                self.drop_point(point);
+                Ok(())
+            }
+        }
+    }
+
+    fn say_place(&mut self, place: &StepPlace) {
+        let (low, high) = place.range;
+        let text = if low == high {
+            format!(
+                "{} ({:.0} %)",
+                self.steps.name(place.place),
+                100.0 * place.probability
+            )
+        } else {
+            format!(
+                "between {} and {}",
+                self.steps.name(low.saturating_sub(1)),
+                self.steps.name(high)
+            )
+        };
+        self.meter.say(&text);
+    }
+
+    /// Both ends until the judge tells them apart; equal values of both at once mean that there
+    /// is no noise, and that is enough.
+    fn verify_ends(
+        &mut self,
+        first: &VariantPlan,
+        last: &VariantPlan,
+    ) -> Result<Verified, ExperimentError> {
+        let purpose = "verify the ends";
+        let alpha = self.meter.plan().alpha;
+        let mut trial = self.meter.trial(alpha)?;
+        let mut pairs = 0;
+        loop {
+            let text = format!("{} against {}", first.name, last.name);
+            self.meter.say(&text);
+            let pair = self.measure_pair(0, self.last(), purpose)?.ok_or_else(|| {
+                let of = [first, last];
+                let why = of.iter().find_map(|end| {
+                    let reason = self.meter.failure(&end.name)?;
+                    Some(format!("{}: {reason}", end.name))
+                });
+                ExperimentError::Plan {
+                    what: format!(
+                        "the ends of the list must work\n{}",
+                        why.unwrap_or_default()
+                    ),
+                }
+            })?;
+            pairs += 1;
+            if pairs >= 2 && self.search.noise_is_nil() {
+                let named = |end: &VariantPlan, value| (end.name.clone(), value);
+                let (one, two) = (named(first, pair.0), named(last, pair.1));
+                return Ok((self.meter).conclude_exact((&one.0, one.1), (&two.0, two.1)));
+            }
+            self.meter.judge(&mut trial, pair)?;
+            let decided = trial.verified().verdict != VerdictName::Undecided;
+            if decided || pairs >= 2 && self.meter.over(ENDS_SHARE) {
+                self.meter.conclude(&trial, &first.name, &last.name, alpha);
+                return Ok(trial.verified());
+            }
+        }
+    }
+
+    fn end(&mut self, point: u64) -> Result<VariantPlan, ExperimentError> {
+        let name = self.steps.name(point);
+        self.meter.say(&name);
+        let candidate = self.steps.candidate(self.meter.lab(), point)?;
+        candidate.map_err(|reason| ExperimentError::Plan {
+            what: format!("the ends of the list must work\n{name}: {reason}"),
+        })
+    }
+
+    /// The variant of a point; `None` if it cannot be made, which is remembered.
+    fn candidate(&mut self, point: u64) -> Result<Option<VariantPlan>, ExperimentError> {
+        match self.steps.candidate(self.meter.lab(), point)? {
+            Ok(variant) => {
+                self.points.insert(variant.name.clone(), point);
+                Ok(Some(variant))
+            }
+            Err(reason) => {
+                let what = self.steps.name(point);
+                self.meter
+                    .skipped
+                    .push(genba_model::Skipped { what, reason });
+                self.search.skip(point);
+                Ok(None)
+            }
+        }
+    }
+
+    fn measure_pair(
+        &mut self,
+        low: u64,
+        high: u64,
+        purpose: &str,
+    ) -> Result<Option<(f64, f64)>, ExperimentError> {
+        let (Some(first), Some(second)) = (self.candidate(low)?, self.candidate(high)?) else {
+            return Ok(None);
+        };
+        let pair = self.meter.pair(&first, &second, purpose)?;
+        match pair {
+            Some((one, two)) => {
+                self.search.push(low, one).map_err(of_stats)?;
+                self.search.push(high, two).map_err(of_stats)?;
+            }
+            None => {
+                for (point, variant) in [(low, &first), (high, &second)] {
+                    if self.meter.failure(&variant.name).is_some() {
+                        self.drop_point(point);
+                    }
+                }
+            }
+        }
+        Ok(pair)
+    }
+
+    /// A point that failed is not measured again; the ends stay.
+    fn drop_point(&mut self, point: u64) {
+        if point != 0 && point != self.last() {
+            self.search.skip(point);
+        }
+    }
+
+    fn found(mut self, ended: Ended) -> Found {
+        let place = self.search.place();
+        let mut culprits = Vec::new();
+        let mut confidence = None;
+        let outcome = match &ended {
+            Ended::Found { place, step, ends } => {
+                self.note_the_rest(place, step, ends);
+                confidence = Some(place.probability.min(SUREST));
+                culprits.push(self.culprit(place, step.ratio, true));
+                BisectionOutcome::Found
+            }
+            Ended::NoDifference => BisectionOutcome::NoDifference,
+            Ended::Undecided => BisectionOutcome::Undecided,
+            Ended::Interrupted => BisectionOutcome::Interrupted,
+        };
+        let open = matches!(ended, Ended::Undecided | Ended::Interrupted);
+        let range = place.filter(|_| open).map(|place| {
+            confidence = Some(place.probability);
+            let (low, high) = place.range;
+            (self.steps.name(low), self.steps.name(high))
+        });
+        let mut variants = self.meter.variants();
+        variants.sort_by_key(|variant| self.points.get(&variant.name).copied());
+        Found {
+            outcome,
+            culprits,
+            confidence,
+            range,
+            noise_is_nil: self.search.noise_is_nil(),
+            tests: std::mem::take(&mut self.meter.tests),
+            parts: Vec::new(),
+            skipped: std::mem::take(&mut self.meter.skipped),
+            variants,
+            comparisons: std::mem::take(&mut self.meter.comparisons),
+            runs: self.meter.runs(),
+            notes: self.meter.all_notes(),
+        }
+    }
+
+    fn culprit(&self, place: &StepPlace, ratio: Option<Estimate>, verified: bool) -> Culprit {
+        // What could not be measured between the two may be the culprit as well.
+        let items = (place.last_before + 1..=place.place)
+            .take(MOST_NAMED)
+            .map(|point| self.steps.name(point))
+            .collect();
+        Culprit {
+            name: self.steps.name(place.place),
+            items,
+            before: Some(self.steps.name(place.last_before)),
+            ratio,
+            verified,
+            detail: self.steps.detail(place.place),
+        }
+    }
+
+    /// Says so where the step is not all of the difference between the ends.
+    fn note_the_rest(&mut self, place: &StepPlace, step: &Verified, ends: &Verified) {
+        let unmeasured = place.place - place.last_before - 1;
+        if unmeasured > 0 {
+            self.meter.notes.push(format!(
+                "{unmeasured} between {} and {} could not be measured: any of them may be the culprit",
+                self.steps.name(place.last_before),
+                self.steps.name(place.place)
+            ));
+        }
+        let (Some(step), Some(ends)) = (step.ratio, ends.ratio) else {
+            return;
+        };
+        let whole = ends.value.ln();
+        let share = |ratio: f64| ratio.ln() / whole;
+        let most = share(step.low).max(share(step.high));
+        if most < MOST_OF_IT {
+            self.meter.notes.push(format!(
+                "this step is {:.0} % of the difference between the ends ({:.0} % at most): there \
+                 are others; search on both sides of it",
+                100.0 * share(step.value),
+                100.0 * most
+            ));
+        }
+    }
+}
+
+/// So many candidates are named where they cannot be told apart.
+const MOST_NAMED: usize = 100;

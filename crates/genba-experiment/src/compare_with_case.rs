@@ -1,0 +1,148 @@
+//! Comparing with runs kept in a case: not interleaved, and only on the same host. Pure.
+
+use genba_model::{
+    Comparison, ComparisonReport, HostFingerprint, Variant, VariantMetric, VerdictName,
+};
+use genba_stats::{IntervalRule, Verdict, median_interval};
+
+use crate::ExperimentError;
+use crate::paired_effect::{count, named};
+
+/// Adds the variants of an earlier report as baselines of the present ones: of each variant the
+/// earlier one of its name, or else the earlier baseline.
+///
+/// The runs are not paired: the interval of the ratio is made of the intervals of both medians,
+/// each at level 1 − alpha/2, so that it holds at 1 − alpha at least (Bonferroni) for what
+/// happened in those two periods. What changed on the host between them is part of it.
+///
+/// # Errors
+/// The earlier report is of another host, or has no variant with runs.
+pub fn against(
+    mut now: ComparisonReport,
+    earlier: &ComparisonReport,
+    case: &str,
+) -> Result<ComparisonReport, ExperimentError> {
+    check_host(&now.host, earlier, case)?;
+    let usable = |variant: &&Variant| variant.excluded.is_none() && variant.runs > 0;
+    let Some(first) = earlier.variants.iter().find(usable) else {
+        return Err(ExperimentError::Plan {
+            what: format!("case {case} has no variant with runs to compare with"),
+        });
+    };
+    let (delta, alpha) = (
+        now.comparisons.first().map_or(0.01, |one| one.delta),
+        now.comparisons.first().map_or(0.05, |one| one.alpha),
+    );
+    let mut added: Vec<Variant> = Vec::new();
+    let mut comparisons = Vec::new();
+    for variant in now.variants.iter().filter(usable) {
+        let mut same_name = earlier.variants.iter().filter(usable);
+        let old = same_name
+            .find(|old| old.name == variant.name)
+            .unwrap_or(first);
+        let name = format!("{} (case {case})", old.name);
+        for (metric, new) in &variant.metrics {
+            let Some(old) = old.metrics.get(metric) else {
+                continue;
+            };
+            let Some(mut one) = unpaired(old, new, delta, alpha) else {
+                continue;
+            };
+            one.baseline.clone_from(&name);
+            one.variant.clone_from(&variant.name);
+            one.metric.clone_from(metric);
+            comparisons.push(one);
+        }
+        if added.iter().all(|known| known.name != name) {
+            added.push(Variant {
+                name,
+                ..old.clone()
+            });
+        }
+    }
+    comparisons.sort_by_key(|one| one.metric != now.metric);
+    now.notes.push(format!(
+        "the runs of case {case} ({}) are not interleaved with these: whatever changed on the \
+         machine since then looks like an effect of the variant",
+        earlier.started
+    ));
+    if now.variants.len() == 1 {
+        // Nothing else to compare: the earlier one is the baseline.
+        added.append(&mut now.variants);
+        now.variants = added;
+    } else {
+        now.variants.extend(added);
+    }
+    now.comparisons.extend(comparisons);
+    Ok(now)
+}
+
+/// Refuses an earlier report of another host.
+///
+/// # Errors
+/// It is of another host; both are named.
+pub fn check_host(
+    here: &HostFingerprint,
+    earlier: &ComparisonReport,
+    case: &str,
+) -> Result<(), ExperimentError> {
+    if here.id == earlier.host.id {
+        return Ok(());
+    }
+    let describe = |host: &HostFingerprint| {
+        format!(
+            "{} ({}, {} CPUs, kernel {})",
+            host.id, host.cpu, host.cpus, host.kernel
+        )
+    };
+    Err(ExperimentError::OtherHost {
+        case: case.to_owned(),
+        there: describe(&earlier.host),
+        here: describe(here),
+    })
+}
+
+fn unpaired(
+    old: &VariantMetric,
+    new: &VariantMetric,
+    delta: f64,
+    alpha: f64,
+) -> Option<Comparison> {
+    let of = |metric: &VariantMetric| {
+        let values: Vec<f64> = metric.values.iter().copied().flatten().collect();
+        // Zeros and negative values have no ratio.
+        if values.iter().any(|value| *value <= 0.0) {
+            return None;
+        }
+        median_interval(&values, 1.0 - alpha / 2.0).ok()
+    };
+    let (left, right) = (of(old)?, of(new)?);
+    let ratio = genba_model::Estimate {
+        value: right.estimate.value / left.estimate.value,
+        low: right.estimate.low / left.estimate.high,
+        high: right.estimate.high / left.estimate.low,
+    };
+    if !(ratio.low.is_finite() && ratio.high.is_finite() && ratio.value.is_finite()) {
+        return None;
+    }
+    let regular = [&left, &right]
+        .iter()
+        .all(|interval| interval.rule == IntervalRule::Regular);
+    Some(Comparison {
+        baseline: String::new(),
+        variant: String::new(),
+        metric: String::new(),
+        ratio,
+        verdict: if regular {
+            named(Verdict::of_ratio(&ratio, delta), new.direction)
+        } else {
+            VerdictName::Undecided
+        },
+        delta,
+        alpha,
+        pairs: count(left.count.min(right.count)),
+        more_pairs: None,
+        corrected: None,
+        cross_check: None,
+    })
+}

@@ -1,0 +1,431 @@
+//! The loop: set up, warm up, run block after block, clean up.
+
+use std::time::{Duration, Instant};
+
+use genba_model::ExitKind;
+use genba_run::{Cancel, CommandSpec, ErrorKind, RunError};
+
+use crate::measurement::{End, Measurement};
+use crate::output_check::OutputCheck;
+use crate::output_streams::{capture_errors, hush, line, specs};
+use crate::random_schedule::{PADDING_VARIABLE, Schedule};
+use crate::runner::Runner;
+use crate::sequential_judges::{Live, State};
+use crate::{ExperimentError, KeptRun, Observer, Plan, Progress, Stage, Stop, exclusion_reason};
+
+/// Progress is told no more often than this, seconds.
+const PROGRESS_SECONDS: f64 = 0.1;
+/// A decision is not acted on before so much was measured, seconds: what disturbs all of a few
+/// hundredths of a second is no effect of the variants.
+const LEAST_SECONDS: f64 = 0.3;
+/// A variant that failed may take so long to say why.
+const ASK_AGAIN_SECONDS: u64 = 10;
+/// After an interruption the clean-up commands may take so long each.
+const CLEAN_UP_SECONDS: u64 = 60;
+
+/// Runs the plan. Cancelled, it returns what there is.
+///
+/// # Errors
+/// A plan that cannot be carried out, every variant failing, a launcher that dies, a run that
+/// cannot be kept, an interruption before anything was measured.
+pub fn run(
+    plan: &Plan,
+    runner: &mut dyn Runner,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+) -> Result<Measurement, ExperimentError> {
+    let started = Instant::now();
+    run_with_clock(plan, runner, cancel, observer, &mut || {
+        started.elapsed().as_secs_f64()
+    })
+}
+
+/// As [`run`], with the seconds passed from elsewhere: for simulations.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_clock(
+    plan: &Plan,
+    runner: &mut dyn Runner,
+    cancel: &Cancel,
+    observer: &mut dyn Observer,
+    clock: &mut dyn FnMut() -> f64,
+) -> Result<Measurement, ExperimentError> {
+    plan.check()?;
+    let specs = specs(plan)?;
+    let mut driver = Driver {
+        plan,
+        specs,
+        runner,
+        cancel,
+        observer,
+        clock,
+        measurement: Measurement::new(plan),
+        check: plan.check_output.then(OutputCheck::default),
+        schedule: Schedule::new(plan.seed),
+        hushed: false,
+        unstarted: 0,
+        told: f64::NEG_INFINITY,
+    };
+    let begun = driver.set_up();
+    let result = begun.1.and_then(|()| driver.measure());
+    driver.clean_up(begun.0);
+    result?;
+    driver.finish()
+}
+
+struct Driver<'a> {
+    plan: &'a Plan,
+    specs: Vec<CommandSpec>,
+    runner: &'a mut dyn Runner,
+    cancel: &'a Cancel,
+    observer: &'a mut dyn Observer,
+    clock: &'a mut dyn FnMut() -> f64,
+    measurement: Measurement,
+    check: Option<OutputCheck>,
+    schedule: Schedule,
+    /// Whether nobody listens to what the variants say on standard error.
+    hushed: bool,
+    /// Variants that could not even be started.
+    unstarted: usize,
+    told: f64,
+}
+
+/// What a run of a block came to.
+enum Ran {
+    Measured,
+    /// The variant has been taken out.
+    Excluded,
+    /// The person stopped it.
+    Interrupted,
+}
+
+impl Driver<'_> {
+    fn active(&self) -> Vec<usize> {
+        let variants = self.measurement.variants.iter().enumerate();
+        variants
+            .filter(|(_, data)| data.excluded.is_none())
+            .map(|(index, _)| index)
+            .collect()
+    }
+
+    fn exclude(&mut self, variant: usize, reason: String) {
+        self.measurement.variants[variant].excluded = Some(reason);
+    }
+
+    /// Runs the set-up commands; says for how many variants it has begun.
+    fn set_up(&mut self) -> (usize, Result<(), ExperimentError>) {
+        self.tell(Stage::SetUp, None, None);
+        for index in 0..self.plan.variants.len() {
+            if self.cancel.is_triggered() {
+                return (index, Ok(()));
+            }
+            let variant = &self.plan.variants[index];
+            if let Err(error) = self.steps(index, "setup", &variant.setup, true) {
+                return (index + 1, Err(error));
+            }
+        }
+        (self.plan.variants.len(), Ok(()))
+    }
+
+    /// Runs commands round the measurement; the first that fails takes the variant out.
+    /// Returns the time that they took, seconds.
+    fn steps(
+        &mut self,
+        variant: usize,
+        step: &str,
+        commands: &[CommandSpec],
+        stays: bool,
+    ) -> Result<f64, ExperimentError> {
+        let mut seconds = 0.0;
+        for command in commands {
+            let mut spec = command.clone();
+            spec.leave_running |= stays;
+            capture_errors(&mut spec);
+            let reason = match self.runner.command(&spec, self.cancel) {
+                Ok(finished) => {
+                    seconds += finished.record.wall_seconds;
+                    exclusion_reason::of_step(step, &line(command), &finished)
+                }
+                Err(RunError::Cancelled) => return Ok(seconds),
+                Err(error) => Some(format!("its {step} command: {}", refusal(error)?)),
+            };
+            if let Some(reason) = reason {
+                if self.measurement.variants[variant].excluded.is_none() {
+                    self.exclude(variant, reason);
+                }
+                break;
+            }
+        }
+        Ok(seconds)
+    }
+
+    fn measure(&mut self) -> Result<(), ExperimentError> {
+        for _ in 0..self.plan.warmup {
+            self.tell(Stage::WarmUp, None, None);
+            let active = self.active();
+            for variant in self.schedule.block(&active) {
+                if let Ran::Interrupted = self.run_one(variant, false)? {
+                    return Ok(());
+                }
+            }
+        }
+        let began = (self.clock)();
+        let result = self.blocks(began);
+        self.measurement.elapsed_seconds = ((self.clock)() - began).max(0.0);
+        result
+    }
+
+    fn blocks(&mut self, began: f64) -> Result<(), ExperimentError> {
+        let mut live = Live::new(self.plan, &self.measurement);
+        loop {
+            let active = self.active();
+            let Some(judges) = &mut live else {
+                return Ok(());
+            };
+            let spent = (self.clock)() - began;
+            let state = judges.state(self.plan, &self.measurement);
+            if let Some(end) = self.ended(state, spent) {
+                self.measurement.end = end;
+                return Ok(());
+            }
+            self.tell(Stage::Measure, Some(judges), Some((state, spent)));
+            for variant in self.schedule.block(&active) {
+                if let Ran::Interrupted = self.run_one(variant, true)? {
+                    self.measurement.end = End::Interrupted;
+                    return Ok(());
+                }
+            }
+            self.measurement.blocks += 1;
+            if self.measurement.blocks == 1 {
+                self.hushed = hush(self.plan, &self.measurement, &mut self.specs);
+            }
+            self.check_outputs(false);
+            if self.active().len() == active.len() {
+                judges.take_in(&self.measurement);
+            } else {
+                // Another baseline, perhaps: the judges begin again with what there is.
+                live = Live::new(self.plan, &self.measurement);
+            }
+        }
+    }
+
+    fn ended(&self, state: State, spent: f64) -> Option<End> {
+        let blocks = self.measurement.blocks;
+        if self.cancel.is_triggered() {
+            return Some(End::Interrupted);
+        }
+        // Of the next block more than half must fit.
+        let spends = |seconds: f64| spent + spent / f64::from(blocks) / 2.0 > seconds;
+        match self.plan.stop {
+            Stop::Blocks(count) => (blocks >= count).then_some(End::Counted),
+            _ if blocks == 0 => None,
+            Stop::Time { seconds } => spends(seconds).then_some(End::BudgetSpent),
+            Stop::Budget {
+                seconds,
+                min_blocks,
+            } => match state {
+                State::Decided if spent >= LEAST_SECONDS.min(seconds / 4.0) => Some(End::Decided),
+                State::Unusable => Some(End::Unusable),
+                // Of the next block more than half must fit.
+                _ if blocks >= min_blocks && spent + spent / f64::from(blocks) / 2.0 > seconds => {
+                    Some(End::BudgetSpent)
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// Takes variants out that print something else than the baseline.
+    fn check_outputs(&mut self, last: bool) {
+        let Some(check) = &self.check else { return };
+        for (variant, reason) in check.wrong(self.plan, &self.measurement, last) {
+            self.exclude(variant, reason);
+        }
+    }
+
+    /// Runs a variant once with what belongs round it.
+    fn run_one(&mut self, variant: usize, measured: bool) -> Result<Ran, ExperimentError> {
+        let plan = &self.plan.variants[variant];
+        let recalled = self.runner.begin(&plan.name);
+        let (prepare, conclude): (&[_], &[_]) = match recalled {
+            true => (&[], &[]),
+            false => (&plan.prepare, &plan.conclude),
+        };
+        let prepare_seconds = self.steps(variant, "prepare", prepare, false)?;
+        if self.measurement.variants[variant].excluded.is_some() {
+            return Ok(Ran::Excluded);
+        }
+        if self.cancel.is_triggered() {
+            return Ok(Ran::Interrupted);
+        }
+        if self.plan.vary_environment {
+            let padding = "x".repeat(self.schedule.padding());
+            self.specs[variant]
+                .environment
+                .set(PADDING_VARIABLE, padding);
+        }
+        let run = match self.runner.measure(&self.specs[variant], self.cancel) {
+            Ok(run) if run.finished.record.exit == ExitKind::Cancelled => {
+                self.steps(variant, "conclude", conclude, false)?;
+                return Ok(Ran::Interrupted);
+            }
+            Err(RunError::Cancelled) => return Ok(Ran::Interrupted),
+            Err(error) => {
+                let reason = refusal(error)?;
+                self.unstarted += 1;
+                self.exclude(variant, reason);
+                return Ok(Ran::Excluded);
+            }
+            Ok(run) => run,
+        };
+        let failed = exclusion_reason::of_run(&run.finished, self.plan.ignore_failure);
+        if let Some(reason) = failed {
+            let reason = self.ask_again(variant, reason)?;
+            self.exclude(variant, reason);
+            self.steps(variant, "conclude", conclude, false)?;
+            return Ok(Ran::Excluded);
+        }
+        if measured {
+            self.measurement.add(self.plan, variant, &run);
+            self.measurement.variants[variant].prepare_seconds += prepare_seconds;
+            if let Some(check) = &mut self.check {
+                check.saw(variant, &run.finished.stdout);
+            }
+            let kept = KeptRun {
+                variant: &plan.name,
+                block: self.measurement.blocks,
+                record: &run.finished.record,
+                own: self.measurement.last_own(variant),
+            };
+            (self.observer.keep(&kept)).map_err(|what| ExperimentError::Keep { what })?;
+        }
+        self.steps(variant, "conclude", conclude, false)?;
+        Ok(Ran::Measured)
+    }
+
+    /// Runs a variant that failed once more to hear what it says, if nobody listened.
+    fn ask_again(&mut self, variant: usize, reason: String) -> Result<String, ExperimentError> {
+        if !self.hushed || self.cancel.is_triggered() {
+            return Ok(reason);
+        }
+        let plan = &self.plan.variants[variant];
+        self.steps(variant, "prepare", &plan.prepare, false)?;
+        let mut spec = self.specs[variant].clone();
+        capture_errors(&mut spec);
+        let most = Duration::from_secs(ASK_AGAIN_SECONDS);
+        spec.timeout = Some(spec.timeout.map_or(most, |limit| limit.min(most)));
+        let again = match self.runner.command(&spec, self.cancel) {
+            Ok(finished) => exclusion_reason::of_run(&finished, self.plan.ignore_failure),
+            Err(RunError::Cancelled) => return Ok(reason),
+            Err(error) => Some(refusal(error)?),
+        };
+        Ok(match again {
+            // The same, with what it says.
+            Some(again) if again.starts_with(&reason) => again,
+            Some(again) => format!("{reason}, and run again {again}"),
+            None => format!("{reason}, but not when it was run again"),
+        })
+    }
+
+    /// The clean-up commands of the variants whose set-up was begun, even after a Ctrl-C.
+    fn clean_up(&mut self, begun: usize) {
+        self.tell(Stage::CleanUp, None, None);
+        for index in 0..begun {
+            for command in &self.plan.variants[index].cleanup {
+                let mut spec = command.clone();
+                capture_errors(&mut spec);
+                let fresh = if self.cancel.is_triggered() {
+                    let most = Duration::from_secs(CLEAN_UP_SECONDS);
+                    spec.timeout = Some(spec.timeout.map_or(most, |limit| limit.min(most)));
+                    Cancel::new().ok()
+                } else {
+                    None
+                };
+                let token = fresh.as_ref().unwrap_or(self.cancel);
+                let trouble = match self.runner.command(&spec, token) {
+                    Ok(finished) => exclusion_reason::of_step("cleanup", &line(command), &finished),
+                    Err(error) => Some(format!("its cleanup command: {error}")),
+                };
+                if let Some(trouble) = trouble {
+                    let name = &self.plan.variants[index].name;
+                    self.measurement.notes.push(format!("{name}: {trouble}"));
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Measurement, ExperimentError> {
+        self.check_outputs(true);
+        let measured = &self.measurement;
+        if measured.compared(self.plan).is_empty() {
+            let reasons = (self.plan.variants.iter().zip(&measured.variants))
+                .filter_map(|(plan, data)| {
+                    Some(format!("{}: {}", plan.name, data.excluded.as_ref()?))
+                })
+                .collect();
+            return Err(ExperimentError::NothingLeft {
+                reasons,
+                usage: self.unstarted == self.plan.variants.len(),
+            });
+        }
+        if measured.variants.iter().all(|data| data.exits.is_empty()) {
+            return Err(ExperimentError::Interrupted);
+        }
+        let notes = self.runner.notes().to_vec();
+        self.measurement.notes.extend(notes);
+        if let (Some(check), Some(baseline)) =
+            (&self.check, self.measurement.compared(self.plan).first())
+        {
+            let note = check.note(self.plan, *baseline);
+            self.measurement.notes.extend(note);
+        }
+        Ok(self.measurement)
+    }
+
+    fn tell(&mut self, stage: Stage, live: Option<&Live>, state: Option<(State, f64)>) {
+        let now = (self.clock)();
+        if stage == Stage::Measure && now - self.told < PROGRESS_SECONDS {
+            return;
+        }
+        self.told = now;
+        let blocks = self.measurement.blocks;
+        let planned = match self.plan.stop {
+            Stop::Blocks(count) => Some(count),
+            Stop::Budget { .. } | Stop::Time { .. } => None,
+        };
+        let left_seconds = state.and_then(|(state, spent)| {
+            let each = spent / f64::from(blocks);
+            let (more, most) = match (self.plan.stop, state) {
+                (Stop::Blocks(count), _) => {
+                    (Some(count.saturating_sub(blocks) as usize), f64::INFINITY)
+                }
+                (Stop::Budget { seconds, .. }, State::Open(more)) => (more, seconds - spent),
+                (Stop::Budget { seconds, .. } | Stop::Time { seconds }, _) => {
+                    (None, seconds - spent)
+                }
+            };
+            let most = most.max(0.0);
+            let left = more.map_or(most, |more| (more as f64 * each).min(most));
+            left.is_finite().then_some(left)
+        });
+        let current = live.and_then(Live::current);
+        self.observer.progress(&Progress {
+            stage,
+            blocks,
+            planned,
+            undecided: live.map_or(0, Live::undecided),
+            current: current
+                .map(|(variant, ratio)| (self.plan.variants[variant].name.as_str(), ratio)),
+            left_seconds,
+        });
+    }
+}
+
+/// The words of an error that is the variant's own; one of the launcher's ends everything.
+fn refusal(error: RunError) -> Result<String, ExperimentError> {
+    match error.kind() {
+        ErrorKind::Usage => Ok(error.to_string()),
+        _ => Err(error.into()),
+    }
+}

@@ -1,0 +1,191 @@
+//! Judging the primary metric while the blocks come in. Pure.
+
+use genba_model::Estimate;
+use genba_stats::{Judge, MIN_PAIRS, StopDecision, StopRule, Verdict};
+
+use crate::Plan;
+use crate::measurement::Measurement;
+use crate::paired_effect::{sound, usable};
+
+/// What the judges say after a block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum State {
+    /// All is decided.
+    Decided,
+    /// Go on; about so many blocks more, where that can be said.
+    Open(Option<usize>),
+    /// No value of the primary metric can be used.
+    Unusable,
+}
+
+/// After so many blocks of which none can be judged, none will.
+const HOPELESS: usize = 20;
+
+/// A variant before its judge.
+#[derive(Debug)]
+struct Contest {
+    variant: usize,
+    judge: Judge,
+    /// Pairs with a zero, and pairs that cannot be used at all.
+    zeros: usize,
+    left_out: usize,
+}
+
+impl Contest {
+    fn push(&mut self, baseline: f64, variant: f64) {
+        self.zeros += usize::from(baseline == 0.0 || variant == 0.0);
+        let pushed = usable(baseline, variant)
+            .is_some_and(|(baseline, variant)| self.judge.push(baseline, variant).is_ok());
+        self.left_out += usize::from(!pushed);
+    }
+
+    fn sound(&self) -> bool {
+        sound(self.left_out > 0, self.zeros, self.judge.sequence().count())
+    }
+
+    fn verdict(&self) -> Verdict {
+        if self.sound() {
+            self.judge.verdict()
+        } else {
+            Verdict::Undecided
+        }
+    }
+}
+
+/// A judge for each variant but the baseline.
+#[derive(Debug)]
+pub(crate) struct Live {
+    series: Option<usize>,
+    baseline: usize,
+    judges: Vec<Contest>,
+    /// Blocks taken in.
+    seen: usize,
+    /// Next number of runs at which a single variant's interval is computed again.
+    next_look: usize,
+}
+
+impl Live {
+    /// Judges for the variants that are left, fed with all blocks so far. `None` once no variant
+    /// is left.
+    pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
+        let compared = measurement.compared(plan);
+        let (baseline, others) = compared.split_first()?;
+        let judges = others
+            .iter()
+            .filter_map(|variant| {
+                Some(Contest {
+                    variant: *variant,
+                    judge: Judge::new(plan.alpha, plan.delta).ok()?,
+                    zeros: 0,
+                    left_out: 0,
+                })
+            })
+            .collect();
+        let mut live = Self {
+            series: measurement.find(&plan.primary),
+            baseline: *baseline,
+            judges,
+            seen: 0,
+            next_look: 0,
+        };
+        live.take_in(measurement);
+        Some(live)
+    }
+
+    /// Feeds the blocks that have become complete.
+    pub fn take_in(&mut self, measurement: &Measurement) {
+        let Some(series) = self.series else { return };
+        let baseline = measurement.variants[self.baseline].column(series);
+        for contest in &mut self.judges {
+            let values = measurement.variants[contest.variant].column(series);
+            for (baseline, value) in baseline.iter().zip(values).skip(self.seen) {
+                contest.push(*baseline, *value);
+            }
+        }
+        self.seen = measurement.blocks as usize;
+    }
+
+    /// What the judges say now.
+    pub fn state(&mut self, plan: &Plan, measurement: &Measurement) -> State {
+        let Some(series) = self.series else {
+            return State::Unusable;
+        };
+        if self.judges.is_empty() {
+            return self.single(plan, measurement, series);
+        }
+        if self.seen >= HOPELESS && self.judges.iter().all(|contest| !contest.sound()) {
+            return State::Unusable;
+        }
+        let verdicts: Vec<Verdict> = self.judges.iter().map(Contest::verdict).collect();
+        let differ = |verdict: &Verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
+        let decided = verdicts
+            .iter()
+            .all(|verdict| *verdict != Verdict::Undecided)
+            && (verdicts.iter().zip(&self.judges)).all(|(verdict, contest)| {
+                let found = contest.judge.sequence().log_e_value();
+                !differ(verdict) || found >= self.enough(plan.alpha)
+            });
+        if decided {
+            return State::Decided;
+        }
+        let more = (self.judges.iter())
+            .filter(|contest| contest.verdict() == Verdict::Undecided)
+            .map(|contest| contest.judge.more_pairs())
+            .try_fold(1, |most, more| Some(most.max(more?)));
+        State::Open(more.filter(|_| self.seen >= MIN_PAIRS / 2))
+    }
+
+    /// Evidence (logarithm of the e-value) that still counts when all pairs of variants are
+    /// compared, as the ranks do: with less, a table would call variants told apart and give
+    /// them one rank. For two variants it is no more than their verdict needs.
+    fn enough(&self, alpha: f64) -> f64 {
+        let variants = self.judges.len() as f64 + 1.0;
+        let pairs = variants * (variants - 1.0) / 2.0;
+        if pairs > 1.0 {
+            (pairs / alpha).ln()
+        } else {
+            f64::NEG_INFINITY
+        }
+    }
+
+    /// One variant alone is measured until its median is known to ± delta.
+    fn single(&mut self, plan: &Plan, measurement: &Measurement, series: usize) -> State {
+        let runs = measurement.blocks as usize;
+        if runs < self.next_look {
+            return State::Open(None);
+        }
+        // Sorting all values after every run would take time of its own.
+        self.next_look = runs + 1 + runs / 50;
+        let values = measurement.variants[self.baseline].finite(series);
+        if values.is_empty() {
+            return if runs >= HOPELESS {
+                State::Unusable
+            } else {
+                State::Open(None)
+            };
+        }
+        let rule = StopRule {
+            half_width: if plan.delta > 0.0 { plan.delta } else { 0.01 },
+            ..StopRule::default()
+        };
+        match rule.decide(&values, 0.0, 0.0, f64::MAX) {
+            Ok(StopDecision::Continue { more_runs, .. }) => State::Open(more_runs),
+            _ => State::Decided,
+        }
+    }
+
+    /// The comparison that is furthest from an answer: variant and interval of the ratio.
+    pub fn current(&self) -> Option<(usize, Option<Estimate>)> {
+        let contest = (self.judges.iter())
+            .find(|contest| contest.verdict() == Verdict::Undecided)
+            .or_else(|| self.judges.first())?;
+        Some((contest.variant, contest.judge.ratio()))
+    }
+
+    /// How many variants have no verdict.
+    pub fn undecided(&self) -> usize {
+        (self.judges.iter())
+            .filter(|contest| contest.verdict() == Verdict::Undecided)
+            .count()
+    }
+}

@@ -1,0 +1,70 @@
+//! What the races say: verdicts over all ways together, and what layout alone does.
+
+use genba_model::{ChangeKind, LayoutEffect};
+
+use crate::Plan;
+use crate::paired_effect::{Evidence, corrected};
+use crate::try_variants::Change;
+use crate::try_variants::race::{Contender, Standing};
+use crate::try_variants::variant_outcome::Judged;
+
+/// What the builds that differ in layout only show.
+pub(super) fn layout_effect(contenders: &[Contender]) -> Option<LayoutEffect> {
+    let ratios: Vec<f64> = (contenders.iter())
+        .filter(|one| one.change.kind == ChangeKind::Layout && one.standing_counts())
+        .filter_map(|one| Some(one.track.effect()?.ratio.value))
+        .collect();
+    Some(LayoutEffect {
+        builds: u32::try_from(ratios.len()).unwrap_or(u32::MAX),
+        low: ratios.iter().copied().reduce(f64::min)?,
+        high: ratios.iter().copied().reduce(f64::max)?,
+    })
+}
+
+impl Contender {
+    fn standing_counts(&self) -> bool {
+        !matches!(self.standing, Standing::Failed(_))
+    }
+}
+
+/// Verdicts, corrected over all ways together.
+pub(super) fn judge(
+    contenders: &[Contender],
+    plan: &Plan,
+    layout: Option<&LayoutEffect>,
+) -> Vec<Judged> {
+    let counted: Vec<usize> = (0..contenders.len())
+        .filter(|index| contenders[*index].change.kind != ChangeKind::Layout)
+        .collect();
+    let evidence: Vec<Evidence> = counted
+        .iter()
+        .map(|index| Evidence::LogE(contenders[*index].track.log_e()))
+        .collect();
+    let holds = corrected(&evidence, plan.alpha).map(|(_, holds)| holds);
+    let mut judged: Vec<Judged> = (contenders.iter())
+        .map(|one| {
+            Judged::of(
+                &one.track,
+                true,
+                plan.delta,
+                layout_for(&one.change, layout),
+            )
+        })
+        .collect();
+    if let Some(holds) = holds {
+        for (index, holds) in counted.into_iter().zip(holds) {
+            let one = &contenders[index];
+            judged[index] = Judged::of(
+                &one.track,
+                holds,
+                plan.delta,
+                layout_for(&one.change, layout),
+            );
+        }
+    }
+    judged
+}
+
+fn layout_for<'a>(change: &Change, layout: Option<&'a LayoutEffect>) -> Option<&'a LayoutEffect> {
+    layout.filter(|_| change.is_other_code())
+}

@@ -1,0 +1,198 @@
+//! Simulations: batteries with known effects, raced with the real schedule and judge on a false
+//! clock.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use genba_model::{ChangeKind, TriedOutcome};
+use genba_run::{Cancel, CommandSpec, Finished, MockExecutor};
+
+use super::corrected_verdicts::{judge, layout_effect};
+use super::pooled_runs::Track;
+use super::race::{Contender, Rules, Standing, race};
+use super::{Change, RunChange};
+use crate::{Lab, NoObserver, Plan, VariantPlan};
+
+/// A small generator: xorshift64*, and normal deviates of it.
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().max(1e-12).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+}
+
+struct Found {
+    outcomes: Vec<TriedOutcome>,
+    standings: Vec<Standing>,
+    pairs: Vec<u32>,
+}
+
+/// Races ways whose time is that of the baseline × `effects`, with noise of so much, a heavy
+/// tail and bursts; the last `layouts` of them differ in layout only.
+fn battery(seed: u64, effects: &[f64], noise: f64, layouts: usize, seconds: f64) -> Found {
+    let plan_of = |name: String| {
+        let spec = CommandSpec::direct([name.clone()]);
+        VariantPlan::new(name.clone(), name, spec)
+    };
+    let baseline = plan_of("as it is".to_owned());
+    let mut template = Plan::new(vec![baseline.clone()]);
+    template.seed = seed;
+    let now = Rc::new(Cell::new(0.0));
+    let random = Rc::new(RefCell::new(Random(
+        seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+    )));
+    let (clock, known) = (Rc::clone(&now), effects.to_vec());
+    let burst = Cell::new(0.0);
+    let runner = MockExecutor::new(move |spec: &CommandSpec| {
+        let name = spec.argv[0].to_string_lossy().into_owned();
+        let effect = name.parse::<usize>().map_or(1.0, |index| known[index]);
+        let mut random = random.borrow_mut();
+        // A burst of other work lasts for some runs.
+        if random.uniform() < 0.02 {
+            burst.set(0.2 * random.uniform());
+        } else if random.uniform() < 0.2 {
+            burst.set(0.0);
+        }
+        let tail = if random.uniform() < 0.05 {
+            3.0 * noise * random.uniform()
+        } else {
+            0.0
+        };
+        let wall = 0.5 * effect * (noise * random.normal() + tail + burst.get()).exp();
+        clock.set(clock.get() + wall);
+        Ok(Finished::mock(wall))
+    });
+    let shown = Rc::clone(&now);
+    let mut lab = Lab::new(runner, NoObserver, Cancel::new().unwrap(), move || {
+        shown.get()
+    });
+    let mut contenders: Vec<Contender> = (0..effects.len())
+        .map(|index| {
+            let mut change = Change::run(&index.to_string(), RunChange::default(), 50);
+            change.kind = ChangeKind::Build;
+            if index + layouts >= effects.len() {
+                change.kind = ChangeKind::Layout;
+            } else {
+                // So that layout counts for it.
+                change.reference = Some("x".to_owned());
+            }
+            Contender::new(
+                &template,
+                &baseline,
+                change,
+                plan_of(index.to_string()),
+                None,
+            )
+        })
+        .collect();
+    let mut alone = Track::new(&template, vec![baseline.clone()]);
+    let rules = Rules {
+        until: seconds,
+        drop_early: true,
+        family: effects.len() - layouts,
+        what: "simulation",
+    };
+    race(
+        &mut lab,
+        &template,
+        &baseline,
+        &mut alone,
+        &mut contenders,
+        &rules,
+    )
+    .unwrap();
+    let layout = layout_effect(&contenders);
+    let judged = judge(&contenders, &template, layout.as_ref());
+    Found {
+        outcomes: judged
+            .iter()
+            .map(super::variant_outcome::Judged::outcome)
+            .collect(),
+        standings: contenders.iter().map(|one| one.standing.clone()).collect(),
+        pairs: contenders.iter().map(|one| one.track.blocks()).collect(),
+    }
+}
+
+fn gains(found: &Found) -> usize {
+    found
+        .outcomes
+        .iter()
+        .filter(|one| **one == TriedOutcome::Gain)
+        .count()
+}
+
+/// Nothing helps: of a hundred batteries of ten ways hardly one may say that something does.
+#[test]
+fn a_battery_without_effects_has_no_gain() {
+    let false_gains: usize = (1..=100)
+        .map(|seed| gains(&battery(seed, &[1.0; 10], 0.02, 0, 300.0)).min(1))
+        .sum();
+    assert!(false_gains <= 3, "{false_gains} of 100");
+}
+
+/// Where the noise is small they are shown to be the same.
+#[test]
+fn without_effects_most_are_shown_to_be_the_same() {
+    let found = battery(3, &[1.0; 6], 0.005, 0, 600.0);
+    let same = found
+        .outcomes
+        .iter()
+        .filter(|one| **one == TriedOutcome::Same)
+        .count();
+    assert!(same >= 5, "{:?}", found.outcomes);
+}
+
+/// A gain of 8 % among nine ways that gain nothing.
+#[test]
+fn a_gain_is_found_among_many_ways() {
+    let mut effects = [1.0; 10];
+    effects[6] = 0.92;
+    let found = (1..=40).filter(|seed| {
+        let found = battery(*seed, &effects, 0.02, 0, 300.0);
+        found.outcomes[6] == TriedOutcome::Gain && gains(&found) == 1
+    });
+    let right = found.count();
+    assert!(right >= 38, "{right} of 40");
+}
+
+/// Losers and gains are decided soon and stop costing time; the hopeless are left for later.
+#[test]
+fn the_decided_and_the_hopeless_cost_little() {
+    let effects = [1.3, 0.8, 1.0, 1.02, 1.01, 1.0, 1.03, 1.0];
+    let found = battery(11, &effects, 0.02, 0, 120.0);
+    assert_eq!(found.outcomes[0], TriedOutcome::Slower);
+    assert_eq!(found.outcomes[1], TriedOutcome::Gain);
+    assert_eq!(found.standings[1], Standing::Decided);
+    let most = found.pairs.iter().max().unwrap();
+    assert!(
+        found.pairs[0] < *most && found.pairs[1] < *most,
+        "{:?}",
+        found.pairs
+    );
+}
+
+/// A gain of 3 % where builds that differ in layout only differ by 5 %.
+#[test]
+fn a_gain_within_what_layout_does_is_none() {
+    let found = battery(5, &[0.97, 0.80, 1.05, 0.99], 0.004, 2, 200.0);
+    assert_eq!(found.outcomes[0], TriedOutcome::Slight);
+    assert_eq!(found.outcomes[1], TriedOutcome::Gain);
+}
+
+/// The same seed and the same values ask for the same runs: an interrupted trial can be taken up.
+#[test]
+fn a_race_is_repeatable() {
+    let one = battery(21, &[1.0, 0.95, 1.02, 1.0], 0.02, 1, 60.0);
+    let two = battery(21, &[1.0, 0.95, 1.02, 1.0], 0.02, 1, 60.0);
+    assert_eq!(one.pairs, two.pairs);
+    assert_eq!(one.outcomes, two.outcomes);
+}

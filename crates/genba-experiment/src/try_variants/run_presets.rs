@@ -1,0 +1,275 @@
+//! The known ways of running a program otherwise, and which of all ways fit.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::try_variants::{Change, RunChange, RunSlot};
+
+/// What is known of the workload before anything is tried.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Wall time of a run, seconds.
+    pub wall: f64,
+    /// CPU time in user mode, seconds.
+    pub user: f64,
+    /// CPU time in the kernel, seconds.
+    pub system: f64,
+    /// Page faults without I/O.
+    pub faults: f64,
+    /// Causes that `explain` found, most profitable first.
+    pub causes: Vec<String>,
+    /// CPUs of this machine that may be used.
+    pub cpus: Vec<usize>,
+}
+
+/// Allocators: name, library, Debian package.
+const ALLOCATORS: [(&str, &str, &str); 3] = [
+    ("jemalloc", "libjemalloc.so.2", "libjemalloc2"),
+    ("mimalloc", "libmimalloc.so.2", "libmimalloc2.0"),
+    (
+        "tcmalloc",
+        "libtcmalloc_minimal.so.4",
+        "libtcmalloc-minimal4",
+    ),
+];
+
+/// Where libraries lie.
+const LIBRARY_DIRECTORIES: [&str; 6] = [
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
+    "/lib64",
+];
+
+fn library(name: &str) -> Option<PathBuf> {
+    let mut places = LIBRARY_DIRECTORIES
+        .iter()
+        .map(|place| Path::new(place).join(name));
+    places.find(|path| path.exists())
+}
+
+/// The known ways of running, those that cannot be tried here with the reason.
+#[must_use]
+pub fn battery(facts: &Facts) -> Vec<Change> {
+    let mut all = Vec::new();
+    // A program that faults a lot asks its allocator for memory a lot.
+    let faulty = facts.faults > 2_000.0 * facts.wall.max(0.01);
+    let kernel = facts.system > 0.15 * (facts.user + facts.system);
+    let memory = if faulty || kernel { 20 } else { 0 };
+    for (name, file, package) in ALLOCATORS {
+        let run = RunChange {
+            slots: vec![RunSlot::Allocator],
+            preload: library(file).into_iter().collect(),
+            ..RunChange::default()
+        };
+        let mut change = Change::run(name, run, 65 + memory);
+        if change.run.preload.is_empty() {
+            change.unavailable = Some(format!(
+                "{file} is not installed; install it with: apt-get install {package}"
+            ));
+        }
+        all.push(change);
+    }
+    let tunable = |name: &str, slot: u8, values: &[&str], promise: u8| {
+        let run = RunChange {
+            slots: vec![RunSlot::Tunable(slot)],
+            tunables: values
+                .iter()
+                .map(|value| format!("glibc.malloc.{value}"))
+                .collect(),
+            ..RunChange::default()
+        };
+        Change::run(name, run, promise)
+    };
+    all.push(tunable(
+        "freed memory kept",
+        0,
+        &[
+            "mmap_threshold=33554432",
+            "trim_threshold=1073741824",
+            "top_pad=16777216",
+        ],
+        50 + memory,
+    ));
+    all.push(tunable(
+        "huge pages for malloc",
+        1,
+        &["hugetlb=1"],
+        45 + memory,
+    ));
+    all.push(tunable("larger thread cache", 2, &["tcache_count=127"], 30));
+    if facts.user > 1.2 * facts.wall {
+        all.push(tunable("one malloc arena", 3, &["arena_max=1"], 25));
+    }
+    let set = |name: &str, slot, variable: &str, value: &str, promise| {
+        let run = RunChange {
+            slots: vec![slot],
+            environment: BTreeMap::from([(variable.to_owned(), value.to_owned())]),
+            ..RunChange::default()
+        };
+        Change::run(name, run, promise)
+    };
+    // Binding costs or saves microseconds: visible in short runs only.
+    let short = facts.wall < 0.05;
+    all.push(set(
+        "symbols bound at start",
+        RunSlot::Binding,
+        "LD_BIND_NOW",
+        "1",
+        if short { 35 } else { 12 },
+    ));
+    let mut locale = set("locale C", RunSlot::Locale, "LC_ALL", "C", 35);
+    if let Some(why) = plain_locale() {
+        locale.unavailable = Some(why);
+    }
+    all.push(locale);
+    all.push(buffering());
+    if let Some(cpu) = facts.cpus.last() {
+        let run = RunChange {
+            slots: vec![RunSlot::Placement],
+            cpus: Some(vec![*cpu]),
+            ..RunChange::default()
+        };
+        let mut change = Change::run(&format!("pinned to CPU {cpu}"), run, 20);
+        if facts.cpus.len() < 2 {
+            change.unavailable = Some("there is one CPU only".to_owned());
+        } else if facts.user > 1.2 * facts.wall {
+            change.unavailable = Some("it uses more than one CPU".to_owned());
+        }
+        all.push(change);
+    }
+    let suggested = suggested(&facts.causes);
+    for change in &mut all {
+        change.promise = promised(&suggested, &change.name, change.promise);
+    }
+    all
+}
+
+/// How much is hoped of the way that the most profitable finding speaks for; each further one a
+/// little less.
+const SUGGESTED: u8 = 94;
+const LEAST_SUGGESTED: u8 = 88;
+
+/// What is hoped of a way, given those that findings speak for, the best first.
+#[must_use]
+pub fn promised(suggested: &[&str], name: &str, usual: u8) -> u8 {
+    match suggested.iter().position(|one| *one == name) {
+        None => usual,
+        Some(place) => {
+            let less = u8::try_from(place).unwrap_or(u8::MAX);
+            usual.max(SUGGESTED.saturating_sub(less).max(LEAST_SUGGESTED))
+        }
+    }
+}
+
+/// What findings speak for, in words.
+#[must_use]
+pub fn explained(causes: &[String]) -> Option<String> {
+    if causes.is_empty() {
+        return None;
+    }
+    let each: Vec<String> = (causes.iter())
+        .map(|cause| match suggested(std::slice::from_ref(cause)) {
+            names if names.is_empty() => format!("{cause} (no way of these)"),
+            names => format!("{cause} ({})", names.join(", ")),
+        })
+        .collect();
+    Some(format!(
+        "explain found, and is tried first: {}",
+        each.join("; ")
+    ))
+}
+
+/// Whether the locale is the plain one already.
+fn plain_locale() -> Option<String> {
+    let set = ["LC_ALL", "LC_CTYPE", "LC_COLLATE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    match set.as_deref() {
+        None | Some("C" | "POSIX" | "C.UTF-8" | "C.utf8") => {
+            Some("the locale is C already".to_owned())
+        }
+        Some(_) => None,
+    }
+}
+
+fn buffering() -> Change {
+    let places = [
+        "/usr/libexec/coreutils/libstdbuf.so",
+        "/usr/lib/coreutils/libstdbuf.so",
+    ];
+    let library = places.iter().map(PathBuf::from).find(|path| path.exists());
+    let run = RunChange {
+        slots: vec![RunSlot::Buffering],
+        environment: BTreeMap::from([("_STDBUF_O".to_owned(), "1048576".to_owned())]),
+        preload: library.into_iter().collect(),
+        ..RunChange::default()
+    };
+    let mut change = Change::run("1 MB of output buffer", run, 22);
+    if change.run.preload.is_empty() {
+        change.unavailable = Some(
+            "libstdbuf.so is not installed; install it with: apt-get install coreutils".to_owned(),
+        );
+    }
+    change
+}
+
+/// Names of the ways that a finding's cause speaks for.
+#[must_use]
+pub fn suggested(causes: &[String]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for cause in causes {
+        let of: &[&str] = match cause.as_str() {
+            "tiny-callee-not-inlined" => &["LTO", "PGO"],
+            "indirect-call-one-target" | "unpredictable-branch" | "loop-alignment" => &["PGO"],
+            "malloc-churn" | "realloc-growth" => &["jemalloc", "mimalloc", "tcmalloc"],
+            "first-touch" => &["freed memory kept", "huge pages for malloc"],
+            "cache-miss" | "pointer-chase" | "strided-access" => &["huge pages for malloc"],
+            "plt-call" => &["-fno-plt", "-fno-semantic-interposition"],
+            "missed-vectorisation" | "spill" | "bytewise-copy" => &["-O3", "-march=native"],
+            "unoptimised-build" => &["-O3"],
+            "excess-syscalls" => &["1 MB of output buffer"],
+            _ => &[],
+        };
+        names.extend(
+            of.iter()
+                .filter(|name| !names.contains(*name))
+                .copied()
+                .collect::<Vec<_>>(),
+        );
+    }
+    names
+}
+
+#[cfg(test)]
+mod unit {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_findings_come_first() {
+        let mut facts = Facts {
+            wall: 1.0,
+            user: 2.0,
+            cpus: vec![0, 1],
+            ..Facts::default()
+        };
+        let all = battery(&facts);
+        let names: std::collections::BTreeSet<&str> =
+            all.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names.len(), all.len());
+        assert!(names.contains("one malloc arena"));
+        let pinned = all
+            .iter()
+            .find(|one| one.name.starts_with("pinned"))
+            .unwrap();
+        assert!(pinned.unavailable.is_some());
+        facts.causes = vec!["first-touch".to_owned()];
+        let best = battery(&facts)
+            .into_iter()
+            .max_by_key(|one| one.promise)
+            .unwrap();
+        assert!(best.name == "huge pages for malloc" || best.name == "freed memory kept");
+    }
+}

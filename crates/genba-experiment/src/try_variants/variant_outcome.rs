@@ -1,0 +1,240 @@
+//! From races to the document. Pure.
+
+use genba_model::{
+    ChangeKind, Comparison, Correction, Estimate, Keep, LayoutEffect, Tried, TriedOutcome, Variant,
+    VerdictName,
+};
+
+use crate::paired_effect::{Effect, differs};
+use crate::try_variants::pooled_runs::Track;
+use crate::try_variants::race::{Contender, Standing};
+use crate::try_variants::{Change, Ready, Workplace};
+use crate::{Plan, VariantPlan};
+
+/// What a variant came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    effect: Option<Effect>,
+    /// Whether the difference stands among all that were tried.
+    holds: bool,
+    within_layout: bool,
+    delta: f64,
+    /// Of a combination: whether it is better than its best part.
+    pub surpasses: Option<bool>,
+    /// Of a combination: its best part.
+    pub best_part: Option<String>,
+}
+
+impl Judged {
+    pub fn of(track: &Track, holds: bool, delta: f64, layout: Option<&LayoutEffect>) -> Self {
+        let effect = track.effect();
+        let within = |effect: &Effect| layout.is_some_and(|one| one.covers(effect.ratio.value));
+        Self {
+            within_layout: effect.as_ref().is_some_and(within),
+            effect,
+            holds,
+            delta,
+            surpasses: None,
+            best_part: None,
+        }
+    }
+
+    pub fn ratio(&self) -> f64 {
+        self.effect
+            .as_ref()
+            .map_or(1.0, |effect| effect.ratio.value)
+    }
+
+    pub fn is_gain(&self) -> bool {
+        self.outcome() == TriedOutcome::Gain
+    }
+
+    pub fn outcome(&self) -> TriedOutcome {
+        let Some(effect) = &self.effect else {
+            return TriedOutcome::Undecided;
+        };
+        match effect.verdict {
+            VerdictName::Same => TriedOutcome::Same,
+            VerdictName::Undecided => TriedOutcome::Undecided,
+            _ if !self.holds => TriedOutcome::Undecided,
+            VerdictName::Slower => TriedOutcome::Slower,
+            VerdictName::Faster if self.within_layout => TriedOutcome::Slight,
+            VerdictName::Faster if effect.ratio.value > 1.0 - self.delta => TriedOutcome::Slight,
+            VerdictName::Faster => TriedOutcome::Gain,
+        }
+    }
+}
+
+fn blank(place: &Workplace, change: &Change, outcome: TriedOutcome) -> Tried {
+    Tried {
+        name: change.name.clone(),
+        kind: change.kind,
+        change: change.in_words(place.family(), place.is_rust()),
+        caution: change.caution.clone(),
+        outcome,
+        ratio: None,
+        pairs: 0,
+        within_layout: false,
+        build_seconds: None,
+        reason: None,
+    }
+}
+
+/// One that there was no time for.
+pub(crate) fn not_tried(place: &Workplace, change: &Change, reason: String) -> Tried {
+    Tried {
+        reason: Some(reason),
+        ..blank(place, change, TriedOutcome::NotTried)
+    }
+}
+
+/// One that could not be measured.
+pub(crate) fn not_measured(place: &Workplace, change: &Change, ready: Ready) -> Tried {
+    let of = |outcome| blank(place, change, outcome);
+    match ready {
+        Ready::Identical { build_seconds } => Tried {
+            build_seconds: Some(build_seconds),
+            reason: Some("the build gives the same program, byte for byte".to_owned()),
+            ..of(TriedOutcome::Identical)
+        },
+        Ready::Failed { reason } => Tried {
+            reason: Some(reason),
+            ..of(TriedOutcome::Failed)
+        },
+        Ready::Unavailable { reason } => Tried {
+            reason: Some(reason),
+            ..of(TriedOutcome::Unavailable)
+        },
+        Ready::Variant { .. } => of(TriedOutcome::NotTried),
+    }
+}
+
+/// One that was measured.
+pub(crate) fn measured(place: &Workplace, contender: &Contender, judged: &Judged) -> Tried {
+    let change = &contender.change;
+    let mut tried = blank(place, change, judged.outcome());
+    tried.build_seconds = contender.build_seconds.filter(|_| change.needs_build());
+    tried.ratio = primary(contender).map(|one| one.ratio);
+    tried.pairs = contender.track.blocks();
+    tried.within_layout = judged.within_layout;
+    match &contender.standing {
+        Standing::Failed(reason) => {
+            tried.outcome = TriedOutcome::Failed;
+            tried.reason = Some(reason.clone());
+        }
+        _ if tried.pairs == 0 => {
+            tried.outcome = TriedOutcome::NotTried;
+            tried.reason = Some("the time was over before it was measured".to_owned());
+        }
+        Standing::Parked if tried.outcome == TriedOutcome::Undecided => {
+            tried.reason = Some("dropped early: others had more to promise".to_owned());
+        }
+        _ => {}
+    }
+    if judged.surpasses == Some(false)
+        && let Some(best) = &judged.best_part
+    {
+        tried.reason = Some(format!("no better than {best} alone"));
+    }
+    tried
+}
+
+fn primary(contender: &Contender) -> Option<Comparison> {
+    contender.track.comparisons().into_iter().next()
+}
+
+/// Best first; layouts and what was not measured last.
+pub(crate) fn sort(tried: &mut [Tried]) {
+    let group = |one: &Tried| match (one.kind, one.outcome) {
+        (ChangeKind::Layout, _) => 3,
+        (_, TriedOutcome::Gain) => 0,
+        (_, TriedOutcome::NotTried) => 7,
+        (_, TriedOutcome::Unavailable) => 6,
+        (_, TriedOutcome::Failed) => 5,
+        (_, TriedOutcome::Identical) => 4,
+        _ => 1,
+    };
+    let ratio = |one: &Tried| one.ratio.map_or(1.0, |ratio| ratio.value);
+    tried.sort_by(|one, two| (group(one).cmp(&group(two))).then(ratio(one).total_cmp(&ratio(two))));
+}
+
+/// The best gain; a combination only where it is better than its best part.
+pub(crate) fn winner(contenders: &[Contender], judged: &[Judged]) -> Option<usize> {
+    let gains = (0..contenders.len()).filter(|index| {
+        let failed = matches!(contenders[*index].standing, Standing::Failed(_));
+        let layout = contenders[*index].change.kind == ChangeKind::Layout;
+        !failed && !layout && judged[*index].is_gain() && judged[*index].surpasses != Some(false)
+    });
+    let combined = |index: usize| judged[index].surpasses == Some(true);
+    gains.max_by(|one, two| {
+        (combined(*one).cmp(&combined(*two)))
+            .then(judged[*two].ratio().total_cmp(&judged[*one].ratio()))
+    })
+}
+
+/// The one that is proven to lose most.
+pub(crate) fn loser(contenders: &[Contender], judged: &[Judged]) -> Option<usize> {
+    let slower = (0..contenders.len()).filter(|index| {
+        judged[*index].outcome() == TriedOutcome::Slower
+            && contenders[*index].change.kind != ChangeKind::Layout
+            && !matches!(contenders[*index].standing, Standing::Failed(_))
+    });
+    slower.max_by(|one, two| judged[*one].ratio().total_cmp(&judged[*two].ratio()))
+}
+
+/// What to keep, as a person would do it.
+pub(crate) fn keep(
+    place: &Workplace,
+    contender: &Contender,
+    judged: &Judged,
+    baseline: &VariantPlan,
+) -> Keep {
+    let change = &contender.change;
+    let ratio = primary(contender).map_or(Estimate::exact(judged.ratio()), |one| one.ratio);
+    Keep {
+        variant: change.name.clone(),
+        ratio,
+        build: change.build_in_words(place.family(), place.is_rust()),
+        rebuild: None,
+        command: change.run.line(&baseline.command),
+        cautions: change.caution.iter().cloned().collect(),
+    }
+}
+
+/// The variants and comparisons of the document, with the correction over all.
+pub(crate) fn documents(
+    alone: &Track,
+    contenders: &[Contender],
+    judged: &[Judged],
+    plan: &Plan,
+) -> (Vec<Variant>, Vec<Comparison>) {
+    let mut variants = alone.variants();
+    let mut comparisons = Vec::new();
+    let several = contenders.len() > 1;
+    for (contender, judged) in contenders.iter().zip(judged) {
+        if let Some(mut variant) = contender.track.variants().into_iter().nth(1) {
+            if let Standing::Failed(reason) = &contender.standing {
+                variant.excluded = Some(reason.clone());
+            }
+            variants.push(variant);
+        }
+        if matches!(contender.standing, Standing::Failed(_)) {
+            continue;
+        }
+        for mut comparison in contender.track.comparisons() {
+            let main = comparison.metric == plan.primary;
+            if main && several && differs(comparison.verdict) {
+                comparison.corrected = Some(Correction {
+                    method: "e-BH".to_owned(),
+                    holds: judged.holds,
+                });
+                if !judged.holds {
+                    comparison.verdict = VerdictName::Undecided;
+                }
+            }
+            comparisons.push(comparison);
+        }
+    }
+    comparisons.sort_by_key(|comparison| comparison.metric != plan.primary);
+    (variants, comparisons)
+}
