@@ -8,7 +8,7 @@ CORPUS_FLAGS ?=
 CASES ?= --all
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test differential torture lint corpus cases bench bench-stats fuzz fuzz-engine clean
+.PHONY: help build dist deb static demo test differential torture lint corpus cases bench bench-stats fuzz fuzz-engine clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,19 @@ test: ## all tests; lists those that were skipped, with the reason
 	scripts/install-deps build test
 	scripts/test $(TEST_FLAGS)
 
+dist: ## the stripped binary to hand out: target/dist/genba
+	scripts/install-deps build
+	cargo build --profile dist --locked --package genba
+
+deb: dist ## a Debian package with man pages and completions, in target/debian
+	scripts/install-deps dist
+	scripts/make-deb
+
+static: ## the same binary without shared libraries: target/x86_64-unknown-linux-gnu/dist/genba
+	scripts/install-deps build
+	RUSTFLAGS='-C target-feature=+crt-static' \
+	    cargo build --profile dist --locked --package genba --target x86_64-unknown-linux-gnu
+
 differential: ## engines count forty and 113 programs: every instruction as often (5 min)
 	scripts/install-deps build test differential
 	cargo test --package genba-count --locked --test differential -- --ignored --nocapture
@@ -32,11 +45,12 @@ torture: ## programs that try to break the engine of our own, a hundred times ea
 	scripts/install-deps build test
 	cargo test --package genba-count --locked --test torture -- --ignored --nocapture
 
-lint: ## formatting, clippy (warnings are errors), licences, lengths of files
-	scripts/install-deps build
+lint: ## formatting, clippy (warnings are errors), licences, ARCHITECTURE.md, lengths of files
+	scripts/install-deps build lint
 	cargo fmt --all -- --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	scripts/check-licences
+	scripts/check-architecture
 	scripts/check-lengths
 
 corpus: ## does explain name cause, line and gain? (corpus/README.md; CORPUS_FLAGS=--json)
