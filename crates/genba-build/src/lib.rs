@@ -14,26 +14,26 @@
 //! **Not here.** Running builds (this gives [`genba_run::CommandSpec`]s), measuring, deciding
 //! what to try.
 
-mod catalogue;
-mod checkout;
-mod copy;
+mod build_directory;
+mod build_presets;
+mod build_recipe;
+mod compiler_wrappers;
+mod copy_tree;
 mod error;
-mod identical;
-mod recipe;
-mod remove;
-mod state;
+mod git_checkout;
+mod remove_tree;
+mod same_code;
+mod source_copy;
 mod toolchain;
-mod tools;
-mod tree;
-mod workshop;
+mod tree_state;
 
-pub use catalogue::{catalogue, layouts};
-pub use checkout::apply_patch;
+pub use build_directory::Workshop;
+pub use build_presets::{catalogue, layouts};
+pub use build_recipe::{Family, Needs, Recipe, Slot};
+pub use compiler_wrappers::{Stage, Tools};
 pub use error::BuildError;
-pub use identical::same_code;
-pub use recipe::{Family, Needs, Recipe, Slot};
-pub use state::TreeState;
+pub use git_checkout::apply_patch;
+pub use same_code::same_code;
+pub use source_copy::Tree;
 pub use toolchain::Toolchain;
-pub use tools::{Stage, Tools};
-pub use tree::Tree;
-pub use workshop::Workshop;
+pub use tree_state::TreeState;

@@ -148,7 +148,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_quick_median_is_the_median(values in prop::collection::vec(-5.0..5.0f64, 1..40), theta in -8.0..8.0f64) {
-            let sorted = crate::check::sorted(&values);
+            let sorted = crate::input_checks::sorted(&values);
             let expected = crate::quantile::mad_about(&sorted, theta);
             prop_assert!((median_distance(&sorted, theta) - expected).abs() < 1e-12);
         }

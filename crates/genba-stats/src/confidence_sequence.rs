@@ -5,7 +5,7 @@ use genba_model::Estimate;
 use crate::betting::{LogWealth, Wealth, insert, median_distance, score};
 use crate::outliers::robust_scale;
 use crate::quantile::{MAD_TO_SIGMA, mad_about, median_of_sorted};
-use crate::{StatsError, check};
+use crate::{StatsError, input_checks};
 
 /// Pairs that are kept before the grid is laid. Nothing is lost: at alpha 5 % the boldest bets
 /// need thirteen pairs to win (1.5¹³ ÷ 8 > 20).
@@ -57,7 +57,7 @@ impl ConfidenceSequence {
     /// # Errors
     /// An alpha outside 0…1.
     pub fn new(alpha: f64) -> Result<Self, StatsError> {
-        check::open_unit("alpha", alpha)?;
+        input_checks::open_unit("alpha", alpha)?;
         Ok(Self {
             alpha,
             pilot: Vec::new(),

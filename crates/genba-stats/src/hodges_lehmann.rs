@@ -3,7 +3,7 @@
 use genba_model::Estimate;
 
 use crate::signed_rank::lower_rank;
-use crate::{Interval, IntervalRule, StatsError, check};
+use crate::{Interval, IntervalRule, StatsError, input_checks};
 
 /// The one-sample Hodges–Lehmann estimate, the median of all pairwise averages (Walsh averages,
 /// each value with itself as well), with the interval that inverts Wilcoxon's signed-rank test.
@@ -22,9 +22,9 @@ use crate::{Interval, IntervalRule, StatsError, check};
 /// # Errors
 /// No values, a value that is not finite, a level outside 0…1.
 pub fn hodges_lehmann(values: &[f64], level: f64) -> Result<Interval, StatsError> {
-    check::finite(values, 1)?;
-    check::open_unit("level", level)?;
-    let sorted = check::sorted(values);
+    input_checks::finite(values, 1)?;
+    input_checks::open_unit("level", level)?;
+    let sorted = input_checks::sorted(values);
     let count = sorted.len();
     let averages = count as u64 * (count as u64 + 1) / 2;
     let (rank, reached) = lower_rank(count, level);
@@ -95,14 +95,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn all_walsh(values: &[f64]) -> Vec<f64> {
-        let sorted = check::sorted(values);
+        let sorted = input_checks::sorted(values);
         let mut averages = Vec::new();
         for (index, left) in sorted.iter().enumerate() {
             for right in &sorted[index..] {
                 averages.push(left.midpoint(*right));
             }
         }
-        check::sorted(&averages)
+        input_checks::sorted(&averages)
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         #[test]
         fn every_rank_is_exact(values in prop::collection::vec(-1e3..1e3f64, 1..15)) {
             let expected = all_walsh(&values);
-            let sorted = check::sorted(&values);
+            let sorted = input_checks::sorted(&values);
             for (index, average) in expected.iter().enumerate() {
                 prop_assert_eq!(walsh(&sorted, index as u64 + 1), *average);
             }

@@ -30,36 +30,36 @@
 
 mod betting;
 mod bisect;
-mod check;
 mod confidence_sequence;
 mod curve;
 mod error;
-mod forecast;
+mod group_sequential_test;
 mod hodges_lehmann;
+mod input_checks;
 mod interval;
-mod judge;
-mod looks;
 mod median;
 mod midmean;
-mod multiple;
+mod multiple_testing;
 mod noise_floor;
-mod normal;
+mod normal_distribution;
 mod outliers;
-mod pairs;
-mod proportion;
+mod paired_effect;
+mod pairs_forecast;
 mod quantile;
+mod sequential_judge;
 mod signed_rank;
-mod stopping;
-mod subtract;
+mod stopping_rule;
+mod subtracted_overhead;
 mod trend;
 mod verdict;
+mod wilson_interval;
 
-pub use bisect::delta::{Reduced, Test, reduce};
+pub use bisect::delta_debugging::{Reduced, Test, reduce};
 pub use bisect::screening::{
     Interaction, ItemEffect, MOST_SCREENED, Screened, Screening, student_quantile,
 };
-pub use bisect::split::{Share, bifurcate};
-pub use bisect::step::{StepPlace, StepSearch};
+pub use bisect::sequential_bifurcation::{Share, bifurcate};
+pub use bisect::step_search::{StepPlace, StepSearch};
 pub use curve::{
     Axis, Curve, CurvePoint, CurveQuestion, Growth, GrowthLaw, Knee, KneeKind, Setting, Stretch,
     curve, growth,
@@ -70,19 +70,19 @@ pub use interval::{Interval, IntervalRule};
 pub use median::median_interval;
 pub use midmean::midmean;
 pub use noise_floor::{MIN_PAIRS, noise_floor, visible_effect};
-pub use normal::quantile as normal_quantile;
+pub use normal_distribution::quantile as normal_quantile;
 pub use outliers::{OUTLIER_THRESHOLD, Outlier, outliers};
-pub use proportion::{effective_size, wilson, wilson_weighted};
 pub use quantile::{MAD_TO_SIGMA, mad, median, quantile};
 pub use signed_rank::{SignedRank, signed_rank};
-pub use stopping::{StopDecision, StopRule};
+pub use stopping_rule::{StopDecision, StopRule};
 pub use trend::{Trend, first_unlike_rest, trend};
+pub use wilson_interval::{effective_size, wilson, wilson_weighted};
 
 pub use confidence_sequence::ConfidenceSequence;
-pub use forecast::forecast;
-pub use judge::Judge;
-pub use looks::{FiveLooks, LOOKS, Look};
-pub use multiple::{e_bh, holm};
-pub use pairs::{PairedEffect, log_ratios, paired_effect};
-pub use subtract::{cost_per_iteration, subtracted_ratio};
+pub use group_sequential_test::{FiveLooks, LOOKS, Look};
+pub use multiple_testing::{e_bh, holm};
+pub use paired_effect::{PairedEffect, log_ratios, paired_effect};
+pub use pairs_forecast::forecast;
+pub use sequential_judge::Judge;
+pub use subtracted_overhead::{cost_per_iteration, subtracted_ratio};
 pub use verdict::{Verdict, equivalent};

@@ -4,7 +4,7 @@ use genba_model::Estimate;
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use crate::quantile::median_of_sorted;
-use crate::{Interval, IntervalRule, StatsError, check};
+use crate::{Interval, IntervalRule, StatsError, input_checks};
 
 /// The median with the interval between the order statistics k and n+1−k, the narrowest
 /// symmetric pair whose binomial coverage reaches `level` (David and Nagaraja, *Order
@@ -25,9 +25,9 @@ use crate::{Interval, IntervalRule, StatsError, check};
 /// assert!(median.level >= 0.95);
 /// ```
 pub fn median_interval(values: &[f64], level: f64) -> Result<Interval, StatsError> {
-    check::finite(values, 1)?;
-    check::open_unit("level", level)?;
-    let sorted = check::sorted(values);
+    input_checks::finite(values, 1)?;
+    input_checks::open_unit("level", level)?;
+    let sorted = input_checks::sorted(values);
     let count = sorted.len();
     let (rank, reached) = rank_and_level(count, level);
     Ok(Interval {

@@ -3,7 +3,7 @@
 use genba_model::Estimate;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::{Interval, IntervalRule, StatsError, check};
+use crate::{Interval, IntervalRule, StatsError, input_checks};
 
 /// The trimmed mean of the middle half (the lowest and highest quarters, rounded down, left out
 /// of the mean but not forgotten in its interval), with the interval of Tukey and McLaughlin,
@@ -17,14 +17,14 @@ use crate::{Interval, IntervalRule, StatsError, check};
 /// # Errors
 /// No values, a value that is not finite or whose square is not, a level outside 0…1.
 pub fn midmean(values: &[f64], level: f64) -> Result<Interval, StatsError> {
-    check::finite(values, 1)?;
-    check::open_unit("level", level)?;
-    let sorted = check::sorted(values);
+    input_checks::finite(values, 1)?;
+    input_checks::open_unit("level", level)?;
+    let sorted = input_checks::sorted(values);
     let count = sorted.len();
     let cut = count / 4;
     let kept = &sorted[cut..count - cut];
     let mean = mean(kept);
-    check::finite(&[mean], 1)?;
+    input_checks::finite(&[mean], 1)?;
     if count < 6 {
         let reached = 1.0 - 0.5f64.powi(i32::try_from(count).unwrap_or(i32::MAX) - 1);
         return Ok(Interval {
@@ -44,7 +44,7 @@ pub fn midmean(values: &[f64], level: f64) -> Result<Interval, StatsError> {
     }
     let half = half_width(&sorted, cut, level);
     // Squares of values beyond 10¹⁵⁴ overflow.
-    check::finite(&[mean, half], 2)?;
+    input_checks::finite(&[mean, half], 2)?;
     Ok(Interval {
         estimate: Estimate {
             value: mean,

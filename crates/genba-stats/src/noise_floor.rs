@@ -1,7 +1,7 @@
 //! The smallest effect visible in the given time.
 
 use crate::quantile::{MAD_TO_SIGMA, mad_about};
-use crate::{StatsError, check};
+use crate::{StatsError, input_checks};
 
 /// The confidence sequence decides no sooner, however plain the case: 1.5¹³ ÷ 8 > 20.
 pub const MIN_PAIRS: usize = 13;
@@ -26,13 +26,13 @@ const START_UP: f64 = 6.0;
 /// Fewer than four runs, runs that are not above 0, fewer than [`MIN_PAIRS`] pairs (nothing is
 /// visible in them).
 pub fn noise_floor(samples: &[f64], pairs: usize) -> Result<f64, StatsError> {
-    check::positive(samples, 4)?;
+    input_checks::positive(samples, 4)?;
     let logs: Vec<f64> = samples
         .windows(2)
         .map(|pair| (pair[1] / pair[0]).ln())
         .collect();
     // A ratio of extreme but legal values can overflow.
-    check::finite(&logs, 1)?;
+    input_checks::finite(&logs, 1)?;
     visible_effect(MAD_TO_SIGMA * mad_about(&logs, 0.0), pairs)
 }
 

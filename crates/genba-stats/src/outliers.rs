@@ -1,7 +1,7 @@
 //! Values far from the rest: counted and shown, never taken out.
 
 use crate::quantile::{MAD_TO_SIGMA, mad_about, median_of_sorted};
-use crate::{StatsError, check};
+use crate::{StatsError, input_checks};
 
 /// The threshold of Iglewicz and Hoaglin, *How to Detect and Handle Outliers* (1993).
 pub const OUTLIER_THRESHOLD: f64 = 3.5;
@@ -25,7 +25,7 @@ pub struct Outlier {
 /// # Errors
 /// No values, a value that is not finite, a threshold that is not above 0.
 pub fn outliers(values: &[f64], threshold: f64) -> Result<Vec<Outlier>, StatsError> {
-    check::finite(values, 1)?;
+    input_checks::finite(values, 1)?;
     if !(threshold > 0.0 && threshold.is_finite()) {
         return Err(StatsError::Parameter {
             name: "outlier threshold",
@@ -36,7 +36,7 @@ pub fn outliers(values: &[f64], threshold: f64) -> Result<Vec<Outlier>, StatsErr
     if values.len() < 3 {
         return Ok(Vec::new());
     }
-    let centre = median_of_sorted(&check::sorted(values));
+    let centre = median_of_sorted(&input_checks::sorted(values));
     let Some(scale) = robust_scale(values, centre) else {
         return Ok(Vec::new());
     };

@@ -1,6 +1,6 @@
 //! Quantiles and the median absolute deviation.
 
-use crate::{StatsError, check};
+use crate::{StatsError, input_checks};
 
 /// The `p`-quantile by linear interpolation of the order statistics: type 7 of Hyndman and Fan,
 /// "Sample quantiles in statistical packages", The American Statistician 50 (1996), the default
@@ -9,7 +9,7 @@ use crate::{StatsError, check};
 /// # Errors
 /// No values, a value that is not finite, `p` outside 0…1.
 pub fn quantile(values: &[f64], p: f64) -> Result<f64, StatsError> {
-    check::finite(values, 1)?;
+    input_checks::finite(values, 1)?;
     if !(0.0..=1.0).contains(&p) {
         return Err(StatsError::Parameter {
             name: "quantile",
@@ -17,7 +17,7 @@ pub fn quantile(values: &[f64], p: f64) -> Result<f64, StatsError> {
             range: "between 0 and 1",
         });
     }
-    Ok(quantile_of_sorted(&check::sorted(values), p))
+    Ok(quantile_of_sorted(&input_checks::sorted(values), p))
 }
 
 /// The median.
@@ -25,8 +25,8 @@ pub fn quantile(values: &[f64], p: f64) -> Result<f64, StatsError> {
 /// # Errors
 /// No values, or a value that is not finite.
 pub fn median(values: &[f64]) -> Result<f64, StatsError> {
-    check::finite(values, 1)?;
-    Ok(median_of_sorted(&check::sorted(values)))
+    input_checks::finite(values, 1)?;
+    Ok(median_of_sorted(&input_checks::sorted(values)))
 }
 
 /// The median absolute deviation from the median, as it is: multiply by [`MAD_TO_SIGMA`] for
@@ -35,8 +35,8 @@ pub fn median(values: &[f64]) -> Result<f64, StatsError> {
 /// # Errors
 /// No values, or a value that is not finite.
 pub fn mad(values: &[f64]) -> Result<f64, StatsError> {
-    check::finite(values, 1)?;
-    let centre = median_of_sorted(&check::sorted(values));
+    input_checks::finite(values, 1)?;
+    let centre = median_of_sorted(&input_checks::sorted(values));
     Ok(mad_about(values, centre))
 }
 
@@ -46,7 +46,7 @@ pub const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
 /// Median of the distances from `centre`.
 pub(crate) fn mad_about(values: &[f64], centre: f64) -> f64 {
     let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-    median_of_sorted(&check::sorted(&distances))
+    median_of_sorted(&input_checks::sorted(&distances))
 }
 
 /// Median of sorted, non-empty, finite values.
@@ -103,7 +103,7 @@ mod tests {
         fn quantiles_rise_and_stay_inside(values in prop::collection::vec(-1e9..1e9f64, 1..60), p in 0.0..1.0f64, q in 0.0..1.0f64) {
             let (p, q) = (p.min(q), p.max(q));
             let (low, high) = (quantile(&values, p).unwrap(), quantile(&values, q).unwrap());
-            let sorted = check::sorted(&values);
+            let sorted = input_checks::sorted(&values);
             let slack = 1e-6;
             prop_assert!(low <= high + slack);
             prop_assert!(sorted[0] - slack <= low && high <= sorted[sorted.len() - 1] + slack);

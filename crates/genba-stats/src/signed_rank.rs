@@ -1,6 +1,6 @@
 //! Wilcoxon's signed-rank test and the ranks of its interval.
 
-use crate::{StatsError, check, normal};
+use crate::{StatsError, input_checks, normal_distribution};
 
 /// Up to this many values the distribution is computed exactly.
 const EXACT_UP_TO: usize = 50;
@@ -25,7 +25,7 @@ pub struct SignedRank {
 /// # Errors
 /// No values, or a value that is not finite.
 pub fn signed_rank(values: &[f64]) -> Result<SignedRank, StatsError> {
-    check::finite(values, 1)?;
+    input_checks::finite(values, 1)?;
     let mut sizes: Vec<(f64, bool)> = values
         .iter()
         .filter(|value| **value != 0.0)
@@ -64,7 +64,7 @@ pub fn signed_rank(values: &[f64]) -> Result<SignedRank, StatsError> {
         let mean = n * (n + 1.0) / 4.0;
         let variance = n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - tie_term / 48.0;
         let distance = ((positive_ranks - mean).abs() - 0.5).max(0.0);
-        normal::two_sided(distance / variance.sqrt())
+        normal_distribution::two_sided(distance / variance.sqrt())
     };
     Ok(SignedRank {
         positive_ranks,
@@ -98,10 +98,10 @@ pub(crate) fn lower_rank(count: usize, level: f64) -> (u64, f64) {
     let n = count as f64;
     let mean = n * (n + 1.0) / 4.0;
     let sigma = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
-    let rank = (mean + 0.5 + normal::quantile(tail) * sigma)
+    let rank = (mean + 0.5 + normal_distribution::quantile(tail) * sigma)
         .floor()
         .max(1.0);
-    let reached = 1.0 - 2.0 * normal::cdf((rank - 0.5 - mean) / sigma);
+    let reached = 1.0 - 2.0 * normal_distribution::cdf((rank - 0.5 - mean) / sigma);
     (rank as u64, reached)
 }
 

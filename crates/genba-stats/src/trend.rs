@@ -2,7 +2,7 @@
 
 use crate::outliers::robust_scale;
 use crate::quantile::median_of_sorted;
-use crate::{OUTLIER_THRESHOLD, StatsError, check, normal};
+use crate::{OUTLIER_THRESHOLD, StatsError, input_checks, normal_distribution};
 
 /// A monotonic drift over the runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,11 +21,11 @@ pub struct Trend {
 /// # Errors
 /// A value that is not finite.
 pub fn trend(values: &[f64]) -> Result<Option<Trend>, StatsError> {
-    check::finite(values, 0)?;
+    input_checks::finite(values, 0)?;
     if values.len() < 8 {
         return Ok(None);
     }
-    let sorted = check::sorted(values);
+    let sorted = input_checks::sorted(values);
     let n = values.len() as f64;
     let mut tie_term = 0.0;
     for group in sorted.chunk_by(|left, right| left == right) {
@@ -40,7 +40,7 @@ pub fn trend(values: &[f64]) -> Result<Option<Trend>, StatsError> {
     let distance = (score.abs() - 1.0).max(0.0);
     Ok(Some(Trend {
         tau: score / (n * (n - 1.0) / 2.0),
-        p_value: normal::two_sided(distance / variance.sqrt()),
+        p_value: normal_distribution::two_sided(distance / variance.sqrt()),
     }))
 }
 
@@ -82,12 +82,12 @@ fn prefix(tree: &[i64], mut index: usize) -> i64 {
 /// # Errors
 /// A value that is not finite.
 pub fn first_unlike_rest(values: &[f64]) -> Result<Option<f64>, StatsError> {
-    check::finite(values, 0)?;
+    input_checks::finite(values, 0)?;
     if values.len() < 5 {
         return Ok(None);
     }
     let (first, rest) = (values[0], &values[1..]);
-    let centre = median_of_sorted(&check::sorted(rest));
+    let centre = median_of_sorted(&input_checks::sorted(rest));
     if centre <= 0.0 {
         return Ok(None);
     }
@@ -145,7 +145,7 @@ mod tests {
                     expected += i64::from(right > left) - i64::from(right < left);
                 }
             }
-            prop_assert_eq!(kendall_score(&values, &check::sorted(&values)), expected);
+            prop_assert_eq!(kendall_score(&values, &input_checks::sorted(&values)), expected);
         }
     }
 }

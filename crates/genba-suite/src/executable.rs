@@ -29,7 +29,7 @@ pub fn parse_executables(text: &str) -> Result<Vec<Executable>, SuiteError> {
                 "write an interpreter, or NAME::INTERPRETER with options",
             ));
         }
-        crate::check::name(name).map_err(|message| wrong(&message))?;
+        crate::field_checks::name(name).map_err(|message| wrong(&message))?;
         Ok(Executable {
             name: name.trim().to_owned(),
             command,

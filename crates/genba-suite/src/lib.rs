@@ -82,28 +82,28 @@
 //! that benchmark_driver evaluates in its own process (`stdout_to_metrics`, `from_stdout`) is
 //! not evaluated; [`SuiteError::RubyCode`] says what to write instead. Paths are relative to
 //! the file.
-mod channel;
-mod check;
+mod command_template;
+mod common_loop_count;
 mod error;
 mod executable;
-mod load;
-mod model;
-mod plan;
-mod session;
-mod settle;
+mod field_checks;
+mod interpreter_version;
+mod load_suite;
+mod metrics_channel;
 pub mod snippet;
-mod template;
+mod snippet_trial;
+mod suite_model;
+mod suite_plan;
+mod suite_session;
 mod toml_suite;
-mod trial;
 mod values;
-mod version;
 mod yaml;
 
 pub use error::SuiteError;
 pub use executable::{Executable, parse_executables};
-pub use load::{FileKind, MAX_FILE_BYTES, load};
-pub use model::{Benchmark, MetricSource, MetricSpec, Settings, Step, Suite, Variant, Work};
-pub use session::{DEFAULT_LOOP_SECONDS, Exclusion, Session};
+pub use load_suite::{FileKind, MAX_FILE_BYTES, load};
+pub use suite_model::{Benchmark, MetricSource, MetricSpec, Settings, Step, Suite, Variant, Work};
+pub use suite_session::{DEFAULT_LOOP_SECONDS, Exclusion, Session};
 pub use toml_suite::{Places, parse_toml};
 pub use yaml::parse_yaml;
 

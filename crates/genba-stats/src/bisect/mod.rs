@@ -1,9 +1,9 @@
 //! Searches for what is responsible, under noise: a place in an ordered list, items of a set.
 
-pub(crate) mod delta;
-mod hadamard;
-mod huber;
+pub(crate) mod delta_debugging;
+mod hadamard_design;
+mod huber_regression;
 pub(crate) mod screening;
-pub(crate) mod split;
-pub(crate) mod step;
-mod step_data;
+pub(crate) mod sequential_bifurcation;
+mod step_likelihood;
+pub(crate) mod step_search;

@@ -2,10 +2,10 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::hadamard::{hadamard, next_order};
-use super::huber::huber;
+use super::hadamard_design::{hadamard, next_order};
+use super::huber_regression::huber;
 use crate::quantile::median_of_sorted;
-use crate::{StatsError, check};
+use crate::{StatsError, input_checks};
 use genba_model::Estimate;
 
 /// More items than this are put together in groups first: the design has a row for each.
@@ -130,7 +130,7 @@ impl Screening {
     /// # Errors
     /// An alpha outside 0…1.
     pub fn screened(&self, alpha: f64) -> Result<Option<Screened>, StatsError> {
-        check::open_unit("alpha", alpha)?;
+        input_checks::open_unit("alpha", alpha)?;
         let (rows, values) = self.equations(|on| (0..self.items).map(on).collect());
         let Some(fit) = huber(&rows, &values) else {
             return Ok(None);
@@ -204,7 +204,7 @@ impl Screening {
         let half = self.design.len() / 2;
         let median = |runs: &[(usize, Option<f64>)]| {
             let values: Vec<f64> = runs.iter().filter_map(|(_, value)| *value).collect();
-            (!values.is_empty()).then(|| median_of_sorted(&check::sorted(&values)))
+            (!values.is_empty()).then(|| median_of_sorted(&input_checks::sorted(&values)))
         };
         let overall = median(&self.runs).unwrap_or(0.0);
         let (mut rows, mut values) = (Vec::new(), Vec::new());

@@ -9,21 +9,21 @@
 //! identified under the null hypothesis", Econometrica 64 (1996)). Its interval comes from the
 //! weights of all places.
 
-mod bent;
-mod drift;
-mod growth;
-mod knees;
+mod block_drift;
+mod bootstrap_random;
+mod change_points;
+mod knee_models;
+mod knee_search;
 mod least_squares;
-mod levels;
-mod pieces;
-mod ramps;
-mod random;
-mod search;
-mod smooth;
-mod stretches;
+mod ramp_merging;
+mod scaling_law;
+mod segmentation;
+mod segments;
+mod setting_levels;
+mod smooth_models;
 
-pub use growth::{Growth, GrowthLaw, growth};
-pub use knees::{Curve, CurveQuestion, Knee, KneeKind, Setting, Stretch, curve};
+pub use change_points::{Curve, CurveQuestion, Knee, KneeKind, Setting, Stretch, curve};
+pub use scaling_law::{Growth, GrowthLaw, growth};
 
 /// How the parameter is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,17 +21,17 @@
 //! | `empty_loop` | seconds | one iteration of the empty loop |
 //! | `iterations_per_second` | iterations/s | the inverse of `per_iteration`, where that is above zero |
 
-mod layout;
+mod generated_script;
 mod python;
 mod ruby;
 
 use genba_model::Direction;
 
-pub use layout::{Generated, SourceMap};
+pub use generated_script::{Generated, SourceMap};
 pub use python::Python;
 pub use ruby::Ruby;
 
-use crate::model::{MetricSource, MetricSpec};
+use crate::suite_model::{MetricSource, MetricSpec};
 
 /// The metric that decides: seconds of one iteration, the empty loop taken off.
 pub const PER_ITERATION: &str = "per_iteration";

@@ -4,7 +4,7 @@
 //! prelude's variables are fast locals. They are put together as syntax trees rather than as
 //! text: indenting text would change string literals that span lines, and lose line numbers.
 
-use super::layout::{Generated, SourceMap};
+use super::generated_script::{Generated, SourceMap};
 use super::{Mode, Part, Snippet, SnippetRunner, rounds};
 
 /// Makes Python scripts.

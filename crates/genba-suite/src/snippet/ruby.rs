@@ -5,7 +5,7 @@
 //! (`# frozen_string_literal: true`) holds for everything. The script is there once and only
 //! once: inline caches belong to a place in the code, so that a second copy would run cold.
 
-use super::layout::{Builder, Generated};
+use super::generated_script::{Builder, Generated};
 use super::{Mode, Snippet, SnippetRunner, rounds};
 
 /// Makes Ruby scripts.

@@ -1,8 +1,8 @@
 //! genba's TOML: systems × operations × parameters. The crate's documentation describes it.
 
-mod document;
-mod expand;
-mod parts;
+mod toml_document;
+mod toml_expansion;
+mod toml_operation;
 
 use std::path::Path;
 
@@ -28,5 +28,5 @@ pub fn parse_toml(text: &str, places: &Places<'_>) -> Result<Suite, SuiteError> 
         file: places.file.to_owned(),
         message: crate::error::printable(&error.to_string()),
     })?;
-    expand::Expansion::new(text, document, places)?.suite()
+    toml_expansion::Expansion::new(text, document, places)?.suite()
 }

@@ -9,9 +9,9 @@
 //! with one, the benchmarks are compared with one another, as benchmark_driver's `compare`
 //! output does.
 
-mod command;
-mod document;
-mod snippets;
+mod yaml_commands;
+mod yaml_document;
+mod yaml_snippets;
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::{Budget, Options};
@@ -27,7 +27,7 @@ pub fn parse_yaml(
     places: &Places<'_>,
     executables: &[Executable],
 ) -> Result<Suite, SuiteError> {
-    let kind: document::Kind = read(text, places.file)?;
+    let kind: yaml_document::Kind = read(text, places.file)?;
     let default = [Executable {
         name: "ruby".to_owned(),
         command: vec!["ruby".to_owned()],
@@ -38,9 +38,11 @@ pub fn parse_yaml(
         executables
     };
     match kind.kind.as_deref().unwrap_or("ruby") {
-        "ruby" => snippets::suite(read(text, places.file)?, places, executables),
-        "command_stdout" => command::command_stdout(read(text, places.file)?, places, executables),
-        "ruby_stdout" => command::ruby_stdout(read(text, places.file)?, places, executables),
+        "ruby" => yaml_snippets::suite(read(text, places.file)?, places, executables),
+        "command_stdout" => {
+            yaml_commands::command_stdout(read(text, places.file)?, places, executables)
+        }
+        "ruby_stdout" => yaml_commands::ruby_stdout(read(text, places.file)?, places, executables),
         other => Err(crate::error::invalid(
             places.file,
             None,

@@ -1,10 +1,10 @@
 //! From the runs of each setting to one level with its standard error, on a logarithmic scale.
 
 use crate::quantile::{MAD_TO_SIGMA, median_of_sorted};
-use crate::{StatsError, check, hodges_lehmann};
+use crate::{StatsError, hodges_lehmann, input_checks};
 
-use super::drift::without_drift;
-use super::random::Random;
+use super::block_drift::without_drift;
+use super::bootstrap_random::Random;
 use super::{Axis, CurvePoint};
 
 /// Runs up to which all pairwise averages are simply written down.
@@ -48,7 +48,7 @@ pub(super) struct Levels {
 /// Whether the numbers can be used: values above zero, no two settings alike.
 pub(super) fn check(points: &[CurvePoint], axis: Axis) -> Result<(), StatsError> {
     for (index, point) in points.iter().enumerate() {
-        check::finite(&[point.x], 1)?;
+        input_checks::finite(&[point.x], 1)?;
         if axis == Axis::Log2 && point.x <= 0.0 {
             return Err(StatsError::NotPositive {
                 index,
@@ -56,7 +56,7 @@ pub(super) fn check(points: &[CurvePoint], axis: Axis) -> Result<(), StatsError>
             });
         }
         let values: Vec<f64> = point.runs.iter().map(|run| run.1).collect();
-        check::positive(&values, 1)?;
+        input_checks::positive(&values, 1)?;
     }
     Ok(())
 }
@@ -153,7 +153,7 @@ impl Levels {
 
     /// Typical standard deviation of one run, as a share.
     pub fn scatter(&self) -> f64 {
-        median_of_sorted(&check::sorted(&self.scales))
+        median_of_sorted(&input_checks::sorted(&self.scales))
     }
 }
 
@@ -176,7 +176,7 @@ fn summarise(groups: &[Vec<f64>], unknown: &[f64], floor: f64) -> (Vec<(f64, f64
     } else {
         let mean = distances.iter().sum::<f64>() / distances.len() as f64;
         // More than half of the runs may be alike to the last digit.
-        (MAD_TO_SIGMA * median_of_sorted(&check::sorted(&distances))).max(0.4 * mean)
+        (MAD_TO_SIGMA * median_of_sorted(&input_checks::sorted(&distances))).max(0.4 * mean)
     };
     let scales: Vec<f64> = (groups.iter().zip(&centres))
         .map(|(group, centre)| {

@@ -10,7 +10,7 @@
 //! goes to nothing, and effects with it. Runs far off weigh less (Huber's weights), as another
 //! program may have passed by.
 
-use crate::check;
+use crate::input_checks;
 use crate::quantile::{MAD_TO_SIGMA, median_of_sorted};
 
 /// Solving, weighing and estimating the width again so many times.
@@ -182,7 +182,7 @@ impl Design {
             return None;
         }
         let mean = telling.iter().sum::<f64>() / telling.len() as f64;
-        let middle = median_of_sorted(&check::sorted(&telling));
+        let middle = median_of_sorted(&input_checks::sorted(&telling));
         // More than half of the runs may be alike to the last digit.
         let typical = (MAD_TO_SIGMA * middle).max(0.4 * mean);
         let repeated = count.iter().filter(|count| **count > 1).count();
@@ -269,7 +269,7 @@ impl Design {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curve::random::Random;
+    use crate::curve::bootstrap_random::Random;
     use proptest::prelude::*;
 
     /// Runs of settings with these levels, in blocks of these settings, on a machine with these

@@ -2,8 +2,8 @@
 
 use genba_model::Estimate;
 
-use super::levels::{Level, Levels};
-use super::smooth::{Fit, Form, Growing, fit, power};
+use super::setting_levels::{Level, Levels};
+use super::smooth_models::{Fit, Form, Growing, fit, power};
 use super::{Axis, CurvePoint};
 use crate::StatsError;
 

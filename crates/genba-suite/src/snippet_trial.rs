@@ -8,10 +8,10 @@ use std::time::Duration;
 use genba_model::ExitKind;
 use genba_run::{Cancel, CommandSpec, Executor, Finished, Output, RunError, Stdin};
 
-use crate::channel::Channel;
 use crate::error::printable;
+use crate::interpreter_version::at_least;
+use crate::metrics_channel::Channel;
 use crate::snippet::{EMPTY_LOOP, MAX_LOOP_COUNT, Mode, PER_ITERATION, Snippet, SourceMap};
-use crate::version::at_least;
 use crate::{SuiteError, Variant};
 
 /// Time-out of a try.

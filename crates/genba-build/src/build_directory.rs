@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::remove::remove_tree;
-use crate::{BuildError, Tree, checkout, copy};
+use crate::remove_tree::remove_tree;
+use crate::{BuildError, Tree, copy_tree, git_checkout};
 
 const PREFIX: &str = "genba-build-";
 const LOCK: &str = "lock";
@@ -104,7 +104,7 @@ impl Workshop {
             path: source.to_owned(),
         })?;
         let path = self.place(number);
-        let notes = copy::copy_tree(&source, &path)?;
+        let notes = copy_tree::copy_tree(&source, &path)?;
         Ok(Tree {
             number,
             path,
@@ -122,7 +122,7 @@ impl Workshop {
         reference: &str,
     ) -> Result<Tree, BuildError> {
         let path = self.place(number);
-        let below = checkout::checkout(repository, reference, &path)?;
+        let below = git_checkout::checkout(repository, reference, &path)?;
         let source = (repository.canonicalize()).map_err(|_| BuildError::NoTree {
             path: repository.to_owned(),
         })?;

@@ -1,8 +1,8 @@
 //! Short ways from one level to another, found as two knees, that are one step.
 
-use super::bent;
-use super::knees::{Knee, KneeKind, NORMAL, ratio};
-use super::search::{Found, Search};
+use super::change_points::{Knee, KneeKind, NORMAL, ratio};
+use super::knee_models;
+use super::knee_search::{Found, Search};
 
 /// A ramp is so many times steeper than what is beside it.
 const STEEPER: f64 = 4.0;
@@ -44,11 +44,11 @@ impl Search<'_> {
         let after = all.iter().position(|level| level.x >= second.knee.high)?;
         if before < from + 1
             || after + 1 > to
-            || !bent::is_narrow(all, before, after, self.question.axis)
+            || !knee_models::is_narrow(all, before, after, self.question.axis)
         {
             return None;
         }
-        let step = bent::step(&all[from..=to], before - from, after - from)?;
+        let step = knee_models::step(&all[from..=to], before - from, after - from)?;
         // The level must change on the ramp and hardly beside it.
         let (a, b) = (&all[before], &all[after]);
         let ramp = (b.z - a.z) / (b.u - a.u);

@@ -1,9 +1,9 @@
 //! The parts of a curve between its knees.
 
-use super::knees::Stretch;
-use super::levels::Level;
-use super::search::Found;
-use super::smooth;
+use super::change_points::Stretch;
+use super::knee_search::Found;
+use super::setting_levels::Level;
+use super::smooth_models;
 
 /// What lies before, between and behind the knees; flat where a constant describes it.
 pub(super) fn stretches(all: &[Level], knees: &[Found], delta: f64) -> Vec<Stretch> {
@@ -26,8 +26,8 @@ pub(super) fn stretches(all: &[Level], knees: &[Found], delta: f64) -> Vec<Stret
                 (l.min(*z), h.max(*z))
             });
             let flat = match (
-                smooth::best(part),
-                smooth::fit(part, smooth::Form::Constant),
+                smooth_models::best(part),
+                smooth_models::fit(part, smooth_models::Form::Constant),
             ) {
                 (Some(best), Some(constant)) => {
                     let change = best.fitted[best.fitted.len() - 1] - best.fitted[0];

@@ -1,10 +1,10 @@
 //! Which knees there are: proposed by the division into pieces, tested one by one.
 
-use super::bent::{self, Bent, Place};
-use super::knees::{CurveQuestion, Knee, KneeKind, NORMAL, ratio};
-use super::levels::Levels;
-use super::random::Random;
-use super::{pieces, smooth};
+use super::bootstrap_random::Random;
+use super::change_points::{CurveQuestion, Knee, KneeKind, NORMAL, ratio};
+use super::knee_models::{self, Bent, Place};
+use super::setting_levels::Levels;
+use super::{segmentation, smooth_models};
 
 /// Knees with a larger probability of being chance are not worth a measurement.
 const SUSPECT: f64 = 0.15;
@@ -85,7 +85,7 @@ impl Search<'_> {
     fn proposed(&self) -> Vec<(usize, usize)> {
         let all = &self.levels.all;
         let mut places: Vec<(usize, usize)> = Vec::new();
-        for border in pieces::borders(all) {
+        for border in segmentation::borders(all) {
             let place = (border, border + 1);
             if let Some(last) = places.last_mut()
                 && {
@@ -97,7 +97,7 @@ impl Search<'_> {
                         && (place.0 == last.1
                             || (whole > 0.0) == rising && !self.is_flat(last.1, place.0))
                 }
-                && bent::is_narrow(all, last.0, place.1, self.question.axis)
+                && knee_models::is_narrow(all, last.0, place.1, self.question.axis)
             {
                 last.1 = place.1;
                 continue;
@@ -110,7 +110,7 @@ impl Search<'_> {
     /// Whether settings do not differ more than their errors allow.
     fn is_flat(&self, from: usize, to: usize) -> bool {
         let part = &self.levels.all[from..=to];
-        let constant = smooth::fit(part, smooth::Form::Constant);
+        let constant = smooth_models::fit(part, smooth_models::Form::Constant);
         constant.is_some_and(|fit| fit.misfit < 4.0 * part.len() as f64)
     }
 
@@ -118,9 +118,9 @@ impl Search<'_> {
     fn test(&self, from: usize, to: usize) -> Option<Found> {
         let part = &self.levels.all[from..=to];
         let axis = self.question.axis;
-        let smooth = smooth::best(part)?;
-        let all = bent::all(part, axis);
-        let best = bent::best(&all)?;
+        let smooth = smooth_models::best(part)?;
+        let all = knee_models::all(part, axis);
+        let best = knee_models::best(&all)?;
         let statistic = statistic(smooth.cost(), best);
         let p_value = if statistic <= 0.0 {
             1.0
@@ -128,8 +128,8 @@ impl Search<'_> {
             self.chance(from, to, &smooth.fitted, statistic)
         };
         let mut all = all;
-        bent::finer(&mut all, part, axis);
-        Some(self.found(from, &all, bent::best(&all)?, p_value))
+        knee_models::finer(&mut all, part, axis);
+        Some(self.found(from, &all, knee_models::best(&all)?, p_value))
     }
 
     /// How often curves without a knee look as bent.
@@ -141,10 +141,10 @@ impl Search<'_> {
         let (mut beyond, mut drawn) = (0u32, 0u32);
         while drawn < self.question.resamples && beyond < most {
             let levels = self.levels.redraw(from, truth, &mut random);
-            let smooth = smooth::best(&levels).map_or(f64::INFINITY, |fit| fit.cost());
-            let all = bent::all(&levels, self.question.axis);
-            let other =
-                bent::best(&all).map_or(f64::NEG_INFINITY, |best| self::statistic(smooth, best));
+            let smooth = smooth_models::best(&levels).map_or(f64::INFINITY, |fit| fit.cost());
+            let all = knee_models::all(&levels, self.question.axis);
+            let other = knee_models::best(&all)
+                .map_or(f64::NEG_INFINITY, |best| self::statistic(smooth, best));
             beyond += u32::from(other >= statistic);
             drawn += 1;
         }
@@ -154,8 +154,8 @@ impl Search<'_> {
     fn found(&self, from: usize, all: &[Bent], best: &Bent, p_value: f64) -> Found {
         let axis = self.question.axis;
         let levels = &self.levels.all;
-        let region = bent::region(all, best, TAIL);
-        let half = NORMAL * best.effect.1 * bent::inflation(best).sqrt();
+        let region = knee_models::region(all, best, TAIL);
+        let half = NORMAL * best.effect.1 * knee_models::inflation(best).sqrt();
         let effect = ratio(best.effect.0, half);
         let confidence = ((1.0 - p_value) * region.weight).clamp(0.0, 1.0);
         match best.place {
@@ -219,7 +219,7 @@ impl Search<'_> {
 
 /// By how much the knee improves the fit, in units of what is left.
 fn statistic(smooth: f64, best: &Bent) -> f64 {
-    (smooth - best.cost) / bent::inflation(best)
+    (smooth - best.cost) / knee_models::inflation(best)
 }
 
 /// Knees from left to right; of two that claim the same settings the surer one.

@@ -1,6 +1,6 @@
 //! When to stop repeating a run.
 
-use crate::{IntervalRule, StatsError, check, median_interval};
+use crate::{IntervalRule, StatsError, input_checks, median_interval};
 
 /// "Repeat until the median is known well enough or the budget is spent."
 ///
@@ -65,7 +65,7 @@ impl StopRule {
         next_seconds: f64,
         budget_seconds: f64,
     ) -> Result<StopDecision, StatsError> {
-        check::finite(&[spent_seconds, next_seconds, budget_seconds], 0)?;
+        input_checks::finite(&[spent_seconds, next_seconds, budget_seconds], 0)?;
         if !(self.half_width > 0.0 && self.half_width.is_finite()) {
             return Err(StatsError::Parameter {
                 name: "half width",
@@ -74,7 +74,7 @@ impl StopRule {
             });
         }
         let (half_width, more_runs) = if values.is_empty() {
-            check::open_unit("level", self.level)?;
+            input_checks::open_unit("level", self.level)?;
             (None, None)
         } else {
             self.progress(values)?

@@ -2,8 +2,8 @@
 
 use super::Axis;
 use super::least_squares::Row;
-use super::levels::Level;
-use super::smooth::{logarithmic, plain_scale};
+use super::setting_levels::Level;
+use super::smooth_models::{logarithmic, plain_scale};
 
 /// Settings between two levels cost so much each: a step may be a ramp, but is not one for
 /// nothing.

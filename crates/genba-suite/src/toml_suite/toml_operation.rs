@@ -2,11 +2,11 @@
 
 use genba_model::Direction;
 
-use super::document::{Better, Metric, Operation, Snippet, System, Text};
-use super::expand::{Expansion, Variables};
-use crate::model::{MetricSource, MetricSpec};
+use super::toml_document::{Better, Metric, Operation, Snippet, System, Text};
+use super::toml_expansion::{Expansion, Variables};
 use crate::snippet::{self, MAX_LOOP_COUNT, Part};
-use crate::{SuiteError, check, template};
+use crate::suite_model::{MetricSource, MetricSpec};
+use crate::{SuiteError, command_template, field_checks};
 
 impl Expansion<'_> {
     pub(super) fn snippet(
@@ -60,7 +60,7 @@ impl Expansion<'_> {
         let Some(source) = &operation.per_iteration else {
             return Ok(None);
         };
-        let text = template::expand(&source.as_ref().to_string(), variables)
+        let text = command_template::expand(&source.as_ref().to_string(), variables)
             .map_err(|message| self.at(source, message))?;
         match text.trim().replace('_', "").parse::<u64>() {
             Ok(count) if count > 0 => Ok(Some(count)),
@@ -76,17 +76,18 @@ impl Expansion<'_> {
             let name = &metric.name;
             let source = match (&metric.regex, &metric.json) {
                 (Some(text), None) => {
-                    check::regex(text.as_ref()).map_err(|message| self.at(text, message))?;
+                    field_checks::regex(text.as_ref()).map_err(|message| self.at(text, message))?;
                     MetricSource::Regex(text.as_ref().clone())
                 }
                 (None, Some(text)) => {
-                    check::json_pointer(text.as_ref()).map_err(|message| self.at(text, message))?;
+                    field_checks::json_pointer(text.as_ref())
+                        .map_err(|message| self.at(text, message))?;
                     MetricSource::Json(text.as_ref().clone())
                 }
                 (None, None) => MetricSource::Reported,
                 _ => return Err(self.at(name, "a metric has a regex or a json pointer, not both")),
             };
-            check::metric_name(name.as_ref()).map_err(|message| self.at(name, message))?;
+            field_checks::metric_name(name.as_ref()).map_err(|message| self.at(name, message))?;
             Ok(MetricSpec {
                 name: name.as_ref().clone(),
                 source,

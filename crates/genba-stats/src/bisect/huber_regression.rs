@@ -1,6 +1,6 @@
 //! Linear regression that outliers hardly move.
 
-use crate::check;
+use crate::input_checks;
 use crate::quantile::{MAD_TO_SIGMA, median_of_sorted};
 
 /// Residuals beyond so many scales weigh less: 95 % efficiency on normal noise.
@@ -43,7 +43,7 @@ pub(crate) fn huber(rows: &[Vec<f64>], values: &[f64]) -> Option<Fit> {
         let sizes: Vec<f64> = residuals.iter().map(|residual| residual.abs()).collect();
         // A fit with many coefficients makes residuals too small.
         let spent = (count as f64 / (count - width) as f64).sqrt();
-        scale = MAD_TO_SIGMA * median_of_sorted(&check::sorted(&sizes)) * spent;
+        scale = MAD_TO_SIGMA * median_of_sorted(&input_checks::sorted(&sizes)) * spent;
         if scale <= 0.0 || moved <= 1e-9 * scale {
             break;
         }

@@ -2,7 +2,7 @@
 
 use crate::Benchmark;
 use crate::snippet::{PER_ITERATION, WITH_LOOP, metric};
-use crate::trial::Tried;
+use crate::snippet_trial::Tried;
 
 /// Loop counts of one benchmark may differ by this factor before each snippet gets its own.
 const MOST_UNLIKE: u64 = 100;

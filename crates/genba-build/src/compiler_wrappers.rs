@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use genba_run::{CommandSpec, Output};
 
-use crate::recipe::link_time_flags;
+use crate::build_recipe::link_time_flags;
 use crate::toolchain::Role;
 use crate::{BuildError, Family, Needs, Recipe, Toolchain, Tree};
 

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 use super::Places;
-use super::document::{Compare, Document, Operation, System, Text};
-use crate::check::TextBudget;
+use super::toml_document::{Compare, Document, Operation, System, Text};
 use crate::error::invalid;
-use crate::model::{Benchmark, MetricSource, MetricSpec, Settings, Step, Suite, Variant, Work};
+use crate::field_checks::TextBudget;
 use crate::snippet;
-use crate::{MAX_VARIANTS, SuiteError, check, template, values};
+use crate::suite_model::{
+    Benchmark, MetricSource, MetricSpec, Settings, Step, Suite, Variant, Work,
+};
+use crate::{MAX_VARIANTS, SuiteError, command_template, field_checks, values};
 
 pub type Variables = BTreeMap<String, String>;
 
@@ -68,7 +70,7 @@ impl<'a> Expansion<'a> {
         for names in [systems.collect::<Vec<_>>(), operations.collect()] {
             let mut seen = BTreeSet::new();
             for name in names {
-                check::name(name.as_ref()).map_err(|message| self.at(name, message))?;
+                field_checks::name(name.as_ref()).map_err(|message| self.at(name, message))?;
                 if !seen.insert(name.as_ref()) {
                     return Err(self.at(name, format!("{:?} is there twice", name.as_ref())));
                 }
@@ -337,7 +339,7 @@ impl<'a> Expansion<'a> {
     }
 
     fn fill(&self, text: &Text, variables: &Variables) -> Result<String, SuiteError> {
-        let filled = template::expand(text.as_ref(), variables);
+        let filled = command_template::expand(text.as_ref(), variables);
         let filled = filled.map_err(|message| self.at(text, message))?;
         self.budget.take(filled.len(), self.places.file)?;
         Ok(filled)

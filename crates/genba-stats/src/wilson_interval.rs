@@ -2,7 +2,7 @@
 
 use genba_model::Estimate;
 
-use crate::{StatsError, check, normal};
+use crate::{StatsError, input_checks, normal_distribution};
 
 /// Wilson's score interval for a share of `successes` in `trials`. Source: Wilson, "Probable
 /// inference…", JASA 22 (1927); recommended by Brown, Cai and DasGupta, Statistical Science 16
@@ -16,7 +16,7 @@ use crate::{StatsError, check, normal};
 /// No trials, counts that are not finite, negative or more successes than trials, a level
 /// outside 0…1.
 pub fn wilson(successes: f64, trials: f64, level: f64) -> Result<Estimate, StatsError> {
-    check::open_unit("level", level)?;
+    input_checks::open_unit("level", level)?;
     if !(trials > 0.0 && trials.is_finite()) {
         return Err(StatsError::Parameter {
             name: "number of trials",
@@ -33,7 +33,7 @@ pub fn wilson(successes: f64, trials: f64, level: f64) -> Result<Estimate, Stats
         });
     }
     let share = (successes / trials).min(1.0);
-    let z = normal::quantile(0.5 + level / 2.0);
+    let z = normal_distribution::quantile(0.5 + level / 2.0);
     // Multiplied through by the trials, so that neither few nor many of them overflow.
     let z2 = z * z;
     let centre = (share * trials + z2 / 2.0) / (trials + z2);

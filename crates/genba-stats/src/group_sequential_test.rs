@@ -1,6 +1,6 @@
 //! Wilcoxon's test at five looks: the cross-check of the confidence sequence.
 
-use crate::{StatsError, check, signed_rank};
+use crate::{StatsError, input_checks, signed_rank};
 
 /// Numbers of pairs at which the test is made.
 pub const LOOKS: [usize; 5] = [12, 24, 48, 96, 192];
@@ -32,7 +32,7 @@ impl FiveLooks {
     /// # Errors
     /// An alpha outside 0…1.
     pub fn new(alpha: f64) -> Result<Self, StatsError> {
-        check::open_unit("alpha", alpha)?;
+        input_checks::open_unit("alpha", alpha)?;
         Ok(Self {
             alpha,
             values: Vec::new(),
@@ -46,7 +46,7 @@ impl FiveLooks {
     /// # Errors
     /// A log ratio that is not finite.
     pub fn push(&mut self, log_ratio: f64) -> Result<(), StatsError> {
-        check::finite(&[log_ratio], 1)?;
+        input_checks::finite(&[log_ratio], 1)?;
         if self.rejected.is_some() || self.values.len() >= LOOKS[LOOKS.len() - 1] {
             return Ok(());
         }

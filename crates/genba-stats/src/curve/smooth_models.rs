@@ -1,7 +1,7 @@
 //! Curves without any knee: laws of growth with a constant part, and gentle bends.
 
 use super::least_squares::{Row, Solution, solve};
-use super::levels::Level;
+use super::setting_levels::Level;
 
 /// A form of curve.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use genba_model::Estimate;
 
 use crate::quantile::median_of_sorted;
-use crate::{Interval, StatsError, check, hodges_lehmann};
+use crate::{Interval, StatsError, hodges_lehmann, input_checks};
 
 /// Log ratios ln(variant ÷ baseline), pair by pair. Both halves of a pair are runs of the same
 /// block, made next to one another in random order.
@@ -17,8 +17,8 @@ pub fn log_ratios(baseline: &[f64], variant: &[f64]) -> Result<Vec<f64>, StatsEr
             right: variant.len(),
         });
     }
-    check::positive(baseline, 1)?;
-    check::positive(variant, 1)?;
+    input_checks::positive(baseline, 1)?;
+    input_checks::positive(variant, 1)?;
     // Two logarithms rather than one of a quotient: no overflow, and swapping the series
     // changes nothing but the sign.
     Ok(baseline
@@ -50,9 +50,9 @@ pub fn paired_effect(
     let logs = log_ratios(baseline, variant)?;
     let ratio = hodges_lehmann(&logs, level)?.map(f64::exp);
     let Estimate { value, low, high } = ratio.estimate;
-    check::finite(&[value, low, high], 3)?;
+    input_checks::finite(&[value, low, high], 3)?;
     Ok(PairedEffect {
-        median_ratio: median_of_sorted(&check::sorted(&logs)).exp(),
+        median_ratio: median_of_sorted(&input_checks::sorted(&logs)).exp(),
         ratio,
     })
 }

@@ -3,7 +3,7 @@
 use genba_model::Estimate;
 
 use crate::quantile::median_of_sorted;
-use crate::{Interval, StatsError, check, hodges_lehmann};
+use crate::{Interval, StatsError, hodges_lehmann, input_checks};
 
 /// Cost of one iteration: (run − baseline run) ÷ iterations, by blocks, as Hodges–Lehmann
 /// estimate with its interval. Give an empty baseline for "nothing to take off".
@@ -21,7 +21,7 @@ pub fn cost_per_iteration(
         return Err(StatsError::TooFew { needed: 1, got: 0 });
     }
     let left = if baseline.is_empty() {
-        check::finite(runs, 1)?;
+        input_checks::finite(runs, 1)?;
         runs.to_vec()
     } else {
         differences(runs, baseline)?
@@ -65,12 +65,12 @@ pub fn subtracted_ratio(
         hodges_lehmann(&rest, level)
     };
     // Where the ratio can lie: beyond the largest quotient of any two remains it is refuted.
-    let scale = median_of_sorted(&check::sorted(&below)).max(left.estimate.low);
+    let scale = median_of_sorted(&input_checks::sorted(&below)).max(left.estimate.low);
     let largest = above
         .iter()
         .fold(0.0f64, |most, value| most.max(value.abs()));
     let bound = 4.0 * largest / left.estimate.low.min(scale) + 1.0;
-    check::finite(&[bound], 1)?;
+    input_checks::finite(&[bound], 1)?;
     let solve = |end: fn(&Estimate) -> f64| -> Result<f64, StatsError> {
         let (mut low, mut high) = (-bound, bound);
         for _ in 0..200 {
@@ -107,14 +107,14 @@ fn differences(runs: &[f64], baseline: &[f64]) -> Result<Vec<f64>, StatsError> {
             right: baseline.len(),
         });
     }
-    check::finite(runs, 1)?;
-    check::finite(baseline, 1)?;
+    input_checks::finite(runs, 1)?;
+    input_checks::finite(baseline, 1)?;
     let differences: Vec<f64> = runs
         .iter()
         .zip(baseline)
         .map(|(run, baseline)| run - baseline)
         .collect();
-    check::finite(&differences, 1)?;
+    input_checks::finite(&differences, 1)?;
     Ok(differences)
 }
 

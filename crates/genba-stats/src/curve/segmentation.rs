@@ -3,8 +3,8 @@
 //! Processing Letters 12 (2005)). It proposes; the bootstrap decides.
 
 use super::least_squares::Row;
-use super::levels::Level;
-use super::smooth::{self, logarithmic, plain_scale};
+use super::setting_levels::Level;
+use super::smooth_models::{self, logarithmic, plain_scale};
 
 /// Price of a border between pieces, beside the parameters of one more piece.
 const BORDER: f64 = 10.0;
@@ -29,7 +29,7 @@ pub(super) fn borders(levels: &[Level]) -> Vec<usize> {
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap_or((f64::INFINITY, 0));
     }
-    let whole = smooth::best(levels).map_or(f64::INFINITY, |fit| fit.cost());
+    let whole = smooth_models::best(levels).map_or(f64::INFINITY, |fit| fit.cost());
     if whole <= least[count].0 {
         return Vec::new();
     }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use genba_model::Direction;
 
-use super::document::{CommandStdout, RubyStdout};
+use super::yaml_document::{CommandStdout, RubyStdout};
 use crate::error::invalid;
-use crate::model::{Benchmark, MetricSource, MetricSpec, Settings, Suite, Variant, Work};
-use crate::{Executable, Places, SuiteError, check};
+use crate::suite_model::{Benchmark, MetricSource, MetricSpec, Settings, Suite, Variant, Work};
+use crate::{Executable, Places, SuiteError, field_checks};
 
 /// Where a metric's number is said to be.
 struct Source<'a> {
@@ -108,14 +108,14 @@ fn metric(
     let wrong = |message: String| invalid(places.file, None, message);
     // benchmark_driver's names may have spaces; a metric's is one word.
     let name = name.split_whitespace().collect::<Vec<_>>().join("_");
-    check::metric_name(&name).map_err(wrong)?;
+    field_checks::metric_name(&name).map_err(wrong)?;
     let found = match (source.regex, source.json) {
         ((_, Some(text)), (_, None)) => {
-            check::regex(text).map_err(wrong)?;
+            field_checks::regex(text).map_err(wrong)?;
             MetricSource::Regex(text.to_owned())
         }
         ((_, None), (_, Some(text))) => {
-            check::json_pointer(text).map_err(wrong)?;
+            field_checks::json_pointer(text).map_err(wrong)?;
             MetricSource::Json(text.to_owned())
         }
         ((regex, None), (json, None)) => {
@@ -163,7 +163,7 @@ fn suggestion(code: &str) -> Option<String> {
     })?;
     let text = rest[..end].replace("\\/", "/");
     let single_line = !text.contains(['\n', '\'']);
-    (single_line && text.contains('(') && check::regex(&text).is_ok()).then_some(text)
+    (single_line && text.contains('(') && field_checks::regex(&text).is_ok()).then_some(text)
 }
 
 fn suite(
@@ -175,7 +175,7 @@ fn suite(
     places: &Places<'_>,
     executables: &[Executable],
 ) -> Result<Suite, SuiteError> {
-    check::name(name).map_err(|message| invalid(places.file, None, message))?;
+    field_checks::name(name).map_err(|message| invalid(places.file, None, message))?;
     if metrics.is_empty() {
         return Err(invalid(
             places.file,

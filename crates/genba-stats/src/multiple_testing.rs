@@ -1,6 +1,6 @@
 //! Several comparisons at once.
 
-use crate::{StatsError, check};
+use crate::{StatsError, input_checks};
 
 /// e-BH: which of several "no difference" hypotheses to reject so that of the rejected ones a
 /// share of `alpha` at most is wrong on average, *whatever* the dependence between them (all
@@ -12,7 +12,7 @@ use crate::{StatsError, check};
 /// # Errors
 /// An alpha outside 0…1, or a NaN (infinities are legal logarithms here).
 pub fn e_bh(log_e_values: &[f64], alpha: f64) -> Result<Vec<bool>, StatsError> {
-    check::open_unit("alpha", alpha)?;
+    input_checks::open_unit("alpha", alpha)?;
     if let Some(index) = log_e_values.iter().position(|value| value.is_nan()) {
         return Err(StatsError::NotFinite {
             index,
@@ -39,7 +39,7 @@ pub fn e_bh(log_e_values: &[f64], alpha: f64) -> Result<Vec<bool>, StatsError> {
 /// # Errors
 /// An alpha outside 0…1, or a p-value outside 0…1.
 pub fn holm(p_values: &[f64], alpha: f64) -> Result<Vec<bool>, StatsError> {
-    check::open_unit("alpha", alpha)?;
+    input_checks::open_unit("alpha", alpha)?;
     if let Some(value) = p_values.iter().find(|p| !(0.0..=1.0).contains(*p)) {
         return Err(StatsError::Parameter {
             name: "p-value",

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use genba_run::{Cancel, CommandSpec, Executor, Output};
 use tempfile::TempDir;
 
+use crate::common_loop_count::settle;
 use crate::error::printable;
-use crate::settle::settle;
 use crate::snippet::Language;
-use crate::trial::{Counts, Failure, MESSAGE_BYTES, Trial, how, temporary};
+use crate::snippet_trial::{Counts, Failure, MESSAGE_BYTES, Trial, how, temporary};
 use crate::{Executable, Suite, SuiteError, Work};
 
 /// Seconds that the loop around a snippet takes in one run unless the caller says otherwise.

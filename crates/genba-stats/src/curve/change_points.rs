@@ -2,11 +2,11 @@
 
 use genba_model::Estimate;
 
-use super::levels::Levels;
-use super::search::Search;
-use super::stretches::stretches;
-use super::{Axis, CurvePoint, pieces};
-use crate::{StatsError, check};
+use super::knee_search::Search;
+use super::segments::stretches;
+use super::setting_levels::Levels;
+use super::{Axis, CurvePoint, segmentation};
+use crate::{StatsError, input_checks};
 
 /// What is asked of a curve.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ const SEEN: f64 = 4.0;
 /// No settings, settings most of which have a single run, values that are not above zero, on a doubling axis
 /// parameters that are not; more settings than 200; δ or α out of range.
 pub fn curve(points: &[CurvePoint], question: &CurveQuestion) -> Result<Curve, StatsError> {
-    check::open_unit("alpha", question.alpha)?;
+    input_checks::open_unit("alpha", question.alpha)?;
     if !(question.delta >= 0.0 && question.delta < 1.0) {
         return Err(StatsError::Parameter {
             name: "delta",
@@ -122,7 +122,7 @@ pub fn curve(points: &[CurvePoint], question: &CurveQuestion) -> Result<Curve, S
     if points.is_empty() {
         return Err(StatsError::TooFew { needed: 1, got: 0 });
     }
-    if points.len() > pieces::MOST {
+    if points.len() > segmentation::MOST {
         return Err(StatsError::Parameter {
             name: "number of settings",
             value: points.len() as f64,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::step_data::{Gap, Levels, StepData};
+use super::step_likelihood::{Gap, Levels, StepData};
 use crate::StatsError;
 
 /// Share of the values that are taken at the two ends, so that the levels become known.

@@ -3,7 +3,7 @@
 use genba_experiment::{MetricPlan, Plan, Stop, VariantPlan};
 use genba_run::{CommandSpec, Shell, Stdin};
 
-use crate::model::{Benchmark, MetricSource, MetricSpec, Settings, Variant, Work};
+use crate::suite_model::{Benchmark, MetricSource, MetricSpec, Settings, Variant, Work};
 use crate::{Session, SuiteError};
 
 impl Session {

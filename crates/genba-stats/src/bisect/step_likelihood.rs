@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::check;
+use crate::input_checks;
 use crate::quantile::{MAD_TO_SIGMA, median_of_sorted};
 
 /// Residuals beyond so many standard deviations are moved there.
@@ -52,7 +52,7 @@ impl StepData {
     pub(crate) fn ends(&self) -> Levels {
         let of = |point: u64| -> Vec<f64> {
             let of = (self.values.iter()).filter(|(at, _)| *at == point);
-            check::sorted(&of.map(|(_, value)| *value).collect::<Vec<_>>())
+            input_checks::sorted(&of.map(|(_, value)| *value).collect::<Vec<_>>())
         };
         let first = of(self.values.first().map_or(0, |(point, _)| *point));
         let last = of(self.values.last().map_or(0, |(point, _)| *point));
@@ -65,7 +65,7 @@ impl StepData {
         Levels {
             before,
             after,
-            scatter: MAD_TO_SIGMA * median_of_sorted(&check::sorted(&distances)),
+            scatter: MAD_TO_SIGMA * median_of_sorted(&input_checks::sorted(&distances)),
         }
     }
 
@@ -81,7 +81,7 @@ impl StepData {
                 (value - level).abs()
             })
             .collect();
-        MAD_TO_SIGMA * median_of_sorted(&check::sorted(&distances))
+        MAD_TO_SIGMA * median_of_sorted(&input_checks::sorted(&distances))
     }
 
     /// The likelihood of a step in every gap, both levels and the scatter integrated out (flat

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Context, Job, Ruby};
-use crate::check::TextBudget;
+use super::yaml_document::{Context, Job, Ruby};
 use crate::error::invalid;
-use crate::model::{Benchmark, Settings, Suite, Variant, Work};
+use crate::field_checks::TextBudget;
 use crate::snippet::{self, Language, MAX_LOOP_COUNT, Part, Snippet};
-use crate::{Executable, MAX_VARIANTS, Places, SuiteError, check};
+use crate::suite_model::{Benchmark, Settings, Suite, Variant, Work};
+use crate::{Executable, MAX_VARIANTS, Places, SuiteError, field_checks};
 
 /// A column of benchmark_driver's table.
 struct Column<'a> {
@@ -105,7 +105,7 @@ fn names(jobs: &[Job], places: &Places<'_>) -> Result<Vec<String>, SuiteError> {
             Some(name) => name.clone(),
             None => snippet::one_line(&job.script),
         };
-        check::name(&name).map_err(|message| invalid(places.file, None, message))?;
+        field_checks::name(&name).map_err(|message| invalid(places.file, None, message))?;
         if !seen.insert(name.clone()) {
             let message = format!("benchmark {name:?} is there twice; give each a name");
             return Err(invalid(places.file, None, message));
@@ -141,7 +141,7 @@ fn columns<'a>(
             } else {
                 format!("{name} {}", executable.name)
             };
-            check::name(&name).map_err(|message| invalid(places.file, None, message))?;
+            field_checks::name(&name).map_err(|message| invalid(places.file, None, message))?;
             if columns.iter().any(|column| column.name == name) {
                 let message = format!("context {name:?} is there twice; give each a name");
                 return Err(invalid(places.file, None, message));
