@@ -2,7 +2,7 @@
 //! scripts: `cargo run -p genba-report --example comparison -- OUT.html [NAME | REPORT.json]`.
 
 #[allow(dead_code, missing_docs)]
-#[path = "../src/test_comparison.rs"]
+#[path = "../src/test_fixtures/comparison.rs"]
 mod fixture;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 
 use genba_model::{CountedDetail, DetailCall, DetailFunction, DetailSite};
 
-use crate::{counting, text};
+use crate::safe_text;
+use crate::wording::counts;
 
 /// A file for callgrind_annotate and KCachegrind. The costs of calls are modelled, which a
 /// `desc:` line says; all else is counted.
@@ -39,7 +40,7 @@ pub fn callgrind(detail: &CountedDetail) -> String {
 }
 
 fn head(out: &mut String, detail: &CountedDetail, total: u64) {
-    let engine = counting::engine(&detail.engine.name, &detail.engine.version);
+    let engine = counts::engine(&detail.engine.name, &detail.engine.version);
     let _ = write!(
         out,
         "# callgrind format\nversion: 1\ncreator: genba {}\npid: {}\ncmd: {}\n\
@@ -48,17 +49,17 @@ fn head(out: &mut String, detail: &CountedDetail, total: u64) {
          the same\n",
         env!("CARGO_PKG_VERSION"),
         detail.pid,
-        text::command(&detail.command),
-        text::sanitise(&engine),
+        safe_text::command(&detail.command),
+        safe_text::sanitise(&engine),
     );
     for gap in detail.engine.gaps.iter().take(20) {
-        let _ = writeln!(out, "desc: Gap: {}", text::sanitise(gap));
+        let _ = writeln!(out, "desc: Gap: {}", safe_text::sanitise(gap));
     }
     if let Some(why) = &detail.cut_short {
         let _ = writeln!(
             out,
             "desc: Warning: {}",
-            text::sanitise(&counting::cut_short(why))
+            safe_text::sanitise(&counts::cut_short(why))
         );
     }
     let _ = write!(
@@ -178,7 +179,7 @@ fn reference(out: &mut String, key: &str, index: usize, seen: Option<&mut bool>,
             let _ = writeln!(out, "{key}=({number})");
         }
         seen => {
-            let name = text::sanitise(name);
+            let name = safe_text::sanitise(name);
             let name = match name.trim() {
                 "" => "???",
                 name => name,

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use super::*;
-use crate::test_counts::{detail, hostile_detail};
+use crate::test_fixtures::counts::{detail, hostile_detail};
 
 #[test]
 fn callgrind_file() {
@@ -296,12 +296,12 @@ fn hostile_names_stay_in_their_place() {
         }
     }
     for text in &read.strings {
-        assert!(text.chars().all(crate::text::is_harmless), "{text:?}");
+        assert!(text.chars().all(crate::safe_text::is_harmless), "{text:?}");
         assert!(text.len() < 20_000);
     }
     let file = callgrind(&hostile_detail());
     assert!(
         file.chars()
-            .all(|c| c == '\n' || crate::text::is_harmless(c))
+            .all(|c| c == '\n' || crate::safe_text::is_harmless(c))
     );
 }

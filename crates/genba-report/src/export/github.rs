@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use genba_model::{Comparison, ComparisonReport, VerdictName};
 
 use super::markdown::{code, plain};
-use crate::{effect, facts, number};
+use crate::wording::{metrics, runs, verdicts};
+use crate::{number, variants};
 
 /// Rows of a table and remarks at most: a comment on GitHub holds 65,536 characters.
 const MOST_ROWS: usize = 60;
@@ -22,13 +23,13 @@ fn worse(c: &Comparison) -> bool {
 #[must_use]
 pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
     let mut out = String::new();
-    let deciding = effect::deciding(report);
+    let deciding = verdicts::deciding(report);
     let bad: Vec<&&Comparison> = deciding
         .iter()
         .filter(|c| c.is_worse_by(threshold))
         .collect();
     let limit = number::share(threshold);
-    let what = effect::phrase(&report.metric);
+    let what = metrics::phrase(&report.metric);
     let excluded = report.variants.iter().any(|v| v.excluded.is_some());
     let verdict = match (bad.len(), deciding.len()) {
         (0, 0) => "**Nothing was compared.**".to_owned(),
@@ -46,14 +47,14 @@ pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
     };
     let _ = writeln!(out, "### genba: {verdict}\n");
     if let [only] = deciding[..] {
-        let _ = writeln!(out, "{}.\n", plain(&effect::sentence(report, only)));
+        let _ = writeln!(out, "{}.\n", plain(&verdicts::sentence(report, only)));
     }
     if excluded {
         out.push_str("Some variants are not compared, see below.\n\n");
     }
     table(&mut out, report, threshold);
     others(&mut out, report);
-    let remarks = effect::remarks(report);
+    let remarks = verdicts::remarks(report);
     for note in remarks.iter().take(MOST_REMARKS) {
         let line: Vec<String> = note.lines().take(3).map(|l| plain(l.trim())).collect();
         let _ = writeln!(out, "- ⚠️ {}", line.join(" "));
@@ -67,21 +68,21 @@ pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
         number::plural(u64::from(report.blocks), "block"),
         report.seed,
         number::duration(report.elapsed_seconds),
-        plain(&facts::host(&report.host)),
+        plain(&runs::host(&report.host)),
         plain(&report.genba)
     );
     out
 }
 
 fn table(out: &mut String, report: &ComparisonReport, threshold: f64) {
-    let shown = effect::ordered(report);
+    let shown = variants::ordered(report);
     if shown.is_empty() {
         return;
     }
     let _ = writeln!(
         out,
         "| | variant | {} | against {} | 95 % | runs |\n|:---|:---|---:|---:|---:|---:|",
-        plain(&effect::phrase(&report.metric)),
+        plain(&metrics::phrase(&report.metric)),
         report
             .variants
             .first()
@@ -91,10 +92,10 @@ fn table(out: &mut String, report: &ComparisonReport, threshold: f64) {
     for variant in shown.iter().take(MOST_ROWS) {
         let median = variant.metrics.get(&report.metric).map(|m| {
             let spread = number::plus_minus(&m.median);
-            let value = effect::amount(&m.median, &m.unit);
+            let value = metrics::amount(&m.median, &m.unit);
             plain(format!("{value} {spread}").trim())
         });
-        let c = effect::find(report, &variant.name, &report.metric);
+        let c = verdicts::find(report, &variant.name, &report.metric);
         let mark = match c {
             Some(c) if c.is_worse_by(threshold) => "❌",
             Some(c) if worse(c) => "🔺",
@@ -108,7 +109,7 @@ fn table(out: &mut String, report: &ComparisonReport, threshold: f64) {
             code(&variant.name),
             median.unwrap_or_default(),
             c.map(|c| plain(&outcome(report, c))).unwrap_or_default(),
-            c.map(|c| plain(&effect::interval(c))).unwrap_or_default(),
+            c.map(|c| plain(&verdicts::interval(c))).unwrap_or_default(),
             variant.runs
         );
     }
@@ -122,7 +123,7 @@ fn table(out: &mut String, report: &ComparisonReport, threshold: f64) {
 fn outcome(report: &ComparisonReport, c: &Comparison) -> String {
     match c.verdict {
         VerdictName::Undecided => "undecided".to_owned(),
-        _ => effect::short(report, c),
+        _ => verdicts::short(report, c),
     }
 }
 
@@ -135,7 +136,7 @@ fn others(out: &mut String, report: &ComparisonReport) {
     if list.is_empty() {
         return;
     }
-    list.sort_by_key(|c| effect::place(&c.metric));
+    list.sort_by_key(|c| metrics::order(&c.metric));
     out.push_str(
         "<details><summary>Other metrics</summary>\n\n\
          | variant | metric | effect | 95 % |\n|:---|:---|---:|---:|\n",
@@ -145,9 +146,9 @@ fn others(out: &mut String, report: &ComparisonReport) {
             out,
             "| {} | {} | {} | {} |",
             code(&c.variant),
-            plain(&effect::label(&c.metric)),
+            plain(&metrics::label(&c.metric)),
             plain(&outcome(report, c)),
-            plain(&effect::interval(c))
+            plain(&verdicts::interval(c))
         );
     }
     if list.len() > MOST_ROWS {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use genba_model::{ComparisonReport, Variant};
 use serde::Serialize;
 
-use crate::effect;
+use crate::variants;
 
 /// One result, the fields in hyperfine's order. Times in seconds.
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ pub(super) fn rows(report: &ComparisonReport) -> Vec<Row<'_>> {
 
 fn row(variant: &Variant) -> Option<Row<'_>> {
     let wall = variant.metrics.get("wall")?;
-    let times = effect::values(variant, "wall");
+    let times = variants::values(variant, "wall");
     let finite = |v: f64| v.is_finite().then_some(v);
     if variant.excluded.is_some() || times.is_empty() {
         return None;
@@ -43,7 +43,7 @@ fn row(variant: &Variant) -> Option<Row<'_>> {
         let found = variant.metrics.get(metric).map(|m| m.mean);
         found.and_then(finite).unwrap_or(0.0)
     };
-    let memory: Vec<u64> = effect::values(variant, "max_rss")
+    let memory: Vec<u64> = variants::values(variant, "max_rss")
         .into_iter()
         .map(|v| v.max(0.0) as u64)
         .collect();

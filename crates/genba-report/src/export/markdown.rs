@@ -3,7 +3,7 @@
 use genba_model::ComparisonReport;
 
 use super::hyperfine::{Row, rows};
-use crate::text;
+use crate::safe_text;
 
 /// Longest name in a table, columns.
 const LONGEST: usize = 300;
@@ -11,7 +11,7 @@ const LONGEST: usize = 300;
 /// Text as a code span within a table's cell: pipes escaped, backticks inside a longer fence
 /// (CommonMark, "Code spans"), control characters spelt out. Mark-up inside is not obeyed.
 pub(super) fn code(name: &str) -> String {
-    let clean = text::fit(name, LONGEST).replace('|', "\\|");
+    let clean = safe_text::fit(name, LONGEST).replace('|', "\\|");
     if !clean.contains('`') {
         return format!("`{clean}`");
     }
@@ -27,7 +27,7 @@ pub(super) fn code(name: &str) -> String {
 /// Text of a cell or a list outside a code span, so that nothing in it is mark-up.
 pub(super) fn plain(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
-    for c in text::sanitise(sentence).chars() {
+    for c in safe_text::sanitise(sentence).chars() {
         match c {
             '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' => {
                 out.push('\\');

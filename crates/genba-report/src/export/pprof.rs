@@ -13,7 +13,8 @@ use std::collections::HashMap;
 use genba_model::{CountedDetail, DetailFunction};
 
 use super::protobuf::Message;
-use crate::{counting, text};
+use crate::safe_text;
+use crate::wording::counts;
 
 /// `Profile`.
 mod profile {
@@ -117,7 +118,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn string(&mut self, text: &str) -> u64 {
-        let clean = text::sanitise(text);
+        let clean = safe_text::sanitise(text);
         if let Some(&index) = self.strings.get(&clean) {
             return index;
         }
@@ -145,13 +146,13 @@ impl Writer<'_> {
         let default = self.string("instructions");
         self.out.number(profile::DEFAULT_SAMPLE_TYPE, default);
         let detail = self.detail;
-        let engine = counting::engine(&detail.engine.name, &detail.engine.version);
+        let engine = counts::engine(&detail.engine.name, &detail.engine.version);
         let mut comments = vec![
-            text::command(&detail.command),
+            safe_text::command(&detail.command),
             format!("counted by {engine}, exactly; no stacks"),
         ];
         comments.extend(detail.engine.gaps.iter().take(20).cloned());
-        comments.extend(detail.cut_short.as_deref().map(counting::cut_short));
+        comments.extend(detail.cut_short.as_deref().map(counts::cut_short));
         let comments: Vec<u64> = comments.iter().map(|one| self.string(one)).collect();
         self.out.packed(profile::COMMENT, &comments);
         for (index, module) in (0u32..).zip(&detail.modules) {

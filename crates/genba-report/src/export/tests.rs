@@ -1,7 +1,7 @@
 //! The formats as hyperfine has them, and names that must not get out of their cell.
 
 use super::*;
-use crate::test_comparison as fixture;
+use crate::test_fixtures::comparison as fixture;
 use serde_json::Value;
 
 fn parsed(report: &genba_model::ComparisonReport) -> Vec<Value> {

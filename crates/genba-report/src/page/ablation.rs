@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use genba_model::{Ablation, AblationCost};
 
-use super::{facts as parts, head};
-use crate::html::escape_fit;
-use crate::{ablating, effect, number};
+use super::document;
+use crate::escape_html::escape_fit;
+use crate::number;
+use crate::wording::{ablation as wording, metrics, verdicts};
 
 /// Rows at most.
 const MOST_ROWS: usize = 200;
@@ -25,7 +26,7 @@ pub fn ablation_html(ablation: &Ablation) -> String {
         .first()
         .map_or("", |one| one.command.as_str());
     let mut out = String::with_capacity(64 << 10);
-    head::experiment(
+    document::experiment(
         &mut out,
         command,
         report.case.as_deref(),
@@ -33,7 +34,7 @@ pub fn ablation_html(ablation: &Ablation) -> String {
         &report.host,
     );
     out.push_str("<section class=\"facts\"><div class=\"fact\"><small>parts</small>\n");
-    for sentence in ablating::sentences(ablation) {
+    for sentence in wording::sentences(ablation) {
         let _ = write!(out, "<div>{}</div>", escape_fit(&sentence, 400));
     }
     let _ = writeln!(
@@ -42,11 +43,11 @@ pub fn ablation_html(ablation: &Ablation) -> String {
         number::plural(u64::from(report.blocks), "block"),
         number::duration(report.elapsed_seconds)
     );
-    parts::note_list(&mut out, effect::remarks(report));
+    document::note_list(&mut out, verdicts::remarks(report));
     picture(&mut out, ablation);
     table(&mut out, ablation);
     variants(&mut out, ablation);
-    parts::host_table(&mut out, &report.host, &[]);
+    document::host_table(&mut out, &report.host, &[]);
     let _ = writeln!(
         out,
         "<p class=\"foot\">All variants ran in blocks, each block in random order (seed {}); a \
@@ -90,8 +91,8 @@ fn picture(out: &mut String, ablation: &Ablation) {
         "<h2>{}, {}</h2>\n<div class=\"scroll\"><svg class=\"plot\" viewBox=\"0 0 {WIDTH} \
          {height}\" width=\"100%\" style=\"min-width:680px\" role=\"img\" aria-label=\"cost of {} \
          parts\">",
-        escape_fit(&effect::phrase(metric), 40),
-        escape_fit(&ablating::basis(ablation), 80),
+        escape_fit(&metrics::phrase(metric), 40),
+        escape_fit(&wording::basis(ablation), 80),
         ablation.parts.len()
     );
     for (index, (name, costs)) in rows.iter().enumerate() {
@@ -126,17 +127,17 @@ fn picture(out: &mut String, ablation: &Ablation) {
             x(cost.high),
             x(cost.high.max(cost.value)) + 8.0,
             middle + 3.5,
-            escape_fit(&ablating::amount(&cost, &unit), 40)
+            escape_fit(&wording::amount(&cost, &unit), 40)
         );
     }
     out.push_str("</svg></div>\n");
 }
 
 fn table(out: &mut String, ablation: &Ablation) {
-    let metrics = ablating::metrics(ablation);
+    let metrics = wording::metrics(ablation);
     out.push_str("<h2>Parts</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\"></th>");
     for metric in &metrics {
-        let _ = write!(out, "<th>{}</th>", escape_fit(&effect::label(metric), 40));
+        let _ = write!(out, "<th>{}</th>", escape_fit(&metrics::label(metric), 40));
     }
     out.push_str("<th>share</th><th class=\"l\">switched off by</th></tr>\n");
     for (index, (name, costs)) in rows(ablation).into_iter().enumerate() {
@@ -145,7 +146,7 @@ fn table(out: &mut String, ablation: &Ablation) {
             let _ = write!(
                 out,
                 "<td>{}</td>",
-                escape_fit(&ablating::cost(costs, metric), 60)
+                escape_fit(&wording::cost(costs, metric), 60)
             );
         }
         let how = index
@@ -154,7 +155,7 @@ fn table(out: &mut String, ablation: &Ablation) {
         let _ = writeln!(
             out,
             "<td>{}</td><td class=\"l name dim\">{}</td></tr>",
-            escape_fit(&ablating::share(costs, &ablation.report.metric), 20),
+            escape_fit(&wording::share(costs, &ablation.report.metric), 20),
             escape_fit(how.map_or("", |part| part.how.as_str()), 300)
         );
     }
@@ -162,12 +163,12 @@ fn table(out: &mut String, ablation: &Ablation) {
 }
 
 fn variants(out: &mut String, ablation: &Ablation) {
-    let metrics = ablating::metrics(ablation);
+    let metrics = wording::metrics(ablation);
     out.push_str(
         "<h2>Variants, per run</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\"></th>",
     );
     for metric in &metrics {
-        let _ = write!(out, "<th>{}</th>", escape_fit(&effect::label(metric), 40));
+        let _ = write!(out, "<th>{}</th>", escape_fit(&metrics::label(metric), 40));
     }
     out.push_str("<th>runs</th><th class=\"l\">command</th></tr>\n");
     for variant in ablation.report.variants.iter().take(MOST_ROWS) {
@@ -178,7 +179,7 @@ fn variants(out: &mut String, ablation: &Ablation) {
         );
         for metric in &metrics {
             let text = (variant.metrics.get(*metric)).map_or_else(String::new, |found| {
-                effect::amount(&found.median, &found.unit)
+                metrics::amount(&found.median, &found.unit)
             });
             let _ = write!(out, "<td>{}</td>", escape_fit(&text, 60));
         }

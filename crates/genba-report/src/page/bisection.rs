@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use genba_model::{Bisection, Estimate};
 
 use super::comparison::class;
-use super::{facts as parts, head};
-use crate::html::{escape, escape_fit};
-use crate::{bisecting, effect, number};
+use super::document;
+use crate::escape_html::{escape, escape_fit};
+use crate::number;
+use crate::wording::{bisection as wording, metrics};
 
 /// Rows of a table at most.
 const MOST_ROWS: usize = 400;
@@ -17,9 +18,9 @@ const MOST_DOTS: usize = 60;
 /// One self-contained HTML file without any script.
 #[must_use]
 pub fn bisection_html(all: &Bisection) -> String {
-    let title = bisecting::title(all);
+    let title = wording::title(all);
     let mut out = String::with_capacity(64 << 10);
-    head::experiment(
+    document::experiment(
         &mut out,
         &title,
         all.case.as_deref(),
@@ -29,7 +30,7 @@ pub fn bisection_html(all: &Bisection) -> String {
     cards(&mut out, all);
     let mut notes = all.notes.clone();
     notes.extend(all.hazards.iter().map(|hazard| hazard.text.clone()));
-    parts::note_list(&mut out, notes);
+    document::note_list(&mut out, notes);
     ranking(&mut out, all);
     if all.parts.is_empty() {
         picture(&mut out, all);
@@ -37,7 +38,7 @@ pub fn bisection_html(all: &Bisection) -> String {
     comparisons(&mut out, all);
     tried(&mut out, all);
     skipped(&mut out, all);
-    parts::host_table(&mut out, &all.host, &[]);
+    document::host_table(&mut out, &all.host, &[]);
     let _ = writeln!(
         out,
         "<p class=\"foot\">Seed {}. The ends were verified first, the culprit last, pair by pair \
@@ -57,14 +58,14 @@ fn cards(out: &mut String, all: &Bisection) {
             out,
             "<span class=\"big hot\">{}</span><br>{}",
             escape_fit(&one.name, 40),
-            escape_fit(&bisecting::culprit(all, one), 300),
+            escape_fit(&wording::culprit(all, one), 300),
         );
         if let Some(detail) = &one.detail {
             let _ = write!(out, "<br><small>{}</small>", escape_fit(detail, 300));
         }
         out.push_str("<br>");
     }
-    if let Some(sentence) = bisecting::without_culprit(all) {
+    if let Some(sentence) = wording::without_culprit(all) {
         let _ = write!(out, "{}", escape_fit(&sentence, 400));
     }
     out.push_str("</div>");
@@ -95,7 +96,7 @@ fn cards(out: &mut String, all: &Bisection) {
         let confidence = if all.noise_is_nil {
             "no noise".to_owned()
         } else {
-            bisecting::percent_down(confidence)
+            wording::percent_down(confidence)
         };
         card("confidence", &confidence, "");
     }
@@ -120,7 +121,7 @@ fn ranking(out: &mut String, all: &Bisection) {
                 value,
                 ..part.effect
             };
-            escape_fit(&bisecting::amount(all, &e), 40)
+            escape_fit(&wording::amount(all, &e), 40)
         };
         let share = Some(part.share.value.abs() / most).filter(|share| share.is_finite());
         let width = 100.0 * share.unwrap_or(0.0).clamp(0.0, 1.0);
@@ -138,7 +139,7 @@ fn ranking(out: &mut String, all: &Bisection) {
             end(part.effect.value),
             end(part.effect.low),
             end(part.effect.high),
-            bisecting::percent(part.share.value),
+            wording::percent(part.share.value),
             escape_fit(&part.kind, 20),
             "&nbsp;&nbsp;".repeat(part.depth.min(8) as usize),
             escape_fit(&part.name, 100),
@@ -203,7 +204,7 @@ fn picture(out: &mut String, all: &Bisection) {
             y(value),
             left - 6.0,
             y(value) + 4.0,
-            escape_fit(&bisecting::amount(all, &e), 14),
+            escape_fit(&wording::amount(all, &e), 14),
         );
     }
     let culprit = all.culprits.first().and_then(|culprit| {
@@ -268,7 +269,7 @@ fn comparisons(out: &mut String, all: &Bisection) {
              <td class=\"dim\">{}</td><td class=\"dim\">{:.2} %</td></tr>",
             escape_fit(&one.variant, 60),
             escape_fit(&one.baseline, 60),
-            escape_fit(&bisecting::change(all, &one.ratio), 120),
+            escape_fit(&wording::change(all, &one.ratio), 120),
             class(one.verdict),
             one.pairs,
             100.0 * one.alpha,
@@ -289,17 +290,17 @@ fn tried(out: &mut String, all: &Bisection) {
         },
         number::plural(all.variants.len() as u64, "variant"),
         number::plural(u64::from(all.runs), "run"),
-        escape_fit(&effect::label(&all.metric), 40),
+        escape_fit(&metrics::label(&all.metric), 40),
     );
     for variant in all.variants.iter().take(MOST_ROWS) {
-        let median = bisecting::median(all, variant);
+        let median = wording::median(all, variant);
         let _ = writeln!(
             out,
             "<tr><td class=\"l\"><code>{}</code></td><td><b>{}</b></td><td class=\"dim\">{}</td>\
              <td class=\"dim\">{}</td><td class=\"l name dim small\">{}</td></tr>",
             escape_fit(&variant.name, 80),
             median
-                .map(|e| escape_fit(&bisecting::amount(all, &e), 40))
+                .map(|e| escape_fit(&wording::amount(all, &e), 40))
                 .unwrap_or_default(),
             median
                 .map(|e| escape(&number::plus_minus(&e)))

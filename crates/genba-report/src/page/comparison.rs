@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use genba_model::{ComparisonReport, Estimate, IterationCost, Variant, VerdictName};
 
-use super::{distribution, effects, facts as parts, head};
-use crate::html::{escape, escape_fit};
-use crate::{effect, number};
+use super::{document, effect_table, run_distribution};
+use crate::escape_html::{escape, escape_fit};
+use crate::number;
+use crate::wording::{metrics, verdicts};
 
 /// Variants in a table at most.
 const MOST_VARIANTS: usize = 200;
@@ -22,7 +23,7 @@ const MOST_RUNS_TOGETHER: usize = 5_000;
 pub fn comparison_html(report: &ComparisonReport) -> String {
     let title = title(report);
     let mut out = String::with_capacity(128 << 10);
-    head::experiment(
+    document::experiment(
         &mut out,
         &title,
         report.case.as_deref(),
@@ -30,13 +31,13 @@ pub fn comparison_html(report: &ComparisonReport) -> String {
         &report.host,
     );
     cards(&mut out, report);
-    parts::note_list(&mut out, effect::remarks(report));
-    distribution::section(&mut out, report);
-    effects::section(&mut out, report);
+    document::note_list(&mut out, verdicts::remarks(report));
+    run_distribution::section(&mut out, report);
+    effect_table::section(&mut out, report);
     iterations(&mut out, &report.iterations);
     metrics(&mut out, report);
     runs(&mut out, report);
-    parts::host_table(&mut out, &report.host, &[]);
+    document::host_table(&mut out, &report.host, &[]);
     footer(&mut out, report);
     out.push_str("</main></body></html>\n");
     out
@@ -67,7 +68,7 @@ pub(super) fn class(verdict: VerdictName) -> &'static str {
 }
 
 fn cards(out: &mut String, report: &ComparisonReport) {
-    let deciding = effect::deciding(report);
+    let deciding = verdicts::deciding(report);
     out.push_str("<section class=\"facts\"><div class=\"fact\">");
     match deciding[..] {
         [] => {
@@ -77,27 +78,27 @@ fn cards(out: &mut String, report: &ComparisonReport) {
             let big = match only.verdict {
                 VerdictName::Same => "no difference".to_owned(),
                 VerdictName::Undecided => "no verdict yet".to_owned(),
-                _ => effect::short(report, only),
+                _ => verdicts::short(report, only),
             };
             let _ = write!(
                 out,
                 "<small>verdict, {}</small><span class=\"big {}\">{}</span><br>{}",
-                escape_fit(&effect::phrase(&report.metric), 60),
+                escape_fit(&metrics::phrase(&report.metric), 60),
                 class(only.verdict),
                 escape_fit(&big, 60),
-                escape_fit(&effect::sentence(report, only), 600),
+                escape_fit(&verdicts::sentence(report, only), 600),
             );
         }
         _ => {
             let _ = write!(
                 out,
                 "<small>verdicts, {}</small>",
-                escape_fit(&effect::phrase(&report.metric), 60)
+                escape_fit(&metrics::phrase(&report.metric), 60)
             );
             tally(out, &deciding.iter().map(|c| c.verdict).collect::<Vec<_>>());
             if deciding.len() <= MOST_SENTENCES {
                 for c in &deciding {
-                    let sentence = escape_fit(&effect::sentence(report, c), 600);
+                    let sentence = escape_fit(&verdicts::sentence(report, c), 600);
                     let _ = write!(out, "<br>{sentence}");
                 }
             }
@@ -127,10 +128,10 @@ fn cards(out: &mut String, report: &ComparisonReport) {
         ),
     );
     if let Some(c) = deciding.first() {
-        let confidence = effect::level(c.alpha);
+        let confidence = verdicts::level(c.alpha);
         let more = format!(
             "differences up to {} count as none",
-            effect::points(c.delta)
+            verdicts::points(c.delta)
         );
         card("confidence", &confidence, &more);
     }
@@ -167,14 +168,14 @@ fn iterations(out: &mut String, list: &[IterationCost]) {
     for cost in list.iter().take(MOST_VARIANTS) {
         let end = |value: f64| {
             let e = Estimate { value, ..cost.cost };
-            escape_fit(&effect::amount(&e, &cost.unit), 60)
+            escape_fit(&metrics::amount(&e, &cost.unit), 60)
         };
         let _ = writeln!(
             out,
             "<tr><td class=\"l\"><code>{}</code></td><td class=\"l\">{}</td><td><b>{}</b></td>\
              <td>{}</td><td>{}</td><td class=\"dim\">{}</td><td class=\"l\"><code>{}</code></td></tr>",
             escape_fit(&cost.variant, 80),
-            escape_fit(&effect::label(&cost.metric), 40),
+            escape_fit(&metrics::label(&cost.metric), 40),
             end(cost.cost.value),
             end(cost.cost.low),
             end(cost.cost.high),
@@ -193,7 +194,7 @@ fn names(report: &ComparisonReport) -> Vec<&str> {
         .flat_map(|v| v.metrics.keys().map(String::as_str))
         .collect();
     let mut list: Vec<&str> = all.into_iter().collect();
-    list.sort_by_key(|m| effect::place(m));
+    list.sort_by_key(|m| metrics::order(m));
     list.truncate(40);
     list
 }
@@ -210,7 +211,7 @@ fn metrics(out: &mut String, report: &ComparisonReport) {
             "<details{open}><summary>{}</summary><div class=\"scroll\"><table><tr>\
              <th class=\"l\">variant</th><th>median</th><th>±</th><th>middle half</th>\
              <th>mean</th><th>σ</th><th>least</th><th>most</th><th>runs</th></tr>",
-            escape_fit(&effect::phrase(metric), 80)
+            escape_fit(&metrics::phrase(metric), 80)
         );
         for v in report.variants.iter().take(MOST_VARIANTS) {
             let Some(m) = v.metrics.get(metric) else {
@@ -223,7 +224,7 @@ fn metrics(out: &mut String, report: &ComparisonReport) {
                     low: value - half,
                     high: value + half,
                 };
-                escape_fit(&effect::amount(&e, &m.unit), 60)
+                escape_fit(&metrics::amount(&e, &m.unit), 60)
             };
             let _ = writeln!(
                 out,
@@ -231,7 +232,7 @@ fn metrics(out: &mut String, report: &ComparisonReport) {
                  <td class=\"dim small\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>\
                  <td>{}</td><td class=\"dim\">{}</td></tr>",
                 escape_fit(&v.name, 80),
-                escape_fit(&effect::amount(&m.median, &m.unit), 60),
+                escape_fit(&metrics::amount(&m.median, &m.unit), 60),
                 escape(&number::plus_minus(&m.median)),
                 m.midmean.map(|e| show(e.value)).unwrap_or_default(),
                 show(m.mean),
@@ -284,7 +285,7 @@ fn runs(out: &mut String, report: &ComparisonReport) {
         }
         out.push_str("<div class=\"scroll\"><table><tr><th>run</th>");
         for m in &metrics {
-            let _ = write!(out, "<th>{}</th>", escape_fit(&effect::label(m), 30));
+            let _ = write!(out, "<th>{}</th>", escape_fit(&metrics::label(m), 30));
         }
         out.push_str("<th class=\"l\">end</th></tr>\n");
         for index in 0..shown {
@@ -292,7 +293,7 @@ fn runs(out: &mut String, report: &ComparisonReport) {
             for &m in &metrics {
                 let value = v.metrics.get(m).and_then(|m| {
                     let value = m.values.get(index).copied().flatten()?;
-                    Some(effect::amount(&Estimate::exact(value), &m.unit))
+                    Some(metrics::amount(&Estimate::exact(value), &m.unit))
                 });
                 let _ = write!(
                     out,

@@ -1,7 +1,7 @@
 //! The page of a comparison: closed tags, nothing from elsewhere, hostile names shown only.
 
 use super::comparison_html;
-use crate::test_comparison as fixture;
+use crate::test_fixtures::comparison as fixture;
 
 /// Names of the tags in their order. Panics on what is no tag.
 fn tags(page: &str) -> Vec<String> {

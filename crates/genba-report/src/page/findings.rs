@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use genba_model::{Annotation, Finding, Investigation};
 
-use super::asm;
-use crate::html::escape_fit;
-use crate::{findings, text};
+use super::annotation;
+use crate::escape_html::escape_fit;
+use crate::safe_text;
+use crate::wording::findings;
 
 /// Findings shown at most, and how many of them at once; the rest is folded.
 const MOST: usize = 30;
@@ -60,7 +61,7 @@ fn annotation_of(finding: &Finding, annotations: &[Annotation]) -> Option<usize>
     let address = *site.addresses.first()?;
     annotations
         .iter()
-        .take(asm::MOST_FUNCTIONS)
+        .take(annotation::MOST_FUNCTIONS)
         .position(|one| {
             let first = one.instructions.first().map(|i| i.address);
             let last = one.instructions.last().map(|i| i.address);
@@ -110,7 +111,7 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
         let _ = write!(
             out,
             " · <a href=\"#{}{index}\">its instructions</a>",
-            asm::ANCHOR
+            annotation::ANCHOR
         );
     }
     out.push_str("</span>\n");
@@ -142,7 +143,7 @@ fn source(out: &mut String, finding: &Finding) {
             let _ = writeln!(
                 out,
                 "<span class=\"n\">{}</span>",
-                escape_fit(text::file_name(&line.file), 60)
+                escape_fit(safe_text::file_name(&line.file), 60)
             );
             file = Some(&line.file);
         }

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use genba_model::{Estimate, ParameterScale, ParameterValue, Sweep};
 
-use super::{facts as parts, head};
-use crate::html::{escape, escape_fit};
-use crate::{effect, number, sweeping};
+use super::document;
+use crate::escape_html::{escape, escape_fit};
+use crate::number;
+use crate::wording::{metrics, sweep as wording, verdicts};
 
 const WIDTH: f64 = 1072.0;
 const HEIGHT: f64 = 380.0;
@@ -22,9 +23,9 @@ const MOST_ROWS: usize = 500;
 /// One self-contained HTML file without any script.
 #[must_use]
 pub fn sweep_html(sweep: &Sweep) -> String {
-    let title = sweeping::title(sweep);
+    let title = wording::title(sweep);
     let mut out = String::with_capacity(64 << 10);
-    head::experiment(
+    document::experiment(
         &mut out,
         &title,
         sweep.case.as_deref(),
@@ -34,10 +35,10 @@ pub fn sweep_html(sweep: &Sweep) -> String {
     cards(&mut out, sweep);
     let mut notes: Vec<String> = sweep.hazards.iter().map(|one| one.text.clone()).collect();
     notes.extend(sweep.notes.iter().cloned());
-    parts::note_list(&mut out, notes);
+    document::note_list(&mut out, notes);
     picture(&mut out, sweep);
     points(&mut out, sweep);
-    parts::host_table(&mut out, &sweep.host, &[]);
+    document::host_table(&mut out, &sweep.host, &[]);
     let _ = writeln!(
         out,
         "<p class=\"foot\">Settings ran in blocks, each block in random order (seed {}). A knee is \
@@ -45,7 +46,7 @@ pub fn sweep_html(sweep: &Sweep) -> String {
          each with a constant part, or a gentle bend) does nearly as well, by a bootstrap. Changes \
          up to {} are of no interest. genba {}</p>\n</main></body></html>",
         sweep.seed,
-        effect::points(sweep.delta),
+        verdicts::points(sweep.delta),
         escape_fit(&sweep.genba, 20)
     );
     out
@@ -53,7 +54,7 @@ pub fn sweep_html(sweep: &Sweep) -> String {
 
 fn cards(out: &mut String, sweep: &Sweep) {
     out.push_str("<section class=\"facts\"><div class=\"fact\"><small>found</small>");
-    let findings = sweeping::findings(sweep);
+    let findings = wording::findings(sweep);
     if findings.is_empty() {
         out.push_str("<div>levels only</div>");
     }
@@ -63,7 +64,7 @@ fn cards(out: &mut String, sweep: &Sweep) {
     let _ = writeln!(
         out,
         "</div><div class=\"fact\"><small>effort</small>{}</div></section>",
-        escape_fit(&sweeping::effort(sweep), 200)
+        escape_fit(&wording::effort(sweep), 200)
     );
 }
 
@@ -147,7 +148,7 @@ fn picture(out: &mut String, sweep: &Sweep) {
         "<h2>{} over {}</h2>\n<div class=\"scroll\"><svg class=\"plot\" viewBox=\"0 0 {WIDTH} \
          {HEIGHT}\" width=\"100%\" style=\"min-width:680px\" role=\"img\" aria-label=\"curve of {} \
          settings\">",
-        escape_fit(&sweeping::unit(sweep), 60),
+        escape_fit(&wording::unit(sweep), 60),
         escape_fit(&sweep.parameters[0].name, 40),
         points.len()
     );
@@ -163,8 +164,8 @@ fn picture(out: &mut String, sweep: &Sweep) {
                 genba_model::KneeName::Step => "step",
                 genba_model::KneeName::Hinge => "hinge",
             },
-            sweeping::value(sweep, knee.low),
-            sweeping::value(sweep, knee.high),
+            wording::value(sweep, knee.low),
+            wording::value(sweep, knee.high),
         );
     }
     grid(out, sweep, &axes, &points);
@@ -191,8 +192,8 @@ fn picture(out: &mut String, sweep: &Sweep) {
              stroke=\"var(--ink)\"/><circle cx=\"{at:.1}\" cy=\"{:.1}\" r=\"3.5\" \
              fill=\"var(--hot)\"><title>{}: {}</title></circle>",
             axes.y(metric.value),
-            sweeping::value(sweep, *x),
-            escape_fit(&effect::amount(metric, &sweep.unit), 40),
+            wording::value(sweep, *x),
+            escape_fit(&metrics::amount(metric, &sweep.unit), 40),
         );
     }
     out.push_str("</svg></div>\n");
@@ -213,12 +214,12 @@ fn grid(out: &mut String, sweep: &Sweep, axes: &Axes, points: &[(f64, Estimate)]
              stroke=\"var(--line)\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             LEFT - 7.0,
             y + 3.5,
-            escape_fit(&effect::amount(&around, &sweep.unit), 20)
+            escape_fit(&metrics::amount(&around, &sweep.unit), 20)
         );
     }
     let mut used = f64::NEG_INFINITY;
     for (x, _) in points {
-        let (at, label) = (axes.x(*x), sweeping::value(sweep, *x));
+        let (at, label) = (axes.x(*x), wording::value(sweep, *x));
         let wide = label.chars().count() as f64 * 6.4;
         if at - wide / 2.0 > used + 8.0 {
             let _ = write!(
@@ -243,11 +244,11 @@ fn points(out: &mut String, sweep: &Sweep) {
     let _ = writeln!(
         out,
         "<th>{}</th><th>interval, 95 %</th><th>runs</th><th class=\"l\"></th></tr>",
-        escape_fit(&effect::label(&sweep.metric), 40)
+        escape_fit(&metrics::label(&sweep.metric), 40)
     );
     for point in sweep.points.iter().take(MOST_ROWS) {
         let show = |value: &ParameterValue| match value {
-            ParameterValue::Number(x) => sweeping::value(sweep, *x),
+            ParameterValue::Number(x) => wording::value(sweep, *x),
             ParameterValue::Word(word) => escape_fit(word, 60),
         };
         let second = (point.second.as_ref()).map_or_else(String::new, |second| {
@@ -258,7 +259,7 @@ fn points(out: &mut String, sweep: &Sweep) {
                 value,
                 ..point.metric
             };
-            escape_fit(&effect::amount(&e, &sweep.unit), 40)
+            escape_fit(&metrics::amount(&e, &sweep.unit), 40)
         };
         let _ = writeln!(
             out,

@@ -3,9 +3,10 @@
 use genba_model::{Ablation, VerdictName};
 
 use super::remark;
-use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, ablating, effect, number, text};
+use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::{ablation as wording, metrics, verdicts};
+use crate::{Screen, number, safe_text};
 
 /// Rows at most.
 const MOST_ROWS: usize = 60;
@@ -21,13 +22,13 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         .map_or("", |one| one.command.as_str());
     let case = report.case.as_deref().map(|case| format!("case {case}  "));
     let head = format!("{}{command}", case.unwrap_or_default());
-    out.push_str(&format!("{}\n\n", text::fit(&head, screen.columns())));
-    let metrics = ablating::metrics(ablation);
+    out.push_str(&format!("{}\n\n", safe_text::fit(&head, screen.columns())));
+    let metrics = wording::metrics(ablation);
     out.push_str(&format!(
         "{}\n",
         screen.paint(
             HEAD,
-            &text::fit(&ablating::basis(ablation), screen.columns())
+            &safe_text::fit(&wording::basis(ablation), screen.columns())
         )
     ));
     // Heads of columns are fixed; those of metrics are a row of their own.
@@ -40,7 +41,7 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
     heads.extend(
         metrics
             .iter()
-            .map(|metric| Cell::new(effect::label(metric), DIM)),
+            .map(|metric| Cell::new(metrics::label(metric), DIM)),
     );
     heads.push(Cell::new("share", DIM));
     heads.push(Cell::new("without it", DIM));
@@ -51,9 +52,9 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         let mut cells = vec![Cell::new(name, style)];
         for (index, metric) in metrics.iter().enumerate() {
             let style = if index == 0 { STRONG } else { PLAIN };
-            cells.push(Cell::new(ablating::cost(costs, metric), style));
+            cells.push(Cell::new(wording::cost(costs, metric), style));
         }
-        cells.push(Cell::new(ablating::share(costs, deciding), DIM));
+        cells.push(Cell::new(wording::share(costs, deciding), DIM));
         cells.push(last);
         table.row(cells);
     };
@@ -64,7 +65,7 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         true,
     );
     for part in ablation.parts.iter().take(MOST_ROWS) {
-        let comparison = ablating::comparison(ablation, &part.variant);
+        let comparison = wording::comparison(ablation, &part.variant);
         let last = comparison.map_or_else(
             || Cell::new("", DIM),
             |one| {
@@ -74,7 +75,7 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
                     VerdictName::Same => PLAIN,
                     VerdictName::Undecided => DIM,
                 };
-                Cell::new(effect::short(report, one), style)
+                Cell::new(verdicts::short(report, one), style)
             },
         );
         row(format!("− {}", part.name), &part.costs, last, false);
@@ -91,8 +92,8 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
     );
     out.push_str(&table.render(screen));
     out.push('\n');
-    for sentence in ablating::sentences(ablation) {
-        for line in super::wrap(&text::sanitise(&sentence), screen.columns()) {
+    for sentence in wording::sentences(ablation) {
+        for line in super::wrap(&safe_text::sanitise(&sentence), screen.columns()) {
             out.push_str(&format!("{line}\n"));
         }
     }
@@ -101,7 +102,7 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         number::plural(u64::from(report.blocks), "block"),
         number::duration(report.elapsed_seconds)
     ));
-    for note in effect::remarks(report) {
+    for note in verdicts::remarks(report) {
         remark(&mut out, &note, screen);
     }
     out

@@ -2,9 +2,10 @@
 
 use genba_model::{AnnotatedInstruction, Annotation};
 
-use crate::listing::{Choice, Content, Row, aligned, rows};
-use crate::screen::{DIM, PLAIN, STRONG, heat};
-use crate::{Screen, execution, facts, loops, number, text};
+use crate::listing_rows::{Choice, Content, Row, aligned, rows};
+use crate::terminal::screen::{DIM, PLAIN, STRONG, heat};
+use crate::wording::{execution_costs, loops, profile};
+use crate::{Screen, number, safe_text};
 
 /// What an annotation shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,23 +50,23 @@ const HERE: usize = 7;
 #[must_use]
 pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> String {
     let width = screen.columns();
-    let place = facts::source(
+    let place = profile::file_line(
         a.instructions.first().and_then(|i| i.file.as_deref()),
         a.instructions.first().and_then(|i| i.line),
     );
-    let name = text::fit(&a.function, width.saturating_sub(30).max(20));
+    let name = safe_text::fit(&a.function, width.saturating_sub(30).max(20));
     let mut out = format!(
         "{}  {}\n",
         screen.paint(STRONG, &name),
         screen.paint(
             DIM,
-            &text::fit(
-                &format!("{place} {}", text::file_name(&a.module)),
-                width.saturating_sub(text::display_width(&name) + 2)
+            &safe_text::fit(
+                &format!("{place} {}", safe_text::file_name(&a.module)),
+                width.saturating_sub(safe_text::display_width(&name) + 2)
             )
         )
     );
-    for line in super::wrap(&text::sanitise(&facts::annotation_head(a)), width) {
+    for line in super::wrap(&safe_text::sanitise(&profile::annotation_head(a)), width) {
         out.push_str(&format!("{}\n", screen.paint(DIM, &line)));
     }
     super::counted(&mut out, a.counted.as_ref(), screen);
@@ -109,9 +110,9 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
         out.push('\n');
     }
     for one in loops {
-        out.push_str(&format!("  {}\n", text::fit(&one.head, width - 2)));
+        out.push_str(&format!("  {}\n", safe_text::fit(&one.head, width - 2)));
         for sentence in &one.more {
-            for line in super::wrap(&text::sanitise(sentence), width - 6) {
+            for line in super::wrap(&safe_text::sanitise(sentence), width - 6) {
                 out.push_str(&format!("    {line}\n"));
             }
         }
@@ -167,18 +168,18 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
             let i = &a.instructions[*index];
             let style = heat(i.share.value);
             let body = if style == DIM { PLAIN } else { style };
-            let code = text::fit(&aligned(&i.text), room);
+            let code = safe_text::fit(&aligned(&i.text), room);
             // What is said of a jump stands there if there is room for it.
-            let free = room - text::display_width(&code);
+            let free = room - safe_text::display_width(&code);
             let said = [
-                execution::taken(a, *index),
-                execution::taken_briefly(a, *index),
+                execution_costs::taken(a, *index),
+                execution_costs::taken_briefly(a, *index),
             ];
             let taken = said
                 .into_iter()
                 .flatten()
                 .map(|words| format!("   {words}"))
-                .find(|words| text::display_width(words) <= free)
+                .find(|words| safe_text::display_width(words) <= free)
                 .unwrap_or_default();
             format!(
                 "{}  {gutter}{}  {}{}",
@@ -196,19 +197,19 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
             new_file,
         } => {
             let mut body = source.as_deref().map_or_else(
-                || format!("{}:{line}", text::file_name(file)),
-                |source| text::sanitise(source).trim_end().to_owned(),
+                || format!("{}:{line}", safe_text::file_name(file)),
+                |source| safe_text::sanitise(source).trim_end().to_owned(),
             );
             let mut tail = String::new();
             if *new_file && source.is_some() {
-                tail = format!("  {}", text::fit(text::file_name(file), 24));
+                tail = format!("  {}", safe_text::fit(safe_text::file_name(file), 24));
             }
             if let Some(name) = inlined {
-                tail = format!("{tail}  inlined {}", text::fit(name, 30));
+                tail = format!("{tail}  inlined {}", safe_text::fit(name, 30));
             }
             // Both give way: the names to half of the room, the text to the rest.
-            let tail = text::fit(&tail, room / 2);
-            body = text::fit(&body, room - text::display_width(&tail));
+            let tail = safe_text::fit(&tail, room / 2);
+            body = safe_text::fit(&body, room - safe_text::display_width(&tail));
             format!(
                 "{:blank$}  {gutter}{} {}{}",
                 "",
@@ -230,7 +231,7 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
                 screen.paint(DIM, &format!("{share:>SHARE$}")),
                 "",
                 "",
-                screen.paint(DIM, &text::fit(&words, room)),
+                screen.paint(DIM, &safe_text::fit(&words, room)),
                 w = c.address,
             )
         }
@@ -255,17 +256,17 @@ fn figures(i: &AnnotatedInstruction, c: &Columns, screen: Screen) -> String {
     }
     if c.each > 0 {
         let each = if c.each == EACH {
-            execution::each(i)
+            execution_costs::each(i)
         } else {
-            execution::shortest(i)
+            execution_costs::shortest(i)
         };
         out.push_str(&format!("{each:>w$}", w = c.each));
     }
     if c.spread {
-        out.push_str(&format!("{:>SPREAD$}", execution::spread(i)));
+        out.push_str(&format!("{:>SPREAD$}", execution_costs::spread(i)));
     }
     if c.here {
-        out.push_str(&format!("{:>HERE$}", execution::here(i)));
+        out.push_str(&format!("{:>HERE$}", execution_costs::here(i)));
     }
     out
 }

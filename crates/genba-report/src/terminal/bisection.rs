@@ -3,9 +3,10 @@
 use genba_model::{Bisection, BisectionKind};
 
 use super::remark;
-use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, bisecting, number, text};
+use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::bisection as wording;
+use crate::{Screen, number, safe_text};
 
 /// Rows of a table at most.
 const MOST_ROWS: usize = 24;
@@ -20,15 +21,18 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
     let mut out = String::new();
     let width = screen.columns();
     for one in &all.culprits {
-        let name = text::fit(&one.name, width.saturating_sub(12));
-        let line = text::fit(&bisecting::culprit(all, one), width.saturating_sub(10));
+        let name = safe_text::fit(&one.name, width.saturating_sub(12));
+        let line = safe_text::fit(&wording::culprit(all, one), width.saturating_sub(10));
         out.push_str(&format!(
             "{}   {}\n          {line}\n",
             screen.paint(HOT, if one.verified { "culprit" } else { "suspect" }),
             screen.paint(STRONG, &name)
         ));
         if let Some(detail) = &one.detail {
-            out.push_str(&format!("          {}\n", text::fit(detail, width - 10)));
+            out.push_str(&format!(
+                "          {}\n",
+                safe_text::fit(detail, width - 10)
+            ));
         }
         if one.items.len() > 1 && one.before.is_some() {
             let shown: Vec<&str> = one
@@ -44,19 +48,22 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
                 String::new()
             };
             let line = format!("one of {}{more}", shown.join(", "));
-            out.push_str(&format!("          {}\n", text::fit(&line, width - 10)));
+            out.push_str(&format!(
+                "          {}\n",
+                safe_text::fit(&line, width - 10)
+            ));
         }
     }
-    if let Some(sentence) = bisecting::without_culprit(all) {
+    if let Some(sentence) = wording::without_culprit(all) {
         let style = if all.culprits.is_empty() {
             STRONG
         } else {
             PLAIN
         };
-        out.push_str(&screen.paint(style, &text::fit(&sentence, width)));
+        out.push_str(&screen.paint(style, &safe_text::fit(&sentence, width)));
         out.push('\n');
     }
-    for line in super::wrap(&text::sanitise(&bisecting::effort(all)), width - 2) {
+    for line in super::wrap(&safe_text::sanitise(&wording::effort(all)), width - 2) {
         out.push_str(&screen.paint(DIM, &format!("  {line}")));
         out.push('\n');
     }
@@ -91,7 +98,7 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
     let Some(baseline) = all
         .variants
         .first()
-        .and_then(|one| bisecting::median(all, one))
+        .and_then(|one| wording::median(all, one))
     else {
         return;
     };
@@ -127,7 +134,7 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
             left_out += 1;
             continue;
         }
-        let Some(median) = bisecting::median(all, variant) else {
+        let Some(median) = wording::median(all, variant) else {
             continue;
         };
         let ratio = median.value / baseline.value;
@@ -135,7 +142,7 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
         table.row(vec![
             Cell::new(if here { "►" } else { "" }, HOT),
             Cell::new(variant.name.as_str(), if here { STRONG } else { PLAIN }),
-            bisecting::amount(all, &median).into(),
+            wording::amount(all, &median).into(),
             Cell::new(number::plus_minus(&median).replace('±', ""), DIM),
             if row == 0 || !ratio.is_finite() {
                 "".into()
@@ -175,12 +182,12 @@ fn parts(out: &mut String, all: &Bisection, screen: Screen) {
         let certain = part.effect.low > 0.0 || part.effect.high < 0.0;
         table.row(vec![
             Cell::new(
-                bisecting::amount(all, &part.effect).replace('-', "−"),
+                wording::amount(all, &part.effect).replace('-', "−"),
                 if certain { STRONG } else { DIM },
             ),
-            bisecting::percent(part.share.value).into(),
-            Cell::new(bisecting::percent(part.share.low), DIM),
-            Cell::new(bisecting::percent(part.share.high), DIM),
+            wording::percent(part.share.value).into(),
+            Cell::new(wording::percent(part.share.low), DIM),
+            Cell::new(wording::percent(part.share.high), DIM),
             Cell::new(
                 if part.kind == "item" {
                     ""

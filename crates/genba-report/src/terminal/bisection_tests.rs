@@ -8,9 +8,10 @@ use genba_model::{
 };
 
 use super::bisection;
+use crate::Screen;
 use crate::page::bisection_html;
-use crate::text::{display_width, is_harmless};
-use crate::{Screen, test_comparison as fixture};
+use crate::safe_text::{display_width, is_harmless};
+use crate::test_fixtures::comparison as fixture;
 
 fn between(value: f64, low: f64, high: f64) -> Estimate {
     Estimate { value, low, high }

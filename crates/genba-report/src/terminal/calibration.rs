@@ -2,8 +2,8 @@
 
 use genba_model::{Calibration, Trial};
 
-use crate::screen::{DIM, GOOD, STRONG, WARN};
-use crate::table::{Cell, Column, Table};
+use crate::terminal::screen::{DIM, GOOD, STRONG, WARN};
+use crate::terminal::table::{Cell, Column, Table};
 use crate::{Screen, number};
 
 /// A row for each trial, and how many predictions held.

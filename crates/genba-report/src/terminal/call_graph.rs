@@ -3,9 +3,10 @@
 use genba_model::{CountedFunction, Counts};
 
 use super::counts::{amount, model, part};
-use crate::screen::{DIM, HEAD, STRONG, heat};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, counting, facts, number, text};
+use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::{counts, profile};
+use crate::{Screen, number, safe_text};
 
 /// Most functions whose callers and callees are shown at once.
 const MOST_FUNCTIONS: usize = 5;
@@ -16,7 +17,7 @@ pub(super) fn of(counts: &Counts, wanted: &str, limit: usize, screen: Screen) ->
     if found.is_empty() {
         return format!(
             "  no function that was executed is called {}\n",
-            text::fit(wanted, screen.columns().saturating_sub(45).max(16))
+            safe_text::fit(wanted, screen.columns().saturating_sub(45).max(16))
         );
     }
     let mut out = String::new();
@@ -57,14 +58,14 @@ fn one(out: &mut String, counts: &Counts, index: usize, limit: usize, screen: Sc
     let f = &counts.functions[index];
     let width = screen.columns();
     let all = counts.instructions.max(1) as f64;
-    let place = facts::source(f.file.as_deref(), f.line);
-    let name = text::fit(&f.function, width.saturating_sub(30).max(20));
-    let tail = format!("{place} {}", text::file_name(&f.module));
-    let room = width.saturating_sub(text::display_width(&name) + 2);
+    let place = profile::file_line(f.file.as_deref(), f.line);
+    let name = safe_text::fit(&f.function, width.saturating_sub(30).max(20));
+    let tail = format!("{place} {}", safe_text::file_name(&f.module));
+    let room = width.saturating_sub(safe_text::display_width(&name) + 2);
     out.push_str(&format!(
         "{}  {}\n",
         screen.paint(STRONG, &name),
-        screen.paint(DIM, &text::fit(tail.trim(), room))
+        screen.paint(DIM, &safe_text::fit(tail.trim(), room))
     ));
     let mut figures = format!(
         "{}, {} in it ({})",
@@ -86,7 +87,7 @@ fn one(out: &mut String, counts: &Counts, index: usize, limit: usize, screen: Sc
         }
     }
     if let (Some(calls), Some(_)) = (f.calls_per, &counts.per) {
-        figures.push_str(&format!(", {} calls a unit", counting::ratio(calls)));
+        figures.push_str(&format!(", {} calls a unit", counts::ratio(calls)));
     }
     for line in super::wrap(&figures, width - 2) {
         out.push_str(&format!("  {line}\n"));
@@ -153,7 +154,7 @@ fn side(
             }
             .into(),
             if caller.calls > 0 {
-                counting::ratio(call.calls as f64 / caller.calls as f64)
+                counts::ratio(call.calls as f64 / caller.calls as f64)
             } else {
                 String::new()
             }
@@ -165,8 +166,8 @@ fn side(
                 other.function.clone()
             }
             .into(),
-            Cell::new(facts::source(other.file.as_deref(), other.line), DIM),
-            Cell::new(text::file_name(&other.module), DIM),
+            Cell::new(profile::file_line(other.file.as_deref(), other.line), DIM),
+            Cell::new(safe_text::file_name(&other.module), DIM),
         ]);
     }
     out.push_str(&table.render(screen));

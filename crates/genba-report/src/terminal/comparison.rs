@@ -2,9 +2,11 @@
 
 use genba_model::{Comparison, ComparisonReport, Estimate, Metric, Variant, VerdictName};
 
-use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, effect, number, plot, text};
+use crate::terminal::distribution_plot;
+use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::{metrics, verdicts};
+use crate::{Screen, number, safe_text, variants};
 
 /// Variants whose verdict is a sentence; of more the table says it.
 const MOST_SENTENCES: usize = 3;
@@ -23,7 +25,7 @@ pub fn comparison(report: &ComparisonReport, screen: Screen) -> String {
     verdicts(&mut out, report, screen);
     own_metrics(&mut out, report, screen);
     iterations(&mut out, report, screen);
-    let remarks = effect::remarks(report);
+    let remarks = verdicts::remarks(report);
     if !remarks.is_empty() && !out.is_empty() && report.variants.len() > 2 {
         out.push('\n');
     }
@@ -43,7 +45,7 @@ fn median(variant: &Variant, metric: &str) -> (String, String) {
         .get(metric)
         .map(|m| {
             (
-                effect::amount(&m.median, &m.unit),
+                metrics::amount(&m.median, &m.unit),
                 number::plus_minus(&m.median),
             )
         })
@@ -72,7 +74,7 @@ const MOST_OWN: usize = 30;
 /// many, one metric at a time is chosen by `--metric`.
 fn own_metrics(out: &mut String, report: &ComparisonReport, screen: Screen) {
     let built_in = |name: &str| Metric::ALL.iter().any(|m| m.name() == name);
-    let shown = effect::ordered(report);
+    let shown = variants::ordered(report);
     if shown.is_empty() || shown.len() > MOST_COLUMNS {
         return;
     }
@@ -96,7 +98,9 @@ fn own_metrics(out: &mut String, report: &ComparisonReport, screen: Screen) {
     }
     let mut table = Table::new(columns);
     if shown.len() > 1 {
-        let heads = shown.iter().map(|v| Cell::new(text::fit(&v.name, 24), DIM));
+        let heads = shown
+            .iter()
+            .map(|v| Cell::new(safe_text::fit(&v.name, 24), DIM));
         table.row(std::iter::once(Cell::from("")).chain(heads).collect());
     }
     for name in names.iter().take(MOST_OWN) {
@@ -118,7 +122,7 @@ fn own_metrics(out: &mut String, report: &ComparisonReport, screen: Screen) {
 }
 
 fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
-    let shown = effect::ordered(report);
+    let shown = variants::ordered(report);
     if shown.is_empty() {
         out.push_str("  no variant is left to compare\n");
         return;
@@ -153,7 +157,7 @@ fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
     }
     columns.push(Column::left(""));
     let mut table = Table::new(columns);
-    let axis = effect::axis(&shown, metric);
+    let axis = variants::axis(&shown, metric);
     let room = if wide { 24 } else { 13 };
     let largest = shown
         .iter()
@@ -162,11 +166,11 @@ fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
         .filter(|v| v.is_finite())
         .fold(0.0, f64::max);
     for variant in shown.iter().take(MOST_ROWS) {
-        let c = effect::find(report, &variant.name, metric);
+        let c = verdicts::find(report, &variant.name, metric);
         let (value, spread) = median(variant, metric);
         let mut row = Vec::new();
         if several {
-            row.push(Cell::new(effect::rank(report, &variant.name), DIM));
+            row.push(Cell::new(variants::rank(report, &variant.name), DIM));
         }
         row.push(Cell::new(variant.name.as_str(), STRONG));
         let command = if variant.command == variant.name || (several && !wide) {
@@ -218,13 +222,13 @@ fn beyond(
     };
     let far: usize = shown
         .iter()
-        .map(|v| effect::beyond(&effect::values(v, metric), axis))
+        .map(|v| variants::beyond(&variants::values(v, metric), axis))
         .sum();
     let unit = shown
         .iter()
         .find_map(|v| v.metrics.get(metric))
         .map_or("", |m| m.unit.as_str());
-    let end = |v: f64| effect::amount(&Estimate::exact(v), unit);
+    let end = |v: f64| metrics::amount(&Estimate::exact(v), unit);
     let mut line = format!("runs from {} to {}", end(axis.0), end(axis.1));
     if far > 0 {
         line.push_str(&format!(
@@ -232,20 +236,20 @@ fn beyond(
             number::plural(far as u64, "run")
         ));
     }
-    let line = text::fit(&line, screen.columns() - 2);
+    let line = safe_text::fit(&line, screen.columns() - 2);
     out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
 }
 
 fn dots(variant: &Variant, metric: &str, axis: Option<(f64, f64)>, room: usize) -> String {
-    let values = effect::values(variant, metric);
+    let values = variants::values(variant, metric);
     let Some((low, high)) = axis.filter(|_| values.len() > 1) else {
         return String::new();
     };
     if values.len() > MOST_DOTS {
-        return plot::density(&values, low, high, room);
+        return distribution_plot::density(&values, low, high, room);
     }
     let clamped: Vec<f64> = values.iter().map(|v| v.clamp(low, high)).collect();
-    plot::strip(&clamped, low, high, room)
+    distribution_plot::strip(&clamped, low, high, room)
 }
 
 /// A bar for a median, full for the largest.
@@ -272,7 +276,7 @@ fn outcome(report: &ComparisonReport, variant: &Variant, c: Option<&Comparison>)
             Cell::new("baseline", DIM)
         }
         None => Cell::new("", PLAIN),
-        Some(c) => Cell::new(effect::short(report, c), style(c.verdict)),
+        Some(c) => Cell::new(verdicts::short(report, c), style(c.verdict)),
     }
 }
 
@@ -286,19 +290,19 @@ fn style(verdict: VerdictName) -> anstyle::Style {
 }
 
 fn verdicts(out: &mut String, report: &ComparisonReport, screen: Screen) {
-    let deciding = effect::deciding(report);
+    let deciding = verdicts::deciding(report);
     if deciding.is_empty() {
         return;
     }
     let width = screen.columns();
     if deciding.len() > MOST_SENTENCES {
         let line = summary(&deciding, report);
-        out.push_str(&format!("\n{}\n", text::fit(&line, width)));
+        out.push_str(&format!("\n{}\n", safe_text::fit(&line, width)));
         return;
     }
     out.push('\n');
     for c in deciding {
-        let sentence = text::sanitise(&effect::sentence(report, c));
+        let sentence = safe_text::sanitise(&verdicts::sentence(report, c));
         // Names of any length must not push the verdict off the screen.
         for line in super::wrap(&sentence, width).iter().take(6) {
             let style = match c.verdict {
@@ -333,8 +337,8 @@ fn summary(deciding: &[&Comparison], report: &ComparisonReport) -> String {
     format!(
         "{} against {} in {}: {}",
         number::plural(deciding.len() as u64, "variant"),
-        text::fit(baseline, 40),
-        effect::phrase(&report.metric),
+        safe_text::fit(baseline, 40),
+        metrics::phrase(&report.metric),
         parts.join(", ")
     )
 }
@@ -346,13 +350,13 @@ fn others(report: &ComparisonReport, c: &Comparison) -> Vec<String> {
         .iter()
         .filter(|o| o.variant == c.variant && o.metric != c.metric && telling(o))
         .collect();
-    list.sort_by_key(|o| effect::place(&o.metric));
+    list.sort_by_key(|o| metrics::order(&o.metric));
     list.iter()
         .map(|o| {
             format!(
                 "{} {}",
-                text::fit(&effect::label(&o.metric), 30),
-                effect::short(report, o)
+                safe_text::fit(&metrics::label(&o.metric), 30),
+                verdicts::short(report, o)
             )
         })
         .collect()
@@ -370,9 +374,12 @@ fn telling(c: &Comparison) -> bool {
 fn fill(parts: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
-        let part = text::fit(part, width);
+        let part = safe_text::fit(part, width);
         match lines.last_mut() {
-            Some(line) if text::display_width(line) + 3 + text::display_width(&part) <= width => {
+            Some(line)
+                if safe_text::display_width(line) + 3 + safe_text::display_width(&part)
+                    <= width =>
+            {
                 line.push_str("   ");
                 line.push_str(&part);
             }
@@ -401,12 +408,12 @@ fn iterations(out: &mut String, report: &ComparisonReport, screen: Screen) {
                 value: v,
                 ..cost.cost
             };
-            effect::amount(&e, &cost.unit)
+            metrics::amount(&e, &cost.unit)
         };
         table.row(vec![
             Cell::new(cost.variant.as_str(), STRONG),
-            effect::label(&cost.metric).into(),
-            Cell::new(effect::amount(&cost.cost, &cost.unit), STRONG),
+            metrics::label(&cost.metric).into(),
+            Cell::new(metrics::amount(&cost.cost, &cost.unit), STRONG),
             format!("{} … {}", end(cost.cost.low), end(cost.cost.high)).into(),
             Cell::new(number::count(cost.iterations), DIM),
             Cell::new(cost.subtracted.as_deref().unwrap_or(""), DIM),
@@ -437,9 +444,9 @@ pub struct Progress<'a> {
 #[must_use]
 pub fn progress_line(progress: &Progress<'_>, screen: Screen) -> String {
     let mut parts = vec![number::plural(u64::from(progress.pairs), "pair")];
-    let metric = text::fit(&effect::label(progress.metric), 20);
+    let metric = safe_text::fit(&metrics::label(progress.metric), 20);
     parts.push(match &progress.ratio {
-        Some(ratio) => format!("{metric} {}", effect::range(ratio)),
+        Some(ratio) => format!("{metric} {}", verdicts::range(ratio)),
         None => format!("{metric}: no interval yet"),
     });
     if progress.others > 0 {
@@ -451,8 +458,8 @@ pub fn progress_line(progress: &Progress<'_>, screen: Screen) -> String {
     let rest = parts.join("  ");
     let width = screen.columns() - 1;
     let room = width
-        .saturating_sub(text::display_width(&rest) + 2)
+        .saturating_sub(safe_text::display_width(&rest) + 2)
         .clamp(6, 40);
-    let line = format!("{}  {rest}", text::fit(progress.variant, room));
-    text::fit(&line, width)
+    let line = format!("{}  {rest}", safe_text::fit(progress.variant, room));
+    safe_text::fit(&line, width)
 }

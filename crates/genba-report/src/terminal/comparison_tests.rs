@@ -4,8 +4,9 @@ use genba_model::{ComparisonReport, Estimate};
 use proptest::prelude::*;
 
 use super::*;
-use crate::test_comparison as fixture;
-use crate::text::display_width;
+use crate::safe_text::display_width;
+use crate::test_fixtures::comparison as fixture;
+use crate::{Screen, safe_text};
 
 fn all() -> [(&'static str, ComparisonReport); 6] {
     [
@@ -42,7 +43,7 @@ fn every_line_fits_and_none_commands_the_terminal() {
             };
             for line in comparison(&report, screen).lines() {
                 assert!(display_width(line) <= width, "{name} {width}: {line}");
-                assert!(line.chars().all(text::is_harmless), "{name}: {line:?}");
+                assert!(line.chars().all(safe_text::is_harmless), "{name}: {line:?}");
             }
         }
     }
@@ -132,7 +133,7 @@ proptest! {
         let screen = Screen { width, colour: false };
         let line = progress_line(&progress, screen);
         prop_assert!(display_width(&line) < width.max(40));
-        prop_assert!(line.chars().all(text::is_harmless));
+        prop_assert!(line.chars().all(safe_text::is_harmless));
     }
 }
 

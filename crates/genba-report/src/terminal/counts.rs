@@ -3,9 +3,10 @@
 use genba_model::{CountedFunction, Counts, Estimate};
 
 use super::call_graph;
-use crate::screen::{DIM, STRONG, heat};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, counting, facts, number, text};
+use crate::terminal::screen::{DIM, STRONG, heat};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::{counts, profile};
+use crate::{Screen, number, safe_text};
 
 /// What comes first in the table of functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,18 +53,18 @@ pub fn counts(counts: &Counts, options: &CountsOptions, screen: Screen) -> Strin
     let width = screen.columns();
     let mut out = String::new();
     if !counts.command.is_empty() {
-        let command = text::fit(&text::command(&counts.command), width);
+        let command = safe_text::fit(&safe_text::command(&counts.command), width);
         out.push_str(&format!("{}\n", screen.paint(STRONG, &command)));
     }
-    paragraph(&mut out, &counting::head(counts), screen);
+    paragraph(&mut out, &counts::head(counts), screen);
     if let Some(per) = &counts.per {
-        paragraph(&mut out, &counting::unit(per), screen);
+        paragraph(&mut out, &counts::unit(per), screen);
     }
     // Before the figures that it spoils.
     if let Some(why) = &counts.cut_short {
-        super::remark(&mut out, &counting::cut_short(why), screen);
+        super::remark(&mut out, &counts::cut_short(why), screen);
     }
-    if let Some(sentence) = counting::ended(counts.exit) {
+    if let Some(sentence) = counts::ended(counts.exit) {
         super::remark(&mut out, &sentence, screen);
     }
     out.push('\n');
@@ -86,7 +87,7 @@ fn paragraph(out: &mut String, sentence: &str, screen: Screen) {
     if sentence.is_empty() {
         return;
     }
-    for line in super::wrap(&text::sanitise(sentence), screen.columns()) {
+    for line in super::wrap(&safe_text::sanitise(sentence), screen.columns()) {
         out.push_str(&screen.paint(DIM, &line));
         out.push('\n');
     }
@@ -120,13 +121,13 @@ fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen:
     ]);
     let all = counts.instructions.max(1) as f64;
     let per = |value: Option<f64>| match value {
-        Some(value) if value != 0.0 => counting::ratio(value),
+        Some(value) if value != 0.0 => counts::ratio(value),
         _ => String::new(),
     };
     for f in order.iter().take(options.limit) {
         let own = f.instructions as f64 / all;
-        let source = facts::source(f.file.as_deref(), f.line);
-        let module = text::file_name(&f.module);
+        let source = profile::file_line(f.file.as_deref(), f.line);
+        let module = safe_text::file_name(&f.module);
         let (source, module) = match (wide, source.is_empty()) {
             (true, _) => (source, module),
             (false, true) => (module.to_owned(), ""),
@@ -202,5 +203,5 @@ fn a_call(f: &CountedFunction) -> String {
     if f.calls == 0 {
         return String::new();
     }
-    counting::ratio(f.instructions as f64 / f.calls as f64)
+    counts::ratio(f.instructions as f64 / f.calls as f64)
 }

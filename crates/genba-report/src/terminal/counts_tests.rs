@@ -1,8 +1,9 @@
 //! The screens of counts at several widths, and what they may not hold.
 
 use super::*;
-use crate::test_counts as fixture;
-use crate::text::display_width;
+use crate::safe_text::display_width;
+use crate::test_fixtures::counts as fixture;
+use crate::{Screen, safe_text};
 
 fn screen(width: usize) -> Screen {
     Screen {
@@ -76,7 +77,9 @@ fn nothing_is_wider_than_the_screen() {
 #[test]
 fn hostile_names_never_reach_the_terminal() {
     for (name, text) in screens(&fixture::hostile(), screen(120)) {
-        let bad = text.chars().find(|&c| c != '\n' && !text::is_harmless(c));
+        let bad = text
+            .chars()
+            .find(|&c| c != '\n' && !safe_text::is_harmless(c));
         assert_eq!(bad, None, "{name}");
         assert!(text.len() < 60_000, "{name}: {} bytes", text.len());
     }
@@ -161,7 +164,9 @@ fn samples_with_counts_fit_and_are_harmless() {
                 for line in text.lines() {
                     assert!(display_width(line) <= width, "{name} at {width}: {line}");
                 }
-                let bad = text.chars().find(|&c| c != '\n' && !text::is_harmless(c));
+                let bad = text
+                    .chars()
+                    .find(|&c| c != '\n' && !safe_text::is_harmless(c));
                 assert_eq!(bad, None, "{name}");
                 assert!(text.len() < 100_000, "{name}: {} bytes", text.len());
             }
@@ -194,7 +199,7 @@ fn counts_of_a_smaller_run_and_of_a_cut_one_are_marked() {
 #[test]
 fn jumps_and_the_trip_count_of_the_loop_that_they_close() {
     let mut a = fixture::investigation().annotations.remove(1);
-    let said = |a: &genba_model::Annotation| crate::execution::taken(a, 22);
+    let said = |a: &genba_model::Annotation| crate::wording::execution_costs::taken(a, 22);
     assert_eq!(said(&a).as_deref(), Some("taken 92.2 %, 12.7 times round"));
     a.loops[0].cost.as_mut().unwrap().entries = Some(0);
     assert_eq!(said(&a).as_deref(), Some("taken 92.2 %"));
@@ -204,5 +209,5 @@ fn jumps_and_the_trip_count_of_the_loop_that_they_close() {
     assert_eq!(said(&a).as_deref(), Some("taken once only"));
     a.instructions[22].count = Some(0);
     assert_eq!(said(&a), None);
-    assert_eq!(crate::execution::taken(&a, 9999), None);
+    assert_eq!(crate::wording::execution_costs::taken(&a, 9999), None);
 }

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::page::{ablation_html, sweep_html};
-use crate::test_curves as fixture;
-use crate::text::display_width;
+use crate::safe_text::display_width;
+use crate::test_fixtures::curves as fixture;
+use crate::{Screen, safe_text};
 
 fn all(screen: Screen) -> Vec<(&'static str, String)> {
     vec![
@@ -38,7 +39,7 @@ fn every_line_fits_and_none_commands_the_terminal() {
         for (name, text) in all(screen) {
             for line in text.lines() {
                 assert!(display_width(line) <= width, "{name} {width}: {line}");
-                assert!(line.chars().all(text::is_harmless), "{name}: {line:?}");
+                assert!(line.chars().all(safe_text::is_harmless), "{name}: {line:?}");
             }
         }
     }
@@ -66,7 +67,7 @@ fn pages_hold_nothing_that_runs_or_loads() {
 
 #[test]
 fn what_was_found_is_said_as_it_is() {
-    let said = |sweep: &genba_model::Sweep| crate::sweeping::findings(sweep).join(". ");
+    let said = |sweep: &genba_model::Sweep| crate::wording::sweep::findings(sweep).join(". ");
     assert_eq!(
         said(&fixture::step()),
         "flat: 1 … 10 within 0.4 %. one step, between 10 and 16 (97 %): 0.727× (0.720–0.734). then \
@@ -78,7 +79,7 @@ fn what_was_found_is_said_as_it_is() {
         "{law}"
     );
     assert!(law.contains("perhaps a hinge"), "{law}");
-    let parts = crate::ablating::sentences(&fixture::ablation()).join(". ");
+    let parts = crate::wording::ablation::sentences(&fixture::ablation()).join(". ");
     assert!(
         parts.contains("gc costs 9.1 ns ±1.2 an iteration"),
         "{parts}"

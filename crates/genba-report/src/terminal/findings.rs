@@ -1,15 +1,34 @@
 //! Findings, each as a colleague would tell it: what, where, how much; the source; why; what to do.
 
-use genba_model::{Finding, SourceLine};
+use genba_model::{Explanation, Finding, SourceLine};
 
-use crate::screen::{DIM, GOOD, STRONG};
-use crate::{Screen, findings, text};
+use crate::terminal::screen::{DIM, GOOD, STRONG};
+use crate::wording::findings;
+use crate::{Screen, safe_text};
 
 /// Columns before the words of a fact.
 const INDENT: usize = 13;
 
 /// Lines of the source or of a snippet at most.
 const MOST_LINES: usize = 8;
+
+/// The findings, most profitable first.
+#[must_use]
+pub fn explanation(all: &Explanation, screen: Screen) -> String {
+    let mut out = String::new();
+    for (index, one) in all.findings.iter().enumerate() {
+        finding(&mut out, index + 1, one, Detail::Full, screen);
+        out.push('\n');
+    }
+    let rest = findings::rest(&all.findings, all.least_gain);
+    for line in super::wrap(&rest, screen.columns().saturating_sub(2)) {
+        out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
+    }
+    for note in &all.notes {
+        super::remark(&mut out, note, screen);
+    }
+    out
+}
 
 /// How much of each finding to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,21 +83,21 @@ fn head(out: &mut String, number: usize, one: &Finding, screen: Screen) {
         ),
         false => "a note, nothing to gain by itself".to_owned(),
     };
-    let cause = text::fit(&one.cause, 40.min(width / 2));
-    let used = 4 + text::display_width(&cause) + 2;
-    let whole = text::sanitise(&findings::place(&one.site));
+    let cause = safe_text::fit(&one.cause, 40.min(width / 2));
+    let used = 4 + safe_text::display_width(&cause) + 2;
+    let whole = safe_text::sanitise(&findings::place(&one.site));
     let beside = width.saturating_sub(used + gain.chars().count() + 2);
-    let one_line = text::display_width(&whole) <= beside || beside >= 36;
+    let one_line = safe_text::display_width(&whole) <= beside || beside >= 36;
     let room = if one_line {
         beside
     } else {
         width.saturating_sub(used)
     };
-    let place = text::fit(&whole, room);
+    let place = safe_text::fit(&whole, room);
     let left = format!("{number:>2} {}  {place}", screen.paint(STRONG, &cause));
     if one_line {
-        let gap =
-            width.saturating_sub(used - 1 + text::display_width(&place) + gain.chars().count());
+        let gap = width
+            .saturating_sub(used - 1 + safe_text::display_width(&place) + gain.chars().count());
         out.push_str(&format!(
             "{left}{}{}\n",
             " ".repeat(gap.clamp(2, 60)),
@@ -97,7 +116,7 @@ fn fact(out: &mut String, kind: &str, words: &str, screen: Screen) {
         return;
     }
     let width = screen.columns().saturating_sub(INDENT);
-    for (index, line) in super::wrap(&text::sanitise(words), width)
+    for (index, line) in super::wrap(&safe_text::sanitise(words), width)
         .iter()
         .enumerate()
     {
@@ -111,7 +130,7 @@ fn fact(out: &mut String, kind: &str, words: &str, screen: Screen) {
 
 fn source(out: &mut String, line: &SourceLine, screen: Screen) {
     let number = screen.paint(DIM, &format!("{:>10} │", line.line));
-    let code = text::fit(
+    let code = safe_text::fit(
         line.text.trim_end(),
         screen.columns().saturating_sub(INDENT),
     );
@@ -122,7 +141,7 @@ fn source(out: &mut String, line: &SourceLine, screen: Screen) {
 fn snippet(out: &mut String, kind: &str, code: &str, screen: Screen) {
     for (index, line) in code.lines().take(MOST_LINES).enumerate() {
         let kind = if index == 0 { kind } else { "" };
-        let line = text::fit(line, screen.columns().saturating_sub(INDENT + 2));
+        let line = safe_text::fit(line, screen.columns().saturating_sub(INDENT + 2));
         out.push_str(&format!(
             "   {}{line}\n",
             screen.paint(DIM, &format!("{kind:<9} │ "))

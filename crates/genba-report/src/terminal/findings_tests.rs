@@ -1,8 +1,9 @@
 //! Snapshots of findings, and what they may not hold.
 
 use super::*;
-use crate::test_findings as fixture;
-use crate::text::display_width;
+use crate::safe_text::display_width;
+use crate::test_fixtures::findings as fixture;
+use crate::{Screen, safe_text};
 
 fn screen(width: usize) -> Screen {
     Screen {
@@ -45,7 +46,7 @@ fn hostile_texts_command_no_terminal() {
     let text = explanation(&fixture::explanation(fixture::hostile()), screen(100));
     let all = investigation(&fixture::hostile_investigation(), NEXT, screen(100));
     for text in [text, all] {
-        assert!(text.chars().all(|c| c == '\n' || text::is_harmless(c)));
+        assert!(text.chars().all(|c| c == '\n' || safe_text::is_harmless(c)));
         assert!(text.len() < 8 << 20, "{} bytes", text.len());
     }
 }

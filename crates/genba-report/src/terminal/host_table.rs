@@ -2,9 +2,9 @@
 
 use genba_model::{Estimate, HostTable, HostTableEntry};
 
-use crate::screen::{DIM, PLAIN, STRONG, WARN};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, number, text};
+use crate::terminal::screen::{DIM, PLAIN, STRONG, WARN};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::{Screen, number, safe_text};
 
 /// An interval wider than this share of its value is printed.
 const WIDE: f64 = 0.05;
@@ -77,9 +77,12 @@ fn head(table: &HostTable, screen: Screen, width: usize) -> String {
     );
     let mut out = format!(
         "{}\n",
-        screen.paint(STRONG, &text::fit(&format!("instructions of {who}"), width))
+        screen.paint(
+            STRONG,
+            &safe_text::fit(&format!("instructions of {who}"), width)
+        )
     );
-    for line in super::wrap(&text::sanitise(&clock), width) {
+    for line in super::wrap(&safe_text::sanitise(&clock), width) {
         out.push_str(&format!("{line}\n"));
     }
     out.push('\n');

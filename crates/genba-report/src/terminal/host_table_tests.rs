@@ -1,7 +1,7 @@
 use genba_model::HostFingerprint;
 
 use super::*;
-use crate::text::display_width;
+use crate::safe_text::display_width;
 
 fn estimate(value: f64, low: f64, high: f64) -> Option<Estimate> {
     Some(Estimate { value, low, high })

@@ -2,9 +2,11 @@
 
 use genba_model::{Investigation, Metric, Profile};
 
-use crate::screen::{DIM, HEAD, STRONG, heat};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, counting, execution, facts, findings, number, plot, text};
+use crate::terminal::distribution_plot;
+use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::{counters, counts, execution_costs, findings, profile, runs};
+use crate::{Screen, number, safe_text};
 
 use super::findings::Detail;
 
@@ -34,22 +36,22 @@ pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> Str
     let head = format!(
         "genba {} · {} · {}",
         all.genba,
-        facts::host(&all.host),
-        facts::observed(all)
+        runs::host(&all.host),
+        profile::observed(all)
     );
-    for line in super::wrap(&text::sanitise(&head), width) {
+    for line in super::wrap(&safe_text::sanitise(&head), width) {
         out.push_str(&format!("{}\n", screen.paint(DIM, &line)));
     }
-    let case = format!("case {}", text::sanitise(&all.case));
-    let room = width.saturating_sub(text::display_width(&case) + 2);
-    let command = text::fit(&text::command(&all.workload.command), room);
+    let case = format!("case {}", safe_text::sanitise(&all.case));
+    let room = width.saturating_sub(safe_text::display_width(&case) + 2);
+    let command = safe_text::fit(&safe_text::command(&all.workload.command), room);
     out.push_str(&format!("{case}  {}\n\n", screen.paint(STRONG, &command)));
     runs(&mut out, all, screen);
     if let Some(profile) = &all.profile {
         out.push('\n');
         where_(&mut out, profile, screen);
         if let Some(script) = &all.script {
-            super::script::brief(&mut out, script, screen);
+            super::script_functions::brief(&mut out, script, screen);
         }
         why(&mut out, all, profile, screen);
     }
@@ -71,14 +73,14 @@ pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> Str
         last.push(format!(
             "{}  {}",
             screen.paint(HEAD, "PAGE"),
-            text::sanitise(page)
+            safe_text::sanitise(page)
         ));
     }
     if let Some(command) = next.command {
         last.push(format!(
             "{}  {}",
             screen.paint(HEAD, "NEXT"),
-            text::sanitise(command)
+            safe_text::sanitise(command)
         ));
     }
     if !last.is_empty() {
@@ -91,7 +93,7 @@ pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> Str
 
 fn runs(out: &mut String, all: &Investigation, screen: Screen) {
     let runs = &all.runs;
-    let Some(wall) = facts::summary(runs, Metric::Wall) else {
+    let Some(wall) = runs::summary(runs, Metric::Wall) else {
         let n = runs.runs.len() as u64;
         out.push_str(&if n == 0 {
             "  no run ended\n".to_owned()
@@ -105,7 +107,7 @@ fn runs(out: &mut String, all: &Investigation, screen: Screen) {
         screen.paint(STRONG, &number::time(&wall.median)),
         super::stat::space(&number::plus_minus(&wall.median))
     )];
-    let bare = |metric: Metric| facts::summary(runs, metric).map(|m| m.median);
+    let bare = |metric: Metric| runs::summary(runs, metric).map(|m| m.median);
     if let (Some(user), Some(system)) = (bare(Metric::User), bare(Metric::System)) {
         parts.push(format!(
             "user {}  sys {}",
@@ -119,14 +121,14 @@ fn runs(out: &mut String, all: &Investigation, screen: Screen) {
     if let Some(faults) = bare(Metric::MinorFaults) {
         parts.push(format!("{} faults", number::count(faults.value)));
     }
-    let plot = plot::sparkline(&facts::walls(runs), 7);
+    let plot = distribution_plot::sparkline(&runs::walls(runs), 7);
     parts.push(format!(
         "{}{}",
         number::plural(runs.runs.len() as u64, "run"),
         super::stat::space(&plot)
     ));
     // Broken between facts, never within one.
-    let plain = |part: &String| text::display_width(&anstyle_free(part));
+    let plain = |part: &String| safe_text::display_width(&anstyle_free(part));
     let mut line = String::from("  ");
     let mut used = 2;
     for part in &parts {
@@ -145,13 +147,13 @@ fn runs(out: &mut String, all: &Investigation, screen: Screen) {
     }
     out.push_str(&format!("{line}\n"));
     if let Some(stat) = &all.stat {
-        let list = facts::highlights(stat);
+        let list = counters::highlights(stat);
         if !list.is_empty() {
-            let line = text::fit(&list.join("   "), screen.columns() - 2);
+            let line = safe_text::fit(&list.join("   "), screen.columns() - 2);
             out.push_str(&format!("  {line}\n"));
         }
     }
-    if let Some(floor) = facts::noise_floor(&all.noise_floor) {
+    if let Some(floor) = runs::noise_floor(&all.noise_floor) {
         for line in super::wrap(&floor, screen.columns() - 2) {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
         }
@@ -175,13 +177,13 @@ fn anstyle_free(text: &str) -> String {
 
 fn where_(out: &mut String, profile: &Profile, screen: Screen) {
     let sentence = match &profile.concentration {
-        Some(c) => facts::concentration(c),
-        None => facts::sampling(profile),
+        Some(c) => profile::concentration(c),
+        None => profile::sampling(profile),
     };
     out.push_str(&format!(
         "{}   {}\n",
         screen.paint(HEAD, "WHERE"),
-        text::fit(&sentence, screen.columns() - 8)
+        safe_text::fit(&sentence, screen.columns() - 8)
     ));
     if profile.functions.is_empty() {
         out.push_str("  no samples: the command took no time that could be sampled\n");
@@ -203,10 +205,10 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
             break;
         }
         carried += f.self_share.value;
-        let source = facts::source(f.file.as_deref(), f.line);
+        let source = profile::file_line(f.file.as_deref(), f.line);
         let place = match (f.kernel, source.is_empty()) {
             (true, _) => "kernel".to_owned(),
-            (false, true) => text::file_name(&f.module).to_owned(),
+            (false, true) => safe_text::file_name(&f.module).to_owned(),
             (false, false) => source,
         };
         table.row(vec![
@@ -220,22 +222,22 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
             .into(),
             f.function.as_str().into(),
             Cell::new(place, DIM),
-            execution::calls(f.calls).into(),
+            execution_costs::calls(f.calls).into(),
             f.cost_seconds
                 .map(|e| number::time(&e))
-                .or(f.cost_cycles.map(|e| execution::in_cycles(&e)))
+                .or(f.cost_cycles.map(|e| execution_costs::in_cycles(&e)))
                 .unwrap_or_default()
                 .into(),
         ]);
     }
     out.push_str(&table.render(screen));
     if let Some(counted) = &profile.counted {
-        let mut line = counting::source(counted);
+        let mut line = counts::source(counted);
         if !counted.engine.gaps.is_empty() {
             // One screen shall do: the page has them in full.
             line.push_str("; its gaps are on the page");
         }
-        for line in super::wrap(&text::sanitise(&line), screen.columns() - 2) {
+        for line in super::wrap(&safe_text::sanitise(&line), screen.columns() - 2) {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
         }
     }
@@ -266,11 +268,11 @@ fn why(out: &mut String, all: &Investigation, profile: &Profile, screen: Screen)
 /// All that the reader must know, each once.
 fn remarks(all: &Investigation) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
-    list.extend(facts::failures(&all.runs));
-    list.extend(facts::outliers(&all.runs));
+    list.extend(runs::failures(&all.runs));
+    list.extend(runs::outliers(&all.runs));
     if let Some(profile) = &all.profile {
-        list.extend(profile.counted.iter().flat_map(counting::warnings));
-        let losses = facts::losses(profile);
+        list.extend(profile.counted.iter().flat_map(counts::warnings));
+        let losses = profile::losses(profile);
         if !losses.is_empty() {
             list.push(format!("samples: {}", losses.trim_start_matches(", ")));
         }

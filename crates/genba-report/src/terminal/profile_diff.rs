@@ -1,10 +1,11 @@
 //! Two profiles side by side.
 
-use genba_model::{Estimate, FunctionDiff, Moved, MovedHow, ProfileDiff};
+use genba_model::{Estimate, FunctionDiff, ProfileDiff};
 
-use crate::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, number, text};
+use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::profile_diff as wording;
+use crate::{Screen, number, safe_text};
 
 /// Changes below this share of a run are not shown.
 const LEAST_CHANGE: f64 = 0.002;
@@ -26,7 +27,7 @@ pub fn profile_diff(diff: &ProfileDiff, rows: usize, screen: Screen) -> String {
 }
 
 fn head(out: &mut String, diff: &ProfileDiff, screen: Screen) {
-    let name = |name: &str| text::fit(&text::sanitise(name), 40);
+    let name = |name: &str| safe_text::fit(&safe_text::sanitise(name), 40);
     let mut line = format!("{} → {}", name(&diff.before.name), name(&diff.after.name));
     if let (Some(before), Some(after)) = (diff.before.seconds, diff.after.seconds) {
         line.push_str(&format!(
@@ -45,53 +46,8 @@ fn head(out: &mut String, diff: &ProfileDiff, screen: Screen) {
     out.push_str(&format!("{}\n", screen.paint(HEAD, &line)));
 }
 
-/// `+1.2 ms`.
-pub(crate) fn change(seconds: f64) -> String {
-    let sign = if seconds < 0.0 { '−' } else { '+' };
-    format!("{sign}{}", number::seconds(seconds.abs()))
-}
-
 fn side(time: Option<Estimate>) -> String {
     time.map_or_else(|| "—".to_owned(), |time| number::seconds(time.value))
-}
-
-/// Where it went, in words.
-pub(crate) fn moved(moved: &Moved) -> String {
-    let how = match moved.how {
-        MovedHow::Inlined => "inlined into",
-        MovedHow::Likely => "likely inlined into",
-        MovedHow::Cloned => "became",
-    };
-    let time = moved.seconds.map_or(String::new(), |time| {
-        format!(" ({} there)", number::seconds(time))
-    });
-    format!("{how} {}{time}", moved.into)
-}
-
-/// What is said beside a function.
-pub(crate) fn beside(function: &FunctionDiff) -> String {
-    let mut parts: Vec<String> = function.moved.iter().take(2).map(moved).collect();
-    if !function.took_in.is_empty() {
-        let shown: Vec<&str> = function
-            .took_in
-            .iter()
-            .take(3)
-            .map(String::as_str)
-            .collect();
-        parts.push(format!("took in {}", shown.join(", ")));
-    }
-    parts.join("; ")
-}
-
-pub(crate) fn pair(pair: Option<(u64, u64)>) -> String {
-    pair.map_or(String::new(), |(before, after)| {
-        let count = |number: u64| number::count(number as f64);
-        if before == after {
-            count(before)
-        } else {
-            format!("{} → {}", count(before), count(after))
-        }
-    })
 }
 
 fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
@@ -127,16 +83,16 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
             _ => PLAIN,
         };
         if timed {
-            row.push(Cell::new(change(one.change.value), style));
+            row.push(Cell::new(wording::change(one.change.value), style));
             row.push(side(one.before).into());
             row.push(side(one.after).into());
         }
         if counted {
-            row.push(Cell::new(pair(one.calls), DIM));
-            row.push(Cell::new(pair(one.instructions), DIM));
+            row.push(Cell::new(wording::pair(one.calls), DIM));
+            row.push(Cell::new(wording::pair(one.instructions), DIM));
         }
         row.push(Cell::new(one.function.as_str(), STRONG));
-        row.push(beside(one).into());
+        row.push(wording::beside(one).into());
         table.row(row);
     }
     out.push_str(&table.render(screen));
@@ -158,10 +114,10 @@ fn lines(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
             (Some(before), Some(after)) if before != after => format!("now inside of {after}"),
             _ => String::new(),
         };
-        let at = format!("{}:{}", text::file_name(&line.file), line.line);
+        let at = format!("{}:{}", safe_text::file_name(&line.file), line.line);
         table.row(vec![
-            change(line.after - line.before).into(),
-            Cell::new(pair(line.executions), DIM),
+            wording::change(line.after - line.before).into(),
+            Cell::new(wording::pair(line.executions), DIM),
             Cell::new(at, STRONG),
             line.text.clone().unwrap_or_default().trim().into(),
             Cell::new(inside, DIM),
@@ -197,7 +153,7 @@ fn instructions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Scree
         };
         let address = one.address_after.or(one.address_before);
         table.row(vec![
-            change(one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0)).into(),
+            wording::change(one.after.unwrap_or(0.0) - one.before.unwrap_or(0.0)).into(),
             Cell::new(times, DIM),
             one.text.as_str().into(),
             Cell::new(one.function.as_str(), STRONG),

@@ -2,9 +2,10 @@
 
 use genba_model::{CounterState, Stat};
 
-use crate::screen::{DIM, STRONG};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, facts, number, text};
+use crate::terminal::screen::{DIM, STRONG};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::{counters, runs};
+use crate::{Screen, number, safe_text};
 
 /// The table of counters with derived ratios, the share of the time that each was on the
 /// hardware where it was not all of it, the times, and once what this machine does not have.
@@ -13,14 +14,17 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
     let width = screen.columns();
     let head = format!(
         "counters of {}{}",
-        text::command(&stat.command),
+        safe_text::command(&stat.command),
         if stat.runs > 1 {
             format!(", {} runs", stat.runs)
         } else {
             String::new()
         }
     );
-    let mut out = format!("{}\n\n", screen.paint(STRONG, &text::fit(&head, width)));
+    let mut out = format!(
+        "{}\n\n",
+        screen.paint(STRONG, &safe_text::fit(&head, width))
+    );
     let mut table = Table::new(vec![
         Column::right(""),
         Column::left(""),
@@ -41,7 +45,7 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
         let note = counter
             .note
             .as_ref()
-            .map(|n| facts::note_text(n.value, &n.text))
+            .map(|n| counters::note_text(n.value, &n.text))
             .unwrap_or_default();
         let multiplexed = if counter.running_share < 0.9995 {
             format!("({})", number::share(counter.running_share))
@@ -66,13 +70,13 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
         }
     }
-    let missing = facts::missing(stat);
+    let missing = counters::missing(stat);
     if !missing.is_empty() {
         out.push('\n');
     }
     for (reason, events) in missing {
         for line in super::wrap(
-            &text::sanitise(&format!("{reason}: {}", events.join(", "))),
+            &safe_text::sanitise(&format!("{reason}: {}", events.join(", "))),
             width - 2,
         ) {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
@@ -86,7 +90,7 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
         number::time(&stat.system),
     ));
     if !stat.exit.success() {
-        let sentence = format!("the command failed: {}", facts::exit(stat.exit));
+        let sentence = format!("the command failed: {}", runs::exit(stat.exit));
         super::remark(&mut out, &sentence, screen);
     }
     for note in &stat.notes {

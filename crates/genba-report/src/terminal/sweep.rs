@@ -3,10 +3,11 @@
 use genba_model::{Estimate, ParameterScale, ParameterValue, Sweep, SweepPoint};
 
 use super::{remark, wrap};
-use crate::curve_plot::{Curve, draw};
-use crate::screen::{DIM, HEAD, STRONG};
-use crate::table::{Cell, Column, Table};
-use crate::{Screen, effect, number, sweeping, text};
+use crate::terminal::curve_plot::{Curve, draw};
+use crate::terminal::screen::{DIM, HEAD, STRONG};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::{metrics, sweep as wording, verdicts};
+use crate::{Screen, number, safe_text};
 
 /// Rows of the plot.
 const HEIGHT: usize = 9;
@@ -24,8 +25,8 @@ const MOST_COLUMNS: usize = 24;
 pub fn sweep(sweep: &Sweep, screen: Screen) -> String {
     let mut out = String::new();
     if let Some(case) = &sweep.case {
-        let title = text::fit(&sweeping::title(sweep), screen.columns().saturating_sub(14));
-        out.push_str(&format!("case {}  {title}\n\n", text::fit(case, 12)));
+        let title = safe_text::fit(&wording::title(sweep), screen.columns().saturating_sub(14));
+        out.push_str(&format!("case {}  {title}\n\n", safe_text::fit(case, 12)));
     }
     let plotted = sweep.parameters.len() == 1
         && sweep.parameters[0].scale != ParameterScale::Words
@@ -76,7 +77,7 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
         points: numbers.iter().map(|(x, y)| (place(*x), *y)).collect(),
         labels: numbers
             .iter()
-            .map(|(x, _)| sweeping::value(sweep, *x))
+            .map(|(x, _)| wording::value(sweep, *x))
             .collect(),
         marks: (sweep.knees.iter())
             .map(|knee| (place(knee.low), place(knee.high)))
@@ -91,13 +92,17 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
     };
     let drawn = draw(&curve, width, HEIGHT);
     let labels: Vec<String> = (drawn.rows.iter())
-        .map(|(value, _)| text::sanitise(&amount(*value, sweep)))
+        .map(|(value, _)| safe_text::sanitise(&amount(*value, sweep)))
         .collect();
-    let margin = labels.iter().map(|label| text::display_width(label)).max();
+    let margin = labels
+        .iter()
+        .map(|label| safe_text::display_width(label))
+        .max();
     let margin = margin.unwrap_or(0);
-    let mut lines: Vec<String> = vec![screen.paint(DIM, &text::fit(&sweeping::unit(sweep), width))];
-    let mut widths = vec![text::display_width(&text::fit(
-        &sweeping::unit(sweep),
+    let mut lines: Vec<String> =
+        vec![screen.paint(DIM, &safe_text::fit(&wording::unit(sweep), width))];
+    let mut widths = vec![safe_text::display_width(&safe_text::fit(
+        &wording::unit(sweep),
         width,
     ))];
     let mut add = |line: String, wide: usize| {
@@ -105,15 +110,15 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
         widths.push(wide);
     };
     for (label, (_, row)) in labels.iter().zip(&drawn.rows) {
-        let pad = " ".repeat(margin - text::display_width(label));
-        let wide = margin + 3 + text::display_width(row);
+        let pad = " ".repeat(margin - safe_text::display_width(label));
+        let wide = margin + 3 + safe_text::display_width(row);
         add(format!(" {pad}{label} ┤{row}"), wide);
     }
-    let axis = text::fit(&drawn.axis, width + 4);
-    let wide = margin + 3 + text::display_width(&axis);
+    let axis = safe_text::fit(&drawn.axis, width + 4);
+    let wide = margin + 3 + safe_text::display_width(&axis);
     add(format!(" {}└{axis}", " ".repeat(margin + 1)), wide);
     if !drawn.marks.is_empty() {
-        let wide = margin + 3 + text::display_width(&drawn.marks);
+        let wide = margin + 3 + safe_text::display_width(&drawn.marks);
         add(
             format!(
                 " {} {}",
@@ -126,8 +131,8 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
     let start = margin + width + 6;
     let room = if beside { columns - start } else { columns };
     let mut sentences: Vec<String> = Vec::new();
-    for sentence in sweeping::findings(sweep) {
-        let sentence = text::sanitise(&sentence);
+    for sentence in wording::findings(sweep) {
+        let sentence = safe_text::sanitise(&sentence);
         for (index, line) in wrap(&sentence, room.saturating_sub(2))
             .into_iter()
             .enumerate()
@@ -137,7 +142,7 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
         }
     }
     sentences.push(String::new());
-    sentences.extend(wrap(&text::sanitise(&sweeping::effort(sweep)), room));
+    sentences.extend(wrap(&safe_text::sanitise(&wording::effort(sweep)), room));
     if !beside {
         for line in &lines {
             out.push_str(&format!("{}\n", line.trim_end()));
@@ -184,17 +189,17 @@ fn table(out: &mut String, sweep: &Sweep, screen: Screen) {
             .and_then(|setting| (sweep.comparisons.iter()).find(|one| one.variant == setting.name));
         table.row(vec![
             Cell::new(name, STRONG),
-            effect::amount(&point.metric, &sweep.unit).into(),
+            metrics::amount(&point.metric, &sweep.unit).into(),
             Cell::new(number::plus_minus(&point.metric).replace('±', ""), DIM),
             against
-                .map_or_else(String::new, |one| effect::range(&one.ratio))
+                .map_or_else(String::new, |one| verdicts::range(&one.ratio))
                 .into(),
             Cell::new(point.runs.to_string(), DIM),
         ]);
     }
     out.push_str(&format!(
         "{}\n",
-        screen.paint(HEAD, &text::sanitise(&sweeping::unit(sweep)))
+        screen.paint(HEAD, &safe_text::sanitise(&wording::unit(sweep)))
     ));
     out.push_str(&table.render(screen));
     effort(out, sweep, screen);
@@ -205,8 +210,8 @@ fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
     let mut rows: Vec<String> = Vec::new();
     let mut columns: Vec<String> = Vec::new();
     let key = |value: &ParameterValue| match value {
-        ParameterValue::Number(x) => sweeping::value(sweep, *x),
-        ParameterValue::Word(word) => text::fit(word, 12),
+        ParameterValue::Number(x) => wording::value(sweep, *x),
+        ParameterValue::Word(word) => safe_text::fit(word, 12),
     };
     for point in &sweep.points {
         let (row, column) = (
@@ -248,10 +253,10 @@ fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
         "{}\n",
         screen.paint(
             HEAD,
-            &text::fit(
+            &safe_text::fit(
                 &format!(
                     "{}: {} down, {} across",
-                    sweeping::unit(sweep),
+                    wording::unit(sweep),
                     names[0],
                     names[1]
                 ),
@@ -261,26 +266,29 @@ fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
     ));
     let mut wide: Vec<usize> = columns
         .iter()
-        .map(|name| text::display_width(name) + 1)
+        .map(|name| safe_text::display_width(name) + 1)
         .collect();
     for row in &rows {
         for (width, column) in wide.iter_mut().zip(&columns) {
-            *width = (*width).max(text::display_width(&cell(find(row, column))));
+            *width = (*width).max(safe_text::display_width(&cell(find(row, column))));
         }
     }
     let head = rows
         .iter()
-        .map(|row| text::display_width(row))
+        .map(|row| safe_text::display_width(row))
         .max()
         .unwrap_or(0);
     let line = |first: &str, cells: &mut dyn Iterator<Item = (usize, String)>| {
-        let mut line = format!("  {}{first}", " ".repeat(head - text::display_width(first)));
+        let mut line = format!(
+            "  {}{first}",
+            " ".repeat(head - safe_text::display_width(first))
+        );
         for (width, text) in cells {
             line.push_str("  ");
-            line.push_str(&" ".repeat(width.saturating_sub(text::display_width(&text))));
+            line.push_str(&" ".repeat(width.saturating_sub(safe_text::display_width(&text))));
             line.push_str(&text);
         }
-        text::fit(line.trim_end(), screen.columns())
+        safe_text::fit(line.trim_end(), screen.columns())
     };
     let header = line(
         "",
@@ -310,7 +318,10 @@ fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
 
 fn effort(out: &mut String, sweep: &Sweep, screen: Screen) {
     out.push('\n');
-    for line in wrap(&text::sanitise(&sweeping::effort(sweep)), screen.columns()) {
+    for line in wrap(
+        &safe_text::sanitise(&wording::effort(sweep)),
+        screen.columns(),
+    ) {
         out.push_str(&format!("{line}\n"));
     }
 }

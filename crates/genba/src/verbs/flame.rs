@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use genba_explain::ProfileOptions;
 use genba_model::{Event, Precision, Profile, ScriptProfile};
-use genba_report::flame::{self, FlameOptions};
+use genba_report::flame_graph::{self, FlameOptions};
 
 use crate::exit::{Exit, Failure, VerbResult};
 use crate::output::Output;
@@ -65,14 +65,14 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.note("note: the samples have no call stacks, so this is one layer; record with -g");
     }
     let text = if args.collapsed {
-        flame::collapsed(&profile)
+        flame_graph::collapsed(&profile)
     } else {
         let options = FlameOptions {
             inverted: args.inverted,
             reversed: args.reversed,
             ..FlameOptions::default()
         };
-        flame::svg(&profile, &options).map_err(Failure::usage)?
+        flame_graph::svg(&profile, &options).map_err(Failure::usage)?
     };
     if args.output.as_os_str() == "-" {
         output.answer(&text)?;

@@ -1,0 +1,165 @@
+//! Flame graphs (Gregg, "The Flame Graph", CACM 59(6), 2016): as an interactive SVG file by
+//! inferno, and as the collapsed-stack text that other tools read.
+
+use genba_model::Profile;
+use inferno::flamegraph::{self, Direction, Options};
+
+use crate::safe_text;
+
+/// What went wrong with a flame graph.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FlameError {
+    /// The profile has no stacks with samples.
+    #[error(
+        "no flame graph: the profile has no samples with stacks\n  record with -g or --call-graph dwarf"
+    )]
+    Empty,
+    /// inferno refused.
+    #[error("no flame graph: {0}")]
+    Draw(#[from] std::io::Error),
+}
+
+/// Result of this module.
+pub type Result<T> = std::result::Result<T, FlameError>;
+
+/// How a flame graph looks.
+#[derive(Clone, Debug)]
+pub struct FlameOptions {
+    /// Title; the command, if empty.
+    pub title: String,
+    /// Grow downwards from the top (an icicle graph).
+    pub inverted: bool,
+    /// Merge stacks from their leaves: who calls the hot functions.
+    pub reversed: bool,
+    /// Width in pixels, or as wide as the window.
+    pub width: Option<usize>,
+    /// Leave out frames narrower than this share of the whole, in percent.
+    pub least_percent: f64,
+}
+
+impl Default for FlameOptions {
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            inverted: false,
+            reversed: false,
+            width: None,
+            least_percent: 0.02,
+        }
+    }
+}
+
+/// An SVG file with zoom and search.
+///
+/// Names are escaped by inferno; what a terminal or an editor would obey is spelt out before.
+/// The file holds inferno's own script and nothing from elsewhere.
+///
+/// # Errors
+/// The profile has no stacks.
+pub fn svg(profile: &Profile, options: &FlameOptions) -> Result<String> {
+    let lines = collapsed(profile);
+    if lines.is_empty() {
+        return Err(FlameError::Empty);
+    }
+    let mut inferno = Options::default();
+    inferno.title = if options.title.is_empty() {
+        safe_text::fit(&safe_text::command(&profile.command), 100)
+    } else {
+        safe_text::fit(&options.title, 100)
+    };
+    inferno.subtitle =
+        Some(crate::wording::profile::sampling(profile)).map(|s| safe_text::sanitise(&s));
+    inferno.count_name = if profile.event.hardware {
+        "events".to_owned()
+    } else {
+        "ns".to_owned()
+    };
+    inferno.direction = if options.inverted {
+        Direction::Inverted
+    } else {
+        Direction::Straight
+    };
+    inferno.reverse_stack_order = options.reversed;
+    inferno.image_width = options.width.map(|w| w.clamp(200, 20_000));
+    inferno.min_width = options.least_percent.clamp(0.0, 50.0);
+    // The same profile makes the same picture.
+    inferno.hash = true;
+    let mut out = Vec::new();
+    flamegraph::from_lines(&mut inferno, lines.lines(), &mut out)?;
+    String::from_utf8(out).map_err(|e| FlameError::Draw(std::io::Error::other(e)))
+}
+
+/// One line a stack, `outer;inner weight`, as `stackcollapse` and its kin write it. Characters
+/// that have a meaning in that format are put in place by others.
+#[must_use]
+pub fn collapsed(profile: &Profile) -> String {
+    let mut out = String::new();
+    for row in &profile.collapsed {
+        if row.weight == 0 || row.frames.is_empty() {
+            continue;
+        }
+        for (index, frame) in row.frames.iter().enumerate() {
+            if index > 0 {
+                out.push(';');
+            }
+            out.push_str(&frame_name(frame));
+        }
+        out.push_str(&format!(" {}\n", row.weight));
+    }
+    out
+}
+
+/// A frame without separators, harmless and of bounded length.
+fn frame_name(frame: &str) -> String {
+    let clean = safe_text::fit(frame, 400).replace(';', ":");
+    let clean = clean.trim_start_matches('#').trim();
+    if clean.is_empty() {
+        "[unknown]".to_owned()
+    } else {
+        clean.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_fixtures;
+
+    #[test]
+    fn names_are_escaped() {
+        let profile = test_fixtures::hostile().profile.unwrap();
+        let svg = svg(&profile, &FlameOptions::default()).unwrap();
+        assert!(svg.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+        assert!(!svg.contains("<script>alert"));
+        assert!(!svg.contains('\x1b'));
+        assert!(svg.len() < 2 << 20, "{} bytes", svg.len());
+    }
+
+    #[test]
+    fn collapsed_stacks_read_back() {
+        let profile = test_fixtures::investigation().profile.unwrap();
+        let text = collapsed(&profile);
+        let sum: u64 = text
+            .lines()
+            .map(|l| l.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap())
+            .sum();
+        assert_eq!(sum, profile.collapsed.iter().map(|r| r.weight).sum::<u64>());
+        let hostile = collapsed(&test_fixtures::hostile().profile.unwrap());
+        assert!(
+            hostile
+                .lines()
+                .all(|l| l.rsplit_once(' ').unwrap().1.parse::<u64>().is_ok())
+        );
+    }
+
+    #[test]
+    fn no_stacks_is_an_error_that_says_so() {
+        let mut profile = test_fixtures::investigation().profile.unwrap();
+        profile.collapsed.clear();
+        assert!(matches!(
+            svg(&profile, &FlameOptions::default()),
+            Err(FlameError::Empty)
+        ));
+    }
+}

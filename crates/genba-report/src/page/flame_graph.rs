@@ -1,0 +1,154 @@
+//! The flame graph of the page: frames as nested SVG elements placed in percent, so that the
+//! browser scales the picture, cuts the names, and the script only moves the frames.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use genba_model::{Profile, ScriptProfile, StackRow};
+
+use crate::escape_html::escape_fit;
+use crate::number;
+
+/// Frames drawn at most; the narrowest are left out.
+const MOST_FRAMES: usize = 2500;
+/// Levels drawn at most.
+const MOST_LEVELS: usize = 96;
+/// Frames narrower than this share cannot be seen.
+const LEAST: f64 = 0.0008;
+const ROW: usize = 22;
+
+struct Node<'a> {
+    name: &'a str,
+    level: usize,
+    parent: usize,
+    weight: u64,
+}
+
+/// Merges stacks into a tree; node 0 is the whole.
+fn tree(stacks: &[StackRow]) -> Vec<Node<'_>> {
+    let mut nodes = vec![Node {
+        name: "all",
+        level: 0,
+        parent: 0,
+        weight: 0,
+    }];
+    let mut known: HashMap<(usize, &str), usize> = HashMap::new();
+    for row in stacks {
+        nodes[0].weight = nodes[0].weight.saturating_add(row.weight);
+        let mut at = 0;
+        for name in row.frames.iter().take(MOST_LEVELS) {
+            at = *known.entry((at, name)).or_insert_with(|| {
+                nodes.push(Node {
+                    name,
+                    level: nodes[at].level + 1,
+                    parent: at,
+                    weight: 0,
+                });
+                nodes.len() - 1
+            });
+            nodes[at].weight = nodes[at].weight.saturating_add(row.weight);
+        }
+    }
+    nodes
+}
+
+/// Draws it; nothing for a profile without stacks.
+pub(super) fn graph(out: &mut String, profile: &Profile) {
+    let kernel = profile.functions.iter().filter(|f| f.kernel);
+    let kernel = kernel.map(|f| f.function.as_str()).collect();
+    draw(out, &profile.collapsed, &kernel, profile.event.hardware);
+}
+
+/// Draws functions of Python or Ruby with the C functions that they called.
+pub(super) fn of_script(out: &mut String, script: &ScriptProfile) {
+    draw(out, &script.collapsed, &HashSet::new(), false);
+}
+
+/// `events`: weights are events, else nanoseconds.
+fn draw(out: &mut String, stacks: &[StackRow], kernel: &HashSet<&str>, events: bool) {
+    let nodes = tree(stacks);
+    let whole = nodes[0].weight;
+    if whole == 0 || nodes.len() < 2 {
+        return;
+    }
+    let mut least = (whole as f64 * LEAST) as u64;
+    if nodes.len() > MOST_FRAMES {
+        let mut weights: Vec<u64> = nodes.iter().map(|n| n.weight).collect();
+        weights.sort_unstable_by(|a, b| b.cmp(a));
+        // Strictly above the weight of the first that is too many, so that ties go together.
+        least = least.max(weights[MOST_FRAMES].saturating_add(1));
+    }
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate().skip(1) {
+        if node.weight >= least.max(1) {
+            children[node.parent].push(index);
+        }
+    }
+    for list in &mut children {
+        list.sort_by(|&a, &b| {
+            let (a, b) = (&nodes[a], &nodes[b]);
+            b.weight.cmp(&a.weight).then_with(|| a.name.cmp(b.name))
+        });
+    }
+    // Positions from the root outwards; a child is only kept if its parent is, since it
+    // weighs no more.
+    let mut placed: Vec<(usize, f64)> = Vec::new();
+    let mut queue = vec![(0, 0.0)];
+    while let Some((index, left)) = queue.pop() {
+        placed.push((index, left));
+        let mut x = left;
+        for &child in &children[index] {
+            queue.push((child, x));
+            x += nodes[child].weight as f64 / whole as f64 * 100.0;
+        }
+    }
+    let levels = placed.iter().map(|p| nodes[p.0].level).max().unwrap_or(0) + 1;
+    let height = levels * ROW;
+    let _ = write!(
+        out,
+        "<div class=\"flame\"><div class=\"tools\"><output>Width is time; what stands above a \
+         frame was called by it.</output><input type=\"search\" placeholder=\"search\" \
+         aria-label=\"search the flame graph\" hidden><button type=\"button\" hidden>whole</button></div>\n\
+         <svg class=\"graph\" height=\"{height}\" role=\"group\" aria-label=\"flame graph; its figures are in the table above\">\n"
+    );
+    for (index, x) in placed {
+        let node = &nodes[index];
+        let width = node.weight as f64 / whole as f64 * 100.0;
+        let y = height - (node.level + 1) * ROW;
+        let weight = if events {
+            format!("{} events", number::count(node.weight as f64))
+        } else {
+            number::seconds(node.weight as f64 / 1e9)
+        };
+        let _ = writeln!(
+            out,
+            "<svg class=\"f {}\" x=\"{x:.4}%\" y=\"{y}\" width=\"{width:.4}%\" height=\"{ROW}\">\
+             <title>{}: {}, {weight}</title><rect width=\"100%\" height=\"100%\" rx=\"2\"/>\
+             <text x=\"5\" y=\"15\">{}</text></svg>",
+            class(node.name, kernel),
+            escape_fit(node.name, 300),
+            number::share(node.weight as f64 / whole as f64),
+            escape_fit(node.name, 110),
+        );
+    }
+    out.push_str("</svg></div>\n");
+}
+
+/// A colour that is the same for a name in every page.
+fn class(name: &str, kernel: &HashSet<&str>) -> &'static str {
+    if kernel.contains(name) {
+        return "hk";
+    }
+    if name.is_empty() || name.starts_with('[') {
+        return "hu";
+    }
+    // FNV-1a.
+    let hash = name
+        .bytes()
+        .take(200)
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+        });
+    ["h0", "h1", "h2", "h3", "h4", "h5"][(hash % 6) as usize]
+}

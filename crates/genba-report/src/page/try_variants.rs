@@ -1,0 +1,111 @@
+//! The page of a trial: what to keep, every way with its outcome, where the gain is.
+
+use std::fmt::Write as _;
+
+use genba_model::{TrialReport, TriedOutcome};
+
+use super::document;
+use super::profile_diff::difference;
+use crate::escape_html::{escape, escape_fit};
+use crate::number;
+use crate::wording::{metrics, try_variants as wording};
+
+/// Ways in the table at most.
+const MOST_WAYS: usize = 300;
+
+/// One self-contained HTML file, without any script.
+#[must_use]
+pub fn trial_html(report: &TrialReport) -> String {
+    let mut out = String::with_capacity(64 << 10);
+    document::experiment(
+        &mut out,
+        &format!("try {}", report.command),
+        report.case.as_deref(),
+        &report.started,
+        &report.host,
+    );
+    let _ = writeln!(out, "<p><b>{}</b></p>", escape(&wording::verdict(report)));
+    if let Some(keep) = &report.keep {
+        let _ = writeln!(out, "<table><tbody>");
+        if let Some(build) = &keep.build {
+            let _ = writeln!(
+                out,
+                "<tr><th>build</th><td>{}</td></tr>",
+                escape_fit(build, 2_000)
+            );
+        }
+        if let Some(rebuild) = &keep.rebuild {
+            let _ = writeln!(
+                out,
+                "<tr><th>make</th><td><code>{}</code></td></tr>",
+                escape_fit(rebuild, 2_000)
+            );
+        }
+        let _ = writeln!(
+            out,
+            "<tr><th>keep</th><td><code>{}</code></td></tr></tbody></table>",
+            escape_fit(&keep.command, 2_000)
+        );
+        document::note_list(&mut out, keep.cautions.clone());
+    }
+    ways(&mut out, report);
+    if let Some(layout) = &report.layout {
+        let _ = writeln!(
+            out,
+            "<p class=\"dim\">{}</p>",
+            escape(&wording::layout(layout))
+        );
+    }
+    for diff in &report.differences {
+        difference(&mut out, diff);
+    }
+    document::note_list(&mut out, report.notes.clone());
+    document::host_table(&mut out, &report.host, &[]);
+    let _ = writeln!(
+        out,
+        "<footer>genba {} · seed {} · {}</footer></main></body></html>",
+        escape_fit(&report.genba, 40),
+        report.seed,
+        number::duration(report.elapsed_seconds)
+    );
+    out
+}
+
+fn class(outcome: TriedOutcome) -> &'static str {
+    match outcome {
+        TriedOutcome::Gain => "ok",
+        TriedOutcome::Slower | TriedOutcome::Failed => "hot",
+        TriedOutcome::Same | TriedOutcome::Identical | TriedOutcome::Slight => "cool",
+        _ => "dim",
+    }
+}
+
+fn ways(out: &mut String, report: &TrialReport) {
+    let _ = writeln!(
+        out,
+        "<section><h2>What was tried</h2><table><thead><tr><th>way</th><th>{}</th><th>pairs</th>\
+         <th>build</th><th>what it is</th></tr></thead><tbody>",
+        escape(&metrics::label(&report.metric))
+    );
+    for tried in report.tried.iter().take(MOST_WAYS) {
+        let pairs = if tried.pairs > 0 {
+            tried.pairs.to_string()
+        } else {
+            String::new()
+        };
+        let reason = (tried.reason.as_deref()).map_or(String::new(), |reason| {
+            format!("<pre>{}</pre>", escape_fit(reason, 4_000))
+        });
+        let _ = writeln!(
+            out,
+            "<tr><td>{}</td><td class=\"{}\">{}</td><td class=\"n\">{pairs}</td>\
+             <td class=\"n\">{}</td><td>{}{reason}</td></tr>",
+            escape_fit(&tried.name, 200),
+            class(tried.outcome),
+            escape(&wording::outcome(tried, report.delta)),
+            tried.build_seconds.map_or(String::new(), number::duration),
+            escape_fit(&tried.change, 600),
+        );
+    }
+    out.push_str("</tbody></table></section>\n");
+}

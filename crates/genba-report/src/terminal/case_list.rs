@@ -1,0 +1,69 @@
+//! `genba case list`.
+
+use genba_model::{CaseKind, CaseState, CaseSummary};
+
+use crate::terminal::screen::{DIM, ERROR, GOOD, PLAIN, STRONG, WARN};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::{Screen, number, safe_text};
+
+/// The cases, a row each; the reasons of those that cannot be read under the table.
+#[must_use]
+pub fn cases(cases: &[CaseSummary], screen: Screen) -> String {
+    if cases.is_empty() {
+        return "no cases yet: genba investigate -- COMMAND makes one\n".to_owned();
+    }
+    let mut table = Table::new(vec![
+        Column::left("case"),
+        Column::left("state"),
+        Column::left(""),
+        Column::left("started"),
+        Column::right("runs"),
+        Column::right("wall"),
+        Column::flexible("command", 12),
+    ]);
+    for case in cases {
+        let state = match case.state {
+            CaseState::Running => GOOD,
+            CaseState::Complete => PLAIN,
+            CaseState::Interrupted => WARN,
+            CaseState::Unreadable => ERROR,
+        };
+        let readable = case.state != CaseState::Unreadable;
+        let command = match &case.name {
+            Some(name) => format!("{name}: {}", safe_text::command(&case.command)),
+            None => safe_text::command(&case.command),
+        };
+        table.row(vec![
+            Cell::new(&case.id, STRONG),
+            Cell::new(case.state.name(), state),
+            match case.kind {
+                CaseKind::Investigation => "".into(),
+                kind => Cell::new(kind.name(), DIM),
+            },
+            Cell::new(when(&case.started), DIM),
+            if readable {
+                number::grouped(case.runs as f64).into()
+            } else {
+                "".into()
+            },
+            case.wall_seconds
+                .map(number::seconds)
+                .unwrap_or_default()
+                .into(),
+            command.into(),
+        ]);
+    }
+    let mut out = table.render(screen);
+    for case in cases {
+        if let Some(why) = &case.error {
+            out.push_str(&super::warning(why, screen));
+        }
+    }
+    out
+}
+
+/// `2026-11-21 20:15` of an RFC 3339 time.
+fn when(started: &str) -> String {
+    let minute: String = started.chars().take(16).collect();
+    minute.replacen('T', " ", 1)
+}

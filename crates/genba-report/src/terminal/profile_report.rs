@@ -1,0 +1,461 @@
+//! Where the time goes: functions, lines, modules, threads; callers and callees.
+
+use genba_model::Profile;
+
+use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
+use crate::terminal::table::{Cell, Column, Table};
+use crate::wording::{execution_costs, profile};
+use crate::{Screen, number, safe_text};
+
+/// What the rows of a report are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// Functions by self and total.
+    #[default]
+    Function,
+    /// Source lines.
+    Line,
+    /// Executables and libraries.
+    Module,
+    /// Threads.
+    Thread,
+    /// Processes: the target, and those that it started.
+    Process,
+}
+
+/// What a report shows.
+#[derive(Clone, Debug)]
+pub struct ReportOptions {
+    /// What the rows are.
+    pub by: By,
+    /// Most rows.
+    pub limit: usize,
+    /// Leave out rows whose self and total are below this share.
+    pub least_share: f64,
+    /// Show callers and callees of the functions whose name contains this text (those of the
+    /// same name, where there are such) instead of the table.
+    pub calls_of: Option<String>,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        Self {
+            by: By::Function,
+            limit: 30,
+            least_share: 0.001,
+            calls_of: None,
+        }
+    }
+}
+
+/// The report.
+#[must_use]
+pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> String {
+    let width = screen.columns();
+    let mut out = String::new();
+    if !profile.command.is_empty() {
+        let command = safe_text::fit(&safe_text::command(&profile.command), width);
+        out.push_str(&format!("{}\n", screen.paint(STRONG, &command)));
+    }
+    for line in super::wrap(&safe_text::sanitise(&profile::sampling(profile)), width) {
+        out.push_str(&screen.paint(DIM, &line));
+        out.push('\n');
+    }
+    super::counted(&mut out, profile.counted.as_ref(), screen);
+    if let Some(c) = &profile.concentration {
+        for line in super::wrap(&profile::concentration(c), width) {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    out.push('\n');
+    if let Some(wanted) = &options.calls_of {
+        out.push_str(&calls(profile, wanted, options, screen));
+    } else {
+        let (table, shown, all) = match options.by {
+            By::Function => functions(profile, options, screen.columns()),
+            By::Line => lines(profile, options),
+            By::Module => modules(profile, options),
+            By::Thread => threads(profile, options),
+            By::Process => processes(profile, options),
+        };
+        if all == 0 {
+            out.push_str(match (options.by, profile.samples) {
+                (_, 0) => "  no samples: the command took no time that could be sampled\n",
+                (By::Line, _) => {
+                    "  no line information: build with -g, or install the debug symbols\n"
+                }
+                _ => "  nothing to show\n",
+            });
+        } else {
+            out.push_str(&table.render(screen));
+        }
+        if shown < all {
+            let rest = format!("  … {} more below", number::grouped((all - shown) as f64));
+            let limit = format!(
+                " {} or beyond the limit of {}",
+                number::share(options.least_share),
+                options.limit
+            );
+            out.push_str(&screen.paint(DIM, &(rest + &limit)));
+            out.push('\n');
+        }
+    }
+    let cut = profile.stacks && profile.truncated_stacks >= 0.005;
+    if cut || !profile.notes.is_empty() {
+        out.push('\n');
+    }
+    if cut {
+        let sentence = format!(
+            "{} of the stacks could not be unwound to their start: totals of callers are too small by up to that",
+            number::share(profile.truncated_stacks)
+        );
+        super::remark(&mut out, &sentence, screen);
+    }
+    for note in &profile.notes {
+        super::remark(&mut out, note, screen);
+    }
+    if let Some(counted) = &profile.counted {
+        super::gaps(&mut out, &counted.engine.name, &counted.engine.gaps, screen);
+    }
+    out
+}
+
+type Rows = (Table, usize, usize);
+
+/// Beside counts a column of less worth gives way where the screen is narrower.
+const ROOM_FOR_ALL: usize = 110;
+
+fn functions(profile: &Profile, options: &ReportOptions, width: usize) -> Rows {
+    let counted = profile.functions.iter().any(|f| f.calls.is_some());
+    let all = !counted || width >= ROOM_FOR_ALL;
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::right("total"),
+        Column::right("±"),
+        Column::left(""),
+        Column::flexible("function", 16),
+        Column::flexible("module", 8),
+        Column::flexible("source", 8),
+        Column::right("calls"),
+        Column::right("each"),
+        Column::right("±"),
+        Column::right("cycles"),
+    ]);
+    let kernel = profile.functions.iter().any(|f| f.kernel);
+    let mut shown = 0;
+    for f in &profile.functions {
+        let most = f.self_share.value.max(f.total.value);
+        if shown >= options.limit || most < options.least_share {
+            continue;
+        }
+        shown += 1;
+        let total = profile.stacks;
+        let source = profile::file_line(f.file.as_deref(), f.line);
+        let module = safe_text::file_name(&f.module);
+        let (module, source) = match (all, source.is_empty()) {
+            (true, _) => (module, source),
+            (false, true) => ("", module.to_owned()),
+            (false, false) => ("", source),
+        };
+        table.row(vec![
+            Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
+            Cell::new(number::plus_minus_points(&f.self_share), DIM),
+            if total {
+                number::percent(&f.total).into()
+            } else {
+                "".into()
+            },
+            Cell::new(
+                if total && all {
+                    number::plus_minus_points(&f.total)
+                } else {
+                    String::new()
+                },
+                DIM,
+            ),
+            Cell::new(
+                match (kernel, f.kernel) {
+                    (false, _) => "",
+                    (true, true) => "k",
+                    (true, false) => "u",
+                },
+                DIM,
+            ),
+            f.function.as_str().into(),
+            Cell::new(module, DIM),
+            Cell::new(source, DIM),
+            execution_costs::calls(f.calls).into(),
+            f.cost_seconds
+                .map(|e| number::time(&e))
+                .unwrap_or_default()
+                .into(),
+            Cell::new(
+                (f.cost_seconds.or(f.cost_cycles).filter(|_| all))
+                    .map(|e| number::plus_minus(&e))
+                    .unwrap_or_default(),
+                DIM,
+            ),
+            // Where there are no seconds, cycles are all there is.
+            f.cost_cycles
+                .filter(|_| all || f.cost_seconds.is_none())
+                .map(|e| execution_costs::bare_cycles(&e))
+                .unwrap_or_default()
+                .into(),
+        ]);
+    }
+    (table, shown, profile.functions.len())
+}
+
+fn lines(profile: &Profile, options: &ReportOptions) -> Rows {
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::flexible("line", 10),
+        Column::flexible("function", 12),
+        Column::flexible("source", 12),
+        Column::right("times"),
+        Column::right("each"),
+    ]);
+    let mut shown = 0;
+    for l in &profile.lines {
+        if shown >= options.limit || l.self_share.value < options.least_share {
+            continue;
+        }
+        shown += 1;
+        table.row(vec![
+            Cell::new(number::percent(&l.self_share), heat(l.self_share.value)),
+            Cell::new(number::plus_minus_points(&l.self_share), DIM),
+            profile::file_line(Some(&l.file), Some(l.line)).into(),
+            l.function.as_str().into(),
+            Cell::new(l.text.as_deref().unwrap_or_default().trim(), DIM),
+            execution_costs::calls(l.count).into(),
+            l.cost_seconds
+                .map(|e| number::time(&e))
+                .unwrap_or_default()
+                .into(),
+        ]);
+    }
+    (table, shown, profile.lines.len())
+}
+
+fn modules(profile: &Profile, options: &ReportOptions) -> Rows {
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::flexible("module", 16),
+        Column::left("symbols"),
+        Column::flexible("build id", 8),
+    ]);
+    let mut shown = 0;
+    for m in &profile.modules {
+        if shown >= options.limit || m.self_share.value < options.least_share {
+            continue;
+        }
+        shown += 1;
+        table.row(vec![
+            Cell::new(number::percent(&m.self_share), heat(m.self_share.value)),
+            Cell::new(number::plus_minus_points(&m.self_share), DIM),
+            m.module.as_str().into(),
+            m.symbols.as_str().into(),
+            Cell::new(m.build_id.as_deref().unwrap_or_default(), DIM),
+        ]);
+    }
+    (table, shown, profile.modules.len())
+}
+
+fn threads(profile: &Profile, options: &ReportOptions) -> Rows {
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::right("pid"),
+        Column::right("tid"),
+        Column::flexible("name", 12),
+    ]);
+    let mut shown = 0;
+    for t in &profile.threads {
+        if shown >= options.limit || t.self_share.value < options.least_share {
+            continue;
+        }
+        shown += 1;
+        table.row(vec![
+            Cell::new(number::percent(&t.self_share), heat(t.self_share.value)),
+            Cell::new(number::plus_minus_points(&t.self_share), DIM),
+            t.pid.to_string().into(),
+            t.tid.to_string().into(),
+            t.name.as_str().into(),
+        ]);
+    }
+    (table, shown, profile.threads.len())
+}
+
+/// Threads summed up. Intervals of sums: the shares of threads are nearly independent, so that
+/// the half-widths add up as squares.
+fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
+    struct Process<'p> {
+        pid: i32,
+        /// The thread with the largest share names it, unless the first thread has a name.
+        name: &'p str,
+        threads: usize,
+        share: f64,
+        squares: f64,
+    }
+    let mut all: Vec<Process<'_>> = Vec::new();
+    for t in &profile.threads {
+        let half = (t.self_share.high - t.self_share.low) / 2.0;
+        let found = all.iter_mut().position(|p| p.pid == t.pid);
+        let process = match found {
+            Some(index) => &mut all[index],
+            None => {
+                all.push(Process {
+                    pid: t.pid,
+                    name: &t.name,
+                    threads: 0,
+                    share: 0.0,
+                    squares: 0.0,
+                });
+                let last = all.len() - 1;
+                &mut all[last]
+            }
+        };
+        process.threads += 1;
+        process.share += t.self_share.value;
+        process.squares += half * half;
+        if t.tid == t.pid && !t.name.is_empty() {
+            process.name = &t.name;
+        }
+    }
+    all.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.pid.cmp(&b.pid)));
+    let mut table = Table::new(vec![
+        Column::right("self"),
+        Column::right("±"),
+        Column::right("pid"),
+        Column::right("threads"),
+        Column::flexible("name", 12),
+    ]);
+    let mut shown = 0;
+    for p in &all {
+        if shown >= options.limit || p.share < options.least_share {
+            continue;
+        }
+        shown += 1;
+        let half = p.squares.sqrt();
+        let share = genba_model::Estimate {
+            value: p.share,
+            low: (p.share - half).max(0.0),
+            high: (p.share + half).min(1.0),
+        };
+        table.row(vec![
+            Cell::new(number::percent(&share), heat(p.share)),
+            Cell::new(number::plus_minus_points(&share), DIM),
+            p.pid.to_string().into(),
+            p.threads.to_string().into(),
+            p.name.into(),
+        ]);
+    }
+    (table, shown, all.len())
+}
+
+/// Most functions whose callers and callees are shown at once.
+const MOST_CALLS: usize = 5;
+
+fn calls(profile: &Profile, wanted: &str, options: &ReportOptions, screen: Screen) -> String {
+    if !profile.stacks {
+        return "  this profile has no call stacks: record with -g or --call-graph dwarf\n"
+            .to_owned();
+    }
+    let named = |exact: bool| -> Vec<usize> {
+        let fits = |name: &str| {
+            if exact {
+                name == wanted
+            } else {
+                name.contains(wanted)
+            }
+        };
+        (0..profile.functions.len())
+            .filter(|&i| fits(&profile.functions[i].function))
+            .collect()
+    };
+    let mut found = named(true);
+    if found.is_empty() {
+        found = named(false);
+    }
+    if found.is_empty() {
+        return format!(
+            "  no function in this profile is called {}\n",
+            safe_text::fit(wanted, 60)
+        );
+    }
+    let mut out = String::new();
+    let beyond = found.len().saturating_sub(MOST_CALLS);
+    for &index in found.iter().take(MOST_CALLS) {
+        let f = &profile.functions[index];
+        let place = profile::file_line(f.file.as_deref(), f.line);
+        let head = format!(
+            "{} {place}",
+            safe_text::fit(&f.function, screen.columns() - 20)
+        );
+        out.push_str(&format!(
+            "{}\n  self {}   total {}\n",
+            screen.paint(STRONG, &safe_text::fit(&head, screen.columns())),
+            number::percent(&f.self_share),
+            number::percent(&f.total),
+        ));
+        let side = |callers: bool| -> Vec<(f64, usize)> {
+            let mut list: Vec<(f64, usize)> = profile
+                .edges
+                .iter()
+                .filter_map(|e| {
+                    let (near, far) = if callers {
+                        (e.callee, e.caller)
+                    } else {
+                        (e.caller, e.callee)
+                    };
+                    (near as usize == index).then_some((e.share, far as usize))
+                })
+                .collect();
+            list.sort_by(|a, b| b.0.total_cmp(&a.0));
+            list
+        };
+        for (title, list) in [("called by", side(true)), ("calls", side(false))] {
+            if list.is_empty() {
+                continue;
+            }
+            out.push_str(&format!("{}\n", screen.paint(HEAD, title)));
+            let mut table = Table::new(vec![
+                Column::right(""),
+                Column::right(""),
+                Column::flexible("", 16),
+                Column::flexible("", 8),
+            ]);
+            for &(share, far) in list.iter().take(options.limit) {
+                let Some(other) = profile.functions.get(far) else {
+                    continue;
+                };
+                let of_total = if f.total.value > 0.0 {
+                    share / f.total.value
+                } else {
+                    0.0
+                };
+                table.row(vec![
+                    Cell::new(number::share(share), heat(share)),
+                    Cell::new(format!("{} of it", number::share(of_total)), DIM),
+                    if far == index {
+                        format!("{} (itself)", other.function)
+                    } else {
+                        other.function.clone()
+                    }
+                    .into(),
+                    Cell::new(safe_text::file_name(&other.module), DIM),
+                ]);
+            }
+            out.push_str(&table.render(screen));
+        }
+        out.push('\n');
+    }
+    if beyond > 0 {
+        out.push_str(&format!("  … and {beyond} more of that name\n"));
+    }
+    out
+}

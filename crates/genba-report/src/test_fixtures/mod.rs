@@ -1,0 +1,47 @@
+//! Investigations to render: one as a real one is, with invented figures, and one in which
+//! every name is an attack.
+
+mod annotation;
+pub mod comparison;
+pub mod counts;
+pub mod curves;
+pub mod findings;
+mod hostile;
+mod investigation;
+mod profile;
+mod stat;
+
+use genba_model::{Estimate, Event, Precision};
+
+pub use annotation::{annotation, counted_annotation};
+pub use hostile::{ATTACKS, hostile};
+pub use investigation::investigation;
+pub use profile::profile;
+pub use stat::stat;
+
+fn share(value: f64) -> Estimate {
+    let half = 1.96 * (value * (1.0 - value) / 9000.0).max(0.0).sqrt();
+    Estimate {
+        value,
+        low: (value - half).max(0.0),
+        high: (value + half).min(1.0),
+    }
+}
+
+fn around(value: f64, relative: f64) -> Estimate {
+    Estimate {
+        value,
+        low: value * (1.0 - relative),
+        high: value * (1.0 + relative),
+    }
+}
+
+fn event() -> Event {
+    Event {
+        name: "cpu-clock".into(),
+        hardware: false,
+        frequency_hz: 4999,
+        kernel: true,
+        precision: Precision::Skid,
+    }
+}

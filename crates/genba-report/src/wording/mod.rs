@@ -1,0 +1,20 @@
+//! The sentences of genba: every text that the terminal, the page and the exports share, a file
+//! for each subject.
+//!
+//! Functions here take the plain types of `genba_model` and return text. Names in it come from
+//! elsewhere and are passed on as they are: whoever prints a sentence escapes it for its medium.
+
+pub(crate) mod ablation;
+pub(crate) mod bisection;
+pub(crate) mod counters;
+pub(crate) mod counts;
+pub(crate) mod execution_costs;
+pub(crate) mod findings;
+pub(crate) mod loops;
+pub(crate) mod metrics;
+pub(crate) mod profile;
+pub(crate) mod profile_diff;
+pub(crate) mod runs;
+pub(crate) mod sweep;
+pub(crate) mod try_variants;
+pub(crate) mod verdicts;

@@ -1,0 +1,142 @@
+//! Sentences on repeated runs and on the host: failures, outliers, the noise floor.
+
+use std::collections::BTreeMap;
+
+use genba_model::{ExitKind, HostFingerprint, Metric, MetricSummary, NoiseFloor, RunSummary};
+
+use crate::number;
+
+/// `AMD EPYC 9B45 (Zen 5), 2 CPUs, VM (kvm)`.
+pub(crate) fn host(host: &HostFingerprint) -> String {
+    let mut cpu = host
+        .cpu
+        .replace("(R)", "")
+        .replace("(TM)", "")
+        .replace("(tm)", "");
+    for tail in [" @", " Processor", " CPU"] {
+        if let Some(at) = cpu.find(tail) {
+            cpu.truncate(at);
+        }
+    }
+    let micro = if host.microarchitecture.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", host.microarchitecture)
+    };
+    let place = match host.virtualisation.as_deref() {
+        None | Some("") => String::new(),
+        Some(kind) => format!(", VM ({kind})"),
+    };
+    format!(
+        "{}{micro}, {}{place}",
+        cpu.trim(),
+        number::plural(u64::from(host.cpus), "CPU")
+    )
+}
+
+/// The smallest differences that would have been seen.
+pub(crate) fn noise_floor(floors: &[NoiseFloor]) -> Option<String> {
+    let list: Vec<String> = floors
+        .iter()
+        .filter(|f| f.share.is_finite() && f.share > 0.0)
+        .map(|f| format!("{} ({})", number::share(f.share), metric_label(f.metric)))
+        .collect();
+    (!list.is_empty()).then(|| {
+        format!(
+            "differences under {} would not be visible in this time",
+            list.join(", ")
+        )
+    })
+}
+
+/// Runs that failed, if any did.
+pub(crate) fn failures(runs: &RunSummary) -> Option<String> {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for run in runs.runs.iter().filter(|r| !r.exit.success()) {
+        *kinds.entry(exit(run.exit)).or_default() += 1;
+    }
+    let failed: usize = kinds.values().sum();
+    let list: Vec<String> = kinds
+        .into_iter()
+        .map(|(kind, n)| {
+            if n == 1 {
+                kind
+            } else {
+                format!("{kind} ({n} times)")
+            }
+        })
+        .collect();
+    (failed > 0).then(|| {
+        format!(
+            "{failed} of {} failed: {}",
+            number::plural(runs.runs.len() as u64, "run"),
+            list.join(", ")
+        )
+    })
+}
+
+/// Runs far from the rest.
+pub(crate) fn outliers(runs: &RunSummary) -> Option<String> {
+    match runs.outliers.len() {
+        0 => None,
+        1 => Some(format!(
+            "1 run of {} lies far from the rest: kept, shown",
+            runs.runs.len()
+        )),
+        n => Some(format!(
+            "{n} runs of {} lie far from the rest: kept, shown",
+            runs.runs.len()
+        )),
+    }
+}
+
+/// How a run ended, in words.
+pub(crate) fn exit(exit: ExitKind) -> String {
+    match exit {
+        ExitKind::Code(code) => format!("exit code {code}"),
+        ExitKind::Signal { signal, core } => {
+            let name = match signal {
+                1 => "SIGHUP".to_owned(),
+                2 => "SIGINT".to_owned(),
+                4 => "SIGILL".to_owned(),
+                6 => "SIGABRT".to_owned(),
+                7 => "SIGBUS".to_owned(),
+                8 => "SIGFPE".to_owned(),
+                9 => "SIGKILL".to_owned(),
+                11 => "SIGSEGV".to_owned(),
+                13 => "SIGPIPE".to_owned(),
+                15 => "SIGTERM".to_owned(),
+                other => format!("signal {other}"),
+            };
+            format!("{name}{}", if core { " (core dumped)" } else { "" })
+        }
+        ExitKind::TimedOut => "time-out".to_owned(),
+        ExitKind::Cancelled => "cancelled".to_owned(),
+    }
+}
+
+/// A metric's name for people.
+pub(crate) fn metric_label(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Wall => "wall",
+        Metric::User => "user",
+        Metric::System => "sys",
+        Metric::Cpu => "user + sys",
+        Metric::TargetCpu => "of the target",
+        Metric::BesideCpu => "of others",
+        Metric::MaxRss => "peak memory",
+        Metric::MinorFaults => "minor faults",
+        Metric::MajorFaults => "major faults",
+        Metric::VoluntarySwitches => "voluntary switches",
+        Metric::InvoluntarySwitches => "involuntary switches",
+    }
+}
+
+pub(crate) fn summary(runs: &RunSummary, metric: Metric) -> Option<&MetricSummary> {
+    runs.metrics.iter().find(|m| m.metric == metric)
+}
+
+/// The wall times of all runs.
+pub(crate) fn walls(runs: &RunSummary) -> Vec<f64> {
+    runs.runs.iter().map(|r| r.wall_seconds).collect()
+}
