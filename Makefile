@@ -80,7 +80,7 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 
 fuzz-engine: ## random instruction sequences, natively and translated, for FUZZ_SECONDS (60)
 	scripts/install-deps build
-	cargo run --release --locked --package genba-count --example fuzz-engine -- $(FUZZ_SECONDS)
+	cargo run --release --locked --package genba-fuzz-engine -- $(FUZZ_SECONDS)
 
 clean: ## remove what was built
 	cargo clean

@@ -6,8 +6,8 @@
 //! counters, laying out and linking copies, indirect branches, system calls, threads, signals,
 //! exits, memory. And [`layout`]: the file in which the counts are kept, which genba reads.
 //!
-//! **How it is loaded.** `blob/` makes an image of it, without libc and std, which genba maps
-//! into a process that stands at its first instruction. It then runs between the program's own
+//! **How it is loaded.** `binary/` builds it as a shared object without libc and std (the
+//! *engine binary*), which genba maps into a process stopped at its first instruction. It then runs between the program's own
 //! instructions, so it may use nothing that the program uses: it makes system calls itself
 //! ([`sys`]), has a heap of its own ([`heap`]), runs on stacks of its own with all signals
 //! blocked, and leaves every register as it was.
@@ -38,7 +38,7 @@ pub mod sys;
 
 pub use runtime::{fatal, unable};
 
-/// The engine for a target's process: a shared object without undefined symbols, whose
-/// `genba_start` is where it begins.
-#[cfg(feature = "image")]
-pub static IMAGE: &[u8] = include_bytes!(env!("GENBA_ENGINE_IMAGE"));
+/// The engine binary for a target's process: a shared object without undefined symbols; its entry
+/// point is `genba_start`.
+#[cfg(feature = "binary")]
+pub static ENGINE_BINARY: &[u8] = include_bytes!(env!("GENBA_ENGINE_BINARY"));

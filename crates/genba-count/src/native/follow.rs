@@ -13,7 +13,7 @@ use std::time::Duration;
 use genba_engine::layout::{Control, MAIL_DONE, MAIL_EXEC, MAIL_FORK, MAIL_REFUSED};
 
 use super::check;
-use super::inject::{self, Wanted};
+use super::inject::{self, EngineOptions};
 use super::ptrace::Tracee;
 
 /// Time between looks at the mailboxes.
@@ -45,7 +45,12 @@ pub struct Followed {
 pub type Report = io::Result<()>;
 
 /// Attaches to the gated process, counts it and what it executes, until `stop`.
-pub fn follow(pid: i32, wanted: &Wanted, report: &Sender<Report>, stop: &AtomicBool) -> Followed {
+pub fn follow(
+    pid: i32,
+    options: &EngineOptions,
+    report: &Sender<Report>,
+    stop: &AtomicBool,
+) -> Followed {
     let mut followed = Followed {
         processes: Vec::new(),
         notes: Vec::new(),
@@ -61,7 +66,7 @@ pub fn follow(pid: i32, wanted: &Wanted, report: &Sender<Report>, stop: &AtomicB
             return followed;
         }
     };
-    let begun = begin(tracee, wanted);
+    let begun = begin(tracee, options);
     let _ = report.send(begun.map(|process| followed.processes.push(process)));
     let mut waiting: Vec<(Tracee, i32)> = Vec::new();
     while !stop.load(Ordering::Relaxed) && !followed.processes.is_empty() {
@@ -74,7 +79,7 @@ pub fn follow(pid: i32, wanted: &Wanted, report: &Sender<Report>, stop: &AtomicB
                 Ok(Some(false)) => {}
                 Ok(Some(true)) => {
                     let (mut tracee, pid) = waiting.swap_remove(index);
-                    match inject::place(&mut tracee, wanted).and_then(|file| {
+                    match inject::inject_stopped(&mut tracee, options).and_then(|file| {
                         tracee.detach()?;
                         Ok(file)
                     }) {
@@ -94,8 +99,8 @@ pub fn follow(pid: i32, wanted: &Wanted, report: &Sender<Report>, stop: &AtomicB
     followed
 }
 
-fn begin(mut tracee: Tracee, wanted: &Wanted) -> io::Result<Process> {
-    let file = inject::inject(&mut tracee, wanted)?;
+fn begin(mut tracee: Tracee, options: &EngineOptions) -> io::Result<Process> {
+    let file = inject::inject(&mut tracee, options)?;
     let pid = tracee.pid();
     let command = command(pid);
     tracee.detach()?;
@@ -172,8 +177,8 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
             let path = Path::new(std::ffi::OsStr::from_bytes(&path));
             let known = waiting.iter().any(|(other, _)| other.thread() == thread);
             let possible = check::of_process(pid, path);
-            let wanted = possible == Some(true);
-            if known && !wanted {
+            let countable = possible == Some(true);
+            if known && !countable {
                 // An execution before has failed. Traced, a set-uid program has no privileges.
                 let_go(thread, waiting);
             }
@@ -184,8 +189,8 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
                     path.display()
                 ));
             }
-            let traced = wanted && (known || expect(pid, thread, waiting));
-            if wanted && !traced {
+            let traced = countable && (known || expect(pid, thread, waiting));
+            if countable && !traced {
                 followed.note(format!(
                     "process {pid}, which executed {}, could not be attached to and was not \
                      counted",

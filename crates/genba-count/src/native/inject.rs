@@ -1,4 +1,4 @@
-//! Putting the engine into a process that stands at its program's first instruction.
+//! Putting the engine into a process that is stopped at its program's first instruction.
 
 use std::fs::File;
 use std::io;
@@ -8,25 +8,25 @@ use std::os::unix::fs::FileExt;
 use genba_engine::layout::{Control, FILE_SIZE, MAGIC, STRETCHES, Stretch, VERSION};
 use genba_engine::start::Boot;
 
-use super::image;
+use super::engine_binary::relocate;
 use super::ptrace::{Memory, Registers, Tracee};
 
-/// Stack for the engine's start.
-const STACK: u64 = 256 << 10;
-/// Code segment of 64-bit programs.
-const LONG_MODE: u64 = 0x33;
+/// Stack on which the engine starts, bytes.
+const START_STACK_BYTES: u64 = 256 << 10;
+/// Selector of the code segment of 64-bit programs.
+const LONG_MODE_CODE_SEGMENT: u64 = 0x33;
 
-/// What the engine is to do.
-pub struct Wanted {
-    /// Count in children.
+/// What the engine is to record.
+pub struct EngineOptions {
+    /// Whether child processes are counted.
     pub children: bool,
     /// Which jumps to record: one of the `TRANSFERS_` constants.
     pub transfers: u64,
-    /// Where, for `TRANSFERS_WITHIN`.
+    /// For `TRANSFERS_WITHIN`: the code in which jumps are recorded.
     pub stretches: Vec<Stretch>,
 }
 
-/// A process in which we make system calls.
+/// A stopped process that makes system calls for us.
 struct Remote<'a> {
     tracee: &'a mut Tracee,
     memory: Memory,
@@ -34,7 +34,8 @@ struct Remote<'a> {
 }
 
 impl Remote<'_> {
-    /// Makes a system call in the process, from the two bytes at its first instruction.
+    /// Makes a system call in the process by the `syscall` instruction that was written over its
+    /// first one; the result, or the kernel's error.
     fn call(&mut self, number: i64, arguments: [u64; 6]) -> io::Result<u64> {
         let mut registers = self.registers;
         registers.rax = number as u64;
@@ -56,25 +57,26 @@ impl Remote<'_> {
     }
 }
 
-fn said<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
+/// Adds what failed to an error.
+fn with_context<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
     result.map_err(|error| io::Error::new(error.kind(), format!("{what}: {error}")))
 }
 
-/// Waits for the program, and starts the engine in it; the file of its counts. When this
-/// returns, the process runs by itself.
-pub fn inject(tracee: &mut Tracee, wanted: &Wanted) -> io::Result<File> {
+/// Waits until the process has executed its program, and starts the engine in it; the count file.
+/// When this returns, the process runs and is no longer stopped by us.
+pub fn inject(tracee: &mut Tracee, options: &EngineOptions) -> io::Result<File> {
     tracee.wait_for_program()?;
-    place(tracee, wanted)
+    inject_stopped(tracee, options)
 }
 
-/// The same for a process that stands there.
-pub fn place(tracee: &mut Tracee, wanted: &Wanted) -> io::Result<File> {
+/// The same as [`inject`] for a process that is already stopped at its first instruction.
+pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> io::Result<File> {
     const SYSCALL: [u8; 2] = [0x0F, 0x05];
     let registers = tracee.registers()?;
-    if registers.cs != LONG_MODE {
+    if registers.cs != LONG_MODE_CODE_SEGMENT {
         return Err(io::Error::other("it is not a 64-bit x86 program"));
     }
-    let memory = said("its memory cannot be opened", tracee.memory())?;
+    let memory = with_context("its memory cannot be opened", tracee.memory())?;
     let mask = tracee.exchange_mask(u64::MAX)?;
     let mut first = [0u8; 2];
     memory.read(registers.rip, &mut first)?;
@@ -84,18 +86,18 @@ pub fn place(tracee: &mut Tracee, wanted: &Wanted) -> io::Result<File> {
         memory,
         registers,
     };
-    let file = make_file(&mut remote, wanted)?;
-    let (counts, shared) = file;
+    let (counts, shared) = make_count_file(&mut remote, options)?;
     let boot = Boot {
         shared,
         registers: general(&registers),
         flags: registers.eflags,
         pc: registers.rip,
         mask,
-        children: u64::from(wanted.children),
-        transfers: wanted.transfers,
+        children: u64::from(options.children),
+        transfers: options.transfers,
     };
-    let (entry, argument, stack) = said("there is no memory", load(&mut remote, &boot))?;
+    let (entry, argument, stack) =
+        with_context("there is no memory", load_engine(&mut remote, &boot))?;
     remote.memory.write(registers.rip, &first)?;
     let mut start = registers;
     start.rip = entry;
@@ -106,38 +108,39 @@ pub fn place(tracee: &mut Tracee, wanted: &Wanted) -> io::Result<File> {
     Ok(counts)
 }
 
-/// Makes the file of counts and maps it; it stays mapped, no descriptor stays open.
-fn make_file(remote: &mut Remote<'_>, wanted: &Wanted) -> io::Result<(File, u64)> {
+/// Creates the count file in the process and maps it there; the file, and its address in the process.
+/// The mapping stays, no descriptor of the process stays open.
+fn make_count_file(remote: &mut Remote<'_>, options: &EngineOptions) -> io::Result<(File, u64)> {
     let name = remote.registers.rsp - 512;
     remote.memory.write(name, b"genba-counts\0")?;
     let flags = u64::from(libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
     let fd = remote.call(libc::SYS_memfd_create, [name, flags, 0, 0, 0, 0]);
-    let fd = said("it may not make a file in memory", fd)?;
+    let fd = with_context("it may not make a file in memory", fd)?;
     remote.memory.write(name, &[0; 13])?;
     let path = format!("/proc/{}/fd/{fd}", remote.tracee.pid());
     let file = File::options().read(true).write(true).open(path)?;
     file.set_len(FILE_SIZE)?;
     file.write_all_at(&MAGIC.to_le_bytes(), 0)?;
     file.write_all_at(&VERSION.to_le_bytes(), 8)?;
-    write_stretches(&file, &wanted.stretches)?;
+    write_stretches(&file, &options.stretches)?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
     // SAFETY: a descriptor of ours.
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) };
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
     let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE) as u64;
     let arguments = [0, FILE_SIZE, protection, flags, fd, 0];
-    let shared = said(
+    let shared = with_context(
         "its address space is too small (ulimit -v)",
         remote.call(libc::SYS_mmap, arguments),
     )?;
     remote.call(libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
-    // It is large, and not the program's: it must not be in a core dump.
+    // The file is large and not the program's, so it must not be in a core dump.
     let advice = libc::MADV_DONTDUMP as u64;
     remote.call(libc::SYS_madvise, [shared, FILE_SIZE, advice, 0, 0, 0])?;
     Ok((file, shared))
 }
 
-/// Tells the engine where jumps are to be recorded.
+/// Writes the code in which jumps are recorded to where the engine reads it.
 fn write_stretches(file: &File, stretches: &[Stretch]) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(size_of_val(stretches));
     for stretch in stretches {
@@ -151,34 +154,34 @@ fn write_stretches(file: &File, stretches: &[Stretch]) -> io::Result<()> {
     file.write_all_at(&count.to_le_bytes(), at)
 }
 
-/// Loads the image: where it begins, its argument, its stack.
-fn load(remote: &mut Remote<'_>, boot: &Boot) -> io::Result<(u64, u64, u64)> {
-    let bad = || io::Error::other("the engine's image is damaged");
+/// Loads the engine binary into the process; its entry point, argument and stack pointer.
+fn load_engine(remote: &mut Remote<'_>, boot: &Boot) -> io::Result<(u64, u64, u64)> {
+    let damaged = || io::Error::other("the engine binary is damaged");
     let page = |size: u64| (size + 4095) & !4095;
-    let size = image::lay_out(genba_engine::IMAGE, 0)
-        .ok_or_else(bad)?
+    let size = relocate(genba_engine::ENGINE_BINARY, 0)
+        .ok_or_else(damaged)?
         .bytes
         .len() as u64;
-    let whole = page(size) + 4096 + STACK;
+    let whole = page(size) + 4096 + START_STACK_BYTES;
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as u64;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
     let arguments = [0, whole, protection, flags, u64::MAX, 0];
     let base = remote.call(libc::SYS_mmap, arguments)?;
-    let image = image::lay_out(genba_engine::IMAGE, base).ok_or_else(bad)?;
-    remote.memory.write(base, &image.bytes)?;
+    let binary = relocate(genba_engine::ENGINE_BINARY, base).ok_or_else(damaged)?;
+    remote.memory.write(base, &binary.bytes)?;
     let argument = base + page(size);
     remote.memory.write(argument, as_bytes(boot))?;
-    let (from, to) = (image.code.0 & !4095, page(image.code.0 + image.code.1));
+    let (from, to) = (binary.code.0 & !4095, page(binary.code.0 + binary.code.1));
     let protection = (libc::PROT_READ | libc::PROT_EXEC) as u64;
     remote.call(
         libc::SYS_mprotect,
         [base + from, to - from, protection, 0, 0, 0],
     )?;
-    // Nor is this the program's.
+    // The engine is not the program's either.
     let advice = libc::MADV_DONTDUMP as u64;
     remote.call(libc::SYS_madvise, [base, whole, advice, 0, 0, 0])?;
-    // As at the entry of a function: a return address would be there.
-    Ok((base + image.start, argument, base + whole - 8))
+    // Aligned as at the entry of a function, where a return address was pushed.
+    Ok((base + binary.start, argument, base + whole - 8))
 }
 
 fn as_bytes(boot: &Boot) -> &[u8] {
@@ -186,7 +189,7 @@ fn as_bytes(boot: &Boot) -> &[u8] {
     unsafe { std::slice::from_raw_parts((&raw const *boot).cast(), size_of::<Boot>()) }
 }
 
-/// By their numbers.
+/// General registers in the order of their numbers in instructions.
 fn general(registers: &Registers) -> [u64; 16] {
     let r = registers;
     [

@@ -6,9 +6,9 @@
 
 mod check;
 mod convert;
+mod engine_binary;
 mod file;
 mod follow;
-mod image;
 mod inject;
 mod ptrace;
 mod recorded;
@@ -24,7 +24,7 @@ use crate::finish::{cpu_seconds, cut_short, shell_status, words};
 use crate::{CountError, CountRequest, Engine, Transfers};
 use file::Counts;
 use follow::{Followed, Process};
-use inject::Wanted;
+use inject::EngineOptions;
 
 /// Name of the engine.
 pub const NAME: &str = "genba";
@@ -174,7 +174,7 @@ fn ended_early(exit: ExitKind) -> Option<String> {
 /// Runs the command, with a thread beside that puts the engine into it.
 fn run(
     request: &CountRequest,
-    wanted: &Wanted,
+    options: &EngineOptions,
     launcher: &mut Launcher,
     cancel: &Cancel,
 ) -> Result<(Finished, Followed), CountError> {
@@ -189,7 +189,7 @@ fn run(
     };
     std::thread::scope(|scope| {
         let stop = &stop;
-        let thread = scope.spawn(move || follow::follow(pid, wanted, &sender, stop));
+        let thread = scope.spawn(move || follow::follow(pid, options, &sender, stop));
         let ran = || {
             answer()?;
             let running = gated.release()?;

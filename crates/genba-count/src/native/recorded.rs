@@ -9,7 +9,7 @@ use genba_engine::layout::{
 };
 use genba_model::CodeSpan;
 
-use super::inject::Wanted;
+use super::inject::EngineOptions;
 use crate::image::Image;
 use crate::{CountRequest, Transfers};
 
@@ -17,7 +17,7 @@ use crate::{CountRequest, Transfers};
 ///
 /// # Errors
 /// A sentence when there are more stretches than the engine has room for.
-pub fn wanted(request: &CountRequest) -> Result<Wanted, String> {
+pub fn wanted(request: &CountRequest) -> Result<EngineOptions, String> {
     let (transfers, stretches) = match &request.transfers {
         Transfers::None => (TRANSFERS_NONE, Vec::new()),
         Transfers::Entries => (TRANSFERS_ENTRIES, Vec::new()),
@@ -31,7 +31,7 @@ pub fn wanted(request: &CountRequest) -> Result<Wanted, String> {
             stretches.len()
         ));
     }
-    Ok(Wanted {
+    Ok(EngineOptions {
         children: request.children,
         transfers,
         stretches,

@@ -1,22 +1,23 @@
-//! The engine's image, laid out for an address.
+//! Relocating the engine binary for the address at which it will run in a target.
 
 use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader};
 use object::{LittleEndian, elf};
 
 type Header = elf::FileHeader64<LittleEndian>;
 
-/// The image in memory.
-pub struct Image {
-    /// Bytes, to be at the base.
+/// The engine binary as it must be in the target's memory.
+pub struct LoadedBinary {
+    /// The bytes from the base address on, relocated.
     pub bytes: Vec<u8>,
-    /// Offset of `genba_start`.
+    /// Offset of the entry point, `genba_start`.
     pub start: u64,
-    /// Offset and size of what is executable.
+    /// Offset and size of the executable segment.
     pub code: (u64, u64),
 }
 
-/// Lays the image out. `None` if it is not what our build makes.
-pub fn lay_out(file: &[u8], base: u64) -> Option<Image> {
+/// Lays out the segments of an engine binary and relocates them for `base`. `None` if the file is
+/// not an ELF file with relative relocations alone and a `genba_start`, as our build makes it.
+pub fn relocate(file: &[u8], base: u64) -> Option<LoadedBinary> {
     let header = Header::parse(file).ok()?;
     let e = header.endian().ok()?;
     let mut bytes = Vec::new();
@@ -60,7 +61,7 @@ pub fn lay_out(file: &[u8], base: u64) -> Option<Image> {
                 .copy_from_slice(&value.to_le_bytes());
         }
     }
-    Some(Image {
+    Some(LoadedBinary {
         bytes,
         start: start?,
         code,
@@ -72,13 +73,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_image_can_be_laid_out() {
-        let at_zero = lay_out(genba_engine::IMAGE, 0).expect("our image");
-        let at_base = lay_out(genba_engine::IMAGE, 0x1_0000_0000).expect("our image");
+    fn embedded_engine_binary_is_relocated_for_its_base() {
+        let at_zero = relocate(genba_engine::ENGINE_BINARY, 0).expect("the engine binary");
+        let at_base =
+            relocate(genba_engine::ENGINE_BINARY, 0x1_0000_0000).expect("the engine binary");
         assert_eq!(at_zero.bytes.len(), at_base.bytes.len());
         assert_ne!(at_zero.bytes, at_base.bytes, "nothing was relocated");
         assert!(at_zero.start >= at_zero.code.0);
         assert!(at_zero.start < at_zero.code.0 + at_zero.code.1);
-        assert!(lay_out(b"\x7fELF", 0).is_none());
+        assert!(relocate(b"\x7fELF", 0).is_none());
     }
 }

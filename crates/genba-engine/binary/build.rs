@@ -1,4 +1,4 @@
-//! How the image is linked: no start files, no libraries, nothing left to resolve.
+//! How the engine binary is linked: no start files, no libraries, nothing left to resolve.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! The engine as an image: what a program without std and libc has to bring along.
+//! The engine binary: the engine, and what a program without std and libc must supply itself.
 #![no_std]
 
 use core::panic::PanicInfo;
