@@ -11,10 +11,14 @@ mod annotation;
 mod bisection;
 mod calibration;
 mod case;
+mod cause;
 mod comparison;
 mod counts;
+mod diagnosis;
 mod document;
 mod explanation;
+mod fact;
+mod fix;
 mod host;
 mod host_table;
 mod investigation;
@@ -36,6 +40,7 @@ pub use bisection::{
 };
 pub use calibration::{Calibration, Trial};
 pub use case::{CaseKind, CaseState, CaseSummary};
+pub use cause::Cause;
 pub use comparison::{
     Comparison, ComparisonReport, Correction, Direction, IterationCost, Variant, VariantMetric,
     VerdictName,
@@ -45,8 +50,15 @@ pub use counts::{
     CountedModule, Counts, DetailCall, DetailFunction, DetailModule, DetailSite, InstructionCount,
     Per, ProcessCounts, RawCounts, Transfer, TransferKind,
 };
+pub use diagnosis::Diagnosis;
 pub use document::{Document, SCHEMA};
 pub use explanation::{Evidence, EvidenceSource, Example, Explanation, Finding, FindingSite};
+pub use fact::{
+    AddressPattern, BuildFact, ByteOperation, CallFact, CallKind, DivisionFact, Fact,
+    HostOperation, KernelFact, LoadFact, LoopFact, LoopPlace, MemoryFact, MemoryLevel, ModelCase,
+    QuadraticFact, ThreadFact,
+};
+pub use fix::{Confirmation, Fix, Language, Reduction};
 pub use host::{Hazard, HostFingerprint};
 pub use host_table::{HostTable, HostTableEntry};
 pub use investigation::{

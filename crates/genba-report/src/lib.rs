@@ -26,6 +26,7 @@ mod wording;
 
 pub use safe_text::{sanitise, sanitise_lines};
 pub use terminal::screen::Screen;
+pub use wording::diagnosis::{findings, title};
 
 #[cfg(test)]
 mod test_fixtures;

@@ -6,10 +6,16 @@
 
 pub(crate) mod ablation;
 pub(crate) mod bisection;
+mod causes;
+mod confirmations;
 pub(crate) mod counters;
 pub(crate) mod counts;
+pub(crate) mod diagnosis;
+mod evidence;
 pub(crate) mod execution_costs;
 pub(crate) mod findings;
+mod fix_examples;
+mod fixes;
 pub(crate) mod loops;
 pub(crate) mod metrics;
 pub(crate) mod profile;
@@ -18,3 +24,6 @@ pub(crate) mod runs;
 pub(crate) mod sweep;
 pub(crate) mod try_variants;
 pub(crate) mod verdicts;
+
+#[cfg(test)]
+mod diagnosis_tests;

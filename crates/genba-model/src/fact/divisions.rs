@@ -1,0 +1,89 @@
+//! Facts about integer divisions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Estimate, EvidenceSource};
+
+/// A fact about integer divisions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum DivisionFact {
+    /// Time at the divisions of the finding.
+    Time {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each execution.
+        cycles: Option<f64>,
+        /// Form of the division.
+        form: String,
+        /// Latency of that form on this host.
+        host_cycles: Option<Estimate>,
+    },
+    /// Two divisions have the same operands.
+    SameOperands {
+        /// Form of the division.
+        form: String,
+        /// Executions of each.
+        executions: u64,
+    },
+    /// An operand is loaded again between the two.
+    OperandReloaded,
+    /// The quotient is compared, the remainder is not used.
+    OnlyCompared {
+        /// Form of the division.
+        form: String,
+        /// Executions.
+        executions: u64,
+        /// Least share of them in which the branch on it goes the same way.
+        one_way: f64,
+    },
+    /// A multiplication by the same divisor.
+    SameMultiplier {
+        /// The multiplication.
+        instruction: String,
+    },
+    /// The divisor does not change in the loop.
+    InvariantDivisor {
+        /// The division.
+        instruction: String,
+        /// Executions.
+        executions: u64,
+        /// Entries of the loop.
+        entries: u64,
+    },
+    /// No two divisions of the loop have the same operands.
+    AllNeeded {
+        /// Executions of all.
+        executions: u64,
+        /// Share of the loop's time at them.
+        share: f64,
+        /// The instruction that gives quotient and remainder, where both are used.
+        both_results: Option<String>,
+    },
+    /// The loop multiplies with a reciprocal instead of dividing.
+    Reciprocal {
+        /// The multiplication with the reciprocal.
+        multiplication: String,
+        /// The multiplication that the remainder is computed with.
+        remainder: String,
+        /// Executions.
+        executions: u64,
+    },
+    /// Who calls the function of the divisions.
+    CalledFrom {
+        /// The caller.
+        caller: String,
+        /// Calls from there.
+        calls: u64,
+    },
+}
+
+impl DivisionFact {
+    /// How it was come by.
+    #[must_use]
+    pub fn source(&self) -> EvidenceSource {
+        match self {
+            Self::Time { .. } => EvidenceSource::Measured,
+            _ => EvidenceSource::Counted,
+        }
+    }
+}

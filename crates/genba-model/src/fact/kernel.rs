@@ -1,0 +1,80 @@
+//! Facts about page faults and system calls.
+
+use serde::{Deserialize, Serialize};
+
+use crate::EvidenceSource;
+
+/// A fact about time in the kernel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum KernelFact {
+    /// Page faults of one run.
+    PageFaults {
+        /// Faults.
+        faults: u64,
+        /// Bytes of their pages.
+        bytes: f64,
+        /// Peak resident set, bytes.
+        peak_bytes: f64,
+    },
+    /// Time in the kernel's memory management.
+    MemoryManagement {
+        /// Share of all time.
+        share: f64,
+        /// Part of it for page faults and clearing.
+        faults: f64,
+    },
+    /// Page faults taken at the finding's line.
+    FaultsHere {
+        /// Share of all page faults.
+        share: f64,
+    },
+    /// What an operation of the kernel takes on this host.
+    HostCost {
+        /// The operation.
+        operation: HostOperation,
+        /// Seconds.
+        seconds: f64,
+    },
+    /// System calls of one run.
+    SystemCalls {
+        /// All system calls.
+        calls: u64,
+        /// The one that the finding's line makes most.
+        name: String,
+        /// Share of all system calls made at that line.
+        here: f64,
+    },
+    /// Time in system calls.
+    SystemCallTime {
+        /// Share of all time.
+        share: f64,
+        /// Mean time of one, seconds.
+        seconds: f64,
+    },
+    /// Part of the system calls' time that copies data.
+    SystemCallCopies {
+        /// Share of the system calls' time.
+        share: f64,
+    },
+}
+
+/// An operation of the kernel in the host table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HostOperation {
+    /// A page fault without I/O.
+    PageFault,
+    /// A system call that does nothing.
+    EmptySystemCall,
+}
+
+impl KernelFact {
+    /// How it was come by.
+    #[must_use]
+    pub fn source(&self) -> EvidenceSource {
+        match self {
+            Self::SystemCalls { .. } => EvidenceSource::Counted,
+            Self::HostCost { .. } => EvidenceSource::Model,
+            _ => EvidenceSource::Measured,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Facts about a loop and its instructions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Estimate, EvidenceSource};
+
+/// A fact about a loop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum LoopFact {
+    /// What the loop costs.
+    Time {
+        /// Share of all time in the loop, where the finding rests on it.
+        share: Option<f64>,
+        /// Iterations.
+        iterations: u64,
+        /// Cycles for each iteration.
+        cycles: f64,
+        /// Iterations for each entry of the loop.
+        trip_count: Option<f64>,
+    },
+    /// Measured cycles of an iteration against the model of another case.
+    Model {
+        /// Measured cycles for each iteration.
+        cycles: f64,
+        /// Cycles by the model.
+        modelled: Estimate,
+        /// What the model is of.
+        case: ModelCase,
+    },
+    /// Which bound explains the loop's cycles.
+    Verdict {
+        /// The loop model's sentence.
+        text: String,
+    },
+    /// The loop-carried dependency chain that bounds the loop.
+    Chain {
+        /// Mnemonics along the chain; moves from memory are `load`.
+        instructions: Vec<String>,
+        /// Latency of the chain for each iteration.
+        cycles: f64,
+        /// Cycles for each iteration if all instructions were independent.
+        throughput_cycles: f64,
+    },
+    /// The chain runs through the named instruction.
+    ChainThrough {
+        /// Latency of the chain for each iteration.
+        cycles: f64,
+        /// Measured cycles for each iteration.
+        iteration_cycles: f64,
+    },
+    /// Share of the loop's own time at some of its instructions.
+    TimeAt {
+        /// Share of the loop's time.
+        share: f64,
+        /// At which instructions.
+        place: LoopPlace,
+    },
+    /// What one instruction costs.
+    InstructionCost {
+        /// The instruction.
+        instruction: String,
+        /// Cycles for each execution.
+        cycles: f64,
+        /// Executions.
+        executions: u64,
+    },
+    /// An instruction writes only a part of its destination register.
+    KeepsUpperPart {
+        /// The instruction.
+        instruction: String,
+        /// Executions.
+        executions: u64,
+    },
+    /// Moves between registers and the stack frame.
+    StackMoves {
+        /// Such moves in one iteration.
+        moves: usize,
+        /// Instructions of one iteration.
+        instructions: usize,
+    },
+    /// The loop's code crosses a cache line.
+    CrossesCacheLine {
+        /// Bytes of code.
+        bytes: u64,
+        /// Address of the first.
+        address: u64,
+        /// Bytes of a line.
+        line_bytes: u64,
+    },
+    /// Scalar arithmetic on consecutive elements.
+    ScalarElements {
+        /// Bytes of an element.
+        bytes: u16,
+    },
+    /// Loads whose address does not change.
+    RepeatedLoads {
+        /// Such loads in one iteration.
+        loads: usize,
+    },
+    /// Bytes handled one at a time.
+    ByteRuns {
+        /// What is done with them.
+        operation: ByteOperation,
+        /// Bytes in all.
+        bytes: u64,
+        /// Mean length of a run, bytes.
+        mean_run: f64,
+    },
+    /// Time in a loop over bytes.
+    ByteTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each byte.
+        cycles: f64,
+    },
+    /// What wide instructions take for the same bytes.
+    WideByteCost {
+        /// What is done with them.
+        operation: ByteOperation,
+    },
+    /// How often a branch is taken.
+    BranchOutcomes {
+        /// Source line of the branch.
+        line: Option<u32>,
+        /// Share of its executions in which it is taken.
+        taken: f64,
+        /// Executions.
+        executions: u64,
+    },
+    /// Branch mispredictions of the loop.
+    Mispredictions {
+        /// For each iteration.
+        per_iteration: f64,
+        /// For each iteration if every outcome were random.
+        random: f64,
+        /// Cycles that one costs on this host.
+        penalty_cycles: f64,
+        /// Counted by the processor (measured), by a simulator, or inferred by the model from the
+        /// cycles that nothing else explains.
+        source: EvidenceSource,
+    },
+}
+
+/// What a model of an iteration is of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ModelCase {
+    /// The loop with the fix in place.
+    Fixed,
+    /// The loop in vectors of so many elements.
+    Vectors {
+        /// Elements of a vector.
+        elements: f64,
+    },
+    /// All loads hit L1d.
+    LoadsHitL1d,
+    /// No operand is denormal.
+    NormalOperands,
+    /// Its longest chain or its instructions, whichever takes longer.
+    Bound,
+    /// Its instructions if all were independent.
+    Throughput,
+}
+
+/// Instructions of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LoopPlace {
+    /// Floating-point arithmetic between registers.
+    FloatArithmetic,
+    /// Moves between registers and the stack frame.
+    StackMoves,
+    /// The first instructions on either side of the named branches.
+    AfterBranches,
+}
+
+/// What is done with bytes one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ByteOperation {
+    /// Copied.
+    Copy,
+    /// Compared or searched.
+    Compare,
+}
+
+impl LoopFact {
+    /// How it was come by.
+    #[must_use]
+    pub fn source(&self) -> EvidenceSource {
+        match self {
+            Self::Time { .. }
+            | Self::TimeAt { .. }
+            | Self::InstructionCost { .. }
+            | Self::ByteTime { .. } => EvidenceSource::Measured,
+            Self::KeepsUpperPart { .. }
+            | Self::StackMoves { .. }
+            | Self::CrossesCacheLine { .. }
+            | Self::ScalarElements { .. }
+            | Self::RepeatedLoads { .. }
+            | Self::ByteRuns { .. }
+            | Self::BranchOutcomes { .. } => EvidenceSource::Counted,
+            Self::Model { .. }
+            | Self::Verdict { .. }
+            | Self::Chain { .. }
+            | Self::ChainThrough { .. }
+            | Self::WideByteCost { .. } => EvidenceSource::Model,
+            Self::Mispredictions { source, .. } => *source,
+        }
+    }
+}

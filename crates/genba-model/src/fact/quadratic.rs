@@ -1,0 +1,81 @@
+//! Facts about work that grows faster than the input.
+
+use serde::{Deserialize, Serialize};
+
+use crate::EvidenceSource;
+
+/// A fact about work for each item that grows with the number of items.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum QuadraticFact {
+    /// Linear searches from the first element.
+    LinearSearches {
+        /// Searches.
+        searches: u64,
+        /// Mean number of elements that one compares.
+        elements: f64,
+        /// The function that compares, where one is called.
+        compared_by: Option<String>,
+    },
+    /// Time in these searches.
+    SearchTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each search.
+        cycles: f64,
+    },
+    /// What a look-up in a hash table takes instead.
+    HashLookup,
+    /// A function of a container moves all elements behind a position.
+    ElementMoves {
+        /// The function.
+        function: String,
+        /// How many times.
+        times: u64,
+    },
+    /// An array is moved onto itself, shifted.
+    ArrayShift {
+        /// The function that moves.
+        function: String,
+        /// How many times.
+        times: u64,
+        /// Bytes of the shift.
+        bytes: u64,
+        /// Whether an element is removed; else one is inserted.
+        removed: bool,
+    },
+    /// Time in these moves.
+    MoveTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each move.
+        cycles: f64,
+    },
+    /// Strings appended to by a function that looks for their end first.
+    Appends {
+        /// The function.
+        function: String,
+        /// Calls.
+        calls: u64,
+    },
+    /// Time in these appends.
+    AppendTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each call.
+        cycles: f64,
+    },
+}
+
+impl QuadraticFact {
+    /// How it was come by.
+    #[must_use]
+    pub fn source(&self) -> EvidenceSource {
+        match self {
+            Self::SearchTime { .. } | Self::MoveTime { .. } | Self::AppendTime { .. } => {
+                EvidenceSource::Measured
+            }
+            Self::HashLookup => EvidenceSource::Model,
+            _ => EvidenceSource::Counted,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Facts about threads, locks and atomics.
+
+use serde::{Deserialize, Serialize};
+
+use crate::EvidenceSource;
+
+/// A fact about threads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ThreadFact {
+    /// All samples are of one thread.
+    SingleThread,
+    /// Instructions with a lock prefix.
+    LockedOperations {
+        /// Form of the hottest.
+        form: String,
+        /// Executions of all.
+        executions: u64,
+    },
+    /// Time at locked instructions.
+    LockedTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each execution.
+        cycles: f64,
+    },
+    /// What a locked instruction costs on this host without contention.
+    LockedCost {
+        /// Its form.
+        form: String,
+        /// Cycles.
+        cycles: f64,
+    },
+    /// Time in locks.
+    LockTime {
+        /// Share of all time.
+        share: f64,
+        /// Share of all time in the kernel's futexes.
+        futex_share: f64,
+        /// Threads that work.
+        threads: u32,
+    },
+    /// How often locks were taken.
+    LockAcquisitions {
+        /// Times.
+        times: u64,
+    },
+    /// Time to take a lock and to release it.
+    LockCost {
+        /// Seconds.
+        seconds: f64,
+    },
+    /// The same work bound to one CPU.
+    OneCpu {
+        /// CPU time of the usual run ÷ CPU time on one CPU.
+        ratio: f64,
+    },
+    /// Threads write to different addresses of one cache line.
+    SharedCacheLine {
+        /// Threads.
+        threads: u32,
+        /// Bytes between the addresses.
+        distance_bytes: u64,
+        /// Samples that saw it.
+        samples: u32,
+    },
+    /// A store whose address does not change in its loop.
+    FixedStore {
+        /// Executions.
+        executions: u64,
+    },
+}
+
+impl ThreadFact {
+    /// How it was come by.
+    #[must_use]
+    pub fn source(&self) -> EvidenceSource {
+        match self {
+            Self::LockedOperations { .. }
+            | Self::LockAcquisitions { .. }
+            | Self::FixedStore { .. } => EvidenceSource::Counted,
+            Self::LockedCost { .. } => EvidenceSource::Model,
+            _ => EvidenceSource::Measured,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What to change, and how to check a cause: as plain data. Their wording is `genba-report`'s.
+
+use serde::{Deserialize, Serialize};
+
+/// The language of the source at a site, by its file's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Language {
+    /// C.
+    C,
+    /// C++, also where the file's name does not tell.
+    Cpp,
+    /// Rust.
+    Rust,
+}
+
+impl Language {
+    /// The language of a source file.
+    #[must_use]
+    pub fn of_file(file: Option<&str>) -> Self {
+        match file {
+            Some(file) if file.ends_with(".rs") => Self::Rust,
+            Some(file) if file.ends_with(".c") => Self::C,
+            _ => Self::Cpp,
+        }
+    }
+}
+
+/// The change that removes a cause.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Fix {
+    /// Take quotient and remainder from one division.
+    OneDivision,
+    /// Multiply, and test for overflow.
+    TestOverflow,
+    /// Replace divisions by an invariant divisor.
+    Reciprocal,
+    /// Use several accumulators.
+    Accumulators(Reduction),
+    /// Keep elements in contiguous memory.
+    ContiguousElements,
+    /// Traverse memory in the order of its addresses.
+    TraverseInOrder,
+    /// Make what is looked up smaller, or prefetch it.
+    SmallerData,
+    /// Let the compiler vectorise.
+    Vectorise {
+        /// Whether gcc was asked for less than `-O3`.
+        raise_level: bool,
+        /// Whether the loop loads the same places in each iteration.
+        hoist_loads: bool,
+    },
+    /// Store as many bytes as are loaded.
+    WiderStore,
+    /// Clear the destination register first.
+    ClearDestination,
+    /// Keep fewer values alive.
+    FewerLiveValues,
+    /// Flush denormals to zero.
+    FlushDenormals,
+    /// Align the loop.
+    AlignLoop,
+    /// Copy less.
+    CopyLess,
+    /// Do less work: no cheaper code is known for the same work.
+    LessWork {
+        /// Whether the work is divisions.
+        divisions: bool,
+    },
+    /// Build with optimisation.
+    Optimise,
+    /// Let the compiler inline a function of another unit.
+    Inline {
+        /// The function.
+        function: String,
+    },
+    /// Hide a symbol that only its own module uses.
+    HideSymbol {
+        /// The function.
+        function: String,
+    },
+    /// Define a function of another module where it can be inlined.
+    DefineInHeader {
+        /// The function.
+        function: String,
+    },
+    /// Test for the dominant target of an indirect call.
+    TestTarget {
+        /// The target.
+        function: String,
+    },
+    /// Use a sort that is compiled for the element's type.
+    SpecialisedSort,
+    /// Use a thread-local variable.
+    ThreadLocalVariable,
+    /// Find the end of a run, then copy it at once.
+    CopyRuns,
+    /// Compare several bytes at a time.
+    WideCompare,
+    /// Search with the library.
+    LibrarySearch,
+    /// Call functions once before the loop.
+    HoistCalls {
+        /// The functions.
+        functions: Vec<String>,
+    },
+    /// Look elements up by hash.
+    HashLookup {
+        /// Whether elements are compared by a call.
+        strings: bool,
+    },
+    /// Remember the end of a string.
+    RememberEnd,
+    /// Avoid moving the elements of an array.
+    AvoidShifts,
+    /// Use plain operations instead of atomic ones.
+    PlainOperations,
+    /// Decide without a branch.
+    Branchless,
+    /// Make fewer system calls.
+    FewerSystemCalls {
+        /// Name of the system call.
+        name: String,
+        /// Language of the site.
+        language: Language,
+    },
+    /// Give each thread a cache line of its own.
+    SeparateCacheLines,
+    /// Keep memory instead of returning it.
+    KeepMemory,
+    /// Give each thread data of its own.
+    PerThreadData,
+    /// Reuse allocations.
+    ReuseAllocations(Language),
+    /// Grow buffers by a factor.
+    GrowByFactor(Language),
+    /// Install debug symbols.
+    InstallSymbols,
+}
+
+/// What a loop accumulates along its latency chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reduction {
+    /// Sums of floating-point numbers.
+    FloatSum,
+    /// Products of floating-point numbers.
+    FloatProduct,
+    /// Minima or maxima of floating-point numbers.
+    FloatExtreme,
+    /// Multiply and add of integers: a polynomial.
+    Polynomial,
+    /// `crc32` instructions.
+    Crc32,
+    /// A checksum by table.
+    Table,
+    /// A hash that multiplies and combines by exclusive or.
+    Mixing,
+}
+
+/// How to check a cause, or the fix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Confirmation {
+    /// Make the change, and compare both programs.
+    Compare,
+    /// Look at the annotated loop.
+    Annotate,
+    /// Compare with a run that flushes denormals to zero.
+    FlushDenormals,
+    /// Compare with a build that aligns loops.
+    AlignLoops,
+    /// Read the compiler's remarks.
+    VectorisationRemarks,
+    /// Compare with a build without interposition of symbols.
+    NoInterposition,
+    /// Compare with a build with link-time optimisation.
+    LinkTimeOptimisation,
+    /// Compare with an optimised build.
+    OptimisedBuild,
+    /// Count branch mispredictions, or run on sorted input.
+    Mispredictions {
+        /// Whether they are counted already.
+        counted: bool,
+    },
+    /// Trace a system call.
+    TraceSystemCalls {
+        /// Name of the system call.
+        name: String,
+    },
+    /// Keep the allocator from returning memory.
+    KeepMemory,
+    /// Run with more and fewer threads.
+    ThreadSweep,
+    /// Run with another allocator.
+    OtherAllocator,
+    /// Log the sizes of copies, or skip one.
+    CopySizes,
+    /// Log the sizes that a growing buffer asks for.
+    GrowthSizes,
+    /// Sweep over the size of the input.
+    InputSweep,
+    /// See whether a file is stripped.
+    Stripped,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn language_follows_the_ending_of_the_file() {
+        assert_eq!(Language::of_file(Some("src/main.rs")), Language::Rust);
+        assert_eq!(Language::of_file(Some("bignum.c")), Language::C);
+        assert_eq!(Language::of_file(Some("a.cc")), Language::Cpp);
+        assert_eq!(Language::of_file(None), Language::Cpp);
+    }
+}

@@ -1,0 +1,44 @@
+//! Causes in a few words.
+
+use genba_model::Cause;
+
+/// What a cause is, in a few words.
+#[must_use]
+pub fn title(cause: Cause) -> &'static str {
+    match cause {
+        Cause::DuplicateDivision => "quotient and remainder computed by two divisions",
+        Cause::DivisionAsOverflowCheck => "division used as an overflow check",
+        Cause::LoopInvariantDivisor => "division by a loop-invariant divisor",
+        Cause::FpLatencyChain => "floating-point reduction bound by latency",
+        Cause::IntegerLatencyChain => "checksum or hash bound by latency",
+        Cause::PointerChase => "pointer chasing through slow memory",
+        Cause::StridedAccess => "one cache line per iteration for a few bytes",
+        Cause::CacheMiss => "cache misses at computed addresses",
+        Cause::MissedVectorisation => "scalar arithmetic that could be vectorised",
+        Cause::StoreForwardStall => "load that overlaps a narrower store",
+        Cause::FalseDependency => "false dependency on the destination register",
+        Cause::Spill => "register spills in a hot loop",
+        Cause::Denormals => "arithmetic on denormal numbers",
+        Cause::LoopAlignment => "short loop that crosses a cache line",
+        Cause::MemoryBoundCopy => "large copies at memory bandwidth",
+        Cause::AlreadyOptimal => "hot loop at its bound",
+        Cause::UnoptimisedBuild => "hot code compiled without optimisation",
+        Cause::TinyCalleeNotInlined => "small function called instead of inlined",
+        Cause::PltCall => "small function called through the PLT",
+        Cause::IndirectCallOneTarget => "indirect call with one dominant target",
+        Cause::TlsLookup => "thread-local data looked up by a call",
+        Cause::BytewiseCopy => "long runs copied byte by byte",
+        Cause::BytewiseCompare => "long runs compared byte by byte",
+        Cause::LoopInvariantCall => "same call with the same argument in each iteration",
+        Cause::Quadratic => "work that grows with the square of the input",
+        Cause::NeedlessAtomic => "atomic operations in a single-threaded program",
+        Cause::UnpredictableBranch => "branch mispredictions",
+        Cause::ExcessSyscalls => "many small system calls",
+        Cause::FalseSharing => "false sharing of a cache line",
+        Cause::FirstTouch => "memory returned and page-faulted in again",
+        Cause::LockContention => "lock contention",
+        Cause::MallocChurn => "many short-lived allocations",
+        Cause::ReallocGrowth => "buffer that grows by small steps",
+        Cause::NoSymbols => "hot code without symbols",
+    }
+}

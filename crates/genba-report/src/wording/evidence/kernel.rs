@@ -1,0 +1,54 @@
+//! Facts about page faults and system calls.
+
+use genba_model::{HostOperation, KernelFact};
+
+use super::{count, percent};
+use crate::number;
+
+pub(super) fn sentence(fact: &KernelFact) -> String {
+    match fact {
+        KernelFact::PageFaults {
+            faults,
+            bytes,
+            peak_bytes,
+        } => format!(
+            "{} page faults per run: {} of pages, {:.0} times the peak resident set ({})",
+            count(*faults),
+            number::bytes(*bytes),
+            bytes / peak_bytes.max(1.0),
+            number::bytes(*peak_bytes)
+        ),
+        KernelFact::MemoryManagement { share, faults } => format!(
+            "{} of the time is in the kernel's memory management, {} of that in page faults and \
+             clearing of pages",
+            percent(*share),
+            percent(*faults)
+        ),
+        KernelFact::FaultsHere { share } => {
+            format!("{} of the page faults occur here", percent(*share))
+        }
+        KernelFact::HostCost { operation, seconds } => {
+            let operation = match operation {
+                HostOperation::PageFault => "a page fault",
+                HostOperation::EmptySystemCall => "an empty system call",
+            };
+            format!(
+                "{operation} takes {} on this host",
+                number::seconds(*seconds)
+            )
+        }
+        KernelFact::SystemCalls { calls, name, here } => format!(
+            "{} system calls per run, {} of them `{name}` from here",
+            count(*calls),
+            percent(*here)
+        ),
+        KernelFact::SystemCallTime { share, seconds } => format!(
+            "{} of the time is in system calls, {} each",
+            percent(*share),
+            number::seconds(*seconds)
+        ),
+        KernelFact::SystemCallCopies { share } => {
+            format!("{} of their time copies data", percent(*share))
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Facts about a loop and its instructions.
+
+use genba_model::{ByteOperation, EvidenceSource, LoopFact, LoopPlace, ModelCase};
+
+use super::{chain, count, cycle_range, cycles, percent};
+
+pub(super) fn sentence(fact: &LoopFact) -> String {
+    match fact {
+        LoopFact::Time {
+            share,
+            iterations,
+            cycles: each,
+            trip_count,
+        } => {
+            let share = share.map_or(String::new(), |share| {
+                format!("{} of the time is in this loop: ", percent(share))
+            });
+            let entries = trip_count.map_or(String::new(), |trips| {
+                format!(", {} iterations per entry", count(trips.round() as u64))
+            });
+            format!(
+                "{share}{} iterations of {} cycles each{entries}",
+                count(*iterations),
+                cycles(*each)
+            )
+        }
+        LoopFact::Model {
+            cycles: each,
+            modelled,
+            case,
+        } => {
+            let case = match case {
+                ModelCase::Fixed => "with the fix".to_owned(),
+                ModelCase::Vectors { elements } => format!("in vectors of {elements:.0} elements"),
+                ModelCase::LoadsHitL1d => "if all loads hit L1d".to_owned(),
+                ModelCase::NormalOperands => "with normal operands".to_owned(),
+                ModelCase::Bound => "for its dependency chain and its throughput".to_owned(),
+                ModelCase::Throughput => "if its instructions were independent".to_owned(),
+            };
+            format!(
+                "an iteration takes {} cycles; the model gives {} {case}",
+                cycles(*each),
+                cycle_range(modelled)
+            )
+        }
+        LoopFact::Verdict { text } => text.clone(),
+        LoopFact::Chain {
+            instructions,
+            cycles: latency,
+            throughput_cycles,
+        } => format!(
+            "each iteration waits for the previous one: {} has a latency of {} cycles; without \
+             that dependency an iteration would take {}",
+            chain(instructions),
+            cycles(*latency),
+            cycles(*throughput_cycles)
+        ),
+        LoopFact::ChainThrough {
+            cycles: latency,
+            iteration_cycles,
+        } => format!(
+            "the dependency chain through it takes {} of the {} cycles of an iteration",
+            cycles(*latency),
+            cycles(*iteration_cycles)
+        ),
+        LoopFact::TimeAt { share, place } => {
+            let place = match place {
+                LoopPlace::FloatArithmetic => "floating-point arithmetic between registers",
+                LoopPlace::StackMoves => "moves between registers and the stack",
+                LoopPlace::AfterBranches => "the first instructions after these branches",
+            };
+            format!("{} of the loop's time is at {place}", percent(*share))
+        }
+        LoopFact::InstructionCost {
+            instruction,
+            cycles: each,
+            executions,
+        } => format!(
+            "`{instruction}` takes {} cycles per execution ({} executions)",
+            cycles(*each),
+            count(*executions)
+        ),
+        LoopFact::KeepsUpperPart {
+            instruction,
+            executions,
+        } => format!(
+            "`{instruction}` writes only a part of its destination register and waits for the \
+             register's old value ({} executions)",
+            count(*executions)
+        ),
+        LoopFact::StackMoves {
+            moves,
+            instructions,
+        } => format!(
+            "{moves} of the {instructions} instructions of an iteration move values between \
+             registers and the stack"
+        ),
+        LoopFact::CrossesCacheLine {
+            bytes,
+            address,
+            line_bytes,
+        } => format!(
+            "the loop's {bytes} bytes at {address:#x} cross a cache line of {line_bytes} bytes"
+        ),
+        LoopFact::ScalarElements { bytes } => format!(
+            "one element of {bytes} bytes per iteration, consecutive loads and stores, no vector \
+             arithmetic"
+        ),
+        LoopFact::RepeatedLoads { loads } => {
+            let (number, read) = match loads {
+                1 => ("1 load".to_owned(), "reads"),
+                more => (format!("{more} loads"), "read"),
+            };
+            format!("{number} per iteration {read} an address that does not change")
+        }
+        LoopFact::ByteRuns {
+            operation,
+            bytes,
+            mean_run,
+        } => format!(
+            "{} bytes are {} one at a time, in runs of {mean_run:.0} bytes on average",
+            count(*bytes),
+            match operation {
+                ByteOperation::Copy => "copied",
+                ByteOperation::Compare => "compared",
+            }
+        ),
+        LoopFact::ByteTime {
+            share,
+            cycles: each,
+        } => format!(
+            "{} of the time, {} cycles per byte",
+            percent(*share),
+            cycles(*each)
+        ),
+        LoopFact::WideByteCost { operation } => match operation {
+            ByteOperation::Copy => {
+                "memcpy copies 16 bytes or more per cycle and takes about a dozen cycles to start"
+            }
+            ByteOperation::Compare => {
+                "eight bytes at a time take about a cycle, plus about a dozen cycles to start and \
+                 to locate the byte"
+            }
+        }
+        .to_owned(),
+        LoopFact::BranchOutcomes {
+            line,
+            taken,
+            executions,
+        } => format!(
+            "the branch{} is taken in {} of its {} executions",
+            line.map_or(String::new(), |line| format!(" of line {line}")),
+            percent(*taken),
+            count(*executions)
+        ),
+        LoopFact::Mispredictions {
+            per_iteration,
+            random,
+            penalty_cycles,
+            source,
+        } => {
+            let found = match source {
+                EvidenceSource::Model => "the unexplained cycles amount to ",
+                _ => "",
+            };
+            format!(
+                "{found}{per_iteration:.2} branch mispredictions per iteration, of {random:.2} if \
+                 all outcomes were random; each costs {} cycles on this host",
+                cycles(*penalty_cycles)
+            )
+        }
+    }
+}

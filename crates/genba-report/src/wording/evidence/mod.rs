@@ -1,0 +1,140 @@
+//! What was observed: one sentence for each fact.
+
+mod calls;
+mod divisions;
+mod kernel;
+mod loads;
+mod loops;
+mod memory;
+mod quadratic;
+mod threads;
+
+use genba_model::{BuildFact, Estimate, Fact};
+
+use crate::number;
+
+/// The sentence for a fact.
+pub(super) fn sentence(fact: &Fact) -> String {
+    match fact {
+        Fact::Loop(fact) => loops::sentence(fact),
+        Fact::Load(fact) => loads::sentence(fact),
+        Fact::Division(fact) => divisions::sentence(fact),
+        Fact::Call(fact) => calls::sentence(fact),
+        Fact::Build(fact) => build(fact),
+        Fact::Memory(fact) => memory::sentence(fact),
+        Fact::Kernel(fact) => kernel::sentence(fact),
+        Fact::Thread(fact) => threads::sentence(fact),
+        Fact::Quadratic(fact) => quadratic::sentence(fact),
+    }
+}
+
+fn build(fact: &BuildFact) -> String {
+    match fact {
+        BuildFact::UnoptimisedTime { share, functions } => format!(
+            "{} of the time is in {} compiled without optimisation",
+            percent(*share),
+            number::plural(*functions as u64, "function")
+        ),
+        BuildFact::InstructionsPerCall { instructions } => format!(
+            "{instructions:.0} instructions per call: mostly calls of small functions that \
+             optimisation would inline"
+        ),
+        BuildFact::StackAccesses => {
+            "most executed instructions access the stack frame, which is rare in optimised code"
+                .to_owned()
+        }
+        BuildFact::Producer { text } => format!("compiled by: {text}"),
+        BuildFact::NoSymbols { share, module } => {
+            format!(
+                "{} of the time is in code of {module} without symbols",
+                percent(*share)
+            )
+        }
+    }
+}
+
+/// A count: `12,345`, `410.2 M`.
+fn count(value: u64) -> String {
+    number::count(value as f64)
+}
+
+/// A share: `34 %`, `3.4 %`.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        p if !p.is_finite() => "?".to_owned(),
+        p if p >= 9.95 => format!("{p:.0} %"),
+        p => format!("{p:.1} %"),
+    }
+}
+
+/// Cycles: `18`, `3.5`.
+fn cycles(value: f64) -> String {
+    match value {
+        v if !v.is_finite() => "?".to_owned(),
+        v if v >= 9.95 => format!("{v:.0}"),
+        v => format!("{v:.1}"),
+    }
+}
+
+/// A range of cycles: `7.0 to 18`; one number where both ends are about the same.
+fn cycle_range(range: &Estimate) -> String {
+    let (low, high) = (cycles(range.low), cycles(range.high));
+    if low == high || range.high - range.low < 0.1 * range.value {
+        return cycles(range.value);
+    }
+    format!("{low} to {high}")
+}
+
+/// A dependency chain: `div → div`, `load → imul → xor`; of a long one the beginning.
+fn chain(mnemonics: &[String]) -> String {
+    const MOST_NAMED: usize = 6;
+    let mut runs: Vec<(&str, usize)> = Vec::new();
+    for name in mnemonics {
+        match runs.last_mut() {
+            Some(last) if last.0 == name => last.1 += 1,
+            _ => runs.push((name, 1)),
+        }
+    }
+    let named = runs.iter().take(MOST_NAMED);
+    let mut parts: Vec<String> = named
+        .map(|&(name, times)| match times {
+            1 => name.to_owned(),
+            2 => format!("{name} → {name}"),
+            _ => format!("{times} × {name}"),
+        })
+        .collect();
+    if runs.len() > MOST_NAMED {
+        parts.push("…".to_owned());
+    }
+    parts.join(" → ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_two_or_three_digits() {
+        assert_eq!(percent(0.034), "3.4 %");
+        assert_eq!(percent(0.34), "34 %");
+        let range = Estimate {
+            value: 12.0,
+            low: 7.0,
+            high: 18.0,
+        };
+        assert_eq!(cycle_range(&range), "7.0 to 18");
+        assert_eq!(cycle_range(&Estimate::exact(4.0)), "4.0");
+    }
+
+    #[test]
+    fn long_chains_are_cut_and_runs_are_counted() {
+        let chain_of = |names: &str| {
+            let names: Vec<String> = names.split(' ').map(str::to_owned).collect();
+            chain(&names)
+        };
+        assert_eq!(chain_of("div div"), "div → div");
+        assert_eq!(chain_of("load add add add xor"), "load → 3 × add → xor");
+        assert_eq!(chain_of("a b c d e f g"), "a → b → c → d → e → f → …");
+    }
+}

@@ -1,0 +1,70 @@
+//! Facts about work that grows faster than the input.
+
+use genba_model::QuadraticFact;
+
+use super::{count, cycles, percent};
+
+pub(super) fn sentence(fact: &QuadraticFact) -> String {
+    match fact {
+        QuadraticFact::LinearSearches {
+            searches,
+            elements,
+            compared_by,
+        } => {
+            let with = compared_by
+                .as_ref()
+                .map_or(String::new(), |name| format!(" with `{name}`"));
+            format!(
+                "{} linear searches compare {elements:.0} elements each{with}, {} in all",
+                count(*searches),
+                count((*searches as f64 * elements).round() as u64)
+            )
+        }
+        QuadraticFact::SearchTime {
+            share,
+            cycles: each,
+        } => format!(
+            "{} of the time, {} cycles per search",
+            percent(*share),
+            cycles(*each)
+        ),
+        QuadraticFact::HashLookup => {
+            "a look-up in a hash table takes some dozens of cycles, whatever the number of elements"
+                .to_owned()
+        }
+        QuadraticFact::ElementMoves { function, times } => format!(
+            "`{function}` moves all elements behind the position, {} times",
+            count(*times)
+        ),
+        QuadraticFact::ArrayShift {
+            function,
+            times,
+            bytes,
+            removed,
+        } => format!(
+            "`{function}` moves an array onto itself by {bytes} bytes, {} times: an element is {}, \
+             and all behind it move",
+            count(*times),
+            if *removed { "removed" } else { "inserted" }
+        ),
+        QuadraticFact::MoveTime {
+            share,
+            cycles: each,
+        } => format!(
+            "the moves take {} of the time, {} cycles each: the array is long",
+            percent(*share),
+            cycles(*each)
+        ),
+        QuadraticFact::Appends { function, calls } => {
+            format!("`{function}` is called {} times", count(*calls))
+        }
+        QuadraticFact::AppendTime {
+            share,
+            cycles: each,
+        } => format!(
+            "it takes {} of the time, {} cycles per call: the strings that it scans are long",
+            percent(*share),
+            cycles(*each)
+        ),
+    }
+}

@@ -1,0 +1,68 @@
+//! Facts about threads, locks and atomics.
+
+use genba_model::ThreadFact;
+
+use super::{count, cycles, percent};
+use crate::number;
+
+/// Share of the time in futexes from which it is named.
+const MIN_FUTEX_SHARE: f64 = 0.02;
+
+pub(super) fn sentence(fact: &ThreadFact) -> String {
+    match fact {
+        ThreadFact::SingleThread => "all samples are of one thread".to_owned(),
+        ThreadFact::LockedOperations { form, executions } => format!(
+            "`{form}` and other locked instructions are executed {} times here",
+            count(*executions)
+        ),
+        ThreadFact::LockedTime {
+            share,
+            cycles: each,
+        } => format!(
+            "they take {} of the time, {} cycles per execution",
+            percent(*share),
+            cycles(*each)
+        ),
+        ThreadFact::LockedCost { form, cycles: each } => format!(
+            "`{form}` takes {} cycles on this host without contention; the plain operation takes \
+             one",
+            cycles(*each)
+        ),
+        ThreadFact::LockTime {
+            share,
+            futex_share,
+            threads,
+        } => {
+            let kernel = match *futex_share > MIN_FUTEX_SHARE {
+                true => format!(" ({} in the kernel's futexes)", percent(*futex_share)),
+                false => String::new(),
+            };
+            format!(
+                "{threads} threads spend {} of the time in locks{kernel}",
+                percent(*share)
+            )
+        }
+        ThreadFact::LockAcquisitions { times } => {
+            format!("locks are acquired {} times", count(*times))
+        }
+        ThreadFact::LockCost { seconds } => {
+            format!("{} per acquisition and release", number::seconds(*seconds))
+        }
+        ThreadFact::OneCpu { ratio } => {
+            format!("on one CPU the same work takes {ratio:.1} times less CPU time")
+        }
+        ThreadFact::SharedCacheLine {
+            threads,
+            distance_bytes,
+            samples,
+        } => format!(
+            "{threads} threads write to one cache line of 64 bytes, {distance_bytes} bytes apart \
+             (by the registers of {} samples)",
+            count(u64::from(*samples))
+        ),
+        ThreadFact::FixedStore { executions } => format!(
+            "the store is executed {} times, at the same address in each iteration",
+            count(*executions)
+        ),
+    }
+}

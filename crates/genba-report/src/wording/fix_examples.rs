@@ -1,0 +1,212 @@
+//! The idiom before and after a change.
+
+use genba_model::{Fix, Language, Reduction};
+
+/// The idiom before and after the change, where a few lines show it.
+pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
+    Some(match fix {
+        Fix::OneDivision => (
+            "digit = n % base;\nn /= base;",
+            "q = n / base;\ndigit = n - q * base;\nn = q;",
+        ),
+        Fix::TestOverflow => (
+            "if (n > LIMIT / size)\n    return ERROR;\ntotal = n * size;",
+            "if (__builtin_mul_overflow(n, size, &total) || total > LIMIT)\n    return ERROR;",
+        ),
+        Fix::Reciprocal => (
+            "for (i = 0; i < n; i++)\n    slot = hash[i] % size;",
+            "mask = size - 1;            /* size is a power of two */\nfor (i = 0; i < n; i++)\n    slot = hash[i] & mask;",
+        ),
+        Fix::Accumulators(reduction) => accumulators_example(*reduction),
+        Fix::ContiguousElements => (
+            "for (node *p = head; p; p = p->next)\n    sum += p->value;",
+            "for (size_t i = 0; i < n; i++)\n    sum += items[i].value;",
+        ),
+        Fix::TraverseInOrder => (
+            "for (i …) for (j …) for (k …)\n    c[i][j] += a[i][k] * b[k][j];",
+            "for (i …) for (k …) for (j …)\n    c[i][j] += a[i][k] * b[k][j];",
+        ),
+        Fix::SmallerData => (
+            "for (i = 0; i < n; i++)\n    sum += table[hash(key[i])].value;",
+            "for (i = 0; i < n; i++) {\n    __builtin_prefetch(&table[hash(key[i + 8])]);\n    sum += table[hash(key[i])].value;\n}",
+        ),
+        Fix::Vectorise { .. } => (
+            "for (i = 0; i < out->n; i++)\n    out->p[i] = a->p[i] * f + b->p[i];",
+            "T *restrict o = out->p; const T *x = a->p, *y = b->p;\nfor (i = 0, n = out->n; i < n; i++)\n    o[i] = x[i] * f + y[i];",
+        ),
+        Fix::WiderStore => (
+            "memmove(w, w + 1, 7); w[7] = byte;\nmemcpy(&word, w, 8);",
+            "word = word >> 8 | (uint64_t)byte << 56;",
+        ),
+        Fix::ClearDestination => (
+            "cvtsi2sd xmm0, eax",
+            "xorps    xmm0, xmm0\ncvtsi2sd xmm0, eax",
+        ),
+        Fix::FlushDenormals => (
+            "y = a * y + x;     /* y decays for ever */",
+            "_MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);   /* once per thread */",
+        ),
+        Fix::CopyLess => (
+            "before = now;              /* all of it, each step */",
+            "std::swap(before, now);    /* and write all that changes */",
+        ),
+        Fix::Inline { .. } | Fix::DefineInHeader { .. } => (
+            "/* header */ int at(const image *i, int x);\n/* image.c */ int at(const image *i, int x) { return i->data[x]; }",
+            "/* header */ static inline int at(const image *i, int x) { return i->data[x]; }",
+        ),
+        Fix::HideSymbol { .. } => (
+            "uint32_t step(uint32_t sum, uint8_t byte);",
+            "__attribute__((visibility(\"hidden\")))\nuint32_t step(uint32_t sum, uint8_t byte);",
+        ),
+        Fix::TestTarget { .. } => (
+            "while (!t->equal(slot->key, key))",
+            "if (t->equal == equal_integer)\n    while (slot->key != key) …\nelse\n    while (!t->equal(slot->key, key)) …",
+        ),
+        Fix::SpecialisedSort => (
+            "qsort(keys, n, sizeof *keys, compare);",
+            "std::sort(keys, keys + n, [](key a, key b) { return a < b; });",
+        ),
+        Fix::ThreadLocalVariable => (
+            "struct context *c = pthread_getspecific(key);",
+            "static _Thread_local struct context *current;\nstruct context *c = current;",
+        ),
+        Fix::CopyRuns => (
+            "while (*in && *in != '{')\n    *out++ = *in++;",
+            "size_t n = strcspn(in, \"{\");\nmemcpy(out, in, n);\nin += n; out += n;",
+        ),
+        Fix::WideCompare => (
+            "while (b < end && *a == *b)\n    a++, b++;",
+            "while (b + 8 <= end) {\n    uint64_t x, y;\n    memcpy(&x, a, 8); memcpy(&y, b, 8);\n    if (x != y)\n        return b + (__builtin_ctzll(x ^ y) >> 3) - start;\n    a += 8, b += 8;\n}",
+        ),
+        Fix::LibrarySearch => (
+            "while (p < end && *p != '\\n')\n    p++;",
+            "p = memchr(p, '\\n', end - p);",
+        ),
+        Fix::HoistCalls { .. } => (
+            "for (i = 0; i < strlen(s); i++)",
+            "size_t n = strlen(s);\nfor (i = 0; i < n; i++)",
+        ),
+        Fix::HashLookup { strings: false } => (
+            "if (!contains(list, key))\n    append(list, key);",
+            "if (set_insert(seen, key))\n    append(list, key);",
+        ),
+        Fix::HashLookup { strings: true } => (
+            "for (i = 0; i < n; i++)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
+            "for (i = hash(name) & mask; table[i].name; i = (i + 1) & mask)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
+        ),
+        Fix::RememberEnd => (
+            "strcat(text, piece);",
+            "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",
+        ),
+        Fix::AvoidShifts => (
+            "job = jobs.front();\njobs.erase(jobs.begin());",
+            "job = jobs.front();   // std::deque\njobs.pop_front();",
+        ),
+        Fix::PlainOperations => (
+            "std::atomic<long> count;  count++;",
+            "long count;  count++;",
+        ),
+        Fix::Branchless => (
+            "if (price[i] < limit)\n    out[n++] = i;",
+            "out[n] = i;\nn += price[i] < limit;",
+        ),
+        Fix::FewerSystemCalls { name, language } => system_call_example(name, *language)?,
+        Fix::SeparateCacheLines => (
+            "struct tally { uint64_t n; } tallies[THREADS];",
+            "struct alignas(64) tally { uint64_t n; } tallies[THREADS];",
+        ),
+        Fix::KeepMemory => (
+            "for (…) { p = malloc(n); fill(p); use(p); free(p); }",
+            "p = malloc(n);\nfor (…) { fill(p); use(p); }\nfree(p);",
+        ),
+        Fix::PerThreadData => (
+            "for (…) { lock(&m); total[k] += x; unlock(&m); }",
+            "for (…) mine[k] += x;\nlock(&m); for (k…) total[k] += mine[k]; unlock(&m);",
+        ),
+        Fix::ReuseAllocations(language) => reuse_example(*language),
+        Fix::GrowByFactor(language) => grow_example(*language),
+        Fix::FewerLiveValues
+        | Fix::AlignLoop
+        | Fix::LessWork { .. }
+        | Fix::Optimise
+        | Fix::InstallSymbols => return None,
+    })
+}
+
+fn accumulators_example(reduction: Reduction) -> (&'static str, &'static str) {
+    match reduction {
+        Reduction::FloatSum | Reduction::FloatProduct | Reduction::FloatExtreme => (
+            "for (i = 0; i < n; i++)\n    sum += a[i] * b[i];",
+            "for (i = 0; i + 4 <= n; i += 4) {\n    s0 += a[i] * b[i];         s1 += a[i + 1] * b[i + 1];\n    s2 += a[i + 2] * b[i + 2]; s3 += a[i + 3] * b[i + 3];\n}\nsum = (s0 + s1) + (s2 + s3);   /* and the rest */",
+        ),
+        Reduction::Table => (
+            "crc = table[(crc ^ *p++) & 255] ^ crc >> 8;",
+            "word = load64(p) ^ crc;   p += 8;\ncrc = t7[word & 255] ^ t6[word >> 8 & 255] ^ … ^ t0[word >> 56];",
+        ),
+        Reduction::Crc32 => (
+            "for (; n; n--) crc = _mm_crc32_u64(crc, *p++);",
+            "for (; n; n--, p++) {\n    a = _mm_crc32_u64(a, p[0]);\n    b = _mm_crc32_u64(b, p[third]);\n    c = _mm_crc32_u64(c, p[2 * third]);\n}   /* combine a, b, c */",
+        ),
+        Reduction::Mixing => (
+            "for (; n; n--)\n    h = (h ^ *p++) * PRIME;",
+            "for (; n >= 8; n -= 8, p += 8)\n    h = mix(h ^ load64(p));",
+        ),
+        Reduction::Polynomial => (
+            "for (; n; n--)\n    h = h * F + *p++;",
+            "for (; n >= 4; n -= 4, p += 4)\n    h = h * F4 + (p[0] * F3 + p[1] * F2 + p[2] * F + p[3]);",
+        ),
+    }
+}
+
+fn system_call_example(name: &str, language: Language) -> Option<(&'static str, &'static str)> {
+    match (name, language) {
+        ("read" | "pread", Language::Rust) => Some((
+            "let mut input = File::open(path)?;",
+            "let mut input = BufReader::new(File::open(path)?);",
+        )),
+        ("write" | "pwrite", Language::Rust) => Some((
+            "let mut out = File::create(path)?;",
+            "let mut out = BufWriter::new(File::create(path)?);",
+        )),
+        ("read", _) => Some((
+            "read(fd, &record, sizeof record);",
+            "fread(&record, sizeof record, 1, file);",
+        )),
+        ("write", _) => Some(("write(fd, line, length);", "fwrite(line, 1, length, file);")),
+        _ => None,
+    }
+}
+
+fn reuse_example(language: Language) -> (&'static str, &'static str) {
+    match language {
+        Language::Rust => (
+            "for item in items {\n    let mut row = Vec::new();\n    fill(&mut row, item);\n}",
+            "let mut row = Vec::new();\nfor item in items {\n    row.clear();\n    fill(&mut row, item);\n}",
+        ),
+        Language::C => (
+            "n = malloc(sizeof *n); … free(n);",
+            "n = arena->next++; … arena->next = arena->first;  /* all at once */",
+        ),
+        Language::Cpp => (
+            "for (auto &item : items) { std::vector<T> row; fill(row, item); }",
+            "std::vector<T> row;\nfor (auto &item : items) { row.clear(); fill(row, item); }",
+        ),
+    }
+}
+
+fn grow_example(language: Language) -> (&'static str, &'static str) {
+    match language {
+        Language::Rust => (
+            "v.reserve_exact(batch.len());\nv.extend(batch);",
+            "v.extend(batch);",
+        ),
+        Language::C => (
+            "room += 4;\np = realloc(p, room * sizeof *p);",
+            "room = room ? 2 * room : 16;\np = realloc(p, room * sizeof *p);",
+        ),
+        Language::Cpp => (
+            "v.reserve(v.size() + n);\nfor (…) v.push_back(x);",
+            "for (…) v.push_back(x);  // or v.insert(v.end(), first, last)",
+        ),
+    }
+}

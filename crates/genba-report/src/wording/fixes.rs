@@ -1,0 +1,310 @@
+//! What to change: sentences, and the idiom before and after.
+
+use genba_model::{Fix, Language, Reduction};
+
+/// The sentence for a change.
+pub(super) fn sentence(fix: &Fix) -> String {
+    match fix {
+        Fix::OneDivision => {
+            "Compute quotient and remainder with one division: q = n / b; r = n - q * b. If a store \
+             in between makes the compiler reload the operands, copy them to local variables first."
+        }
+        Fix::TestOverflow => {
+            "Multiply, then test for overflow: __builtin_mul_overflow (gcc, clang), checked_mul \
+             (Rust). For a limit below the type's maximum, compute the product in twice the width \
+             and compare it with the limit."
+        }
+        Fix::Reciprocal => {
+            "If the divisor is a power of two, mask or shift. If the dividend is below twice the \
+             divisor, compare and subtract. Otherwise compute a reciprocal once before the loop and \
+             multiply by it (libdivide, fastmod), or make the divisor a compile-time constant (a \
+             template parameter, a switch over the usual values)."
+        }
+        Fix::Accumulators(reduction) => accumulators(*reduction),
+        Fix::ContiguousElements => {
+            "Store the elements contiguously (an array or vector instead of a list, nodes allocated \
+             from one pool in the order of use, indices instead of pointers), so that addresses are \
+             known early and cache lines are shared; or process several lists at once."
+        }
+        Fix::TraverseInOrder => {
+            "Make the innermost loop traverse memory in order: interchange the loops, tile them, or \
+             store the fields that this loop reads in an array of their own."
+        }
+        Fix::SmallerData => {
+            "Shrink the data that is looked up, so that more of it fits the caches (narrower types, \
+             only the fields that the look-up needs), place together what is used together, or \
+             prefetch the addresses of later iterations."
+        }
+        Fix::Vectorise {
+            raise_level,
+            hoist_loads,
+        } => return vectorise(*raise_level, *hoist_loads),
+        Fix::WiderStore => {
+            "Store as many bytes as are loaded, or keep the value in a register and shift the new \
+             bytes in: a load is forwarded from a pending store only if that store holds all of its \
+             bytes."
+        }
+        Fix::ClearDestination => {
+            "Clear the destination register first (xorps, which costs nothing): compilers do so at \
+             -O2, but not at -Os and not in inline assembly."
+        }
+        Fix::FewerLiveValues => {
+            "Keep fewer values live at once: a smaller register block, the loop split in two, or \
+             less unrolling. Values that only move on by one place per iteration belong in an array \
+             with a wrapping index."
+        }
+        Fix::FlushDenormals => {
+            "Flush denormals to zero (_MM_SET_FLUSH_ZERO_MODE and _MM_SET_DENORMALS_ZERO_MODE at \
+             the start of each thread), or keep the values normal: add a tiny constant, or cut the \
+             signal off below a threshold."
+        }
+        Fix::AlignLoop => {
+            "Treat it as an accident of this build first: any change can move the loop. \
+             -falign-loops=64 places it at the start of a cache line."
+        }
+        Fix::CopyLess => {
+            "Copy less: only the part that changes or is read, or swap the pointers of two buffers \
+             instead of copying one. Pass by reference or move. Append to a string in place \
+             (text += piece) instead of creating a new one."
+        }
+        Fix::LessWork { divisions: true } => {
+            "No cheaper code is known for these divisions. Divide less often: several digits per \
+             step, long numbers split into halves, another algorithm."
+        }
+        Fix::LessWork { divisions: false } => {
+            "No cheaper code is known for this loop. Do less work: use another algorithm."
+        }
+        Fix::Optimise => {
+            "Build with optimisation: -O2 (cargo build --release; CMAKE_BUILD_TYPE=Release or \
+             RelWithDebInfo). -g keeps the debug information."
+        }
+        Fix::Inline { function } => {
+            return format!(
+                "Let the compiler inline `{function}`: build with link-time optimisation (-flto; \
+                 `lto = \"fat\"` in Cargo), or define it in the header (`static inline`; \
+                 `#[inline]` in Rust)."
+            );
+        }
+        Fix::HideSymbol { function } => {
+            return format!(
+                "Hide symbols that only the library itself uses: `static`, \
+                 `__attribute__((visibility(\"hidden\")))`, or build with -fvisibility=hidden or \
+                 -fno-semantic-interposition. Then `{function}` can be inlined."
+            );
+        }
+        Fix::DefineInHeader { function } => {
+            return format!(
+                "Define `{function}` in the header as `static inline`, link the library statically \
+                 with -flto, or process many items per call."
+            );
+        }
+        Fix::TestTarget { function } => {
+            return format!(
+                "Test for `{function}` and inline its body there, with the indirect call for other \
+                 targets; better once before the loop. In C++ a template parameter or `final` lets \
+                 the compiler do it."
+            );
+        }
+        Fix::SpecialisedSort => {
+            "Use a sort that is compiled for the element's type: std::sort with a lambda in C++, a \
+             macro or `static inline` sort in C, a radix sort for integer keys. The library calls \
+             the comparator through a pointer and moves elements of a size unknown to it."
+        }
+        Fix::ThreadLocalVariable => {
+            "Keep a pointer to the thread's data in a `_Thread_local` (`thread_local`) variable of \
+             the program (in libraries that are not loaded by dlopen: -ftls-model=initial-exec), or \
+             look it up once and pass it on."
+        }
+        Fix::CopyRuns => {
+            "Find the end of the run first (memchr, strcspn, or a known length), then copy it with \
+             one memcpy (copy_from_slice, extend_from_slice in Rust)."
+        }
+        Fix::WideCompare => {
+            "Compare eight bytes or more at a time: memcmp for equality; for the first difference \
+             load eight bytes of each with memcpy, xor them and count the trailing zeros."
+        }
+        Fix::LibrarySearch => {
+            "Search with memchr (or strcspn, std::find on bytes with -O3, the memchr crate in \
+             Rust), which tests 16 to 64 bytes at a time."
+        }
+        Fix::HoistCalls { functions } => return hoist(functions),
+        Fix::HashLookup { strings: false } => {
+            "Keep the elements in a hash table or set (or sorted, with a binary search), so that \
+             one look-up replaces each linear search."
+        }
+        Fix::HashLookup { strings: true } => {
+            "Keep the names in a hash table (or sorted, with a binary search), so that one look-up \
+             replaces each linear search."
+        }
+        Fix::RememberEnd => {
+            "Keep a pointer to the end of the string and append there: `strcat` looks for the end \
+             from the beginning in each call."
+        }
+        Fix::AvoidShifts => {
+            "Insert and remove at the end, use a ring or deque (std::deque, VecDeque), or keep the \
+             index of the first element, so that nothing is moved. If the order does not matter, \
+             swap with the last element."
+        }
+        Fix::PlainOperations => {
+            "If no other thread accesses it, use plain variables (Rc instead of Arc, Cell instead \
+             of an atomic, one counter per thread added up at the end). Loads and stores with \
+             relaxed ordering need no lock prefix."
+        }
+        Fix::Branchless => {
+            "Decide without a branch: always store and add the result of the comparison to the \
+             index, select between two computed values with `?:` (a conditional move), or use a \
+             look-up table. Or sort or partition the data first, so that the branch becomes \
+             predictable."
+        }
+        Fix::FewerSystemCalls { name, .. } => fewer_system_calls(name),
+        Fix::SeparateCacheLines => {
+            "Give each thread's variables a cache line of their own (alignas(64); 128 where lines \
+             are fetched in pairs), or accumulate in a local variable and store it once at the end."
+        }
+        Fix::KeepMemory => {
+            "Reuse the buffer (one for all iterations, or a pool) instead of allocating a new one \
+             each time; or keep the allocator from returning it to the kernel \
+             (mallopt(M_MMAP_THRESHOLD) and M_TRIM_THRESHOLD); or use huge pages (madvise \
+             MADV_HUGEPAGE), which take 512 page faults at once."
+        }
+        Fix::PerThreadData => {
+            "Give each thread data of its own and combine it once at the end, or use one lock per \
+             part of the data (shards). Hold the lock for less time, and take it once for many \
+             items."
+        }
+        Fix::ReuseAllocations(language) => reuse(*language),
+        Fix::GrowByFactor(language) => grow(*language),
+        Fix::InstallSymbols => {
+            "Install the package's debug symbols, or set DEBUGINFOD_URLS. Build your own programs \
+             with -g and do not strip them."
+        }
+    }
+    .to_owned()
+}
+
+fn accumulators(reduction: Reduction) -> &'static str {
+    match reduction {
+        Reduction::FloatSum => {
+            "Use four to eight partial sums and add them after the loop: by hand, with \
+             -fassociative-math (-ffast-math), or with `#pragma omp simd reduction`. The rounding \
+             of the result changes."
+        }
+        Reduction::FloatProduct => {
+            "Use four to eight partial products and multiply them after the loop: by hand, with \
+             -fassociative-math (-ffast-math), or with `#pragma omp simd reduction`. The rounding \
+             of the result changes."
+        }
+        Reduction::FloatExtreme => {
+            "Use four to eight partial minima or maxima and combine them after the loop: by hand, \
+             with -ffast-math, or with `#pragma omp simd reduction`."
+        }
+        Reduction::Table => {
+            "Process eight bytes per step with eight tables (slicing by 8), so that the look-ups of \
+             one step are independent; or use the processor's instructions (crc32, pclmulqdq)."
+        }
+        Reduction::Crc32 => {
+            "Process three streams in parallel and combine their checksums: the instruction has a \
+             latency of three cycles and a throughput of one per cycle."
+        }
+        Reduction::Mixing => {
+            "If the values may change, use a hash that takes eight or more bytes per step in \
+             independent lanes (wyhash, xxHash); otherwise hash several keys in parallel."
+        }
+        Reduction::Polynomial => {
+            "Take four elements per step with the powers of the factor: the same value with a \
+             quarter of the chain, because the other products are independent of it."
+        }
+    }
+}
+
+fn vectorise(raise_level: bool, hoist_loads: bool) -> String {
+    let level = match raise_level {
+        true => {
+            "Compile with -O3 (at -O2 gcc vectorises only loops that need no run-time check and no \
+             remainder loop). "
+        }
+        false => "",
+    };
+    let rest = match hoist_loads {
+        true => {
+            "Copy pointers, bounds and factors to local variables before the loop, and declare that \
+             the arrays do not overlap (restrict): a store might change what is reloaded in each \
+             iteration."
+        }
+        false => {
+            "If the compiler still does not vectorise it, declare that the arrays do not overlap \
+             (restrict), and compute the trip count before the loop."
+        }
+    };
+    format!("{level}{rest}")
+}
+
+fn hoist(functions: &[String]) -> String {
+    let names: Vec<String> = functions.iter().map(|name| format!("`{name}`")).collect();
+    format!(
+        "Call {} once before the loop and keep the result. If the loop changes what the call looks \
+         at, update the result there.",
+        names.join(" and ")
+    )
+}
+
+fn fewer_system_calls(name: &str) -> &'static str {
+    match name {
+        "read" | "pread" | "readv" | "recv" | "recvfrom" | "recvmsg" => {
+            "Read through a buffer of some tens of kilobytes (fread, std::ifstream, BufReader) or \
+             map the file, so that one call serves many reads."
+        }
+        "write" | "pwrite" | "writev" | "send" | "sendto" | "sendmsg" => {
+            "Collect the output in a buffer of some tens of kilobytes (stdio, BufWriter, writev) \
+             and write it when it is full. Flush only where a reader waits for it."
+        }
+        "lseek" => "Use pread and pwrite, which need no file position, or track it yourself.",
+        "open" | "openat" | "close" | "stat" | "fstat" | "lstat" | "statx" | "access" => {
+            "Open or stat each file once, and keep the descriptor or the result."
+        }
+        "sched_yield" => {
+            "Do not yield the processor after each operation: threads that wait for a lock sleep in \
+             the kernel (pthread_mutex, futex) and need no one to make way."
+        }
+        "poll" | "recvmmsg" => {
+            "Take all that is ready at once (epoll, non-blocking reads in a loop)."
+        }
+        _ => "Call once and keep the result, or request more per call.",
+    }
+}
+
+fn reuse(language: Language) -> &'static str {
+    match language {
+        Language::Rust => {
+            "Keep one buffer and clear it for each use, borrow (&str, &[T]) instead of owning, or \
+             allocate what is freed together from one arena."
+        }
+        Language::C => {
+            "Allocate what is freed together from one arena that is reset as a whole, keep a free \
+             list of the nodes, or keep one buffer for all iterations."
+        }
+        Language::Cpp => {
+            "Keep one object for all iterations and clear it, pass views (std::string_view, \
+             std::span) instead of copies, or allocate what is freed together from one arena \
+             (std::pmr)."
+        }
+    }
+}
+
+fn grow(language: Language) -> &'static str {
+    match language {
+        Language::Rust => {
+            "Let the vector grow by itself (push, reserve), which doubles its capacity, or reserve \
+             everything once before the loop. Avoid reserve_exact and a copy each time."
+        }
+        Language::C => {
+            "Grow by a factor, not by a constant: double the capacity when it is used up, or \
+             allocate everything at once where the size is known."
+        }
+        Language::Cpp => {
+            "Let the container grow by itself (push_back, insert), which doubles its capacity, or \
+             reserve everything once. reserve for the next batch allocates exactly that and defeats \
+             the doubling."
+        }
+    }
+}
