@@ -1,28 +1,30 @@
-//! The road from end to end: observe, locate, case file, page.
+//! The pipeline from end to end: observe, locate, explain, case file, page.
 //!
 //! **Scope.** Which measurement comes when, how often, and what of it is kept:
-//! [`investigate`] walks the whole road, [`counters::count`], [`executions::count`] and
-//! [`observe::repeat`] are the parts that verbs use alone. Progress is reported through [`Progress`].
+//! [`investigate`] runs the whole pipeline; [`event_counters::count`],
+//! [`execution_counts::count`], [`repeat_runs::repeat`] and [`diff`] are the parts that verbs use
+//! alone. Progress is reported through [`Progress`].
 //!
 //! **Not here.** How to start a process, sample, find symbols, compute an interval or print.
 
-pub mod costs;
-pub mod counters;
+mod allocation_sizes;
+mod callgrind_simulation;
 pub mod diff;
 mod error;
-pub mod executions;
-mod experiments;
-pub mod facts;
-pub mod observe;
+pub mod event_counters;
+pub mod execution_counts;
+pub mod explanation_inputs;
+mod follow_up_runs;
+pub mod join_counts;
+pub mod noise_floor;
+mod pipeline;
 mod progress;
-pub mod quotes;
-mod road;
+pub mod repeat_runs;
+pub mod run_summary;
 mod sampling;
-mod script;
-mod simulate;
-mod sizes;
-pub mod summary;
+mod script_sampling;
+pub mod source_lines;
 
 pub use error::{InvestigateError, in_words};
+pub use pipeline::{Options, Outcome, investigate};
 pub use progress::{NoProgress, Progress};
-pub use road::{Options, Outcome, investigate};

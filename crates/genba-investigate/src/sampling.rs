@@ -12,11 +12,11 @@ use genba_profile::RecordOutcome;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions, Seen};
 use genba_run::Finished;
 
-use crate::costs::Sampled;
-use crate::facts::{FACTS, Facts};
-use crate::quotes::quote;
-use crate::road::Road;
-use crate::{InvestigateError, Progress, observe, script};
+use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
+use crate::join_counts::Sampled;
+use crate::pipeline::Pipeline;
+use crate::source_lines::add_source_lines;
+use crate::{InvestigateError, Progress, repeat_runs, script_sampling};
 
 /// Functions with less of the time than this are not annotated.
 const LEAST_ANNOTATED: f64 = 0.01;
@@ -47,7 +47,7 @@ pub(crate) struct Located {
     pub(crate) findings: Vec<Finding>,
 }
 
-impl Road<'_> {
+impl Pipeline<'_> {
     /// Samples a run and says where its time went; a machine that refuses is no reason to stop.
     /// Unless stacks were asked for in a certain way, they come from a run of their own: copies
     /// of the stack at a low rate, since most programs are built without frame pointers.
@@ -113,7 +113,7 @@ impl Road<'_> {
                 collapsed: true,
             }))
         });
-        script::forget(&path);
+        script_sampling::remove_recording(&path);
         Ok(profile)
     }
 
@@ -144,7 +144,7 @@ impl Road<'_> {
             self.cancel,
             &mut enough,
         );
-        self.go_on()?;
+        self.check_cancelled()?;
         let recorded = match recorded {
             Ok(recorded) => recorded,
             Err(error) => {
@@ -154,7 +154,7 @@ impl Road<'_> {
         };
         for finished in &recorded.runs {
             self.case.add_run(&finished.record, Phase::Sample)?;
-            observe::check(finished, self.options.ignore_failure)?;
+            repeat_runs::check(finished, self.options.ignore_failure)?;
         }
         Ok(Some(recorded))
     }
@@ -189,15 +189,15 @@ impl Road<'_> {
             samples: profile.samples,
         };
         let mut frame = scene.frame(&known.facts);
-        self.try_out(&mut frame, progress)?;
-        let facts = Facts {
+        self.follow_up_runs(&mut frame, progress)?;
+        let inputs = ExplanationInputs {
             runs: known.facts.clone(),
             tried: frame.program.tried.clone(),
             least_gain: known.least_gain,
         };
-        self.case.put_document(FACTS, &facts)?;
+        self.case.put_document(EXPLANATION_INPUTS, &inputs)?;
         let mut findings = genba_explain::causes::explain(&frame, limits);
-        quote(&mut findings, &mut sources);
+        add_source_lines(&mut findings, &mut sources);
         Ok(Located {
             profile: Some(profile),
             annotations,

@@ -6,7 +6,8 @@ use clap::Args;
 use genba_case::{Case, Store};
 use genba_code::SourceCache;
 use genba_explain::{ExplainError, Scene, SceneOptions};
-use genba_investigate::costs::{self, COUNTS_FILE, JOIN, Join};
+use genba_investigate::explanation_inputs::{JOIN, Join};
+use genba_investigate::join_counts::{self, COUNTS_FILE};
 use genba_model::ScriptProfile;
 use genba_profile::keep;
 use genba_runtime::script::ScriptError;
@@ -165,7 +166,7 @@ fn join_here(scale: f64) -> Join {
         native_cpu_seconds: None,
         scale,
         clock: host.as_ref().map(|table| {
-            let clock = costs::clock_of_table(table);
+            let clock = join_counts::clock_of_table(table);
             (clock.hz, clock.source)
         }),
         host,

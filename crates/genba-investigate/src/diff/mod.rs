@@ -6,17 +6,17 @@
 //! of the debug information, copies by the names that compilers give them; without either, who
 //! called it and grew is named as likely.
 
-mod align;
-mod beside;
-mod compare;
-mod moves;
-mod rows;
-mod side;
-mod sites;
+mod against_baseline;
+mod align_instructions;
+mod function_rows;
+mod lines_and_instructions;
+mod moved_functions;
+mod profile_diff;
+mod profile_side;
 
-pub use beside::{Subject, beside};
-pub use compare::diff;
-pub use side::{Effort, Side};
+pub use against_baseline::{Subject, diff_against_baseline};
+pub use profile_diff::diff;
+pub use profile_side::{Effort, Side};
 
 #[cfg(test)]
 mod tests;

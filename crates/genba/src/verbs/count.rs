@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_count::Transfers;
 use genba_explain::PerUnit;
-use genba_investigate::executions::{self, CountPlan};
+use genba_investigate::execution_counts::{self, CountPlan};
 use genba_model::{Counts, RawCounts};
 use genba_report::{csv, export, terminal};
 use genba_run::{Launcher, Stdin};
@@ -132,7 +132,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
     let mut progress = Line::new(output);
-    let counted = executions::count(&mut launcher, &prepared.spec, &plan, &cancel, &mut progress)?;
+    let counted =
+        execution_counts::count(&mut launcher, &prepared.spec, &plan, &cancel, &mut progress)?;
     drop(progress);
     // What was counted is written before anything that may fail on its content.
     if let Some(file) = &args.file {

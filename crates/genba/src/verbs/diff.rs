@@ -122,7 +122,9 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
     };
     let file = counts.cloned().or_else(|| {
         let case = case.as_ref()?;
-        let file = case.directory().join(genba_investigate::costs::COUNTS_FILE);
+        let file = case
+            .directory()
+            .join(genba_investigate::join_counts::COUNTS_FILE);
         file.exists().then_some(file)
     });
     if let Some(file) = file {

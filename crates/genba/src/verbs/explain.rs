@@ -7,10 +7,10 @@ use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_code::SourceCache;
 use genba_explain::causes::{self, Limits};
-use genba_investigate::costs::Executions;
-use genba_investigate::facts::{FACTS, Facts};
-use genba_investigate::quotes::quote;
-use genba_investigate::{Options, summary};
+use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
+use genba_investigate::join_counts::ExecutionCountOptions;
+use genba_investigate::source_lines::add_source_lines;
+use genba_investigate::{Options, noise_floor};
 use genba_model::{Calibration, Event, Explanation, Investigation, Trial};
 use genba_profile::sampler::RecordOptions;
 use genba_report::terminal;
@@ -120,12 +120,12 @@ fn calibration(args: &Args, output: &Output) -> VerbResult {
 const SOON: Duration = Duration::from_secs(25);
 
 /// An investigation that finds out why, and nothing beside it: so much time for the runs and for
-/// the count, and nothing more begun when it is no longer soon.
-pub fn options(budget: Duration, count: Duration, soon: Duration) -> Options {
+/// the count, and no run that could be skipped is begun after `answer_within`.
+pub fn options(budget: Duration, count: Duration, answer_within: Duration) -> Options {
     Options {
         budget,
         ignore_failure: false,
-        executions: Some(Executions {
+        executions: Some(ExecutionCountOptions {
             engine: None,
             limit: count,
             other: None,
@@ -136,7 +136,7 @@ pub fn options(budget: Duration, count: Duration, soon: Duration) -> Options {
         },
         stacks: false,
         script: false,
-        soon: Some(soon),
+        answer_within: Some(answer_within),
         annotations: super::investigate::ANNOTATIONS,
         source_prefixes: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -190,19 +190,19 @@ fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
         command: all.workload.command,
         event: profile.event,
         findings: all.findings,
-        least_gain: summary::least_gain(&all.noise_floor),
+        least_gain: noise_floor::least_gain(&all.noise_floor),
         notes,
     })
 }
 
 fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
-    let facts: Option<Facts> = match recording.case() {
-        Some(case) => case.get_document(FACTS)?,
+    let facts: Option<ExplanationInputs> = match recording.case() {
+        Some(case) => case.get_document(EXPLANATION_INPUTS)?,
         None => None,
     };
-    let facts = facts.unwrap_or_else(|| Facts {
-        least_gain: summary::least_gain(&[]),
-        ..Facts::default()
+    let facts = facts.unwrap_or_else(|| ExplanationInputs {
+        least_gain: noise_floor::least_gain(&[]),
+        ..ExplanationInputs::default()
     });
     let scene = recording.open(false, true)?;
     let profile = scene.profile(&Default::default());
@@ -213,7 +213,7 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
     let mut frame = scene.frame(&facts.runs);
     frame.program.tried = facts.tried;
     let mut findings = causes::explain(&frame, limits);
-    quote(&mut findings, &mut SourceCache::new());
+    add_source_lines(&mut findings, &mut SourceCache::new());
     let event: Event = profile.event;
     let mut notes = profile.notes;
     if profile.counted.is_none() {

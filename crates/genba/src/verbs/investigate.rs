@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_investigate::Options;
-use genba_investigate::costs::Executions;
+use genba_investigate::join_counts::ExecutionCountOptions;
 use genba_profile::sampler::CallGraph;
 use genba_report::terminal::{self, Next};
 use genba_run::Output as Stream;
@@ -109,7 +109,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         record: args.sampling.options(CallGraph::None),
         stacks: true,
         script: !args.no_script,
-        soon: None,
+        answer_within: None,
         annotations: ANNOTATIONS,
         source_prefixes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -151,7 +151,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 }
 
 /// How executions are counted.
-fn executions(args: &Args) -> Result<Option<Executions>, Failure> {
+fn executions(args: &Args) -> Result<Option<ExecutionCountOptions>, Failure> {
     if args.no_count {
         return Ok(None);
     }
@@ -159,7 +159,7 @@ fn executions(args: &Args) -> Result<Option<Executions>, Failure> {
         (Some(line), Some(scale)) => Some((args.run.line(line)?, scale)),
         _ => None,
     };
-    Ok(Some(Executions {
+    Ok(Some(ExecutionCountOptions {
         engine: args.count_engine.clone(),
         limit: Duration::from_secs_f64(args.count_limit),
         other,

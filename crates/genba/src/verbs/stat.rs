@@ -1,7 +1,7 @@
 //! `genba stat`: count events of a command.
 
 use clap::Args as ClapArgs;
-use genba_investigate::counters::{self, CountOptions};
+use genba_investigate::event_counters::{self, CounterOptions};
 use genba_model::ExitKind;
 use genba_profile::count;
 use genba_report::terminal;
@@ -55,7 +55,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     // A single run that fails is shown with its counters, as perf does.
     let ignore_failure = args.ignore_failure || args.runs == 1;
-    let options = CountOptions {
+    let options = CounterOptions {
         events,
         runs: args.runs,
         ignore_failure,
@@ -63,7 +63,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
     let mut progress = Line::new(output);
-    let stat = counters::count(
+    let stat = event_counters::count(
         &mut launcher,
         &prepared.spec,
         &prepared.workload.command,

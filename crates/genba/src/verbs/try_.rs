@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_experiment::VariantPlan;
 use genba_experiment::try_variants::{self, Change, Options, Sitting, Trial, Workplace, document};
-use genba_investigate::diff::{Effort, Subject, beside};
+use genba_investigate::diff::{Effort, Subject, diff_against_baseline};
 use genba_model::{CaseKind, Finding, ProfileDiff, Workload};
 use genba_report::{page, terminal};
 
@@ -205,7 +205,7 @@ fn differences(
     output: &Output,
 ) -> Result<Vec<ProfileDiff>, Failure> {
     let others: Vec<Subject<'_>> = tried.rivals().map(|plan| subject(plan, tried)).collect();
-    Ok(beside(
+    Ok(diff_against_baseline(
         &subject(&tried.baseline, tried),
         &others,
         &EFFORT,

@@ -11,8 +11,8 @@ use genba_profile::event::EventSpec;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
 use genba_run::Output;
 
-use crate::road::Road;
-use crate::{InvestigateError, Progress, simulate, sizes};
+use crate::pipeline::Pipeline;
+use crate::{InvestigateError, Progress, allocation_sizes, callgrind_simulation};
 
 /// Page faults to sample.
 const FAULTS: u64 = 2000;
@@ -47,10 +47,10 @@ const SHORTEST_SIMULATION: Duration = Duration::from_secs(2);
 /// A run on one CPU may take so many times longer than the usual one: all threads' work, and more.
 const LONGEST: f64 = 4.0;
 
-impl Road<'_> {
+impl Pipeline<'_> {
     /// Makes the runs that would decide what the frame suspects, and puts what they say in. What
     /// cannot be done is left out.
-    pub(crate) fn try_out(
+    pub(crate) fn follow_up_runs(
         &mut self,
         frame: &mut Frame,
         progress: &mut dyn Progress,
@@ -88,10 +88,10 @@ impl Road<'_> {
         if wants::one_cpu(frame) && self.may_take(alone, "the time on one CPU") {
             self.one_cpu(frame, progress)?;
         }
-        if !self.left_out.is_empty() {
+        if !self.skipped.is_empty() {
             self.notes.push(format!(
                 "left out, since an answer is wanted within half a minute: {}; explain a smaller run, or give it more time with --count-limit",
-                self.left_out.join(", ")
+                self.skipped.join(", ")
             ));
         }
         Ok(())
@@ -101,7 +101,7 @@ impl Road<'_> {
     fn may_take(&mut self, seconds: f64, what: &'static str) -> bool {
         let may = self.has_time_for(seconds);
         if !may {
-            self.left_out.push(what);
+            self.skipped.push(what);
         }
         may
     }
@@ -248,7 +248,7 @@ impl Road<'_> {
         frame: &mut Frame,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
-        let Some(valgrind) = simulate::program() else {
+        let Some(valgrind) = callgrind_simulation::program() else {
             return Ok(());
         };
         let limit = self.time_left().unwrap_or(LONGEST_SIMULATION);
@@ -257,7 +257,7 @@ impl Road<'_> {
         }
         progress.update("simulating caches and guesses of branches", Some(limit));
         let limit = limit.min(LONGEST_SIMULATION);
-        let outcome = simulate::simulate(
+        let outcome = callgrind_simulation::simulate(
             self.launcher,
             &valgrind,
             self.spec,
@@ -265,7 +265,7 @@ impl Road<'_> {
             limit,
             self.cancel,
         );
-        self.go_on()?;
+        self.check_cancelled()?;
         let Some(outcome) = outcome else {
             return Ok(());
         };
@@ -294,8 +294,9 @@ impl Road<'_> {
         let usual = Duration::try_from_secs_f64(frame.program.wall_seconds).ok();
         progress.update("tallying sizes of allocations and copies", usual);
         let limit = usual.unwrap_or_default().mul_f64(2.0 * TALLIED) + Duration::from_secs(1);
-        frame.program.tried.sizes = sizes::tally(self.launcher, self.spec, limit, self.cancel);
-        self.go_on()
+        frame.program.tried.sizes =
+            allocation_sizes::tally(self.launcher, self.spec, limit, self.cancel);
+        self.check_cancelled()
     }
 
     fn one_cpu(
@@ -322,7 +323,7 @@ impl Road<'_> {
         let mut most: Option<f64> = None;
         for _ in 0..ALONE {
             let finished = self.launcher.run(&spec, self.cancel);
-            self.go_on()?;
+            self.check_cancelled()?;
             // A CPU that may not be used, or a run that does not end there, says nothing.
             let Ok(finished) = finished else {
                 return Ok(());

@@ -9,8 +9,8 @@ use genba_model::{Annotation, Counts, FunctionRow, Investigation, Metric, Profil
 use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 
-use crate::costs::Join;
-use crate::executions::{self, CountPlan};
+use crate::execution_counts::{self, CountPlan};
+use crate::explanation_inputs::Join;
 use crate::{InvestigateError, Progress};
 
 /// Functions that are annotated at most, and the least share of the time for one.
@@ -255,7 +255,7 @@ impl Side {
             native: false,
             ignore_failure: true,
         };
-        let counted = executions::count(launcher, &spec, &plan, cancel, progress);
+        let counted = execution_counts::count(launcher, &spec, &plan, cancel, progress);
         if cancel.is_triggered() {
             return Err(InvestigateError::Interrupted {
                 kept: String::new(),

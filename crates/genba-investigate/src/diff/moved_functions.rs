@@ -6,8 +6,8 @@ use genba_code::without_parameters;
 use genba_model::{Moved, MovedHow};
 
 use super::Side;
-use super::rows::{Key, Row, base};
-use super::sites::seconds_of;
+use super::function_rows::{Key, Row, base};
+use super::lines_and_instructions::seconds_of;
 
 /// A function is gone if of its time (or calls) no more than this share is left.
 const GONE: f64 = 0.1;

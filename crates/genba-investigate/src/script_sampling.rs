@@ -9,8 +9,8 @@ use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
 use genba_run::Finished;
 use genba_runtime::script::{self, DEFAULT_HZ, ScriptSampler};
 
-use crate::road::Road;
-use crate::{InvestigateError, Progress, observe};
+use crate::pipeline::Pipeline;
+use crate::{InvestigateError, Progress, repeat_runs};
 
 /// Samples that tell a percent to ±0.2 %: a longer command is stopped less often, so that what is
 /// written does not grow with its length.
@@ -23,7 +23,7 @@ const BESIDE_HZ: u64 = 49;
 /// be seen.
 const MOST_FRAMES: usize = 50_000;
 
-impl Road<'_> {
+impl Pipeline<'_> {
     /// Reads script functions in a run of their own; `None` where the command runs no interpreter,
     /// and, with a note, where its frames cannot be read.
     pub(crate) fn sample_script(
@@ -60,8 +60,8 @@ impl Road<'_> {
             self.notes.extend(new(&recorded.notes, &self.notes));
             (recorded.runs, script::profile(&path))
         });
-        forget(&path);
-        self.go_on()?;
+        remove_recording(&path);
+        self.check_cancelled()?;
         match read {
             Ok((runs, read)) => {
                 self.keep(&runs)?;
@@ -81,14 +81,14 @@ impl Road<'_> {
     fn keep(&mut self, runs: &[Finished]) -> Result<(), InvestigateError> {
         for finished in runs {
             self.case.add_run(&finished.record, Phase::Sample)?;
-            observe::check(finished, self.options.ignore_failure)?;
+            repeat_runs::check(finished, self.options.ignore_failure)?;
         }
         Ok(())
     }
 }
 
 /// Removes a recording and what was kept beside it.
-pub(crate) fn forget(path: &Path) {
+pub(crate) fn remove_recording(path: &Path) {
     // It was only needed for a moment; a copy that stays is no harm.
     let _ = std::fs::remove_file(path);
     Keeper::forget(path);

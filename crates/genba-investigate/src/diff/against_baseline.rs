@@ -3,8 +3,8 @@
 use genba_model::ProfileDiff;
 use genba_run::{Cancel, CommandSpec, Launcher};
 
-use super::compare::diff;
-use super::side::{Effort, Side};
+use super::profile_diff::diff;
+use super::profile_side::{Effort, Side};
 use crate::{InvestigateError, Progress};
 
 /// Rows of functions and of lines that are kept: a page for people, not an archive.
@@ -30,7 +30,7 @@ pub struct Subject<'a> {
 ///
 /// # Errors
 /// The launcher or what belongs round a run cannot be started; files cannot be written; an interruption.
-pub fn beside(
+pub fn diff_against_baseline(
     baseline: &Subject<'_>,
     others: &[Subject<'_>],
     effort: &Effort,
@@ -107,7 +107,7 @@ mod tests {
             after: vec![&specs[from + 2]],
             seconds: Some(0.1),
         };
-        let found = beside(
+        let found = diff_against_baseline(
             &subject("one", 0),
             &[subject("two", 3)],
             &effort(),
@@ -143,7 +143,7 @@ mod tests {
             after: Vec::new(),
             seconds: None,
         };
-        let found = beside(
+        let found = diff_against_baseline(
             &baseline,
             &[],
             &effort(),
@@ -166,7 +166,7 @@ mod tests {
             after: Vec::new(),
             seconds: None,
         };
-        let found = beside(
+        let found = diff_against_baseline(
             &subject(Vec::new()),
             &[subject(vec![&missing])],
             &effort(),

@@ -7,8 +7,8 @@ use genba_model::{
 };
 
 use super::Side;
-use super::align::{align, bare};
-use super::rows::base;
+use super::align_instructions::{align, bare};
+use super::function_rows::base;
 
 /// Rows of each table at most.
 const MOST_LINES: usize = 400;

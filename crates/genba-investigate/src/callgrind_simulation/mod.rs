@@ -7,7 +7,7 @@
 //! the rates of what was simulated are taken for the whole; one that did not reach the code in
 //! question says nothing.
 
-mod parse;
+mod output;
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -20,7 +20,7 @@ use genba_explain::causes::frame::{EventCounts, EventPlace, Frame};
 use genba_model::ExitKind;
 use genba_run::{Cancel, CommandSpec, Launcher, Output, resolve_program};
 
-use parse::Simulated;
+use output::Simulated;
 
 /// Files of one run that are read: one for each process.
 const MOST_FILES: usize = 64;
@@ -76,7 +76,7 @@ pub(crate) fn simulate(
     let files = std::fs::read_dir(directory.path()).ok()?;
     for file in files.flatten().take(MOST_FILES) {
         let file = BufReader::with_capacity(1 << 16, File::open(file.path()).ok()?);
-        parse::add(
+        output::add(
             file,
             &|module, address| index.find(module, address),
             &mut found,

@@ -12,11 +12,11 @@ use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_stats::StopRule;
 
-use crate::costs::Executions;
-use crate::counters::CountOptions;
-use crate::observe::{self, Repeat};
+use crate::event_counters::CounterOptions;
+use crate::join_counts::ExecutionCountOptions;
+use crate::repeat_runs::{self, Repeat};
 use crate::sampling::Known;
-use crate::{InvestigateError, Progress, counters, summary};
+use crate::{InvestigateError, Progress, event_counters, noise_floor, run_summary};
 
 /// What to investigate and how much time to take.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct Options {
     /// How to sample.
     pub record: RecordOptions,
     /// How to count executions; not at all if `None`.
-    pub executions: Option<Executions>,
+    pub executions: Option<ExecutionCountOptions>,
     /// Take samples with stacks as well, in runs of their own.
     pub stacks: bool,
     /// Read the functions of Python and Ruby as well, in a run of their own, where the command
@@ -37,7 +37,7 @@ pub struct Options {
     pub script: bool,
     /// Time after which nothing is begun that could be done without: of a long command few runs
     /// are made then, and no counters are read.
-    pub soon: Option<Duration>,
+    pub answer_within: Option<Duration>,
     /// Most functions to annotate.
     pub annotations: usize,
     /// Where sources are that have moved since the build: old and new prefix.
@@ -101,7 +101,7 @@ pub fn investigate(
     let path = spec.environment.get(OsStr::new("PATH"));
     genba_run::resolve_program(&program, path.as_deref(), spec.directory.as_deref())?;
     let mut case = store.create(workload, &host)?;
-    let mut road = Road {
+    let mut pipeline = Pipeline {
         started: Instant::now(),
         launcher: &mut launcher,
         spec,
@@ -109,9 +109,9 @@ pub fn investigate(
         cancel,
         case: &mut case,
         notes,
-        left_out: Vec::new(),
+        skipped: Vec::new(),
     };
-    let result = road.walk(workload, host, progress);
+    let result = pipeline.run(workload, host, progress);
     match result {
         Ok(outcome) => {
             case.finish()?;
@@ -133,7 +133,7 @@ pub fn investigate(
     }
 }
 
-pub(crate) struct Road<'a> {
+pub(crate) struct Pipeline<'a> {
     started: Instant,
     pub(crate) launcher: &'a mut Launcher,
     pub(crate) spec: &'a CommandSpec,
@@ -142,11 +142,11 @@ pub(crate) struct Road<'a> {
     pub(crate) case: &'a mut Case,
     pub(crate) notes: Vec<String>,
     /// What there was no time to find out.
-    pub(crate) left_out: Vec<&'static str>,
+    pub(crate) skipped: Vec<&'static str>,
 }
 
-impl Road<'_> {
-    fn walk(
+impl Pipeline<'_> {
+    fn run(
         &mut self,
         workload: &Workload,
         host: HostFingerprint,
@@ -157,23 +157,23 @@ impl Road<'_> {
         let measured: f64 = runs.iter().map(|run| run.cpu().total()).sum();
         let hazards = genba_host::current_hazards(watch.stop(measured));
         self.case.put_document("hazards", &hazards)?;
-        let noise_floor = summary::noise_floors(&runs);
-        let runs = summary::summarise(runs);
+        let noise_floor = noise_floor::noise_floors(&runs);
+        let runs = run_summary::summarise(runs);
         let usual = runs
             .runs
             .iter()
             .map(|run| run.wall_seconds)
             .fold(0.0, f64::max);
-        let stat = match self.options.soon {
-            Some(soon) if usual > LONG_RUN * soon.as_secs_f64() => None,
+        let stat = match self.options.answer_within {
+            Some(limit) if usual > LONG_RUN * limit.as_secs_f64() => None,
             _ => self.count(workload, progress)?,
         };
         if let Some(stat) = &stat {
             self.case.put_document("stat", stat)?;
         }
         let known = Known {
-            facts: summary::facts(&runs),
-            least_gain: summary::least_gain(&noise_floor),
+            facts: run_summary::run_facts(&runs),
+            least_gain: noise_floor::least_gain(&noise_floor),
             stat: stat.as_ref(),
             host: &host,
         };
@@ -206,19 +206,19 @@ impl Road<'_> {
     }
 
     fn measure(&mut self, progress: &mut dyn Progress) -> Result<Vec<RunRecord>, InvestigateError> {
-        let budget = match self.options.soon {
-            Some(soon) => self.options.budget.min(soon.mul_f64(MEASURING_SHARE)),
+        let budget = match self.options.answer_within {
+            Some(limit) => self.options.budget.min(limit.mul_f64(MEASURING_SHARE)),
             None => self.options.budget,
         };
         let repeat = Repeat {
             budget,
             rule: StopRule::default(),
             ignore_failure: self.options.ignore_failure,
-            telling: self.options.soon.map(|_| summary::MIN_RUNS),
+            telling: self.options.answer_within.map(|_| noise_floor::MIN_RUNS),
         };
         let case = &*self.case;
         let mut keep = |run: &RunRecord| Ok(case.add_run(run, Phase::Measure)?);
-        let runs = observe::repeat(
+        let runs = repeat_runs::repeat(
             self.launcher,
             self.spec,
             &repeat,
@@ -226,7 +226,7 @@ impl Road<'_> {
             progress,
             &mut keep,
         )?;
-        self.go_on()?;
+        self.check_cancelled()?;
         if runs.iter().any(|run| !run.exit.success()) {
             self.notes
                 .push("the command failed and was measured all the same, as asked".to_owned());
@@ -245,17 +245,17 @@ impl Road<'_> {
     pub(crate) fn has_time_for(&self, seconds: f64) -> bool {
         let spent = self.started.elapsed().as_secs_f64();
         self.options
-            .soon
-            .is_none_or(|soon| spent + seconds < soon.as_secs_f64())
+            .answer_within
+            .is_none_or(|limit| spent + seconds < limit.as_secs_f64())
     }
 
     /// What is left of the time in which something may still be begun; `None` where nobody waits.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         let spent = self.started.elapsed();
-        (self.options.soon).map(|soon| soon.saturating_sub(spent))
+        (self.options.answer_within).map(|limit| limit.saturating_sub(spent))
     }
 
-    pub(crate) fn go_on(&self) -> Result<(), InvestigateError> {
+    pub(crate) fn check_cancelled(&self) -> Result<(), InvestigateError> {
         if self.cancel.is_triggered() {
             return Err(InvestigateError::Interrupted {
                 kept: String::new(),
@@ -270,12 +270,12 @@ impl Road<'_> {
         workload: &Workload,
         progress: &mut dyn Progress,
     ) -> Result<Option<Stat>, InvestigateError> {
-        let options = CountOptions {
+        let options = CounterOptions {
             events: count::detailed(),
             runs: 1,
             ignore_failure: self.options.ignore_failure,
         };
-        let stat = counters::count(
+        let stat = event_counters::count(
             self.launcher,
             self.spec,
             &workload.command,
@@ -283,7 +283,7 @@ impl Road<'_> {
             self.cancel,
             progress,
         );
-        self.go_on()?;
+        self.check_cancelled()?;
         match stat {
             Ok(stat) => Ok(Some(stat)),
             Err(InvestigateError::Profile(error)) => {

@@ -7,12 +7,12 @@ use genba_profile::count::{self, CountedRun};
 use genba_profile::event::EventSpec;
 use genba_run::{Cancel, CommandSpec, Launcher, RunError};
 
-use crate::observe::check;
+use crate::repeat_runs::check;
 use crate::{InvestigateError, Progress};
 
 /// What to count and how often.
 #[derive(Clone, Debug)]
-pub struct CountOptions {
+pub struct CounterOptions {
     /// Events.
     pub events: Vec<EventSpec>,
     /// Runs.
@@ -29,7 +29,7 @@ pub fn count(
     launcher: &mut Launcher,
     spec: &CommandSpec,
     command: &[String],
-    options: &CountOptions,
+    options: &CounterOptions,
     cancel: &Cancel,
     progress: &mut dyn Progress,
 ) -> Result<Stat, InvestigateError> {

@@ -4,19 +4,19 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use genba_count::{CountError, CountRequest, Transfers};
-use genba_explain::{Clock, JoinOptions, Joined};
+use genba_explain::{Clock, Joined};
 use genba_host::{CalibrateOptions, CalibrateProgress, Origin};
 use genba_model::{CounterState, Estimate, HostFingerprint, HostTable, RawCounts, Stat};
 use genba_run::{CommandSpec, Finished, Output};
-use serde::{Deserialize, Serialize};
 
-use crate::executions::{announcement, shell_status};
-use crate::road::Road;
+use crate::execution_counts::{announcement, shell_status};
+use crate::explanation_inputs::{JOIN, Join};
+use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress};
 
 /// How executions are counted on the road.
 #[derive(Clone, Debug)]
-pub struct Executions {
+pub struct ExecutionCountOptions {
     /// Name of the engine; the best that can serve if `None`.
     pub engine: Option<String>,
     /// A count that would take longer, or takes longer, is left out.
@@ -38,39 +38,6 @@ pub(crate) struct Sampled {
     status: Option<i32>,
     clock: Option<Clock>,
 }
-
-/// How counts and samples of a case belong together; kept in the case beside the counts.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Join {
-    /// Runs that the samples are of.
-    pub runs: f64,
-    /// CPU time of one run, seconds, where it is known.
-    pub native_cpu_seconds: Option<f64>,
-    /// What the counts are multiplied with.
-    pub scale: f64,
-    /// The core clock, cycles a second, and where it comes from.
-    pub clock: Option<(Estimate, String)>,
-    /// What instructions cost on that host.
-    pub host: Option<HostTable>,
-}
-
-impl Join {
-    /// Joins the counts.
-    #[must_use]
-    pub fn with(self, raw: &RawCounts) -> Joined {
-        let options = JoinOptions {
-            runs: self.runs,
-            native_cpu_seconds: self.native_cpu_seconds,
-            scale: self.scale,
-            clock: self.clock.map(|(hz, source)| Clock { hz, source }),
-            host: self.host,
-        };
-        Joined::new(raw, options)
-    }
-}
-
-/// Kind of the case's document that says how counts and samples belong together.
-pub const JOIN: &str = "join";
 
 /// Name of the file of raw counts in the case's directory.
 pub const COUNTS_FILE: &str = "counts.json";
@@ -120,7 +87,7 @@ const DRIFT: f64 = 0.03;
 /// CPU time beside the target that makes its children worth counting.
 const CHILDREN: f64 = 0.01;
 
-impl Road<'_> {
+impl Pipeline<'_> {
     /// Counts one run and joins it with what was sampled; `None`, with a note, where that
     /// cannot be done or would not be true.
     pub(crate) fn count_executions(
@@ -140,8 +107,8 @@ impl Road<'_> {
         // that others use, too, what a count usually takes.
         let usual = Duration::try_from_secs_f64(sampled.wall_seconds * USUAL_COUNT);
         let usual = usual.map_or(MOST_AWAITED, |usual| usual.clamp(LEAST_COUNT, MOST_AWAITED));
-        let soon = self.time_left().map(|left| left.max(usual));
-        let limit = soon.map_or(plan.limit, |left| left.min(plan.limit));
+        let available = self.time_left().map(|left| left.max(usual));
+        let limit = available.map_or(plan.limit, |left| left.min(plan.limit));
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         let request = CountRequest {
             children: spec.shell_line.is_some() || sampled.beside > CHILDREN,
@@ -152,12 +119,12 @@ impl Road<'_> {
             Ok(Some(raw)) => raw,
             Ok(None) => return Ok(None),
             Err(error) => {
-                self.go_on()?;
+                self.check_cancelled()?;
                 self.notes.push(format!("no exact counts: {error}"));
                 return Ok(None);
             }
         };
-        self.go_on()?;
+        self.check_cancelled()?;
         let path = self.case.directory().join(COUNTS_FILE);
         if let Err(error) = genba_count::file::write(&path, &raw) {
             self.notes.push(error.to_string());
@@ -182,7 +149,7 @@ impl Road<'_> {
 
     fn run_engine(
         &mut self,
-        plan: &Executions,
+        plan: &ExecutionCountOptions,
         limit: Duration,
         request: &CountRequest,
         sampled: &Sampled,

@@ -7,7 +7,7 @@ use genba_model::{Finding, FindingSite, SourceLine};
 const MOST_LINES: u32 = 6;
 
 /// Puts the source into findings, where its files are found.
-pub fn quote(findings: &mut [Finding], sources: &mut SourceCache) {
+pub fn add_source_lines(findings: &mut [Finding], sources: &mut SourceCache) {
     for finding in findings {
         let mut lines = Vec::new();
         add(&mut lines, &finding.site, sources);
@@ -75,7 +75,7 @@ mod tests {
         };
         finding.site.called_from = Some(Box::new(caller));
         let mut findings = [finding];
-        quote(&mut findings, &mut SourceCache::new());
+        add_source_lines(&mut findings, &mut SourceCache::new());
         let texts: Vec<&str> = findings[0]
             .source
             .iter()

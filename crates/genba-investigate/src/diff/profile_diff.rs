@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use genba_model::{DiffSide, Estimate, FunctionDiff, Moved, MovedHow, ProfileDiff};
 
 use super::Side;
-use super::moves::{Moves, inlined};
-use super::rows::{Key, Row, renamed, rows};
-use super::sites::{instructions, lines};
+use super::function_rows::{Key, Row, renamed, rows};
+use super::lines_and_instructions::{instructions, lines};
+use super::moved_functions::{Moves, inlined};
 
 /// Rows of each table at most.
 const MOST_FUNCTIONS: usize = 400;
@@ -181,8 +181,8 @@ fn doubts(before: &Side, after: &Side) -> Vec<String> {
 }
 #[cfg(test)]
 mod unit {
-    use super::super::moves::is_gone;
-    use super::super::rows::{base, key};
+    use super::super::function_rows::{base, key};
+    use super::super::moved_functions::is_gone;
     use super::*;
 
     fn rows(names: &[&str]) -> BTreeMap<Key, Row> {

@@ -6,7 +6,7 @@ use genba_count::{Choice, CountRequest, Transfers};
 use genba_model::{ExitKind, RawCounts};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
-use crate::{InvestigateError, Progress, observe};
+use crate::{InvestigateError, Progress, repeat_runs};
 
 /// How to count.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub fn count(
         quiet.stderr = genba_run::Output::Capture { limit: 64 << 10 };
         let finished = launcher.run(&quiet, cancel)?;
         if !plan.ignore_failure {
-            observe::check(&finished, false)?;
+            repeat_runs::check(&finished, false)?;
         }
         // A run that was cut off says nothing about how long a whole one takes.
         (finished.record.exit != ExitKind::TimedOut).then_some(finished)
