@@ -6,7 +6,7 @@ use std::sync::Arc;
 use genba_run::{PassFd, RunError};
 use rustix::fs::{MemfdFlags, OFlags};
 
-use crate::output_metric::{number, shorten};
+use crate::output_metric::shorten;
 
 /// Variable of the environment that names the descriptor.
 pub const VARIABLE: &str = "GENBA_METRICS_FD";
@@ -71,7 +71,8 @@ fn parse_line(line: &str) -> Result<ChannelValue, String> {
             shorten(name)
         ));
     }
-    let value = number(value).map_err(|what| format!("metric {name} on ${VARIABLE}: {what}"))?;
+    let value = genba_units::parse_number(value)
+        .map_err(|what| format!("metric {name} on ${VARIABLE}: {what}"))?;
     Ok(ChannelValue {
         name: name.to_owned(),
         value,

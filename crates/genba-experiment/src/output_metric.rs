@@ -148,7 +148,7 @@ impl MetricPlan {
                 first_match(regex, &text(stdout))
                     .or_else(|| first_match(regex, &text(stderr)))
                     .ok_or("the regular expression matches nothing that it printed".to_owned())
-                    .and_then(|found| number(&found))
+                    .and_then(|found| genba_units::parse_number(&found))
                     .map(Some)
             }
             MetricSource::Json(pointer) => from_json(stdout, pointer).map(Some),
@@ -209,22 +209,6 @@ fn first_match(regex: &Regex, text: &str) -> Option<String> {
     Some(value.as_str().to_owned())
 }
 
-/// A number as programs print them: with thousands separated by commas or underscores as well.
-pub(crate) fn number(text: &str) -> Result<f64, String> {
-    let plain = text.trim();
-    let value = match plain.parse::<f64>() {
-        Err(_) if plain.bytes().any(|byte| byte.is_ascii_digit()) => {
-            plain.replace([',', '_'], "").parse::<f64>()
-        }
-        other => other,
-    };
-    match value {
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(value) => Err(format!("its value is {value}")),
-        Err(_) => Err(format!("{:?} is no number", shorten(plain))),
-    }
-}
-
 fn from_json(stdout: &[u8], pointer: &str) -> Result<f64, String> {
     let document = serde_json::from_slice::<serde_json::Value>(stdout)
         .ok()
@@ -235,8 +219,8 @@ fn from_json(stdout: &[u8], pointer: &str) -> Result<f64, String> {
             .as_f64()
             .filter(|value| value.is_finite())
             .ok_or_else(|| format!("{value} is too large")),
-        Some(serde_json::Value::String(text)) => number(text),
-        Some(_) => Err(format!("what {pointer} points at is no number")),
+        Some(serde_json::Value::String(text)) => genba_units::parse_number(text),
+        Some(_) => Err(format!("the value at {pointer} is not a number")),
         None => Err(format!("{pointer} points at nothing in its output")),
     }
 }

@@ -208,10 +208,7 @@ const USUAL_COUNT: f64 = 3.2;
 
 /// Why a count was not begun.
 fn not_counted(least: f64, limit: Duration, most: Duration) -> String {
-    let time = match least {
-        least if least < 90.0 => format!("{least:.0} s"),
-        least => format!("{:.0} min", least / 60.0),
-    };
+    let time = genba_units::format::rough_duration(least);
     if limit < most {
         return format!(
             "executions were not counted: that would take over {time}, and an answer within half a minute leaves {:.0} s for it; --count-limit gives it more, or explain a smaller run",

@@ -17,13 +17,13 @@ pub mod export;
 pub mod flame_graph;
 mod jump_arrows;
 mod listing_rows;
-pub mod number;
 pub mod page;
 pub mod safe_text;
 pub mod terminal;
 mod variants;
 mod wording;
 
+pub use genba_units::format as number;
 pub use safe_text::{sanitise, sanitise_lines};
 pub use terminal::screen::Screen;
 pub use wording::diagnosis::{findings, title};

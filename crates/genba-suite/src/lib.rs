@@ -96,7 +96,6 @@ mod suite_model;
 mod suite_plan;
 mod suite_session;
 mod toml_suite;
-mod values;
 mod yaml;
 
 pub use error::SuiteError;

@@ -219,18 +219,9 @@ fn listed(mut parameter: SweptParameter) -> SweptParameter {
 /// A number with its K, M or G multiplied out; anything else as it is.
 fn plain(text: &str) -> String {
     let text = text.trim();
-    let factor: u64 = match text.chars().last() {
-        Some('k' | 'K') => 1 << 10,
-        Some('M') => 1 << 20,
-        Some('G') => 1 << 30,
-        _ => return text.to_owned(),
-    };
-    match text[..text.len() - 1].parse::<u64>() {
-        Ok(number) => match number.checked_mul(factor) {
-            Some(product) => product.to_string(),
-            None => text.to_owned(),
-        },
-        Err(_) => text.to_owned(),
+    match text.ends_with(['k', 'K', 'M', 'G']) {
+        true => genba_units::parse_bytes(text).map_or(text.to_owned(), |number| number.to_string()),
+        false => text.to_owned(),
     }
 }
 

@@ -16,10 +16,10 @@ use genba_model::{Estimate, FindingSite};
 use super::candidate::Candidate;
 use super::frame::Frame;
 use super::services::is_copy_function;
-use super::sizes::bytes;
 use super::user_lines::{lines, site_of};
 use super::words::{count, percent};
 use super::{quadratic, realloc_growth};
+use genba_units::format::bytes;
 
 /// Identifier.
 pub const ID: &str = "memory-bound-copy";

@@ -20,9 +20,10 @@ use genba_code::Location;
 use super::candidate::Candidate;
 use super::frame::{Frame, UserCall};
 use super::services::{is_allocator, is_growth};
-use super::sizes::{Sizes, bytes};
+use super::sizes::Sizes;
 use super::user_lines::{UserLine, lines, remains_of};
 use super::words::{count, percent};
+use genba_units::format::bytes;
 
 /// Identifier.
 pub const ID: &str = "realloc-growth";

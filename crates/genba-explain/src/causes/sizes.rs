@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::frame::Frame;
 use super::services::service;
 use super::words::{count, percent};
+use genba_units::format::bytes;
 
 /// Sizes for which one run asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -97,17 +98,6 @@ impl SizeClasses {
             count(self.total()),
             bytes(self.bytes as f64)
         ))
-    }
-}
-
-/// A number of bytes for people.
-#[must_use]
-pub fn bytes(number: f64) -> String {
-    match number {
-        n if n < 1e3 => format!("{n:.0} bytes"),
-        n if n < 1e6 => format!("{:.1} kB", n / 1e3),
-        n if n < 1e9 => format!("{:.1} MB", n / 1e6),
-        n => format!("{:.1} GB", n / 1e9),
     }
 }
 

@@ -9,7 +9,8 @@ use super::path::{self, Path};
 use super::recurrence::{self, Case, Code, Recurrence};
 use super::rounds::Rounds;
 use super::subject::{Subject, brief, is_inside};
-use super::words::{self, chain_text};
+use super::words::chain_text;
+use genba_units::format::short_percent;
 
 impl Subject<'_> {
     /// The chain, and its instructions.
@@ -164,6 +165,6 @@ fn way(path: &Path) -> String {
     }
     format!(
         " on the way that at least {} of its rounds take",
-        words::percent(path.share)
+        short_percent(path.share)
     )
 }

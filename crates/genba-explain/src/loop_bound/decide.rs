@@ -7,7 +7,9 @@ use genba_model::{Estimate, LoopBound};
 
 use super::evidence::Evidence;
 use super::throughput::Throughput;
-use super::words::{cycles, number, percent, range};
+use genba_units::format::{
+    cycle_range as range, cycles as number, cycles_with_unit as cycles, short_percent as percent,
+};
 
 /// A model reaches the measurement from this share on. Tables are good for a few percent,
 /// samples and clocks for as much again.

@@ -3,7 +3,7 @@
 use genba_model::{LoopBound, LoopCost};
 
 use super::subject::Subject;
-use super::words;
+use genba_units::format::short_percent;
 
 impl Subject<'_> {
     /// The loops directly inside that were executed, by the time in them.
@@ -73,7 +73,7 @@ pub(super) struct Inner {
 
 impl Inner {
     pub(super) fn verdict(&self) -> (LoopBound, String) {
-        let share = words::percent(self.share);
+        let share = short_percent(self.share);
         if self.share >= 0.7 && self.bound != LoopBound::Unexplained {
             let why = format!(
                 "{share} of its time is in the loop at {:#x}, which is {}",
@@ -90,7 +90,7 @@ impl Inner {
         } else {
             format!(
                 "its rounds contain other loops with {} of its time, and such rounds are not modelled",
-                words::percent(self.all)
+                short_percent(self.all)
             )
         };
         (LoopBound::Unexplained, why)

@@ -167,5 +167,5 @@ fn unit(form: &str) -> &str {
 }
 
 fn short(number: f64) -> String {
-    super::words::number(number)
+    genba_units::format::cycles(number)
 }

@@ -24,7 +24,10 @@ pub(crate) fn caches(cpu: usize) -> Caches {
             continue;
         };
         if kind != "Instruction" {
-            found.note(level.parse().unwrap_or(0), parse_size(&size));
+            found.note(
+                level.parse().unwrap_or(0),
+                genba_units::parse_bytes(&size).ok(),
+            );
         }
     }
     #[cfg(target_arch = "x86_64")]
@@ -47,39 +50,9 @@ impl Caches {
     }
 }
 
-/// `48K`, `32M` as sysfs writes it.
-fn parse_size(text: &str) -> Option<u64> {
-    let (digits, scale) = match text.strip_suffix(['K', 'M', 'G']) {
-        Some(digits) => match text.as_bytes().last() {
-            Some(b'K') => (digits, 1 << 10),
-            Some(b'M') => (digits, 1 << 20),
-            _ => (digits, 1 << 30),
-        },
-        None => (text, 1),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(scale)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_as_sysfs_writes_them() {
-        assert_eq!(parse_size("48K"), Some(48 << 10));
-        assert_eq!(parse_size("32M"), Some(32 << 20));
-        assert_eq!(parse_size("512"), Some(512));
-        for wrong in [
-            "",
-            "K",
-            "x",
-            "-1K",
-            "99999999999999999999G",
-            "18446744073709551615G",
-        ] {
-            assert_eq!(parse_size(wrong), None, "{wrong}");
-        }
-    }
 
     #[test]
     fn the_first_that_is_known_stays() {

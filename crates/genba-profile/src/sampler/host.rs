@@ -14,25 +14,11 @@ pub fn monotonic_ns() -> u64 {
 /// CPUs that are online.
 pub fn online_cpus() -> Vec<i32> {
     let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-    let cpus = parse_cpu_list(text.trim());
-    if cpus.is_empty() {
+    let Ok(cpus) = genba_units::parse_cpu_list(&text) else {
         let n = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         return (0..n as i32).collect();
-    }
-    cpus
-}
-
-/// `0-3,8` as numbers.
-fn parse_cpu_list(text: &str) -> Vec<i32> {
-    const MOST: i32 = 1 << 16;
-    let mut out = Vec::new();
-    for part in text.split(',').filter(|p| !p.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(first), Ok(last)) = (first.parse::<i32>(), last.parse::<i32>()) {
-            out.extend((first.max(0)..=last.min(MOST)).take(MOST as usize));
-        }
-    }
-    out
+    };
+    cpus.into_iter().map(|cpu| cpu as i32).collect()
 }
 
 /// Describes this host and the recorder.
@@ -72,13 +58,6 @@ fn build_id(notes: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cpu_lists() {
-        assert_eq!(parse_cpu_list("0-2,5"), [0, 1, 2, 5]);
-        assert_eq!(parse_cpu_list("x,3"), [3]);
-        assert!(parse_cpu_list("").is_empty());
-    }
 
     #[test]
     fn notes() {

@@ -96,7 +96,7 @@ fn cards(out: &mut String, all: &Bisection) {
         let confidence = if all.noise_is_nil {
             "no noise".to_owned()
         } else {
-            wording::percent_down(confidence)
+            number::percent_at_most(confidence)
         };
         card("confidence", &confidence, "");
     }

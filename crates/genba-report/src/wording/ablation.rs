@@ -39,7 +39,7 @@ pub(crate) fn amount(e: &Estimate, unit: &str) -> String {
     };
     // Told from zero or not, both numbers have the unit of the larger.
     if unit == "seconds" {
-        let (scale, name) = time_unit(e.value.abs().max(half));
+        let (scale, name) = number::time_unit(e.value.abs().max(half));
         let places = number::decimals(half * scale, 3);
         let text = |value: f64| number::grouped_decimals(value * scale, places.min(4));
         return format!("{sign}{} {name} ±{}", text(e.value.abs()), text(half));
@@ -49,15 +49,6 @@ pub(crate) fn amount(e: &Estimate, unit: &str) -> String {
         metrics::amount(&bare(e.value), unit),
         metrics::amount(&Estimate::exact(half), unit)
     )
-}
-
-fn time_unit(value: f64) -> (f64, &'static str) {
-    match value {
-        v if v >= 1.0 => (1.0, "s"),
-        v if v >= 1e-3 => (1e3, "ms"),
-        v if v >= 1e-6 => (1e6, "µs"),
-        _ => (1e9, "ns"),
-    }
 }
 
 /// `28 %` of the whole.

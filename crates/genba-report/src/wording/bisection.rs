@@ -101,20 +101,12 @@ pub(crate) fn effort(all: &Bisection) -> String {
     if all.noise_is_nil {
         text.push_str("; repeated runs agree to 1 % of the difference");
     } else if let Some(confidence) = all.confidence.filter(|_| !all.culprits.is_empty()) {
-        text.push_str(&format!("; certain to {}", percent_down(confidence)));
+        text.push_str(&format!(
+            "; certain to {}",
+            number::percent_at_most(confidence)
+        ));
     }
     text
-}
-
-/// A probability in percent, never rounded up: 0.9996 is 99.9 %. No search under noise is
-/// surer than that.
-pub(crate) fn percent_down(share: f64) -> String {
-    let value = (share.clamp(0.0, 0.999) * 1_000.0 + 1e-9).floor() / 10.0;
-    if value.fract() == 0.0 {
-        format!("{value:.0} %")
-    } else {
-        format!("{value:.1} %")
-    }
 }
 
 /// An amount of the metric with its unit.

@@ -271,7 +271,7 @@ fn more(report: &ComparisonReport, c: &Comparison) -> String {
         return String::new();
     };
     let time = seconds_a_pair(report)
-        .map(|each| format!(" ({})", whole_duration(each * f64::from(more))))
+        .map(|each| format!(" ({})", number::rough_duration(each * f64::from(more))))
         .unwrap_or_default();
     let what = if c.delta > 0.0 {
         format!("tell a {} difference", points(c.delta))
@@ -289,15 +289,6 @@ pub(crate) fn roughly(pairs: u32) -> String {
     }
     let unit = 10_f64.powf(value.log10().floor());
     number::grouped((value / unit).round() * unit)
-}
-
-/// A forecast of time: `4 min`, `40 s`, `2 h`.
-fn whole_duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 100.0 => format!("{} s", number::grouped(s.ceil())),
-        s if s < 5_400.0 => format!("{} min", number::grouped((s / 60.0).round())),
-        s => format!("{} h", number::grouped((s / 3600.0).round())),
-    }
 }
 
 fn saved(report: &ComparisonReport) -> String {

@@ -13,7 +13,7 @@ use crate::snippet;
 use crate::suite_model::{
     Benchmark, MetricSource, MetricSpec, Settings, Step, Suite, Variant, Work,
 };
-use crate::{MAX_VARIANTS, SuiteError, command_template, field_checks, values};
+use crate::{MAX_VARIANTS, SuiteError, command_template, field_checks};
 
 pub type Variables = BTreeMap<String, String>;
 
@@ -125,8 +125,8 @@ impl<'a> Expansion<'a> {
 
     fn settings(&self) -> Result<Settings, SuiteError> {
         let head = &self.document.suite;
-        let duration = |text: &Option<Text>| self.parse(text, values::parse_duration);
-        let share = |text: &Option<Text>| self.parse(text, values::parse_share);
+        let duration = |text: &Option<Text>| self.parse(text, genba_units::parse_duration);
+        let share = |text: &Option<Text>| self.parse(text, genba_units::parse_share);
         Ok(Settings {
             budget: duration(&head.budget)?,
             shell: head.shell.clone(),

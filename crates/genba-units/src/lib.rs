@@ -1,0 +1,33 @@
+//! Numbers with units as text: what users write is parsed here, and what they read is formatted
+//! here. Pure; every parser returns its error as one sentence that shows how to write the value.
+
+mod bytes;
+mod count;
+mod cpu_list;
+mod cycles;
+mod digits;
+mod duration;
+mod frequency;
+mod percent;
+
+pub use bytes::parse_bytes;
+pub use count::parse_number;
+pub use cpu_list::parse_cpu_list;
+pub use duration::parse_duration;
+pub use frequency::parse_frequency;
+pub use percent::parse_share;
+
+/// Formatting of numbers: no digit is printed that the interval does not support.
+pub mod format {
+    pub use crate::bytes::bytes;
+    pub use crate::count::{
+        count, counted, grouped, grouped_decimals, plain, plural, plural_short, times,
+    };
+    pub use crate::cycles::{cycle_range, cycles, cycles_with_unit};
+    pub use crate::digits::decimals;
+    pub use crate::duration::{duration, rough_duration, seconds, time, time_unit};
+    pub use crate::frequency::frequency;
+    pub use crate::percent::{
+        percent, percent_at_most, plus_minus, plus_minus_points, share, short_percent,
+    };
+}
