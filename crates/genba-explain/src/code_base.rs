@@ -1,15 +1,12 @@
 //! The code behind the modules of a recording, opened when it is first asked for.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use genba_code::{Binary, CodeFrame, Kallsyms, Symbol};
 use genba_profile::perf_map::PerfMap;
 use genba_profile::reader::{Module, ModuleId, ModuleKind};
-
-use crate::focus::FileKey;
 
 /// What is known of one module.
 pub(crate) enum Code {
@@ -74,18 +71,6 @@ impl CodeBase {
             no_kernel: foreign.or(unwanted),
             kernel_reference,
         }
-    }
-
-    /// Takes what has been opened already.
-    pub(crate) fn with_opened(mut self, mut opened: HashMap<FileKey, Code>) -> Self {
-        for (module, cell) in self.modules.iter().zip(&mut self.code) {
-            if matches!(module.kind, ModuleKind::File | ModuleKind::Vdso)
-                && let Some(code) = opened.remove(&(module.path.clone(), module.build_id.clone()))
-            {
-                *cell = OnceCell::from(code);
-            }
-        }
-        self
     }
 
     pub(crate) fn module(&self, id: ModuleId) -> &Module {

@@ -1,7 +1,7 @@
 //! Samples added up: per location, per stack, per thread. Bounded by the number of distinct
 //! places, not by that of samples.
 
-use genba_profile::reader::{Sample, Tables, Tally};
+use genba_profile::reader::{Sample, Tables};
 
 /// Samples and the sum of their weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,15 +40,6 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    /// Takes the sums over all samples from elsewhere, where not all were added.
-    pub(crate) fn set_all(&mut self, tally: &Tally) {
-        self.all = Hits {
-            samples: tally.samples,
-            weight: tally.weight,
-        };
-        self.squares = tally.squares;
-    }
-
     /// Adds a sample. A weight of zero (an event that did not say) counts as one.
     pub(crate) fn add(&mut self, sample: &Sample, tables: &Tables) {
         let weight = sample.weight.max(1);

@@ -1,10 +1,11 @@
 //! A recording joined with the code that it is about: the material of profiles and annotations.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 
 use genba_model::{Estimate, Event};
-use genba_profile::reader::{LocationId, Module, ModuleId, Sample, StackId, Tables};
+use genba_profile::reader::{LocationId, ModuleId, Sample, StackId, Tables};
 use genba_profile::{ReadOptions, Recording};
 
 use crate::ExplainError;
@@ -107,7 +108,7 @@ impl Scene {
     }
 
     /// Opens a recording for [`Scene::annotate`] of the function of this name and nothing else:
-    /// of all other code only the sums are read. `None` where a name does not tell beforehand
+    /// no other function is resolved. `None` where a name does not tell beforehand
     /// which code it means, or the function may be the kernel's: open the whole then.
     ///
     /// # Errors
@@ -135,7 +136,7 @@ impl Scene {
         recording: &Recording,
         name: &str,
         options: &SceneOptions,
-        mut focus: Option<Focus>,
+        focus: Option<Focus<'_>>,
     ) -> Result<Self, ExplainError> {
         let info = recording.info();
         let index = match &options.event {
@@ -148,15 +149,7 @@ impl Scene {
             stacks: options.stacks,
         };
         let mut sink = |sample: &Sample, tables: &Tables| hits.add(sample, tables);
-        let tables = match &mut focus {
-            None => recording.scan(&read, &mut sink)?,
-            Some(focus) => {
-                let mut wanted = |module: &Module| focus.offsets(module);
-                let (tables, tally) = recording.scan_only(&read, &mut wanted, &mut sink)?;
-                hits.set_all(&tally);
-                tables
-            }
-        };
+        let tables = recording.scan(&read, &mut sink)?;
         if hits.all.samples == 0 {
             return Err(ExplainError::NoSamples {
                 recording: name.to_owned(),
@@ -167,18 +160,12 @@ impl Scene {
         hits.stacks.resize(tables.frames.len(), Default::default());
         hits.threads
             .resize(tables.threads.len(), Default::default());
-        let concerned: Vec<bool> = tables
-            .modules
-            .iter()
-            .map(|module| focus.as_ref().is_none_or(|focus| focus.concerns(module)))
-            .collect();
         let code = CodeBase::new(
             tables.modules.clone(),
             info.os_release.as_deref(),
             tables.kernel_reference.clone(),
             options.kernel_names,
         );
-        let code = code.with_opened(focus.map_or_else(HashMap::new, Focus::into_code));
         let mut scene = Self {
             event: info.events[index].event(),
             command: info.command.clone(),
@@ -190,13 +177,14 @@ impl Scene {
             functions: Vec::new(),
             joined: None,
         };
-        scene.resolve(&concerned);
+        scene.resolve(focus.as_ref());
         Ok(scene)
     }
 
-    /// Finds the function of every location that a sample or a stack names, in the modules that
-    /// are concerned.
-    fn resolve(&mut self, concerned: &[bool]) {
+    /// Finds the function of every location that a sample or a stack names; with a focus, of
+    /// those that may be in it.
+    fn resolve(&mut self, focus: Option<&Focus<'_>>) {
+        let mut ranges: HashMap<ModuleId, Vec<Range<u64>>> = HashMap::new();
         let mut ids: HashMap<(ModuleId, Option<u64>), FunctionId> = HashMap::new();
         let mut wanted: Vec<(LocationId, bool)> = self
             .tables
@@ -214,11 +202,21 @@ impl Scene {
                 continue;
             }
             let location = self.tables.location(id);
-            if !concerned[location.module.0 as usize] {
+            let module = location.module;
+            let ranges = focus.map(|focus| {
+                let code = &self.code;
+                &*ranges
+                    .entry(module)
+                    .or_insert_with(|| focus.ranges(code, module))
+            });
+            if ranges.is_some_and(Vec::is_empty) {
                 continue;
             }
             let offset = location.offset.saturating_sub(u64::from(returns));
-            let address = self.code.address(location.module, offset);
+            let address = self.code.address(module, offset);
+            if ranges.is_some_and(|all| !all.iter().any(|one| one.contains(&address))) {
+                continue;
+            }
             let named = self.code.function_at(location.module, address);
             let key = (location.module, named.as_ref().map(|named| named.address));
             let functions = &mut self.functions;

@@ -2,7 +2,7 @@
 
 use super::attr::{Attr, flag, sample};
 use super::bytes::Cursor;
-use super::record::{HEADER_SIZE, Raw, kind};
+use super::record::{Raw, kind};
 
 /// How samples and the trailers of other records are laid out for one event.
 #[derive(Clone, Copy, Debug)]
@@ -16,72 +16,6 @@ pub struct Layout {
     time_at: Option<usize>,
     /// How far before the end of another record's body its time begins, if it has one.
     time_behind: Option<usize>,
-}
-
-/// The fields of a sample that are wanted where its stack is not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Brief {
-    /// Instruction pointer.
-    pub ip: u64,
-    /// Process (lower half) and thread, as one number.
-    pub task: u64,
-    /// Time in the recording's clock, ns.
-    pub time: u64,
-    /// Data address, if sampled.
-    pub addr: u64,
-    /// Events since the last sample.
-    pub period: u64,
-    /// CPU.
-    pub cpu: u32,
-}
-
-/// Where the fields of a sample are, counted from its header, where no field of another length is
-/// before them.
-#[derive(Clone, Copy, Debug)]
-pub struct QuickLayout {
-    ip: usize,
-    task: usize,
-    time: usize,
-    /// Header, if there is no such field; so is that of the CPU.
-    addr: usize,
-    cpu: usize,
-    period: usize,
-    chain: Option<usize>,
-    needed: usize,
-}
-
-impl QuickLayout {
-    /// The sample at the start of `data` with its `misc` bits and its size; `None` if it is another
-    /// record, or not as it should be. Where there is one, [`Layout::sample`] says the same.
-    #[must_use]
-    #[inline(always)]
-    pub fn sample(&self, data: &[u8]) -> Option<(Brief, u16, usize)> {
-        let fixed = data.get(..self.needed)?;
-        let word = |at: usize| {
-            let bytes = fixed.get(at..at + 8)?;
-            Some(u64::from_le_bytes(bytes.try_into().ok()?))
-        };
-        let header = word(0)?;
-        let size = (header >> 48) as usize;
-        if header as u32 != kind::SAMPLE || size < self.needed || size > data.len() {
-            return None;
-        }
-        if let Some(chain) = self.chain
-            && word(chain)? > ((size - self.needed) / 8) as u64
-        {
-            return None;
-        }
-        let or_zero = |at: usize| if at == 0 { Some(0) } else { word(at) };
-        let brief = Brief {
-            ip: word(self.ip)?,
-            task: word(self.task)?,
-            time: word(self.time)?,
-            addr: or_zero(self.addr)?,
-            period: word(self.period)?,
-            cpu: or_zero(self.cpu)? as u32,
-        };
-        Some((brief, (header >> 32) as u16, size))
-    }
 }
 
 /// A parsed sample; slices are left in place.
@@ -137,34 +71,6 @@ impl Layout {
             layout.time_behind = layout.id_all.then_some(behind);
         }
         layout
-    }
-
-    /// How to read samples of this event quickly, if they can be.
-    #[must_use]
-    pub fn quick(&self) -> Option<QuickLayout> {
-        let variable = sample::READ
-            | sample::RAW
-            | sample::BRANCH_STACK
-            | sample::REGS_USER
-            | sample::STACK_USER;
-        let needed = sample::IP | sample::TID | sample::TIME | sample::PERIOD;
-        if self.sample_type & variable != 0 || self.sample_type & needed != needed {
-            return None;
-        }
-        let at = |bit| HEADER_SIZE + self.fixed_before(bit);
-        let or_header = |bit| if self.has(bit) { at(bit) } else { 0 };
-        let fixed = at(sample::PERIOD) + 8;
-        let chain = self.has(sample::CALLCHAIN);
-        Some(QuickLayout {
-            ip: at(sample::IP),
-            task: at(sample::TID),
-            time: at(sample::TIME),
-            addr: or_header(sample::ADDR),
-            cpu: or_header(sample::CPU),
-            period: at(sample::PERIOD),
-            chain: chain.then_some(fixed),
-            needed: fixed + if chain { 8 } else { 0 },
-        })
     }
 
     fn has(&self, bit: u64) -> bool {

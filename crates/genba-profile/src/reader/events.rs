@@ -3,7 +3,7 @@
 use super::hash::FastMap;
 use crate::perfdata::attr::sample;
 use crate::perfdata::feature::FileEvent;
-use crate::perfdata::record::{Layout, QuickLayout, Raw};
+use crate::perfdata::record::{Layout, Raw};
 
 /// The events of a recording: their layouts, and their ids.
 pub struct Events {
@@ -42,13 +42,5 @@ impl Events {
                 .map_or(0, |&i| i as usize);
         }
         (event, &self.layouts[event])
-    }
-
-    /// How to read samples quickly, if there is one event and they can be.
-    pub fn quick(&self) -> Option<QuickLayout> {
-        match &self.layouts[..] {
-            [one] => one.quick(),
-            _ => None,
-        }
     }
 }

@@ -5,20 +5,13 @@
 //! than the newest of round N (tools/perf/util/ordered-events.c), so that two rounds at most
 //! have to be held. Here "held" means 16 bytes a record; the records stay in the file.
 
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::events::Events;
-use super::scan::Place;
 use crate::perfdata::file::trailing;
 use crate::perfdata::record::{Layout, Raw, kind};
 
 /// Gives the kernel's records in time order.
 pub struct Ordered<'a> {
     data: &'a [u8],
-    /// Where in the file the data begin.
-    begins: usize,
-    progress: &'a AtomicUsize,
     at: usize,
     events: &'a Events,
     queue: Vec<(u64, usize)>,
@@ -33,12 +26,10 @@ pub struct Ordered<'a> {
 }
 
 impl<'a> Ordered<'a> {
-    /// Starts at the first record.
-    pub fn new(place: Place<'a>, events: &'a Events) -> Self {
+    /// Starts at the first record of `data`.
+    pub fn new(data: &'a [u8], events: &'a Events) -> Self {
         Self {
-            data: &place.data[place.structure.data.clone()],
-            begins: place.structure.data.start,
-            progress: place.progress,
+            data,
             at: 0,
             events,
             queue: Vec::new(),
@@ -71,7 +62,6 @@ impl<'a> Ordered<'a> {
     fn read_round(&mut self) {
         while let Some((raw, size)) = self.data.get(self.at..).and_then(Raw::parse) {
             let at = self.at;
-            self.progress.store(self.begins + at, Relaxed);
             // Below 8 would stand still; `Raw::parse` has refused it.
             self.at = at.saturating_add(size).saturating_add(trailing(&raw));
             match raw.kind {

@@ -2,15 +2,11 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::AtomicUsize;
 
 use genba_model::{Event, Precision};
 use memmap2::Mmap;
 
-use super::ahead;
-use super::crew::{Plan, Source};
 use super::scan::{self, ReadOptions};
-use super::sieve::{Tally, Wanted};
 use super::tables::{Sample, Samples, Tables};
 use crate::error::ReadError;
 use crate::event;
@@ -106,9 +102,18 @@ pub struct RecordingInfo {
 }
 
 enum Bytes {
-    /// With the file itself.
-    Mapped(Mmap, File),
+    Mapped(Mmap),
     Owned(Vec<u8>),
+}
+
+impl std::ops::Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Owned(bytes) => bytes,
+        }
+    }
 }
 
 /// An opened recording.
@@ -148,8 +153,7 @@ impl Recording {
         let bytes = if meta.is_file() && meta.len() > 0 {
             // SAFETY: the mapping is private and read-only; that nobody cuts the file meanwhile
             // is the caller's part, as documented.
-            let map = unsafe { Mmap::map(&file) }.map_err(io)?;
-            Bytes::Mapped(map, file)
+            Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(io)?)
         } else if meta.is_dir() {
             return Err(io(std::io::Error::from_raw_os_error(libc::EISDIR)));
         } else {
@@ -169,13 +173,7 @@ impl Recording {
     }
 
     fn new(bytes: Bytes, name: String) -> Result<Self, ReadError> {
-        let mut structure = {
-            let data: &[u8] = match &bytes {
-                Bytes::Mapped(m, _) => m,
-                Bytes::Owned(v) => v,
-            };
-            file::parse(data, &name)?
-        };
+        let mut structure = file::parse(&bytes, &name)?;
         let f = &mut structure.features;
         let info = RecordingInfo {
             hostname: f.hostname.clone(),
@@ -244,57 +242,13 @@ impl Recording {
         options: &ReadOptions,
         sink: &mut dyn FnMut(&Sample, &Tables),
     ) -> Result<Tables, ReadError> {
-        let mut scan = |data: &[u8], progress: &AtomicUsize| {
-            let place = scan::Place {
-                data,
-                structure: &self.structure,
-                name: &self.name,
-                kept: &self.kept,
-                progress,
-            };
-            scan::scan(place, options, sink)
+        let source = scan::Source {
+            records: &self.bytes[self.structure.data.clone()],
+            structure: &self.structure,
+            name: &self.name,
+            kept: &self.kept,
         };
-        match &self.bytes {
-            Bytes::Mapped(map, _) => ahead::with_thread_ahead(map, |progress| scan(map, progress)),
-            Bytes::Owned(bytes) => scan(bytes, &AtomicUsize::new(0)),
-        }
-    }
-
-    /// As [`Recording::scan`], for who needs but some code: `wanted` says which, and `sink` gets
-    /// all samples there and perhaps others; [`super::Totals`] are of those. The tally is of all
-    /// samples of the event. Stacks and registers are never read, whatever the options say.
-    ///
-    /// # Errors
-    /// As [`Recording::scan`].
-    pub fn scan_only(
-        &self,
-        options: &ReadOptions,
-        wanted: &mut Wanted<'_>,
-        sink: &mut dyn FnMut(&Sample, &Tables),
-    ) -> Result<(Tables, Tally), ReadError> {
-        let range = &self.structure.data;
-        let source = match &self.bytes {
-            Bytes::Mapped(_, file) => Source::File {
-                file,
-                begins: range.start as u64,
-                len: range.len(),
-            },
-            Bytes::Owned(bytes) => Source::Memory(&bytes[range.clone()]),
-        };
-        self.scan_planned(source, Plan::of(range.len()), options, wanted, sink)
-    }
-
-    pub(super) fn scan_planned(
-        &self,
-        source: Source<'_>,
-        plan: Plan,
-        options: &ReadOptions,
-        wanted: &mut Wanted<'_>,
-        sink: &mut dyn FnMut(&Sample, &Tables),
-    ) -> Result<(Tables, Tally), ReadError> {
-        let place = (source, plan);
-        let about = (&self.structure, &self.kept, self.name.as_str());
-        scan::scan_only(place, about, options, wanted, sink)
+        scan::scan(&source, options, sink)
     }
 
     /// All samples of one event.

@@ -2,17 +2,13 @@
 
 mod maps;
 mod stack;
+#[cfg(test)]
+mod tests;
 
-use std::sync::atomic::AtomicUsize;
-
-use super::crew::{Crew, Plan, Source};
 use super::events::Events;
 use super::generated::Standing;
 use super::hash::FastMap;
 use super::order::Ordered;
-use super::piece::Walker;
-use super::sieve::{Sieve, Tally, Wanted};
-use super::sifted::{Item, Sifted};
 use super::space::Space;
 use super::tables::{LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId};
 use super::unwind::{ModuleCache, ProcessUnwinder};
@@ -21,8 +17,6 @@ use crate::keep::Kept;
 use crate::perfdata::attr::sample;
 use crate::perfdata::file::Structure;
 use crate::perfdata::record::{self, Raw, kind};
-
-pub(super) use maps::module_kind;
 
 /// No real recording has more maps alive at once; a file that says so is meant to fill memory.
 const MAX_MAPS: usize = 4 << 20;
@@ -72,7 +66,7 @@ struct ThreadState {
 const RECENT: usize = 8;
 
 /// Of so many addresses the stacks are at hand, as a power of two.
-const PLACES_BITS: u32 = 11;
+const PLACES_BITS: u32 = 13;
 
 /// The stack that an address alone is.
 #[derive(Clone, Copy, Default)]
@@ -112,44 +106,39 @@ struct Scan<'k> {
     flat: Vec<Option<StackId>>,
 }
 
-pub(super) fn path_key(path: &str) -> u64 {
+fn path_key(path: &str) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = super::hash::Fold::default();
     path.hash(&mut hasher);
     hasher.finish()
 }
 
-/// What is read.
+/// A recording to be scanned.
 #[derive(Clone, Copy)]
-pub struct Place<'a> {
-    /// The whole file.
-    pub data: &'a [u8],
-    /// What it consists of.
+pub struct Source<'a> {
+    /// Its records, one after the other.
+    pub records: &'a [u8],
+    /// The events and features that its header describes.
     pub structure: &'a Structure,
-    /// For messages.
+    /// Its name in messages.
     pub name: &'a str,
     /// What was kept beside the file.
     pub kept: &'a Kept,
-    /// Is told how far in the file the reading is.
-    pub progress: &'a AtomicUsize,
 }
 
 /// See [`super::Recording::scan`].
 pub fn scan(
-    place: Place<'_>,
+    source: &Source<'_>,
     options: &ReadOptions,
     sink: &mut dyn FnMut(&Sample, &Tables),
 ) -> Result<Tables, ReadError> {
-    let Place {
-        structure,
-        name,
-        kept,
-        ..
-    } = place;
+    let &Source {
+        structure, name, ..
+    } = source;
     let wanted = chosen(structure, name, options)?;
-    let mut scan = Scan::new(structure, kept, wanted, options.stacks);
+    let mut scan = Scan::new(structure, source.kept, wanted, options.stacks);
     let events = Events::new(&structure.events);
-    let mut records = Ordered::new(place, &events);
+    let mut records = Ordered::new(source.records, &events);
     while let Some((event, layout, raw)) = records.next() {
         let understood = match raw.kind {
             kind::SAMPLE if event != wanted => Some(()),
@@ -159,56 +148,18 @@ pub fn scan(
             }),
             _ => scan.other(&raw),
         };
-        scan.note(understood, name)?;
+        if understood.is_none() {
+            scan.tables.totals.damaged += 1;
+        }
+        if scan.maps > MAX_MAPS {
+            return Err(ReadError::TooMuch(name.to_owned(), MAX_MAPS));
+        }
     }
     if records.compressed {
         return Err(ReadError::Compressed(name.to_owned()));
     }
     scan.tables.totals.cut_short = records.cut_short;
     Ok(scan.tables)
-}
-
-/// See [`super::Recording::scan_only`].
-pub fn scan_only(
-    (source, plan): (Source<'_>, Plan),
-    (structure, kept, name): (&Structure, &Kept, &str),
-    options: &ReadOptions,
-    only: &mut Wanted<'_>,
-    sink: &mut dyn FnMut(&Sample, &Tables),
-) -> Result<(Tables, Tally), ReadError> {
-    let wanted = chosen(structure, name, options)?;
-    let mut scan = Scan::new(structure, kept, wanted, false);
-    let sieve = Sieve::new(only, scan.build_ids.clone(), kept);
-    let events = Events::new(&structure.events);
-    let walker = Walker {
-        quick: events.quick(),
-        events: &events,
-        wanted,
-    };
-    let io = |source| ReadError::Io {
-        path: name.into(),
-        source,
-    };
-    Crew::work(source, walker, plan, |foreman| {
-        let mut records = Sifted::new(foreman, source.len(), sieve);
-        while let Some(item) = records.next().map_err(io)? {
-            let understood = match item {
-                Item::Sample(record, misc) => {
-                    let sample = scan.sample(&record, misc);
-                    sink(&sample, &scan.tables);
-                    continue;
-                }
-                Item::Other(raw) => raw.and_then(|raw| scan.other(&raw)),
-            };
-            scan.note(understood, name)?;
-        }
-        if records.compressed {
-            return Err(ReadError::Compressed(name.to_owned()));
-        }
-        scan.tables.totals.cut_short = records.cut_short;
-        scan.tables.totals.damaged += records.damaged;
-        Ok((scan.tables, records.tally))
-    })
 }
 
 fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<usize, ReadError> {
@@ -263,17 +214,6 @@ impl<'k> Scan<'k> {
             generation: 1,
             flat: Vec::new(),
         }
-    }
-
-    /// Takes note of whether a record was understood.
-    fn note(&mut self, understood: Option<()>, name: &str) -> Result<(), ReadError> {
-        if understood.is_none() {
-            self.tables.totals.damaged += 1;
-        }
-        if self.maps > MAX_MAPS {
-            return Err(ReadError::TooMuch(name.to_owned(), MAX_MAPS));
-        }
-        Ok(())
     }
 
     fn other(&mut self, raw: &Raw<'_>) -> Option<()> {

@@ -143,7 +143,7 @@ impl Scan<'_> {
     }
 }
 
-pub(in crate::reader) fn module_kind(path: &str) -> ModuleKind {
+fn module_kind(path: &str) -> ModuleKind {
     if path == "[vdso]" {
         return ModuleKind::Vdso;
     }
