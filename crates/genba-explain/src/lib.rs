@@ -1,32 +1,27 @@
-//! Attribution of samples to functions, lines and instructions.
+//! Causes of slowness with evidence and predicted gains.
 //!
-//! **Scope.** Joins a recording (where samples stood) with code (what stands there):
-//! [`Scene::open`] reads both, [`Scene::profile`] says where the time is, and
-//! [`Scene::annotate`] goes into one function. The skid of samples is put right in
-//! [`attribution`]. [`Scene::join_counts`] adds exact counts, which make costs per execution of shares
-//! of time; [`counts()`] gives them names without any samples.
+//! **Scope.** [`AnalysisInput::of`] turns a resolved profile with counts into plain data: hot
+//! functions with code, counts, value numbers, costs and calls ([`input`]). Detectors
+//! ([`causes`](crate::CATALOGUE), one file each) are pure functions of it and return candidates;
+//! [`explain`] rates them: Amdahl's gain with its interval, minimum gain, overlaps.
+//! [`follow_up_runs`] says which further runs would decide what is suspected.
 //!
-//! **Not here.** Taking samples, reading ELF or DWARF, printing.
+//! **Not here.** Measuring, attributing samples (`genba-attribution`), the loop model
+//! (`genba-loop-model`).
 
-mod annotate;
-pub mod attribution;
-pub mod causes;
-mod code_base;
-mod counted;
-mod error;
-mod focus;
-mod function_code;
-mod hits;
-mod lines;
-pub mod loop_bound;
-mod merge;
-mod profile;
-mod scene;
-mod stacks;
+mod candidate;
+mod catalogue;
+mod causes;
+pub mod follow_up_runs;
+mod gain;
+pub mod input;
+mod patterns;
+mod words;
 
-pub use annotate::AnnotateOptions;
-pub use counted::{Clock, JoinOptions, Joined, PerUnit, counted_detail, counts, merged};
-pub use error::ExplainError;
-pub use merge::with_stacks_of;
-pub use profile::ProfileOptions;
-pub use scene::{Scene, SceneOptions};
+#[cfg(test)]
+mod tests;
+
+pub use candidate::{Candidate, Limits};
+pub use catalogue::{CATALOGUE, Cause, explain};
+pub use input::analysis_input::AnalysisInput;
+pub use input::from_profile::{RunFacts, is_own};

@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use genba_explain::causes::sizes::{SizeClasses, Sizes};
+use genba_explain::input::request_sizes::{SizeClasses, Sizes};
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 use tempfile::TempDir;
 

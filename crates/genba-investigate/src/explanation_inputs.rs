@@ -1,9 +1,9 @@
 //! Documents of a case from which its explanation can be computed again: what was known beside
 //! samples and counts, and how counts and samples belong together.
 
-use genba_explain::causes::RunFacts;
-use genba_explain::causes::frame::Tried;
-use genba_explain::{Clock, JoinOptions, Joined};
+use genba_attribution::{Clock, JoinOptions, Joined};
+use genba_explain::RunFacts;
+use genba_explain::input::analysis_input::FollowUpRuns;
 use genba_model::{Estimate, HostTable, RawCounts};
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,11 @@ pub struct ExplanationInputs {
     /// Of the repeated runs.
     pub runs: RunFacts,
     /// What runs of their own said.
-    pub tried: Tried,
+    #[serde(alias = "tried")]
+    pub follow_up: FollowUpRuns,
     /// Gains below this are not told.
-    pub least_gain: f64,
+    #[serde(alias = "least_gain")]
+    pub min_gain: f64,
 }
 
 /// How counts and samples of a case belong together; kept in the case beside the counts.

@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
-use genba_explain::causes::frame::{EventCounts, Frame};
-use genba_explain::causes::wants;
-use genba_explain::{Scene, SceneOptions};
+use genba_attribution::{ResolveOptions, ResolvedProfile};
+use genba_explain::follow_up_runs;
+use genba_explain::input::analysis_input::{AnalysisInput, EventCounts};
+use genba_explain::input::event_places::event_counts;
+use genba_explain::input::shared_cache_lines::shared_lines;
+use genba_explain::input::user_places::{copy_places, user_places};
 use genba_model::ExitKind;
 use genba_profile::event::EventSpec;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
@@ -48,45 +51,50 @@ const SHORTEST_SIMULATION: Duration = Duration::from_secs(2);
 const LONGEST: f64 = 4.0;
 
 impl Pipeline<'_> {
-    /// Makes the runs that would decide what the frame suspects, and puts what they say in. What
+    /// Makes the runs that would decide what the input suspects, and puts what they say in. What
     /// cannot be done is left out.
     pub(crate) fn follow_up_runs(
         &mut self,
-        frame: &mut Frame,
+        input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
-        let run = frame.program.wall_seconds;
-        if wants::fault_places(frame) && self.may_take(run, "where page faults are taken") {
-            self.fault_places(frame, progress)?;
+        let run = input.program.wall_seconds;
+        if follow_up_runs::fault_places(input) && self.may_take(run, "where page faults are taken")
+        {
+            self.fault_places(input, progress)?;
         }
-        if wants::shared_lines(frame) && self.may_take(run, "which cache lines threads share") {
-            self.shared_lines(frame, progress)?;
+        if follow_up_runs::shared_lines(input)
+            && self.may_take(run, "which cache lines threads share")
+        {
+            self.shared_lines(input, progress)?;
         }
-        if wants::sizes(frame) && self.may_take(run, "sizes of allocations and copies") {
-            self.sizes(frame, progress)?;
+        if follow_up_runs::sizes(input) && self.may_take(run, "sizes of allocations and copies") {
+            self.sizes(input, progress)?;
         }
-        if wants::wrong_guesses(frame) && self.may_take(run, "where branches are guessed wrongly") {
-            frame.program.tried.wrong_guesses =
-                self.events(frame, "branch-misses", "sampling wrong guesses", progress)?;
+        if follow_up_runs::mispredictions(input)
+            && self.may_take(run, "where branches are guessed wrongly")
+        {
+            input.program.follow_up.mispredictions =
+                self.events(input, "branch-misses", "sampling wrong guesses", progress)?;
         }
         // What wrong guesses explain is no matter of memory: one after the other.
-        if wants::cache_misses(frame) && self.may_take(run, "which loads miss the cache") {
-            frame.program.tried.cache_misses = self.events(
-                frame,
+        if follow_up_runs::cache_misses(input) && self.may_take(run, "which loads miss the cache") {
+            input.program.follow_up.cache_misses = self.events(
+                input,
                 "L1-dcache-load-misses",
                 "sampling cache misses",
                 progress,
             )?;
         }
-        if wants::wrong_guesses(frame) || wants::cache_misses(frame) {
-            self.simulate(frame, progress)?;
+        if follow_up_runs::mispredictions(input) || follow_up_runs::cache_misses(input) {
+            self.simulate(input, progress)?;
         }
-        if wants::copy_places(frame) && self.may_take(run, "for whom memory is copied") {
-            self.copy_places(frame, progress)?;
+        if follow_up_runs::copy_places(input) && self.may_take(run, "for whom memory is copied") {
+            self.copy_places(input, progress)?;
         }
-        let alone = ALONE as f64 * frame.program.cpu_seconds;
-        if wants::one_cpu(frame) && self.may_take(alone, "the time on one CPU") {
-            self.one_cpu(frame, progress)?;
+        let alone = ALONE as f64 * input.program.cpu_seconds;
+        if follow_up_runs::one_cpu(input) && self.may_take(alone, "the time on one CPU") {
+            self.one_cpu(input, progress)?;
         }
         if !self.skipped.is_empty() {
             self.notes.push(format!(
@@ -108,10 +116,10 @@ impl Pipeline<'_> {
 
     fn fault_places(
         &mut self,
-        frame: &mut Frame,
+        input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
-        let Some(faults) = frame.program.minor_faults else {
+        let Some(faults) = input.program.minor_faults else {
             return Ok(());
         };
         let Ok(event) = EventSpec::parse("page-faults:u") else {
@@ -127,9 +135,9 @@ impl Pipeline<'_> {
             command_line: self.options.record.command_line.clone(),
             ..RecordOptions::default()
         };
-        let scene = self.scene_of(&record, "sampling page faults", 1, progress)?;
-        if let Some(scene) = scene {
-            frame.program.tried.faults = scene.user_places();
+        let resolved = self.scene_of(&record, "sampling page faults", 1, progress)?;
+        if let Some(resolved) = resolved {
+            input.program.follow_up.faults = user_places(&resolved);
         }
         Ok(())
     }
@@ -137,7 +145,7 @@ impl Pipeline<'_> {
     /// Samples with stacks, of which those in copies of memory are looked at.
     fn copy_places(
         &mut self,
-        frame: &mut Frame,
+        input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let record = RecordOptions {
@@ -148,9 +156,9 @@ impl Pipeline<'_> {
             command_line: self.options.record.command_line.clone(),
             ..RecordOptions::default()
         };
-        let scene = self.scene_of(&record, "sampling who copies", WHO, progress)?;
-        if let Some(scene) = scene {
-            frame.program.tried.copies = scene.copy_places();
+        let resolved = self.scene_of(&record, "sampling who copies", WHO, progress)?;
+        if let Some(resolved) = resolved {
+            input.program.follow_up.copies = copy_places(&resolved);
         }
         Ok(())
     }
@@ -162,22 +170,23 @@ impl Pipeline<'_> {
         stage: &str,
         wanted: u64,
         progress: &mut dyn Progress,
-    ) -> Result<Option<Scene>, InvestigateError> {
+    ) -> Result<Option<ResolvedProfile>, InvestigateError> {
         let path = self.case.directory().join("suspicion.data");
         let notes = self.notes.len();
         let recorded = self.record(record, &path, stage, wanted, progress)?;
         // Nobody asked for it: why it cannot be had is of no interest.
         self.notes.truncate(notes);
-        let scene = recorded.and_then(|_| Scene::open(&path, &SceneOptions::default()).ok());
+        let resolved =
+            recorded.and_then(|_| ResolvedProfile::open(&path, &ResolveOptions::default()).ok());
         // It was only needed for this; a copy that stays is no harm.
         let _ = std::fs::remove_file(&path);
-        Ok(scene)
+        Ok(resolved)
     }
 
     /// Samples with registers, from which addresses of stores follow.
     fn shared_lines(
         &mut self,
-        frame: &mut Frame,
+        input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let record = RecordOptions {
@@ -193,9 +202,9 @@ impl Pipeline<'_> {
         let notes = self.notes.len();
         let recorded = self.record(&record, &path, "sampling registers", 1, progress)?;
         if recorded.is_some()
-            && let Ok(lines) = Scene::shared_lines(&path, frame)
+            && let Ok(lines) = shared_lines(&path, input)
         {
-            frame.program.tried.shared_lines = lines;
+            input.program.follow_up.shared_lines = lines;
         }
         self.notes.truncate(notes);
         let _ = std::fs::remove_file(&path);
@@ -205,7 +214,7 @@ impl Pipeline<'_> {
     /// Where an event of the processor comes, of a run of its own; `None` where it cannot count it.
     fn events(
         &mut self,
-        frame: &Frame,
+        input: &AnalysisInput,
         event: &str,
         stage: &str,
         progress: &mut dyn Progress,
@@ -224,13 +233,13 @@ impl Pipeline<'_> {
         let path = self.case.directory().join("events.data");
         let notes = self.notes.len();
         let recorded = self.record(&record, &path, stage, 1, progress)?;
-        let flat = SceneOptions {
+        let flat = ResolveOptions {
             stacks: false,
-            ..SceneOptions::default()
+            ..ResolveOptions::default()
         };
         // A run without a single event leaves nothing to open: that is an answer as well.
-        let counts = recorded.map(|recorded| match Scene::open(&path, &flat) {
-            Ok(scene) => scene.event_counts(frame, recorded.runs.len()),
+        let counts = recorded.map(|recorded| match ResolvedProfile::open(&path, &flat) {
+            Ok(resolved) => event_counts(&resolved, input, recorded.runs.len()),
             Err(_) => EventCounts {
                 event: event.to_owned(),
                 ..EventCounts::default()
@@ -245,7 +254,7 @@ impl Pipeline<'_> {
     /// run, or of as much of it as there is time for.
     fn simulate(
         &mut self,
-        frame: &mut Frame,
+        input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let Some(valgrind) = callgrind_simulation::program() else {
@@ -261,7 +270,7 @@ impl Pipeline<'_> {
             self.launcher,
             &valgrind,
             self.spec,
-            frame,
+            input,
             limit,
             self.cancel,
         );
@@ -276,32 +285,32 @@ impl Pipeline<'_> {
                 part => format!(", of the first {:.0} % of the run", (100.0 * part).max(1.0)),
             }
         ));
-        let tried = &mut frame.program.tried;
-        if tried.wrong_guesses.is_none() {
-            tried.wrong_guesses = Some(outcome.wrong_guesses);
+        let follow_up = &mut input.program.follow_up;
+        if follow_up.mispredictions.is_none() {
+            follow_up.mispredictions = Some(outcome.mispredictions);
         }
-        if tried.cache_misses.is_none() {
-            tried.cache_misses = Some(outcome.cache_misses);
+        if follow_up.cache_misses.is_none() {
+            follow_up.cache_misses = Some(outcome.cache_misses);
         }
         Ok(())
     }
 
     fn sizes(
         &mut self,
-        frame: &mut Frame,
+        input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
-        let usual = Duration::try_from_secs_f64(frame.program.wall_seconds).ok();
+        let usual = Duration::try_from_secs_f64(input.program.wall_seconds).ok();
         progress.update("tallying sizes of allocations and copies", usual);
         let limit = usual.unwrap_or_default().mul_f64(2.0 * TALLIED) + Duration::from_secs(1);
-        frame.program.tried.sizes =
+        input.program.follow_up.sizes =
             allocation_sizes::tally(self.launcher, self.spec, limit, self.cancel);
         self.check_cancelled()
     }
 
     fn one_cpu(
         &mut self,
-        frame: &mut Frame,
+        input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let mut spec = self.spec.clone();
@@ -313,7 +322,7 @@ impl Pipeline<'_> {
         spec.cpus = Some(vec![first]);
         spec.stdout = Output::Null;
         spec.stderr = Output::Null;
-        let usual = frame.program.cpu_seconds.max(frame.program.wall_seconds);
+        let usual = input.program.cpu_seconds.max(input.program.wall_seconds);
         let limit = Duration::try_from_secs_f64(LONGEST * usual + 1.0).unwrap_or(Duration::MAX);
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         progress.update(
@@ -336,7 +345,7 @@ impl Pipeline<'_> {
             let cpu = finished.record.cpu().total();
             most = Some(most.map_or(cpu, |most| most.max(cpu))).filter(|&cpu| cpu > 0.0);
         }
-        frame.program.tried.one_cpu_seconds = most;
+        input.program.follow_up.one_cpu_seconds = most;
         Ok(())
     }
 }

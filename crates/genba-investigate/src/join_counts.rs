@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use genba_attribution::{Clock, Joined};
 use genba_count::{CountError, CountRequest, Transfers};
-use genba_explain::{Clock, Joined};
 use genba_host::{CalibrateOptions, CalibrateProgress, Origin};
 use genba_model::{CounterState, Estimate, HostFingerprint, HostTable, RawCounts, Stat};
 use genba_run::{CommandSpec, Finished, Output};

@@ -12,7 +12,7 @@ fn pairs(runs: usize) -> usize {
 /// The least gain that is worth telling, as a share of the time: what a comparison could show,
 /// at least [`WORTHWHILE`] and at most [`NOISIEST`].
 #[must_use]
-pub fn least_gain(floors: &[NoiseFloor]) -> f64 {
+pub fn min_gain(floors: &[NoiseFloor]) -> f64 {
     let least = floors.iter().map(|floor| floor.share).reduce(f64::min);
     least.unwrap_or(0.0).clamp(WORTHWHILE, NOISIEST)
 }

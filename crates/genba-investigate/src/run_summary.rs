@@ -1,6 +1,6 @@
 //! What repeated runs say together. Pure.
 
-use genba_explain::causes::RunFacts;
+use genba_explain::RunFacts;
 use genba_model::{Metric, MetricSummary, RunRecord, RunSummary};
 
 /// How far a run must lie from the median, in units of the scaled MAD, to be shown as an

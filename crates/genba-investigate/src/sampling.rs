@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, ResolvedProfile};
 use genba_case::Phase;
 use genba_code::SourceCache;
-use genba_explain::causes::{Limits, RunFacts};
-use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
+use genba_explain::{AnalysisInput, Limits, RunFacts};
 use genba_model::{Annotation, Finding, HostFingerprint, Profile, Stat};
 use genba_profile::RecordOutcome;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions, Seen};
@@ -34,7 +34,7 @@ const STACK_SAMPLES: u64 = 4000;
 pub(crate) struct Known<'a> {
     pub(crate) facts: RunFacts,
     /// Gains below this are not told.
-    pub(crate) least_gain: f64,
+    pub(crate) min_gain: f64,
     pub(crate) stat: Option<&'a Stat>,
     pub(crate) host: &'a HostFingerprint,
 }
@@ -71,23 +71,23 @@ impl Pipeline<'_> {
         let sampled = Sampled::of(&recorded.runs, known.stat);
         let counted = self.count_executions(&sampled, known.host, progress)?;
         progress.update("reading symbols", None);
-        let mut scene = match Scene::open(&path, &SceneOptions::default()) {
-            Ok(scene) => scene,
+        let mut resolved = match ResolvedProfile::open(&path, &ResolveOptions::default()) {
+            Ok(resolved) => resolved,
             Err(error) => {
                 self.notes.push(error.to_string());
                 return Ok(Located::default());
             }
         };
         if let Some(counted) = counted {
-            scene.join_counts(counted);
+            resolved.join_counts(counted);
         }
-        let mut located = self.locate(&scene, known, progress)?;
+        let mut located = self.locate(&resolved, known, progress)?;
         if record.call_graph != CallGraph::None || record.force_timer || !self.options.stacks {
             return Ok(located);
         }
         let stacked = self.sample_stacks(known.facts.wall_seconds, progress)?;
         if let (Some(profile), Some(stacked)) = (&mut located.profile, stacked) {
-            *profile = genba_explain::with_stacks_of(profile.clone(), stacked);
+            *profile = genba_attribution::with_stacks_of(profile.clone(), stacked);
         }
         Ok(located)
     }
@@ -106,8 +106,8 @@ impl Pipeline<'_> {
         let recorded = self.record(&record, &path, "sampling stacks", STACK_SAMPLES, progress)?;
         let profile = recorded.and_then(|_| {
             progress.update("unwinding stacks", None);
-            let scene = Scene::open(&path, &SceneOptions::default()).ok()?;
-            Some(scene.profile(&ProfileOptions {
+            let resolved = ResolvedProfile::open(&path, &ResolveOptions::default()).ok()?;
+            Some(resolved.profile(&ProfileOptions {
                 raw: false,
                 lines: false,
                 collapsed: true,
@@ -161,7 +161,7 @@ impl Pipeline<'_> {
 
     fn locate(
         &mut self,
-        scene: &Scene,
+        resolved: &ResolvedProfile,
         known: &Known<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Located, InvestigateError> {
@@ -170,7 +170,7 @@ impl Pipeline<'_> {
             lines: true,
             collapsed: true,
         };
-        let mut profile = scene.profile(&options);
+        let mut profile = resolved.profile(&options);
         let mut sources = SourceCache::new();
         for (old, new) in &self.options.source_prefixes {
             sources = sources.with_prefix(old.clone(), new.clone());
@@ -178,25 +178,25 @@ impl Pipeline<'_> {
         for row in &mut profile.lines {
             row.text = sources.line(&row.file, row.line);
         }
-        let annotations = scene.annotate_hottest(
+        let annotations = resolved.annotate_hottest(
             self.options.annotations,
             LEAST_ANNOTATED,
             &AnnotateOptions::default(),
             &mut sources,
         );
         let limits = Limits {
-            least_gain: known.least_gain,
+            min_gain: known.min_gain,
             samples: profile.samples,
         };
-        let mut frame = scene.frame(&known.facts);
-        self.follow_up_runs(&mut frame, progress)?;
+        let mut input = AnalysisInput::of(&resolved, &known.facts);
+        self.follow_up_runs(&mut input, progress)?;
         let inputs = ExplanationInputs {
             runs: known.facts.clone(),
-            tried: frame.program.tried.clone(),
-            least_gain: known.least_gain,
+            follow_up: input.program.follow_up.clone(),
+            min_gain: known.min_gain,
         };
         self.case.put_document(EXPLANATION_INPUTS, &inputs)?;
-        let mut findings = genba_explain::causes::explain(&frame, limits);
+        let mut findings = genba_explain::explain(&input, limits);
         add_source_lines(&mut findings, &mut sources);
         Ok(Located {
             profile: Some(profile),

@@ -98,7 +98,8 @@ pub struct Explanation {
     /// Findings, most profitable first.
     pub findings: Vec<Finding>,
     /// Gains below this are not told: the smallest difference that could be seen, as a share.
-    pub least_gain: f64,
+    #[serde(alias = "least_gain")]
+    pub min_gain: f64,
     /// What the reader must know, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use genba_attribution::{AttributionError, ResolveOptions, ResolvedProfile};
 use genba_case::{Case, Store};
 use genba_code::SourceCache;
-use genba_explain::{ExplainError, Scene, SceneOptions};
 use genba_investigate::explanation_inputs::{JOIN, Join};
 use genba_investigate::join_counts::{self, COUNTS_FILE};
 use genba_model::ScriptProfile;
@@ -90,38 +90,39 @@ impl RecordingArgs {
     }
 
     /// Opens the recording and joins it with the code.
-    pub fn open(&self, stacks: bool, kernel_names: bool) -> Result<Scene, Failure> {
+    pub fn open(&self, stacks: bool, kernel_names: bool) -> Result<ResolvedProfile, Failure> {
         let path = self.path()?;
-        let options = SceneOptions {
+        let options = ResolveOptions {
             event: self.event.clone(),
             stacks,
             kernel_names,
         };
-        let mut scene = Scene::open(&path, &options).map_err(|error| failure(&error))?;
-        self.join(&mut scene)?;
-        Ok(scene)
+        let mut resolved =
+            ResolvedProfile::open(&path, &options).map_err(|error| failure(&error))?;
+        self.join(&mut resolved)?;
+        Ok(resolved)
     }
 
     /// Opens the recording for one function alone; `None` if it takes the whole to find it.
-    pub fn open_for(&self, function: &str) -> Result<Option<Scene>, Failure> {
+    pub fn open_for(&self, function: &str) -> Result<Option<ResolvedProfile>, Failure> {
         let path = self.path()?;
-        let options = SceneOptions {
+        let options = ResolveOptions {
             event: self.event.clone(),
-            ..SceneOptions::default()
+            ..ResolveOptions::default()
         };
-        let scene = Scene::open_for(&path, &options, function);
-        let mut scene = scene.map_err(|error| failure(&error))?;
-        if let Some(scene) = &mut scene {
-            self.join(scene)?;
+        let resolved = ResolvedProfile::open_for(&path, &options, function);
+        let mut resolved = resolved.map_err(|error| failure(&error))?;
+        if let Some(resolved) = &mut resolved {
+            self.join(resolved)?;
         }
-        Ok(scene)
+        Ok(resolved)
     }
 
     /// Joins the counts that were asked for, or that the case has.
-    fn join(&self, scene: &mut Scene) -> Result<(), Failure> {
+    fn join(&self, resolved: &mut ResolvedProfile) -> Result<(), Failure> {
         if let Some(file) = &self.counts {
             let raw = genba_count::file::read(file).map_err(Failure::usage)?;
-            scene.join_counts(join_here(self.counts_scale).with(&raw));
+            resolved.join_counts(join_here(self.counts_scale).with(&raw));
         } else if let Some(case) = self.kept()
             && let Some(join) = case.get_document::<Join>(JOIN)?
         {
@@ -133,7 +134,7 @@ impl RecordingArgs {
                     recording.display()
                 ))
             })?;
-            scene.join_counts(join.with(&raw));
+            resolved.join_counts(join.with(&raw));
         }
         Ok(())
     }
@@ -181,13 +182,13 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 /// The exit code of an error in reading.
-pub fn failure(error: &ExplainError) -> Failure {
+pub fn failure(error: &AttributionError) -> Failure {
     let exit = match error {
-        ExplainError::Read(_)
-        | ExplainError::NoSuchFunction { .. }
-        | ExplainError::NotCalled { .. } => Exit::Usage,
-        ExplainError::NoSamples { .. } => Exit::TargetFailed,
-        ExplainError::NoCode { .. } => Exit::Unsupported,
+        AttributionError::Read(_)
+        | AttributionError::NoSuchFunction { .. }
+        | AttributionError::NotCalled { .. } => Exit::Usage,
+        AttributionError::NoSamples { .. } => Exit::TargetFailed,
+        AttributionError::NoCode { .. } => Exit::Unsupported,
     };
     Failure::new(exit, error)
 }

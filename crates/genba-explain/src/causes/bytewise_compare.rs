@@ -10,18 +10,18 @@
 //!
 //! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
 
-use super::byte_loops::{ByteLoop, byte_loops};
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::words::{count, cycles, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::byte_loops::{ByteLoop, byte_loops};
+use crate::words::{count, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "bytewise-compare";
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let all = byte_loops(frame);
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let all = byte_loops(input);
     all.iter()
         .filter(|one| one.stores.is_empty())
         .map(candidate)
@@ -31,7 +31,8 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
 fn candidate(found: &ByteLoop) -> Candidate {
     let mut one = Candidate::new(ID, Some(found.function), found.loads.clone());
     one.affected = found.path.clone();
-    one.remains = found.remains([12.0, 4.0, 28.0], [1.0 / 8.0, 1.0 / 32.0, 1.0 / 4.0]);
+    one.residual_fraction =
+        found.residual_fraction([12.0, 4.0, 28.0], [1.0 / 8.0, 1.0 / 32.0, 1.0 / 4.0]);
     one.executions = Some(found.rounds);
     one.cycles = Some(genba_model::Estimate::exact(found.each));
     if found.compares_two {

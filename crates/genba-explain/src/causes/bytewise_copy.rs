@@ -10,18 +10,18 @@
 //!
 //! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
 
-use super::byte_loops::{ByteLoop, byte_loops};
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::words::{count, cycles, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::byte_loops::{ByteLoop, byte_loops};
+use crate::words::{count, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "bytewise-copy";
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let all = byte_loops(frame);
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let all = byte_loops(input);
     all.iter()
         .filter(|one| !one.stores.is_empty())
         .map(candidate)
@@ -33,7 +33,8 @@ fn candidate(found: &ByteLoop) -> Candidate {
     site.extend(&found.loads);
     let mut one = Candidate::new(ID, Some(found.function), site);
     one.affected = found.path.clone();
-    one.remains = found.remains([14.0, 5.0, 40.0], [1.0 / 16.0, 1.0 / 48.0, 1.0 / 6.0]);
+    one.residual_fraction =
+        found.residual_fraction([14.0, 5.0, 40.0], [1.0 / 16.0, 1.0 / 48.0, 1.0 / 6.0]);
     one.executions = Some(found.rounds);
     one.cycles = Some(genba_model::Estimate::exact(found.each));
     one.fix = "Find the end of the run first (memchr, strcspn, or a known length) and copy it as a whole with memcpy \

@@ -13,17 +13,17 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::slow_loads::{Kind, candidate, slow};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::slow_loads::{Kind, candidate, slow};
 
 /// Identifier.
 pub const ID: &str = "cache-miss";
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let all = slow(frame, Kind::Scattered);
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let all = slow(input, Kind::Scattered);
     all.iter()
         .map(|slow| {
             let goes = Estimate {
@@ -31,7 +31,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
                 low: 0.2,
                 high: 0.95,
             };
-            let mut found = candidate(frame, ID, slow, goes, false)
+            let mut found = candidate(input, ID, slow, goes, false)
                 .counted("its address follows neither a list nor a steady step");
             found.fix = "Make what is looked up smaller, so that more of it fits the caches (narrower types, only the fields that the look-up needs), put together what is used together, or prefetch the places of some rounds ahead."
                 .to_owned();

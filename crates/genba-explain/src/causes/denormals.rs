@@ -14,12 +14,12 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::{Frame, FunctionFrame};
-use super::hot_loops::hot_loops;
-use super::stalls::wrong_in;
-use super::words::{count, cycles, percent};
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::hot_loops::hot_loops;
+use crate::patterns::load_stalls::wrong_in;
+use crate::words::{count, cycles, percent};
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "denormals";
@@ -35,10 +35,10 @@ const SLOW: f64 = 25.0;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for one in hot_loops(frame, LEAST) {
-        let function = one.frame;
+    for one in hot_loops(input, LEAST) {
+        let function = one.input;
         let operations: Vec<usize> = one
             .members
             .iter()
@@ -55,21 +55,21 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             continue;
         };
         let time = function.heat_of(operations.iter().copied()) / one.share;
-        let Some(model) = function.loop_model(&frame.program.costs, one.index, &Change::default())
+        let Some(model) = function.loop_model(&input.program.costs, one.index, &Change::default())
         else {
             continue;
         };
         let Some(round) = model.round().filter(|_| model.chain.is_some()) else {
             continue;
         };
-        let rest = one.cycles.value - wrong_in(frame, &one);
+        let rest = one.cycles.value - wrong_in(input, &one);
         if time < 0.6 || rest < TIMES * round.high || one.has_opaque() {
             continue;
         }
         let mut candidate = Candidate::new(ID, Some(one.function), vec![most]);
         candidate.affected.clone_from(&one.members);
         let stays = round.value / one.cycles.value;
-        candidate.remains = Estimate {
+        candidate.residual_fraction = Estimate {
             value: (1.5 * stays).min(0.9),
             low: 0.7 * stays,
             high: (4.0 * stays).min(0.95),
@@ -107,7 +107,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
 }
 
 /// Additions and multiplications of floating-point numbers in registers.
-fn is_arithmetic(function: &FunctionFrame, at: usize) -> bool {
+fn is_arithmetic(function: &FunctionInput, at: usize) -> bool {
     let data = &function.data[at];
     let name = data.form.split(' ').next().unwrap_or_default();
     let stem = name.strip_prefix('v').unwrap_or(name);

@@ -15,13 +15,13 @@
 use genba_code::Flow;
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::divisions::{Division, Divisor, cost_words, divisions};
-use super::frame::{Frame, FunctionFrame};
-use super::uses::Uses;
-use super::values::{Origin, Value};
-use super::words::{count, percent};
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::value_uses::Uses;
+use crate::input::values::{Origin, Value};
+use crate::patterns::divisions::{Division, Divisor, cost_words, divisions};
+use crate::words::{count, percent};
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "division-as-overflow-check";
@@ -34,9 +34,9 @@ const RARE: f64 = 0.02;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for (index, function) in frame.functions.iter().enumerate() {
+    for (index, function) in input.functions.iter().enumerate() {
         if !function.counted || function.share.value < LEAST {
             continue;
         }
@@ -53,7 +53,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
         for (around, checks) in groups {
             let time = function.heat_of(checks.iter().flat_map(Check::instructions));
             if time >= LEAST {
-                found.extend(candidate(frame, index, around, &checks));
+                found.extend(candidate(input, index, around, &checks));
             }
         }
     }
@@ -62,7 +62,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
 
 /// Divisions of a function that are such checks: what other causes about divisions leave alone.
 #[must_use]
-pub fn check_divisions(function: &FunctionFrame) -> Vec<usize> {
+pub fn check_divisions(function: &FunctionInput) -> Vec<usize> {
     checks(function).iter().map(|one| one.division.at).collect()
 }
 
@@ -81,7 +81,7 @@ impl Check {
     }
 }
 
-fn checks(function: &FunctionFrame) -> Vec<Check> {
+fn checks(function: &FunctionInput) -> Vec<Check> {
     let all = divisions(function);
     if all.is_empty() {
         return Vec::new();
@@ -103,7 +103,7 @@ fn checks(function: &FunctionFrame) -> Vec<Check> {
 }
 
 /// The comparisons that are all uses of the quotient; `None` if there are others.
-fn compares(function: &FunctionFrame, uses: &Uses, division: &Division) -> Option<Vec<usize>> {
+fn compares(function: &FunctionInput, uses: &Uses, division: &Division) -> Option<Vec<usize>> {
     let executed = |at: &usize| function.counts.get(*at).is_some_and(|&count| count > 0);
     let remainder = division.remainder?;
     if uses.readers(remainder).iter().any(executed) {
@@ -118,7 +118,7 @@ fn compares(function: &FunctionFrame, uses: &Uses, division: &Division) -> Optio
 }
 
 /// Whether the jump that a comparison decides goes (almost) always one way.
-fn goes_one_way(function: &FunctionFrame, compare: usize) -> bool {
+fn goes_one_way(function: &FunctionInput, compare: usize) -> bool {
     let Some(block) = function.flow.block_of(compare) else {
         return false;
     };
@@ -138,7 +138,7 @@ fn goes_one_way(function: &FunctionFrame, compare: usize) -> bool {
 
 /// A multiplication by the divisor whose overflow the division foresees or finds.
 fn multiplication(
-    function: &FunctionFrame,
+    function: &FunctionInput,
     division: &Division,
     compares: &[usize],
 ) -> Option<usize> {
@@ -194,13 +194,13 @@ fn multiplication(
 }
 
 fn candidate(
-    frame: &Frame,
+    input: &AnalysisInput,
     index: usize,
     around: Option<u32>,
     checks: &[Check],
 ) -> Option<Candidate> {
-    let function = &frame.functions[index];
-    let costs = &frame.program.costs;
+    let function = &input.functions[index];
+    let costs = &input.program.costs;
     let heat = |check: &Check| function.heat_of(check.instructions());
     let most = checks.iter().max_by(|a, b| heat(a).total_cmp(&heat(b)))?;
     let first = most.division.at;
@@ -221,12 +221,12 @@ fn candidate(
     match (around, gain) {
         (Some(around), Some(gain)) => {
             found.affected = function.loop_instructions(around);
-            found.remains = gain.remains;
-            found = found.model(super::gains::words(&gain));
+            found.residual_fraction = gain.residual_fraction;
+            found = found.model(crate::gain::loop_gain::words(&gain));
         }
         _ => {
             found.affected = checks.iter().flat_map(Check::instructions).collect();
-            found.remains = Estimate {
+            found.residual_fraction = Estimate {
                 value: 0.1,
                 low: 0.0,
                 high: 0.4,

@@ -14,11 +14,11 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::divisions::{Division, Equal, cost_words, divisions};
-use super::frame::{Frame, FunctionFrame};
-use super::words::{count, percent};
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::divisions::{Division, Equal, cost_words, divisions};
+use crate::words::{count, percent};
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "duplicate-division";
@@ -31,9 +31,9 @@ const SAME_COUNT: f64 = 0.02;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for (index, function) in frame
+    for (index, function) in input
         .functions
         .iter()
         .enumerate()
@@ -54,7 +54,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             let Some(other) = last.filter(|other| is_hot(function, other.at, one.at)) else {
                 continue;
             };
-            found.push(candidate(frame, index, other, one));
+            found.push(candidate(input, index, other, one));
         }
         for second in 1..all.len() {
             for first in 0..second {
@@ -62,7 +62,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
                     continue;
                 }
                 (used[first], used[second]) = (true, true);
-                found.push(candidate(frame, index, &all[first], &all[second]));
+                found.push(candidate(input, index, &all[first], &all[second]));
             }
         }
     }
@@ -71,7 +71,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
 
 /// Divisions of a function that are one of such a pair: what other causes leave alone.
 #[must_use]
-pub fn pair_divisions(function: &FunctionFrame) -> Vec<usize> {
+pub fn pair_divisions(function: &FunctionInput) -> Vec<usize> {
     let all = divisions(function);
     let mut found = Vec::new();
     for (number, second) in all.iter().enumerate() {
@@ -84,24 +84,24 @@ pub fn pair_divisions(function: &FunctionFrame) -> Vec<usize> {
     found
 }
 
-fn is_pair(function: &FunctionFrame, first: &Division, second: &Division) -> bool {
+fn is_pair(function: &FunctionInput, first: &Division, second: &Division) -> bool {
     let (a, b) = (function.counts[first.at], function.counts[second.at]);
     first.same_operands(second, function).is_some()
         && (a.abs_diff(b) as f64) <= SAME_COUNT * a.max(b) as f64
         && is_hot(function, first.at, second.at)
 }
 
-fn is_hot(function: &FunctionFrame, first: usize, second: usize) -> bool {
+fn is_hot(function: &FunctionInput, first: usize, second: usize) -> bool {
     let counted = function.counts[first].min(function.counts[second]) > 0;
     counted && function.heat_of([first, second]) >= LEAST
 }
 
-fn candidate(frame: &Frame, index: usize, one: &Division, other: &Division) -> Candidate {
-    let function = &frame.functions[index];
+fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Division) -> Candidate {
+    let function = &input.functions[index];
     let (first, second) = (one.at, other.at);
     let reloaded = one.same_operands(other, function) == Some(Equal::Reloaded);
     let times = function.counts[first];
-    let here = frame.program.costs.latency(&function.data[first].form);
+    let here = input.program.costs.latency(&function.data[first].form);
     let each = |at: usize| function.cycles.get(at).copied().flatten();
     let mut found = Candidate::new(ID, Some(index), vec![first, second]);
     let around = common_loop(function, first, second);
@@ -111,19 +111,23 @@ fn candidate(frame: &Frame, index: usize, one: &Division, other: &Division) -> C
                 gone: vec![at],
                 ..Change::default()
             };
-            function.loop_after(&frame.program.costs, around, &change)
+            function.loop_after(&input.program.costs, around, &change)
         };
         // The next round may wait for one of them: that one stays.
         let (a, b) = (without(first)?, without(second)?);
-        Some(if a.round.value >= b.round.value { a } else { b })
+        Some(if a.iteration.value >= b.iteration.value {
+            a
+        } else {
+            b
+        })
     });
     match around.zip(gain) {
         Some((around, gain)) => {
             found.affected = function.loop_instructions(around);
-            found.remains = gain.remains;
-            found = found.model(super::gains::words(&gain));
+            found.residual_fraction = gain.residual_fraction;
+            found = found.model(crate::gain::loop_gain::words(&gain));
         }
-        None => found.remains = remains(each(first).zip(each(second)), here),
+        None => found.residual_fraction = residual_fraction(each(first).zip(each(second)), here),
     }
     found.executions = Some(times);
     found.cycles = each(first).zip(each(second)).map(|(a, b)| Estimate {
@@ -158,14 +162,14 @@ fn candidate(frame: &Frame, index: usize, one: &Division, other: &Division) -> C
 }
 
 /// The innermost loop that both are in.
-fn common_loop(function: &FunctionFrame, first: usize, second: usize) -> Option<u32> {
+fn common_loop(function: &FunctionInput, first: usize, second: usize) -> Option<u32> {
     function
         .loops_around(first)
         .find(|&index| function.loops_around(second).any(|other| other == index))
 }
 
 /// What stays of the two: half, or the latency of one where they ran side by side.
-fn remains(each: Option<(Estimate, Estimate)>, here: Option<Estimate>) -> Estimate {
+fn residual_fraction(each: Option<(Estimate, Estimate)>, here: Option<Estimate>) -> Estimate {
     let both = each
         .map(|(a, b)| a.value + b.value)
         .filter(|&sum| sum > 0.0);

@@ -13,11 +13,11 @@
 //! **Source.** L. Soares, M. Stumm, *FlexSC: flexible system call scheduling with exception-less
 //! system calls*, OSDI 2010, section 2 (direct and indirect costs).
 
-use super::candidate::Candidate;
-use super::frame::{Frame, RuntimeUse, UserCall};
-use super::services::plain;
-use super::user_lines::{UserLine, lines, remains_of};
-use super::words::{count, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
+use crate::input::runtime_services::plain;
+use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
+use crate::words::{count, percent};
 
 /// Identifier.
 pub const ID: &str = "excess-syscalls";
@@ -45,26 +45,26 @@ const LEAST_EACH: f64 = 0.3;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    find(frame).into_iter().collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    find(input).into_iter().collect()
 }
 
-fn find(frame: &Frame) -> Option<Candidate> {
-    let program = &frame.program;
+fn find(input: &AnalysisInput) -> Option<Candidate> {
+    let program = &input.program;
     let calls = || program.runtime.iter().filter(|one| one.system_call);
     let all: u64 = calls().map(|one| one.calls).sum();
     if all < LEAST_CALLS || program.cpu_seconds <= 0.0 {
         return None;
     }
     // The wrappers' own time is that of the instruction that enters the kernel.
-    let wrappers = frame.share_where(|f| {
+    let wrappers = input.share_where(|f| {
         !f.own && calls().any(|one| one.service == plain(&f.function).trim_end_matches("64"))
     });
-    let others = frame.fault_share() + frame.kernel_share_for(&["futex", "scheduler"]);
+    let others = input.fault_share() + input.kernel_share_for(&["futex", "scheduler"]);
     let share = (program.kernel_share - others).max(0.0) + wrappers;
     let each = share * program.cpu_seconds / all as f64;
-    let copying = frame.kernel_share_for(&["copy"]);
-    let empty = frame.host_seconds("system call");
+    let copying = input.kernel_share_for(&["copy"]);
+    let empty = input.host_seconds("system call");
     if share < LEAST_SHARE
         || each > LONGEST
         || empty.is_some_and(|empty| each < 0.5 * empty)
@@ -78,7 +78,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
             .filter(|user| each_time(user)),
     );
     let top = found.first()?;
-    let service = service_of(frame, top)?;
+    let service = service_of(input, top)?;
     let advisable = part(&found, all);
     if advisable < 0.3 || top.calls < LEAST_PART * all as f64 {
         return None;
@@ -91,7 +91,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(top.site.clone());
     one.share = Some(1.0);
-    one.remains = remains_of(
+    one.residual_fraction = residual_fraction_of(
         1.0,
         mine * (1.0 - stays) + 0.15 * rest.min(mine),
         0.65 * mine * (1.0 - stays),
@@ -143,12 +143,12 @@ fn part(lines: &[UserLine<'_>], all: u64) -> f64 {
 }
 
 /// The system call that a line makes most.
-fn service_of<'a>(frame: &'a Frame, line: &UserLine<'_>) -> Option<&'a RuntimeUse> {
+fn service_of<'a>(input: &'a AnalysisInput, line: &UserLine<'_>) -> Option<&'a RuntimeUse> {
     let calls = |one: &RuntimeUse| -> f64 {
         let mine = one.users.iter().filter(|user| line.users.contains(user));
         mine.map(|user| user.calls).sum()
     };
-    let fitting = frame.program.runtime.iter().filter(|one| one.system_call);
+    let fitting = input.program.runtime.iter().filter(|one| one.system_call);
     fitting.max_by(|a, b| calls(a).total_cmp(&calls(b)))
 }
 

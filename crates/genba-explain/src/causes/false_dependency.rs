@@ -16,12 +16,12 @@
 
 use genba_code::{DataFlow, Location};
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::gains::words;
-use super::hot_loops::hot_loops;
-use super::words::{count, cycles};
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::gain::loop_gain::words;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::hot_loops::hot_loops;
+use crate::words::{count, cycles};
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "false-dependency";
@@ -47,7 +47,7 @@ const KEEP: [&str; 12] = [
 
 /// Whether an instruction leaves the upper half of its target as it was, and needs nothing else
 /// of it.
-pub(super) fn keeps_upper_half(data: &DataFlow) -> bool {
+pub(crate) fn keeps_upper_half(data: &DataFlow) -> bool {
     let name = data.form.split(' ').next().unwrap_or_default();
     let keeps = KEEP.contains(&name.strip_prefix('v').unwrap_or(name))
         && data.writes.count_ones() == 1
@@ -59,10 +59,10 @@ pub(super) fn keeps_upper_half(data: &DataFlow) -> bool {
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for one in hot_loops(frame, LEAST) {
-        let function = one.frame;
+    for one in hot_loops(input, LEAST) {
+        let function = one.input;
         let (Some(chain), false) = (one.cost.chain_cycles, one.cost.chain.is_empty()) else {
             continue;
         };
@@ -92,15 +92,15 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             unread: kept,
             ..Change::default()
         };
-        let Some(gain) = function.loop_after(&frame.program.costs, one.index, &change) else {
+        let Some(gain) = function.loop_after(&input.program.costs, one.index, &change) else {
             continue;
         };
-        if gain.remains.value > 0.8 {
+        if gain.residual_fraction.value > 0.8 {
             continue;
         }
         let mut candidate = Candidate::new(ID, Some(one.function), links.clone());
         candidate.affected = one.members.clone();
-        candidate.remains = gain.remains;
+        candidate.residual_fraction = gain.residual_fraction;
         candidate.executions = Some(one.cost.iterations);
         candidate.cycles = Some(one.cycles);
         candidate.fix = "Clear the target before the instruction (xorps, which takes no time), which compilers do at -O2 but not at -Os and not in inline assembly; or load the operand's form that clears it."

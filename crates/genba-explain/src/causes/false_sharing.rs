@@ -14,10 +14,10 @@
 //! **Source.** W. Bolosky, M. Scott, *False sharing and its effect on shared memory performance*,
 //! SEDMS 1993.
 
-use super::candidate::Candidate;
-use super::frame::{Frame, SharedLine};
-use super::user_lines::remains_of;
-use super::words::{count, cycles, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, SharedLine};
+use crate::input::user_lines::residual_fraction_of;
+use crate::words::{count, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "false-sharing";
@@ -30,8 +30,13 @@ const UNKNOWN: f64 = 0.3;
 
 /// Looks for it: one finding for each loop.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let lines = frame.program.tried.shared_lines.as_deref().unwrap_or(&[]);
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let lines = input
+        .program
+        .follow_up
+        .shared_lines
+        .as_deref()
+        .unwrap_or(&[]);
     let mut loops: Vec<(usize, u32)> = Vec::new();
     for line in lines {
         if !loops.contains(&(line.function, line.around)) {
@@ -44,26 +49,26 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             let of = lines
                 .iter()
                 .filter(|one| (one.function, one.around) == (function, around));
-            candidate(frame, &of.collect::<Vec<_>>())
+            candidate(input, &of.collect::<Vec<_>>())
         })
         .collect()
 }
 
 /// Whether a run on one CPU would tell how much it costs.
 #[must_use]
-pub fn is_suspected(frame: &Frame) -> bool {
-    frame.program.threads >= 2
-        && frame
+pub fn is_suspected(input: &AnalysisInput) -> bool {
+    input.program.threads >= 2
+        && input
             .program
-            .tried
+            .follow_up
             .shared_lines
             .as_ref()
             .is_some_and(|lines| !lines.is_empty())
 }
 
-fn candidate(frame: &Frame, lines: &[&SharedLine]) -> Option<Candidate> {
+fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> {
     let first = lines.first()?;
-    let function = frame.functions.get(first.function)?;
+    let function = input.functions.get(first.function)?;
     let share = function.loop_heat(first.around);
     if share < LEAST_SHARE {
         return None;
@@ -78,11 +83,11 @@ fn candidate(frame: &Frame, lines: &[&SharedLine]) -> Option<Candidate> {
         Some((measured, side_by_side)) => share * (1.0 - side_by_side / measured).max(0.0),
         None => UNKNOWN * share,
     };
-    let fall = frame
+    let fall = input
         .program
-        .tried
+        .follow_up
         .one_cpu_seconds
-        .map(|alone| frame.program.cpu_seconds / alone.max(1e-9));
+        .map(|alone| input.program.cpu_seconds / alone.max(1e-9));
     let by_run = fall
         .map_or(0.0, |fall| (1.0 - 1.0 / fall).max(0.0))
         .min(0.98 * share);
@@ -99,7 +104,7 @@ fn candidate(frame: &Frame, lines: &[&SharedLine]) -> Option<Candidate> {
     let mut found = Candidate::new(ID, Some(first.function), writes);
     found.affected = function.loop_instructions(first.around);
     found.share = Some(1.0);
-    found.remains = remains_of(
+    found.residual_fraction = residual_fraction_of(
         1.0,
         likely,
         (0.5 * by_run).max(0.25 * by_model),

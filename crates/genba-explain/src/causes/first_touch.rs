@@ -11,11 +11,11 @@
 //!
 //! **Source.** mallopt(3), `M_MMAP_THRESHOLD`, on the cost of mapping and of clearing.
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::services::is_copy_function;
-use super::user_lines::{UserLine, lines, remains_of, site_of};
-use super::words::{count, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::runtime_services::is_copy_function;
+use crate::input::user_lines::{UserLine, lines, residual_fraction_of, site_of};
+use crate::words::{count, percent};
 
 /// Identifier.
 pub const ID: &str = "first-touch";
@@ -34,39 +34,39 @@ const LEAST_PART: f64 = 0.2;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    find(frame).into_iter().collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    find(input).into_iter().collect()
 }
 
 /// Whether pages are taken again and again, at a cost.
 #[must_use]
-pub fn is_suspected(frame: &Frame) -> bool {
-    turnover(frame).is_some_and(|turnover| turnover >= TURNOVER)
-        && frame.fault_share() >= LEAST_SHARE
+pub fn is_suspected(input: &AnalysisInput) -> bool {
+    turnover(input).is_some_and(|turnover| turnover >= TURNOVER)
+        && input.fault_share() >= LEAST_SHARE
 }
 
 /// Bytes of the pages that were faulted in, over the most memory that there ever was.
-fn turnover(frame: &Frame) -> Option<f64> {
-    let peak = frame.program.max_rss_bytes.filter(|&peak| peak > 0.0)?;
-    Some(frame.program.minor_faults? * PAGE / peak)
+fn turnover(input: &AnalysisInput) -> Option<f64> {
+    let peak = input.program.max_rss_bytes.filter(|&peak| peak > 0.0)?;
+    Some(input.program.minor_faults? * PAGE / peak)
 }
 
-fn find(frame: &Frame) -> Option<Candidate> {
-    let program = &frame.program;
+fn find(input: &AnalysisInput) -> Option<Candidate> {
+    let program = &input.program;
     let (faults, peak) = (program.minor_faults?, program.max_rss_bytes?);
-    let (share, turnover) = (frame.fault_share(), turnover(frame)?);
-    if !is_suspected(frame) {
+    let (share, turnover) = (input.fault_share(), turnover(input)?);
+    if !is_suspected(input) {
         return None;
     }
     let first = (1.0 / turnover).min(1.0);
-    let kernel = frame.paging_share();
-    let (site, part) = site(frame)?;
+    let kernel = input.paging_share();
+    let (site, part) = site(input)?;
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(site);
     one.share = Some(1.0);
     let likely = (0.3 * share + 0.7 * kernel) * (1.0 - first);
     // What was just cleared is in the caches, so its user must miss more after the change.
-    one.remains = remains_of(
+    one.residual_fraction = residual_fraction_of(
         1.0,
         likely,
         0.6 * share * (1.0 - first),
@@ -97,7 +97,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     if let Some(part) = part {
         one = one.measured(format!("{} of the faults are taken here", percent(part)));
     }
-    if let Some(price) = frame.host_seconds("page fault") {
+    if let Some(price) = input.host_seconds("page fault") {
         one = one.model(format!(
             "a page fault takes {:.0} ns on this host",
             price * 1e9
@@ -108,8 +108,8 @@ fn find(frame: &Frame) -> Option<Candidate> {
 
 /// The line that takes most faults; where faults were not sampled, or within a copy, the line
 /// that copies most, or takes most memory.
-fn site(frame: &Frame) -> Option<(genba_model::FindingSite, Option<f64>)> {
-    if let Some(first) = frame.program.tried.faults.first()
+fn site(input: &AnalysisInput) -> Option<(genba_model::FindingSite, Option<f64>)> {
+    if let Some(first) = input.program.follow_up.faults.first()
         && first.share >= LEAST_PART
     {
         return Some((
@@ -117,10 +117,10 @@ fn site(frame: &Frame) -> Option<(genba_model::FindingSite, Option<f64>)> {
             Some(first.share),
         ));
     }
-    if !frame.program.tried.faults.is_empty() {
+    if !input.program.follow_up.faults.is_empty() {
         return None;
     }
-    let copies = frame
+    let copies = input
         .functions
         .iter()
         .any(|f| is_copy_function(&f.function));
@@ -130,7 +130,7 @@ fn site(frame: &Frame) -> Option<(genba_model::FindingSite, Option<f64>)> {
         &["malloc"]
     };
     let top = |name: &&str| -> Option<UserLine<'_>> {
-        lines(&frame.service(name)?.users).into_iter().next()
+        lines(&input.service(name)?.users).into_iter().next()
     };
     services.iter().find_map(top).map(|line| (line.site, None))
 }

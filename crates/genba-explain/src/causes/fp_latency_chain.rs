@@ -14,23 +14,23 @@
 //! **Source.** A. Fog, "Optimizing subroutines in assembly language", section 9.5, on loop-carried
 //! dependency chains; Intel's optimisation manual, "multiple accumulators".
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::latency_chain::{Chained, candidate, chained};
-use super::reductions::Kind;
-use super::streams::bounded;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::latency_chain::{Chained, candidate, chained};
+use crate::patterns::memory_streams::bounded;
+use crate::patterns::reductions::Kind;
 
 /// Identifier.
 pub const ID: &str = "fp-latency-chain";
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let kinds = [Kind::FloatSum, Kind::FloatProduct, Kind::FloatExtreme];
-    let all = chained(frame, &kinds);
+    let all = chained(input, &kinds);
     let mut found: Vec<Candidate> = all.iter().map(tell).collect();
     for (candidate, chained) in found.iter_mut().zip(&all) {
-        candidate.remains = bounded(frame, &chained.one, candidate.remains);
+        candidate.residual_fraction = bounded(input, &chained.one, candidate.residual_fraction);
     }
     found
 }
@@ -40,11 +40,11 @@ fn tell(chained: &Chained<'_>) -> Candidate {
     // Compilers make vectors of what stands side by side.
     let lanes = lanes(chained);
     if lanes > 1.0 {
-        found.remains.low /= lanes;
-        found.remains.value /= 0.5 + 0.5 * lanes.min(2.0);
+        found.residual_fraction.low /= lanes;
+        found.residual_fraction.value /= 0.5 + 0.5 * lanes.min(2.0);
     }
     // Two sums instead of four are a fix as well.
-    found.remains.high = found.remains.high.max(0.6);
+    found.residual_fraction.high = found.residual_fraction.high.max(0.6);
     let what = match chained.kind {
         Kind::FloatProduct => "products",
         Kind::FloatExtreme => "extremes",
@@ -62,7 +62,7 @@ fn tell(chained: &Chained<'_>) -> Candidate {
 
 /// Numbers that a vector of 16 bytes holds, if the chain is of single ones.
 fn lanes(chained: &Chained<'_>) -> f64 {
-    let form = |at: &usize| chained.one.frame.data[*at].form.as_str();
+    let form = |at: &usize| chained.one.input.data[*at].form.as_str();
     let name = |at: &usize| form(at).split(' ').next().unwrap_or_default();
     if chained.links.iter().any(|at| name(at).ends_with("ss")) {
         4.0

@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 
 use genba_model::Estimate;
 
-use super::calls::{Call, all_calls, cycles_of_all, inlined};
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::words::{count, cycle_range, cycles, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::calls::{Call, all_calls, cycles_of_all, inlined};
+use crate::words::{count, cycle_range, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "indirect-call-one-target";
@@ -40,11 +40,11 @@ const LEAST_CALLS: u64 = 100_000;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<usize, Vec<Call<'_>>> = BTreeMap::new();
     let mut sorts: BTreeMap<usize, Vec<Call<'_>>> = BTreeMap::new();
-    for call in all_calls(frame).filter(is_dominant) {
-        let Some(callee) = call.callee.map(|callee| (callee, &frame.functions[callee])) else {
+    for call in all_calls(input).filter(is_dominant) {
+        let Some(callee) = call.callee.map(|callee| (callee, &input.functions[callee])) else {
             continue;
         };
         let each = call.target.instructions_per_call;
@@ -52,20 +52,20 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             continue;
         }
         let small = each <= SMALL_COMPARATOR && callee.1.flow.loops().is_empty();
-        if frame.functions[call.caller].own {
+        if input.functions[call.caller].own {
             groups.entry(call.caller).or_default().push(call);
-        } else if small && is_library_search(&frame.functions[call.caller].function) {
+        } else if small && is_library_search(&input.functions[call.caller].function) {
             sorts.entry(callee.0).or_default().push(call);
         }
     }
     let mut found: Vec<Candidate> = groups
         .values()
-        .filter_map(|c| candidate(frame, c))
+        .filter_map(|c| candidate(input, c))
         .collect();
     found.extend(
         sorts
             .iter()
-            .filter_map(|(&callee, calls)| sort(frame, callee, calls)),
+            .filter_map(|(&callee, calls)| sort(input, callee, calls)),
     );
     found
 }
@@ -92,13 +92,13 @@ fn is_library_search(name: &str) -> bool {
     .any(|part| name.contains(part))
 }
 
-fn candidate(frame: &Frame, calls: &[Call<'_>]) -> Option<Candidate> {
-    let costs = &frame.program.costs;
+fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
+    let costs = &input.program.costs;
     let overhead = costs
         .throughput("call [indirect] + ret")
         .map_or(4.0, |cost| cost.value);
     // A comparison and a branch instead.
-    let found = inlined(frame, calls, overhead, 2.0)?;
+    let found = inlined(input, calls, overhead, 2.0)?;
     if found.calls < LEAST_CALLS {
         return None;
     }
@@ -106,7 +106,7 @@ fn candidate(frame: &Frame, calls: &[Call<'_>]) -> Option<Candidate> {
     let mut one = Candidate::new(ID, Some(hottest.caller), vec![hottest.site.at]);
     one.affected = found.around.iter().map(|one| one.1).collect();
     one.share = Some(found.share);
-    one.remains = found.remains;
+    one.residual_fraction = found.residual_fraction;
     one.executions = Some(found.calls);
     one.cycles = Some(Estimate::exact(found.each));
     for call in calls {
@@ -144,8 +144,8 @@ fn candidate(frame: &Frame, calls: &[Call<'_>]) -> Option<Candidate> {
 }
 
 /// A sort or search of the C library with a small comparator.
-fn sort(frame: &Frame, callee: usize, calls: &[Call<'_>]) -> Option<Candidate> {
-    let comparator = &frame.functions[callee];
+fn sort(input: &AnalysisInput, callee: usize, calls: &[Call<'_>]) -> Option<Candidate> {
+    let comparator = &input.functions[callee];
     let times: u64 = calls.iter().map(|call| call.target.count).sum();
     if times < LEAST_CALLS {
         return None;
@@ -155,14 +155,14 @@ fn sort(frame: &Frame, callee: usize, calls: &[Call<'_>]) -> Option<Candidate> {
     callers.dedup();
     let library: f64 = callers
         .iter()
-        .map(|&c| frame.functions[c].share.value)
+        .map(|&c| input.functions[c].share.value)
         .sum();
     let share = (library + comparator.share.value).min(1.0);
-    let each = share * cycles_of_all(frame)? / times as f64;
-    let routine = &frame.functions[callers[0]].function;
+    let each = share * cycles_of_all(input)? / times as f64;
+    let routine = &input.functions[callers[0]].function;
     let mut one = Candidate::new(ID, Some(callee), (0..comparator.code.len()).collect());
     one.share = Some(share);
-    one.remains = Estimate {
+    one.residual_fraction = Estimate {
         value: 0.55,
         low: 0.3,
         high: 0.9,

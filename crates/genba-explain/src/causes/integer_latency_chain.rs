@@ -13,11 +13,11 @@
 //! **Source.** M. Kounavis, F. Berry, "Novel Table Lookup-Based Algorithms for High-Performance
 //! CRC Generation", 2008 (slicing by 8); A. Fog, section 9.5, on dependency chains.
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::latency_chain::{Chained, candidate, chained};
-use super::reductions::Kind;
-use super::values::{Origin, Value};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::values::{Origin, Value};
+use crate::patterns::latency_chain::{Chained, candidate, chained};
+use crate::patterns::reductions::Kind;
 
 /// Identifier.
 pub const ID: &str = "integer-latency-chain";
@@ -27,9 +27,9 @@ const LONG: f64 = 64.0;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let kinds = [Kind::Linear, Kind::Crc, Kind::Table, Kind::Mixing];
-    let all = chained(frame, &kinds);
+    let all = chained(input, &kinds);
     let tellable = all
         .iter()
         .filter(|one| one.kind != Kind::Mixing || one.one.is_long(LONG))
@@ -44,7 +44,7 @@ const BESIDE: usize = 2;
 /// Whether a round looks up several tables side by side already: of the bytewise loop, however
 /// often it is unrolled, the place of every look-up waits for the look-up before.
 fn is_sliced(chained: &Chained<'_>) -> bool {
-    let function = chained.one.frame;
+    let function = chained.one.input;
     let in_chain = |value: Value| match function.values.origin(value) {
         Origin::Instruction(at) => chained.links.contains(&(at as usize)),
         _ => false,

@@ -15,11 +15,11 @@
 use genba_code::{Flow, Instruction};
 use genba_model::FindingSite;
 
-use super::candidate::{Candidate, site};
-use super::frame::{Frame, FunctionFrame};
-use super::services::is_lock;
-use super::user_lines::{lines, remains_of};
-use super::words::{count, percent};
+use crate::candidate::{Candidate, site};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::runtime_services::is_lock;
+use crate::input::user_lines::{lines, residual_fraction_of};
+use crate::words::{count, percent};
 
 /// Identifier.
 pub const ID: &str = "lock-contention";
@@ -29,41 +29,41 @@ const LEAST_SHARE: f64 = 0.1;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    find(frame).into_iter().collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    find(input).into_iter().collect()
 }
 
 /// Whether threads spend much on locks.
 #[must_use]
-pub fn is_suspected(frame: &Frame) -> bool {
-    let locks = frame.share_where(|f| is_lock(&f.function)) + frame.kernel_share_for(&["futex"]);
-    let spin: f64 = spinning(frame).iter().map(|one| one.1).sum();
-    frame.program.threads >= 2 && locks + spin >= LEAST_SHARE
+pub fn is_suspected(input: &AnalysisInput) -> bool {
+    let locks = input.share_where(|f| is_lock(&f.function)) + input.kernel_share_for(&["futex"]);
+    let spin: f64 = spinning(input).iter().map(|one| one.1).sum();
+    input.program.threads >= 2 && locks + spin >= LEAST_SHARE
 }
 
-fn find(frame: &Frame) -> Option<Candidate> {
-    let program = &frame.program;
+fn find(input: &AnalysisInput) -> Option<Candidate> {
+    let program = &input.program;
     if program.threads < 2 {
         return None;
     }
-    let locks = frame.share_where(|f| is_lock(&f.function));
-    let futex = frame.kernel_share_for(&["futex"]);
-    let spinning: Vec<(usize, f64)> = spinning(frame);
+    let locks = input.share_where(|f| is_lock(&f.function));
+    let futex = input.kernel_share_for(&["futex"]);
+    let spinning: Vec<(usize, f64)> = spinning(input);
     let spin: f64 = spinning.iter().map(|one| one.1).sum();
     let share = locks + futex + spin;
     if share < LEAST_SHARE {
         return None;
     }
-    let taken = frame.service("lock");
-    let (at, calls) = place(frame, &spinning, locks + futex)?;
+    let taken = input.service("lock");
+    let (at, calls) = place(input, &spinning, locks + futex)?;
     let rest = (1.0 - share).max(0.0);
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(at);
     one.share = Some(1.0);
-    one.remains = {
+    one.residual_fraction = {
         // A loop that spins has the work in it as well.
         let taking = 0.92 * (locks + futex) + 0.7 * spin;
-        remains_of(1.0, taking, 0.5 * share, share + 0.5 * rest)
+        residual_fraction_of(1.0, taking, 0.5 * share, share + 0.5 * rest)
     };
     one.executions = calls;
     one.fix = "Give each thread its own copy and add up once at the end, or one lock for each part of the \
@@ -93,7 +93,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
             ));
         }
     }
-    if let Some(alone) = program.tried.one_cpu_seconds {
+    if let Some(alone) = program.follow_up.one_cpu_seconds {
         let ratio = program.cpu_seconds / alone.max(1e-9);
         if ratio > 1.15 {
             one = one.measured(format!(
@@ -106,7 +106,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
 
 /// The user's line that takes locks most often, or spins most.
 fn place(
-    frame: &Frame,
+    input: &AnalysisInput,
     spinning: &[(usize, f64)],
     locks: f64,
 ) -> Option<(FindingSite, Option<u64>)> {
@@ -114,18 +114,18 @@ fn place(
     if let Some((index, share)) = spin
         && share > locks
     {
-        let function = &frame.functions[index];
+        let function = &input.functions[index];
         return Some((site(function, &pauses(function)), function.calls));
     }
-    let users = &frame.service("lock")?.users;
+    let users = &input.service("lock")?.users;
     let top = lines(users).into_iter().next()?;
     let calls = top.calls as u64;
     Some((top.site, Some(calls)))
 }
 
 /// Functions of the user's that spin, with the share of their loops that do.
-fn spinning(frame: &Frame) -> Vec<(usize, f64)> {
-    let all = frame.functions.iter().enumerate().filter(|(_, f)| f.own);
+fn spinning(input: &AnalysisInput) -> Vec<(usize, f64)> {
+    let all = input.functions.iter().enumerate().filter(|(_, f)| f.own);
     all.filter_map(|(index, function)| {
         let mut loops: Vec<u32> = pauses(function)
             .iter()
@@ -140,7 +140,7 @@ fn spinning(frame: &Frame) -> Vec<(usize, f64)> {
 }
 
 /// `pause` in a loop says that it waits for another thread.
-fn pauses(function: &FunctionFrame) -> Vec<usize> {
+fn pauses(function: &FunctionInput) -> Vec<usize> {
     let is_pause =
         |one: &Instruction| one.flow == Flow::Next && one.text.trim_start().starts_with("pause");
     (0..function.code.len())

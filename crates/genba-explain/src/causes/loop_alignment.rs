@@ -14,12 +14,12 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::hot_loops::hot_loops;
-use super::stalls::wrong_in;
-use super::words::cycles;
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::hot_loops::hot_loops;
+use crate::patterns::load_stalls::wrong_in;
+use crate::words::cycles;
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "loop-alignment";
@@ -35,10 +35,10 @@ const LINE: u64 = 64;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for one in hot_loops(frame, LEAST) {
-        let function = one.frame;
+    for one in hot_loops(input, LEAST) {
+        let function = one.input;
         let (Some(&first), Some(&last)) = (one.members.first(), one.members.last()) else {
             continue;
         };
@@ -58,21 +58,21 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
         {
             continue;
         }
-        let Some(model) = function.loop_model(&frame.program.costs, one.index, &Change::default())
+        let Some(model) = function.loop_model(&input.program.costs, one.index, &Change::default())
         else {
             continue;
         };
         let Some(round) = model.round().filter(|_| model.chain.is_some()) else {
             continue;
         };
-        let rest = one.cycles.low - wrong_in(frame, &one);
+        let rest = one.cycles.low - wrong_in(input, &one);
         if rest < 1.5 * round.high {
             continue;
         }
         let mut candidate = Candidate::new(ID, Some(one.function), vec![first]);
         candidate.affected.clone_from(&one.members);
         let least = round.value / one.cycles.value;
-        candidate.remains = Estimate {
+        candidate.residual_fraction = Estimate {
             value: (1.0 + least) / 2.0,
             low: least,
             high: 1.0,

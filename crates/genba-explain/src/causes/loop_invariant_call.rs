@@ -14,13 +14,13 @@
 use genba_code::Location;
 use genba_model::Estimate;
 
-use super::calls::{Call, all_calls, cycles_of_all};
-use super::candidate::Candidate;
-use super::frame::{Frame, FunctionFrame};
-use super::invariance::{is_same_each_round, value_at};
-use super::values::{Origin, Value};
-use super::words::{count, cycles, percent};
-use crate::loop_bound::entries_by_edges;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::values::{Origin, Value};
+use crate::patterns::calls::{Call, all_calls, cycles_of_all};
+use crate::patterns::invariance::{is_same_each_round, value_at};
+use crate::words::{count, cycles, percent};
+use genba_loop_model::entries_by_edges;
 
 /// Identifier.
 pub const ID: &str = "loop-invariant-call";
@@ -63,10 +63,10 @@ fn arguments(name: &str) -> Option<&'static [Location]> {
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found: Vec<(u32, Candidate)> = Vec::new();
-    let all = cycles_of_all(frame).unwrap_or(1.0);
-    for (index, one) in all_calls(frame).filter_map(|call| candidate(frame, &call)) {
+    let all = cycles_of_all(input).unwrap_or(1.0);
+    for (index, one) in all_calls(input).filter_map(|call| candidate(input, &call)) {
         let same =
             |before: &&mut (u32, Candidate)| before.0 == index && before.1.function == one.function;
         match found.iter_mut().find(same) {
@@ -90,13 +90,13 @@ fn together(one: Candidate, other: Candidate, all: f64) -> Candidate {
     let whole = first.share.unwrap_or(0.0);
     let both = (whole + calls(&second)).min(1.0);
     let stays = |of: &dyn Fn(&Estimate) -> f64| {
-        let part = |one: &Candidate| of(&one.remains) * one.share.unwrap_or(0.0);
+        let part = |one: &Candidate| of(&one.residual_fraction) * one.share.unwrap_or(0.0);
         (part(&first), part(&second))
     };
     let least = |(a, b): (f64, f64)| a.min(b) / both.max(1e-9);
     let (value, low) = (least(stays(&|r| r.value)), least(stays(&|r| r.low)));
     let (a, b) = stays(&|r| r.high);
-    first.remains = Estimate {
+    first.residual_fraction = Estimate {
         value,
         low: low.min(value),
         high: (a.max(b) / both.max(1e-9)).clamp(value, 1.0),
@@ -109,8 +109,8 @@ fn together(one: Candidate, other: Candidate, all: f64) -> Candidate {
     first
 }
 
-fn candidate(frame: &Frame, call: &Call<'_>) -> Option<(u32, Candidate)> {
-    let function = &frame.functions[call.caller];
+fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)> {
+    let function = &input.functions[call.caller];
     let at = call.site.at;
     let registers = arguments(&call.target.function)?;
     let times = call.target.count;
@@ -136,14 +136,14 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<(u32, Candidate)> {
         .next()
         .or_else(|| function.loops_around(at).find(long))?;
     let same = |&value| is_same_each_round(function, index, value);
-    if !values.iter().all(same) || is_disturbed(frame, function, index, at) {
+    if !values.iter().all(same) || is_disturbed(input, function, index, at) {
         return None;
     }
     let entries = entries(function, index)?;
     if (times as f64) < LEAST_TRIPS * entries as f64 {
         return None;
     }
-    let (share, each) = cost(frame, call)?;
+    let (share, each) = cost(input, call)?;
     if share < LEAST {
         return None;
     }
@@ -179,7 +179,7 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<(u32, Candidate)> {
     }
     let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
     one.share = Some(whole);
-    one.remains = Estimate {
+    one.residual_fraction = Estimate {
         value: value.min(1.0),
         // Without calls such a loop may be done in vectors.
         low: (0.25 * least).min(value).max(once.min(value)),
@@ -220,7 +220,7 @@ fn candidate(frame: &Frame, call: &Call<'_>) -> Option<(u32, Candidate)> {
 
 /// Instructions of a loop that a value is made by.
 fn makers_of(
-    function: &FunctionFrame,
+    function: &FunctionInput,
     members: &[usize],
     value: Value,
     found: &mut Vec<usize>,
@@ -246,16 +246,16 @@ fn makers_of(
 }
 
 /// Whether a loop makes other calls that might change what the argument points to.
-fn is_disturbed(frame: &Frame, function: &FunctionFrame, index: u32, at: usize) -> bool {
+fn is_disturbed(input: &AnalysisInput, function: &FunctionInput, index: u32, at: usize) -> bool {
     let members = function.loop_instructions(index);
     let others = function
         .call_sites
         .iter()
         .filter(|site| site.at != at && members.contains(&site.at));
     others.flat_map(|site| &site.targets).any(|target| {
-        let callee = super::calls::index_of(frame, &target.function, &target.module);
+        let callee = crate::patterns::calls::index_of(input, &target.function, &target.module);
         !is_harmless(&target.function)
-            && !callee.is_some_and(|callee| stores_nothing(&frame.functions[callee]))
+            && !callee.is_some_and(|callee| stores_nothing(&input.functions[callee]))
     })
 }
 
@@ -300,7 +300,7 @@ fn is_harmless(name: &str) -> bool {
 }
 
 /// Whether a function stores to nothing but its own stack, and calls nothing.
-fn stores_nothing(callee: &FunctionFrame) -> bool {
+fn stores_nothing(callee: &FunctionInput) -> bool {
     callee.call_sites.is_empty()
         && callee.data.iter().all(|data| {
             data.memory.iter().all(|access| {
@@ -310,7 +310,7 @@ fn stores_nothing(callee: &FunctionFrame) -> bool {
 }
 
 /// How often a loop was entered.
-pub(super) fn entries(function: &FunctionFrame, index: u32) -> Option<u64> {
+pub(crate) fn entries(function: &FunctionInput, index: u32) -> Option<u64> {
     let cost = function.loops.get(index as usize)?.as_ref()?;
     let entries = cost.entries.or_else(|| {
         let counts: Vec<Option<u64>> = function.counts.iter().copied().map(Some).collect();
@@ -321,17 +321,17 @@ pub(super) fn entries(function: &FunctionFrame, index: u32) -> Option<u64> {
 }
 
 /// Share of all time in a call's callee with what that calls, and cycles each.
-pub(super) fn cost(frame: &Frame, call: &Call<'_>) -> Option<(f64, f64)> {
-    let all = cycles_of_all(frame)?;
-    let function = &frame.functions[call.caller];
-    let callee = &frame.functions[call.callee?];
+pub(crate) fn cost(input: &AnalysisInput, call: &Call<'_>) -> Option<(f64, f64)> {
+    let all = cycles_of_all(input)?;
+    let function = &input.functions[call.caller];
+    let callee = &input.functions[call.callee?];
     let entered = callee.calls.unwrap_or(0).max(call.target.count).max(1) as f64;
     let mut inside = callee.share.value;
     // A wrapper's real work: callees that are only called from there.
     for site in &callee.call_sites {
         for target in &site.targets {
-            let inner = super::calls::index_of(frame, &target.function, &target.module);
-            if let Some(inner) = inner.map(|inner| &frame.functions[inner]) {
+            let inner = crate::patterns::calls::index_of(input, &target.function, &target.module);
+            if let Some(inner) = inner.map(|inner| &input.functions[inner]) {
                 let part =
                     target.count as f64 / inner.calls.unwrap_or(1).max(target.count).max(1) as f64;
                 inside += inner.share.value * part;
@@ -341,7 +341,7 @@ pub(super) fn cost(frame: &Frame, call: &Call<'_>) -> Option<(f64, f64)> {
     // The stub that the call goes through.
     let bare = callee.function.split('@').next().unwrap_or_default();
     let bare = bare.trim_start_matches('_');
-    let stub = frame.functions.iter().find(|one| {
+    let stub = input.functions.iter().find(|one| {
         let name = one.function.strip_suffix("@plt");
         one.module == function.module
             && name.is_some_and(|name| name == bare || bare.split('_').next() == Some(name))

@@ -16,14 +16,14 @@
 use genba_code::STACK_POINTER;
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::division_as_overflow_check::check_divisions;
-use super::divisions::{Division, Divisor, cost_words, divisions};
-use super::duplicate_division;
-use super::frame::{Frame, FunctionFrame};
-use super::values::{Address, Origin, Value};
-use super::words::{count, percent};
-use crate::loop_bound::{Change, Instead};
+use crate::candidate::Candidate;
+use crate::causes::division_as_overflow_check::check_divisions;
+use crate::causes::duplicate_division;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::values::{Address, Origin, Value};
+use crate::patterns::divisions::{Division, Divisor, cost_words, divisions};
+use crate::words::{count, percent};
+use genba_loop_model::{Change, Instead};
 
 /// Identifier.
 pub const ID: &str = "loop-invariant-divisor";
@@ -44,9 +44,9 @@ const RECIPROCAL: Estimate = Estimate {
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for (index, function) in frame.functions.iter().enumerate() {
+    for (index, function) in input.functions.iter().enumerate() {
         if !function.counted || function.share.value < LEAST {
             continue;
         }
@@ -73,7 +73,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
         for (inner, outer, list) in groups {
             let heat = function.heat_of(list.iter().map(|one| one.at));
             if heat >= LEAST {
-                found.extend(candidate(frame, index, inner, outer, &list));
+                found.extend(candidate(input, index, inner, outer, &list));
             }
         }
     }
@@ -82,7 +82,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
 
 /// The innermost loop around a division and the outermost in which its divisor does not change,
 /// if that lasts for many divisions.
-fn invariant_in(function: &FunctionFrame, division: &Division) -> Option<(u32, u32)> {
+fn invariant_in(function: &FunctionInput, division: &Division) -> Option<(u32, u32)> {
     let inner = function.loops_around(division.at).next()?;
     let outer = function
         .loops_around(division.at)
@@ -93,7 +93,7 @@ fn invariant_in(function: &FunctionFrame, division: &Division) -> Option<(u32, u
     (times as f64 >= FEWEST_ROUNDS * entries.max(1) as f64).then_some((inner, outer))
 }
 
-fn is_invariant(function: &FunctionFrame, divisor: &Divisor, index: u32) -> bool {
+fn is_invariant(function: &FunctionInput, divisor: &Divisor, index: u32) -> bool {
     let values = &function.values;
     match *divisor {
         Divisor::Memory(address) => stays(function, &address, index),
@@ -109,7 +109,7 @@ fn is_invariant(function: &FunctionFrame, divisor: &Divisor, index: u32) -> bool
 
 /// Whether a value at the loop's head is one that each round loads again from a place that the
 /// loop does not write: a divisor for which no register was left.
-fn comes_back(function: &FunctionFrame, value: Value, index: u32) -> bool {
+fn comes_back(function: &FunctionInput, value: Value, index: u32) -> bool {
     let values = &function.values;
     let head = function.flow.loops()[index as usize].head;
     if values.origin(value) != Origin::Join(head) {
@@ -132,13 +132,13 @@ fn comes_back(function: &FunctionFrame, value: Value, index: u32) -> bool {
 
 /// Whether memory at an address is the same in all rounds of a loop, stores through other
 /// pointers apart.
-fn stays(function: &FunctionFrame, address: &Address, index: u32) -> bool {
+fn stays(function: &FunctionInput, address: &Address, index: u32) -> bool {
     let values = &function.values;
     let fixed = values.is_invariant(address.base, &function.flow, index)
         && address
             .index
             .is_none_or(|(value, _)| values.is_invariant(value, &function.flow, index));
-    let frame =
+    let input =
         function.values.origin(address.base).eq(&Origin::Entry) && is_stack(function, address);
     let rounds = |cost: &genba_model::LoopCost| cost.iterations / 100;
     let often = function.loops.get(index as usize);
@@ -147,7 +147,7 @@ fn stays(function: &FunctionFrame, address: &Address, index: u32) -> bool {
         && !function.loop_instructions(index).into_iter().any(|at| {
             let data = &function.data[at];
             // Nobody else writes to the function's own frame.
-            let calls = data.opaque.is_some() && !frame && function.counts[at] > often;
+            let calls = data.opaque.is_some() && !input && function.counts[at] > often;
             let written = data.memory.iter().zip(values.addresses(at));
             calls
                 || written
@@ -157,7 +157,7 @@ fn stays(function: &FunctionFrame, address: &Address, index: u32) -> bool {
 }
 
 /// Whether an address is one of the function's own frame: made of what the stack pointer was.
-fn is_stack(function: &FunctionFrame, address: &Address) -> bool {
+fn is_stack(function: &FunctionInput, address: &Address) -> bool {
     let entry = (0..function.code.len()).find_map(|at| function.values.read(at, STACK_POINTER));
     entry.is_some_and(|entry| entry.number == address.base.number) && address.index.is_none()
 }
@@ -177,10 +177,10 @@ fn overlaps(one: &Address, other: &Address) -> bool {
 /// The time that changes and what stays of it: where the rounds of a short loop are a part of
 /// another loop's, that one's other work may wait for these divisions, too.
 fn around(
-    function: &FunctionFrame,
+    function: &FunctionInput,
     inner: u32,
     outer: u32,
-    remains: Estimate,
+    residual_fraction: Estimate,
 ) -> (Vec<usize>, Estimate) {
     let own = function.loop_heat(inner);
     let parent = function.flow.loops()[inner as usize]
@@ -190,27 +190,27 @@ fn around(
         .map(|parent| (parent, function.loop_heat(parent)))
         .filter(|&(_, all)| all > 1.1 * own)
     else {
-        return (function.loop_instructions(inner), remains);
+        return (function.loop_instructions(inner), residual_fraction);
     };
     let rest = all - own;
     let whole = |part: f64, rest_stays: f64| (own * part + rest * rest_stays) / all;
-    let remains = Estimate {
-        value: whole(remains.value, 0.85),
-        low: whole(remains.low, remains.value),
-        high: whole(remains.high, 1.0),
+    let residual_fraction = Estimate {
+        value: whole(residual_fraction.value, 0.85),
+        low: whole(residual_fraction.low, residual_fraction.value),
+        high: whole(residual_fraction.high, 1.0),
     };
-    (function.loop_instructions(parent), remains)
+    (function.loop_instructions(parent), residual_fraction)
 }
 
 fn candidate(
-    frame: &Frame,
+    input: &AnalysisInput,
     index: usize,
     inner: u32,
     outer: u32,
     list: &[Division],
 ) -> Option<Candidate> {
-    let function = &frame.functions[index];
-    let costs = &frame.program.costs;
+    let function = &input.functions[index];
+    let costs = &input.program.costs;
     let most = list
         .iter()
         .max_by(|a, b| function.heat[a.at].total_cmp(&function.heat[b.at]))?
@@ -233,16 +233,18 @@ fn candidate(
     match function.loop_after(costs, inner, &change) {
         Some(gain) => {
             // What comes in the division's place is not known: compares, shifts, more moves.
-            let mut remains = gain.remains;
-            let doubled = (2.0 * remains.value).min(0.5 * (1.0 + remains.value));
-            remains.high = remains.high.max(doubled);
-            (found.affected, found.remains) = around(function, inner, outer, remains);
-            found = found.model(super::gains::words(&gain));
+            let mut residual_fraction = gain.residual_fraction;
+            let doubled =
+                (2.0 * residual_fraction.value).min(0.5 * (1.0 + residual_fraction.value));
+            residual_fraction.high = residual_fraction.high.max(doubled);
+            (found.affected, found.residual_fraction) =
+                around(function, inner, outer, residual_fraction);
+            found = found.model(crate::gain::loop_gain::words(&gain));
         }
         None => {
             let each = function.cycles.get(most).copied().flatten()?.value;
             let part = |cycles: f64| (cycles / each).clamp(0.05, 1.0);
-            found.remains = Estimate {
+            found.residual_fraction = Estimate {
                 value: part(RECIPROCAL.value),
                 low: part(RECIPROCAL.low),
                 high: part(RECIPROCAL.high),

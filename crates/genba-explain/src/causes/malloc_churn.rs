@@ -13,12 +13,12 @@
 //! **Source.** E. Berger, B. Zorn, K. McKinley, *Reconsidering custom memory allocation*,
 //! OOPSLA 2002: regions gain where much is freed together, general custom allocators seldom.
 
-use super::candidate::Candidate;
-use super::frame::{Frame, UserCall};
-use super::realloc_growth;
-use super::services::is_allocator;
-use super::user_lines::{UserLine, lines, remains_of};
-use super::words::{count, percent};
+use crate::candidate::Candidate;
+use crate::causes::realloc_growth;
+use crate::input::analysis_input::{AnalysisInput, UserCall};
+use crate::input::runtime_services::is_allocator;
+use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
+use crate::words::{count, percent};
 
 /// Identifier.
 pub const ID: &str = "malloc-churn";
@@ -37,50 +37,50 @@ const LEAST_RATE: f64 = 1e5;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    find(frame).into_iter().collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    find(input).into_iter().collect()
 }
 
 /// Whether sizes of allocations would decide it: how often the memory is turned over follows
 /// from them.
-pub(super) fn wants_sizes(frame: &Frame) -> bool {
-    is_suspected(frame) && realloc_growth::detect(frame).is_empty()
+pub(crate) fn wants_sizes(input: &AnalysisInput) -> bool {
+    is_suspected(input) && realloc_growth::detect(input).is_empty()
 }
 
 /// Whether the allocator takes time, often, and for what does not stay.
-fn is_suspected(frame: &Frame) -> bool {
-    let program = &frame.program;
-    let new = frame.service_calls("malloc");
-    let calls = new + frame.service_calls("realloc");
-    frame.share_where(|f| is_allocator(&f.function)) >= LEAST_SHARE
+fn is_suspected(input: &AnalysisInput) -> bool {
+    let program = &input.program;
+    let new = input.service_calls("malloc");
+    let calls = new + input.service_calls("realloc");
+    input.share_where(|f| is_allocator(&f.function)) >= LEAST_SHARE
         && program.cpu_seconds > 0.0
         && calls as f64 >= LEAST_RATE * program.cpu_seconds
-        && frame.service_calls("free") as f64 >= 0.5 * new as f64
+        && input.service_calls("free") as f64 >= 0.5 * new as f64
 }
 
-fn find(frame: &Frame) -> Option<Candidate> {
-    let program = &frame.program;
-    let share = frame.share_where(|f| is_allocator(&f.function));
-    let new = frame.service_calls("malloc");
-    let calls = new + frame.service_calls("realloc");
-    let frees = frame.service_calls("free");
+fn find(input: &AnalysisInput) -> Option<Candidate> {
+    let program = &input.program;
+    let share = input.share_where(|f| is_allocator(&f.function));
+    let new = input.service_calls("malloc");
+    let calls = new + input.service_calls("realloc");
+    let frees = input.service_calls("free");
     let peak = program.max_rss_bytes.unwrap_or(f64::INFINITY);
-    let sizes = program.tried.sizes.as_ref();
+    let sizes = program.follow_up.sizes.as_ref();
     // What each is at least, where sizes are not known.
     let each = sizes.map_or(LEAST_BYTES, |sizes| sizes.allocated.mean().max(LEAST_BYTES));
-    if !is_suspected(frame)
+    if !is_suspected(input)
         || (new as f64) * each < TURNOVER * peak && (frees as f64) * each < TURNOVER * peak
-        || !realloc_growth::detect(frame).is_empty()
+        || !realloc_growth::detect(input).is_empty()
     {
         return None;
     }
     let users = ["malloc", "realloc"]
         .iter()
-        .filter_map(|name| frame.service(name));
+        .filter_map(|name| input.service(name));
     let lines = lines(users.flat_map(|one| &one.users));
     let top = lines.first()?;
     let part = (top.calls / calls.max(1) as f64).min(1.0);
-    let machinery = machinery(frame, &lines);
+    let machinery = machinery(input, &lines);
     let rest = (1.0 - share - machinery).max(0.0);
     // Containers' code that was inlined (moving, initialising, destroying) stands in the user's
     // functions and is no longer told apart.
@@ -89,7 +89,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(top.site.clone());
     one.share = Some(1.0);
-    one.remains = remains_of(
+    one.residual_fraction = residual_fraction_of(
         1.0,
         0.9 * share + 0.6 * machinery + inlined * rest,
         // Of one line's allocations only, each replaced by something that costs a third.
@@ -139,13 +139,13 @@ fn find(frame: &Frame) -> Option<Candidate> {
 
 /// Share of all time in functions of libraries that allocate on the user's behalf, and in the
 /// copies that they make.
-fn machinery(frame: &Frame, lines: &[UserLine<'_>]) -> f64 {
+fn machinery(input: &AnalysisInput, lines: &[UserLine<'_>]) -> f64 {
     let through = |name: &str| {
         let mut users = lines.iter().flat_map(|line| &line.users);
         users.any(|user: &&UserCall| user.through.iter().any(|one| one == name))
     };
-    let functions = frame.share_where(|f| !is_allocator(&f.function) && through(&f.function));
-    let Some(copies) = frame.service("copy") else {
+    let functions = input.share_where(|f| !is_allocator(&f.function) && through(&f.function));
+    let Some(copies) = input.service("copy") else {
         return functions;
     };
     let of_library: f64 = (copies.users.iter())
@@ -157,7 +157,7 @@ fn machinery(frame: &Frame, lines: &[UserLine<'_>]) -> f64 {
         })
         .map(|user| user.calls)
         .sum();
-    functions + frame.copy_share() * (of_library / copies.calls.max(1) as f64).min(1.0)
+    functions + input.copy_share() * (of_library / copies.calls.max(1) as f64).min(1.0)
 }
 
 fn is_rust(line: &UserLine<'_>) -> bool {

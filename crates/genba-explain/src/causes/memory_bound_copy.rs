@@ -13,12 +13,12 @@
 
 use genba_model::{Estimate, FindingSite};
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::services::is_copy_function;
-use super::user_lines::{lines, site_of};
-use super::words::{count, percent};
-use super::{quadratic, realloc_growth};
+use crate::candidate::Candidate;
+use crate::causes::{quadratic, realloc_growth};
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::runtime_services::is_copy_function;
+use crate::input::user_lines::{lines, site_of};
+use crate::words::{count, percent};
 use genba_units::format::bytes;
 
 /// Identifier.
@@ -35,15 +35,15 @@ const LARGE_CLASS: usize = 14;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    find(frame).into_iter().collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    find(input).into_iter().collect()
 }
 
 /// Whether copies take much of the time, large ones by their average, and no line makes most of
 /// the calls: which of them makes the large ones, their number does not tell.
 #[must_use]
-pub fn is_suspected(frame: &Frame) -> bool {
-    each(frame).is_some() && (line(frame)).is_none_or(|(_, part)| part < 0.5)
+pub fn is_suspected(input: &AnalysisInput) -> bool {
+    each(input).is_some() && (line(input)).is_none_or(|(_, part)| part < 0.5)
 }
 
 /// Copies take so much of the time that their sizes are worth a run.
@@ -52,24 +52,24 @@ const MUCH: f64 = 0.25;
 /// Whether it would help to know the sizes: their average time does not tell few large copies
 /// among many small ones.
 #[must_use]
-pub fn wants_sizes(frame: &Frame) -> bool {
-    frame.copy_share() >= MUCH || each(frame).is_some()
+pub fn wants_sizes(input: &AnalysisInput) -> bool {
+    input.copy_share() >= MUCH || each(input).is_some()
 }
 
 /// Seconds of a large copy, where they take much of the time: of those that are large by their
 /// size, or, where that is not known, of all by their average.
-fn each(frame: &Frame) -> Option<f64> {
-    let share = frame.copy_share();
-    let copies = frame.service("copy")?;
-    let cpu = frame.program.cpu_seconds;
+fn each(input: &AnalysisInput) -> Option<f64> {
+    let share = input.copy_share();
+    let copies = input.service("copy")?;
+    let cpu = input.program.cpu_seconds;
     if share < LEAST || copies.calls == 0 || cpu <= 0.0 {
         return None;
     }
     let time = share * cpu;
-    match &frame.program.tried.sizes {
+    match &input.program.follow_up.sizes {
         Some(sizes) if sizes.copied.total() > 0 => {
             let most = sizes.copied.part_of_bytes_from(LARGE_CLASS) >= 0.5;
-            let large = large(frame).filter(|&large| large > 0.0 && most)?;
+            let large = large(input).filter(|&large| large > 0.0 && most)?;
             Some(time / large)
         }
         _ => Some(time / copies.calls as f64).filter(|&each| each >= LARGE),
@@ -77,22 +77,22 @@ fn each(frame: &Frame) -> Option<f64> {
 }
 
 /// Number of large copies, where sizes are known.
-fn large(frame: &Frame) -> Option<f64> {
-    let copied = &frame.program.tried.sizes.as_ref()?.copied;
+fn large(input: &AnalysisInput) -> Option<f64> {
+    let copied = &input.program.follow_up.sizes.as_ref()?.copied;
     let large = copied.calls.iter().skip(LARGE_CLASS);
     Some(large.fold(0u64, |sum, &n| sum.saturating_add(n)) as f64)
 }
 
 /// The line that the copies are made for, and its part of them: of their time, where that was
 /// sampled; else of their number.
-fn line(frame: &Frame) -> Option<(FindingSite, f64)> {
-    if let Some(first) = frame.program.tried.copies.first() {
+fn line(input: &AnalysisInput) -> Option<(FindingSite, f64)> {
+    if let Some(first) = input.program.follow_up.copies.first() {
         let site = site_of(&first.function, &first.module, first.address, &first.place);
         return Some((site, first.share.min(1.0)));
     }
-    let copies = frame.service("copy")?;
+    let copies = input.service("copy")?;
     // Which line makes the large ones, the number of calls does not tell where most are small.
-    if large(frame).is_some_and(|large| large < 0.5 * copies.calls as f64) {
+    if large(input).is_some_and(|large| large < 0.5 * copies.calls as f64) {
         return None;
     }
     let line = lines(&copies.users).into_iter().next()?;
@@ -101,24 +101,24 @@ fn line(frame: &Frame) -> Option<(FindingSite, f64)> {
     Some((line.site, (line.calls / users.max(1.0)).min(1.0)))
 }
 
-fn find(frame: &Frame) -> Option<Candidate> {
-    let share = frame.copy_share();
-    let copies = frame.service("copy")?;
-    let each = each(frame)?;
-    let sizes = frame.program.tried.sizes.as_ref();
+fn find(input: &AnalysisInput) -> Option<Candidate> {
+    let share = input.copy_share();
+    let copies = input.service("copy")?;
+    let each = each(input)?;
+    let sizes = input.program.follow_up.sizes.as_ref();
     let others = || {
-        let mut all = quadratic::detect(frame);
-        all.extend(realloc_growth::detect(frame));
+        let mut all = quadratic::detect(input);
+        all.extend(realloc_growth::detect(input));
         !all.is_empty()
     };
     if others() {
         return None;
     }
-    let (site, part) = line(frame)?;
+    let (site, part) = line(input)?;
     if part < 0.5 {
         return None;
     }
-    let function = frame
+    let function = input
         .functions
         .iter()
         .position(|f| !f.own && is_copy_function(&f.function))?;
@@ -127,9 +127,9 @@ fn find(frame: &Frame) -> Option<Candidate> {
     // What a copy drives out of the caches costs the rest as well.
     let goes = share * part;
     // Where memory is faulted in for the copies, that goes with them.
-    let kernel = part * frame.paging_share().min(1.0 - share);
+    let kernel = part * input.paging_share().min(1.0 - share);
     one.share = Some(1.0);
-    one.remains = Estimate {
+    one.residual_fraction = Estimate {
         value: 1.0 - 0.75 * (goes + kernel),
         low: 1.0 - goes - kernel - 0.6 * (1.0 - goes - kernel),
         high: 1.0 - 0.15 * goes,
@@ -147,18 +147,18 @@ fn find(frame: &Frame) -> Option<Candidate> {
         .measured(format!(
             "{} of the time is in {}",
             percent(share),
-            frame.functions[function].function
+            input.functions[function].function
         ))
         .counted(format!(
             "{} copies, {} of {} from this line",
             count(copies.calls),
             percent(part),
-            match frame.program.tried.copies.is_empty() {
+            match input.program.follow_up.copies.is_empty() {
                 true => "them",
                 false => "their time",
             }
         ));
-    if let Some((sizes, large)) = sizes.zip(large(frame)) {
+    if let Some((sizes, large)) = sizes.zip(large(input)) {
         one = one.counted(format!(
             "{} of {} copies are of 8 kB and more, {} in all",
             count(large as u64),
@@ -166,7 +166,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
             bytes(sizes.copied.bytes as f64)
         ));
     }
-    let bandwidth = frame.program.costs.table.as_ref().and_then(|table| {
+    let bandwidth = input.program.costs.table.as_ref().and_then(|table| {
         let entry = table.entry("memcpy [memory]")?;
         entry.bytes_per_second
     });

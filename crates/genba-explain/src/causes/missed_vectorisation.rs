@@ -17,18 +17,18 @@
 use genba_code::{Flow, STACK_POINTER, Shortcut};
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::false_dependency::keeps_upper_half;
-use super::frame::{Frame, FunctionFrame};
-use super::gains::words as gain_words;
-use super::hot_loops::{HotLoop, hot_loops};
-use super::latency_chain::overhead;
-use super::steps::{Step, address_step, value_step};
-use super::streams::bounded;
-use super::uses::Uses;
-use super::values::{Address, Origin};
-use super::words::{count, cycles};
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::causes::false_dependency::keeps_upper_half;
+use crate::gain::loop_gain::words as gain_words;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::value_uses::Uses;
+use crate::input::values::{Address, Origin};
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::latency_chain::overhead;
+use crate::patterns::memory_streams::bounded;
+use crate::patterns::value_steps::{Step, address_step, value_step};
+use crate::words::{count, cycles};
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "missed-vectorisation";
@@ -44,19 +44,19 @@ const RARE: f64 = 0.02;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut uses: Option<(usize, Uses)> = None;
     let mut found = Vec::new();
-    for one in hot_loops(frame, LEAST) {
-        if !one.frame.own || one.has_opaque() || !one.is_long(FEWEST_ROUNDS) || !is_straight(&one) {
+    for one in hot_loops(input, LEAST) {
+        if !one.input.own || one.has_opaque() || !one.is_long(FEWEST_ROUNDS) || !is_straight(&one) {
             continue;
         }
         if uses.as_ref().is_none_or(|known| known.0 != one.function) {
-            uses = Some((one.function, Uses::of(one.frame)));
+            uses = Some((one.function, Uses::of(one.input)));
         }
         let Some((_, uses)) = &uses else { continue };
         if let Some(work) = work(&one, uses) {
-            found.extend(candidate(frame, &one, &work));
+            found.extend(candidate(input, &one, &work));
         }
     }
     found
@@ -74,7 +74,7 @@ struct Work {
 
 /// Whether all branches go one way.
 fn is_straight(one: &HotLoop<'_>) -> bool {
-    let function = one.frame;
+    let function = one.input;
     one.members.iter().all(|&at| {
         if !matches!(function.code[at].flow, Flow::CondJump(_)) {
             return true;
@@ -90,7 +90,7 @@ fn is_straight(one: &HotLoop<'_>) -> bool {
 }
 
 fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
-    let function = one.frame;
+    let function = one.input;
     let mut work = Work {
         site: Vec::new(),
         bytes: 0,
@@ -157,7 +157,7 @@ fn feeds(store: &Address, load: &Address) -> bool {
 }
 
 /// Whether an instruction is one of a scalar loop that vectors could do.
-fn is_scalar(function: &FunctionFrame, at: usize) -> bool {
+fn is_scalar(function: &FunctionInput, at: usize) -> bool {
     let data = &function.data[at];
     if data.shortcut != Shortcut::None {
         return true;
@@ -213,7 +213,7 @@ fn is_scalar(function: &FunctionFrame, at: usize) -> bool {
 const VECTORS: u128 = 0xffff_ffff << 16;
 
 /// Whether an instruction computes with data: not counting, comparing or moving.
-fn is_arithmetic(function: &FunctionFrame, one: &HotLoop<'_>, at: usize) -> bool {
+fn is_arithmetic(function: &FunctionInput, one: &HotLoop<'_>, at: usize) -> bool {
     let data = &function.data[at];
     let name = data.form.split(' ').next().unwrap_or_default();
     let stem = name.strip_prefix('v').unwrap_or(name);
@@ -252,7 +252,7 @@ fn is_arithmetic(function: &FunctionFrame, one: &HotLoop<'_>, at: usize) -> bool
 
 /// Integer sums that the loop carries; `None` if it carries anything else but counters.
 fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
-    let function = one.frame;
+    let function = one.input;
     let head = function.flow.loops()[one.index as usize].head;
     let mut found = Vec::new();
     for at in one.usual() {
@@ -285,9 +285,9 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
     Some(found)
 }
 
-fn candidate(frame: &Frame, one: &HotLoop<'_>, work: &Work) -> Option<Candidate> {
-    let function = one.frame;
-    let now = function.loop_model(&frame.program.costs, one.index, &Change::default())?;
+fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Candidate> {
+    let function = one.input;
+    let now = function.loop_model(&input.program.costs, one.index, &Change::default())?;
     let round = now.round()?.value;
     // Held up by something else: vectors would not help.
     if one.cycles.value > 1.8 * round {
@@ -299,23 +299,23 @@ fn candidate(frame: &Frame, one: &HotLoop<'_>, work: &Work) -> Option<Candidate>
         lanes,
         ..Change::default()
     };
-    let gain = function.loop_after(&frame.program.costs, one.index, &change)?;
+    let gain = function.loop_after(&input.program.costs, one.index, &change)?;
     // Counting is done once a vector, and unrolling may spare more of it.
     let most = Change {
         fewer: overhead(one).into_iter().map(|at| (at, 4.0)).collect(),
         lanes: 16.0 / f64::from(work.bytes),
         ..change
     };
-    let best = function.loop_after(&frame.program.costs, one.index, &most)?;
+    let best = function.loop_after(&input.program.costs, one.index, &most)?;
     let mut found = Candidate::new(ID, Some(one.function), work.site.clone());
     found.affected = one.members.clone();
-    let value = (1.15 * gain.remains.value).min(0.95);
-    found.remains = Estimate {
+    let value = (1.15 * gain.residual_fraction.value).min(0.95);
+    found.residual_fraction = Estimate {
         value,
-        low: best.remains.low.min(value),
+        low: best.residual_fraction.low.min(value),
         high: (2.0 * value).min(1.0),
     };
-    found.remains = bounded(frame, one, found.remains);
+    found.residual_fraction = bounded(input, one, found.residual_fraction);
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
     let gcc = function

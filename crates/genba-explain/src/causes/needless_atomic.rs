@@ -12,11 +12,11 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::{Frame, FunctionFrame};
-use super::gains::LoopGain;
-use super::words::{count, cycles, percent};
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::gain::loop_gain::LoopGain;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::words::{count, cycles, percent};
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "needless-atomic";
@@ -26,18 +26,18 @@ const LEAST: f64 = 0.01;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    if frame.program.threads > 1 {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    if input.program.threads > 1 {
         return Vec::new();
     }
-    let functions = frame.functions.iter().enumerate();
+    let functions = input.functions.iter().enumerate();
     functions
         .filter(|(_, function)| function.own && function.counted)
-        .filter_map(|(index, function)| candidate(frame, index, function))
+        .filter_map(|(index, function)| candidate(input, index, function))
         .collect()
 }
 
-fn candidate(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Candidate> {
+fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Option<Candidate> {
     let mut locked: Vec<usize> = (0..function.code.len())
         .filter(|&at| function.code[at].is_lock && function.counts[at] > 0)
         .collect();
@@ -56,12 +56,12 @@ fn candidate(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Ca
     if share < LEAST {
         return None;
     }
-    let all = super::calls::cycles_of_all(frame)?;
+    let all = crate::patterns::calls::cycles_of_all(input)?;
     let times: u64 = locked.iter().map(|&at| function.counts[at]).sum();
     let each = share * all / times.max(1) as f64;
     let form = &function.data[first].form;
     let cost = |form: &str| {
-        let costs = &frame.program.costs;
+        let costs = &input.program.costs;
         costs.latency(form).or_else(|| costs.throughput(form))
     };
     let here = cost(form).or_else(|| cost("lock add m64, r64"))?;
@@ -72,23 +72,23 @@ fn candidate(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Ca
     one.site.truncate(1);
     one.affected = affected;
     let high = (value + 0.3).min(0.97).max(value);
-    one.remains = Estimate {
+    one.residual_fraction = Estimate {
         value,
         low: (0.5 / each).min(value),
         high,
     };
-    if let Some((members, gain)) = whole_loop(frame, function, &locked) {
+    if let Some((members, gain)) = whole_loop(input, function, &locked) {
         // The least is what the operations' own time gives, of all of the loop.
         let part = function.heat_of(one.affected.iter().copied())
             / function.heat_of(members.iter().copied()).max(1e-9);
         let high = 1.0 - part.min(1.0) * (1.0 - high);
-        one.remains = Estimate {
-            value: gain.remains.value.min(high),
-            low: gain.remains.low.min(high),
+        one.residual_fraction = Estimate {
+            value: gain.residual_fraction.value.min(high),
+            low: gain.residual_fraction.low.min(high),
             high,
         };
         one.affected = members;
-        one = one.model(super::gains::words(&gain));
+        one = one.model(crate::gain::loop_gain::words(&gain));
     }
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
@@ -123,8 +123,8 @@ fn candidate(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Ca
 /// operation waits for all stores before it and holds up all loads behind it, so that with it the
 /// rounds, which could overlap, come one after the other.
 fn whole_loop(
-    frame: &Frame,
-    function: &FunctionFrame,
+    input: &AnalysisInput,
+    function: &FunctionInput,
     locked: &[usize],
 ) -> Option<(Vec<usize>, LoopGain)> {
     let index = function.flow.loop_of_instruction(*locked.first()?)?;
@@ -141,12 +141,12 @@ fn whole_loop(
         gone: locked.to_vec(),
         ..Change::default()
     };
-    let gain = function.loop_after(&frame.program.costs, index, &change)?;
+    let gain = function.loop_after(&input.program.costs, index, &change)?;
     Some((members, gain))
 }
 
 /// The locked operation and the instruction behind it, on which its time may stand.
-fn near(function: &FunctionFrame, at: usize) -> Vec<usize> {
+fn near(function: &FunctionInput, at: usize) -> Vec<usize> {
     let next = at + 1;
     let behind = (next < function.code.len() && function.counts[next] == function.counts[at])
         .then_some(next);

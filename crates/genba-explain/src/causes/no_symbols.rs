@@ -8,9 +8,9 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::{Frame, FunctionFrame};
-use super::words::percent;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::words::percent;
 
 /// Identifier.
 pub const ID: &str = "no-symbols";
@@ -20,9 +20,9 @@ const LEAST_SHARE: f64 = 0.1;
 
 /// Looks for it: one note for each module.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut modules: Vec<(&str, usize, f64)> = Vec::new();
-    for (index, function) in frame.functions.iter().enumerate() {
+    for (index, function) in input.functions.iter().enumerate() {
         if !is_nameless(function) {
             continue;
         }
@@ -36,7 +36,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
         let mut one = Candidate::new(ID, Some(index), Vec::new());
         one.advice = true;
         one.share = Some(share);
-        one.remains = Estimate::exact(1.0);
+        one.residual_fraction = Estimate::exact(1.0);
         one.fix = "Install the package's debug symbols, or set DEBUGINFOD_URLS; of a program of your own, build \
                    with -g and do not strip it."
             .to_owned();
@@ -46,7 +46,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     .collect()
 }
 
-fn is_nameless(function: &FunctionFrame) -> bool {
+fn is_nameless(function: &FunctionInput) -> bool {
     let nameless =
         function.function.starts_with("[0x") || function.function.starts_with("[unknown");
     nameless && function.own

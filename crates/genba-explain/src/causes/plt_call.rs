@@ -14,11 +14,11 @@
 
 use std::collections::BTreeMap;
 
-use super::calls::{Call, all_calls, inlined};
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::tiny_callee_not_inlined::is_tiny;
-use super::words::{count, cycle_range, cycles, percent};
+use crate::candidate::Candidate;
+use crate::causes::tiny_callee_not_inlined::is_tiny;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::calls::{Call, all_calls, inlined};
+use crate::words::{count, cycle_range, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "plt-call";
@@ -28,13 +28,13 @@ const LEAST_CALLS: u64 = 100_000;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<(usize, bool), Vec<Call<'_>>> = BTreeMap::new();
-    for call in all_calls(frame) {
+    for call in all_calls(input) {
         let (Some(callee), true) = (call.callee, call.site.plt && !call.site.indirect) else {
             continue;
         };
-        let (from, to) = (&frame.functions[call.caller], &frame.functions[callee]);
+        let (from, to) = (&input.functions[call.caller], &input.functions[callee]);
         if from.own && to.own && is_tiny(call.target, to) {
             let same = from.module == to.module;
             groups.entry((call.caller, same)).or_default().push(call);
@@ -42,26 +42,26 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     }
     let found = groups.iter();
     found
-        .filter_map(|((_, same), calls)| candidate(frame, calls, *same))
+        .filter_map(|((_, same), calls)| candidate(input, calls, *same))
         .collect()
 }
 
-fn candidate(frame: &Frame, calls: &[Call<'_>], same_module: bool) -> Option<Candidate> {
-    let costs = &frame.program.costs;
+fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Option<Candidate> {
+    let costs = &input.program.costs;
     let overhead = costs
         .throughput("call [PLT] + ret")
         .map_or(5.0, |cost| cost.value);
-    let found = inlined(frame, calls, overhead, 0.0)?;
+    let found = inlined(input, calls, overhead, 0.0)?;
     if found.calls < LEAST_CALLS {
         return None;
     }
     let hottest = calls.iter().max_by_key(|call| call.target.count)?;
-    let caller = &frame.functions[hottest.caller];
+    let caller = &input.functions[hottest.caller];
     let name = &hottest.target.function;
     let mut one = Candidate::new(ID, Some(hottest.caller), vec![hottest.site.at]);
     one.affected = found.around.iter().map(|one| one.1).collect();
     one.share = Some(found.share);
-    one.remains = found.remains;
+    one.residual_fraction = found.residual_fraction;
     one.executions = Some(found.calls);
     one.cycles = Some(genba_model::Estimate::exact(found.each));
     let module = caller.module.rsplit('/').next().unwrap_or(&caller.module);

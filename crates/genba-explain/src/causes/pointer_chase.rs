@@ -12,17 +12,17 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::slow_loads::{Kind, candidate, slow};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::slow_loads::{Kind, candidate, slow};
 
 /// Identifier.
 pub const ID: &str = "pointer-chase";
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let all = slow(frame, Kind::Chase);
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let all = slow(input, Kind::Chase);
     all.iter()
         .map(|slow| {
             let goes = Estimate {
@@ -30,7 +30,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
                 low: 0.3,
                 high: 1.0,
             };
-            let mut found = candidate(frame, ID, slow, goes, true).counted(
+            let mut found = candidate(input, ID, slow, goes, true).counted(
                 "its address is what the loop loaded the round before: the next load cannot begin earlier",
             );
             found.fix = "Keep the elements side by side (an array or a vector instead of a list, nodes from one pool in the order of use, indices instead of pointers), so that addresses are known ahead and lines are shared; or walk several lists at once."

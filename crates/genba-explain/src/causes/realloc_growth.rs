@@ -17,12 +17,12 @@
 
 use genba_code::Location;
 
-use super::candidate::Candidate;
-use super::frame::{Frame, UserCall};
-use super::services::{is_allocator, is_growth};
-use super::sizes::Sizes;
-use super::user_lines::{UserLine, lines, remains_of};
-use super::words::{count, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, UserCall};
+use crate::input::request_sizes::Sizes;
+use crate::input::runtime_services::{is_allocator, is_growth};
+use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
+use crate::words::{count, percent};
 use genba_units::format::bytes;
 
 /// Identifier.
@@ -42,8 +42,8 @@ const LEAST_COPY_TIME: f64 = 40e-9;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    find(frame).into_iter().collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    find(input).into_iter().collect()
 }
 
 /// What grows, and the sentence that proves it.
@@ -55,30 +55,30 @@ struct Growth<'a> {
     copies: f64,
 }
 
-fn find(frame: &Frame) -> Option<Candidate> {
-    let program = &frame.program;
-    let copies = frame.copy_share();
-    let allocator = frame.share_where(|f| is_allocator(&f.function));
-    let growth = by_realloc(frame)
-        .or_else(|| by_reserve(frame))
-        .or_else(|| by_hand(frame))?;
+fn find(input: &AnalysisInput) -> Option<Candidate> {
+    let program = &input.program;
+    let copies = input.copy_share();
+    let allocator = input.share_where(|f| is_allocator(&f.function));
+    let growth = by_realloc(input)
+        .or_else(|| by_reserve(input))
+        .or_else(|| by_hand(input))?;
     let copying = copies * growth.copies;
     // Faults of memory that is moved belong to it as well.
-    let faults = 0.7 * frame.fault_share();
+    let faults = 0.7 * input.fault_share();
     // Memory that was given back is what comes in anew.
-    let kernel = faults.max(0.85 * frame.paging_share() * growth.copies);
+    let kernel = faults.max(0.85 * input.paging_share() * growth.copies);
     if copying < LEAST_COPY || copying + allocator < LEAST_SHARE {
         return None;
     }
     let gone = copying + allocator + kernel;
     let rest = (1.0 - gone).max(0.0);
-    let most = (copying + allocator + frame.paging_share())
+    let most = (copying + allocator + input.paging_share())
         .max(gone)
         .min(1.0);
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(growth.line.site.clone());
     one.share = Some(1.0);
-    one.remains = remains_of(
+    one.residual_fraction = residual_fraction_of(
         1.0,
         0.95 * gone + 0.15 * rest,
         0.7 * (copying + 0.7 * allocator) + 0.5 * faults,
@@ -89,7 +89,7 @@ fn find(frame: &Frame) -> Option<Candidate> {
     one.example = Some(example(&growth.line));
     one.confirm = "Log the sizes that are asked for: they should grow by a factor each time; then genba bench".to_owned();
     one = one.counted(growth.proof);
-    if let Some(words) = program.tried.sizes.as_ref().and_then(moved_words) {
+    if let Some(words) = program.follow_up.sizes.as_ref().and_then(moved_words) {
         one = one.counted(words);
     }
     one = one.measured(format!(
@@ -118,8 +118,8 @@ fn moved_words(sizes: &Sizes) -> Option<String> {
 }
 
 /// Part of all copies that are made by lines, or within functions, that grow.
-fn part_of_copies(frame: &Frame, is: impl Fn(&UserCall) -> bool) -> (f64, f64) {
-    let Some(copies) = frame.service("copy") else {
+fn part_of_copies(input: &AnalysisInput, is: impl Fn(&UserCall) -> bool) -> (f64, f64) {
+    let Some(copies) = input.service("copy") else {
         return (0.0, 0.0);
     };
     let calls: f64 = copies
@@ -131,12 +131,12 @@ fn part_of_copies(frame: &Frame, is: impl Fn(&UserCall) -> bool) -> (f64, f64) {
     ((calls / copies.calls.max(1) as f64).min(1.0), calls)
 }
 
-fn by_realloc(frame: &Frame) -> Option<Growth<'_>> {
-    let realloc = frame.service("realloc")?;
+fn by_realloc(input: &AnalysisInput) -> Option<Growth<'_>> {
+    let realloc = input.service("realloc")?;
     // A first `realloc` of nothing is a `malloc`, so buffers that are never freed are counted too.
-    let buffers = frame
+    let buffers = input
         .service_calls("free")
-        .max(frame.service_calls("malloc"))
+        .max(input.service_calls("malloc"))
         .max(1) as f64;
     let each = realloc.calls as f64 / buffers;
     let line = lines(&realloc.users).into_iter().next()?;
@@ -146,7 +146,7 @@ fn by_realloc(frame: &Frame) -> Option<Growth<'_>> {
     }
     // `realloc` copies large blocks, whatever else copies: by number of calls that is too little.
     let within = |user: &UserCall| user.through.iter().any(|name| is_growth(name));
-    let (part, _) = part_of_copies(frame, within);
+    let (part, _) = part_of_copies(input, within);
     let growths = line.calls;
     Some(Growth {
         line,
@@ -161,7 +161,7 @@ fn by_realloc(frame: &Frame) -> Option<Growth<'_>> {
     })
 }
 
-fn by_reserve(frame: &Frame) -> Option<Growth<'_>> {
+fn by_reserve(input: &AnalysisInput) -> Option<Growth<'_>> {
     let exact = |user: &&UserCall| {
         user.through.iter().any(|name| {
             name.contains("::reserve")
@@ -173,14 +173,14 @@ fn by_reserve(frame: &Frame) -> Option<Growth<'_>> {
             .iter()
             .any(|name| name.contains("do_reserve_and_handle") || name.contains("grow_amortized"))
     };
-    let new = frame.service("malloc")?;
+    let new = input.service("malloc")?;
     let line = lines(new.users.iter().filter(exact)).into_iter().next()?;
     let same = |user: &UserCall| {
         user.place.line == line.site.line
             && user.place.file == line.site.file
             && user.module == line.site.module
     };
-    let (part, calls) = part_of_copies(frame, same);
+    let (part, calls) = part_of_copies(input, same);
     if line.calls < 1000.0 || calls < 0.8 * line.calls {
         return None;
     }
@@ -199,8 +199,8 @@ fn by_reserve(frame: &Frame) -> Option<Growth<'_>> {
 }
 
 /// New memory, a copy of the old, the old freed: all in one function of the user's, as often.
-fn by_hand(frame: &Frame) -> Option<Growth<'_>> {
-    let new = frame.service("malloc")?;
+fn by_hand(input: &AnalysisInput) -> Option<Growth<'_>> {
+    let new = input.service("malloc")?;
     let direct = |user: &&UserCall| {
         user.through.is_empty()
             || user
@@ -216,23 +216,23 @@ fn by_hand(frame: &Frame) -> Option<Growth<'_>> {
                 && lines.is_some_and(|(a, b)| (b..b + 12).contains(&a))
         };
         let alike = |calls: f64| (calls - line.calls).abs() <= 0.05 * line.calls;
-        let users = |name: &str| frame.service(name).map_or(&[][..], |one| &one.users);
+        let users = |name: &str| input.service(name).map_or(&[][..], |one| &one.users);
         let Some(old) = users("copy").iter().find(|copy| {
             let frees = users("free").iter();
             let freed = frees.filter(|free| near(free) && alike(free.calls));
             near(copy)
                 && alike(copy.calls)
-                && freed.clone().any(|free| same_memory(frame, copy, free))
+                && freed.clone().any(|free| same_memory(input, copy, free))
         }) else {
             continue;
         };
-        let (part, _) = part_of_copies(frame, |user| user.address == old.address);
+        let (part, _) = part_of_copies(input, |user| user.address == old.address);
         // A copy that costs no more than an allocation is of a few bytes: no growth that hurts. With
         // other copies beside it, long ones are told by their time, not by their number.
         let each =
-            frame.copy_share() * frame.program.cpu_seconds * part.max(0.5) / old.calls.max(1.0);
+            input.copy_share() * input.program.cpu_seconds * part.max(0.5) / old.calls.max(1.0);
         // Buffers end in a free elsewhere, or begin with nothing to copy.
-        let ended = frame.service_calls("free") as f64 - old.calls;
+        let ended = input.service_calls("free") as f64 - old.calls;
         let buffers = ended.max(line.calls - old.calls).max(1.0);
         if line.calls >= 1000.0 && each > LEAST_COPY_TIME && old.calls / buffers >= MOST_DOUBLINGS {
             let growths = line.calls;
@@ -254,8 +254,8 @@ fn by_hand(frame: &Frame) -> Option<Growth<'_>> {
 
 /// Whether a `free` gives back what a copy read: then the copy moved a buffer's contents. In a
 /// copy that is used and freed itself, the freed memory is what was written.
-fn same_memory(frame: &Frame, copy: &UserCall, free: &UserCall) -> bool {
-    let function = frame.functions.iter().find(|one| {
+fn same_memory(input: &AnalysisInput, copy: &UserCall, free: &UserCall) -> bool {
+    let function = input.functions.iter().find(|one| {
         one.module == copy.module && one.function == copy.function && free.function == copy.function
     });
     let Some(function) = function else {

@@ -12,12 +12,12 @@
 
 use genba_code::STACK_POINTER;
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::gains::words;
-use super::hot_loops::hot_loops;
-use super::words::percent;
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::gain::loop_gain::words;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::hot_loops::hot_loops;
+use crate::words::percent;
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "spill";
@@ -36,10 +36,10 @@ const LARGEST_REMAINS: f64 = 0.85;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for one in hot_loops(frame, LEAST) {
-        let function = one.frame;
+    for one in hot_loops(input, LEAST) {
+        let function = one.input;
         if !function.own || one.has_opaque() {
             continue;
         }
@@ -63,7 +63,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             passed: moves.clone(),
             ..Change::default()
         };
-        let Some(gain) = function.loop_after(&frame.program.costs, one.index, &change) else {
+        let Some(gain) = function.loop_after(&input.program.costs, one.index, &change) else {
             continue;
         };
         let modelled = gain.before.round().map_or(0.0, |round| round.value);
@@ -73,13 +73,13 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             && moves.len() * 2 >= usual.len();
         let explained =
             modelled <= 1.2 * one.cycles.value && (modelled >= 0.7 * one.cycles.value || stands);
-        if !explained || gain.remains.value > LARGEST_REMAINS {
+        if !explained || gain.residual_fraction.value > LARGEST_REMAINS {
             continue;
         }
         let mut candidate = Candidate::new(ID, Some(one.function), moves.clone());
         candidate.affected.clone_from(&one.members);
-        candidate.remains = gain.remains;
-        candidate.remains.high = candidate.remains.high.max(0.95);
+        candidate.residual_fraction = gain.residual_fraction;
+        candidate.residual_fraction.high = candidate.residual_fraction.high.max(0.95);
         candidate.executions = Some(one.cost.iterations);
         candidate.cycles = Some(one.cycles);
         candidate.fix = "Keep fewer values at once: a smaller block of sums, the loop split in two, or less unrolling; values that only move on by one place each round belong into an array with an index that goes round."

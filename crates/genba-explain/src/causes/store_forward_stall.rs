@@ -13,13 +13,13 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::{Frame, FunctionFrame};
-use super::services::is_copy_function;
-use super::stalls::{Pattern, Stall, stalls};
-use super::values::Address;
-use super::words::{count, cycles, percent};
-use crate::loop_bound::Change;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::runtime_services::is_copy_function;
+use crate::input::values::Address;
+use crate::patterns::load_stalls::{Pattern, Stall, stalls};
+use crate::words::{count, cycles, percent};
+use genba_loop_model::Change;
 
 /// Identifier.
 pub const ID: &str = "store-forward-stall";
@@ -39,14 +39,14 @@ const BEFORE: usize = 48;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for (index, function) in frame.functions.iter().enumerate() {
+    for (index, function) in input.functions.iter().enumerate() {
         if function.share.value < LEAST || !function.own {
             continue;
         }
         let mut done: Vec<Option<u32>> = Vec::new();
-        for load in stalls(frame, function) {
+        for load in stalls(input, function) {
             let waits = load.each - load.usual;
             if load.share < LEAST || !(WAITS..MEMORY).contains(&waits) {
                 continue;
@@ -56,7 +56,7 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
             }
             if let Some(store) = narrow_store(function, &load) {
                 done.push(load.around);
-                found.push(candidate(frame, index, &load, store));
+                found.push(candidate(input, index, &load, store));
             }
         }
     }
@@ -65,13 +65,13 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
 
 /// Loads that wait for such stores: what causes about memory leave alone.
 #[must_use]
-pub fn stalled_loads(function: &FunctionFrame, list: &[Stall]) -> Vec<usize> {
+pub fn stalled_loads(function: &FunctionInput, list: &[Stall]) -> Vec<usize> {
     let stalled = |one: &&Stall| narrow_store(function, one).is_some();
     list.iter().filter(stalled).map(|one| one.at).collect()
 }
 
 /// The store that overlaps a load without covering it.
-fn narrow_store(function: &FunctionFrame, load: &Stall) -> Option<usize> {
+fn narrow_store(function: &FunctionInput, load: &Stall) -> Option<usize> {
     let values = &function.values;
     // An address that moves on each round meets other stores than those of its own round.
     if load.around.is_some() && load.pattern == Pattern::Chase {
@@ -107,24 +107,24 @@ fn narrow_store(function: &FunctionFrame, load: &Stall) -> Option<usize> {
 
 /// Bytes that are moved by a function of the library are a part of the same: what it takes may
 /// go with it.
-fn with_moves(frame: &Frame, function: &FunctionFrame, around: u32, found: &mut Candidate) {
+fn with_moves(input: &AnalysisInput, function: &FunctionInput, around: u32, found: &mut Candidate) {
     let inside = function.loop_instructions(around);
     let moves = function.call_sites.iter().any(|site| {
         inside.contains(&site.at)
             && (site.targets.iter()).any(|target| is_copy_function(&target.function))
     });
-    let copies = frame.copy_share();
+    let copies = input.copy_share();
     let own = function.heat_of(inside);
     if !moves || copies <= 0.0 || own <= 0.0 {
         return;
     }
     let all = own + copies;
-    let remains = found.remains;
+    let residual_fraction = found.residual_fraction;
     found.share = Some(all.min(1.0));
-    found.remains = Estimate {
-        value: (own * remains.value + 0.6 * copies) / all,
-        low: (own * remains.low + 0.05 * copies) / all,
-        high: (own * remains.high + copies) / all,
+    found.residual_fraction = Estimate {
+        value: (own * residual_fraction.value + 0.6 * copies) / all,
+        low: (own * residual_fraction.low + 0.05 * copies) / all,
+        high: (own * residual_fraction.high + copies) / all,
     };
 }
 
@@ -154,13 +154,13 @@ fn overlap(store: &Address, load: &Address) -> Overlap {
     }
 }
 
-fn candidate(frame: &Frame, index: usize, load: &Stall, store: usize) -> Candidate {
-    let function = &frame.functions[index];
+fn candidate(input: &AnalysisInput, index: usize, load: &Stall, store: usize) -> Candidate {
+    let function = &input.functions[index];
     let mut found = Candidate::new(ID, Some(index), vec![store, load.at]);
     let waits = load.each - load.usual;
     let round = load.around.and_then(|around| {
         let cost = function.loops.get(around as usize)?.as_ref()?;
-        let model = function.loop_model(&frame.program.costs, around, &Change::default())?;
+        let model = function.loop_model(&input.program.costs, around, &Change::default())?;
         let times = function.counts[load.at] as f64 / cost.iterations.max(1) as f64;
         Some((around, cost.cycles?.value, model.throughput?.value, times))
     });
@@ -169,7 +169,7 @@ fn candidate(frame: &Frame, index: usize, load: &Stall, store: usize) -> Candida
             found.affected = function.loop_instructions(around);
             let stays = (1.0 - waits * times / measured).clamp(0.02, 0.98);
             let free = (free / measured).min(stays);
-            found.remains = Estimate {
+            found.residual_fraction = Estimate {
                 value: (stays * free).sqrt().max(0.5 * stays),
                 low: 0.8 * free,
                 high: stays.sqrt(),
@@ -178,7 +178,7 @@ fn candidate(frame: &Frame, index: usize, load: &Stall, store: usize) -> Candida
         _ => {
             found.affected.clone_from(&load.group);
             let stays = (load.usual / load.each).clamp(0.02, 0.98);
-            found.remains = Estimate {
+            found.residual_fraction = Estimate {
                 value: stays,
                 low: 0.5 * stays,
                 high: (1.0 + stays) / 2.0,
@@ -186,7 +186,7 @@ fn candidate(frame: &Frame, index: usize, load: &Stall, store: usize) -> Candida
         }
     }
     if let Some(around) = load.around {
-        with_moves(frame, function, around, &mut found);
+        with_moves(input, function, around, &mut found);
     }
     found.executions = Some(function.counts[load.at]);
     found.cycles = Some(Estimate::exact(load.each));

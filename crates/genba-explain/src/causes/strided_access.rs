@@ -13,29 +13,29 @@
 
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::slow_loads::{Kind, Slow, candidate, slow};
-use super::stalls::Pattern;
-use super::steps::Step;
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::load_stalls::Pattern;
+use crate::patterns::slow_loads::{Kind, Slow, candidate, slow};
+use crate::patterns::value_steps::Step;
 
 /// Identifier.
 pub const ID: &str = "strided-access";
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let all = slow(frame, Kind::Strides);
-    all.iter().map(|slow| tell(frame, slow)).collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let all = slow(input, Kind::Strides);
+    all.iter().map(|slow| tell(input, slow)).collect()
 }
 
-fn tell(frame: &Frame, slow: &Slow) -> Candidate {
+fn tell(input: &AnalysisInput, slow: &Slow) -> Candidate {
     let goes = Estimate {
         value: 0.85,
         low: 0.25,
         high: 1.0,
     };
-    let bytes = frame.functions[slow.function].data[slow.list[0].at]
+    let bytes = input.functions[slow.function].data[slow.list[0].at]
         .memory
         .iter()
         .find(|access| access.reads)
@@ -49,7 +49,7 @@ fn tell(frame: &Frame, slow: &Slow) -> Candidate {
             "its address gains an amount each round that is fixed before the loop, and {bytes} bytes are read"
         ),
     };
-    let mut found = candidate(frame, ID, slow, goes, true).counted(fact);
+    let mut found = candidate(input, ID, slow, goes, true).counted(fact);
     found.fix = "Let the innermost loop go along memory: swap the loops, work in tiles, or keep the fields that this loop reads in an array of their own."
         .to_owned();
     found.example = Some((

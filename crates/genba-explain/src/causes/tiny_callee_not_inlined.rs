@@ -7,22 +7,22 @@
 //! **Confirmation.** A build with link-time optimisation.
 //!
 //! **Gain.** From measured cycles of callee and surroundings a call to the cycles of the
-//! instructions that stay ([`super::calls`]).
+//! instructions that stay ([`crate::patterns::calls`]).
 //!
 //! **Source.** CASES A4; W. W. Hwu and P. P. Chang, "Inline Function Expansion", PLDI 1989.
 
 use std::collections::BTreeMap;
 
-use super::calls::{Call, all_calls, inlined};
-use super::candidate::Candidate;
-use super::frame::{CallTarget, Frame, FunctionFrame};
-use super::words::{count, cycle_range, cycles, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::patterns::calls::{Call, all_calls, inlined};
+use crate::words::{count, cycle_range, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "tiny-callee-not-inlined";
 
 /// Instructions a call above which the call is little beside the work.
-pub(super) const MOST_INSTRUCTIONS: f64 = 20.0;
+pub(crate) const MOST_INSTRUCTIONS: f64 = 20.0;
 
 /// Share of the time that callees must have together.
 const LEAST: f64 = 0.02;
@@ -32,13 +32,13 @@ const LEAST_CALLS: u64 = 100_000;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<(String, String), Vec<Call<'_>>> = BTreeMap::new();
-    for call in all_calls(frame) {
+    for call in all_calls(input) {
         let (Some(callee), false) = (call.callee, call.site.indirect || call.site.plt) else {
             continue;
         };
-        let (from, to) = (&frame.functions[call.caller], &frame.functions[callee]);
+        let (from, to) = (&input.functions[call.caller], &input.functions[callee]);
         if is_tiny(call.target, to) && from.own && to.own && across_units(from, to) {
             let unit = to.unit.clone().unwrap_or_default();
             groups
@@ -49,12 +49,12 @@ pub fn detect(frame: &Frame) -> Vec<Candidate> {
     }
     groups
         .values()
-        .filter_map(|calls| candidate(frame, calls))
+        .filter_map(|calls| candidate(input, calls))
         .collect()
 }
 
 /// Whether a callee is so small that the call costs as much as it does.
-pub(super) fn is_tiny(target: &CallTarget, callee: &FunctionFrame) -> bool {
+pub(crate) fn is_tiny(target: &CallTarget, callee: &FunctionInput) -> bool {
     target.instructions_per_call <= MOST_INSTRUCTIONS
         && target.instructions_per_call > 0.0
         && !target.calls_others
@@ -63,7 +63,7 @@ pub(super) fn is_tiny(target: &CallTarget, callee: &FunctionFrame) -> bool {
 }
 
 /// Whether the compiler cannot have seen the callee's body where it compiled the caller.
-fn across_units(from: &FunctionFrame, to: &FunctionFrame) -> bool {
+fn across_units(from: &FunctionInput, to: &FunctionInput) -> bool {
     let (Some(a), Some(b)) = (&from.unit, &to.unit) else {
         return false;
     };
@@ -87,13 +87,13 @@ fn across_units(from: &FunctionFrame, to: &FunctionFrame) -> bool {
     rust || own_file == Some(file(b))
 }
 
-fn candidate(frame: &Frame, calls: &[Call<'_>]) -> Option<Candidate> {
-    let costs = &frame.program.costs;
+fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
+    let costs = &input.program.costs;
     let overhead = costs
         .throughput("call + ret")
         .map_or(4.0, |cost| cost.value);
-    let found = inlined(frame, calls, overhead, 0.0)?;
-    let share_of = |index: usize| frame.functions[index].share.value;
+    let found = inlined(input, calls, overhead, 0.0)?;
+    let share_of = |index: usize| input.functions[index].share.value;
     let mut callees: Vec<usize> = calls.iter().filter_map(|call| call.callee).collect();
     callees.sort_unstable();
     callees.dedup();
@@ -103,15 +103,15 @@ fn candidate(frame: &Frame, calls: &[Call<'_>]) -> Option<Candidate> {
     let main = *callees
         .iter()
         .max_by(|&&a, &&b| share_of(a).total_cmp(&share_of(b)))?;
-    let callee = &frame.functions[main];
+    let callee = &input.functions[main];
     let hottest = calls
         .iter()
         .filter(|call| call.callee == Some(main))
         .max_by_key(|call| call.target.count)?;
-    let caller = &frame.functions[hottest.caller];
+    let caller = &input.functions[hottest.caller];
     let mut one = Candidate::new(ID, Some(main), (0..callee.code.len()).collect());
     one.share = Some(found.share);
-    one.remains = found.remains;
+    one.residual_fraction = found.residual_fraction;
     one.executions = Some(found.calls);
     one.cycles = Some(genba_model::Estimate::exact(found.each));
     let name = &callee.function;

@@ -10,10 +10,10 @@
 
 use genba_model::Estimate;
 
-use super::calls::{Call, all_calls, around, cycles_of_all};
-use super::candidate::Candidate;
-use super::frame::Frame;
-use super::words::{count, cycles, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::calls::{Call, all_calls, around, cycles_of_all};
+use crate::words::{count, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "tls-lookup";
@@ -42,26 +42,26 @@ fn is_lookup(name: &str) -> bool {
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    candidate(frame).into_iter().collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    candidate(input).into_iter().collect()
 }
 
-fn candidate(frame: &Frame) -> Option<Candidate> {
-    let calls: Vec<Call<'_>> = all_calls(frame)
-        .filter(|call| is_lookup(&call.target.function) && frame.functions[call.caller].own)
+fn candidate(input: &AnalysisInput) -> Option<Candidate> {
+    let calls: Vec<Call<'_>> = all_calls(input)
+        .filter(|call| is_lookup(&call.target.function) && input.functions[call.caller].own)
         .collect();
     let hottest = calls.iter().max_by_key(|call| call.target.count)?;
     let times: u64 = calls.iter().map(|call| call.target.count).sum();
     if times < LEAST_CALLS {
         return None;
     }
-    let all = cycles_of_all(frame)?;
+    let all = cycles_of_all(input)?;
     // What is executed there, by its samples.
-    let lookups = frame.functions.iter().filter(|f| is_lookup(&f.function));
+    let lookups = input.functions.iter().filter(|f| is_lookup(&f.function));
     let inside: f64 = lookups.map(|f| f.share.value).sum();
     let mut near: Vec<(usize, usize)> = Vec::new();
     for call in &calls {
-        let function = &frame.functions[call.caller];
+        let function = &input.functions[call.caller];
         // A small function is nothing but its look-up and what it is for.
         let list = match function.code.len() {
             0..=SMALL => (0..function.code.len()).collect(),
@@ -73,7 +73,7 @@ fn candidate(frame: &Frame) -> Option<Candidate> {
     near.dedup();
     let (mut beside, mut rest) = (0.0, 0.0);
     for &(function, at) in &near {
-        let function = &frame.functions[function];
+        let function = &input.functions[function];
         beside += function.heat[at];
         rest += function.counts[at] as f64 / times as f64;
     }
@@ -83,7 +83,7 @@ fn candidate(frame: &Frame) -> Option<Candidate> {
     let mine = near.iter().filter(|one| one.0 == hottest.caller);
     one.affected = mine.map(|one| one.1).collect();
     one.share = Some(share);
-    let costs = &frame.program.costs;
+    let costs = &input.program.costs;
     let overhead = costs
         .throughput("call [PLT] + ret")
         .map_or(5.0, |cost| cost.value);
@@ -91,7 +91,7 @@ fn candidate(frame: &Frame) -> Option<Candidate> {
     // What stays are the instructions around, and a load.
     let body = 0.2 * rest + 1.0;
     let after = (each - within - overhead).max(0.7 * body).min(each);
-    one.remains = Estimate {
+    one.residual_fraction = Estimate {
         value: after / each,
         low: (0.3 * body).min(after) / each,
         high: (each - within).max(1.3 * after).min(0.97 * each) / each,

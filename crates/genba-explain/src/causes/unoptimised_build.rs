@@ -14,9 +14,9 @@
 
 use genba_model::Estimate;
 
-use super::candidate::{Candidate, unoptimised_functions};
-use super::frame::{Frame, FunctionFrame};
-use super::words::percent;
+use crate::candidate::{Candidate, unoptimised_functions};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::words::percent;
 
 /// Identifier.
 pub const ID: &str = "unoptimised-build";
@@ -41,27 +41,27 @@ const CALLS: f64 = 40.0;
 
 /// Looks for it: one finding for each module.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut modules: Vec<&str> = Vec::new();
     let mut found = Vec::new();
-    let unoptimised = unoptimised_functions(frame);
-    for (function, &is) in frame.functions.iter().zip(&unoptimised) {
+    let unoptimised = unoptimised_functions(input);
+    for (function, &is) in input.functions.iter().zip(&unoptimised) {
         if !is || modules.contains(&function.module.as_str()) {
             continue;
         }
         modules.push(&function.module);
-        found.extend(candidate(frame, &unoptimised, &function.module));
+        found.extend(candidate(input, &unoptimised, &function.module));
     }
     found
 }
 
-fn candidate(frame: &Frame, unoptimised: &[bool], module: &str) -> Option<Candidate> {
+fn candidate(input: &AnalysisInput, unoptimised: &[bool], module: &str) -> Option<Candidate> {
     let all = || {
-        let list = frame.functions.iter().enumerate();
+        let list = input.functions.iter().enumerate();
         list.filter(|(index, f)| f.module == module && unoptimised[*index])
     };
     // The user's own code before what it instantiates of a library.
-    let users = |function: &FunctionFrame| {
+    let users = |function: &FunctionInput| {
         let lines = function.of_library.iter().zip(&function.heat);
         let library: f64 = lines.filter(|(of, _)| **of).map(|(_, heat)| heat).sum();
         library < 0.5 * function.share.value
@@ -76,7 +76,7 @@ fn candidate(frame: &Frame, unoptimised: &[bool], module: &str) -> Option<Candid
     let of_calls = calls > 1e5 && instructions < CALLS * calls;
     let mut one = Candidate::new(ID, Some(index), hottest_line(function));
     one.share = Some(share.min(1.0));
-    one.remains = if of_calls { REMAINS_OF_CALLS } else { REMAINS };
+    one.residual_fraction = if of_calls { REMAINS_OF_CALLS } else { REMAINS };
     one.unoptimised_too = true;
     one.fix = "Build with optimisation: -O2 (cargo build --release; a CMake build type of \
                Release or RelWithDebInfo). Debug information stays with -g."
@@ -110,7 +110,7 @@ fn candidate(frame: &Frame, unoptimised: &[bool], module: &str) -> Option<Candid
 }
 
 /// The instructions of the line that takes most time.
-fn hottest_line(function: &super::frame::FunctionFrame) -> Vec<usize> {
+fn hottest_line(function: &crate::input::analysis_input::FunctionInput) -> Vec<usize> {
     let hottest =
         (0..function.heat.len()).max_by(|&a, &b| function.heat[a].total_cmp(&function.heat[b]));
     let Some(place) = hottest.and_then(|at| function.places.get(at)) else {

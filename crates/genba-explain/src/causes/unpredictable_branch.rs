@@ -16,12 +16,12 @@
 use genba_code::Flow;
 use genba_model::Estimate;
 
-use super::candidate::Candidate;
-use super::frame::{Frame, FunctionFrame};
-use super::hot_loops::{HotLoop, hot_loops};
-use super::stalls::penalty;
-use super::steps::{Step, address_step};
-use super::words::{count, cycles, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::load_stalls::penalty;
+use crate::patterns::value_steps::{Step, address_step};
+use crate::words::{count, cycles, percent};
 
 /// Identifier.
 pub const ID: &str = "unpredictable-branch";
@@ -46,19 +46,19 @@ const FEWEST: f64 = 0.05;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let all = hot_loops(frame, LEAST);
-    all.iter().filter_map(|one| candidate(frame, one)).collect()
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let all = hot_loops(input, LEAST);
+    all.iter().filter_map(|one| candidate(input, one)).collect()
 }
 
 /// Whether branches are found whose guesses may be what a loop's time goes into.
 #[must_use]
-pub fn is_suspected(frame: &Frame) -> bool {
-    let penalty = penalty(frame);
-    hot_loops(frame, LEAST).iter().any(|one| {
+pub fn is_suspected(input: &AnalysisInput) -> bool {
+    let penalty = penalty(input);
+    hot_loops(input, LEAST).iter().any(|one| {
         let wrong: f64 = branches(one).iter().map(|one| one.wrong).sum();
-        one.frame.own
-            && one.frame.has_lines()
+        one.input.own
+            && one.input.has_lines()
             && wrong >= FEWEST
             && wrong * penalty >= 0.2 * one.cycles.value
     })
@@ -74,8 +74,8 @@ struct Branch {
     stays: bool,
 }
 
-fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
-    let function = found.frame;
+fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
+    let function = found.input;
     let executed = found.members.iter().filter(|&&at| function.counts[at] > 0);
     // Without source nobody can decide otherwise.
     if !function.own
@@ -96,12 +96,12 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
     if possible < FEWEST || function.of_library.get(main.at).copied().unwrap_or(false) {
         return None;
     }
-    let penalty = penalty(frame);
+    let penalty = penalty(input);
     let model = |cost: &Option<Estimate>| cost.map_or(0.0, |cost| cost.value);
     let least = model(&found.cost.chain_cycles).max(model(&found.cost.throughput_cycles));
     let round = found.cycles.value;
     let excess = round - least - penalty / found.trips.unwrap_or(f64::INFINITY).max(1.0);
-    let counted = frame.program.tried.wrong_guesses.as_ref();
+    let counted = input.program.follow_up.mispredictions.as_ref();
     let seen = counted.map(|events| {
         events.times(found.function, &found.members) / found.cost.iterations.max(1) as f64
     });
@@ -154,7 +154,7 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
     site.extend(others.map(|one| one.at).filter(|&at| at != main.at));
     let mut one = Candidate::new(ID, Some(found.function), site);
     one.affected = found.members.clone();
-    one.remains = after.scaled(1.0 / round);
+    one.residual_fraction = after.scaled(1.0 / round);
     one.executions = Some(function.counts[main.at]);
     one.cycles = Some(found.cycles);
     for branch in branches.iter().take(3) {
@@ -210,7 +210,7 @@ fn candidate(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
 
 /// Whether loads go to another place each round, so that memory may be what is waited for.
 fn loads_far(found: &HotLoop<'_>) -> bool {
-    let function = found.frame;
+    let function = found.input;
     found.usual().any(|at| {
         let addresses = function.values.addresses(at).iter().flatten();
         let far = |step: Option<Step>| match step {
@@ -224,13 +224,13 @@ fn loads_far(found: &HotLoop<'_>) -> bool {
     })
 }
 
-fn line_of(function: &FunctionFrame, at: usize) -> String {
+fn line_of(function: &FunctionInput, at: usize) -> String {
     let line = function.places.get(at).and_then(|place| place.line);
     line.map_or_else(String::new, |line| format!(" of line {line}"))
 }
 
 fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
-    let function = found.frame;
+    let function = found.input;
     let rounds = found.cost.iterations.max(1) as f64;
     let mut list: Vec<Branch> = (found.members.iter().copied())
         .filter_map(|at| {
@@ -262,7 +262,7 @@ fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
 /// Part of the loop's time at the first instructions after the branches, on either side.
 fn behind(found: &HotLoop<'_>, branches: &[Branch]) -> f64 {
     const FIRST: usize = 4;
-    let function = found.frame;
+    let function = found.input;
     let mut places: Vec<usize> = Vec::new();
     for branch in branches {
         let Some(block) = function.flow.block_of(branch.at) else {
@@ -286,7 +286,7 @@ fn behind(found: &HotLoop<'_>, branches: &[Branch]) -> f64 {
 
 /// Whether what a branch compares is loaded from where its outcome before decided.
 fn depends(found: &HotLoop<'_>, branch: usize) -> bool {
-    let function = found.frame;
+    let function = found.input;
     let Some(block) = function.flow.block_of(branch) else {
         return false;
     };

@@ -16,7 +16,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use genba_explain::causes::frame::{EventCounts, EventPlace, Frame};
+use genba_explain::input::analysis_input::{AnalysisInput, EventCounts, EventPlace};
 use genba_model::ExitKind;
 use genba_run::{Cancel, CommandSpec, Launcher, Output, resolve_program};
 
@@ -36,7 +36,7 @@ const ENOUGH: u64 = 100;
 
 /// What was simulated: wrong guesses of branches, and loads that the first cache did not have.
 pub(crate) struct Outcome {
-    pub wrong_guesses: EventCounts,
+    pub mispredictions: EventCounts,
     pub cache_misses: EventCounts,
     /// Part of the counted instructions that was simulated.
     pub part: f64,
@@ -56,7 +56,7 @@ pub(crate) fn simulate(
     launcher: &mut Launcher,
     valgrind: &Path,
     spec: &CommandSpec,
-    frame: &Frame,
+    input: &AnalysisInput,
     limit: Duration,
     cancel: &Cancel,
 ) -> Option<Outcome> {
@@ -71,7 +71,7 @@ pub(crate) fn simulate(
     if !exit.success() && exit != ExitKind::TimedOut {
         return None;
     }
-    let index = Index::of(frame);
+    let index = Index::of(input);
     let mut found = HashMap::new();
     let files = std::fs::read_dir(directory.path()).ok()?;
     for file in files.flatten().take(MOST_FILES) {
@@ -83,7 +83,7 @@ pub(crate) fn simulate(
         )
         .ok()?;
     }
-    outcome(frame, &found)
+    outcome(input, &found)
 }
 
 fn wrap(spec: &CommandSpec, valgrind: &Path, directory: &Path, limit: Duration) -> CommandSpec {
@@ -120,35 +120,35 @@ fn wrap(spec: &CommandSpec, valgrind: &Path, directory: &Path, limit: Duration) 
     spec
 }
 
-/// Functions of a frame by module and address.
+/// Functions of a input by module and address.
 struct Index<'a> {
-    frame: &'a Frame,
+    input: &'a AnalysisInput,
     modules: HashMap<&'a str, Vec<usize>>,
 }
 
 impl<'a> Index<'a> {
-    fn of(frame: &'a Frame) -> Self {
+    fn of(input: &'a AnalysisInput) -> Self {
         let mut modules: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (number, function) in frame.functions.iter().enumerate() {
+        for (number, function) in input.functions.iter().enumerate() {
             modules.entry(&function.module).or_default().push(number);
         }
-        Self { frame, modules }
+        Self { input, modules }
     }
 
     /// Function and instruction.
     fn find(&self, module: &str, address: u64) -> Option<(usize, usize)> {
         self.modules.get(module)?.iter().find_map(|&function| {
-            let code = &self.frame.functions[function].code;
+            let code = &self.input.functions[function].code;
             let at = code.binary_search_by_key(&address, |one| one.address);
             Some((function, at.ok()?))
         })
     }
 }
 
-fn outcome(frame: &Frame, found: &HashMap<(usize, usize), Simulated>) -> Option<Outcome> {
+fn outcome(input: &AnalysisInput, found: &HashMap<(usize, usize), Simulated>) -> Option<Outcome> {
     let (mut own, mut reached) = (0.0, 0.0);
     let (mut all, mut seen) = (0.0, 0.0);
-    for (number, function) in frame.functions.iter().enumerate() {
+    for (number, function) in input.functions.iter().enumerate() {
         if !function.counted || !function.own {
             continue;
         }
@@ -170,7 +170,7 @@ fn outcome(frame: &Frame, found: &HashMap<(usize, usize), Simulated>) -> Option<
         let mut places: Vec<EventPlace> = found
             .iter()
             .filter_map(|(&(function, at), one)| {
-                let counts = &frame.functions[function].counts;
+                let counts = &input.functions[function].counts;
                 let count = counts.get(at).copied().unwrap_or(one.executions) as f64;
                 let times = of(one) as f64 * count / one.executions.max(1) as f64;
                 (times > 0.0).then_some(EventPlace {
@@ -189,7 +189,7 @@ fn outcome(frame: &Frame, found: &HashMap<(usize, usize), Simulated>) -> Option<
         }
     };
     Some(Outcome {
-        wrong_guesses: events("branch-misses", &|one| one.wrong_guesses),
+        mispredictions: events("branch-misses", &|one| one.mispredictions),
         cache_misses: events("L1-dcache-load-misses", &|one| one.misses),
         part: (seen / f64::max(all, 1.0)).min(1.0),
     })
@@ -222,6 +222,6 @@ mod tests {
 
     #[test]
     fn a_run_that_reached_nothing_says_nothing() {
-        assert!(outcome(&Frame::default(), &HashMap::new()).is_none());
+        assert!(outcome(&AnalysisInput::default(), &HashMap::new()).is_none());
     }
 }

@@ -16,7 +16,7 @@ pub struct Simulated {
     /// Executions.
     pub executions: u64,
     /// Wrong guesses of branches.
-    pub wrong_guesses: u64,
+    pub mispredictions: u64,
     /// Reads that the first cache did not have.
     pub misses: u64,
 }
@@ -112,7 +112,7 @@ fn costs_of(
         } else if columns.misses == Some(index) {
             &mut one.misses
         } else if columns.wrong.contains(&index) {
-            &mut one.wrong_guesses
+            &mut one.mispredictions
         } else {
             continue;
         };
@@ -160,13 +160,13 @@ fn=puts
         assert_eq!(found.len(), 2);
         let load = Simulated {
             executions: 5,
-            wrong_guesses: 0,
+            mispredictions: 0,
             misses: 3,
         };
         assert_eq!(found[&(0, 0)], load);
         let branch = Simulated {
             executions: 8,
-            wrong_guesses: 4,
+            mispredictions: 4,
             misses: 0,
         };
         assert_eq!(found[&(0, 1)], branch);

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, ResolvedProfile};
 use genba_code::SourceCache;
 use genba_count::Transfers;
-use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
 use genba_model::{Annotation, Counts, FunctionRow, Investigation, Metric, Profile, RawCounts};
 use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
@@ -65,14 +65,19 @@ impl Side {
     /// A recording joined with code. `seconds` is the CPU time of one run, where that is known
     /// from elsewhere; else it is taken from a clock's samples.
     #[must_use]
-    pub fn of_scene(name: &str, scene: &Scene, seconds: Option<f64>, runs: f64) -> Self {
-        let profile = scene.profile(&ProfileOptions {
+    pub fn of_scene(
+        name: &str,
+        resolved: &ResolvedProfile,
+        seconds: Option<f64>,
+        runs: f64,
+    ) -> Self {
+        let profile = resolved.profile(&ProfileOptions {
             raw: false,
             lines: false,
             collapsed: false,
         });
         let mut sources = SourceCache::new();
-        let annotations = scene.annotate_hottest(
+        let annotations = resolved.annotate_hottest(
             MOST_ANNOTATED,
             LEAST_ANNOTATED,
             &AnnotateOptions::default(),
@@ -101,7 +106,7 @@ impl Side {
     /// place, as one does between two investigations), what the case kept of them stands for
     /// them, and a note says so.
     #[must_use]
-    pub fn of_investigation(name: &str, scene: &Scene, all: &Investigation) -> Self {
+    pub fn of_investigation(name: &str, resolved: &ResolvedProfile, all: &Investigation) -> Self {
         let mut cpu: Vec<f64> = (all.runs.runs.iter())
             .map(|run| run.metric(Metric::Cpu))
             .collect();
@@ -109,7 +114,7 @@ impl Side {
         let kept = all.profile.as_ref();
         let runs = kept.and_then(|one| Some(one.counted.as_ref()?.runs));
         let seconds = cpu.get(cpu.len() / 2).copied();
-        let mut side = Self::of_scene(name, scene, seconds, runs.unwrap_or(1.0));
+        let mut side = Self::of_scene(name, resolved, seconds, runs.unwrap_or(1.0));
         if let (Some(kept), Some(now)) = (kept, &side.profile)
             && nameless(now) > nameless(kept) + NAMELESS
         {
@@ -135,7 +140,7 @@ impl Side {
     /// Exact counts alone.
     #[must_use]
     pub fn of_counts(name: &str, raw: &RawCounts) -> Self {
-        let counts = genba_explain::counts(raw, None, None).ok();
+        let counts = genba_attribution::counts(raw, None, None).ok();
         Self {
             name: name.to_owned(),
             command: raw.command.clone(),
@@ -210,8 +215,8 @@ impl Side {
         let runs = recorded.runs.len() as f64;
         let raw = side.count(launcher, &spec, effort, cancel, progress)?;
         progress.update("reading symbols", None);
-        let mut scene = match Scene::open(&path, &SceneOptions::default()) {
-            Ok(scene) => scene,
+        let mut resolved = match ResolvedProfile::open(&path, &ResolveOptions::default()) {
+            Ok(resolved) => resolved,
             Err(error) => {
                 side.notes.push(error.to_string());
                 return Ok(side);
@@ -225,12 +230,12 @@ impl Side {
                 clock: None,
                 host: None,
             };
-            scene.join_counts(join.with(raw));
+            resolved.join_counts(join.with(raw));
         }
-        let mut known = Self::of_scene(name, &scene, seconds, runs);
+        let mut known = Self::of_scene(name, &resolved, seconds, runs);
         known.counts = raw
             .as_ref()
-            .and_then(|raw| genba_explain::counts(raw, None, None).ok());
+            .and_then(|raw| genba_attribution::counts(raw, None, None).ok());
         known.notes = side.notes;
         Ok(known)
     }

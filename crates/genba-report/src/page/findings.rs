@@ -46,7 +46,7 @@ pub(super) fn list(out: &mut String, all: &Investigation) -> Vec<usize> {
     if all.findings.len() > OPEN {
         out.push_str("</details>\n");
     }
-    let rest = findings::rest(&all.findings, findings::least_gain(&all.noise_floor));
+    let rest = findings::rest(&all.findings, findings::min_gain(&all.noise_floor));
     let _ = writeln!(
         out,
         "<p class=\"small dim\">{}</p>",

@@ -20,7 +20,7 @@ pub fn explanation(all: &Explanation, screen: Screen) -> String {
         finding(&mut out, index + 1, one, Detail::Full, screen);
         out.push('\n');
     }
-    let rest = findings::rest(&all.findings, all.least_gain);
+    let rest = findings::rest(&all.findings, all.min_gain);
     for line in super::wrap(&rest, screen.columns().saturating_sub(2)) {
         out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
     }

@@ -254,7 +254,7 @@ fn why(out: &mut String, all: &Investigation, profile: &Profile, screen: Screen)
         super::findings::finding(out, index + 1, finding, Detail::Short, screen);
     }
     let rest = match all.findings.len().saturating_sub(MOST_FINDINGS) {
-        0 => findings::rest(&all.findings, findings::least_gain(&all.noise_floor)),
+        0 => findings::rest(&all.findings, findings::min_gain(&all.noise_floor)),
         more => format!(
             "{} on the page, and of genba explain.",
             number::plural(more as u64, "more finding")

@@ -110,7 +110,7 @@ pub fn explanation(findings: Vec<Finding>) -> Explanation {
         command: vec!["./tostr".into(), "300".into()],
         event: fixture::investigation().profile.expect("a profile").event,
         findings,
-        least_gain: 0.03,
+        min_gain: 0.03,
         notes: vec!["executions were not counted in one process".into()],
     }
 }

@@ -96,8 +96,8 @@ pub(crate) fn caller(site: &FindingSite) -> Option<String> {
 }
 
 /// The sentence after the findings.
-pub(crate) fn rest(findings: &[Finding], least_gain: f64) -> String {
-    let least = number::share(least_gain);
+pub(crate) fn rest(findings: &[Finding], min_gain: f64) -> String {
+    let least = number::share(min_gain);
     if findings.iter().any(gains) {
         format!("Nothing else found that a change would gain more than {least} by.")
     } else {
@@ -109,7 +109,7 @@ pub(crate) fn rest(findings: &[Finding], least_gain: f64) -> String {
 const WORTHWHILE: f64 = 0.02;
 
 /// The gain below which an investigation with these noise floors tells nothing.
-pub(crate) fn least_gain(floors: &[NoiseFloor]) -> f64 {
+pub(crate) fn min_gain(floors: &[NoiseFloor]) -> f64 {
     let shares = floors
         .iter()
         .map(|floor| floor.share)

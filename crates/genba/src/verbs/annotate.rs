@@ -1,8 +1,8 @@
 //! `genba annotate`: one function of a recording, source and assembly together.
 
 use clap::{Args as ClapArgs, ValueEnum};
+use genba_attribution::{AnnotateOptions, AttributionError};
 use genba_code::{SourceCache, Syntax};
-use genba_explain::{AnnotateOptions, ExplainError};
 use genba_model::Annotation;
 use genba_report::terminal;
 
@@ -113,21 +113,21 @@ fn from_recording(
     sources: &mut SourceCache,
 ) -> Result<Annotation, Failure> {
     let whole = |kernel_names: bool, sources: &mut SourceCache| {
-        let scene = args.recording.open(false, kernel_names)?;
-        Ok::<_, Failure>(scene.annotate(&args.function, options, sources))
+        let resolved = args.recording.open(false, kernel_names)?;
+        Ok::<_, Failure>(resolved.annotate(&args.function, options, sources))
     };
     let annotation = match args.recording.open_for(&args.function)? {
-        Some(scene) => {
-            let annotation = scene.annotate(&args.function, options, sources);
-            // This process ends soon: setting free what the scene holds would only take time.
-            std::mem::forget(scene);
+        Some(resolved) => {
+            let annotation = resolved.annotate(&args.function, options, sources);
+            // This process ends soon: setting free what the resolved holds would only take time.
+            std::mem::forget(resolved);
             annotation
         }
         None => whole(false, sources)?,
     };
     let annotation = match annotation {
         // It may be a function of the kernel: then the reason why it has no code is told.
-        Err(ExplainError::NoSuchFunction { .. }) => whole(true, sources)?,
+        Err(AttributionError::NoSuchFunction { .. }) => whole(true, sources)?,
         other => other,
     };
     annotation.map_err(|error| failure(&error))

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
+use genba_attribution::PerUnit;
 use genba_count::Transfers;
-use genba_explain::PerUnit;
 use genba_investigate::execution_counts::{self, CountPlan};
 use genba_model::{Counts, RawCounts};
 use genba_report::{csv, export, terminal};
@@ -143,7 +143,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         written(file, |out| sites(out, &counted.raw))?;
     }
     if args.export_callgrind.is_some() || args.export_pprof.is_some() {
-        let detail = genba_explain::counted_detail(&counted.raw);
+        let detail = genba_attribution::counted_detail(&counted.raw);
         if let Some(file) = &args.export_callgrind {
             written(file, |out| {
                 out.write_all(export::callgrind(&detail).as_bytes())
@@ -154,7 +154,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         }
     }
     let native = counted.native_cpu_seconds();
-    let counts = genba_explain::counts(&counted.raw, args.per.as_ref(), native)
+    let counts = genba_attribution::counts(&counted.raw, args.per.as_ref(), native)
         .map_err(|error| crate::recording_args::failure(&error))?;
     let exit = exit(&counts, args.ignore_failure, cancel.is_triggered());
     if args.json {
@@ -189,7 +189,7 @@ fn exit(counts: &Counts, ignore_failure: bool, cancelled: bool) -> Exit {
 /// Every executed instruction, all processes together.
 fn sites(out: &mut dyn Write, raw: &RawCounts) -> io::Result<()> {
     writeln!(out, "module,offset,count")?;
-    for module in genba_explain::merged(raw) {
+    for module in genba_attribution::merged(raw) {
         let name = csv::field(&module.path);
         for one in &module.instructions {
             writeln!(out, "{name},{:#x},{}", one.address, one.count)?;

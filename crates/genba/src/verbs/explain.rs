@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_code::SourceCache;
-use genba_explain::causes::{self, Limits};
+use genba_explain::{AnalysisInput, Limits};
 use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
 use genba_investigate::join_counts::ExecutionCountOptions;
 use genba_investigate::source_lines::add_source_lines;
@@ -116,7 +116,7 @@ fn calibration(args: &Args, output: &Output) -> VerbResult {
 }
 
 /// Who asks why waits no longer than half a minute for an answer: what takes a few seconds is run
-/// once or twice, and beyond this time nothing more is tried out.
+/// once or twice, and beyond this time nothing more is tried.
 const SOON: Duration = Duration::from_secs(25);
 
 /// An investigation that finds out why, and nothing beside it: so much time for the runs and for
@@ -190,7 +190,7 @@ fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
         command: all.workload.command,
         event: profile.event,
         findings: all.findings,
-        least_gain: noise_floor::least_gain(&all.noise_floor),
+        min_gain: noise_floor::min_gain(&all.noise_floor),
         notes,
     })
 }
@@ -201,18 +201,18 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
         None => None,
     };
     let facts = facts.unwrap_or_else(|| ExplanationInputs {
-        least_gain: noise_floor::least_gain(&[]),
+        min_gain: noise_floor::min_gain(&[]),
         ..ExplanationInputs::default()
     });
-    let scene = recording.open(false, true)?;
-    let profile = scene.profile(&Default::default());
+    let resolved = recording.open(false, true)?;
+    let profile = resolved.profile(&Default::default());
     let limits = Limits {
-        least_gain: facts.least_gain,
+        min_gain: facts.min_gain,
         samples: profile.samples,
     };
-    let mut frame = scene.frame(&facts.runs);
-    frame.program.tried = facts.tried;
-    let mut findings = causes::explain(&frame, limits);
+    let mut input = AnalysisInput::of(&resolved, &facts.runs);
+    input.program.follow_up = facts.follow_up;
+    let mut findings = genba_explain::explain(&input, limits);
     add_source_lines(&mut findings, &mut SourceCache::new());
     let event: Event = profile.event;
     let mut notes = profile.notes;
@@ -226,7 +226,7 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
         command: profile.command,
         event,
         findings,
-        least_gain: limits.least_gain,
+        min_gain: limits.min_gain,
         notes,
     })
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use genba_explain::ProfileOptions;
+use genba_attribution::ProfileOptions;
 use genba_model::{Event, Precision, Profile, ScriptProfile};
 use genba_report::flame_graph::{self, FlameOptions};
 

@@ -1,7 +1,7 @@
 //! `genba report`: where the samples of a recording are.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use genba_explain::ProfileOptions;
+use genba_attribution::ProfileOptions;
 use genba_report::terminal::{self, ReportOptions};
 
 use crate::exit::{Exit, VerbResult};

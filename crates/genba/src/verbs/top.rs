@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use clap::Args as ClapArgs;
+use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, ResolvedProfile};
 use genba_code::{SourceCache, Syntax};
-use genba_explain::{AnnotateOptions, ProfileOptions, Scene, SceneOptions};
 use genba_profile::sampler::CallGraph;
 use genba_profile::tail::Tail;
 use genba_profile::{ProfileError, RecordOutcome};
@@ -189,7 +189,7 @@ fn print_once(
         std::thread::sleep(Duration::from_millis(1100));
     }
     tail.read().map_err(|error| cannot_read(&error))?;
-    let profile = scene(&tail, directory)?.profile(&ProfileOptions::default());
+    let profile = resolved(&tail, directory)?.profile(&ProfileOptions::default());
     if args.json {
         return output.json("profile", profile);
     }
@@ -205,14 +205,14 @@ fn print_once(
 }
 
 /// The window joined with code.
-fn scene(tail: &Tail, directory: &Path) -> Result<Scene, Failure> {
+fn resolved(tail: &Tail, directory: &Path) -> Result<ResolvedProfile, Failure> {
     let path = directory.join("window.data");
     std::fs::write(&path, tail.bytes()).map_err(|error| cannot_read(&error))?;
-    let options = SceneOptions {
+    let options = ResolveOptions {
         kernel_names: true,
-        ..SceneOptions::default()
+        ..ResolveOptions::default()
     };
-    Scene::open(&path, &options).map_err(|error| crate::recording_args::failure(&error))
+    ResolvedProfile::open(&path, &options).map_err(|error| crate::recording_args::failure(&error))
 }
 
 /// The live view, until q or Ctrl-C.
@@ -278,12 +278,12 @@ fn watch(
 
 /// The annotation of a function as text, or why there is none.
 fn annotated(tail: &Tail, directory: &Path, function: &str, width: usize) -> String {
-    let made = scene(tail, directory).and_then(|scene| {
+    let made = resolved(tail, directory).and_then(|resolved| {
         let options = AnnotateOptions {
             raw: false,
             syntax: Syntax::Intel,
         };
-        scene
+        resolved
             .annotate(function, &options, &mut SourceCache::new())
             .map_err(|error| crate::recording_args::failure(&error))
     });

@@ -20,12 +20,12 @@ mod shift;
 use genba_code::Location;
 use genba_model::Estimate;
 
-use super::calls::{all_calls, cycles_of_all};
-use super::candidate::Candidate;
-use super::frame::{Frame, FunctionFrame};
-use super::hot_loops::hot_loops;
-use super::user_lines::site_of;
-use super::words::{count, cycles, percent};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::user_lines::site_of;
+use crate::patterns::calls::{all_calls, cycles_of_all};
+use crate::patterns::hot_loops::hot_loops;
+use crate::words::{count, cycles, percent};
 use search::search;
 use search_by_call::search_by_call;
 use shift::{onto_itself, shifts};
@@ -50,28 +50,28 @@ const RSI: Location = 6;
 
 /// Looks for it.
 #[must_use]
-pub fn detect(frame: &Frame) -> Vec<Candidate> {
-    let loops = hot_loops(frame, LEAST);
-    let mut found: Vec<Candidate> = loops.iter().filter_map(|one| search(frame, one)).collect();
-    found.extend(all_calls(frame).filter_map(|call| onto_itself(frame, &call)));
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let loops = hot_loops(input, LEAST);
+    let mut found: Vec<Candidate> = loops.iter().filter_map(|one| search(input, one)).collect();
+    found.extend(all_calls(input).filter_map(|call| onto_itself(input, &call)));
     if found.is_empty() {
-        found.extend(shifts(frame));
-        found.extend(all_calls(frame).filter_map(|call| search_by_call(frame, &call)));
+        found.extend(shifts(input));
+        found.extend(all_calls(input).filter_map(|call| search_by_call(input, &call)));
     }
-    let appends = frame.functions.iter().enumerate();
-    found.extend(appends.filter_map(|(index, function)| append(frame, index, function)));
+    let appends = input.functions.iter().enumerate();
+    found.extend(appends.filter_map(|(index, function)| append(input, index, function)));
     found
 }
 
 /// `strcat` to strings that have grown long, whoever calls it.
-fn append(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Candidate> {
+fn append(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Option<Candidate> {
     let bare = function.function.trim_start_matches('_');
     if function.own || !(bare.starts_with("strcat") || bare.starts_with("wcscat")) {
         return None;
     }
     let calls = function.calls?;
     let caller = function.callers.iter().find(|caller| caller.own)?;
-    let each = function.share.value * cycles_of_all(frame)? / calls.max(1) as f64;
+    let each = function.share.value * cycles_of_all(input)? / calls.max(1) as f64;
     if calls < MANY || function.share.value < LEAST || each < LONG_MOVE_CYCLES {
         return None;
     }
@@ -83,7 +83,7 @@ fn append(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Candi
         &caller.place,
     ));
     one.share = Some(function.share.value);
-    one.remains = remains(each, 20.0, 0.0, 80.0);
+    one.residual_fraction = residual_fraction(each, 20.0, 0.0, 80.0);
     one.executions = Some(calls);
     one.cycles = Some(Estimate::exact(each));
     one.fix = "Keep a pointer to the string's end and append there: `strcat` looks for the end from the beginning each \
@@ -105,7 +105,7 @@ fn append(frame: &Frame, index: usize, function: &FunctionFrame) -> Option<Candi
 }
 
 /// What stays of a cost of `each` cycles where so many (likely, least, most) are enough.
-fn remains(each: f64, likely: f64, least: f64, most: f64) -> Estimate {
+fn residual_fraction(each: f64, likely: f64, least: f64, most: f64) -> Estimate {
     let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
     Estimate {
         value: stays(likely),

@@ -2,29 +2,29 @@
 
 use genba_code::Flow;
 
-use super::super::calls::cycles_of_all;
-use super::super::candidate::Candidate;
-use super::super::frame::Frame;
-use super::super::hot_loops::HotLoop;
-use super::super::steps::{Step, address_step};
-use super::super::values::{Origin, Value};
-use super::super::words::{count, cycles, percent};
-use super::{ID, LONG, MANY, remains};
+use super::{ID, LONG, MANY, residual_fraction};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::values::{Origin, Value};
+use crate::patterns::calls::cycles_of_all;
+use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::value_steps::{Step, address_step};
+use crate::words::{count, cycles, percent};
 
 /// A search from the beginning, for each of many items.
-pub(super) fn search(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
-    let function = found.frame;
+pub(crate) fn search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
+    let function = found.input;
     let trips = found.trips?;
     let entries = found.cost.entries?;
     if !function.own || trips < LONG || entries < MANY || found.has_opaque() {
         return None;
     }
     let compare = found.usual().find(|&at| looks_for(found, at))?;
-    let all = cycles_of_all(frame)?;
+    let all = cycles_of_all(input)?;
     let each = found.share * all / entries as f64;
     let mut one = Candidate::new(ID, Some(found.function), vec![compare]);
     one.affected = found.members.clone();
-    one.remains = remains(each, 40.0, 8.0, 200.0);
+    one.residual_fraction = residual_fraction(each, 40.0, 8.0, 200.0);
     one.executions = Some(found.cost.iterations);
     one.cycles = Some(found.cycles);
     one.fix = "Keep the elements in a hash table or set (or sorted, and search by halves), so that one look-up finds \
@@ -54,7 +54,7 @@ pub(super) fn search(frame: &Frame, found: &HotLoop<'_>) -> Option<Candidate> {
 /// Whether a comparison looks for an equal element: an element of the sequence with a value that
 /// stays, and out of the loop if they are equal.
 fn looks_for(found: &HotLoop<'_>, at: usize) -> bool {
-    let function = found.frame;
+    let function = found.input;
     let next = at + 1;
     if function.code[at].mnemonic != "cmp" || next >= function.code.len() {
         return false;
@@ -102,8 +102,8 @@ fn looks_for(found: &HotLoop<'_>, at: usize) -> bool {
 
 /// Whether an address goes through a sequence from its beginning: the beginning is not where an
 /// earlier search stopped.
-fn is_element(found: &HotLoop<'_>, address: &super::super::values::Address) -> bool {
-    let function = found.frame;
+fn is_element(found: &HotLoop<'_>, address: &crate::input::values::Address) -> bool {
+    let function = found.input;
     let steps = matches!(
         address_step(function, found.index, address),
         Some(Step::Constant(step)) if step.unsigned_abs() >= 4
@@ -115,8 +115,8 @@ fn is_element(found: &HotLoop<'_>, address: &super::super::values::Address) -> b
 }
 
 /// Whether an address is in a list's element: its base was loaded from the element before.
-fn is_list_element(found: &HotLoop<'_>, address: &super::super::values::Address) -> bool {
-    let function = found.frame;
+fn is_list_element(found: &HotLoop<'_>, address: &crate::input::values::Address) -> bool {
+    let function = found.input;
     let values = &function.values;
     let head = function.flow.loops()[found.index as usize].head;
     if values.origin(address.base) != Origin::Join(head) || address.index.is_some() {
@@ -142,7 +142,7 @@ fn is_list_element(found: &HotLoop<'_>, address: &super::super::values::Address)
 }
 
 fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
-    let function = found.frame;
+    let function = found.input;
     let Origin::Instruction(at) = function.values.origin(value) else {
         return false;
     };
@@ -153,7 +153,7 @@ fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
         .any(|access| access.reads && access.bytes >= 4);
     let addresses = function.values.addresses(at).iter().flatten();
     // The link itself is compared to know the end.
-    let is_link = |address: &super::super::values::Address| {
+    let is_link = |address: &crate::input::values::Address| {
         let met = function.values.met(address.base);
         met.iter().any(|one| one.number == value.number)
     };
@@ -166,7 +166,7 @@ fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
 /// Whether a value that moves through the loop begins anew each time: with nothing that an earlier
 /// pass of the loop made.
 fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
-    let function = found.frame;
+    let function = found.input;
     let head = function.flow.loops()[found.index as usize].head;
     if function.values.origin(value) != Origin::Join(head) {
         return true;
@@ -184,7 +184,7 @@ fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
 /// Whether a value comes out of the loop on any way.
 fn is_made_by(found: &HotLoop<'_>, value: Value) -> bool {
     const MOST: usize = 64;
-    let function = found.frame;
+    let function = found.input;
     let body = function.flow.loop_blocks(found.index);
     let mut numbers = vec![value.number];
     let mut next = 0;

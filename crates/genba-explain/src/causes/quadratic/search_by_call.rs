@@ -3,16 +3,16 @@
 use genba_code::Flow;
 use genba_model::Estimate;
 
-use super::super::calls::{Call, cycles_of_all};
-use super::super::candidate::Candidate;
-use super::super::frame::Frame;
-use super::super::invariance::{is_same_each_round, value_at};
-use super::super::words::{count, cycles, percent};
-use super::{ID, LEAST, LONG, MANY, RDI, RSI, remains};
+use super::{ID, LEAST, LONG, MANY, RDI, RSI, residual_fraction};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::calls::{Call, cycles_of_all};
+use crate::patterns::invariance::{is_same_each_round, value_at};
+use crate::words::{count, cycles, percent};
 
 /// A search that compares each element's name with a call.
-pub(super) fn search_by_call(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
-    let function = &frame.functions[call.caller];
+pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
+    let function = &input.functions[call.caller];
     let at = call.site.at;
     let bare = call.target.function.trim_start_matches('_');
     let compares = ["strcmp", "strcasecmp", "strncmp", "memcmp", "bcmp"];
@@ -46,18 +46,18 @@ pub(super) fn search_by_call(frame: &Frame, call: &Call<'_>) -> Option<Candidate
     if fixed(RDI) == fixed(RSI) {
         return None;
     }
-    let (inside, _) = super::super::loop_invariant_call::cost(frame, call)?;
+    let (inside, _) = crate::causes::loop_invariant_call::cost(input, call)?;
     // What stands at the call and behind it is in both.
     let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
     let share = (inside + function.heat_of(rest)).min(1.0);
-    let each = share * cycles_of_all(frame)? / entries as f64;
+    let each = share * cycles_of_all(input)? / entries as f64;
     if share < LEAST {
         return None;
     }
     let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
     one.affected = members;
     one.share = Some(share);
-    one.remains = remains(each, 100.0, 20.0, 500.0);
+    one.residual_fraction = residual_fraction(each, 100.0, 20.0, 500.0);
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
     one.fix = "Keep the names in a hash table (or sorted, and search by halves), so that one look-up finds what each \

@@ -2,17 +2,17 @@
 
 use genba_model::Estimate;
 
-use super::super::calls::{Call, cycles_of_all};
-use super::super::candidate::Candidate;
-use super::super::frame::Frame;
-use super::super::invariance::value_at;
-use super::super::user_lines::lines;
-use super::super::words::{count, cycles, percent};
-use super::{ID, LEAST, LONG_MOVE_CYCLES, MANY, RDI, RSI, remains};
+use super::{ID, LEAST, LONG_MOVE_CYCLES, MANY, RDI, RSI, residual_fraction};
+use crate::candidate::Candidate;
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::user_lines::lines;
+use crate::patterns::calls::{Call, cycles_of_all};
+use crate::patterns::invariance::value_at;
+use crate::words::{count, cycles, percent};
 
 /// Elements put into, or taken out of, long arrays by functions of the language's library.
-pub(super) fn shifts(frame: &Frame) -> Option<Candidate> {
-    let copies = frame.service("copy")?;
+pub(crate) fn shifts(input: &AnalysisInput) -> Option<Candidate> {
+    let copies = input.service("copy")?;
     let shifts = |name: &String| {
         let vector = name.contains("vector<") || name.contains("Vec<");
         let what = ["_M_insert_aux", "_M_insert_rval", "_M_erase", "::erase"];
@@ -26,8 +26,8 @@ pub(super) fn shifts(frame: &Frame) -> Option<Candidate> {
         .filter(|user| user.through.iter().any(shifts));
     let line = lines(users).into_iter().next()?;
     let part = (line.calls / copies.calls.max(1) as f64).min(1.0);
-    let share = frame.copy_share() * part;
-    let each = share * cycles_of_all(frame)? / line.calls.max(1.0);
+    let share = input.copy_share() * part;
+    let each = share * cycles_of_all(input)? / line.calls.max(1.0);
     if line.calls < MANY as f64 || share < LEAST || each < LONG_MOVE_CYCLES {
         return None;
     }
@@ -36,7 +36,7 @@ pub(super) fn shifts(frame: &Frame) -> Option<Candidate> {
     let mut one = Candidate::new(ID, None, Vec::new());
     one.at = Some(line.site.clone());
     one.share = Some(share);
-    one.remains = remains(each, 15.0, 0.0, 60.0);
+    one.residual_fraction = residual_fraction(each, 15.0, 0.0, 60.0);
     one.executions = Some(line.calls as u64);
     one.cycles = Some(Estimate::exact(each));
     one.fix = SHIFT_FIX.to_owned();
@@ -64,28 +64,28 @@ const SHIFT_EXAMPLE: Option<(&str, &str)> = Some((
 ));
 
 /// A move onto itself.
-pub(super) fn onto_itself(frame: &Frame, call: &Call<'_>) -> Option<Candidate> {
-    let function = &frame.functions[call.caller];
+pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
+    let function = &input.functions[call.caller];
     let name = call.target.function.split('@').next()?;
     let bare = name.trim_start_matches('_');
     let moves = bare.starts_with("memmove") || bare.starts_with("memcpy");
     if call.target.count < MANY || !function.own || !moves {
         return None;
     }
-    let (share, each) = super::super::loop_invariant_call::cost(frame, call)?;
+    let (share, each) = crate::causes::loop_invariant_call::cost(input, call)?;
     if share < LEAST || each < LONG_MOVE_CYCLES {
         return None;
     }
     let at = call.site.at;
     let (to, from) = (value_at(function, at, RDI)?, value_at(function, at, RSI)?);
-    let constant = super::super::values::CONSTANT;
+    let constant = crate::input::values::CONSTANT;
     if to.number != from.number || to.offset == from.offset || to.number == constant {
         return None;
     }
     let shift = from.offset.wrapping_sub(to.offset);
     let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
     one.share = Some(share);
-    one.remains = remains(each, 15.0, 0.0, 60.0);
+    one.residual_fraction = residual_fraction(each, 15.0, 0.0, 60.0);
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
     one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();

@@ -1,0 +1,342 @@
+//! One function, instruction by instruction, with its source.
+
+use std::collections::{BTreeSet, HashMap};
+
+use genba_code::{Flow, SourceCache, Syntax};
+use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopCost, LoopInfo, SourceLine};
+
+use crate::AttributionError;
+use crate::function_code::FunctionCode;
+use crate::hits::{AddressHits, Hits};
+use crate::resolved_profile::{Function, FunctionId, ResolvedProfile, share_of};
+use genba_loop_model::has_iterated;
+
+/// How to annotate.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnnotateOptions {
+    /// Leave the samples where the machine put them.
+    pub raw: bool,
+    /// How instructions are written.
+    pub syntax: Syntax,
+}
+
+impl ResolvedProfile {
+    /// Annotates the function of this name: as in the profile, as in the symbol table, without
+    /// its parameters, or an address (`0x1234`) inside. Of several, the one with most samples.
+    ///
+    /// # Errors
+    /// When no such function was sampled, or its code cannot be had.
+    pub fn annotate(
+        &self,
+        name: &str,
+        options: &AnnotateOptions,
+        sources: &mut SourceCache,
+    ) -> Result<Annotation, AttributionError> {
+        let hits = self.function_hits();
+        let weight = |id: &FunctionId| hits[id].iter().map(|hit| hit.1.weight).sum::<u64>();
+        let mut matching: Vec<FunctionId> = hits
+            .keys()
+            .copied()
+            .filter(|id| is_meant(&self.functions[*id as usize], name))
+            .collect();
+        matching.sort_by_key(|id| (std::cmp::Reverse(weight(id)), *id));
+        let Some(&id) = matching.first() else {
+            return Err(AttributionError::NoSuchFunction {
+                name: name.to_owned(),
+                hint: self.hint(name, &hits),
+            });
+        };
+        let mut annotation = self.annotate_function(id, &hits[&id], options, sources)?;
+        if matching.len() > 1 {
+            annotation.notes.push(format!(
+                "{} other functions of this name were sampled; this is the one with most samples",
+                matching.len() - 1
+            ));
+        }
+        Ok(annotation)
+    }
+
+    /// Annotates the functions with most samples, while each has at least `least` of the time;
+    /// those whose code cannot be had are left out.
+    #[must_use]
+    pub fn annotate_hottest(
+        &self,
+        most: usize,
+        least: f64,
+        options: &AnnotateOptions,
+        sources: &mut SourceCache,
+    ) -> Vec<Annotation> {
+        let all = self.hits.all.weight as f64;
+        let mut functions: Vec<(u64, FunctionId, AddressHits)> = self
+            .function_hits()
+            .into_iter()
+            .map(|(id, hits)| (hits.iter().map(|hit| hit.1.weight).sum(), id, hits))
+            .collect();
+        functions.sort_by_key(|(weight, id, _)| (std::cmp::Reverse(*weight), *id));
+        functions
+            .iter()
+            .take_while(|(weight, ..)| *weight as f64 >= least * all)
+            .filter_map(|(_, id, hits)| self.annotate_function(*id, hits, options, sources).ok())
+            .take(most)
+            .collect()
+    }
+
+    fn annotate_function(
+        &self,
+        id: FunctionId,
+        hits: &[(u64, Hits)],
+        options: &AnnotateOptions,
+        sources: &mut SourceCache,
+    ) -> Result<Annotation, AttributionError> {
+        let function = &self.functions[id as usize];
+        let module = self.code.module_name(function.module);
+        let code = FunctionCode::new(self, function, hits, options.raw, options.syntax).map_err(
+            |reason| AttributionError::NoCode {
+                function: function.name.clone(),
+                module: module.clone(),
+                reason,
+            },
+        )?;
+        let samples: u64 = hits.iter().map(|hit| hit.1.samples).sum();
+        let weight: u64 = hits.iter().map(|hit| hit.1.weight).sum();
+        let mut instructions = self.annotated(function, &code, weight, samples);
+        let model = self.model(function, &code, weight as f64);
+        for (instruction, latency) in instructions.iter_mut().zip(&model.latencies) {
+            instruction.host_latency_cycles = *latency;
+        }
+        let (source, mut notes) = read_source(&instructions, sources);
+        let executed = self.executed(function);
+        if executed.is_some_and(|executed| executed.instructions() == 0) {
+            notes.push("it was not executed in the run that was counted".to_owned());
+        }
+        if code.flow.has_indirect_jumps() && !options.raw {
+            notes.push(
+                "it jumps through a table: samples at the head of a case stay there, their predecessor is not known"
+                    .to_owned(),
+            );
+        }
+        Ok(Annotation {
+            function: function.name.clone(),
+            module,
+            address: function.address,
+            event: self.event.clone(),
+            samples,
+            share: self.share(weight as f64),
+            raw: options.raw,
+            loops: self.loops(function, &code, weight as f64, &model.loops),
+            jumps: jumps(&code),
+            instructions,
+            source,
+            notes,
+            calls: executed.map(|executed| executed.calls()),
+            counted: executed.and(self.joined.as_ref().map(|joined| joined.counted.clone())),
+        })
+    }
+
+    /// Loops with their share of the function's time; of those that never came round in the run
+    /// that was counted, none.
+    fn loops(
+        &self,
+        function: &Function,
+        code: &FunctionCode,
+        total: f64,
+        costs: &[Option<LoopCost>],
+    ) -> Vec<LoopInfo> {
+        let executed = self.executed(function);
+        let counts: Vec<Option<u64>> = executed
+            .iter()
+            .flat_map(|executed| {
+                let addresses = code.instructions.iter().map(|one| one.address);
+                addresses.map(|address| Some(executed.count(address)))
+            })
+            .collect();
+        let ran = |index: u32| {
+            executed.is_none_or(|executed| {
+                let taken = |at: usize| executed.taken(code.instructions[at].address);
+                has_iterated(&code.flow, &code.instructions, &counts, &taken, index)
+            })
+        };
+        let block_weight: Vec<f64> = code
+            .flow
+            .blocks()
+            .iter()
+            .map(|b| {
+                code.weight[b.instructions.start as usize..b.instructions.end as usize]
+                    .iter()
+                    .sum()
+            })
+            .collect();
+        (0u32..)
+            .zip(code.flow.loops())
+            .map(|(index, found)| {
+                let blocks = code.flow.loop_blocks(index);
+                let weight: f64 = blocks
+                    .iter()
+                    .map(|&block| block_weight[block as usize])
+                    .sum();
+                let head = code.flow.blocks()[found.head as usize].instructions.start;
+                LoopInfo {
+                    head: code.instructions[head as usize].address,
+                    last: code.instructions[found.last as usize].address,
+                    depth: found.depth,
+                    parent: found.parent,
+                    share: if total > 0.0 && ran(index) {
+                        (weight / total).clamp(0.0, 1.0)
+                    } else {
+                        0.0
+                    },
+                    irreducible: found.irreducible,
+                    cost: costs.get(index as usize).cloned().flatten(),
+                }
+            })
+            .collect()
+    }
+
+    fn annotated(
+        &self,
+        function: &Function,
+        code: &FunctionCode,
+        weight: u64,
+        samples: u64,
+    ) -> Vec<AnnotatedInstruction> {
+        let total = weight as f64;
+        // Within one function weights vary little: the number of samples is the sample size.
+        let squares = total * total / (samples.max(1) as f64);
+        let executed = self.executed(function);
+        let end = code.instructions.last().map_or(0, |last| last.address + 1);
+        let mut frames_at = self.code.frames_in(function.module, function.address..end);
+        code.instructions
+            .iter()
+            .enumerate()
+            .map(|(index, instruction)| {
+                let share = share_of(code.weight[index], total, squares);
+                let count = executed.map(|executed| executed.count(instruction.address));
+                let (cost_seconds, cost_cycles) = match (&self.joined, count) {
+                    (Some(joined), Some(count)) => joined.each(&self.event, share, total, count),
+                    _ => (None, None),
+                };
+                let frames = frames_at(instruction.address);
+                let inner = frames.first();
+                AnnotatedInstruction {
+                    address: instruction.address,
+                    text: instruction.text.clone(),
+                    file: inner.and_then(|f| f.file.as_ref()).map(ToString::to_string),
+                    line: inner.and_then(|f| f.line),
+                    inlined: inner
+                        .filter(|f| f.inlined)
+                        .and_then(|f| f.function.as_ref())
+                        .map(ToString::to_string),
+                    samples: code.samples[index],
+                    share,
+                    count,
+                    taken: executed
+                        .filter(|_| matches!(instruction.flow, Flow::CondJump(_)))
+                        .and_then(|executed| executed.taken(instruction.address)),
+                    cost_seconds,
+                    cost_cycles,
+                    host_latency_cycles: None,
+                    loop_index: code.flow.loop_of_instruction(index),
+                }
+            })
+            .collect()
+    }
+
+    /// What to say when no function of this name was sampled.
+    fn hint(&self, name: &str, hits: &HashMap<FunctionId, AddressHits>) -> String {
+        let lower = name.to_lowercase();
+        let mut near: Vec<(u64, &str)> = hits
+            .iter()
+            .map(|(id, hits)| {
+                let weight = hits.iter().map(|hit| hit.1.weight).sum();
+                (weight, self.functions[*id as usize].name.as_str())
+            })
+            .filter(|(_, known)| !lower.is_empty() && known.to_lowercase().contains(&lower))
+            .collect();
+        near.sort_by_key(|&(weight, known)| (std::cmp::Reverse(weight), known));
+        near.truncate(5);
+        if near.is_empty() {
+            return "; `genba report` lists those that were".to_owned();
+        }
+        let names: Vec<&str> = near.iter().map(|&(_, known)| known).collect();
+        format!("; sampled were: {}", names.join(", "))
+    }
+}
+
+/// Whether a function goes by this name or holds this address.
+fn is_meant(function: &Function, name: &str) -> bool {
+    if let Some(address) = name
+        .strip_prefix("0x")
+        .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+    {
+        let end = function.address.saturating_add(function.size.max(1));
+        return function.known && (function.address..end).contains(&address);
+    }
+    is_named(&function.name, function.linkage_name.as_deref(), name)
+}
+
+/// Whether a function that is shown as `shown` goes by this name.
+pub(crate) fn is_named(shown: &str, linkage_name: Option<&str>, name: &str) -> bool {
+    shown == name || linkage_name == Some(name) || genba_code::without_parameters(name) == shown
+}
+
+fn jumps(code: &FunctionCode) -> Vec<JumpArrow> {
+    let mut jumps = Vec::new();
+    for (from, instruction) in (0u32..).zip(&code.instructions) {
+        let Some(target) = instruction.flow.jump_target() else {
+            continue;
+        };
+        let found = code
+            .instructions
+            .binary_search_by_key(&target, |i| i.address);
+        let Ok(to) = found else { continue };
+        let to = to as u32;
+        let back = match (
+            code.flow.block_of(from as usize),
+            code.flow.block_of(to as usize),
+        ) {
+            (Some(source), Some(head)) => code.flow.dominates(head, source),
+            _ => false,
+        };
+        jumps.push(JumpArrow { from, to, back });
+    }
+    jumps
+}
+
+/// The source lines that the instructions name, with the lines between those near one another.
+fn read_source(
+    instructions: &[AnnotatedInstruction],
+    sources: &mut SourceCache,
+) -> (Vec<SourceLine>, Vec<String>) {
+    let mut wanted: BTreeSet<(&str, u32)> = BTreeSet::new();
+    for instruction in instructions {
+        if let (Some(file), Some(line)) = (&instruction.file, instruction.line) {
+            wanted.insert((file, line));
+        }
+    }
+    let mut found = Vec::new();
+    let mut missing: BTreeSet<&str> = BTreeSet::new();
+    for (file, line) in wanted {
+        match sources.line(file, line) {
+            Some(text) => {
+                found.push(SourceLine {
+                    file: file.to_owned(),
+                    line,
+                    text: text.to_owned(),
+                });
+            }
+            None => {
+                missing.insert(file);
+            }
+        }
+    }
+    let known: BTreeSet<&str> = found.iter().map(|line| line.file.as_str()).collect();
+    let notes = missing
+        .iter()
+        .filter(|file| !known.contains(*file))
+        .take(3)
+        .map(|file| {
+            format!("source {file} was not found; --source-prefix OLD=NEW says where it is")
+        })
+        .collect();
+    (found, notes)
+}

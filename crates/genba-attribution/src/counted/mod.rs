@@ -1,0 +1,21 @@
+//! Exact counts joined with code: who was called how often, and what each execution cost.
+
+mod calls;
+mod cost;
+mod detail;
+mod document;
+mod function_counts;
+mod inclusive;
+mod index;
+mod loop_costs;
+mod names;
+#[cfg(test)]
+mod synthetic;
+
+pub use calls::{CallSite, call_sites};
+pub use cost::{Clock, JoinOptions, Joined};
+pub use detail::counted_detail;
+pub use document::{PerUnit, counts};
+pub use function_counts::FunctionCounts;
+pub use index::merged;
+pub use names::ExecutedFunctions;

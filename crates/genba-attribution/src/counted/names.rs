@@ -1,0 +1,187 @@
+//! Functions of counted code: who was executed, and by which name.
+
+use std::collections::HashMap;
+
+use genba_model::{CodePoint, InstructionCount};
+use genba_profile::reader::{Module, ModuleId, ModuleKind};
+
+use super::index::{CountIndex, ModuleIndex};
+use crate::code_base::{CodeBase, Named};
+
+/// A function that was executed.
+#[derive(Clone, Debug)]
+pub struct ExecutedFunction {
+    pub module: ModuleIndex,
+    /// Its first address; of no meaning where `known` is false.
+    pub address: u64,
+    /// The address after its last.
+    pub end: u64,
+    pub name: String,
+    /// False for the row that gathers what has no function in a module.
+    pub known: bool,
+    /// Instructions executed in it.
+    pub instructions: u64,
+}
+
+/// All functions that were executed.
+pub struct ExecutedFunctions {
+    pub list: Vec<ExecutedFunction>,
+    pub code: CodeBase,
+    /// By module: functions in address order, as (address, end, index).
+    ranges: HashMap<ModuleIndex, Vec<(u64, u64, u32)>>,
+}
+
+impl ExecutedFunctions {
+    pub fn of(index: &CountIndex) -> Self {
+        let modules = index.modules.iter().map(|module| {
+            let kind = match module.path.as_str() {
+                "[vdso]" => ModuleKind::Vdso,
+                path if path.starts_with('/') => ModuleKind::File,
+                _ => ModuleKind::Unknown,
+            };
+            Module {
+                path: module.path.clone(),
+                build_id: module.build_id.as_deref().and_then(bytes_of_hex),
+                kind,
+                pid: None,
+            }
+        });
+        let mut found = Self {
+            list: Vec::new(),
+            code: CodeBase::new(modules.collect(), None, None, false),
+            ranges: HashMap::new(),
+        };
+        for module in 0..index.modules.len() as ModuleIndex {
+            found.add_module(index, module);
+        }
+        found
+    }
+
+    fn add_module(&mut self, index: &CountIndex, module: ModuleIndex) {
+        let executed = &index.modules[module as usize].instructions;
+        let mut nameless: Option<u32> = None;
+        let mut at = 0;
+        while let Some(first) = executed.get(at) {
+            let named = self.code.function_at(ModuleId(module), first.address);
+            let known = named.is_some();
+            let (address, end, name) = match named {
+                Some(named) if named.name.starts_with("[0x") => {
+                    self.without_symbol(module, &executed[at..], &named)
+                }
+                Some(named) => (
+                    named.address,
+                    named
+                        .address
+                        .saturating_add(named.size)
+                        .max(first.address.saturating_add(1)),
+                    named.name,
+                ),
+                None => (
+                    first.address,
+                    first.address.saturating_add(1),
+                    "[unknown]".to_owned(),
+                ),
+            };
+            let until = at + executed[at..].partition_point(|one| one.address < end);
+            let instructions = executed[at..until]
+                .iter()
+                .fold(0u64, |sum, one| sum.saturating_add(one.count));
+            at = until;
+            let id = self.list.len() as u32;
+            let ranges = self.ranges.entry(module).or_default();
+            if known {
+                // A symbol without a size gives its instructions one by one.
+                if let Some(&(before, last_end, id)) = ranges.last()
+                    && before == address
+                    && self.list[id as usize].known
+                {
+                    let last = &mut self.list[id as usize];
+                    last.instructions = last.instructions.saturating_add(instructions);
+                    last.end = last.end.max(end);
+                    ranges.pop();
+                    ranges.push((address, last_end.max(end), id));
+                    continue;
+                }
+                ranges.push((address, end, id));
+            } else if let Some(id) = nameless {
+                let row = &mut self.list[id as usize];
+                row.instructions = row.instructions.saturating_add(instructions);
+                ranges.push((address, end, id));
+                continue;
+            } else {
+                nameless = Some(id);
+                ranges.push((address, end, id));
+            }
+            self.list.push(ExecutedFunction {
+                module,
+                address,
+                end,
+                name,
+                known,
+                instructions,
+            });
+        }
+    }
+
+    /// Start, end and name of code that has no symbol but is in a range of the unwind tables,
+    /// `executed` being what ran from there on. Such a range may be more than one function (one
+    /// covers the whole PLT), so what has a symbol in it is left out.
+    fn without_symbol(
+        &self,
+        module: ModuleIndex,
+        executed: &[InstructionCount],
+        named: &Named,
+    ) -> (u64, u64, String) {
+        let first = executed.first().map_or(named.address, |one| one.address);
+        let before = self.ranges.get(&module).and_then(|ranges| ranges.last());
+        let cut = before.is_some_and(|before| named.address < before.1);
+        let address = if cut { first } else { named.address };
+        let end = named.address.saturating_add(named.size);
+        let end = executed
+            .iter()
+            .take_while(|one| one.address < end)
+            .find(|one| {
+                let there = self.code.function_at(ModuleId(module), one.address);
+                there.is_none_or(|there| there.address != named.address)
+            })
+            .map_or(end, |one| one.address);
+        (
+            address,
+            end.max(first.saturating_add(1)),
+            format!("[{address:#x}]"),
+        )
+    }
+
+    /// Functions that are known already, in address order, without any code.
+    #[cfg(test)]
+    pub fn known(list: Vec<ExecutedFunction>) -> Self {
+        let mut ranges: HashMap<ModuleIndex, Vec<(u64, u64, u32)>> = HashMap::new();
+        for (id, one) in (0u32..).zip(&list) {
+            let module = ranges.entry(one.module).or_default();
+            module.push((one.address, one.end, id));
+        }
+        Self {
+            list,
+            code: CodeBase::new(Vec::new(), None, None, false),
+            ranges,
+        }
+    }
+
+    /// The function at a place.
+    pub fn at(&self, place: CodePoint) -> Option<u32> {
+        let ranges = self.ranges.get(&place.module)?;
+        let after = ranges.partition_point(|range| range.0 <= place.address);
+        let &(_, end, id) = ranges.get(after.checked_sub(1)?)?;
+        (place.address < end).then_some(id)
+    }
+}
+
+fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) || text.len() > 128 {
+        return None;
+    }
+    text.as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}

@@ -1,0 +1,116 @@
+//! One function's instructions with the samples put on those that took the time.
+
+use genba_code::{ControlFlow, CostClass, Instruction, Syntax};
+use genba_model::Precision;
+
+use crate::hits::Hits;
+use crate::resolved_profile::{Function, ResolvedProfile};
+use crate::skid_correction::{Cost, Fact, attribute};
+
+/// A function decoded, its samples attributed.
+pub struct FunctionCode {
+    pub instructions: Vec<Instruction>,
+    pub flow: ControlFlow,
+    /// By instruction: samples, skid put right unless raw.
+    pub samples: Vec<f64>,
+    /// By instruction: weight, likewise.
+    pub weight: Vec<f64>,
+}
+
+/// Larger than any function that a compiler makes; what claims to be larger is damaged.
+const MAX_FUNCTION: u64 = 16 << 20;
+
+/// Nominal cycles of the instructions that samples leak from. Only the order of magnitude
+/// matters: it bounds what a one-cycle instruction beside it can have cost by itself.
+const LONG_LATENCY: u32 = 20;
+
+impl FunctionCode {
+    /// Decodes a function and puts `hits` (by address, as recorded) on its instructions.
+    pub fn new(
+        resolved: &ResolvedProfile,
+        function: &Function,
+        hits: &[(u64, Hits)],
+        raw: bool,
+        syntax: Syntax,
+    ) -> Result<Self, String> {
+        let binary = resolved.code.binary(function.module)?;
+        if !function.known || function.size == 0 {
+            return Err("no symbol tells where it begins and ends".to_owned());
+        }
+        let size = function.size.min(MAX_FUNCTION);
+        let begin = function.address;
+        let instructions = binary
+            .disassemble(begin, begin.saturating_add(size), syntax)
+            .map_err(|error| error.to_string())?;
+        if instructions.is_empty() {
+            return Err("its bytes are not in the file".to_owned());
+        }
+        let mut samples = vec![0.0; instructions.len()];
+        let mut weight = vec![0.0; instructions.len()];
+        for &(address, hit) in hits {
+            let index = instructions
+                .partition_point(|i| i.address <= address)
+                .saturating_sub(1);
+            samples[index] += hit.samples as f64;
+            weight[index] += hit.weight as f64;
+        }
+        let executed = resolved.executed(function);
+        let flow = ControlFlow::build_with(&instructions, |jump| {
+            executed.map_or_else(Vec::new, |executed| {
+                executed.targets(jump.address).map(|one| one.0).collect()
+            })
+        });
+        if !raw && resolved.event.precision == Precision::Skid {
+            let mut facts = facts(&instructions, &flow);
+            if let Some(executed) = &executed {
+                executed.lead(&instructions, &mut facts);
+            }
+            samples = attribute(&samples, &facts);
+            weight = attribute(&weight, &facts);
+        }
+        Ok(Self {
+            instructions,
+            flow,
+            samples,
+            weight,
+        })
+    }
+}
+
+/// What attribution must know of the instructions.
+fn facts(instructions: &[Instruction], flow: &ControlFlow) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = instructions
+        .iter()
+        .enumerate()
+        .map(|(index, instruction)| Fact {
+            predecessors: flow.predecessors(index).to_vec(),
+            counts: Vec::new(),
+            starts_block: false,
+            cost: cost(instruction),
+            reads: instruction.reads_registers,
+            writes: instruction.writes_registers,
+        })
+        .collect();
+    for block in flow.blocks() {
+        if let Some(fact) = facts.get_mut(block.instructions.start as usize) {
+            fact.starts_block = true;
+        }
+    }
+    facts
+}
+
+fn cost(instruction: &Instruction) -> Cost {
+    match instruction.class {
+        CostClass::Simple | CostClass::Address | CostClass::Nop
+            if !instruction.reads_memory && !instruction.writes_memory =>
+        {
+            Cost::Simple
+        }
+        CostClass::Div
+        | CostClass::Sqrt
+        | CostClass::FpDiv
+        | CostClass::Atomic
+        | CostClass::Serialising => Cost::Long(LONG_LATENCY),
+        _ => Cost::Other,
+    }
+}

@@ -1,0 +1,35 @@
+//! Samples and counts resolved to functions, lines and instructions.
+//!
+//! **Scope.** Joins a recording (where samples are) with code (what is there):
+//! [`ResolvedProfile::open`] reads both, [`ResolvedProfile::profile`] says where the time is, and
+//! [`ResolvedProfile::annotate`] goes into one function. [`skid_correction`] moves samples to the
+//! instructions that took the time. [`ResolvedProfile::join_counts`] adds exact counts, which turn
+//! shares of time into costs per execution; [`counts()`] names counts without any samples.
+//! Annotated loops carry the verdict of `genba-loop-model`.
+//!
+//! **Not here.** Taking samples, reading ELF or DWARF, causes, printing.
+
+mod annotate;
+pub mod code_base;
+pub mod counted;
+mod error;
+mod function_code;
+mod hits;
+mod lines;
+mod merge_stacks;
+mod profile;
+mod resolved_profile;
+mod single_function;
+pub mod skid_correction;
+mod stacks;
+
+pub use annotate::AnnotateOptions;
+pub use counted::{Clock, JoinOptions, Joined, PerUnit, counted_detail, counts, merged};
+pub use error::AttributionError;
+pub use function_code::FunctionCode;
+pub use hits::{AddressHits, Hits};
+pub use merge_stacks::with_stacks_of;
+pub use profile::ProfileOptions;
+pub use resolved_profile::{
+    Function, FunctionId, Place, ResolveOptions, ResolvedProfile, share_of,
+};

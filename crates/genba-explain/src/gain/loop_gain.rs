@@ -1,0 +1,105 @@
+//! What a change of a loop's instructions gains: loop-level, from measured cycles a round and
+//! the model before and after.
+
+use genba_model::Estimate;
+
+use crate::input::analysis_input::{CostTable, FunctionInput};
+use crate::words::{cycle_range, cycles};
+use genba_loop_model::{Change, LoopInputs, Model, iteration_after, model, operation};
+
+/// A loop before and after a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopGain {
+    /// Measured cycles a round.
+    pub measured: Estimate,
+    /// The model as it is.
+    pub before: Model,
+    /// The model after the change.
+    pub after: Model,
+    /// Cycles a round after the change.
+    pub iteration: Estimate,
+    /// Share of the loop's time that stays, 0…1.
+    pub residual_fraction: Estimate,
+}
+
+impl FunctionInput {
+    /// The model of a loop after a change; with none, of the loop as it is.
+    #[must_use]
+    pub fn loop_model(&self, costs: &CostTable, index: u32, change: &Change) -> Option<Model> {
+        if !self.counted || self.counts.len() != self.code.len() {
+            return None;
+        }
+        let counts: Vec<Option<u64>> = self.counts.iter().copied().map(Some).collect();
+        let taken = |at: usize| self.taken.get(at).copied().flatten();
+        let inputs = LoopInputs {
+            flow: &self.flow,
+            instructions: &self.code,
+            data_flow: &self.data,
+            counts: &counts,
+            taken: &taken,
+            samples: &self.samples,
+            weight: &self.heat,
+            cycles: &|_| None,
+            costs,
+        };
+        model(&inputs, index, change)
+    }
+
+    /// Cycles a round that wrong guesses take if the rarer way of a branch was never foreseen, and
+    /// branches that go both ways as often always were: those are seldom left to chance.
+    fn mispredictions(&self, costs: &CostTable, index: u32) -> f64 {
+        const CHANCE: f64 = 0.25;
+        let penalty = costs.latency(operation::MISPREDICT[0]);
+        let penalty = penalty.map_or(16.0, |penalty| penalty.value);
+        let members = self.loop_instructions(index);
+        let rounds = self.loops[index as usize]
+            .as_ref()
+            .map_or(0, |l| l.iterations);
+        let wrong = members.iter().map(|&at| {
+            let all = self.counts[at] as f64;
+            let taken = self.taken.get(at).copied().flatten();
+            let rare = taken.map_or(0.0, |taken| (taken as f64).min(all - taken as f64));
+            if rare <= CHANCE * all {
+                rare.max(0.0)
+            } else {
+                0.0
+            }
+        });
+        wrong.sum::<f64>() / rounds.max(1) as f64 * penalty
+    }
+
+    /// What a change would make of a loop; `None` where cycles or costs are not known.
+    #[must_use]
+    pub fn loop_after(&self, costs: &CostTable, index: u32, change: &Change) -> Option<LoopGain> {
+        let measured = self.loops.get(index as usize)?.as_ref()?.cycles?;
+        let before = self.loop_model(costs, index, &Change::default())?;
+        let after = self.loop_model(costs, index, change)?;
+        let round = iteration_after(measured.value, &before, &after)?;
+        // Wrong guesses are no part of the model, and stay: what it leaves no room for before the
+        // change shows after it. They come seldom, or always at the end: a part of what may come.
+        let most = measured.value;
+        let seen = (most - before.round()?.value).max(0.0);
+        let hidden = (self.mispredictions(costs, index) - seen).max(0.0);
+        let round = Estimate {
+            value: (round.value + 0.5 * hidden).min(most),
+            low: round.low,
+            high: (round.high + hidden).min(most),
+        };
+        Some(LoopGain {
+            measured,
+            before,
+            after,
+            iteration: round,
+            residual_fraction: round.scaled(1.0 / measured.value),
+        })
+    }
+}
+
+/// The figures in words.
+pub(crate) fn words(gain: &LoopGain) -> String {
+    format!(
+        "a round of the loop takes {} cycles and would take {}",
+        cycles(gain.measured.value),
+        cycle_range(&gain.iteration)
+    )
+}

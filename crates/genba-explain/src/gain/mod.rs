@@ -1,0 +1,3 @@
+//! What a change gains.
+
+pub(crate) mod loop_gain;

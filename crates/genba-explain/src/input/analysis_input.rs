@@ -1,0 +1,393 @@
+//! What detectors look at: the hot functions with all that is known of them, and the program.
+//!
+//! Plain data, so that a detector is a pure function of it and a test can make one by hand.
+
+use genba_code::{ControlFlow, DataFlow, Instruction};
+use genba_model::{Estimate, LoopCost};
+use serde::{Deserialize, Serialize};
+
+use crate::input::request_sizes::Sizes;
+use crate::input::values::Values;
+
+/// All that is known of one measured program.
+#[derive(Debug, Default)]
+pub struct AnalysisInput {
+    /// The program as a whole.
+    pub program: Program,
+    /// Functions that carry time, most first.
+    pub functions: Vec<FunctionInput>,
+}
+
+/// The program as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// CPU time of one run, seconds; 0 if unknown.
+    pub cpu_seconds: f64,
+    /// Wall time of one run, seconds; 0 if unknown.
+    pub wall_seconds: f64,
+    /// Core clock, cycles a second, where it is known.
+    pub clock_hz: Option<f64>,
+    /// Share of the samples in the kernel.
+    pub kernel_share: f64,
+    /// Time in the kernel by what it was doing, as shares of all time, largest first.
+    pub kernel: Vec<KernelWork>,
+    /// Page faults without I/O in one run, where it is known.
+    pub minor_faults: Option<f64>,
+    /// Peak memory of one run, bytes, where it is known.
+    pub max_rss_bytes: Option<f64>,
+    /// Threads that took at least a hundredth of the time.
+    pub threads: u32,
+    /// Calls of functions by name, all modules, counted; PLT stubs are not functions.
+    pub called: Vec<CalledFunction>,
+    /// Instructions executed in one run, where that was counted.
+    pub instructions: Option<u64>,
+    /// Times that elementary operations take here, seconds, by name of the host table.
+    pub host_seconds: Vec<(String, f64)>,
+    /// Costs in cycles by form: latency and throughput.
+    pub costs: CostTable,
+    /// What the user's own code asks of the runtime: memory, copies, locks, the kernel.
+    pub runtime: Vec<RuntimeUse>,
+    /// What runs of their own said.
+    pub follow_up: FollowUpRuns,
+}
+
+/// What runs of their own said that were made for a suspicion; empty where there was none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FollowUpRuns {
+    /// Places of the user's own code at which page faults were taken, most first.
+    pub faults: Vec<UserPlace>,
+    /// Stores of loops to cache lines that other threads write to, at other addresses; `None`
+    /// where that was not looked at.
+    pub shared_lines: Option<Vec<SharedLine>>,
+    /// CPU time of a run that was bound to one CPU, seconds, where that was tried.
+    pub one_cpu_seconds: Option<f64>,
+    /// Wrong guesses of branches, as the processor counts them.
+    #[serde(alias = "wrong_guesses")]
+    pub mispredictions: Option<EventCounts>,
+    /// Loads that the first cache did not have, as the processor counts them.
+    pub cache_misses: Option<EventCounts>,
+    /// Places of the user's own code whose copies of memory take time, as shares of that.
+    #[serde(default)]
+    pub copies: Vec<UserPlace>,
+    /// For which sizes memory and copies were asked.
+    #[serde(default)]
+    pub sizes: Option<Sizes>,
+}
+
+/// An event of the processor in one run: sampled, or simulated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EventCounts {
+    /// Its name.
+    pub event: String,
+    /// Whether a simulator counted, not the processor.
+    pub simulated: bool,
+    /// How many times it came for each sample.
+    pub period: f64,
+    /// Where it came, of the functions of the input; up to some instructions late.
+    pub places: Vec<EventPlace>,
+}
+
+/// How often an event came at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EventPlace {
+    /// Index of the function in [`AnalysisInput::functions`].
+    pub function: usize,
+    /// Index of the instruction.
+    pub at: usize,
+    /// Times in one run.
+    pub times: f64,
+}
+
+impl EventCounts {
+    /// Times that it came at these instructions (sorted) of a function, in one run.
+    #[must_use]
+    pub fn times(&self, function: usize, members: &[usize]) -> f64 {
+        let inside =
+            |one: &&EventPlace| one.function == function && members.binary_search(&one.at).is_ok();
+        self.places.iter().filter(inside).map(|one| one.times).sum()
+    }
+}
+
+/// What the user's own code asks of one service of the runtime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuntimeUse {
+    /// `malloc`, `realloc`, `free`, `copy`, `lock`; a system call by its name.
+    pub service: String,
+    /// Whether it is a system call.
+    pub system_call: bool,
+    /// Calls in one run.
+    pub calls: u64,
+    /// Who asks for it, most calls first.
+    pub users: Vec<UserCall>,
+}
+
+/// A call in the user's own code that leads to a service of the runtime.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UserCall {
+    /// Name of the function of the symbol table.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Address of the call.
+    pub address: u64,
+    /// The user's own line, of the innermost function that is the user's.
+    pub place: Place,
+    /// Functions of libraries between it and the service, inlined ones among them, inside out.
+    pub through: Vec<String>,
+    /// Calls of the service from there.
+    pub calls: f64,
+    /// Executions of the call.
+    pub executions: u64,
+}
+
+/// A store to a cache line to which other threads write at other addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedLine {
+    /// Index of the function in [`AnalysisInput::functions`].
+    pub function: usize,
+    /// Index of the instruction.
+    pub at: usize,
+    /// Index of its loop.
+    pub around: u32,
+    /// Threads that write to the line.
+    pub threads: u32,
+    /// Bytes to the nearest address of another's.
+    pub distance: u64,
+    /// Samples that saw it.
+    pub samples: u32,
+}
+
+/// A place of the user's own code at which something happened: page faults, copies.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UserPlace {
+    /// Name of the function of the symbol table.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Address of the instruction, or of the call that led to it.
+    pub address: u64,
+    /// The user's own line.
+    pub place: Place,
+    /// Share of all of it.
+    pub share: f64,
+}
+
+/// Time in the kernel by its reason.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelWork {
+    /// `page fault`, `page clearing`, `system call`, `futex`, `copy`, `scheduler`, `other`.
+    pub reason: &'static str,
+    /// Share of all samples.
+    pub share: f64,
+}
+
+/// A function by name with its calls.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CalledFunction {
+    /// Demangled name without parameters and versions.
+    pub function: String,
+    /// Path of its module.
+    pub module: String,
+    /// Calls in one run.
+    pub calls: u64,
+    /// Instructions executed in it.
+    pub instructions: u64,
+}
+
+/// Costs by form, cycles: what [`genba_loop_model::Costs`] answers from.
+#[derive(Clone, Debug, Default)]
+pub struct CostTable {
+    /// The host's table, where it was measured.
+    pub table: Option<genba_model::HostTable>,
+}
+
+impl CostTable {
+    /// Latency of a form, cycles.
+    #[must_use]
+    pub fn latency(&self, form: &str) -> Option<Estimate> {
+        genba_host::cost_of(self.table.as_ref()?, form)?.latency
+    }
+
+    /// Reciprocal throughput of a form, cycles.
+    #[must_use]
+    pub fn throughput(&self, form: &str) -> Option<Estimate> {
+        genba_host::cost_of(self.table.as_ref()?, form)?.throughput
+    }
+}
+
+impl genba_loop_model::Costs for CostTable {
+    fn latency(&self, form: &str) -> Option<Estimate> {
+        Self::latency(self, form)
+    }
+
+    fn throughput(&self, form: &str) -> Option<Estimate> {
+        Self::throughput(self, form)
+    }
+}
+
+/// Where an instruction is in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The innermost (possibly inlined) function.
+    pub function: Option<String>,
+    /// Source file.
+    pub file: Option<String>,
+    /// Source line.
+    pub line: Option<u32>,
+    /// Whether that function was inlined.
+    pub inlined: bool,
+}
+
+/// Where a call went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallTarget {
+    /// Name of the function.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Calls from this site.
+    pub count: u64,
+    /// Main source file of its translation unit, where debug information names it.
+    pub unit: Option<String>,
+    /// Its code, instructions: how many there are; 0 if unknown.
+    pub size: u32,
+    /// Its instructions executed for each call, its callees' not among them.
+    pub instructions_per_call: f64,
+    /// Whether it calls others in turn.
+    pub calls_others: bool,
+}
+
+/// A call instruction (or a jump out of the function) with its counted targets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallSite {
+    /// Index of the instruction.
+    pub at: usize,
+    /// Through a register or memory.
+    pub indirect: bool,
+    /// Through a stub of the procedure linkage table.
+    pub plt: bool,
+    /// Targets, most calls first.
+    pub targets: Vec<CallTarget>,
+}
+
+/// Who called a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caller {
+    /// Name of the calling function.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Address of the call.
+    pub address: u64,
+    /// Where the call is in the source.
+    pub place: Place,
+    /// Calls from there.
+    pub count: u64,
+    /// Whether it is the user's own code: not of the system's libraries, with lines.
+    pub own: bool,
+}
+
+/// A function that carries time. The lists that are by instruction have one entry for each of
+/// `code`, or are empty where nothing is known.
+#[derive(Debug)]
+pub struct FunctionInput {
+    /// Demangled name without parameters.
+    pub function: String,
+    /// Path of the module.
+    pub module: String,
+    /// Address in the module.
+    pub address: u64,
+    /// Share of all time in the function itself.
+    pub share: Estimate,
+    /// Share of all time in it and what it called, where stacks are known.
+    pub total: Option<f64>,
+    /// Counted: how many times it was entered.
+    pub calls: Option<u64>,
+    /// Instructions.
+    pub code: Vec<Instruction>,
+    /// Blocks and loops, indirect jumps resolved where they were counted.
+    pub flow: ControlFlow,
+    /// What each instruction reads and writes.
+    pub data: Vec<DataFlow>,
+    /// Value numbers of what they read and write.
+    pub values: Values,
+    /// Share of all time.
+    pub heat: Vec<f64>,
+    /// Samples.
+    pub samples: Vec<f64>,
+    /// Counted: executions.
+    pub counts: Vec<u64>,
+    /// Counted: how often a jump was taken.
+    pub taken: Vec<Option<u64>>,
+    /// Measured ÷ counted: cycles for each execution.
+    pub cycles: Vec<Option<Estimate>>,
+    /// What holds each loop up, in the order of [`ControlFlow::loops`].
+    pub loops: Vec<Option<LoopCost>>,
+    /// Where they are in the source.
+    pub places: Vec<Place>,
+    /// Whether they are of a language's library, inlined into the place that [`Self::places`] has.
+    pub of_library: Vec<bool>,
+    /// Calls that were made.
+    pub call_sites: Vec<CallSite>,
+    /// Who called it, most calls first.
+    pub callers: Vec<Caller>,
+    /// Main source file of its translation unit.
+    pub unit: Option<String>,
+    /// Compiler and options, where debug information says so.
+    pub producer: Option<String>,
+    /// Whether it is the user's own code: not of the system's libraries.
+    pub own: bool,
+    /// Whether executions were counted.
+    pub counted: bool,
+}
+
+impl FunctionInput {
+    /// Whether debug information says where its instructions come from: who reads about it has,
+    /// or could have, its source.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        self.places.iter().any(|place| place.line.is_some())
+    }
+
+    /// Share of all time that a set of instructions takes.
+    pub fn heat_of(&self, instructions: impl IntoIterator<Item = usize>) -> f64 {
+        instructions
+            .into_iter()
+            .filter_map(|index| self.heat.get(index))
+            .sum()
+    }
+
+    /// Instructions of a loop, those of loops inside it among them, in address order.
+    #[must_use]
+    pub fn loop_instructions(&self, index: u32) -> Vec<usize> {
+        let mut list: Vec<usize> = self
+            .flow
+            .loop_blocks(index)
+            .iter()
+            .flat_map(|&block| {
+                let range = &self.flow.blocks()[block as usize].instructions;
+                range.start as usize..range.end as usize
+            })
+            .collect();
+        list.sort_unstable();
+        list
+    }
+
+    /// Whether a loop has no loop inside it.
+    #[must_use]
+    pub fn is_innermost(&self, index: u32) -> bool {
+        !self.flow.loops().iter().any(|l| l.parent == Some(index))
+    }
+
+    /// The innermost loop of an instruction and those around it, inside out.
+    pub fn loops_around(&self, instruction: usize) -> impl Iterator<Item = u32> + '_ {
+        let first = self.flow.loop_of_instruction(instruction);
+        std::iter::successors(first, |&index| self.flow.loops()[index as usize].parent)
+    }
+
+    /// Share of all time in a loop.
+    #[must_use]
+    pub fn loop_heat(&self, index: u32) -> f64 {
+        self.heat_of(self.loop_instructions(index))
+    }
+}

@@ -1,0 +1,426 @@
+//! Builds the [`AnalysisInput`] of detectors from a resolved profile with counts.
+
+use std::collections::HashMap;
+
+use genba_code::{CodeFrame, Flow, Syntax, data_flow_of};
+use genba_model::{Transfer, TransferKind};
+use genba_profile::reader::ModuleId;
+use serde::{Deserialize, Serialize};
+
+use crate::input::analysis_input::{
+    AnalysisInput, CallSite, CallTarget, CalledFunction, Caller, CostTable, FunctionInput, Place,
+    Program,
+};
+use crate::input::kernel_work::kernel_work;
+use crate::input::own_code::is_toolchain_file;
+use crate::input::values::Values;
+use genba_attribution::AddressHits;
+use genba_attribution::FunctionCode;
+use genba_attribution::counted::{ExecutedFunctions, Joined};
+use genba_attribution::{Function, FunctionId, ResolvedProfile, share_of};
+
+/// What is known of the runs from elsewhere.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RunFacts {
+    /// CPU time of one run, seconds.
+    pub cpu_seconds: f64,
+    /// Wall time of one run, seconds.
+    pub wall_seconds: f64,
+    /// Page faults without I/O in one run.
+    pub minor_faults: Option<f64>,
+    /// Peak memory, bytes.
+    pub max_rss_bytes: Option<f64>,
+}
+
+/// Functions below this share of the time are not looked at.
+const LEAST_SHARE: f64 = 0.005;
+
+/// Most functions to look at.
+const MOST_FUNCTIONS: usize = 60;
+
+/// Callers of a service of the runtime that are looked at, whatever their own time.
+const USERS: usize = 2;
+
+/// Share of the time that makes a thread one that works.
+const LEAST_THREAD: f64 = 0.01;
+
+/// Callers of a function that are kept.
+const MOST_CALLERS: usize = 16;
+
+impl AnalysisInput {
+    /// Collects what detectors read from a resolved profile; lists of what was not counted are empty.
+    #[must_use]
+    pub fn of(resolved: &ResolvedProfile, facts: &RunFacts) -> Self {
+        let names = (resolved.joined.as_ref()).map(|joined| ExecutedFunctions::of(&joined.index));
+        let all = resolved.hits.all.weight as f64;
+        let mut hot: Vec<(u64, FunctionId, AddressHits)> = resolved
+            .function_hits()
+            .into_iter()
+            .map(|(id, hits)| (hits.iter().map(|hit| hit.1.weight).sum(), id, hits))
+            .collect();
+        hot.sort_by_key(|(weight, id, _)| (std::cmp::Reverse(*weight), *id));
+        let program = program(resolved, facts, &hot, names.as_ref());
+        // What calls the runtime need take no time of its own to be to blame.
+        let calls_runtime = |id: &FunctionId| {
+            let function = &resolved.functions[*id as usize];
+            let mut users = program
+                .runtime
+                .iter()
+                .flat_map(|one| one.users.iter().take(USERS));
+            users.any(|user| {
+                user.function == function.name
+                    && user.module == resolved.code.module_name(function.module)
+            })
+        };
+        let functions = hot
+            .iter()
+            .filter(|(weight, id, _)| *weight as f64 >= LEAST_SHARE * all || calls_runtime(id))
+            .take(MOST_FUNCTIONS)
+            .filter_map(|(weight, id, hits)| {
+                function_input(resolved, *id, *weight, hits, names.as_ref())
+            })
+            .collect();
+        Self { program, functions }
+    }
+}
+
+fn program(
+    resolved: &ResolvedProfile,
+    facts: &RunFacts,
+    hot: &[(u64, FunctionId, AddressHits)],
+    names: Option<&ExecutedFunctions>,
+) -> Program {
+    let all = (resolved.hits.all.weight as f64).max(1.0);
+    let in_kernel = hot.iter().filter_map(|(weight, id, _)| {
+        let function = &resolved.functions[*id as usize];
+        let kernel = resolved.code.is_kernel(function.module);
+        kernel.then(|| (function.name.as_str(), *weight as f64 / all))
+    });
+    let table = resolved
+        .joined
+        .as_ref()
+        .and_then(|joined| joined.host.clone());
+    let host_seconds = table.iter().flat_map(|table| &table.entries);
+    Program {
+        cpu_seconds: facts.cpu_seconds,
+        wall_seconds: facts.wall_seconds,
+        clock_hz: (resolved.joined.as_ref())
+            .and_then(|joined| joined.counted.clock_hz)
+            .map(|hz| hz.value),
+        kernel_share: resolved.hits.kernel.weight as f64 / all,
+        kernel: kernel_work(in_kernel),
+        minor_faults: facts.minor_faults,
+        max_rss_bytes: facts.max_rss_bytes,
+        threads: working_threads(resolved),
+        called: names.map_or_else(Vec::new, |names| called(resolved, names)),
+        instructions: names.map(|names| {
+            let parts = names.list.iter().map(|one| one.instructions);
+            parts.fold(0u64, u64::saturating_add)
+        }),
+        host_seconds: host_seconds
+            .filter_map(|entry| Some((entry.form.clone(), entry.seconds?.value)))
+            .collect(),
+        costs: CostTable { table },
+        runtime: names.map_or_else(Vec::new, |names| {
+            super::runtime_use::runtime_use(resolved, names)
+        }),
+        follow_up: Default::default(),
+    }
+}
+
+/// Threads that worked at once: of the process that has most of them, since a recording may be
+/// of several runs.
+fn working_threads(resolved: &ResolvedProfile) -> u32 {
+    let mut processes: HashMap<i32, HashMap<i32, f64>> = HashMap::new();
+    for (thread, hits) in resolved.tables.threads.iter().zip(&resolved.hits.threads) {
+        let process = processes.entry(thread.pid).or_default();
+        *process.entry(thread.tid).or_default() += hits.weight as f64;
+    }
+    let least = LEAST_THREAD * resolved.hits.all.weight as f64 / processes.len().max(1) as f64;
+    let working = processes.values().map(|threads| {
+        let all: f64 = threads.values().sum();
+        let works = |weight: &&f64| **weight >= LEAST_THREAD * all && **weight >= least;
+        threads.values().filter(works).count() as u32
+    });
+    working.max().unwrap_or(0)
+}
+
+fn called(resolved: &ResolvedProfile, names: &ExecutedFunctions) -> Vec<CalledFunction> {
+    let Some(joined) = &resolved.joined else {
+        return Vec::new();
+    };
+    let index = &joined.index;
+    let mut list: Vec<CalledFunction> = names
+        .list
+        .iter()
+        .filter(|one| one.known && !one.name.ends_with("@plt"))
+        .map(|one| CalledFunction {
+            function: bare(&one.name).to_owned(),
+            module: index.modules[one.module as usize].path.clone(),
+            calls: joined.scaled(index.entered(one.module, one.address, one.end)),
+            instructions: joined.scaled(one.instructions),
+        })
+        .collect();
+    list.sort_by_key(|one| std::cmp::Reverse(one.calls));
+    list
+}
+
+fn function_input(
+    resolved: &ResolvedProfile,
+    id: FunctionId,
+    weight: u64,
+    hits: &AddressHits,
+    names: Option<&ExecutedFunctions>,
+) -> Option<FunctionInput> {
+    let function = &resolved.functions[id as usize];
+    let binary = resolved.code.binary(function.module).ok()?;
+    let code = FunctionCode::new(resolved, function, hits, false, Syntax::Intel).ok()?;
+    let end = code.instructions.last()?.end();
+    let data = data_flow_of(binary, function.address, end).ok()?;
+    if data.len() != code.instructions.len() {
+        return None;
+    }
+    let executed = resolved.executed(function);
+    let total = weight as f64;
+    let samples: u64 = hits.iter().map(|hit| hit.1.samples).sum();
+    let squares = total * total / samples.max(1) as f64;
+    let counts: Vec<u64> = executed.map_or_else(Vec::new, |executed| {
+        let addresses = code.instructions.iter().map(|i| i.address);
+        addresses.map(|address| executed.count(address)).collect()
+    });
+    let cycles = counts.iter().enumerate().map(|(index, &count)| {
+        let share = share_of(code.weight[index], total, squares);
+        let joined = resolved.joined.as_ref()?;
+        joined.each(&resolved.event, share, total, count).1
+    });
+    let cycles = cycles.collect();
+    let all = resolved.hits.all.weight as f64;
+    let unit = binary.compile_unit_at(function.address);
+    let module = resolved.code.module_name(function.module);
+    let (call_sites, callers) = match (&resolved.joined, names) {
+        (Some(joined), Some(names)) => calls(resolved, joined, names, function, &code),
+        _ => Default::default(),
+    };
+    Some(FunctionInput {
+        function: function.name.clone(),
+        own: is_own(&module),
+        module,
+        address: function.address,
+        share: resolved.share(total),
+        total: None,
+        calls: executed.map(|executed| executed.calls()),
+        values: Values::of(&code.flow, &data),
+        heat: code.weight.iter().map(|weight| weight / all).collect(),
+        samples: code.samples.clone(),
+        taken: (code.instructions.iter())
+            .map(|i| match i.flow {
+                Flow::CondJump(_) => executed?.taken(i.address),
+                _ => None,
+            })
+            .collect(),
+        counts,
+        cycles,
+        loops: resolved.model(function, &code, total).loops,
+        of_library: (code.instructions.iter())
+            .map(|i| is_of_library(resolved, function.module, i.address))
+            .collect(),
+        places: (code.instructions.iter())
+            .map(|i| source_place(resolved, function.module, i.address))
+            .collect(),
+        call_sites,
+        callers,
+        unit: unit.as_ref().and_then(|unit| unit.name.clone()),
+        producer: unit.and_then(|unit| unit.producer),
+        counted: executed.is_some(),
+        data,
+        flow: code.flow,
+        code: code.instructions,
+    })
+}
+
+/// Whether the innermost function at an address is in a file of a language's library.
+fn is_of_library(resolved: &ResolvedProfile, module: ModuleId, address: u64) -> bool {
+    let frames = resolved.code.frames_at(module, address);
+    let inner = frames.first().and_then(|frame| frame.file.as_deref());
+    inner.is_some_and(is_toolchain_file)
+}
+
+fn source_place(resolved: &ResolvedProfile, module: ModuleId, address: u64) -> Place {
+    place_of(&resolved.code.frames_at(module, address))
+}
+
+fn calls(
+    resolved: &ResolvedProfile,
+    joined: &Joined,
+    names: &ExecutedFunctions,
+    function: &Function,
+    code: &FunctionCode,
+) -> (Vec<CallSite>, Vec<Caller>) {
+    let path = resolved.code.module_name(function.module);
+    let build_id = resolved.code.build_id(function.module);
+    let Some(module) = joined.index.module(&path, build_id.as_deref()) else {
+        return Default::default();
+    };
+    let (begin, end) = (function.address, function.address + function.size);
+    let leaves = |one: &&Transfer| {
+        let inside = one.to.module == module && (begin..end).contains(&one.to.address);
+        one.kind == TransferKind::Call || !inside
+    };
+    let binary = resolved.code.binary(function.module).ok();
+    let slots: Vec<std::ops::Range<u64>> = (binary.iter().flat_map(|b| b.sections()))
+        .filter(|section| section.name.starts_with(".got"))
+        .map(|section| section.address..section.address.saturating_add(section.size))
+        .collect();
+    let linked = |instruction: &genba_code::Instruction| {
+        let slot = instruction.data_target;
+        slot.is_some_and(|slot| slots.iter().any(|range| range.contains(&slot)))
+    };
+    let mut sites = Vec::new();
+    for (at, instruction) in code.instructions.iter().enumerate() {
+        let (indirect, target) = match instruction.flow {
+            Flow::Call(target) | Flow::Jump(target) => (false, Some(target)),
+            // Through a slot that the linker fills: the target is no choice of the program.
+            Flow::IndirectCall | Flow::IndirectJump => (!linked(instruction), None),
+            _ => continue,
+        };
+        let list = joined.index.transfers_from(module, instruction.address);
+        let mut targets: Vec<CallTarget> = (list.iter().filter(leaves))
+            .filter_map(|one| call_target(joined, names, one))
+            .collect();
+        if targets.is_empty() {
+            continue;
+        }
+        targets.sort_by_key(|one| std::cmp::Reverse(one.count));
+        sites.push(CallSite {
+            at,
+            indirect,
+            plt: target
+                .and_then(|target| binary?.symbol_at(target))
+                .is_some_and(|symbol| symbol.is_plt()),
+            targets,
+        });
+    }
+    let arriving = joined.index.transfers_to(module, begin).iter();
+    let mut callers: Vec<Caller> = arriving
+        .filter(|one| {
+            let inside = one.from.module == module && (begin..end).contains(&one.from.address);
+            one.kind == TransferKind::Call || !inside
+        })
+        .filter_map(|one| caller(joined, names, one))
+        .collect();
+    callers.sort_by_key(|one| std::cmp::Reverse(one.count));
+    callers.truncate(MOST_CALLERS);
+    (sites, callers)
+}
+
+fn call_target(
+    joined: &Joined,
+    names: &ExecutedFunctions,
+    transfer: &Transfer,
+) -> Option<CallTarget> {
+    let callee = &names.list[names.at(transfer.to)? as usize];
+    let index = &joined.index;
+    let calls = index
+        .entered(callee.module, callee.address, callee.end)
+        .max(1);
+    let executed = index.executed(callee.module, callee.address, callee.end);
+    let unit = (names.code.binary(ModuleId(callee.module)).ok())
+        .and_then(|binary| binary.compile_unit_at(callee.address)?.name);
+    let calls_others = executed.iter().any(|one| {
+        let list = index.transfers_from(callee.module, one.address);
+        list.iter().any(|one| one.kind == TransferKind::Call)
+    });
+    Some(CallTarget {
+        function: callee.name.clone(),
+        module: index.modules[callee.module as usize].path.clone(),
+        count: joined.scaled(transfer.count),
+        unit,
+        size: executed.len() as u32,
+        instructions_per_call: callee.instructions as f64 / calls as f64,
+        calls_others,
+    })
+}
+
+fn caller(joined: &Joined, names: &ExecutedFunctions, transfer: &Transfer) -> Option<Caller> {
+    let caller = &names.list[names.at(transfer.from)? as usize];
+    let module = joined.index.modules[caller.module as usize].path.clone();
+    let frames = names
+        .code
+        .frames_at(ModuleId(caller.module), transfer.from.address);
+    let place = place_of(&frames);
+    Some(Caller {
+        function: caller.name.clone(),
+        own: is_own(&module),
+        module,
+        address: transfer.from.address,
+        place,
+        count: joined.scaled(transfer.count),
+    })
+}
+
+/// The innermost of the frames at an address that is in the user's own files; where none is, the
+/// innermost: inlined code of a language's library is told by the line that uses it.
+pub(crate) fn place_of(frames: &[CodeFrame]) -> Place {
+    let users = |frame: &&CodeFrame| {
+        let file = frame.file.as_deref();
+        file.is_some_and(|file| !is_toolchain_file(file)) && frame.line.is_some()
+    };
+    let inner = frames.iter().find(users).or_else(|| frames.first());
+    inner.map_or_else(Place::default, |inner| Place {
+        function: inner.function.as_ref().map(ToString::to_string),
+        file: inner.file.as_ref().map(ToString::to_string),
+        line: inner.line,
+        inlined: inner.inlined,
+    })
+}
+
+/// A name without the version that a PLT or a dynamic symbol carries.
+pub(crate) fn bare(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
+}
+
+/// Whether a module is code that the user of genba may change: anything but the C and C++
+/// runtime, the dynamic linker, allocators and the kernel's page of code.
+#[must_use]
+pub fn is_own(module: &str) -> bool {
+    const RUNTIME: [&str; 14] = [
+        "libc.so",
+        "libc-",
+        "libm.so",
+        "libm-",
+        "ld-linux",
+        "ld-2",
+        "libpthread",
+        "libdl",
+        "librt",
+        "libstdc++",
+        "libgcc_s",
+        "libjemalloc",
+        "libmimalloc",
+        "libtcmalloc",
+    ];
+    let file = module.rsplit('/').next().unwrap_or(module);
+    module.starts_with('/') && !RUNTIME.iter().any(|prefix| file.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_is_not_the_users() {
+        assert!(is_own(
+            "/usr/lib/x86_64-linux-gnu/libtokyocabinet.so.9.11.0"
+        ));
+        assert!(is_own("/home/me/libcsv.so"));
+        assert!(!is_own("/usr/lib/x86_64-linux-gnu/libc.so.6"));
+        assert!(!is_own("/lib64/ld-linux-x86-64.so.2"));
+        assert!(!is_own("[vdso]") && !is_own("[kernel]"));
+    }
+
+    #[test]
+    fn versions_are_no_part_of_a_name() {
+        assert_eq!(bare("memcpy@@GLIBC_2.14"), "memcpy");
+        assert_eq!(bare("main"), "main");
+    }
+}

@@ -1,0 +1,17 @@
+//! What detectors read: the hot functions and the program as plain values.
+
+pub mod analysis_input;
+pub mod event_places;
+pub mod from_profile;
+pub(crate) mod kernel_work;
+pub(crate) mod own_code;
+pub mod request_sizes;
+pub(crate) mod runtime_services;
+pub(crate) mod runtime_use;
+pub mod shared_cache_lines;
+pub(crate) mod user_lines;
+pub mod user_places;
+pub(crate) mod value_numbering;
+pub(crate) mod value_uses;
+pub mod values;
+pub(crate) mod written_cache_lines;

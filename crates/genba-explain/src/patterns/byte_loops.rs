@@ -1,0 +1,488 @@
+//! Loops that go through memory a byte at a time and do nothing with the bytes but store or
+//! compare them: what `bytewise-copy` and `bytewise-compare` start from.
+//!
+//! Only the usual path counts: blocks that at least half of the rounds execute. What leaves it
+//! ends a run, whether it leaves the loop or handles something rare inside it.
+
+use genba_code::{BlockId, Flow, Shortcut};
+use genba_model::Estimate;
+
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::value_uses::Uses;
+use crate::input::values::{Address, Origin, Value};
+use crate::patterns::calls::cycles_of_all;
+
+/// A loop over bytes.
+#[derive(Clone, Debug)]
+pub struct ByteLoop {
+    /// Index of the function.
+    pub function: usize,
+    /// Instructions of the usual path, and the first behind its ends, where the time of a wrong
+    /// guess of the end stands.
+    pub path: Vec<usize>,
+    /// Loads of a byte.
+    pub loads: Vec<usize>,
+    /// Stores of a byte.
+    pub stores: Vec<usize>,
+    /// Comparisons of one loaded byte with another.
+    pub compares_two: bool,
+    /// Rounds.
+    pub rounds: u64,
+    /// Bytes in a run, on average.
+    pub run: f64,
+    /// Measured cycles a byte.
+    pub each: f64,
+    /// Share of all time.
+    pub share: f64,
+}
+
+/// Share of the time below which a loop is not looked at.
+const LEAST: f64 = 0.02;
+
+/// Bytes in a run from which wider code pays.
+pub const LEAST_RUN: f64 = 16.0;
+
+/// Finds them.
+#[must_use]
+pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
+    let Some(all) = cycles_of_all(input) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (number, function) in input.functions.iter().enumerate() {
+        if !function.counted || !function.own || function.share.value < LEAST {
+            continue;
+        }
+        let mut uses = None;
+        for index in 0..function.flow.loops().len() as u32 {
+            let Some(path) = Path::of(function, index) else {
+                continue;
+            };
+            let share = function.heat_of(path.members.iter().copied());
+            let few = path.members.len() <= 64;
+            if share < LEAST || !few || !path.has_bytes(function) {
+                continue;
+            }
+            let uses = uses.get_or_insert_with(|| Uses::of(function));
+            let Some(bytes) = path.bytes(function, uses) else {
+                continue;
+            };
+            let width = bytes.width as f64;
+            let run = path.rounds as f64 / path.leaves.max(1) as f64 * width;
+            let each = share * all / (path.rounds as f64 * width);
+            if run < LEAST_RUN || !each.is_finite() {
+                continue;
+            }
+            let mut members = path.members;
+            let inside = |at: &usize| function.flow.loop_of_instruction(*at).is_some();
+            members.extend(path.ends.into_iter().filter(inside));
+            members.sort_unstable();
+            members.dedup();
+            let share = function.heat_of(members.iter().copied());
+            let each = share * all / (path.rounds as f64 * width);
+            found.push(ByteLoop {
+                function: number,
+                path: members,
+                loads: bytes.loads,
+                stores: bytes.stores,
+                compares_two: bytes.compares_two,
+                rounds: path.rounds,
+                run,
+                each,
+                share,
+            });
+        }
+    }
+    found
+}
+
+impl ByteLoop {
+    /// What stays if a run takes so many cycles: to begin, and a byte; value, least, most.
+    #[must_use]
+    pub fn residual_fraction(&self, begin: [f64; 3], byte: [f64; 3]) -> Estimate {
+        let now = self.run * self.each;
+        let part = |i: usize| ((begin[i] + byte[i] * self.run) / now).min(1.0);
+        Estimate {
+            value: part(0),
+            low: part(1),
+            high: part(2),
+        }
+    }
+}
+
+/// The usual path of a loop.
+struct Path {
+    head: BlockId,
+    blocks: Vec<BlockId>,
+    members: Vec<usize>,
+    rounds: u64,
+    leaves: u64,
+    /// First instructions behind its ends.
+    ends: Vec<usize>,
+}
+
+struct Bytes {
+    loads: Vec<usize>,
+    stores: Vec<usize>,
+    compares_two: bool,
+    width: usize,
+}
+
+impl Path {
+    fn of(function: &FunctionInput, index: u32) -> Option<Self> {
+        let flow = &function.flow;
+        let found = &flow.loops()[index as usize];
+        let first = |block: BlockId| flow.blocks()[block as usize].instructions.start as usize;
+        let count = |block: BlockId| function.counts.get(first(block)).copied().unwrap_or(0);
+        let rounds = count(found.head);
+        if rounds < 1000 || found.irreducible {
+            return None;
+        }
+        let own = |block: &&BlockId| flow.innermost_loop(**block) == Some(index);
+        let blocks: Vec<BlockId> = (flow.loop_blocks(index).iter().filter(own))
+            .copied()
+            .filter(|&block| count(block) >= rounds.div_ceil(2))
+            .collect();
+        if blocks.len() > 16 {
+            return None;
+        }
+        let mut leaves = 0u64;
+        let mut ends = Vec::new();
+        for &block in &blocks {
+            let this = &flow.blocks()[block as usize];
+            let last = (this.instructions.end as usize).checked_sub(1)?;
+            let all = count(block);
+            let target = |to: u64| {
+                (this.successors.iter().copied())
+                    .find(|&next| function.code[first(next)].address == to)
+            };
+            match function.code[last].flow {
+                Flow::CondJump(to) => {
+                    let taken = function.taken.get(last).copied().flatten()?;
+                    let jumped = target(to);
+                    let next = this.successors.iter().copied().find(|&b| Some(b) != jumped);
+                    for (to, times) in [(jumped, taken), (next, all.saturating_sub(taken))] {
+                        if !to.is_some_and(|to| blocks.contains(&to)) {
+                            leaves += times;
+                            ends.extend(to.map(first).filter(|_| times > 0));
+                        }
+                    }
+                }
+                _ => {
+                    if !this.successors.iter().all(|to| blocks.contains(to)) {
+                        leaves += all;
+                    }
+                }
+            }
+        }
+        // Nothing but ends of runs may skip a part of the path.
+        let most = blocks.iter().map(|&b| count(b)).max()?;
+        let least = blocks.iter().map(|&b| count(b)).min()?;
+        if least.saturating_add(leaves) < most - most / 32 {
+            return None;
+        }
+        let mut members: Vec<usize> = (blocks.iter())
+            .flat_map(|&block| {
+                let range = &flow.blocks()[block as usize].instructions;
+                range.start as usize..range.end as usize
+            })
+            .collect();
+        members.sort_unstable();
+        Some(Self {
+            head: found.head,
+            blocks,
+            members,
+            rounds,
+            leaves,
+            ends,
+        })
+    }
+
+    fn has_bytes(&self, function: &FunctionInput) -> bool {
+        let byte = |&at: &usize| {
+            let data = &function.data[at];
+            data.memory.iter().any(|m| m.reads && m.bytes == 1)
+        };
+        self.members.iter().any(byte)
+    }
+
+    /// Whether a value comes into the path from elsewhere.
+    fn is_outside(&self, function: &FunctionInput, value: Value) -> bool {
+        match function.values.origin(value) {
+            Origin::Constant | Origin::Entry => true,
+            Origin::Join(block) => !self.blocks.contains(&block),
+            Origin::Instruction(at) => !self.members.contains(&(at as usize)),
+        }
+    }
+
+    /// What a value gains from round to round on the path.
+    fn step(&self, function: &FunctionInput, value: Value) -> Option<i64> {
+        if self.is_outside(function, value) {
+            return Some(0);
+        }
+        match function.values.origin(value) {
+            Origin::Join(block) if block == self.head => {
+                let before = &function.flow.blocks()[block as usize].predecessors;
+                let met = function.values.met(value);
+                let mut step = None;
+                for (before, input) in before.iter().zip(met) {
+                    if !self.blocks.contains(before) {
+                        continue;
+                    }
+                    let one = self.gained(function, *input, value.number, 8)?;
+                    if step.is_some_and(|step| step != one) {
+                        return None;
+                    }
+                    step = Some(one);
+                }
+                step
+            }
+            // The index of a ring: what goes round once in many rounds is a step all the same.
+            Origin::Instruction(at) => {
+                let index = wrapped(function, at as usize)?;
+                self.step(function, index)
+            }
+            _ => None,
+        }
+    }
+
+    /// By how much a value is more than the value of that number at the head, along the path.
+    fn gained(&self, function: &FunctionInput, value: Value, head: u32, depth: u32) -> Option<i64> {
+        if value.number == head {
+            return Some(value.offset);
+        }
+        let depth = depth.checked_sub(1)?;
+        let Origin::Join(block) = function.values.origin(value) else {
+            return None;
+        };
+        if block == self.head || !self.blocks.contains(&block) {
+            return None;
+        }
+        // Rare ways into the middle of the path bring other values.
+        let before = &function.flow.blocks()[block as usize].predecessors;
+        let met = before.iter().zip(function.values.met(value));
+        let mut usual = met.filter(|one| self.blocks.contains(one.0));
+        let first = self.gained(function, *usual.next()?.1, head, depth)?;
+        for (_, other) in usual {
+            if self.gained(function, *other, head, depth)? != first {
+                return None;
+            }
+        }
+        first.checked_add(value.offset)
+    }
+
+    fn address_step(&self, function: &FunctionInput, address: &Address) -> Option<i64> {
+        let base = self.step(function, address.base)?;
+        match address.index {
+            None => Some(base),
+            Some((index, scale)) => {
+                Some(base + self.step(function, index)?.checked_mul(i64::from(scale))?)
+            }
+        }
+    }
+
+    fn bytes(&self, function: &FunctionInput, uses: &Uses) -> Option<Bytes> {
+        let (mut loads, mut stores) = (Vec::new(), Vec::new());
+        let mut steps: Vec<i64> = Vec::new();
+        for &at in &self.members {
+            let data = &function.data[at];
+            if data.opaque.is_some() || !is_plain(function, at) {
+                return None;
+            }
+            for (access, address) in data.memory.iter().zip(function.values.addresses(at)) {
+                let address = address.as_ref()?;
+                let step = self.address_step(function, address)?;
+                if access.bytes != 1 {
+                    // A pointer or a bound that is kept in memory.
+                    if step != 0 {
+                        return None;
+                    }
+                } else if access.reads && access.writes {
+                    return None;
+                } else if step != 0 {
+                    steps.push(step);
+                    if access.writes {
+                        stores.push(at);
+                    } else {
+                        loads.push(at);
+                    }
+                } else if access.writes {
+                    return None;
+                }
+            }
+        }
+        let width = steps.iter().map(|step| step.unsigned_abs()).max()? as usize;
+        let same = steps
+            .iter()
+            .all(|step| step.unsigned_abs() as usize == width);
+        let most = loads.len().max(stores.len());
+        if loads.is_empty() || !same || width > most {
+            return None;
+        }
+        let mut compared: Vec<usize> = Vec::new();
+        for &at in &loads {
+            self.follow(function, uses, at, &stores, &mut compared)?;
+        }
+        if !stores.iter().all(|&at| self.stores_loaded(function, at)) {
+            return None;
+        }
+        // A byte against a byte: of registers both loaded, or of a register with memory.
+        let loaded = |value: &Value| self.is_loaded(function, *value, 4);
+        let compares_two = (self.members.iter()).any(|&at| {
+            let data = &function.data[at];
+            let compare = function.code[at].mnemonic == "cmp";
+            let bytes = function.values.reads(at);
+            let from_memory = data.memory.iter().any(|m| m.bytes == 1);
+            let address = |location: &u8| data.address_reads & (1 << location) != 0;
+            let registers = bytes
+                .iter()
+                .filter(|(location, value)| !address(location) && loaded(value))
+                .count();
+            compare && registers + usize::from(from_memory) >= 2
+        });
+        let compares = compares_two || !compared.is_empty() || self.compares_memory(function);
+        (!stores.is_empty() || compares).then_some(Bytes {
+            loads,
+            stores,
+            compares_two,
+            width,
+        })
+    }
+
+    fn compares_memory(&self, function: &FunctionInput) -> bool {
+        self.members.iter().any(|&at| {
+            matches!(function.code[at].mnemonic, "cmp" | "test")
+                && function.data[at].memory.iter().any(|m| m.bytes == 1)
+        })
+    }
+
+    /// Follows a loaded byte: `None` if it goes into anything but comparisons and stores.
+    fn follow(
+        &self,
+        function: &FunctionInput,
+        uses: &Uses,
+        load: usize,
+        stores: &[usize],
+        compared: &mut Vec<usize>,
+    ) -> Option<()> {
+        let general = |one: &&(u8, Value)| one.0 < 16;
+        let mut values: Vec<Value> = (function.values.writes(load).iter().filter(general))
+            .map(|one| one.1)
+            .collect();
+        if matches!(function.code[load].mnemonic, "cmp" | "test") {
+            return Some(());
+        }
+        let mut next = 0;
+        while let Some(&value) = values.get(next) {
+            next += 1;
+            for reader in uses.readers(value) {
+                if !self.members.contains(&reader) || reader == load || stores.contains(&reader) {
+                    continue;
+                }
+                let data = &function.data[reader];
+                let reads = function.values.reads(reader).iter();
+                let as_address = reads
+                    .filter(|(_, read)| read.number == value.number)
+                    .any(|(location, _)| data.address_reads & (1 << location) != 0);
+                if as_address {
+                    return None;
+                }
+                match function.code[reader].mnemonic {
+                    "cmp" | "test" => compared.push(reader),
+                    "mov" | "movzx" | "movsx" if values.len() < 16 => {
+                        // A load into a part of the register reads its rest.
+                        if data.memory.is_empty() {
+                            let writes = function.values.writes(reader).iter().filter(general);
+                            values.extend(writes.map(|one| one.1));
+                        }
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Whether a store writes what was loaded.
+    fn stores_loaded(&self, function: &FunctionInput, at: usize) -> bool {
+        let data = &function.data[at];
+        let stored = |location: &u8| {
+            data.data_reads & (1 << location) != 0 && data.address_reads & (1 << location) == 0
+        };
+        let mut reads = function.values.reads(at).iter();
+        reads.any(|(location, value)| stored(location) && self.is_loaded(function, *value, 4))
+    }
+
+    fn is_loaded(&self, function: &FunctionInput, value: Value, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else {
+            return false;
+        };
+        match function.values.origin(value) {
+            Origin::Instruction(at) => {
+                let at = at as usize;
+                let data = &function.data[at];
+                let moves = matches!(function.code[at].mnemonic, "mov" | "movzx" | "movsx");
+                if !moves || data.stores() {
+                    return false;
+                }
+                match data.memory.first() {
+                    Some(access) => access.bytes == 1,
+                    None => (function.values.reads(at).iter())
+                        .any(|one| self.is_loaded(function, one.1, depth)),
+                }
+            }
+            Origin::Join(_) => {
+                let met = function.values.met(value);
+                let others = met.iter().filter(|one| one.number != value.number);
+                !met.is_empty()
+                    && others
+                        .copied()
+                        .all(|one| self.is_loaded(function, one, depth))
+            }
+            Origin::Constant | Origin::Entry => false,
+        }
+    }
+}
+
+/// What a mask of the lower bits, or a move that leaves the upper ones out, takes in.
+fn wrapped(function: &FunctionInput, at: usize) -> Option<Value> {
+    const FEWEST: u64 = 64;
+    let data = function
+        .data
+        .get(at)
+        .filter(|data| data.memory.is_empty())?;
+    let code = &function.code[at];
+    let keeps = match code.mnemonic {
+        "movzx" => data.form.ends_with("r16"),
+        "and" => {
+            let mask = code.text.rsplit(',').next().unwrap_or_default().trim();
+            let mask = match mask.strip_prefix("0x") {
+                Some(digits) => u64::from_str_radix(digits, 16).ok()?,
+                None => mask.parse().ok()?,
+            };
+            mask >= FEWEST - 1 && (mask.wrapping_add(1)) & mask == 0
+        }
+        _ => false,
+    };
+    let mut reads = function.values.reads(at).iter().filter(|one| one.0 < 16);
+    let first = reads.next()?;
+    (keeps && reads.next().is_none()).then_some(first.1)
+}
+
+/// Whether an instruction only moves, counts, compares or jumps.
+fn is_plain(function: &FunctionInput, at: usize) -> bool {
+    let code = &function.code[at];
+    if matches!(
+        function.data[at].shortcut,
+        Shortcut::Nothing | Shortcut::Constant
+    ) {
+        return true;
+    }
+    if matches!(code.flow, Flow::CondJump(_) | Flow::Jump(_)) {
+        return true;
+    }
+    matches!(
+        code.mnemonic,
+        "mov" | "movzx" | "movsx" | "add" | "sub" | "inc" | "dec" | "lea" | "cmp" | "test" | "and"
+    )
+}

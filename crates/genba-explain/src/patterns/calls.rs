@@ -1,0 +1,301 @@
+//! What a call costs beside the work of what it calls: what the causes about calls share.
+//!
+//! Measured: the time in the callee and around the call. Model after the callee is inlined: the
+//! instructions that stay, side by side as the processor takes the cheapest ones, or the chain
+//! through the callee where each call needs the result of the one before.
+
+use genba_code::{DataFlow, Flow, Location, STACK_POINTER, Shortcut};
+use genba_model::Estimate;
+
+use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
+use crate::input::values::{Value, bits};
+use crate::patterns::invariance::value_at;
+
+/// A call with one target.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// Index of the calling function in [`AnalysisInput::functions`].
+    pub caller: usize,
+    /// Where.
+    pub site: &'a CallSite,
+    /// What it calls.
+    pub target: &'a CallTarget,
+    /// Index of the callee in [`AnalysisInput::functions`], if it carries time.
+    pub callee: Option<usize>,
+}
+
+/// Calls to each target, of all functions whose executions were counted.
+pub fn all_calls(input: &AnalysisInput) -> impl Iterator<Item = Call<'_>> {
+    let counted = input
+        .functions
+        .iter()
+        .enumerate()
+        .filter(|(_, f)| f.counted);
+    // Stubs of the linker are no callers: calls through them are told at the call.
+    let counted = counted.filter(|(_, function)| !function.function.ends_with("@plt"));
+    counted.flat_map(move |(caller, function)| {
+        let sites = function.call_sites.iter();
+        sites.flat_map(move |site| {
+            site.targets.iter().map(move |target| Call {
+                caller,
+                site,
+                target,
+                callee: index_of(input, &target.function, &target.module),
+            })
+        })
+    })
+}
+
+/// A function by name and module.
+#[must_use]
+pub fn index_of(input: &AnalysisInput, name: &str, module: &str) -> Option<usize> {
+    let same = |f: &FunctionInput| f.function == name && f.module == module;
+    input.functions.iter().position(same)
+}
+
+/// Cycles that all the time stands for.
+#[must_use]
+pub fn cycles_of_all(input: &AnalysisInput) -> Option<f64> {
+    let mut best: Option<(f64, f64)> = None;
+    for function in &input.functions {
+        for (at, cycles) in function.cycles.iter().enumerate() {
+            let (Some(cycles), heat) = (cycles, function.heat[at]) else {
+                continue;
+            };
+            if heat > 0.0 && best.is_none_or(|(before, _)| heat > before) {
+                best = Some((heat, cycles.value * function.counts[at] as f64 / heat));
+            }
+        }
+    }
+    best.map(|(_, all)| all)
+        .filter(|all| all.is_finite() && *all > 0.0)
+}
+
+/// Instructions in a caller whose time a call changes: its loop, if that is small, or its
+/// neighbours.
+#[must_use]
+pub fn around(function: &FunctionInput, at: usize) -> Vec<usize> {
+    const SMALL: usize = 60;
+    if let Some(index) = function.flow.loop_of_instruction(at) {
+        let members = function.loop_instructions(index);
+        let executed = members.iter().filter(|&&i| function.counts[i] > 0).count();
+        if executed <= SMALL {
+            return members;
+        }
+    }
+    let Some(block) = function.flow.block_of(at) else {
+        return vec![at];
+    };
+    let range = &function.flow.blocks()[block as usize].instructions;
+    // Arguments before it; after it the next instructions, wherever they are.
+    let begin = at.saturating_sub(3).max(range.start as usize);
+    let end = (at + 3).min(function.code.len());
+    let stops = |i: &usize| matches!(function.code[*i].flow, Flow::Jump(_) | Flow::Return);
+    let last = (at + 1..end).find(stops).map_or(end, |stop| stop + 1);
+    (begin..last).collect()
+}
+
+/// Cycles of the cheapest instruction when many are independent.
+fn slot(input: &AnalysisInput) -> f64 {
+    let cost = input.program.costs.throughput("add r64, r64");
+    cost.map_or(0.25, |cost| cost.value.clamp(0.1, 1.0))
+}
+
+/// What inlining the targets of some calls leaves.
+#[derive(Clone, Debug)]
+pub struct Inlined {
+    /// Share of all time in callees and around the calls.
+    pub share: f64,
+    /// What stays of it.
+    pub residual_fraction: Estimate,
+    /// Measured cycles a call, callee and surroundings.
+    pub each: f64,
+    /// What they would be.
+    pub after: Estimate,
+    /// Calls.
+    pub calls: u64,
+    /// Instructions around the calls in the functions that call, by function.
+    pub around: Vec<(usize, usize)>,
+}
+
+/// What stays when the targets of these calls are inlined. `overhead`: cycles of the calls and
+/// returns themselves by the host's table; `extra`: instructions that come in their place.
+#[must_use]
+pub fn inlined(
+    input: &AnalysisInput,
+    calls: &[Call<'_>],
+    overhead: f64,
+    extra: f64,
+) -> Option<Inlined> {
+    let all = cycles_of_all(input)?;
+    let count: u64 = calls.iter().map(|call| call.target.count).sum();
+    if count == 0 {
+        return None;
+    }
+    let mut share = 0.0;
+    let mut work = 0.0;
+    let mut chain: f64 = 0.0;
+    let mut through_memory: f64 = 0.0;
+    let mut members: Vec<(usize, usize)> = Vec::new();
+    for call in calls {
+        let target = call.target;
+        let times = target.count as f64;
+        if let Some(callee) = call.callee.map(|callee| &input.functions[callee]) {
+            let entered = callee
+                .calls
+                .unwrap_or(target.count)
+                .max(target.count)
+                .max(1);
+            share += callee.share.value * times / entered as f64;
+            let from = fed(&input.functions[call.caller], call.site.at);
+            chain += latency(input, callee, &from) * times / count as f64;
+        }
+        if call.site.plt {
+            share += stub_share(input, call);
+        }
+        if passes_memory(&input.functions[call.caller], call.site.at) {
+            through_memory += times / count as f64;
+        }
+        // The return goes, what saves registers mostly does.
+        work += (target.instructions_per_call - 1.0).max(0.0) * times;
+        members.extend(
+            around(&input.functions[call.caller], call.site.at)
+                .into_iter()
+                .map(|at| (call.caller, at)),
+        );
+    }
+    members.sort_unstable();
+    members.dedup();
+    for &(caller, at) in &members {
+        let function = &input.functions[caller];
+        share += function.heat[at];
+        let copy = function.data[at].shortcut == Shortcut::Copy;
+        if !copy && !calls.iter().any(|c| c.caller == caller && c.site.at == at) {
+            work += function.counts[at] as f64;
+        }
+    }
+    let share = share.min(1.0);
+    let each = share * all / count as f64;
+    let body = slot(input) * (work / count as f64 + extra);
+    // What time beyond work and call there is comes from elsewhere: memory, wrong guesses.
+    // Arguments and results in the caller's frame are stored, loaded and waited for, each way.
+    let forwarded = 2.0 * FORWARD * through_memory;
+    let least = each - (1.3 * overhead + 2.0) - forwarded;
+    // Of what stays, arguments' moves and what the loop has computed before go as well.
+    let value = (0.7 * body).max(chain).max(least).min(each);
+    let after = Estimate {
+        value,
+        low: (0.3 * body)
+            .max(0.65 * chain)
+            .max(least - overhead)
+            .min(value),
+        high: (each - 0.75 * overhead).max(1.3 * value).min(each),
+    };
+    (each > 0.0).then(|| Inlined {
+        share,
+        residual_fraction: after.scaled(1.0 / each),
+        each,
+        after,
+        calls: count,
+        around: members,
+    })
+}
+
+/// Share of all time in the stub that a call goes through, as far as it is this call's.
+fn stub_share(input: &AnalysisInput, call: &Call<'_>) -> f64 {
+    let module = &input.functions[call.caller].module;
+    let bare = call.target.function.split('@').next().unwrap_or_default();
+    let is = |f: &&FunctionInput| {
+        f.module == *module
+            && f.function
+                .strip_suffix("@plt")
+                .is_some_and(|name| name == bare)
+    };
+    input.functions.iter().find(is).map_or(0.0, |stub| {
+        let all = stub.calls.unwrap_or(0).max(call.target.count).max(1);
+        stub.share.value * call.target.count as f64 / all as f64
+    })
+}
+
+/// Cycles from a store to the load that needs what it stored, on processors since 2010.
+const FORWARD: f64 = 5.0;
+
+/// Whether a call hands over addresses in the caller's own frame: of arguments or of the result.
+fn passes_memory(function: &FunctionInput, at: usize) -> bool {
+    let Some(stack) = value_at(function, at, STACK_POINTER) else {
+        return false;
+    };
+    // By the System V calling convention: rdi, rsi, rdx, rcx.
+    const POINTERS: [Location; 4] = [7, 6, 2, 1];
+    POINTERS.iter().any(|&location| {
+        value_at(function, at, location).is_some_and(|value| value.number == stack.number)
+    })
+}
+
+/// Registers of arguments that are made of the result of the same call in the round before.
+fn fed(function: &FunctionInput, at: usize) -> Vec<Location> {
+    // By the System V calling convention: rdi, rsi, rdx, rcx, r8, r9, xmm0 to xmm7.
+    const ARGUMENTS: [Location; 14] = [7, 6, 2, 1, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23];
+    let Some(index) = function.flow.loop_of_instruction(at) else {
+        return Vec::new();
+    };
+    let results = [0, 16].map(|location| function.values.written(at, location));
+    let made = |value: Value| results.iter().flatten().any(|r| r.number == value.number);
+    let from_result =
+        |value: Value| made(value) || function.values.met(value).iter().any(|&v| made(v));
+    let mut found: Vec<Location> = Vec::new();
+    for member in function.loop_instructions(index) {
+        let writes = function.values.writes(member).iter();
+        if member != at {
+            let mine = writes.filter(|(to, value)| ARGUMENTS.contains(to) && from_result(*value));
+            found.extend(mine.map(|one| one.0));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Cycles from some of a function's arguments to its result along its executed instructions.
+fn latency(input: &AnalysisInput, callee: &FunctionInput, from: &[Location]) -> f64 {
+    let costs = &input.program.costs;
+    let mut ready = [-1e6f64; 128];
+    for &location in from {
+        ready[usize::from(location)] = 0.0;
+    }
+    for (at, data) in callee.data.iter().enumerate() {
+        if callee.counts.get(at).copied().unwrap_or(0) == 0 {
+            continue;
+        }
+        let of = |set| {
+            bits(set)
+                .map(|l: u8| ready[usize::from(l)])
+                .fold(-1e6, f64::max)
+        };
+        let start = of(data.data_reads);
+        let load = if data.loads() {
+            of(data.address_reads) + 4.0
+        } else {
+            -1e6
+        };
+        let done = start.max(load) + step(costs, data);
+        for location in bits(data.writes) {
+            ready[usize::from(location)] = done;
+        }
+    }
+    ready[0].max(ready[16]).clamp(0.0, 100.0)
+}
+
+fn step(costs: &crate::input::analysis_input::CostTable, data: &DataFlow) -> f64 {
+    match data.shortcut {
+        Shortcut::Copy | Shortcut::Constant | Shortcut::Nothing => 0.0,
+        Shortcut::None if data.writes == 0 => 0.0,
+        Shortcut::None => match (&data.without_memory, data.memory.is_empty()) {
+            (None, false) => 0.0,
+            (form, _) => {
+                let form = form.as_ref().unwrap_or(&data.form);
+                costs.latency(form).map_or(1.0, |cost| cost.value)
+            }
+        },
+    }
+}

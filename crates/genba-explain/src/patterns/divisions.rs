@@ -1,0 +1,169 @@
+//! Integer divisions of a function with their operands as values: what the causes about
+//! divisions share.
+
+use genba_code::Location;
+use genba_model::Estimate;
+
+use crate::input::analysis_input::FunctionInput;
+use crate::input::values::{Address, Origin, Value, bits};
+
+const RAX: Location = 0;
+const RDX: Location = 2;
+
+/// An integer division.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Division {
+    /// Index of the instruction.
+    pub at: usize,
+    /// Lower half of the dividend.
+    pub dividend: Value,
+    /// Its upper half.
+    pub upper: Value,
+    /// What it is divided by.
+    pub divisor: Divisor,
+    /// The quotient.
+    pub quotient: Option<Value>,
+    /// The remainder.
+    pub remainder: Option<Value>,
+}
+
+/// The divisor of a division.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Divisor {
+    /// In a register.
+    Value(Location, Value),
+    /// In memory.
+    Memory(Address),
+}
+
+/// The integer divisions of 16 bits and more.
+#[must_use]
+pub fn divisions(function: &FunctionInput) -> Vec<Division> {
+    let found = function.code.iter().enumerate().filter_map(|(at, code)| {
+        let form = &function.data.get(at)?.form;
+        if !matches!(code.mnemonic, "div" | "idiv") || form.ends_with("r8") || form.ends_with("m8")
+        {
+            return None;
+        }
+        let values = &function.values;
+        let data = &function.data[at];
+        let divisor = match values.addresses(at) {
+            [] => {
+                // What it reads beside the dividend.
+                let mut others = bits(data.data_reads).filter(|&l| l < 16 && l != RAX && l != RDX);
+                let location = others.next()?;
+                Divisor::Value(location, values.read(at, location)?)
+            }
+            [Some(address), ..] => Divisor::Memory(*address),
+            _ => return None,
+        };
+        Some(Division {
+            at,
+            dividend: values.read(at, RAX)?,
+            upper: values.read(at, RDX)?,
+            divisor,
+            quotient: values.written(at, RAX),
+            remainder: values.written(at, RDX),
+        })
+    });
+    found.collect()
+}
+
+/// How equal the operands of two divisions are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Equal {
+    /// The same values.
+    Values,
+    /// Read from the same place again: the same unless something between changed it.
+    Reloaded,
+}
+
+impl Division {
+    /// Divisions one of which has divided the same by the same before, whichever way control came:
+    /// of a loop `while (n % p == 0) n /= p` the remainders before it and in it for the quotient.
+    #[must_use]
+    pub fn done_before<'a>(
+        &self,
+        all: &'a [Self],
+        function: &FunctionInput,
+    ) -> Option<Vec<&'a Self>> {
+        let ways = function.values.joined(self.dividend);
+        if ways.len() < 2 {
+            return None;
+        }
+        ways.iter()
+            .map(|&way| {
+                let brought = Self {
+                    dividend: way,
+                    ..self.clone()
+                };
+                all.iter()
+                    .find(|one| one.at != self.at && brought.same_operands(one, function).is_some())
+            })
+            .collect()
+    }
+
+    /// Whether both divide the same by the same.
+    #[must_use]
+    pub fn same_operands(&self, other: &Self, function: &FunctionInput) -> Option<Equal> {
+        let same = |a: Value, b: Value| {
+            if a == b {
+                return Some(Equal::Values);
+            }
+            let (a, b) = (
+                function.values.loaded_from(a)?,
+                function.values.loaded_from(b)?,
+            );
+            (a == b).then_some(Equal::Reloaded)
+        };
+        let divisor = match (self.divisor, other.divisor) {
+            (Divisor::Value(_, a), Divisor::Value(_, b)) => same(a, b)?,
+            (Divisor::Memory(a), Divisor::Memory(b)) => (a == b).then_some(Equal::Reloaded)?,
+            (Divisor::Value(_, value), Divisor::Memory(address))
+            | (Divisor::Memory(address), Divisor::Value(_, value)) => {
+                let from = function.values.loaded_from(value)?;
+                (from == address).then_some(Equal::Reloaded)?
+            }
+        };
+        let dividend = same(self.dividend, other.dividend)?;
+        // The upper half is zero, or the sign of the lower.
+        let upper = same(self.upper, other.upper).or((dividend == Equal::Reloaded
+            && signs(function, self.at, self.upper)
+            && signs(function, other.at, other.upper))
+        .then_some(Equal::Reloaded))?;
+        let all = [divisor, dividend, upper];
+        Some(if all.contains(&Equal::Reloaded) {
+            Equal::Reloaded
+        } else {
+            Equal::Values
+        })
+    }
+}
+
+/// Whether the upper half of a dividend is made of the sign of its lower half.
+fn signs(function: &FunctionInput, at: usize, upper: Value) -> bool {
+    let Origin::Instruction(maker) = function.values.origin(upper) else {
+        return false;
+    };
+    let form = function
+        .data
+        .get(maker as usize)
+        .map(|data| data.form.as_str());
+    (maker as usize) < at && matches!(form, Some("cqo" | "cdq" | "cwd"))
+}
+
+/// What one division is measured to cost and costs here, in words.
+pub(crate) fn cost_words(function: &FunctionInput, at: usize, here: Option<Estimate>) -> String {
+    let form = &function.data[at].form;
+    let each = match function.cycles.get(at).copied().flatten() {
+        Some(each) => format!("{} cycles a piece", crate::words::cycles(each.value)),
+        None => String::from("its cycles are not known"),
+    };
+    match here {
+        Some(here) => format!(
+            "{each}; `{form}` on this host: {}",
+            crate::words::cycle_range(&here)
+        ),
+        None => each,
+    }
+}

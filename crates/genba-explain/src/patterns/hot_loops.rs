@@ -1,0 +1,105 @@
+//! Innermost loops that carry time: what the causes about loops start from.
+
+use genba_model::{Estimate, LoopCost};
+
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+
+/// An innermost loop with counts and cycles.
+#[derive(Clone, Debug)]
+pub struct HotLoop<'a> {
+    /// Index of the function in [`AnalysisInput::functions`].
+    pub function: usize,
+    /// The function.
+    pub input: &'a FunctionInput,
+    /// Index of the loop.
+    pub index: u32,
+    /// What it costs.
+    pub cost: &'a LoopCost,
+    /// Measured cycles a round.
+    pub cycles: Estimate,
+    /// Its instructions in address order.
+    pub members: Vec<usize>,
+    /// Share of all time.
+    pub share: f64,
+    /// Rounds an entry, where entries are known.
+    pub trips: Option<f64>,
+}
+
+/// Innermost loops with at least `least` of all time, most first.
+#[must_use]
+pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
+    let mut found = Vec::new();
+    for (number, function) in input.functions.iter().enumerate() {
+        let loops = function.flow.loops().len();
+        if !function.counted
+            || function.counts.len() != function.code.len()
+            || function.loops.len() != loops
+        {
+            continue;
+        }
+        let mut has_inner = vec![false; function.flow.loops().len()];
+        let rounds = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
+        for (index, one) in function.flow.loops().iter().enumerate() {
+            if let Some(parent) = one.parent.map(|parent| parent as usize) {
+                // A loop inside that hardly ever runs does not shape the rounds.
+                has_inner[parent] |= rounds(index) as f64 > 0.01 * rounds(parent) as f64;
+            }
+        }
+        for (index, cost) in (0u32..).zip(&function.loops) {
+            let (Some(cost), false) = (cost, has_inner[index as usize]) else {
+                continue;
+            };
+            let Some(cycles) = cost.cycles.filter(|cycles| cycles.value > 0.0) else {
+                continue;
+            };
+            let members = function.loop_instructions(index);
+            let share = function.heat_of(members.iter().copied());
+            if share < least {
+                continue;
+            }
+            let entries = cost.entries.filter(|&entries| entries > 0);
+            found.push(HotLoop {
+                function: number,
+                input: function,
+                index,
+                cost,
+                cycles,
+                members,
+                share,
+                trips: entries.map(|entries| cost.iterations as f64 / entries as f64),
+            });
+        }
+    }
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found
+}
+
+impl HotLoop<'_> {
+    /// Executions of an instruction a round.
+    #[must_use]
+    pub fn times(&self, at: usize) -> f64 {
+        let count = self.input.counts.get(at).copied().unwrap_or(0);
+        count as f64 / self.cost.iterations.max(1) as f64
+    }
+
+    /// Its instructions that nearly every round executes.
+    pub fn usual(&self) -> impl Iterator<Item = usize> + '_ {
+        let members = self.members.iter().copied();
+        members.filter(|&at| self.times(at) >= 0.9)
+    }
+
+    /// Whether it calls, enters the kernel or repeats: what the model does not see into.
+    #[must_use]
+    pub fn has_opaque(&self) -> bool {
+        let usual = self.members.iter().filter(|&&at| self.times(at) >= 0.02);
+        usual
+            .copied()
+            .any(|at| self.input.data[at].opaque.is_some())
+    }
+
+    /// Whether rounds are many enough for what only pays in the long run.
+    #[must_use]
+    pub fn is_long(&self, least: f64) -> bool {
+        self.trips.is_none_or(|trips| trips >= least)
+    }
+}

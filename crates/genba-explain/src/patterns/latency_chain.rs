@@ -1,0 +1,176 @@
+//! Loops that wait for a chain which could be several: what the causes about floating-point and
+//! integer chains share.
+
+use genba_model::Estimate;
+
+use crate::candidate::Candidate;
+use crate::gain::loop_gain::{LoopGain, words};
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::value_uses::Uses;
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::reductions::{Kind, reduction};
+use crate::words::{count, cycles};
+use genba_loop_model::{Change, chain_text};
+
+/// Share of the time below which a loop is not looked at.
+const LEAST: f64 = 0.05;
+
+/// Rounds below which splitting a chain does not pay: the parts must be put together again.
+const FEWEST_ROUNDS: f64 = 12.0;
+
+/// How much longer than everything else in a round the chain must be.
+const LONGER: f64 = 1.3;
+
+/// A loop whose rounds wait for chains that gather.
+pub(crate) struct Chained<'a> {
+    pub one: HotLoop<'a>,
+    /// Kind of the longest.
+    pub kind: Kind,
+    /// Instructions of that.
+    pub links: Vec<usize>,
+    /// With all such chains split.
+    pub gain: LoopGain,
+}
+
+/// Loops of the wanted kinds.
+pub(crate) fn chained<'a>(input: &'a AnalysisInput, wanted: &[Kind]) -> Vec<Chained<'a>> {
+    let mut found = Vec::new();
+    let mut uses: Option<(usize, Uses)> = None;
+    for one in hot_loops(input, LEAST) {
+        if !one.input.own || !waits(&one) || !one.is_long(FEWEST_ROUNDS) || one.has_opaque() {
+            continue;
+        }
+        if uses.as_ref().is_none_or(|known| known.0 != one.function) {
+            uses = Some((one.function, Uses::of(one.input)));
+        }
+        let Some((_, uses)) = &uses else { continue };
+        found.extend(split(input, one, uses, wanted));
+    }
+    found
+}
+
+/// Whether the loop's time is that of its longest chain.
+fn waits(one: &HotLoop<'_>) -> bool {
+    let (Some(chain), Some(throughput)) = (one.cost.chain_cycles, one.cost.throughput_cycles)
+    else {
+        return false;
+    };
+    !one.cost.chain.is_empty()
+        && chain.value >= 0.7 * one.cycles.value
+        && chain.low <= 1.2 * one.cycles.high
+        && chain.value >= LONGER * throughput.value
+}
+
+/// Splits one gathering chain after the other until something else is longest.
+fn split<'a>(
+    input: &AnalysisInput,
+    one: HotLoop<'a>,
+    uses: &Uses,
+    wanted: &[Kind],
+) -> Option<Chained<'a>> {
+    let first = reduction(&one, uses, &one.cost.chain)?;
+    if !wanted.contains(&first.kind) {
+        return None;
+    }
+    let ways = match first.kind {
+        Kind::Table | Kind::Mixing => 8.0,
+        _ => 4.0,
+    };
+    let mut change = Change {
+        fewer: overhead(&one).into_iter().map(|at| (at, ways)).collect(),
+        ..Change::default()
+    };
+    let mut links = one.cost.chain.clone();
+    let mut gain = None;
+    // Other chains beside it would hold the loop up in its place.
+    for _ in 0..MOST_CHAINS {
+        let Some(found) = reduction(&one, uses, &links) else {
+            break;
+        };
+        let known = change.split.len();
+        for &at in &found.instructions {
+            if !change.split.iter().any(|known| known.0 == at) {
+                change.split.push((at, ways));
+            }
+        }
+        if change.split.len() == known {
+            break;
+        }
+        let now = one
+            .input
+            .loop_after(&input.program.costs, one.index, &change)?;
+        links.clone_from(&now.after.links);
+        let chain = now.after.chain.map_or(0.0, |chain| chain.value);
+        let others = now.after.throughput.map_or(0.0, |other| other.value);
+        gain = Some(now);
+        if chain <= others {
+            break;
+        }
+    }
+    let links = one.cost.chain.iter().map(|&at| at as usize).collect();
+    // Half as many ways are a fix as well.
+    let gain = gain.map(|mut gain| {
+        let half: Vec<(usize, f64)> = change
+            .split
+            .iter()
+            .map(|one| (one.0, one.1 / 2.0))
+            .collect();
+        let half = Change {
+            split: half,
+            ..change.clone()
+        };
+        if let Some(less) = one.input.loop_after(&input.program.costs, one.index, &half) {
+            gain.residual_fraction.high =
+                gain.residual_fraction.high.max(less.residual_fraction.high);
+        }
+        gain
+    });
+    gain.map(|gain| Chained {
+        kind: first.kind,
+        links,
+        gain,
+        one,
+    })
+}
+
+const MOST_CHAINS: usize = 8;
+
+/// Counting and comparing: what an unrolled loop has less of.
+pub(crate) fn overhead(one: &HotLoop<'_>) -> Vec<usize> {
+    let function = one.input;
+    let counts = |at: usize| {
+        let data = &function.data[at];
+        let name = data.form.split(' ').next().unwrap_or_default();
+        let own = data.sum.is_some_and(|sum| sum.source == Some(sum.to));
+        own || matches!(name, "cmp" | "test") && !data.loads() || name.starts_with('j')
+    };
+    one.usual().filter(|&at| counts(at)).collect()
+}
+
+/// What both causes say of such a loop.
+pub(crate) fn candidate(id: &'static str, chained: &Chained<'_>) -> Candidate {
+    let one = &chained.one;
+    let chain = one.cost.chain_cycles.unwrap_or(Estimate::exact(0.0));
+    let text = chain_text(&one.cost.chain, &one.input.code);
+    let mut found = Candidate::new(id, Some(one.function), chained.links.clone());
+    found.affected = one.members.clone();
+    found.residual_fraction = chained.gain.residual_fraction;
+    found.executions = Some(one.cost.iterations);
+    found.cycles = Some(one.cycles);
+    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    let entries = one.trips.map_or(String::new(), |trips| {
+        format!(", {} an entry", count(trips.round() as u64))
+    });
+    found
+        .measured(format!(
+            "{} rounds of {} cycles each{entries}",
+            count(one.cost.iterations),
+            cycles(one.cycles.value)
+        ))
+        .model(format!(
+            "each round waits for the one before: {text} takes {} of these cycles; all else would take {}",
+            cycles(chain.value),
+            cycles(one.cost.throughput_cycles.map_or(0.0, |t| t.value))
+        ))
+        .model(words(&chained.gain))
+}

@@ -1,0 +1,335 @@
+//! Loads that wait for more than the first cache: where, how long, and what makes their address.
+//!
+//! Instructions retire in order, so that the time which stands at one is what it came later than
+//! all before it. Time at a load and at the cheap instructions that do little but use what it
+//! loaded is therefore what was waited for its memory, unless the load overlaps an earlier store
+//! or comes first after a branch that goes both ways.
+
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::value_uses::Uses;
+use crate::input::values::{Address, Origin, Value};
+use crate::patterns::hot_loops::HotLoop;
+use crate::patterns::value_steps::{Step, address_step};
+use genba_code::{Flow, Location};
+use genba_loop_model::operation;
+
+/// What makes the address of a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// What the same load, or another one that it takes turns with, gave the round before.
+    Chase,
+    /// A step of at least a line, or one that is only known at run time.
+    Strides(Step),
+    /// Small steps: memory is read through.
+    Streams,
+    /// Anything else: another load, a hash.
+    Scattered,
+    /// It stays the same.
+    Fixed,
+}
+
+/// A load with what it waits for.
+#[derive(Clone, Debug)]
+pub struct Stall {
+    /// The instruction.
+    pub at: usize,
+    /// It and those that wait with it.
+    pub group: Vec<usize>,
+    /// Innermost loop around it.
+    pub around: Option<u32>,
+    /// What makes its address.
+    pub pattern: Pattern,
+    /// Cycles for each execution, of the whole group.
+    pub each: f64,
+    /// What they would take out of the first cache.
+    pub usual: f64,
+    /// Share of all time.
+    pub share: f64,
+}
+
+/// Share of all time below which a load is not looked at.
+const LEAST: f64 = 0.02;
+
+/// Bytes of a cache line.
+const LINE: i64 = 64;
+
+/// Loads of a function with the time at them, waiting or not, most time first.
+#[must_use]
+pub fn stalls(input: &AnalysisInput, function: &FunctionInput) -> Vec<Stall> {
+    if !function.counted || function.counts.len() != function.code.len() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut uses: Option<Uses> = None;
+    let penalty = penalty(input) * part_wrong(input, function);
+    for at in 0..function.code.len() {
+        let data = &function.data[at];
+        let load = data.memory.iter().position(|m| m.reads && !m.stack);
+        let Some(load) = load.filter(|_| data.opaque.is_none()) else {
+            continue;
+        };
+        let locked = data.form.starts_with("lock ") || data.form.starts_with("xchg ");
+        if function.counts[at] == 0 || locked {
+            continue;
+        }
+        // Cheap tests first: functions may be large.
+        let near = (at..function.code.len().min(at + NEAR)).map(|i| function.heat[i]);
+        if near.sum::<f64>() < LEAST {
+            continue;
+        }
+        let uses = uses.get_or_insert_with(|| Uses::of(function));
+        found.extend(stall(input, function, uses, penalty, at, load));
+    }
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
+    found
+}
+
+/// Instructions after a load that may wait with it.
+const NEAR: usize = 8;
+
+fn stall(
+    input: &AnalysisInput,
+    function: &FunctionInput,
+    uses: &Uses,
+    penalty: f64,
+    at: usize,
+    load: usize,
+) -> Option<Stall> {
+    let costs = &input.program.costs;
+    let l1 = costs.latency("load [L1]").map_or(5.0, |cost| cost.value);
+    let around = function.flow.loop_of_instruction(at);
+    let mut group = vec![at];
+    let mut usual = l1;
+    for reader in waiting(function, uses, at) {
+        let form = &function.data[reader].form;
+        let cost = costs.latency(form).map_or(1.0, |cost| cost.value);
+        if cost > 4.0 {
+            continue;
+        }
+        group.push(reader);
+        usual += cost;
+    }
+    let share = function.heat_of(group.iter().copied());
+    let times = function.counts[at] as f64;
+    let each: f64 = group
+        .iter()
+        .filter_map(|&one| {
+            let cycles = function.cycles.get(one).copied().flatten()?;
+            Some(cycles.value * function.counts[one] as f64 / times)
+        })
+        .sum();
+    let each = each - wrong_before(function, penalty, at);
+    if share < LEAST || each <= 0.0 {
+        return None;
+    }
+    let address = function.values.addresses(at).get(load).copied().flatten();
+    let pattern = pattern(function, around, address.as_ref());
+    Some(Stall {
+        at,
+        group,
+        around,
+        pattern,
+        each,
+        usual,
+        share,
+    })
+}
+
+/// Instructions close behind a load in its block that use what it loaded and nothing slow
+/// besides.
+fn waiting(function: &FunctionInput, uses: &Uses, at: usize) -> Vec<usize> {
+    let Some(block) = function.flow.block_of(at) else {
+        return Vec::new();
+    };
+    let end = function.flow.blocks()[block as usize].instructions.end as usize;
+    let end = end.min(at + NEAR);
+    let around = function.flow.loop_of_instruction(at);
+    let chain: &[u32] = around
+        .and_then(|index| function.loops.get(index as usize)?.as_ref())
+        .map_or(&[], |cost| &cost.chain);
+    let mut found = Vec::new();
+    for &(location, value) in function.values.writes(at) {
+        if location >= 64 {
+            continue;
+        }
+        for reader in uses.readers(value) {
+            let loads = function.data[reader].loads();
+            let in_chain = chain.contains(&(reader as u32)) && !chain.contains(&(at as u32));
+            if reader > at && reader < end && !loads && !in_chain && !found.contains(&reader) {
+                found.push(reader);
+            }
+        }
+    }
+    // A comparison and its jump are one.
+    let compares = |&one: &usize| {
+        let form = &function.data[one].form;
+        form.starts_with("cmp") || form.starts_with("test")
+    };
+    let own = std::iter::once(at).chain(found.iter().copied());
+    let jump = own
+        .filter(compares)
+        .map(|one| one + 1)
+        .find(|&next| next < end && matches!(function.code[next].flow, Flow::CondJump(_)));
+    found.extend(jump.filter(|next| !found.contains(next)));
+    found.sort_unstable();
+    found
+}
+
+/// What a wrong guess of a branch takes, cycles; where the host's table has none, as on
+/// processors since 2010.
+#[must_use]
+pub fn penalty(input: &AnalysisInput) -> f64 {
+    let costs = &input.program.costs;
+    let found = costs.latency(operation::MISPREDICT[0]);
+    found
+        .or_else(|| costs.throughput(operation::MISPREDICT[0]))
+        .map_or(16.0, |penalty| penalty.value)
+}
+
+/// Cycles a round of a loop that wrong guesses of its branches take: as counted, or the most that
+/// they can.
+#[must_use]
+pub fn wrong_in(input: &AnalysisInput, one: &HotLoop<'_>) -> f64 {
+    let rounds = one.cost.iterations.max(1) as f64;
+    let wrong = match &input.program.follow_up.mispredictions {
+        Some(events) => events.times(one.function, &one.members),
+        None => possible(one.input, one.members.iter().copied()),
+    };
+    wrong / rounds * penalty(input)
+}
+
+/// Wrong guesses of these instructions if the rarer way of a branch was never foreseen.
+fn possible(function: &FunctionInput, instructions: impl Iterator<Item = usize>) -> f64 {
+    let rare = |at: usize| {
+        if !matches!(function.code[at].flow, Flow::CondJump(_)) {
+            return 0.0;
+        }
+        let all = function.counts[at] as f64;
+        let taken = function.taken.get(at).copied().flatten();
+        taken.map_or(0.0, |taken| (taken as f64).min(all - taken as f64).max(0.0))
+    };
+    instructions.map(rare).sum()
+}
+
+/// Which part of the possible wrong guesses of a function came, where that was counted.
+fn part_wrong(input: &AnalysisInput, function: &FunctionInput) -> f64 {
+    let number = || {
+        input
+            .functions
+            .iter()
+            .position(|one| std::ptr::eq(one, function))
+    };
+    let Some((events, number)) = input
+        .program
+        .follow_up
+        .mispredictions
+        .as_ref()
+        .zip(number())
+    else {
+        return 1.0;
+    };
+    let all: Vec<usize> = (0..function.code.len()).collect();
+    let possible = possible(function, all.iter().copied());
+    (events.times(number, &all) / possible.max(1.0)).min(1.0)
+}
+
+/// Cycles for each execution that wrong guesses of the branch before may have put here.
+fn wrong_before(function: &FunctionInput, penalty: f64, at: usize) -> f64 {
+    const FIRST: usize = 4;
+    let Some(block) = function.flow.block_of(at) else {
+        return 0.0;
+    };
+    let blocks = function.flow.blocks();
+    let this = &blocks[block as usize];
+    if at >= this.instructions.start as usize + FIRST {
+        return 0.0;
+    }
+    let times = function.counts[at] as f64;
+    let wrong = this.predecessors.iter().map(|&before| {
+        let last = blocks[before as usize].instructions.end as usize - 1;
+        let all = function.counts[last] as f64;
+        match function.taken.get(last).copied().flatten() {
+            Some(taken) => (taken as f64).min(all - taken as f64).max(0.0),
+            None => 0.0,
+        }
+    });
+    wrong.sum::<f64>() * penalty / times
+}
+
+fn pattern(function: &FunctionInput, around: Option<u32>, address: Option<&Address>) -> Pattern {
+    let (Some(index), Some(address)) = (around, address) else {
+        return Pattern::Scattered;
+    };
+    match address_step(function, index, address) {
+        Some(Step::Constant(0)) => Pattern::Fixed,
+        Some(Step::Constant(step)) if step.abs() < LINE => Pattern::Streams,
+        Some(step) => Pattern::Strides(step),
+        None if chases(function, index, address) => Pattern::Chase,
+        None => Pattern::Scattered,
+    }
+}
+
+/// Whether an address comes from a load whose own address comes from that load again.
+fn chases(function: &FunctionInput, index: u32, address: &Address) -> bool {
+    let mut roots = vec![address.base];
+    roots.extend(address.index.map(|index| index.0));
+    let mut loads = Vec::new();
+    for value in sources(function, index, &roots) {
+        if let Origin::Instruction(at) = function.values.origin(value)
+            && function.data[at as usize].loads()
+        {
+            loads.push((at as usize, value));
+        }
+    }
+    loads.iter().any(|&(at, value)| {
+        let own: Vec<Value> = address_values(function, at);
+        sources(function, index, &own)
+            .iter()
+            .any(|source| source.number == value.number)
+    })
+}
+
+fn address_values(function: &FunctionInput, at: usize) -> Vec<Value> {
+    let reads = function.data[at].address_reads;
+    let list = function.values.reads(at).iter();
+    list.filter(|(location, _)| reads & (1 << location) != 0)
+        .map(|one| one.1)
+        .collect()
+}
+
+/// Values made in the loop that these are made of, conditions apart.
+fn sources(function: &FunctionInput, index: u32, roots: &[Value]) -> Vec<Value> {
+    const MOST: usize = 64;
+    const FLAGS: Location = 64;
+    let values = &function.values;
+    let mut found: Vec<Value> = Vec::new();
+    let add = |list: &mut Vec<Value>, value: Value| {
+        let known = list.iter().any(|one| one.number == value.number);
+        if !known && list.len() < MOST && !values.is_invariant(value, &function.flow, index) {
+            list.push(value);
+        }
+    };
+    for &root in roots {
+        add(&mut found, root);
+    }
+    let mut next = 0;
+    while let Some(&value) = found.get(next) {
+        next += 1;
+        match values.origin(value) {
+            Origin::Constant | Origin::Entry => {}
+            Origin::Join(_) => {
+                for &input in values.met(value) {
+                    add(&mut found, input);
+                }
+            }
+            Origin::Instruction(at) => {
+                for &(location, read) in values.reads(at as usize) {
+                    if location < FLAGS {
+                        add(&mut found, read);
+                    }
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,14 @@
+//! Code patterns that several detectors look for.
+
+pub(crate) mod byte_loops;
+pub(crate) mod calls;
+pub(crate) mod divisions;
+pub(crate) mod hot_loops;
+pub(crate) mod invariance;
+pub(crate) mod latency_chain;
+pub(crate) mod load_stalls;
+pub(crate) mod memory_streams;
+pub(crate) mod needed_divisions;
+pub(crate) mod reductions;
+pub(crate) mod slow_loads;
+pub(crate) mod value_steps;

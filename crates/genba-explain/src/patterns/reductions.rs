@@ -1,0 +1,225 @@
+//! Chains that only gather: what a loop carries from round to round, and whether it could be
+//! gathered in several places at once.
+//!
+//! All that depends on what is carried must be of one kind of operation, and nothing else may
+//! look at it inside of the loop: sums that are stored each round, compared or used as addresses
+//! are results, not gathering.
+
+use genba_code::{Flow, Shortcut};
+
+use crate::input::value_uses::Uses;
+use crate::input::values::{Origin, Value};
+use crate::patterns::hot_loops::HotLoop;
+
+/// Kinds of gathering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Sums of floating-point numbers: may be added in another order, with other rounding.
+    FloatSum,
+    /// Products of them.
+    FloatProduct,
+    /// Least or largest of them.
+    FloatExtreme,
+    /// Factor and sum of integers (`h * 31 + c`): exactly the same with powers of the factor.
+    Linear,
+    /// `crc32` instructions: streams can be put together.
+    Crc,
+    /// Look-ups that are combined by exclusive or (a checksum by table).
+    Table,
+    /// Exclusive or and factor (FNV): another function, not the same one quicker.
+    Mixing,
+}
+
+/// What a loop gathers by some chain.
+#[derive(Clone, Debug)]
+pub struct Reduction {
+    /// How.
+    pub kind: Kind,
+    /// Its instructions.
+    pub instructions: Vec<usize>,
+}
+
+/// Whether the instructions of a chain gather, and how.
+#[must_use]
+pub fn reduction(one: &HotLoop<'_>, uses: &Uses, links: &[u32]) -> Option<Reduction> {
+    let function = one.input;
+    let body = function.flow.loop_blocks(one.index);
+    let inside = |at: usize| {
+        function
+            .flow
+            .block_of(at)
+            .is_some_and(|block| body.contains(&block))
+    };
+    // Everything in the loop that depends on the chain.
+    let mut all: Vec<usize> = links.iter().map(|&at| at as usize).collect();
+    let mut carried: Vec<Value> = Vec::new();
+    let mut next = 0;
+    while let Some(&at) = all.get(next) {
+        next += 1;
+        for &(_, value) in function.values.writes(at) {
+            if carried.iter().any(|known| known.number == value.number) {
+                continue;
+            }
+            carried.push(value);
+            for reader in uses.readers(value) {
+                if inside(reader) && !all.contains(&reader) && one.times(reader) > 0.01 {
+                    all.push(reader);
+                }
+            }
+        }
+        if all.len() > MOST {
+            return None;
+        }
+    }
+    all.sort_unstable();
+    let kinds = [
+        Kind::FloatSum,
+        Kind::FloatProduct,
+        Kind::FloatExtreme,
+        Kind::Crc,
+        Kind::Linear,
+        Kind::Mixing,
+        Kind::Table,
+    ];
+    let depends = |value: Value| depends(one, &carried, value);
+    let kind = kinds.into_iter().find(|&kind| {
+        all.iter().all(|&at| fits(one, kind, at, &depends)) && shows(one, kind, &all, &depends)
+    })?;
+    Some(Reduction {
+        kind,
+        instructions: all,
+    })
+}
+
+/// Instructions beyond which it is no simple gathering.
+const MOST: usize = 48;
+
+/// Whether a value is carried, or one that carried values meet in.
+fn depends(one: &HotLoop<'_>, carried: &[Value], value: Value) -> bool {
+    let is = |value: Value| carried.iter().any(|known| known.number == value.number);
+    is(value)
+        || matches!(one.input.values.origin(value), Origin::Join(_))
+            && one.input.values.met(value).iter().any(|&input| is(input))
+}
+
+/// Whether an instruction that depends on what is carried is one of a kind's.
+fn fits(one: &HotLoop<'_>, kind: Kind, at: usize, depends: &dyn Fn(Value) -> bool) -> bool {
+    let function = one.input;
+    let data = &function.data[at];
+    if data.stores() || data.opaque.is_some() || function.code[at].flow != Flow::Next {
+        return false;
+    }
+    // Nothing carried may be a part of an address, but for look-ups.
+    let addressed = function
+        .values
+        .reads(at)
+        .iter()
+        .any(|&(location, value)| data.address_reads & (1 << location) != 0 && depends(value));
+    if data.shortcut == Shortcut::Copy {
+        return true;
+    }
+    let name = data.form.split(' ').next().unwrap_or_default();
+    let stem = name.strip_prefix('v').unwrap_or(name);
+    if addressed {
+        return kind == Kind::Table && matches!(name, "mov" | "xor");
+    }
+    match kind {
+        Kind::FloatSum => {
+            is_float(stem, "add")
+                || is_float(stem, "sub") && subtracts_from(one, at, depends)
+                || is_float(stem, "fmadd231")
+                || is_float(stem, "fnmadd231")
+        }
+        Kind::FloatProduct => is_float(stem, "mul"),
+        Kind::FloatExtreme => is_float(stem, "min") || is_float(stem, "max"),
+        Kind::Crc => name == "crc32",
+        Kind::Linear => match name {
+            "add" | "sub" | "lea" | "inc" | "dec" | "shl" | "neg" => true,
+            "imul" => by_invariant(one, at, depends),
+            _ => false,
+        },
+        Kind::Mixing => match name {
+            "xor" => true,
+            "imul" => by_invariant(one, at, depends),
+            _ => false,
+        },
+        Kind::Table => matches!(name, "xor" | "shr" | "movzx" | "mov" | "and"),
+    }
+}
+
+/// What must be among the instructions besides: a step that takes more than a cycle, and
+/// something that comes in from outside (else it is a generator).
+fn shows(one: &HotLoop<'_>, kind: Kind, all: &[usize], depends: &dyn Fn(Value) -> bool) -> bool {
+    let function = one.input;
+    let name = |at: &usize| {
+        function.data[*at]
+            .form
+            .split(' ')
+            .next()
+            .unwrap_or_default()
+    };
+    let takes_in = all.iter().any(|&at| {
+        let data = &function.data[at];
+        let operand = |&(location, value): &(u8, Value)| {
+            let varies = !function
+                .values
+                .is_invariant(value, &function.flow, one.index);
+            data.data_reads & (1 << location) != 0 && location < 48 && varies && !depends(value)
+        };
+        let loads = data.loads()
+            && !function.values.reads(at).iter().any(|&(location, value)| {
+                data.address_reads & (1 << location) != 0 && depends(value)
+            });
+        loads || function.values.reads(at).iter().any(operand)
+    });
+    let slow = match kind {
+        Kind::FloatSum | Kind::FloatProduct | Kind::FloatExtreme | Kind::Crc => true,
+        Kind::Linear => all
+            .iter()
+            .any(|at| matches!(name(at), "imul" | "shl" | "lea")),
+        Kind::Mixing => {
+            all.iter().any(|at| name(at) == "imul") && all.iter().any(|at| name(at) == "xor")
+        }
+        Kind::Table => {
+            all.iter().any(|at| function.data[*at].loads())
+                && all.iter().any(|at| name(at) == "xor")
+        }
+    };
+    takes_in && slow
+}
+
+fn is_float(stem: &str, operation: &str) -> bool {
+    stem.strip_prefix(operation)
+        .is_some_and(|rest| matches!(rest, "sd" | "ss" | "pd" | "ps"))
+}
+
+/// Whether what is carried is subtracted from, not subtracted.
+fn subtracts_from(one: &HotLoop<'_>, at: usize, depends: &dyn Fn(Value) -> bool) -> bool {
+    let function = one.input;
+    let written = function.data[at].writes;
+    let reads = function.values.reads(at);
+    reads
+        .iter()
+        .all(|&(location, value)| !depends(value) || written & (1 << location) != 0)
+}
+
+/// Whether a multiplication is by something that the loop does not change.
+fn by_invariant(one: &HotLoop<'_>, at: usize, depends: &dyn Fn(Value) -> bool) -> bool {
+    let function = one.input;
+    let data = &function.data[at];
+    if data.form.ends_with(" i") {
+        return true;
+    }
+    let others: Vec<Value> = function
+        .values
+        .reads(at)
+        .iter()
+        .map(|read| read.1)
+        .filter(|&value| !depends(value))
+        .collect();
+    !data.loads()
+        && others.len() == 1
+        && function
+            .values
+            .is_invariant(others[0], &function.flow, one.index)
+}

@@ -1,0 +1,291 @@
+//! Findings about loads that wait: what `pointer-chase`, `strided-access` and `cache-miss` share.
+
+use genba_code::STACK_POINTER;
+use genba_model::Estimate;
+
+use crate::candidate::Candidate;
+use crate::causes::store_forward_stall::stalled_loads;
+use crate::input::analysis_input::{AnalysisInput, EventCounts};
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
+use crate::patterns::load_stalls::{Pattern, Stall, stalls, wrong_in};
+use crate::words::{count, cycles, percent};
+use genba_loop_model::{Change, operation};
+
+/// Share of all time that the stalled loads of one loop must have.
+const LEAST: f64 = 0.08;
+
+/// Kinds, as the causes divide them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Chase,
+    Strides,
+    Scattered,
+}
+
+/// Cycles below which a load that overlaps a narrower store waits for that.
+const NEAR: f64 = 60.0;
+
+/// Rounds an entry from which a loop's own pattern counts: of shorter ones the first round does.
+const FEWEST_ROUNDS: f64 = 3.0;
+
+/// Loads that wait and belong together: of one loop, or of a function outside of loops.
+pub(crate) struct Slow {
+    pub function: usize,
+    pub kind: Kind,
+    /// Most time first.
+    pub list: Vec<Stall>,
+    /// The loop's round, where it can be modelled.
+    pub iteration: Option<Iteration>,
+}
+
+/// A round of a loop whose loads wait, cycles.
+pub(crate) struct Iteration {
+    pub index: u32,
+    pub measured: f64,
+    /// The model with all loads from the first cache.
+    pub model: f64,
+    /// The same without its chain.
+    pub free: f64,
+    /// What neither the model nor wrong guesses of branches explain.
+    pub excess: f64,
+}
+
+/// Whether loads are found that wait, so that it would help to know whether the first cache had
+/// what they load.
+#[must_use]
+pub fn is_suspected(input: &AnalysisInput) -> bool {
+    !all(input).is_empty()
+}
+
+/// All of a kind.
+pub(crate) fn slow(input: &AnalysisInput, wanted: Kind) -> Vec<Slow> {
+    let mut found = all(input);
+    found.retain(|slow| slow.kind == wanted && misses(input, slow));
+    found
+}
+
+/// Whether the first cache did not have what these load, where that was counted.
+fn misses(input: &AnalysisInput, slow: &Slow) -> bool {
+    let Some((_, seen)) = missed(input, slow) else {
+        return true;
+    };
+    let function = &input.functions[slow.function];
+    let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
+    // What prefetching brings in time is no miss.
+    let least = match slow.kind {
+        Kind::Strides => 0.01,
+        Kind::Chase | Kind::Scattered => 0.05,
+    };
+    seen >= least * loads as f64
+}
+
+/// How often the first cache did not have what a loop loads, or a function outside of loops.
+fn missed<'a>(input: &'a AnalysisInput, slow: &Slow) -> Option<(&'a EventCounts, f64)> {
+    let events = input.program.follow_up.cache_misses.as_ref()?;
+    let function = &input.functions[slow.function];
+    let seen = match &slow.iteration {
+        Some(round) => events.times(slow.function, &function.loop_instructions(round.index)),
+        None => {
+            let near: Vec<usize> = (0..function.code.len()).collect();
+            events.times(slow.function, &near)
+        }
+    };
+    Some((events, seen))
+}
+
+fn all(input: &AnalysisInput) -> Vec<Slow> {
+    let loops = hot_loops(input, LEAST);
+    let mut found = Vec::new();
+    for (number, function) in input.functions.iter().enumerate() {
+        // Advice on layout is of no use to who has no source.
+        if function.share.value < LEAST || !function.own || !function.has_lines() {
+            continue;
+        }
+        let mut groups: Vec<(Option<u32>, Vec<Stall>)> = Vec::new();
+        let all = stalls(input, function);
+        let forwarding = stalled_loads(function, &all);
+        for one in all {
+            let memory = &function.data[one.at].memory;
+            if memory
+                .iter()
+                .any(|access| access.base == Some(STACK_POINTER))
+            {
+                continue;
+            }
+            if forwarding.contains(&one.at) && one.each < NEAR {
+                continue;
+            }
+            match groups.iter_mut().find(|group| group.0 == one.around) {
+                Some(group) => group.1.push(one),
+                None => groups.push((one.around, vec![one])),
+            }
+        }
+        for (around, list) in groups {
+            let around = around.and_then(|index| {
+                let mut all = loops.iter();
+                all.find(|one| one.function == number && one.index == index)
+            });
+            let slow = match around.and_then(|one| Some((one, round(input, one)?))) {
+                Some((one, round)) => in_loop(one, round, list),
+                None => outside(number, list),
+            };
+            found.extend(slow.filter(|slow| {
+                let share: f64 = slow.list.iter().map(|one| one.share).sum();
+                share >= LEAST
+            }));
+        }
+    }
+    found
+}
+
+/// A loop's round against its model.
+fn round(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<Iteration> {
+    let costs = &input.program.costs;
+    let model = (one.input).loop_model(costs, one.index, &Change::default())?;
+    model.chain?;
+    let measured = one.cycles.value;
+    let free = model.throughput?.value;
+    let model = model.round()?.value;
+    Some(Iteration {
+        index: one.index,
+        measured,
+        model,
+        free,
+        excess: measured - model - wrong_in(input, one),
+    })
+}
+
+/// The loads that explain why a round takes more than its model.
+fn in_loop(one: &HotLoop<'_>, round: Iteration, mut list: Vec<Stall>) -> Option<Slow> {
+    if round.excess < 0.25 * round.measured || round.excess < 1.0 {
+        return None;
+    }
+    let short = !one.is_long(FEWEST_ROUNDS);
+    list.retain(|load| {
+        let time = load.share / one.share;
+        match load.pattern {
+            Pattern::Chase => load.each >= 2.0 * load.usual,
+            // Prefetching hides what such loads wait, not that each takes a line.
+            Pattern::Strides(_) if !short => load.each >= 1.2 && time >= 0.2,
+            Pattern::Strides(_) | Pattern::Scattered => {
+                let most = load.each >= 4.0 && time >= 0.5 && round.excess >= 0.4 * round.measured;
+                most || load.each >= 7.0 && time >= 0.2
+            }
+            Pattern::Streams | Pattern::Fixed => false,
+        }
+    });
+    let kind = match list.first()?.pattern {
+        Pattern::Chase if !short => Kind::Chase,
+        Pattern::Strides(_) if !short => Kind::Strides,
+        _ => Kind::Scattered,
+    };
+    Some(Slow {
+        function: one.function,
+        kind,
+        list,
+        iteration: Some(round),
+    })
+}
+
+/// Loads that wait far longer than anything but memory explains.
+fn outside(function: usize, mut list: Vec<Stall>) -> Option<Slow> {
+    list.retain(|load| {
+        let far = load.each >= 2.0 * load.usual + 4.0;
+        far && !matches!(load.pattern, Pattern::Streams | Pattern::Fixed)
+    });
+    let kind = match list.first()?.pattern {
+        Pattern::Chase => Kind::Chase,
+        Pattern::Strides(_) => Kind::Strides,
+        _ => Kind::Scattered,
+    };
+    Some(Slow {
+        function,
+        kind,
+        list,
+        iteration: None,
+    })
+}
+
+/// The finding, as far as all three say the same: `goes` is the share of the waiting that is
+/// likely to go; where the chain goes with it, `whole`.
+pub(crate) fn candidate(
+    input: &AnalysisInput,
+    id: &'static str,
+    slow: &Slow,
+    goes: Estimate,
+    whole: bool,
+) -> Candidate {
+    let function = &input.functions[slow.function];
+    let first = &slow.list[0];
+    let mut site = vec![first.at];
+    site.extend(slow.list[1..].iter().map(|one| one.at));
+    let mut found = Candidate::new(id, Some(slow.function), site);
+    let residual_fraction = match &slow.iteration {
+        Some(round) => {
+            found.affected = function.loop_instructions(round.index);
+            found = found.model(format!(
+                "a round takes {} cycles; with all loads from the first cache it would take {}",
+                cycles(round.measured),
+                cycles(round.model)
+            ));
+            let waiting = round.excess / round.measured;
+            let least = if whole { round.free } else { round.model };
+            Estimate {
+                value: 1.0 - waiting * goes.value,
+                low: (least / round.measured).min(1.0 - waiting * goes.high),
+                high: 1.0 - waiting * goes.low,
+            }
+        }
+        None => {
+            let times = |one: &Stall| function.counts[one.at] as f64;
+            let sum = |of: &dyn Fn(&Stall) -> f64| -> f64 {
+                slow.list.iter().map(|one| of(one) * times(one)).sum()
+            };
+            found.affected = slow.list.iter().flat_map(|one| one.group.clone()).collect();
+            found.affected.sort_unstable();
+            found.affected.dedup();
+            let waited = sum(&|one| one.each).max(1.0);
+            let waiting = (1.0 - sum(&|one| one.usual) / waited).clamp(0.0, 1.0);
+            Estimate {
+                value: 1.0 - waiting * goes.value,
+                low: 1.0 - waiting * goes.high,
+                high: 1.0 - waiting * goes.low,
+            }
+        }
+    };
+    found.residual_fraction = residual_fraction;
+    found.executions = Some(function.counts[first.at]);
+    found.cycles = Some(Estimate::exact(first.each));
+    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
+    let costs = &input.program.costs;
+    let levels: Vec<String> = operation::LEVELS
+        .iter()
+        .filter_map(|(name, forms)| {
+            let cost = costs.latency(forms[0])?;
+            Some(format!("{name} {}", cycles(cost.value)))
+        })
+        .collect();
+    let levels = match levels.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", levels.join(", ")),
+    };
+    if let Some((events, times)) = missed(input, slow) {
+        let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
+        let fact = format!(
+            "the first cache did not have {} of what is loaded here",
+            percent((times / loads.max(1) as f64).min(1.0))
+        );
+        found = match events.simulated {
+            true => found.simulated(fact),
+            false => found.measured(fact),
+        };
+    }
+    found.measured(format!(
+        "`{}` and what waits for it: {} of the time, {} cycles for each of {} executions, where the first cache takes {}{levels}",
+        function.code[first.at].text,
+        percent(first.share),
+        cycles(first.each),
+        count(function.counts[first.at]),
+        cycles(first.usual),
+    ))
+}

@@ -1,0 +1,159 @@
+//! How values change from round to round of a loop.
+
+use crate::input::analysis_input::FunctionInput;
+use crate::input::values::{Address, Origin, Value};
+
+/// What a value gains each round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// So much.
+    Constant(i64),
+    /// The same each round, but known at run time only.
+    Invariant,
+}
+
+impl Step {
+    fn plus(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Constant(a), Self::Constant(b)) => Self::Constant(a.wrapping_add(b)),
+            _ => Self::Invariant,
+        }
+    }
+
+    fn times(self, factor: i64) -> Self {
+        match self {
+            Self::Constant(step) => Self::Constant(step.wrapping_mul(factor)),
+            Self::Invariant => Self::Invariant,
+        }
+    }
+}
+
+/// How deep sums of sums are followed.
+const DEEPEST: u32 = 8;
+
+/// What an address gains each round; `None` if it depends on what the loop loads, or on anything
+/// else that is not a sum.
+#[must_use]
+pub fn address_step(function: &FunctionInput, index: u32, address: &Address) -> Option<Step> {
+    let base = value_step(function, index, address.base)?;
+    let Some((value, scale)) = address.index else {
+        return Some(base);
+    };
+    Some(base.plus(value_step(function, index, value)?.times(i64::from(scale))))
+}
+
+/// What a value gains each round.
+#[must_use]
+pub fn value_step(function: &FunctionInput, index: u32, value: Value) -> Option<Step> {
+    step(function, index, value, DEEPEST)
+}
+
+fn step(function: &FunctionInput, index: u32, value: Value, depth: u32) -> Option<Step> {
+    let values = &function.values;
+    if values.is_invariant(value, &function.flow, index) {
+        return Some(Step::Constant(0));
+    }
+    let depth = depth.checked_sub(1)?;
+    if is_reloaded(function, index, value) {
+        return Some(Step::Constant(0));
+    }
+    match values.origin(value) {
+        Origin::Constant | Origin::Entry => Some(Step::Constant(0)),
+        Origin::Join(block) => {
+            let found = &function.flow.loops()[index as usize];
+            if found.head != block || found.irreducible {
+                return None;
+            }
+            let body = function.flow.loop_blocks(index);
+            let predecessors = &function.flow.blocks()[block as usize].predecessors;
+            let mut all: Option<Step> = None;
+            for (before, &input) in predecessors.iter().zip(values.met(value)) {
+                if !body.contains(before) {
+                    continue;
+                }
+                let one = advance(function, index, input, value.number, depth)?;
+                if all.is_some_and(|other| other != one) {
+                    return None;
+                }
+                all = Some(one);
+            }
+            all
+        }
+        Origin::Instruction(at) => {
+            let at = at as usize;
+            let factor = sums(function, at)?;
+            let mut all = Step::Constant(0);
+            for &(location, read) in values.reads(at) {
+                if location >= 16 {
+                    return None;
+                }
+                let one = step(function, index, read, depth)?;
+                all = all.plus(match (factor, one) {
+                    (_, Step::Constant(0)) => one,
+                    (Some(factor), one) => one.times(factor),
+                    (None, _) => Step::Invariant,
+                });
+            }
+            Some(all)
+        }
+    }
+}
+
+/// Whether a value is loaded again each round from an address that does not change: it stays
+/// unless a store through another pointer changes it, which compilers must reckon with.
+#[must_use]
+pub fn is_reloaded(function: &FunctionInput, index: u32, value: Value) -> bool {
+    let values = &function.values;
+    let fixed = |value: Value| values.is_invariant(value, &function.flow, index);
+    values.loaded_from(value).is_some_and(|address| {
+        fixed(address.base) && address.index.is_none_or(|(value, _)| fixed(value))
+    })
+}
+
+/// By how much `value` is more than the value of that number at the head.
+fn advance(
+    function: &FunctionInput,
+    index: u32,
+    value: Value,
+    head: u32,
+    depth: u32,
+) -> Option<Step> {
+    if value.number == head {
+        return Some(Step::Constant(value.offset));
+    }
+    let depth = depth.checked_sub(1)?;
+    let Origin::Instruction(at) = function.values.origin(value) else {
+        return None;
+    };
+    let at = at as usize;
+    sums(function, at)?;
+    let mut own = None;
+    for &(location, read) in function.values.reads(at) {
+        if location >= 16 {
+            return None;
+        }
+        if function.values.is_invariant(read, &function.flow, index) {
+            continue;
+        }
+        if own.is_some() {
+            return None;
+        }
+        own = Some(advance(function, index, read, head, depth)?);
+    }
+    own.map(|own| own.plus(Step::Invariant))
+}
+
+/// Whether an instruction makes a sum of its operands (times constants): `None` if not, the
+/// factor of all operands if it is one and the same and known.
+fn sums(function: &FunctionInput, at: usize) -> Option<Option<i64>> {
+    let data = function.data.get(at)?;
+    if !data.memory.is_empty() || data.opaque.is_some() {
+        return None;
+    }
+    match data.form.split(' ').next()? {
+        "add" | "movsxd" | "mov" | "inc" | "dec" | "cdqe" => Some(Some(1)),
+        "lea" if !data.form.contains("scaled") && !data.form.contains('3') => Some(Some(1)),
+        "lea" | "sub" | "shl" | "sal" | "imul" => Some(None),
+        _ => None,
+    }
+}

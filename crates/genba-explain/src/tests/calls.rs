@@ -1,0 +1,325 @@
+//! The causes about calls, on functions assembled by hand: what they must find, and what looks
+//! like it and must not be told.
+
+use iced_x86::code_asm::*;
+
+use crate::causes::indirect_call_one_target;
+use crate::causes::loop_invariant_call;
+use crate::causes::plt_call;
+use crate::causes::quadratic;
+use crate::causes::tiny_callee_not_inlined;
+use crate::causes::tls_lookup;
+use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
+use crate::tests::synthetic::{call, function, program};
+
+const ROUNDS: u64 = 10_000_000;
+
+/// A loop that calls once a round: `for (; rdi != end; rdi++) sum += callee(*p)`.
+fn caller(site: CallSite) -> FunctionInput {
+    let (once, rounds) = (10, ROUNDS);
+    let mut caller = function(
+        "caller",
+        |a| {
+            let mut head = a.create_label();
+            let mut callee = a.create_label();
+            a.push(rbx)?;
+            a.mov(rbx, rdi)?;
+            a.set_label(&mut head)?;
+            a.movzx(edi, byte_ptr(rbx))?;
+            a.call(callee)?;
+            a.add(rbx, 1)?;
+            a.cmp(rbx, rbp)?;
+            a.jne(head)?;
+            a.pop(rbx)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[
+            once, once, rounds, rounds, rounds, rounds, rounds, once, once,
+        ],
+        &[0.0, 0.0, 0.1, 0.1, 0.1, 0.05, 0.05, 0.0, 0.0],
+        &[(6, rounds - once)],
+    );
+    caller.call_sites.push(site);
+    caller
+}
+
+/// Two instructions and a return, with 0.5 of the time.
+fn callee(name: &str, unit: &str) -> FunctionInput {
+    let mut callee = function(
+        name,
+        |a| {
+            a.lea(eax, ptr(rdi + rdi * 2))?;
+            a.add(eax, 1)?;
+            a.ret()
+        },
+        &[ROUNDS; 3],
+        &[0.3, 0.2, 0.1],
+        &[],
+    );
+    callee.unit = Some(unit.to_owned());
+    for place in &mut callee.places {
+        place.file = Some(unit.to_owned());
+    }
+    callee
+}
+
+fn tiny(unit: &str, instructions: f64) -> AnalysisInput {
+    let site = call(3, "tiny", ROUNDS, instructions);
+    program(vec![callee("tiny", unit), caller(site)])
+}
+
+#[test]
+fn a_tiny_function_of_another_unit_is_told_at_the_function() {
+    let found = tiny_callee_not_inlined::detect(&tiny("/src/other.c", 3.0));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].function, Some(0));
+    // 100 cycles a call, of which the call itself is a few.
+    assert!(
+        found[0].residual_fraction.value > 0.5
+            && found[0].residual_fraction.low < found[0].residual_fraction.value
+    );
+    assert_eq!(found[0].executions, Some(ROUNDS));
+}
+
+#[test]
+fn the_same_unit_larger_functions_and_bodies_in_headers_are_left_alone() {
+    assert!(tiny_callee_not_inlined::detect(&tiny("/src/main.c", 3.0)).is_empty());
+    assert!(tiny_callee_not_inlined::detect(&tiny("/src/other.c", 60.0)).is_empty());
+    let mut header = tiny("/src/other.c", 3.0);
+    for place in &mut header.functions[0].places {
+        place.file = Some("/src/other.h".to_owned());
+    }
+    assert!(tiny_callee_not_inlined::detect(&header).is_empty());
+    let assembler = tiny("/src/other.S", 3.0);
+    assert!(tiny_callee_not_inlined::detect(&assembler).is_empty());
+}
+
+#[test]
+fn parts_of_one_crate_are_one_unit() {
+    let mut input = tiny("src/main.rs/@/prog.1-cgu.1", 3.0);
+    input.functions[1].unit = Some("src/main.rs/@/prog.1-cgu.0".to_owned());
+    assert!(tiny_callee_not_inlined::detect(&input).is_empty());
+    input.functions[1].unit = Some("src/lib.rs/@/other.1-cgu.0".to_owned());
+    assert_eq!(tiny_callee_not_inlined::detect(&input).len(), 1);
+}
+
+#[test]
+fn calls_through_stubs_are_told_at_the_call() {
+    let mut input = tiny("/src/main.c", 3.0);
+    assert!(plt_call::detect(&input).is_empty());
+    input.functions[1].call_sites[0].plt = true;
+    let found = plt_call::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.clone()),
+        (Some(1), vec![3])
+    );
+    // The C library is not the user's to inline.
+    input.functions[0].own = false;
+    assert!(plt_call::detect(&input).is_empty());
+}
+
+#[test]
+fn an_indirect_call_needs_one_dominant_target() {
+    let mut input = tiny("/src/main.c", 3.0);
+    assert!(indirect_call_one_target::detect(&input).is_empty());
+    input.functions[1].call_sites[0].indirect = true;
+    let found = indirect_call_one_target::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].function, Some(1));
+    let mut second = input.functions[1].call_sites[0].targets[0].clone();
+    second.function = "other".to_owned();
+    second.count = ROUNDS / 4;
+    input.functions[1].call_sites[0].targets.push(second);
+    assert!(indirect_call_one_target::detect(&input).is_empty());
+}
+
+#[test]
+fn a_library_sort_with_a_small_comparator_is_told_at_the_comparator() {
+    let mut input = tiny("/src/main.c", 3.0);
+    input.functions[1].own = false;
+    input.functions[1].call_sites[0].indirect = true;
+    assert!(indirect_call_one_target::detect(&input).is_empty());
+    input.functions[1].function = "msort_with_tmp.part.0".to_owned();
+    let found = indirect_call_one_target::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].function, Some(0));
+}
+
+#[test]
+fn looking_up_a_threads_data_is_told_at_the_line_that_does() {
+    let mut input = program(vec![
+        callee("pthread_getspecific@@GLIBC_2.34", "x"),
+        caller(call(3, "pthread_getspecific@@GLIBC_2.34", ROUNDS, 3.0)),
+    ]);
+    input.functions[0].own = false;
+    let found = tls_lookup::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.clone()),
+        (Some(1), vec![3])
+    );
+    input.functions[1].call_sites[0].targets[0].count = 50;
+    assert!(tls_lookup::detect(&input).is_empty());
+}
+
+/// `for (i = 0; i < strlen(rbx); i++)` with a pointer that stays, or one that moves.
+fn measured(moves: bool) -> AnalysisInput {
+    let (once, rounds) = (100, 1_000_000);
+    let mut caller = function(
+        "caller",
+        |a| {
+            let mut head = a.create_label();
+            let mut callee = a.create_label();
+            a.mov(rbx, rdi)?;
+            a.xor(ebp, ebp)?;
+            a.set_label(&mut head)?;
+            a.mov(rdi, rbx)?;
+            a.call(callee)?;
+            if moves {
+                a.add(rbx, 1)?;
+            } else {
+                a.add(r12, 1)?;
+            }
+            a.add(rbp, 1)?;
+            a.cmp(rbp, rax)?;
+            a.jb(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[
+            once, once, rounds, rounds, rounds, rounds, rounds, rounds, once,
+        ],
+        &[0.0, 0.0, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.0],
+        &[(7, rounds - once)],
+    );
+    caller
+        .call_sites
+        .push(call(3, "__strlen_avx2", rounds, 20.0));
+    let mut strlen = callee("__strlen_avx2", "strlen-avx2.S");
+    strlen.own = false;
+    strlen.calls = Some(rounds);
+    program(vec![strlen, caller])
+}
+
+#[test]
+fn the_same_length_taken_each_round_is_told() {
+    let found = loop_invariant_call::detect(&measured(false));
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.clone()),
+        (Some(1), vec![3])
+    );
+    assert!(found[0].residual_fraction.value < 0.6);
+}
+
+#[test]
+fn the_length_of_another_string_each_round_is_not() {
+    assert!(loop_invariant_call::detect(&measured(true)).is_empty());
+}
+
+/// A power of the same two numbers each round, the second kept in memory across the call; or one
+/// that the round changes before it is kept.
+fn powers(changes: bool) -> AnalysisInput {
+    let (once, rounds) = (1000, 4_000_000);
+    let mut caller = function(
+        "develop",
+        |a| {
+            let mut head = a.create_label();
+            let mut callee = a.create_label();
+            a.movsd_2(xmm1, qword_ptr(rsi))?;
+            a.mov(rbx, rdi)?;
+            a.set_label(&mut head)?;
+            if changes {
+                a.addsd(xmm1, xmm1)?;
+            } else {
+                a.nop()?;
+            }
+            a.movsd_2(qword_ptr(rsp + 8), xmm1)?;
+            a.movsd_2(xmm0, qword_ptr(rsp + 16))?;
+            a.call(callee)?;
+            a.movsd_2(qword_ptr(rbx), xmm0)?;
+            a.movsd_2(xmm1, qword_ptr(rsp + 8))?;
+            a.add(rbx, 8)?;
+            a.cmp(rbx, rbp)?;
+            a.jne(head)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[
+            once, once, rounds, rounds, rounds, rounds, rounds, rounds, rounds, rounds, rounds,
+            once,
+        ],
+        &[
+            0.0, 0.0, 0.01, 0.01, 0.01, 0.02, 0.02, 0.01, 0.01, 0.01, 0.0, 0.0,
+        ],
+        &[(10, rounds - once)],
+    );
+    caller.call_sites.push(call(5, "pow", rounds, 60.0));
+    let mut callee = function("pow", |a| a.ret(), &[rounds], &[0.9], &[]);
+    callee.module = caller.module.clone();
+    program(vec![callee, caller])
+}
+
+#[test]
+fn an_argument_that_is_kept_across_the_call_is_the_same_each_round() {
+    let found = loop_invariant_call::detect(&powers(false));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [5]);
+    assert!(loop_invariant_call::detect(&powers(true)).is_empty());
+}
+
+#[test]
+fn a_string_that_is_read_anew_each_round_is_not() {
+    let mut input = measured(false);
+    // `fgets(buffer, …)` beside it: the contents change, the pointer does not.
+    let mut other = call(4, "fgets", 1_000_000, 100.0);
+    other.targets[0].module = "/lib/libc.so.6".to_owned();
+    input.functions[1].call_sites.push(other);
+    assert!(loop_invariant_call::detect(&input).is_empty());
+}
+
+#[test]
+fn a_move_of_an_array_onto_itself_is_told_a_copy_is_not() {
+    let move_by = |same: bool| {
+        let (once, rounds) = (1, 20_000);
+        let mut caller = function(
+            "erase",
+            |a| {
+                let mut head = a.create_label();
+                let mut callee = a.create_label();
+                a.mov(rbx, rdi)?;
+                a.set_label(&mut head)?;
+                a.mov(rdi, rbx)?;
+                if same {
+                    a.lea(rsi, ptr(rbx + 24))?;
+                } else {
+                    a.mov(rsi, r12)?;
+                }
+                a.call(callee)?;
+                a.sub(r13, 1)?;
+                a.jne(head)?;
+                a.set_label(&mut callee)?;
+                a.ret()
+            },
+            &[once, rounds, rounds, rounds, rounds, rounds, once],
+            &[0.0, 0.0, 0.0, 0.05, 0.05, 0.0, 0.0],
+            &[(5, rounds - once)],
+        );
+        caller
+            .call_sites
+            .push(call(3, "__memmove_avx_unaligned", rounds, 500.0));
+        let mut memmove = callee("__memmove_avx_unaligned", "memmove.S");
+        memmove.own = false;
+        memmove.calls = Some(rounds);
+        quadratic::detect(&program(vec![memmove, caller]))
+    };
+    let found = move_by(true);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.clone()),
+        (Some(1), vec![3])
+    );
+    assert!(move_by(false).is_empty());
+}

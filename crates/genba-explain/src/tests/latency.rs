@@ -1,0 +1,372 @@
+//! The causes about chains, divisions, vectors and memory, on loops assembled by hand: what they
+//! must find, and what looks like it and must not be told.
+
+use iced_x86::code_asm::*;
+
+use crate::causes::already_optimal;
+use crate::causes::cache_miss;
+use crate::causes::division_as_overflow_check;
+use crate::causes::fp_latency_chain;
+use crate::causes::integer_latency_chain;
+use crate::causes::loop_invariant_divisor;
+use crate::causes::missed_vectorisation;
+use crate::causes::pointer_chase;
+use crate::causes::store_forward_stall;
+use crate::causes::strided_access;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::tests::synthetic::{ALL, function, program};
+
+/// Rounds of a loop with all the time, so that each takes this many cycles.
+fn rounds(cycles: f64) -> u64 {
+    (ALL / cycles) as u64
+}
+
+/// A loop of these instructions after one and before a return, with its time spread as given.
+fn looped(
+    cycles: f64,
+    heat: &[f64],
+    body: impl FnOnce(&mut CodeAssembler) -> Result<(), iced_x86::IcedError>,
+) -> FunctionInput {
+    let (times, entries) = (rounds(cycles), 100);
+    let mut counts = vec![times; heat.len()];
+    counts.insert(0, entries);
+    counts.push(entries);
+    let mut all = heat.to_vec();
+    all.insert(0, 0.0);
+    all.push(0.0);
+    let jump = heat.len();
+    function(
+        "work",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            body(a)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &counts,
+        &all,
+        &[(jump, times - entries)],
+    )
+}
+
+fn count(found: &[crate::candidate::Candidate]) -> usize {
+    found.len()
+}
+
+/// `sum += a[i]`, and what is done with the sum in each round.
+fn sum(stored: bool) -> AnalysisInput {
+    program(vec![looped(3.0, &[0.9, 0.02, 0.02, 0.02, 0.04], |a| {
+        a.addsd(xmm0, qword_ptr(rdi + rax * 8))?;
+        if stored {
+            a.movsd_2(qword_ptr(rsi + rax * 8), xmm0)?;
+        } else {
+            a.nop()?;
+        }
+        a.add(rax, 1)?;
+        a.cmp(rax, rdx)
+    })])
+}
+
+#[test]
+fn a_sum_that_each_round_waits_for_is_told() {
+    let found = fp_latency_chain::detect(&sum(false));
+    assert_eq!(count(&found), 1);
+    assert!(
+        found[0].residual_fraction.value < 0.6,
+        "{:?}",
+        found[0].residual_fraction
+    );
+    assert!(found[0].residual_fraction.low <= found[0].residual_fraction.value);
+    assert!(already_optimal::detect(&sum(false)).len() <= 1);
+}
+
+#[test]
+fn sums_that_are_stored_each_round_are_not() {
+    assert_eq!(count(&fp_latency_chain::detect(&sum(true))), 0);
+    assert_eq!(count(&missed_vectorisation::detect(&sum(true))), 0);
+}
+
+#[test]
+fn horners_rule_is_not() {
+    let input = program(vec![looped(7.0, &[0.5, 0.45, 0.02, 0.01, 0.02], |a| {
+        a.mulsd(xmm0, xmm1)?;
+        a.addsd(xmm0, qword_ptr(rdi + rax * 8))?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rdx)
+    })]);
+    assert_eq!(count(&fp_latency_chain::detect(&input)), 0);
+    let told = already_optimal::detect(&input);
+    assert_eq!(count(&told), 1, "it runs at its chain");
+    assert!(told[0].advice);
+}
+
+/// `h = h * f + p[i]`, or a generator that takes nothing in.
+fn hash(takes: bool) -> AnalysisInput {
+    program(vec![looped(
+        4.0,
+        &[0.7, 0.01, 0.25, 0.01, 0.01, 0.02],
+        |a| {
+            a.imul_2(rax, rbx)?;
+            if takes {
+                a.movzx(ecx, byte_ptr(rdi))?;
+                a.add(rax, rcx)?;
+            } else {
+                a.nop()?;
+                a.add(rax, r8)?;
+            }
+            a.add(rdi, 1)?;
+            a.cmp(rdi, rdx)
+        },
+    )])
+}
+
+/// A checksum by tables: one look-up a byte, or four side by side for a word.
+fn table(sliced: bool) -> AnalysisInput {
+    let heat: &[f64] = if sliced {
+        &[0.05; 20]
+    } else {
+        &[0.05, 0.1, 0.3, 0.1, 0.3, 0.05, 0.05, 0.05]
+    };
+    program(vec![looped(9.0, heat, |a| {
+        if sliced {
+            a.xor(eax, dword_ptr(rdi))?;
+            for (byte, register) in [ecx, ebx, r9d, r10d].into_iter().enumerate() {
+                a.mov(register, eax)?;
+                a.shr(register, 8 * byte as u32)?;
+                a.and(register, 255)?;
+            }
+            a.mov(eax, dword_ptr(rsi + rcx * 4))?;
+            a.xor(eax, dword_ptr(rsi + rbx * 4 + 1024))?;
+            a.xor(eax, dword_ptr(rsi + r9 * 4 + 2048))?;
+            a.xor(eax, dword_ptr(rsi + r10 * 4 + 3072))?;
+            a.add(rdi, 4)?;
+        } else {
+            a.movzx(ecx, byte_ptr(rdi))?;
+            a.xor(ecx, eax)?;
+            a.movzx(ecx, cl)?;
+            a.shr(eax, 8)?;
+            a.xor(eax, dword_ptr(rsi + rcx * 4))?;
+            a.add(rdi, 1)?;
+        }
+        a.cmp(rdi, rdx)
+    })])
+}
+
+#[test]
+fn a_bytewise_checksum_is_told_and_one_of_several_tables_is_not() {
+    let found = integer_latency_chain::detect(&table(false));
+    assert_eq!(count(&found), 1);
+    assert!(integer_latency_chain::detect(&table(true)).is_empty());
+}
+
+#[test]
+fn a_hash_of_data_is_told_and_a_generator_is_not() {
+    let found = integer_latency_chain::detect(&hash(true));
+    assert_eq!(count(&found), 1);
+    assert!((0.2..0.5).contains(&found[0].residual_fraction.value));
+    assert_eq!(count(&integer_latency_chain::detect(&hash(false))), 0);
+}
+
+/// `slot = key[i] % n`, where `n` stays or is another each round.
+fn slots(changes: bool) -> AnalysisInput {
+    program(vec![looped(
+        20.0,
+        &[0.01, 0.01, 0.9, 0.02, 0.02, 0.02, 0.02],
+        |a| {
+            a.mov(rax, qword_ptr(rdi))?;
+            a.xor(edx, edx)?;
+            a.div(rcx)?;
+            if changes {
+                a.mov(rcx, qword_ptr(rdi))?;
+            } else {
+                a.mov(r9, rdx)?;
+            }
+            a.add(rdi, 8)?;
+            a.cmp(rdi, rsi)
+        },
+    )])
+}
+
+#[test]
+fn a_divisor_that_stays_is_told_and_one_that_changes_is_not() {
+    let found = loop_invariant_divisor::detect(&slots(false));
+    assert_eq!(count(&found), 1);
+    assert!(found[0].residual_fraction.value < 0.6);
+    assert_eq!(count(&loop_invariant_divisor::detect(&slots(true))), 0);
+}
+
+/// `if (n > (max) / base) fail; n = n * base`, with the failure so often, or the quotient used.
+fn check(fails: u64, used: bool) -> AnalysisInput {
+    let times = rounds(22.0);
+    program(vec![function(
+        "check",
+        |a| {
+            let (mut head, mut fail) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.mov(rax, r8)?;
+            a.xor(edx, edx)?;
+            a.div(rcx)?;
+            a.cmp(rax, rbx)?;
+            a.jb(fail)?;
+            a.imul_2(rbx, rcx)?;
+            if used {
+                a.add(r10, rax)?;
+            } else {
+                a.nop()?;
+            }
+            a.set_label(&mut fail)?;
+            a.add(rdi, 1)?;
+            a.cmp(rdi, rsi)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[
+            1,
+            times,
+            times,
+            times,
+            times,
+            times,
+            times - fails,
+            times - fails,
+            times,
+            times,
+            times,
+            1,
+        ],
+        &[
+            0.0, 0.01, 0.01, 0.8, 0.05, 0.02, 0.02, 0.02, 0.02, 0.02, 0.03, 0.0,
+        ],
+        &[(5, fails), (10, times - 1)],
+    )])
+}
+
+#[test]
+fn a_quotient_that_is_only_compared_is_told() {
+    let found = division_as_overflow_check::detect(&check(0, false));
+    assert_eq!(count(&found), 1);
+    assert!(found[0].residual_fraction.high < 1.0);
+    // The division has a better remedy than a reciprocal.
+    assert_eq!(count(&loop_invariant_divisor::detect(&check(0, false))), 0);
+}
+
+#[test]
+fn quotients_that_are_used_or_decide_are_not() {
+    assert_eq!(
+        count(&division_as_overflow_check::detect(&check(0, true))),
+        0
+    );
+    let often = rounds(22.0) / 3;
+    assert_eq!(
+        count(&division_as_overflow_check::detect(&check(often, false))),
+        0
+    );
+}
+
+/// `o[i] = a[i] + b[i]`, or each of the one before.
+fn map(recurs: bool) -> AnalysisInput {
+    let heat = [0.2, 0.2, 0.2, 0.2, 0.1, 0.1];
+    program(vec![looped(1.3, &heat, |a| {
+        a.mov(r8, qword_ptr(rdi + rax * 8))?;
+        a.add(r8, qword_ptr(rsi + rax * 8))?;
+        if recurs {
+            a.mov(qword_ptr(rdi + rax * 8 + 8), r8)?;
+        } else {
+            a.mov(qword_ptr(rdx + rax * 8), r8)?;
+        }
+        a.add(rax, 1)?;
+        a.cmp(rax, rcx)
+    })])
+}
+
+#[test]
+fn arithmetic_along_arrays_is_told_and_recurrences_are_not() {
+    let found = missed_vectorisation::detect(&map(false));
+    assert_eq!(count(&found), 1);
+    assert!(found[0].residual_fraction.value < 0.8);
+    assert_eq!(count(&missed_vectorisation::detect(&map(true))), 0);
+}
+
+/// `p = p->next`, so many cycles a node.
+fn list(cycles: f64) -> AnalysisInput {
+    program(vec![looped(cycles, &[0.9, 0.05, 0.03, 0.02], |a| {
+        a.mov(rax, qword_ptr(rax + 8))?;
+        a.add(rcx, 1)?;
+        a.test(rax, rax)
+    })])
+}
+
+#[test]
+fn a_far_list_is_told_and_a_near_one_is_not() {
+    let found = pointer_chase::detect(&list(80.0));
+    assert_eq!(count(&found), 1);
+    assert!(found[0].residual_fraction.value < 0.3);
+    assert_eq!(count(&cache_miss::detect(&list(80.0))), 0);
+    assert_eq!(count(&pointer_chase::detect(&list(4.2))), 0);
+}
+
+/// `sum += a[i * step]`, so many cycles a round.
+fn strides(step: i32, cycles: f64) -> AnalysisInput {
+    program(vec![looped(cycles, &[0.1, 0.8, 0.06, 0.02, 0.02], |a| {
+        a.nop()?;
+        a.add(rcx, qword_ptr(rdi))?;
+        a.add(rdi, step)?;
+        a.cmp(rdi, rsi)
+    })])
+}
+
+#[test]
+fn lines_for_a_few_bytes_are_told_and_streams_are_not() {
+    assert_eq!(count(&strided_access::detect(&strides(4096, 12.0))), 1);
+    assert_eq!(count(&strided_access::detect(&strides(8, 12.0))), 0);
+    assert_eq!(count(&strided_access::detect(&strides(4096, 1.1))), 0);
+    assert_eq!(count(&cache_miss::detect(&strides(4096, 12.0))), 0);
+}
+
+/// `sum += table[hash(i)]`.
+fn look_ups(cycles: f64) -> AnalysisInput {
+    let heat = [0.02, 0.02, 0.9, 0.02, 0.02, 0.02];
+    program(vec![looped(cycles, &heat, |a| {
+        a.mov(rax, qword_ptr(rdi))?;
+        a.imul_2(rax, rbx)?;
+        a.add(rcx, qword_ptr(r8 + rax * 8))?;
+        a.add(rdi, 8)?;
+        a.cmp(rdi, rsi)
+    })])
+}
+
+#[test]
+fn far_look_ups_are_told_and_near_ones_are_not() {
+    assert_eq!(count(&cache_miss::detect(&look_ups(40.0))), 1);
+    assert_eq!(count(&cache_miss::detect(&look_ups(1.5))), 0);
+    assert_eq!(count(&pointer_chase::detect(&look_ups(40.0))), 0);
+}
+
+/// Two narrow stores and a load of both, or of one.
+fn halves(wide: bool) -> AnalysisInput {
+    let heat = [0.02, 0.02, 0.8, 0.1, 0.02, 0.02, 0.02];
+    program(vec![looped(16.0, &heat, |a| {
+        a.mov(dword_ptr(rsp + 16), ecx)?;
+        a.mov(dword_ptr(rsp + 20), edx)?;
+        if wide {
+            a.mov(rax, qword_ptr(rsp + 16))?;
+        } else {
+            a.mov(eax, dword_ptr(rsp + 16))?;
+        }
+        a.add(rbx, rax)?;
+        a.add(rdi, 1)?;
+        a.cmp(rdi, rsi)
+    })])
+}
+
+#[test]
+fn loads_across_stores_are_told_and_covered_ones_are_not() {
+    let found = store_forward_stall::detect(&halves(true));
+    assert_eq!(count(&found), 1);
+    assert!(found[0].residual_fraction.value < 0.8);
+    assert_eq!(count(&store_forward_stall::detect(&halves(false))), 0);
+    assert_eq!(count(&cache_miss::detect(&halves(true))), 0);
+}

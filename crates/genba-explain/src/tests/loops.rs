@@ -1,0 +1,276 @@
+//! The causes about bytes, branches, searches and atomics, on loops assembled by hand: what they
+//! must find, and what looks like it and must not be told.
+
+use iced_x86::code_asm::*;
+
+use crate::causes::bytewise_compare;
+use crate::causes::bytewise_copy;
+use crate::causes::needless_atomic;
+use crate::causes::quadratic;
+use crate::causes::unpredictable_branch;
+use crate::input::analysis_input::FunctionInput;
+use crate::tests::synthetic::{function, program};
+
+const ROUNDS: u64 = 10_000_000;
+
+/// `while ((*out++ = *in++) != '{')`, in runs of so many bytes; what is done to the byte between.
+fn copy(run: u64, changed: bool) -> FunctionInput {
+    let (rounds, runs) = (ROUNDS, ROUNDS / run);
+    function(
+        "copy",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.movzx(eax, byte_ptr(rsi))?;
+            if changed {
+                a.xor(eax, 0x20)?;
+            } else {
+                a.nop()?;
+            }
+            a.mov(byte_ptr(rdi), al)?;
+            a.add(rsi, 1)?;
+            a.add(rdi, 1)?;
+            a.cmp(al, 0x7b)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[
+            runs, rounds, rounds, rounds, rounds, rounds, rounds, rounds, runs,
+        ],
+        &[0.0, 0.2, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0],
+        &[(7, rounds - runs)],
+    )
+}
+
+#[test]
+fn long_runs_of_bytes_are_told() {
+    let found = bytewise_copy::detect(&program(vec![copy(200, false)]));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].site.contains(&3) && found[0].site.contains(&1));
+    assert!(
+        found[0].residual_fraction.value < 0.05,
+        "90 cycles a byte become a fraction"
+    );
+    assert!(bytewise_compare::detect(&program(vec![copy(200, false)])).is_empty());
+}
+
+#[test]
+fn short_runs_and_bytes_that_are_changed_are_not() {
+    assert!(bytewise_copy::detect(&program(vec![copy(6, false)])).is_empty());
+    assert!(bytewise_copy::detect(&program(vec![copy(200, true)])).is_empty());
+}
+
+/// `while (*a == *b) a++, b++`, or a sum of what is read.
+fn compare(run: u64, hashes: bool) -> FunctionInput {
+    let (rounds, runs) = (ROUNDS, ROUNDS / run);
+    function(
+        "compare",
+        |a| {
+            let mut head = a.create_label();
+            a.nop()?;
+            a.set_label(&mut head)?;
+            a.movzx(eax, byte_ptr(rsi + rcx))?;
+            if hashes {
+                a.add(edx, eax)?;
+            } else {
+                a.nop()?;
+            }
+            a.add(rcx, 1)?;
+            a.cmp(al, byte_ptr(rdi + rcx - 1))?;
+            a.je(head)?;
+            a.ret()
+        },
+        &[runs, rounds, rounds, rounds, rounds, rounds, runs],
+        &[0.0, 0.2, 0.1, 0.1, 0.3, 0.2, 0.0],
+        &[(5, rounds - runs)],
+    )
+}
+
+#[test]
+fn long_equal_stretches_are_told() {
+    let found = bytewise_compare::detect(&program(vec![compare(50, false)]));
+    assert_eq!(found.len(), 1);
+    assert!(bytewise_copy::detect(&program(vec![compare(50, false)])).is_empty());
+}
+
+#[test]
+fn short_ones_and_sums_of_bytes_are_not() {
+    assert!(bytewise_compare::detect(&program(vec![compare(4, false)])).is_empty());
+    assert!(bytewise_compare::detect(&program(vec![compare(50, true)])).is_empty());
+}
+
+/// `if (price[i] < limit) out[n++] = i`, with the time where it is given: at the two sides of the
+/// branch, and at the rest.
+fn filter(taken: u64, sides: f64, rest: f64) -> FunctionInput {
+    let rounds = 10_000_000;
+    let stored = rounds - taken;
+    function(
+        "filter",
+        |a| {
+            let (mut head, mut skip) = (a.create_label(), a.create_label());
+            a.xor(eax, eax)?;
+            a.set_label(&mut head)?;
+            a.mov(ecx, dword_ptr(rdi + rax * 4))?;
+            a.nop()?;
+            a.cmp(ecx, edx)?;
+            a.jge(skip)?;
+            a.mov(dword_ptr(rsi + r8 * 4), eax)?;
+            a.add(r8, 1)?;
+            a.set_label(&mut skip)?;
+            a.add(rax, 1)?;
+            a.cmp(rax, r9)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[
+            1, rounds, rounds, rounds, rounds, stored, stored, rounds, rounds, rounds, 1,
+        ],
+        &[
+            0.0,
+            rest / 2.0,
+            0.0,
+            rest / 2.0,
+            0.0,
+            sides / 2.0,
+            0.0,
+            sides / 2.0,
+            0.0,
+            0.0,
+            0.0,
+        ],
+        &[(4, taken), (9, rounds - 1)],
+    )
+}
+
+#[test]
+fn a_coins_throw_is_told() {
+    // 10 cycles a round, of which half a wrong guess of 20 cycles.
+    let found = unpredictable_branch::detect(&program(vec![filter(5_000_000, 0.09, 0.02)]));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, vec![4]);
+    assert!(found[0].residual_fraction.high < 0.9);
+}
+
+#[test]
+fn branches_that_are_foreseen_and_waits_for_memory_are_not() {
+    // Both ways as often, but two cycles a round: a pattern.
+    let pattern = filter(5_000_000, 0.015, 0.005);
+    assert!(unpredictable_branch::detect(&program(vec![pattern])).is_empty());
+    // The time stands at what the load brings.
+    let memory = filter(5_000_000, 0.02, 0.09);
+    assert!(unpredictable_branch::detect(&program(vec![memory])).is_empty());
+    let rare = filter(100_000, 0.09, 0.02);
+    assert!(unpredictable_branch::detect(&program(vec![rare])).is_empty());
+}
+
+/// `for (i = 0; i < n; i++) if (list[i] == key) break`, or a sum over the list.
+fn search(sums: bool, elements: u64) -> FunctionInput {
+    let searches = 10_000;
+    let rounds = searches * elements;
+    function(
+        "contains",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.xor(eax, eax)?;
+            a.set_label(&mut head)?;
+            if sums {
+                a.add(rdx, qword_ptr(rdi + rax * 8))?;
+                a.cmp(rdx, r8)?;
+            } else {
+                a.mov(rdx, qword_ptr(rdi + rax * 8))?;
+                a.cmp(rdx, r8)?;
+            }
+            a.je(out)?;
+            a.add(rax, 1)?;
+            a.cmp(rax, rsi)?;
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[
+            searches, rounds, rounds, rounds, rounds, rounds, rounds, searches,
+        ],
+        &[0.0, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0],
+        &[(3, searches / 10), (6, rounds - searches)],
+    )
+}
+
+#[test]
+fn long_searches_from_the_beginning_are_told() {
+    let found = quadratic::detect(&program(vec![search(false, 2000)]));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, vec![2]);
+}
+
+#[test]
+fn short_searches_and_sums_are_not() {
+    assert!(quadratic::detect(&program(vec![search(false, 12)])).is_empty());
+    assert!(quadratic::detect(&program(vec![search(true, 2000)])).is_empty());
+}
+
+#[test]
+fn locked_operations_of_one_thread_are_told() {
+    let count = || {
+        function(
+            "count",
+            |a| {
+                let mut head = a.create_label();
+                a.nop()?;
+                a.set_label(&mut head)?;
+                a.lock().add(qword_ptr(rdi), rsi)?;
+                a.sub(rdx, 1)?;
+                a.jne(head)?;
+                a.ret()
+            },
+            &[1, ROUNDS, ROUNDS, ROUNDS, 1],
+            &[0.0, 0.15, 0.05, 0.05, 0.0],
+            &[(3, ROUNDS - 1)],
+        )
+    };
+    let mut input = program(vec![count()]);
+    let found = needless_atomic::detect(&input);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, vec![1]);
+    input.program.threads = 2;
+    assert!(needless_atomic::detect(&input).is_empty());
+    input.program.threads = 1;
+    input.functions[0].own = false;
+    assert!(needless_atomic::detect(&input).is_empty());
+}
+
+/// `for (p = list; p != end; p = p->next) …`: what is compared is the element's key, or the link.
+fn walk(key: bool) -> FunctionInput {
+    let (searches, rounds) = (10_000, 20_000_000);
+    function(
+        "walk",
+        |a| {
+            let (mut head, mut out) = (a.create_label(), a.create_label());
+            a.nop()?;
+            a.set_label(&mut head)?;
+            if key {
+                a.cmp(dword_ptr(rdi + 8), esi)?;
+                a.je(out)?;
+                a.mov(rdi, qword_ptr(rdi))?;
+                a.test(rdi, rdi)?;
+            } else {
+                a.add(rax, qword_ptr(rdi + 8))?;
+                a.nop()?;
+                a.mov(rdi, qword_ptr(rdi))?;
+                a.cmp(rdi, rsi)?;
+            }
+            a.jne(head)?;
+            a.set_label(&mut out)?;
+            a.ret()
+        },
+        &[searches, rounds, rounds, rounds, rounds, rounds, searches],
+        &[0.0, 0.2, 0.2, 0.2, 0.1, 0.2, 0.0],
+        &[(2, searches / 2), (5, rounds - searches)],
+    )
+}
+
+#[test]
+fn a_search_through_a_list_is_told_a_walk_to_its_end_is_not() {
+    assert_eq!(quadratic::detect(&program(vec![walk(true)])).len(), 1);
+    assert!(quadratic::detect(&program(vec![walk(false)])).is_empty());
+}

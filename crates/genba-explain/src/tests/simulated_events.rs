@@ -1,0 +1,304 @@
+//! Causes that few processors show, on made-up programs: what they must find, and what looks like
+//! it and must not be told. And what counted events change.
+
+use iced_x86::code_asm::*;
+
+use crate::causes::cache_miss;
+use crate::causes::denormals;
+use crate::causes::false_dependency;
+use crate::causes::loop_alignment;
+use crate::causes::memory_bound_copy;
+use crate::causes::missed_vectorisation;
+use crate::causes::spill;
+use crate::causes::unpredictable_branch;
+use crate::input::analysis_input::{AnalysisInput, EventCounts, EventPlace, RuntimeUse, UserCall};
+use crate::tests::synthetic::{ALL, function, looped, program};
+
+/// Six values that go to the stack frame and come back each round, of ten instructions; or the
+/// same with an array in place of the frame.
+fn spilled(input: bool) -> AnalysisInput {
+    let heat = [0.075; 13];
+    program(vec![looped(6.0, 1, &heat, |a| {
+        let base = if input { rsp } else { rdi };
+        for slot in 0..6i32 {
+            a.mov(rax, qword_ptr(base + 8 * slot))?;
+            if slot % 2 == 1 {
+                a.mov(qword_ptr(base + 8 * slot), rax)?;
+            }
+        }
+        a.add(rcx, 1)?;
+        a.add(rdx, rax)?;
+        a.cmp(rcx, rsi)
+    })])
+}
+
+#[test]
+fn registers_that_go_to_the_stack_each_round_are_told_and_arrays_are_not() {
+    assert!(spill::detect(&spilled(false)).is_empty(), "no stack frame");
+    let found = spill::detect(&delayed(12.0));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].site.len() >= 20 && found[0].residual_fraction.value < 0.8);
+    let found = spill::detect(&spilled(true));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].site.len() >= 6 && found[0].residual_fraction.value < 1.0);
+}
+
+/// Twelve values that move on by one place of the stack frame each round.
+fn delayed(cycles: f64) -> AnalysisInput {
+    let mut heat = vec![0.035; 24];
+    heat.extend([0.02; 4]);
+    program(vec![looped(cycles, 1, &heat, |a| {
+        for slot in (0..12i32).rev() {
+            a.mov(rax, qword_ptr(rsp + 8 * slot))?;
+            a.mov(qword_ptr(rsp + 8 * slot + 8), rax)?;
+        }
+        a.add(rcx, 1)?;
+        a.add(rdx, rax)?;
+        a.cmp(rcx, rsi)
+    })])
+}
+
+/// `y = a * y + x` at so many cycles a round.
+fn decays(cycles: f64) -> AnalysisInput {
+    program(vec![looped(
+        cycles,
+        1,
+        &[0.48, 0.48, 0.01, 0.01, 0.01],
+        |a| {
+            a.mulsd(xmm0, xmm1)?;
+            a.addsd(xmm0, xmm2)?;
+            a.add(rax, 1)?;
+            a.cmp(rax, rdx)
+        },
+    )])
+}
+
+#[test]
+fn arithmetic_that_takes_a_hundred_cycles_is_told() {
+    let found = denormals::detect(&decays(200.0));
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].residual_fraction.high < 0.5,
+        "{:?}",
+        found[0].residual_fraction
+    );
+}
+
+#[test]
+fn arithmetic_at_its_latency_is_not() {
+    assert!(denormals::detect(&decays(7.0)).is_empty());
+    assert!(
+        denormals::detect(&decays(20.0)).is_empty(),
+        "a busy machine"
+    );
+}
+
+/// Three plain instructions and a jump, at this place in a line.
+fn tiny(cycles: f64, padding: usize) -> AnalysisInput {
+    program(vec![looped(cycles, padding, &[0.25; 4], |a| {
+        a.add(rax, rbx)?;
+        a.add(rcx, 1)?;
+        a.cmp(rcx, rdx)
+    })])
+}
+
+#[test]
+fn a_tiny_loop_across_a_line_that_is_slow_is_told_as_a_bias() {
+    // 12 bytes from 0x1038 on.
+    let found = loop_alignment::detect(&tiny(3.0, 0x38));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].residual_fraction.high >= 1.0, "it may be nothing");
+    assert!(
+        loop_alignment::detect(&tiny(3.0, 0x10)).is_empty(),
+        "inside a line"
+    );
+    assert!(
+        loop_alignment::detect(&tiny(1.0, 0x38)).is_empty(),
+        "at its model"
+    );
+}
+
+/// Conversions to an array, into a register whose upper half they keep.
+fn conversions(cycles: f64, clears: bool) -> AnalysisInput {
+    let heat = [0.01, 0.4, 0.3, 0.27, 0.005, 0.005, 0.01];
+    program(vec![looped(cycles, 1, &heat, |a| {
+        if clears {
+            a.xorps(xmm0, xmm0)?;
+        } else {
+            a.nop()?;
+        }
+        a.sqrtsd(xmm0, qword_ptr(rsi + rax * 8))?;
+        a.mulsd(xmm0, xmm1)?;
+        a.movsd_2(qword_ptr(rdi + rax * 8), xmm0)?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rdx)
+    })])
+}
+
+#[test]
+fn an_upper_half_that_is_kept_is_no_part_of_the_arithmetic() {
+    // Far quicker than the chain: the processor knew that there was nothing to wait for.
+    assert!(false_dependency::detect(&conversions(2.0, false)).is_empty());
+    assert!(false_dependency::detect(&conversions(24.0, true)).is_empty());
+}
+
+/// Conversions into a register whose upper half is kept, at so many cycles a round; or of a register
+/// that is cleared before.
+fn converted(cycles: f64, clears: bool) -> AnalysisInput {
+    let heat = [0.02, 0.6, 0.2, 0.06, 0.06, 0.06];
+    program(vec![looped(cycles, 1, &heat, |a| {
+        if clears {
+            a.xorps(xmm0, xmm0)?;
+        } else {
+            a.nop()?;
+        }
+        a.cvtsi2sd(xmm0, dword_ptr(rsi + rax * 4))?;
+        a.movsd_2(qword_ptr(rdi + rax * 8), xmm0)?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rdx)
+    })])
+}
+
+#[test]
+fn conversions_that_wait_for_what_their_register_held_are_told() {
+    let found = false_dependency::detect(&converted(5.0, false));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [2]);
+    assert!(
+        found[0].residual_fraction.value < 0.8,
+        "{:?}",
+        found[0].residual_fraction
+    );
+    assert!(false_dependency::detect(&converted(5.0, true)).is_empty());
+    assert!(false_dependency::detect(&converted(1.0, false)).is_empty());
+}
+
+fn copies(calls: f64, share: f64) -> AnalysisInput {
+    let mut copy = function(
+        "__memcpy_avx_unaligned_erms",
+        |a| a.ret(),
+        &[1],
+        &[share],
+        &[],
+    );
+    copy.module = "/usr/lib/x86_64-linux-gnu/libc.so.6".to_owned();
+    copy.own = false;
+    let mut input = program(vec![copy]);
+    input.program.cpu_seconds = 1.0;
+    input.program.runtime = vec![RuntimeUse {
+        service: "copy".to_owned(),
+        calls: calls as u64,
+        users: vec![UserCall {
+            function: "step".to_owned(),
+            module: "/bin/prog".to_owned(),
+            address: 0x1000,
+            calls,
+            executions: calls as u64,
+            ..UserCall::default()
+        }],
+        ..RuntimeUse::default()
+    }];
+    input
+}
+
+#[test]
+fn few_large_copies_are_told_and_many_small_ones_are_not() {
+    let found = memory_bound_copy::detect(&copies(1e3, 0.6));
+    assert_eq!(found.len(), 1);
+    assert!(found[0].residual_fraction.high < 1.0);
+    assert!(memory_bound_copy::detect(&copies(1e7, 0.6)).is_empty());
+    assert!(memory_bound_copy::detect(&copies(1e3, 0.05)).is_empty());
+}
+
+/// `if (a[i] < limit) n++` at ten cycles a round; both ways as often.
+fn coin() -> AnalysisInput {
+    let (rounds, half) = (ALL as u64 / 10, ALL as u64 / 20);
+    program(vec![function(
+        "filter",
+        |a| {
+            let (mut head, mut skip) = (a.create_label(), a.create_label());
+            a.xor(eax, eax)?;
+            a.set_label(&mut head)?;
+            a.cmp(dword_ptr(rdi + rax * 4), edx)?;
+            a.jge(skip)?;
+            a.add(r8, 1)?;
+            a.set_label(&mut skip)?;
+            a.add(rax, 1)?;
+            a.cmp(rax, r9)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[1, rounds, rounds, half, rounds, rounds, rounds, 1],
+        &[0.0, 0.02, 0.0, 0.5, 0.48, 0.0, 0.0, 0.0],
+        &[(2, half), (6, rounds - 1)],
+    )])
+}
+
+fn events(at: usize, times: f64) -> Option<EventCounts> {
+    Some(EventCounts {
+        event: "branch-misses".to_owned(),
+        simulated: false,
+        period: 1000.0,
+        places: vec![EventPlace {
+            function: 0,
+            at,
+            times,
+        }],
+    })
+}
+
+#[test]
+fn counted_guesses_decide() {
+    let mut input = coin();
+    let rounds = ALL / 10.0;
+    assert!(unpredictable_branch::is_suspected(&input));
+    input.program.follow_up.mispredictions = events(3, 0.45 * rounds);
+    let found = unpredictable_branch::detect(&input);
+    assert_eq!(found.len(), 1);
+    let sources = found[0].evidence.iter().map(|fact| fact.source);
+    let measured = genba_model::EvidenceSource::Measured;
+    assert!(sources.filter(|&source| source == measured).count() >= 2);
+    input.program.follow_up.mispredictions = events(3, 0.01 * rounds);
+    assert!(unpredictable_branch::detect(&input).is_empty(), "foreseen");
+    input.program.follow_up.mispredictions = Some(EventCounts::default());
+    assert!(
+        unpredictable_branch::detect(&input).is_empty(),
+        "none at all"
+    );
+}
+
+#[test]
+fn loads_that_never_miss_wait_for_something_else() {
+    let far = |misses: Option<EventCounts>| {
+        let heat = [0.02, 0.02, 0.9, 0.02, 0.02, 0.02];
+        let mut input = program(vec![looped(40.0, 1, &heat, |a| {
+            a.mov(rax, qword_ptr(rdi))?;
+            a.imul_2(rax, rbx)?;
+            a.add(rcx, qword_ptr(r8 + rax * 8))?;
+            a.add(rdi, 8)?;
+            a.cmp(rdi, rsi)
+        })]);
+        input.program.follow_up.cache_misses = misses;
+        cache_miss::detect(&input).len()
+    };
+    let rounds = ALL / 40.0;
+    assert_eq!(far(None), 1);
+    assert_eq!(far(events(4, 0.9 * rounds)), 1);
+    assert_eq!(far(events(4, 0.001 * rounds)), 0);
+}
+
+/// `out[i] = in[i] * gain` of 16-bit numbers, compiled for size: nothing clears the register.
+#[test]
+fn conversions_along_arrays_are_arithmetic_that_vectors_can_do() {
+    let heat = [0.1, 0.4, 0.2, 0.2, 0.03, 0.03, 0.04];
+    let input = program(vec![looped(1.6, 1, &heat, |a| {
+        a.movsx(ecx, word_ptr(rsi + rax * 2))?;
+        a.cvtsi2sd(xmm1, ecx)?;
+        a.mulsd(xmm1, xmm2)?;
+        a.movsd_2(qword_ptr(rdi + rax * 8), xmm1)?;
+        a.add(rax, 1)?;
+        a.cmp(rax, rdx)
+    })]);
+    assert!(false_dependency::detect(&input).is_empty());
+    assert_eq!(missed_vectorisation::detect(&input).len(), 1);
+}

@@ -1,0 +1,170 @@
+//! The chain of one loop: along the way that its rounds take, or over all their ways.
+
+use genba_code::{BlockId, Opaque};
+use genba_model::Estimate;
+
+use super::analysed_loop::{Subject, brief, is_inside};
+use super::costs::Timing;
+use super::decide::Chain;
+use super::iterations::Iterations;
+use super::path::{self, Path};
+use super::recurrence::{self, Case, Code, Recurrence};
+use super::words::chain_text;
+use genba_units::format::short_percent;
+
+impl Subject<'_> {
+    /// The chain, and its instructions.
+    pub(super) fn chain(&self, timings: &[Option<Timing>]) -> Result<(Chain, Vec<u32>), String> {
+        let inside = |block: BlockId| is_inside(self.inputs.flow, block, self.index);
+        let code = Code {
+            flows: self.inputs.data_flow,
+            timings,
+        };
+        let dominant = path::dominant(self.edges, self.head, &inside);
+        if let Some(path) = dominant.filter(|path| path.share >= MOST_ROUNDS) {
+            let steps = self.steps(&path.blocks);
+            self.opaque(&steps)?;
+            let run = |case| recurrence::of_path(code, &steps, case);
+            let [low, value, high] = [run(Case::Low), run(Case::Value), run(Case::High)];
+            let (Some(low), Some(value), Some(high)) = (low, value, high) else {
+                return Err("its rounds are too long to be modelled".to_owned());
+            };
+            return Ok(self.chain_of(low.cycles, value, high.cycles, way(&path), false, timings));
+        }
+        self.various(code, timings, &inside)
+    }
+
+    /// The chain of rounds that go different ways.
+    fn various(
+        &self,
+        code: Code<'_>,
+        timings: &[Option<Timing>],
+        inside: &dyn Fn(BlockId) -> bool,
+    ) -> Result<(Chain, Vec<u32>), String> {
+        let Some((paths, order)) = path::drawn(self.edges, self.head, inside) else {
+            return Err("the ways that its rounds take were not counted".to_owned());
+        };
+        let steps: Vec<Vec<u32>> = paths.iter().map(|blocks| self.steps(blocks)).collect();
+        let mut times = vec![0usize; steps.len()];
+        for &id in &order {
+            times[id] += 1;
+        }
+        let rare = order.len() / 50;
+        for (steps, &times) in steps.iter().zip(&times) {
+            if times > rare {
+                self.opaque(steps)?;
+            }
+        }
+        let drawn: Vec<&[u32]> = order.iter().map(|&id| steps[id].as_slice()).collect();
+        let rounds = Iterations::various(&drawn);
+        let run = |case| recurrence::of_rounds(code, &rounds, case);
+        let [low, value, high] = [run(Case::Low), run(Case::Value), run(Case::High)];
+        let (Some(low), Some(value), Some(high)) = (low, value, high) else {
+            return Err("its rounds are too long to be modelled".to_owned());
+        };
+        // Branches are not independent of each other in fact: the ways by themselves bound what
+        // other orders of the same rounds could make.
+        let (mut least, mut most) = (value.cycles, value.cycles);
+        for (steps, &times) in steps.iter().zip(&times) {
+            if times <= rare {
+                continue;
+            }
+            let Some(alone) = recurrence::of_path(code, steps, Case::Value) else {
+                continue;
+            };
+            least = least.min(alone.cycles);
+            most = most.max(alone.cycles);
+        }
+        let differ = most > 1.25 * least + 0.25;
+        let way = format!(" over {} ways through it", paths.len());
+        let (low, high) = (low.cycles.min(least), high.cycles.max(most));
+        Ok(self.chain_of(low, value, high, way, differ, timings))
+    }
+
+    fn chain_of(
+        &self,
+        low: f64,
+        value: Recurrence,
+        high: f64,
+        way: String,
+        various: bool,
+        timings: &[Option<Timing>],
+    ) -> (Chain, Vec<u32>) {
+        let links: Vec<u32> = value
+            .links
+            .iter()
+            .filter(|link| link.cycles > 0.01 * value.cycles)
+            .map(|link| link.instruction)
+            .collect();
+        let unknown = value.links.iter().find_map(|link| {
+            let index = link.instruction as usize;
+            let timing = timings.get(index).copied().flatten()?;
+            (!timing.known).then(|| self.inputs.data_flow[index].form.clone())
+        });
+        // Outside the chain, too, an instruction could be longer than thought.
+        let unknown = unknown.or_else(|| {
+            let wide = high > 1.5 * value.cycles;
+            let missing = |index: &usize| timings[*index].is_some_and(|timing| !timing.known);
+            let found = wide.then(|| self.members().find(missing)).flatten()?;
+            Some(self.inputs.data_flow[found].form.clone())
+        });
+        let chain = Chain {
+            cycles: Estimate {
+                value: value.cycles,
+                low: low.min(value.cycles),
+                high: high.max(value.cycles),
+            },
+            text: chain_text(&links, self.inputs.instructions),
+            way,
+            various,
+            unknown,
+            partial_forward: value.partial_forward,
+        };
+        (chain, links)
+    }
+
+    fn steps(&self, blocks: &[BlockId]) -> Vec<u32> {
+        blocks
+            .iter()
+            .flat_map(|&block| {
+                self.inputs.flow.blocks()[block as usize]
+                    .instructions
+                    .clone()
+            })
+            .collect()
+    }
+
+    /// What cannot be seen through, if the path meets anything such.
+    fn opaque(&self, steps: &[u32]) -> Result<(), String> {
+        for &index in steps {
+            let index = index as usize;
+            let Some(why) = self.inputs.data_flow[index].opaque else {
+                continue;
+            };
+            let text = brief(&self.inputs.instructions[index].text);
+            return Err(match why {
+                Opaque::Call => format!(
+                    "each round calls (`{text}`), and chains through calls are not modelled"
+                ),
+                Opaque::Kernel => format!("each round enters the kernel (`{text}`)"),
+                Opaque::Repeated => format!("the time of `{text}` depends on a count"),
+                Opaque::Serialising => format!("`{text}` waits for all before it"),
+                Opaque::Exit => format!("`{text}` is not modelled"),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A path that is taken in at least this share of the rounds stands for the loop.
+const MOST_ROUNDS: f64 = 0.6;
+
+fn way(path: &Path) -> String {
+    if path.share >= 0.95 {
+        return String::new();
+    }
+    format!(
+        " on the way that at least {} of its rounds take",
+        short_percent(path.share)
+    )
+}

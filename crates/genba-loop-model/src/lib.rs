@@ -1,0 +1,226 @@
+//! What holds a loop up: measured cycles a round against the model of it.
+//!
+//! **Scope.** For each loop of a function, from its instructions' data flow, exact counts, costs
+//! by form and the time measured at each instruction: rounds, entries, the cycles that the
+//! longest chain of dependent instructions adds each round, the cycles that its instructions
+//! take if independent, and which of these, or what else, explains the measured cycles. Pure:
+//! no file, no host.
+//!
+//! **Not modelled.** Chains through calls, through memory at addresses that only look different,
+//! and of loops whose rounds contain other loops (those inside are modelled); the size of the
+//! reorder buffer; ports beyond what [`throughput`] adds up; alignment. Where that matters the
+//! measured cycles are not met, and the loop is [`LoopBound::Unexplained`] with its figures.
+
+mod addresses;
+mod analysed_loop;
+mod chain;
+mod costs;
+mod counted_edges;
+mod decide;
+mod evidence;
+mod inner_loops;
+mod iterations;
+mod path;
+mod recurrence;
+mod throughput;
+mod what_if;
+mod words;
+
+use genba_code::{ControlFlow, DataFlow, Instruction};
+use genba_model::{Estimate, LoopCost};
+
+use analysed_loop::Subject;
+pub use analysed_loop::is_inside;
+use costs::Timing;
+use counted_edges::Edges;
+
+pub use costs::{Costs, operation};
+pub use what_if::{Change, Instead, Model, iteration_after, model};
+pub use words::chain_text;
+
+/// One function with what was counted and measured. All slices are by instruction.
+#[derive(Clone, Copy)]
+pub struct LoopInputs<'a> {
+    /// Control flow of the function.
+    pub flow: &'a ControlFlow,
+    /// Its instructions.
+    pub instructions: &'a [Instruction],
+    /// Their data flow, of [`genba_code::data_flow_of`] over the same range.
+    pub data_flow: &'a [DataFlow],
+    /// Executions; `None` where not counted.
+    pub counts: &'a [Option<u64>],
+    /// How often the jump with this index was taken, where that was counted.
+    pub taken: &'a dyn Fn(usize) -> Option<u64>,
+    /// Number of samples, put on the instructions that took the time.
+    pub samples: &'a [f64],
+    /// Weight of those samples.
+    pub weight: &'a [f64],
+    /// Cycles that a part of the function's weight stands for, in the run that the counts are of;
+    /// `None` where cycles are not known.
+    pub cycles: &'a dyn Fn(f64) -> Option<Estimate>,
+    /// What instructions cost.
+    pub costs: &'a dyn Costs,
+}
+
+/// The cost of each loop of [`ControlFlow::loops`]; `None` for those that were not executed or
+/// not counted.
+#[must_use]
+pub fn loops(inputs: &LoopInputs<'_>) -> Vec<Option<LoopCost>> {
+    let list = inputs.flow.loops();
+    let mut out: Vec<Option<LoopCost>> = vec![None; list.len()];
+    let aligned = inputs.data_flow.len() == inputs.instructions.len()
+        && inputs
+            .data_flow
+            .iter()
+            .zip(inputs.instructions)
+            .all(|(flow, instruction)| flow.address == instruction.address);
+    if !aligned {
+        return out;
+    }
+    let edges = Edges {
+        flow: inputs.flow,
+        instructions: inputs.instructions,
+        counts: inputs.counts,
+        taken: inputs.taken,
+    };
+    let timings = timings(inputs);
+    let mut children: Vec<Vec<u32>> = vec![Vec::new(); list.len()];
+    for (found, index) in list.iter().zip(0u32..) {
+        if let Some(parent) = found.parent {
+            children[parent as usize].push(index);
+        }
+    }
+    // Inner loops come after those around them.
+    for index in (0..list.len()).rev() {
+        let inner = &children[index];
+        out[index] = one(inputs, &edges, &timings, index as u32, inner, &out);
+    }
+    out
+}
+
+/// Loops deeper than compilers make them are left alone: they would cost the square of the
+/// function's size.
+const DEEPEST: u32 = 64;
+
+/// Timings of the instructions in loops that were executed.
+fn timings(inputs: &LoopInputs<'_>) -> Vec<Option<Timing>> {
+    let executed = |index: usize| {
+        let count = inputs.counts.get(index).copied().flatten();
+        count.is_some_and(|count| count > 0) && inputs.flow.loop_of_instruction(index).is_some()
+    };
+    let flows = inputs.data_flow.iter().enumerate();
+    flows
+        .map(|(index, flow)| executed(index).then(|| Timing::of(flow, inputs.costs)))
+        .collect()
+}
+
+/// How often control came into a loop from outside, whichever of its blocks it came to; `None`
+/// where a jump that leads there was not counted.
+pub fn entries_by_edges(
+    flow: &genba_code::ControlFlow,
+    instructions: &[genba_code::Instruction],
+    counts: &[Option<u64>],
+    taken: &dyn Fn(usize) -> Option<u64>,
+    index: u32,
+) -> Option<u64> {
+    let edges = Edges {
+        flow,
+        instructions,
+        counts,
+        taken,
+    };
+    let mut all = 0u64;
+    for &block in flow.loop_blocks(index) {
+        for before in &flow.blocks()[block as usize].predecessors {
+            if !is_inside(flow, *before, index) {
+                all = all.saturating_add(edges.edge(*before, block)?);
+            }
+        }
+    }
+    Some(all)
+}
+
+/// Whether a loop ever came round: one whose way back was never taken is none in that run.
+pub fn has_iterated(
+    flow: &genba_code::ControlFlow,
+    instructions: &[genba_code::Instruction],
+    counts: &[Option<u64>],
+    taken: &dyn Fn(usize) -> Option<u64>,
+    index: u32,
+) -> bool {
+    let edges = Edges {
+        flow,
+        instructions,
+        counts,
+        taken,
+    };
+    let deep = flow.loops()[index as usize].depth > DEEPEST;
+    deep || edges.has_iterated(flow.loop_blocks(index))
+}
+
+fn one(
+    inputs: &LoopInputs<'_>,
+    edges: &Edges<'_>,
+    timings: &[Option<Timing>],
+    index: u32,
+    children: &[u32],
+    known: &[Option<LoopCost>],
+) -> Option<LoopCost> {
+    let found = &inputs.flow.loops()[index as usize];
+    if found.depth > DEEPEST {
+        return None;
+    }
+    let blocks = inputs.flow.loop_blocks(index);
+    let iterations = edges.block(found.head).filter(|&count| count > 0)?;
+    if !edges.has_iterated(blocks) {
+        return None;
+    }
+    let inside = |block| is_inside(inputs.flow, block, index);
+    let entries = (!found.irreducible)
+        .then(|| path::has_iterated(edges, found.head, &inside))
+        .flatten()
+        .map(|round| iterations - round);
+    let subject = Subject {
+        inputs,
+        edges,
+        index,
+        blocks,
+        head: found.head,
+        iterations,
+        entries,
+    };
+    let (samples, weight) = subject.measured();
+    let measured = subject.cycles(weight);
+    let throughput = throughput::bound(&subject.mix(), inputs.costs, throughput::Extra::default());
+    let inner = subject.inner(weight, children, known);
+    let mut links = Vec::new();
+    let chain = match subject.why_not(found.irreducible, &inner) {
+        Some(reason) => Err(reason),
+        None => subject.chain(timings).map(|(chain, found)| {
+            links = found;
+            chain
+        }),
+    };
+    let chain_cycles = chain.as_ref().ok().map(|chain| chain.cycles);
+    let throughput_cycles = throughput.as_ref().map(|t| t.cycles);
+    let (bound, why) = match inner {
+        Some(inner) => inner.verdict(),
+        None => {
+            let facts = subject.facts(measured, samples, weight, chain, throughput, timings);
+            decide::decide(&facts)
+        }
+    };
+    Some(LoopCost {
+        iterations,
+        entries,
+        cycles: measured,
+        chain_cycles,
+        chain: links,
+        throughput_cycles,
+        bound,
+        why,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,364 @@
+//! How many cycles the longest chain of dependent instructions adds each round.
+//!
+//! The data flow of many rounds is laid out as if the processor had no other bound than that an
+//! instruction waits for its operands, and a division for the one before it. What the last result gains from round to round comes
+//! out as the greatest mean of any cycle of dependencies (the eigenvalue of the max-plus
+//! matrix of one round; Cuninghame-Green, "Minimax Algebra", 1979), and the cycle is read off the
+//! way back from the last result. Code is followed as predicted: nothing waits for a branch.
+
+use genba_code::{DataFlow, Location, Shortcut, X87_TOP};
+
+use super::addresses::{Addresses, Found};
+use super::costs::Timing;
+use super::iterations::{Iterations, place_in_round, round_of};
+
+/// One of the three cases that intervals are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    Low,
+    Value,
+    High,
+}
+
+impl Case {
+    fn of(self, estimate: &genba_model::Estimate) -> f64 {
+        match self {
+            Self::Low => estimate.low,
+            Self::Value => estimate.value,
+            Self::High => estimate.high,
+        }
+    }
+}
+
+/// What is known of the instructions of a function.
+#[derive(Clone, Copy)]
+pub(super) struct Code<'a> {
+    pub flows: &'a [DataFlow],
+    pub timings: &'a [Option<Timing>],
+}
+
+/// The chain found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Recurrence {
+    /// Cycles that it adds a round.
+    pub cycles: f64,
+    /// Its instructions in order, each with the cycles that it adds to the chain a round.
+    pub links: Vec<Link>,
+    /// Whether a load somewhere in the rounds overlaps an earlier store in part only.
+    pub partial_forward: bool,
+}
+
+/// An instruction of a chain.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Link {
+    pub instruction: u32,
+    pub cycles: f64,
+}
+
+/// Most nodes of a simulation: bounds time and memory (16 MB).
+const MAX_NODES: usize = 1 << 20;
+
+/// Iterations that are enough for chains to have overtaken what starts late but grows slowly.
+const ROUNDS: usize = 144;
+
+const NO_NODE: u32 = u32::MAX;
+
+/// The recurrence of a path that repeats; `None` for a path that is too long to follow.
+pub(super) fn of_path(code: Code<'_>, path: &[u32], case: Case) -> Option<Recurrence> {
+    if path.is_empty() {
+        return None;
+    }
+    let times = ROUNDS.min(MAX_NODES / path.len());
+    if times < 12 {
+        return None;
+    }
+    of_rounds(code, &Iterations::repeated(path, times), case)
+}
+
+/// The recurrence of rounds that take different ways.
+pub(super) fn of_rounds(code: Code<'_>, rounds: &Iterations, case: Case) -> Option<Recurrence> {
+    if rounds.sequence.len() > MAX_NODES || rounds.starts.len() < 12 {
+        return None;
+    }
+    let mut simulation = Simulation::new(code, case, rounds.sequence.len());
+    for &instruction in &rounds.sequence {
+        simulation.step(instruction as usize);
+    }
+    Some(simulation.recurrence(rounds))
+}
+
+/// When each instruction's result is there, and what it waited for last.
+struct Simulation<'a> {
+    code: Code<'a>,
+    case: Case,
+    done: Vec<f64>,
+    waited_for: Vec<u32>,
+    ready: [(f64, u32); 128],
+    /// When each unit that is not pipelined is free, and who has it until then.
+    units: [(f64, u32); 2],
+    /// Position of the x87 stack's top.
+    top: u8,
+    addresses: Addresses,
+    partial_forward: bool,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(code: Code<'a>, case: Case, nodes: usize) -> Self {
+        Self {
+            code,
+            case,
+            done: Vec::with_capacity(nodes),
+            waited_for: Vec::with_capacity(nodes),
+            ready: [(0.0, NO_NODE); 128],
+            units: [(0.0, NO_NODE); 2],
+            top: 0,
+            addresses: Addresses::new(),
+            partial_forward: false,
+        }
+    }
+
+    fn step(&mut self, instruction: usize) {
+        let node = self.done.len() as u32;
+        let (Some(flow), Some(Some(timing))) = (
+            self.code.flows.get(instruction),
+            self.code.timings.get(instruction),
+        ) else {
+            self.done.push(0.0);
+            self.waited_for.push(NO_NODE);
+            return;
+        };
+        if is_exchange(flow) {
+            self.exchange(flow);
+            self.done.push(0.0);
+            self.waited_for.push(NO_NODE);
+            return;
+        }
+        let mut last = self.latest(flow.data_reads, (0.0, NO_NODE));
+        for access in flow.memory.iter().filter(|access| access.reads) {
+            let registers = [access.base, access.index].into_iter().flatten();
+            let address = registers.fold((0.0, NO_NODE), |latest, register| {
+                later(latest, self.ready[usize::from(register) & 127])
+            });
+            let load = self.case.of(&timing.load);
+            last = later(last, (address.0 + load, address.1));
+            if let Some((stored, same)) = self.forwarded(access) {
+                let forward = match same {
+                    true => self.case.of(&timing.forward),
+                    false => self.case.of(&timing.forward_other),
+                };
+                last = later(last, (self.done[stored as usize] + forward, stored));
+            }
+        }
+        let result = if flow.shortcut == Shortcut::Constant || timing.free {
+            (0.0, NO_NODE)
+        } else {
+            if let Some((unit, busy)) = &timing.unit {
+                let free = &mut self.units[*unit as usize];
+                last = later(last, *free);
+                *free = (last.0 + self.case.of(busy), node);
+            }
+            (last.0 + self.case.of(&timing.op), last.1)
+        };
+        self.done.push(result.0);
+        self.waited_for.push(result.1);
+        for access in flow.memory.iter().filter(|access| access.writes) {
+            self.addresses.store(access, node);
+        }
+        if flow.x87_delta < 0 {
+            self.turn(flow.x87_delta);
+        }
+        self.write(flow.writes, (result.0, node));
+        if flow.x87_delta > 0 {
+            self.turn(flow.x87_delta);
+        }
+        self.addresses.step(flow);
+    }
+
+    fn forwarded(&mut self, access: &genba_code::MemoryAccess) -> Option<(u32, bool)> {
+        match self.addresses.find(access) {
+            Found::Nothing => None,
+            Found::All { node, same } => Some((node, same)),
+            Found::Part(node) => {
+                self.partial_forward = true;
+                Some((node, false))
+            }
+        }
+    }
+
+    fn latest(&self, locations: u128, mut latest: (f64, u32)) -> (f64, u32) {
+        let mut left = locations;
+        while left != 0 {
+            let location = left.trailing_zeros() as u8;
+            left &= left - 1;
+            latest = later(latest, self.ready[self.physical(location)]);
+        }
+        latest
+    }
+
+    fn write(&mut self, locations: u128, result: (f64, u32)) {
+        let mut left = locations;
+        while left != 0 {
+            let location = left.trailing_zeros() as u8;
+            left &= left - 1;
+            let physical = self.physical(location);
+            self.ready[physical] = result;
+        }
+    }
+
+    /// `fxch` swaps names and takes no time.
+    fn exchange(&mut self, flow: &DataFlow) {
+        let mut left = flow.writes & (0xff << X87_TOP);
+        let mut both = [0usize; 2];
+        for slot in &mut both {
+            *slot = self.physical((left.trailing_zeros() as u8).min(127));
+            left &= left.wrapping_sub(1);
+        }
+        self.ready.swap(both[0], both[1]);
+    }
+
+    /// Where a location is kept: x87 registers turn with the top of their stack.
+    fn physical(&self, location: Location) -> usize {
+        if (X87_TOP..X87_TOP + 8).contains(&location) {
+            return usize::from(X87_TOP + ((location - X87_TOP + self.top) & 7));
+        }
+        usize::from(location)
+    }
+
+    fn turn(&mut self, delta: i8) {
+        self.top = self.top.wrapping_add_signed(delta) & 7;
+    }
+
+    fn recurrence(&self, rounds: &Iterations) -> Recurrence {
+        let count = rounds.starts.len();
+        // The latest result up to the end of each third.
+        let end = |round: usize| rounds.starts.get(round).copied().unwrap_or(self.done.len());
+        let latest = |until: usize| {
+            let results = self.done[..until].iter().copied().enumerate();
+            results.fold(
+                (0, 0.0),
+                |best, (node, time)| {
+                    if time > best.1 { (node, time) } else { best }
+                },
+            )
+        };
+        let third = count / 3;
+        let (_, middle) = latest(end(count - third));
+        let (last_node, last) = latest(self.done.len());
+        let growth = ((last - middle) / third as f64).max(0.0);
+        let way = self.way_back(last_node, rounds, third);
+        let (cycles, links) = match self.cycle(&way, rounds) {
+            Some(found) => found,
+            None => (growth, self.frequent(&way, rounds)),
+        };
+        Recurrence {
+            cycles,
+            links,
+            partial_forward: self.partial_forward,
+        }
+    }
+
+    /// The nodes that led to a result, latest first, without the last third of the rounds, in
+    /// which it may have left the chain, and the first, in which the chain may not be the
+    /// longest yet.
+    fn way_back(&self, node: usize, rounds: &Iterations, third: usize) -> Vec<u32> {
+        let from = rounds.starts[third];
+        let until = rounds.starts[rounds.starts.len() - third];
+        let mut way = Vec::new();
+        let mut at = node as u32;
+        while at != NO_NODE && at as usize >= from {
+            if (at as usize) < until {
+                way.push(at);
+            }
+            at = self.waited_for[at as usize];
+        }
+        way
+    }
+
+    /// The part of the way between two visits of one instruction: the chain, exactly.
+    fn cycle(&self, way: &[u32], rounds: &Iterations) -> Option<(f64, Vec<Link>)> {
+        if !rounds.uniform {
+            return None;
+        }
+        let first = *way.first()? as usize;
+        let length = way.iter().position(|&node| {
+            let node = node as usize;
+            node != first && rounds.sequence[node] == rounds.sequence[first]
+        })?;
+        let start = way[length] as usize;
+        let passed = round_of(first, rounds).checked_sub(round_of(start, rounds))?;
+        if passed == 0 {
+            return None;
+        }
+        let per_round = 1.0 / passed as f64;
+        let cycles = (self.done[first] - self.done[start]) * per_round;
+        let mut links: Vec<Link> = Vec::new();
+        for &node in way[..length].iter().rev() {
+            let instruction = rounds.sequence[node as usize];
+            let before = self.waited_for[node as usize];
+            let added = match before {
+                NO_NODE => 0.0,
+                before => self.done[node as usize] - self.done[before as usize],
+            };
+            match links.iter_mut().find(|l| l.instruction == instruction) {
+                Some(link) => link.cycles += added * per_round,
+                None => links.push(Link {
+                    instruction,
+                    cycles: added * per_round,
+                }),
+            }
+        }
+        // It has no beginning: let it begin where the round does.
+        let place = |link: &Link| place_in_round(link.instruction, rounds);
+        let first = (0..links.len()).min_by_key(|&i| place(&links[i]))?;
+        links.rotate_left(first);
+        Some((cycles, links))
+    }
+
+    /// The instructions that the way visits in at least half of its rounds.
+    fn frequent(&self, way: &[u32], rounds: &Iterations) -> Vec<Link> {
+        let Some((&newest, &oldest)) = way.first().zip(way.last()) else {
+            return Vec::new();
+        };
+        let passed = round_of(newest as usize, rounds) - round_of(oldest as usize, rounds);
+        let per_round = 1.0 / passed.max(1) as f64;
+        let mut sums: Vec<(u32, f64, f64)> = Vec::new();
+        for &node in way.iter().rev() {
+            let instruction = rounds.sequence[node as usize];
+            let before = self.waited_for[node as usize];
+            let added = match before {
+                NO_NODE => 0.0,
+                before => self.done[node as usize] - self.done[before as usize],
+            };
+            match sums.iter_mut().find(|s| s.0 == instruction) {
+                Some(sum) => {
+                    sum.1 += 1.0;
+                    sum.2 += added;
+                }
+                None => sums.push((instruction, 1.0, added)),
+            }
+        }
+        let mut links: Vec<Link> = sums
+            .into_iter()
+            .filter(|sum| sum.1 * per_round >= 0.5)
+            .map(|(instruction, _, added)| Link {
+                instruction,
+                cycles: added * per_round,
+            })
+            .collect();
+        links.sort_by_key(|link| place_in_round(link.instruction, rounds));
+        links
+    }
+}
+
+fn later(a: (f64, u32), b: (f64, u32)) -> (f64, u32) {
+    // On a tie the one that has a cause, so that the way back does not end early.
+    if b.0 > a.0 || (b.0 == a.0 && a.1 == NO_NODE) {
+        b
+    } else {
+        a
+    }
+}
+
+fn is_exchange(flow: &DataFlow) -> bool {
+    flow.form.starts_with("fxch") && (flow.writes >> X87_TOP & 0xff).count_ones() == 2
+}
