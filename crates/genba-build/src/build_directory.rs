@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::remove_tree::remove_tree;
-use crate::{BuildError, Tree, copy_tree, git_checkout};
+use crate::{BuildError, SourceCopy, copy_tree, git_checkout};
 
 const PREFIX: &str = "genba-build-";
 const LOCK: &str = "lock";
@@ -19,13 +19,13 @@ const LOCK: &str = "lock";
 /// Its `lock` file is held locked for as long as this process lives, however it ends: a
 /// directory whose lock can be taken has lost its owner.
 #[derive(Debug)]
-pub struct Workshop {
+pub struct BuildDirectory {
     directory: PathBuf,
     made: std::cell::Cell<u32>,
     _lock: File,
 }
 
-impl Workshop {
+impl BuildDirectory {
     /// Opens one in the directory for temporary files (`$TMPDIR`, else `/tmp`).
     ///
     /// # Errors
@@ -65,12 +65,12 @@ impl Workshop {
         &self.directory
     }
 
-    /// A copy of a source tree. All copies of a workshop have paths of the same length, because
+    /// A copy of a source tree. All copies of a build directory have paths of the same length, because
     /// the length of the program's name moves its stack.
     ///
     /// # Errors
     /// The tree cannot be read, the copy not be written.
-    pub fn copy(&self, source: &Path) -> Result<Tree, BuildError> {
+    pub fn copy(&self, source: &Path) -> Result<SourceCopy, BuildError> {
         let number = self.next();
         self.copy_as(number, source)
     }
@@ -79,8 +79,8 @@ impl Workshop {
     /// first one's paths.
     ///
     /// # Errors
-    /// As [`Workshop::copy`].
-    pub fn copy_again(&self, tree: &Tree) -> Result<Tree, BuildError> {
+    /// As [`BuildDirectory::copy`].
+    pub fn copy_again(&self, tree: &SourceCopy) -> Result<SourceCopy, BuildError> {
         let place = self.place(tree.number);
         remove_tree(&place).map_err(BuildError::file("remove", &place))?;
         match &tree.reference {
@@ -94,18 +94,18 @@ impl Workshop {
     ///
     /// # Errors
     /// No repository, no such revision, git fails.
-    pub fn checkout(&self, repository: &Path, reference: &str) -> Result<Tree, BuildError> {
+    pub fn checkout(&self, repository: &Path, reference: &str) -> Result<SourceCopy, BuildError> {
         let number = self.next();
         self.checkout_as(number, repository, reference)
     }
 
-    fn copy_as(&self, number: u32, source: &Path) -> Result<Tree, BuildError> {
+    fn copy_as(&self, number: u32, source: &Path) -> Result<SourceCopy, BuildError> {
         let source = (source.canonicalize()).map_err(|_| BuildError::NoTree {
             path: source.to_owned(),
         })?;
         let path = self.place(number);
         let notes = copy_tree::copy_tree(&source, &path)?;
-        Ok(Tree {
+        Ok(SourceCopy {
             number,
             path,
             source,
@@ -120,13 +120,13 @@ impl Workshop {
         number: u32,
         repository: &Path,
         reference: &str,
-    ) -> Result<Tree, BuildError> {
+    ) -> Result<SourceCopy, BuildError> {
         let path = self.place(number);
         let below = git_checkout::checkout(repository, reference, &path)?;
         let source = (repository.canonicalize()).map_err(|_| BuildError::NoTree {
             path: repository.to_owned(),
         })?;
-        Ok(Tree {
+        Ok(SourceCopy {
             number,
             // Joined with nothing it would end with a slash, which no prefix may.
             path: if below.as_os_str().is_empty() {
@@ -157,7 +157,7 @@ impl Workshop {
     }
 }
 
-impl Drop for Workshop {
+impl Drop for BuildDirectory {
     fn drop(&mut self) {
         let _ = remove_tree(&self.directory);
     }
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn it_vanishes_and_the_abandoned_go_with_the_next() {
         let parent = tempfile::tempdir().expect("a directory");
-        let living = Workshop::open_in(parent.path()).expect("a workshop");
+        let living = BuildDirectory::open_in(parent.path()).expect("a build directory");
         // As after SIGKILL: the directory with a lock that nobody holds.
         let dead = parent.path().join("genba-build-dead");
         fs::create_dir_all(dead.join("0000/src")).expect("made");
@@ -228,7 +228,7 @@ mod tests {
         // Just being made, or not ours at all: no lock file.
         let young = parent.path().join("genba-build-young");
         fs::create_dir(&young).expect("made");
-        let other = Workshop::open_in(parent.path()).expect("a workshop");
+        let other = BuildDirectory::open_in(parent.path()).expect("a build directory");
         assert!(!dead.exists());
         assert!(young.exists() && living.path().exists() && other.path().exists());
         drop((living, other));
@@ -245,15 +245,17 @@ mod tests {
         let mut sh = std::process::Command::new("sh");
         let done = sh.current_dir(&repository).args(["-c", commands]).status();
         assert!(done.expect("sh").success());
-        let workshop = Workshop::open_in(parent.path()).expect("a workshop");
-        let whole = workshop.checkout(&repository, "HEAD").expect("a checkout");
+        let build_directory = BuildDirectory::open_in(parent.path()).expect("a build directory");
+        let whole = build_directory
+            .checkout(&repository, "HEAD")
+            .expect("a checkout");
         assert!(!whole.path().as_os_str().as_encoded_bytes().ends_with(b"/"));
         assert!(whole.path().join("sub/f").exists());
-        let part = workshop
+        let part = build_directory
             .checkout(&repository.join("sub"), "HEAD")
             .expect("a checkout");
         assert!(part.path().ends_with("sub") && part.path().join("f").exists());
-        let again = workshop.copy_again(&part).expect("a checkout");
+        let again = build_directory.copy_again(&part).expect("a checkout");
         assert_eq!(again.path(), part.path());
     }
 
@@ -262,14 +264,14 @@ mod tests {
         let parent = tempfile::tempdir().expect("a directory");
         let source = tempfile::tempdir().expect("a directory");
         fs::write(source.path().join("a.c"), "int a;").expect("written");
-        let workshop = Workshop::open_in(parent.path()).expect("a workshop");
-        let one = workshop.copy(source.path()).expect("a copy");
-        let two = workshop.copy(source.path()).expect("a copy");
+        let build_directory = BuildDirectory::open_in(parent.path()).expect("a build directory");
+        let one = build_directory.copy(source.path()).expect("a copy");
+        let two = build_directory.copy(source.path()).expect("a copy");
         assert_eq!(one.path().as_os_str().len(), two.path().as_os_str().len());
         fs::write(one.path().join("a.o"), "x").expect("written");
-        let again = workshop.copy_again(&one).expect("a copy");
+        let again = build_directory.copy_again(&one).expect("a copy");
         assert_eq!(again.path(), one.path());
         assert_eq!(names(again.path()), ["a.c"]);
-        assert!(workshop.copy(&source.path().join("none")).is_err());
+        assert!(build_directory.copy(&source.path().join("none")).is_err());
     }
 }

@@ -6,17 +6,17 @@ use crate::{Family, Recipe, Slot};
 ///
 /// Not in it: `-ffast-math` and its like, which change what a program computes.
 #[must_use]
-pub fn catalogue(rust: bool) -> Vec<Recipe> {
+pub fn build_presets(rust: bool) -> Vec<Recipe> {
     let mut all = if rust { for_rust() } else { for_c() };
-    all.sort_by_key(|recipe| std::cmp::Reverse(recipe.promise));
+    all.sort_by_key(|recipe| std::cmp::Reverse(recipe.priority));
     all
 }
 
 fn for_c() -> Vec<Recipe> {
-    let flags = |name: &str, slot, flags: &[&str], promise| Recipe {
+    let flags = |name: &str, slot, flags: &[&str], priority| Recipe {
         slots: vec![slot],
         flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
-        promise,
+        priority,
         ..Recipe::plain(name)
     };
     vec![
@@ -70,18 +70,18 @@ fn for_c() -> Vec<Recipe> {
 }
 
 fn for_rust() -> Vec<Recipe> {
-    let cargo = |name: &str, slots: &[Slot], cargo: &[(&str, &str)], promise| Recipe {
+    let cargo = |name: &str, slots: &[Slot], cargo: &[(&str, &str)], priority| Recipe {
         slots: slots.to_vec(),
         cargo: (cargo.iter())
             .map(|(name, value)| (format!("CARGO_PROFILE_RELEASE_{name}"), (*value).to_owned()))
             .collect(),
-        promise,
+        priority,
         ..Recipe::plain(name)
     };
-    let rustc = |name: &str, slot, flags: &[&str], promise| Recipe {
+    let rustc = |name: &str, slot, flags: &[&str], priority| Recipe {
         slots: vec![slot],
         rust_flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
-        promise,
+        priority,
         ..Recipe::plain(name)
     };
     vec![
@@ -126,7 +126,7 @@ fn for_rust() -> Vec<Recipe> {
 /// `-fpatchable-function-entry=N,N` puts N one-byte no-ops *before* every function's entry, where
 /// nothing executes them; multiples of 16 keep the entries' alignment.
 #[must_use]
-pub fn layouts(rust: bool) -> Vec<Recipe> {
+pub fn layout_presets(rust: bool) -> Vec<Recipe> {
     [16, 48, 80, 32]
         .into_iter()
         .enumerate()
@@ -152,14 +152,14 @@ mod tests {
     #[test]
     fn names_are_unique_and_all_do_something() {
         for rust in [false, true] {
-            let all = [catalogue(rust), layouts(rust)].concat();
+            let all = [build_presets(rust), layout_presets(rust)].concat();
             let names: BTreeSet<&str> = all.iter().map(|one| one.name.as_str()).collect();
             assert_eq!(names.len(), all.len());
             for one in &all {
                 assert!(!one.slots.is_empty());
                 let nothing = Recipe {
                     slots: one.slots.clone(),
-                    promise: one.promise,
+                    priority: one.priority,
                     caution: one.caution.clone(),
                     ..Recipe::plain(&one.name)
                 };

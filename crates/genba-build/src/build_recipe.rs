@@ -88,7 +88,7 @@ pub struct Recipe {
     /// What one gives up, if anything.
     pub caution: Option<String>,
     /// How much it can be hoped to gain for what it costs, 0 to 100: the order of trying.
-    pub promise: u8,
+    pub priority: u8,
 }
 
 impl Recipe {
@@ -105,7 +105,7 @@ impl Recipe {
             link_time: false,
             profiled: false,
             caution: None,
-            promise: 50,
+            priority: 50,
         }
     }
 
@@ -151,7 +151,7 @@ impl Recipe {
                 (Some(one), Some(two)) => Some(format!("{one}; {two}")),
                 (one, two) => one.clone().or_else(|| two.clone()),
             },
-            promise: self.promise.max(other.promise),
+            priority: self.priority.max(other.priority),
         }
     }
 
@@ -210,11 +210,11 @@ pub(crate) fn link_time_flags(family: Family, lld: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue;
+    use crate::build_presets;
 
     #[test]
     fn of_each_slot_one() {
-        let all = catalogue(false);
+        let all = build_presets(false);
         let find = |name: &str| {
             all.iter()
                 .find(|one| one.name == name)

@@ -14,11 +14,11 @@ use genba_run::{CommandSpec, Output};
 
 use crate::build_recipe::link_time_flags;
 use crate::toolchain::Role;
-use crate::{BuildError, Family, Needs, Recipe, Toolchain, Tree};
+use crate::{BuildError, Family, Needs, Recipe, SourceCopy, Toolchain};
 
 /// Which of the builds of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum BuildStage {
     /// The one to be measured.
     Final,
     /// Of a profiled recipe the first, which counts.
@@ -27,23 +27,23 @@ pub enum Stage {
 
 /// The tools of one tree.
 #[derive(Clone, Debug)]
-pub struct Tools {
+pub struct CompilerWrappers {
     directory: PathBuf,
-    tree: Tree,
+    tree: SourceCopy,
     path: OsString,
     cargo: Vec<(String, String)>,
     rustc_wrapper: Option<PathBuf>,
 }
 
-impl Tools {
+impl CompilerWrappers {
     /// Writes the tools for building a tree by a recipe.
     ///
     /// # Errors
     /// A compiler or helper that the recipe needs is missing, a file cannot be written.
     pub fn make(
-        tree: &Tree,
+        tree: &SourceCopy,
         recipe: &Recipe,
-        stage: Stage,
+        stage: BuildStage,
         chain: &Toolchain,
     ) -> Result<Self, BuildError> {
         if let Needs::Compiler(family) = recipe.needs()
@@ -100,7 +100,7 @@ impl Tools {
     /// recipe's flags and nothing else. `false` for a recipe that one build does not make.
     ///
     /// # Errors
-    /// As [`Tools::make`].
+    /// As [`CompilerWrappers::make`].
     pub fn export(
         directory: &Path,
         recipe: &Recipe,
@@ -113,7 +113,7 @@ impl Tools {
         let maker = Maker {
             tree: None,
             recipe,
-            stage: Stage::Final,
+            stage: BuildStage::Final,
             chain,
         };
         for (name, (real, role)) in &chain.programs {
@@ -195,9 +195,9 @@ fn log_end(path: &Path, lines: usize) -> String {
 
 struct Maker<'a> {
     /// `None` for tools that are kept: these leave no traces and say nothing of any copy.
-    tree: Option<&'a Tree>,
+    tree: Option<&'a SourceCopy>,
     recipe: &'a Recipe,
-    stage: Stage,
+    stage: BuildStage,
     chain: &'a Toolchain,
 }
 
@@ -233,18 +233,18 @@ impl Maker<'_> {
             };
             let profile = tree.profile();
             match (self.stage, family) {
-                (Stage::Instrumented, Family::Gcc) => {
+                (BuildStage::Instrumented, Family::Gcc) => {
                     flags.push(with("-fprofile-generate=", profile));
                     flags.push("-fprofile-update=prefer-atomic".into());
                 }
-                (Stage::Final, Family::Gcc) => {
+                (BuildStage::Final, Family::Gcc) => {
                     flags.push(with("-fprofile-use=", profile));
                     flags.extend(["-fprofile-correction", "-Wno-missing-profile"].map(Into::into));
                 }
-                (Stage::Instrumented, Family::Clang) => {
+                (BuildStage::Instrumented, Family::Clang) => {
                     flags.push(with("-fprofile-generate=", profile));
                 }
-                (Stage::Final, Family::Clang) => {
+                (BuildStage::Final, Family::Clang) => {
                     flags.push(with("-fprofile-use=", profile.join("merged.profdata")));
                 }
             }

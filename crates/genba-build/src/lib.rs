@@ -1,14 +1,14 @@
 //! Builds of a program in copies of its source tree: with other flags, patched, of another
 //! revision.
 //!
-//! **Scope.** A [`Workshop`] is a private directory for one sitting: copies of a tree
-//! ([`Workshop::copy`]), checkouts of a repository's revisions ([`Workshop::checkout`]), patches
-//! ([`apply_patch`]), and [`Tools`]: compilers that add flags to whatever the project's own build
-//! gives them. [`catalogue`] holds the known ways of building otherwise as data ([`Recipe`]).
+//! **Scope.** A [`BuildDirectory`] is a private directory for one sitting: copies of a tree
+//! ([`BuildDirectory::copy`]), checkouts of a repository's revisions ([`BuildDirectory::checkout`]), patches
+//! ([`apply_patch`]), and [`CompilerWrappers`]: compilers that add flags to whatever the project's own build
+//! gives them. [`build_presets`] holds the known ways of building otherwise as data ([`Recipe`]).
 //! [`same_code`] says whether two builds are the same program.
 //!
 //! **What must hold.** Nothing is ever written into the user's tree, not even into its `.git`:
-//! checkouts are clones of their own that borrow the objects. All that a workshop made vanishes
+//! checkouts are clones of their own that borrow the objects. All that a build directory made vanishes
 //! with it; one whose genba was killed is found by its lock and removed by the next.
 //!
 //! **Not here.** Running builds (this gives [`genba_run::CommandSpec`]s), measuring, deciding
@@ -27,13 +27,13 @@ mod source_copy;
 mod toolchain;
 mod tree_state;
 
-pub use build_directory::Workshop;
-pub use build_presets::{catalogue, layouts};
+pub use build_directory::BuildDirectory;
+pub use build_presets::{build_presets, layout_presets};
 pub use build_recipe::{Family, Needs, Recipe, Slot};
-pub use compiler_wrappers::{Stage, Tools};
+pub use compiler_wrappers::{BuildStage, CompilerWrappers};
 pub use error::BuildError;
 pub use git_checkout::apply_patch;
 pub use same_code::same_code;
-pub use source_copy::Tree;
+pub use source_copy::SourceCopy;
 pub use toolchain::Toolchain;
 pub use tree_state::TreeState;

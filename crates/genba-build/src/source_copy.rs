@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// A copy or checkout of the sources, with a directory of its own beside it for tools, profile
 /// and log.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub struct SourceCopy {
     pub(crate) number: u32,
     pub(crate) path: PathBuf,
     pub(crate) source: PathBuf,
@@ -16,7 +16,7 @@ pub struct Tree {
     pub(crate) side: PathBuf,
 }
 
-impl Tree {
+impl SourceCopy {
     /// Its directory: what corresponds to the directory that was copied.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn words_lead_into_the_copy() {
-        let tree = Tree {
+        let tree = SourceCopy {
             number: 0,
             path: "/tmp/w/0000".into(),
             source: "/home/me/lua".into(),

@@ -17,12 +17,12 @@ use crate::paired_effect::{count, named};
 ///
 /// # Errors
 /// The earlier report is of another host, or has no variant with runs.
-pub fn against(
+pub fn compare_with_case(
     mut now: ComparisonReport,
     earlier: &ComparisonReport,
     case: &str,
 ) -> Result<ComparisonReport, ExperimentError> {
-    check_host(&now.host, earlier, case)?;
+    check_same_host(&now.host, earlier, case)?;
     let usable = |variant: &&Variant| variant.excluded.is_none() && variant.runs > 0;
     let Some(first) = earlier.variants.iter().find(usable) else {
         return Err(ExperimentError::Plan {
@@ -81,7 +81,7 @@ pub fn against(
 ///
 /// # Errors
 /// It is of another host; both are named.
-pub fn check_host(
+pub fn check_same_host(
     here: &HostFingerprint,
     earlier: &ComparisonReport,
     case: &str,

@@ -13,9 +13,9 @@ use crate::{ExperimentError, Plan, Stop};
 
 /// Measures what a driver asks for, in one sitting or several.
 ///
-/// A driver that asks only the lab for time and values, and whose order follows from the plan's
+/// A driver that asks only the comparer for time and values, and whose order follows from the plan's
 /// seed, can be taken up again where it was interrupted (see [`crate::run_journal`]).
-pub struct Lab<'a> {
+pub struct Comparer<'a> {
     runner: Box<dyn Runner + 'a>,
     observer: Box<dyn Observer + 'a>,
     cancel: Cancel,
@@ -26,7 +26,7 @@ pub struct Lab<'a> {
 
 /// A single run of a variant.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Probe {
+pub struct SingleRun {
     /// The plan's primary metric; `None` if the run failed or did not yield it.
     pub value: Option<f64>,
     /// All metrics that it yielded, by name.
@@ -37,8 +37,8 @@ pub struct Probe {
     pub seconds: f64,
 }
 
-impl<'a> Lab<'a> {
-    /// A lab; `clock` shows the seconds spent so far.
+impl<'a> Comparer<'a> {
+    /// A comparer; `clock` shows the seconds spent so far.
     pub fn new(
         runner: impl Runner + 'a,
         observer: impl Observer + 'a,
@@ -64,12 +64,12 @@ impl<'a> Lab<'a> {
     }
 
     /// One run of one variant with its prepare and conclude commands; its set-up and clean-up
-    /// are the caller's ([`Lab::set_up`]).
+    /// are the caller's ([`Comparer::set_up`]).
     ///
     /// # Errors
     /// An interruption, a launcher that dies, a run that cannot be kept. A run that fails is no
-    /// error: see [`Probe::failed`].
-    pub fn probe(&mut self, plan: &Plan, variant: usize) -> Result<Probe, ExperimentError> {
+    /// error: see [`SingleRun::failed`].
+    pub fn run_once(&mut self, plan: &Plan, variant: usize) -> Result<SingleRun, ExperimentError> {
         let Some(variant) = plan.variants.get(variant) else {
             return Err(ExperimentError::Plan {
                 what: format!("there is no variant {variant}"),
@@ -88,7 +88,7 @@ impl<'a> Lab<'a> {
         let began = (self.clock)();
         let measured = self.run(&one);
         let seconds = (self.clock)() - began;
-        let failed = |reason: String| Probe {
+        let failed = |reason: String| SingleRun {
             value: None,
             values: BTreeMap::new(),
             failed: Some(reason),
@@ -105,7 +105,7 @@ impl<'a> Lab<'a> {
                         Some((series.name.clone(), value))
                     })
                     .collect();
-                Ok(Probe {
+                Ok(SingleRun {
                     value: values.get(&plan.primary).copied(),
                     values,
                     failed: None,
@@ -120,18 +120,18 @@ impl<'a> Lab<'a> {
     /// One run of each of these variants, in random order; the probes are in the order asked.
     ///
     /// # Errors
-    /// As [`Lab::probe`].
-    pub fn round(
+    /// As [`Comparer::run_once`].
+    pub fn run_block(
         &mut self,
         plan: &Plan,
         variants: &[usize],
-    ) -> Result<Vec<Probe>, ExperimentError> {
+    ) -> Result<Vec<SingleRun>, ExperimentError> {
         self.asked += 1;
         let mut schedule = Schedule::new(plan.seed.wrapping_add(self.asked));
         let places: Vec<usize> = (0..variants.len()).collect();
-        let mut probes: Vec<Option<Probe>> = vec![None; variants.len()];
+        let mut probes: Vec<Option<SingleRun>> = vec![None; variants.len()];
         for place in schedule.block(&places) {
-            probes[place] = Some(self.probe(plan, variants[place])?);
+            probes[place] = Some(self.run_once(plan, variants[place])?);
         }
         Ok(probes.into_iter().flatten().collect())
     }
@@ -147,7 +147,7 @@ impl<'a> Lab<'a> {
     /// Runs the clean-up commands of all variants of a plan.
     ///
     /// # Errors
-    /// As [`Lab::set_up`].
+    /// As [`Comparer::set_up`].
     pub fn clean_up(&mut self, plan: &Plan) -> Result<(), ExperimentError> {
         self.around(plan, "cleanup", |variant| &variant.cleanup, false)
     }
@@ -241,7 +241,7 @@ mod tests {
         Plan::new(vec![variant("1"), variant("2"), variant("missing")])
     }
 
-    fn lab<'a>() -> Lab<'a> {
+    fn comparer<'a>() -> Comparer<'a> {
         let runner = MockExecutor::new(|spec: &CommandSpec| {
             let name = spec.argv[0].to_string_lossy();
             match name.parse() {
@@ -254,7 +254,7 @@ mod tests {
             }
         });
         let mut now = 0.0;
-        Lab::new(runner, NoObserver, Cancel::new().unwrap(), move || {
+        Comparer::new(runner, NoObserver, Cancel::new().unwrap(), move || {
             now += 0.5;
             now
         })
@@ -262,15 +262,15 @@ mod tests {
 
     #[test]
     fn probes_give_values_or_reasons() {
-        let mut lab = lab();
-        let probe = lab.probe(&plan(), 1).unwrap();
+        let mut comparer = comparer();
+        let probe = comparer.run_once(&plan(), 1).unwrap();
         assert_eq!(probe.value, Some(2.0));
         assert_eq!(probe.values["wall"], 2.0);
-        let failed = lab.probe(&plan(), 2).unwrap();
+        let failed = comparer.run_once(&plan(), 2).unwrap();
         assert_eq!(failed.value, None);
         assert!(failed.failed.unwrap().contains('3'));
-        assert!(lab.probe(&plan(), 9).is_err());
-        let round = lab.round(&plan(), &[1, 0, 1]).unwrap();
+        assert!(comparer.run_once(&plan(), 9).is_err());
+        let round = comparer.run_block(&plan(), &[1, 0, 1]).unwrap();
         let values: Vec<_> = round.iter().map(|probe| probe.value.unwrap()).collect();
         assert_eq!(values, [2.0, 1.0, 2.0]);
     }
@@ -279,7 +279,7 @@ mod tests {
     fn a_comparison_is_the_benchs_own() {
         let mut plan = plan();
         plan.variants.pop();
-        let measured = lab().compare(&plan).unwrap();
+        let measured = comparer().compare(&plan).unwrap();
         assert_eq!(measured.end(), crate::End::Decided);
     }
 }

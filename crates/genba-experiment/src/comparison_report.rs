@@ -11,7 +11,7 @@ use crate::{Plan, Stop, compare_variants, iteration_cost, run_hazards};
 
 /// Where and when it was measured.
 #[derive(Clone, Debug)]
-pub struct Setting {
+pub struct ReportContext {
     /// Identifier of the case, if one is kept.
     pub case: Option<String>,
     /// Version of genba.
@@ -40,7 +40,7 @@ pub(crate) const INTERRUPTED: &str = "interrupted: what had been measured until 
 
 /// Judges what was measured. No number in the document is NaN or infinite.
 #[must_use]
-pub fn report(plan: &Plan, measurement: &Measurement, setting: Setting) -> ComparisonReport {
+pub fn report(plan: &Plan, measurement: &Measurement, setting: ReportContext) -> ComparisonReport {
     let compared = compare_variants::compare(plan, measurement);
     let iterations = iteration_cost::iterations(plan, measurement, &compared.comparisons);
     let mut all_hazards = setting.hazards;

@@ -4,7 +4,7 @@
 //! order (`random_schedule`), until the primary metric is decided or the budget is spent ([`run`]),
 //! and becomes a [`genba_model::ComparisonReport`] ([`report`]): effects with intervals,
 //! verdicts, ranks, costs per iteration, hazards. The target's own metrics are found in its
-//! output or read from `$GENBA_METRICS_FD`. [`against`] compares with runs kept in a case,
+//! output or read from `$GENBA_METRICS_FD`. [`compare_with_case`] compares with runs kept in a case,
 //! [`doctor`] says what this machine could see.
 //!
 //! **Not here.** How a process is started (genba-run), what the statistics are (genba-stats),
@@ -40,14 +40,14 @@ mod sequential_judges;
 pub mod sweep;
 pub mod try_variants;
 
-pub use compare_with_case::{against, check_host};
-pub use comparer::{Lab, Probe};
-pub use comparison_report::{Setting, now, report};
+pub use compare_with_case::{check_same_host, compare_with_case};
+pub use comparer::{Comparer, SingleRun};
+pub use comparison_report::{ReportContext, now, report};
 pub use error::ExperimentError;
 pub use exact_instructions::{EXACT_INSTRUCTIONS, ExactRunner};
 pub use measurement::{End, Measurement};
 pub use merge_reports::merge;
-pub use observer::{KeptRun, NoObserver, Observer, Progress, Stage};
+pub use observer::{FinishedRun, NoObserver, Observer, Progress, Stage};
 pub use output_metric::{MetricPlan, MetricSource, direction_of};
 pub use plan::{Plan, Stop, VariantPlan};
 pub use run_plan::{run, run_with_clock};

@@ -36,7 +36,7 @@ pub enum Stage {
 
 /// A run to be kept.
 #[derive(Clone, Debug)]
-pub struct KeptRun<'a> {
+pub struct FinishedRun<'a> {
     /// Name of its variant.
     pub variant: &'a str,
     /// Its block, from 0.
@@ -59,7 +59,7 @@ pub trait Observer {
     ///
     /// # Errors
     /// Why it cannot be kept; that ends the measurement.
-    fn keep(&mut self, run: &KeptRun<'_>) -> Result<(), String>;
+    fn keep(&mut self, run: &FinishedRun<'_>) -> Result<(), String>;
 }
 
 /// Watches nothing and keeps nothing.
@@ -68,7 +68,7 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {
     fn progress(&mut self, _: &Progress<'_>) {}
-    fn keep(&mut self, _: &KeptRun<'_>) -> Result<(), String> {
+    fn keep(&mut self, _: &FinishedRun<'_>) -> Result<(), String> {
         Ok(())
     }
 }

@@ -77,13 +77,13 @@ impl Kept {
 ///
 /// While runs are recalled it stands at the end of the last of them.
 #[derive(Debug)]
-pub struct Stopwatch {
+pub struct ExperimentClock {
     before: Cell<f64>,
     /// `None` while runs are recalled.
     since: Cell<Option<Instant>>,
 }
 
-impl Stopwatch {
+impl ExperimentClock {
     /// A stopwatch for an experiment of which so many runs are to be recalled.
     #[must_use]
     pub fn new(recalled: usize) -> Rc<Self> {
@@ -121,20 +121,25 @@ pub trait Journal {
 }
 
 /// A runner whose runs are kept and recalled.
-pub struct Journaled<R, J> {
+pub struct JournalingRunner<R, J> {
     inner: R,
     journal: J,
     earlier: BTreeMap<String, VecDeque<JournalEntry>>,
     left: usize,
-    clock: Rc<Stopwatch>,
+    clock: Rc<ExperimentClock>,
     variant: String,
     notes: Vec<String>,
 }
 
-impl<R: Runner, J: Journal> Journaled<R, J> {
+impl<R: Runner, J: Journal> JournalingRunner<R, J> {
     /// A runner that recalls `earlier` and keeps what comes after. The clock must be one made
     /// for that many.
-    pub fn new(inner: R, journal: J, earlier: Vec<JournalEntry>, clock: Rc<Stopwatch>) -> Self {
+    pub fn new(
+        inner: R,
+        journal: J,
+        earlier: Vec<JournalEntry>,
+        clock: Rc<ExperimentClock>,
+    ) -> Self {
         let left = earlier.len();
         let mut by_variant: BTreeMap<String, VecDeque<JournalEntry>> = BTreeMap::new();
         for entry in earlier {
@@ -169,7 +174,7 @@ impl<R: Runner, J: Journal> Journaled<R, J> {
     }
 }
 
-impl<R: Runner, J: Journal> Runner for Journaled<R, J> {
+impl<R: Runner, J: Journal> Runner for JournalingRunner<R, J> {
     fn begin(&mut self, variant: &str) -> bool {
         self.inner.begin(variant);
         variant.clone_into(&mut self.variant);
@@ -257,13 +262,13 @@ mod tests {
     /// Runs get longer and longer, so that a run made twice or in another place shows.
     fn sitting(book: &Book, blocks: u32, made: &Rc<Cell<u32>>) -> Vec<f64> {
         let earlier = book.0.borrow().clone();
-        let clock = Stopwatch::new(earlier.len());
+        let clock = ExperimentClock::new(earlier.len());
         let count = Rc::clone(made);
         let inner = MockExecutor::new(move |_: &CommandSpec| {
             count.set(count.get() + 1);
             Ok(Finished::mock(f64::from(count.get())))
         });
-        let mut runner = Journaled::new(inner, book.clone(), earlier, Rc::clone(&clock));
+        let mut runner = JournalingRunner::new(inner, book.clone(), earlier, Rc::clone(&clock));
         let cancel = Cancel::new().unwrap();
         let measured = run_with_clock(
             &plan(blocks),
@@ -298,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_clock_goes_on_where_it_stood() {
-        let clock = Stopwatch::new(2);
+        let clock = ExperimentClock::new(2);
         assert_eq!(clock.seconds(), 0.0);
         clock.set(12.5);
         assert_eq!(clock.seconds(), 12.5);

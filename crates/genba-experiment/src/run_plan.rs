@@ -11,7 +11,9 @@ use crate::output_streams::{capture_errors, hush, line, specs};
 use crate::random_schedule::{PADDING_VARIABLE, Schedule};
 use crate::runner::Runner;
 use crate::sequential_judges::{Live, State};
-use crate::{ExperimentError, KeptRun, Observer, Plan, Progress, Stage, Stop, exclusion_reason};
+use crate::{
+    ExperimentError, FinishedRun, Observer, Plan, Progress, Stage, Stop, exclusion_reason,
+};
 
 /// Progress is told no more often than this, seconds.
 const PROGRESS_SECONDS: f64 = 0.1;
@@ -292,7 +294,7 @@ impl Driver<'_> {
             if let Some(check) = &mut self.check {
                 check.saw(variant, &run.finished.stdout);
             }
-            let kept = KeptRun {
+            let kept = FinishedRun {
                 variant: &plan.name,
                 block: self.measurement.blocks,
                 record: &run.finished.record,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use genba_model::{Direction, Estimate, HostFingerprint, Variant, VariantMetric};
 
-use crate::Setting;
+use crate::ReportContext;
 
 /// Where and when nothing was measured.
-pub(crate) fn setting() -> Setting {
-    Setting {
+pub(crate) fn setting() -> ReportContext {
+    ReportContext {
         case: Some("7f3a".to_owned()),
         version: "0.1.0".to_owned(),
         started: "2026-11-21T20:15:04.123Z".to_owned(),

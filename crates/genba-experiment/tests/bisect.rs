@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use genba_experiment::bisect::{Budget, Candidate, Found, ItemSet, Steps, find_items, find_step};
-use genba_experiment::{ExperimentError, Lab, NoObserver, Plan, VariantPlan};
+use genba_experiment::bisect::{
+    Candidate, CandidateList, ElementSet, SearchBudget, SearchResult, find_elements, find_step,
+};
+use genba_experiment::{Comparer, ExperimentError, NoObserver, Plan, VariantPlan};
 use genba_model::{BisectionOutcome, ExitKind};
 use genba_run::{Cancel, CommandSpec, Finished, MockExecutor};
 use rand::rngs::StdRng;
@@ -20,9 +22,13 @@ fn heavy(random: &mut StdRng) -> f64 {
     normal() / (chi / 3.0).sqrt() / 1.13
 }
 
-/// A lab whose runs take what `cost` says of the command's words, times noise; each run is a
+/// A comparer whose runs take what `cost` says of the command's words, times noise; each run is a
 /// second on its clock. A cost of `None` is a run that fails.
-fn lab(noise: f64, seed: u64, cost: impl Fn(&[String]) -> Option<f64> + 'static) -> Lab<'static> {
+fn comparer(
+    noise: f64,
+    seed: u64,
+    cost: impl Fn(&[String]) -> Option<f64> + 'static,
+) -> Comparer<'static> {
     let random = Rc::new(RefCell::new(StdRng::seed_from_u64(seed)));
     let now = Rc::new(RefCell::new(0.0));
     let clock = Rc::clone(&now);
@@ -45,7 +51,7 @@ fn lab(noise: f64, seed: u64, cost: impl Fn(&[String]) -> Option<f64> + 'static)
         })
     });
     let cancel = Cancel::new().unwrap();
-    Lab::new(runner, NoObserver, cancel, move || *clock.borrow())
+    Comparer::new(runner, NoObserver, cancel, move || *clock.borrow())
 }
 
 fn plan(seed: u64) -> Plan {
@@ -58,7 +64,7 @@ fn plan(seed: u64) -> Plan {
 
 struct Values(u64);
 
-impl Steps for Values {
+impl CandidateList for Values {
     fn count(&self) -> u64 {
         self.0
     }
@@ -67,7 +73,11 @@ impl Steps for Values {
         format!("N={point}")
     }
 
-    fn candidate(&mut self, _: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError> {
+    fn candidate(
+        &mut self,
+        _: &mut Comparer<'_>,
+        point: u64,
+    ) -> Result<Candidate, ExperimentError> {
         let spec = CommandSpec::direct([point.to_string()]);
         Ok(Ok(VariantPlan::new(
             self.name(point),
@@ -85,7 +95,7 @@ impl Items {
     }
 }
 
-impl ItemSet for Items {
+impl ElementSet for Items {
     fn names(&self) -> &[String] {
         &self.0
     }
@@ -98,16 +108,23 @@ impl ItemSet for Items {
     }
 }
 
-fn step(culprit: u64, points: u64, effect: f64, noise: f64, seed: u64, seconds: f64) -> Found {
-    let mut lab = lab(noise, seed, move |words| {
+fn step(
+    culprit: u64,
+    points: u64,
+    effect: f64,
+    noise: f64,
+    seed: u64,
+    seconds: f64,
+) -> SearchResult {
+    let mut comparer = comparer(noise, seed, move |words| {
         let point: u64 = words[0].parse().unwrap();
         Some(if point >= culprit { 1.0 + effect } else { 1.0 })
     });
     find_step(
-        &mut lab,
+        &mut comparer,
         &plan(seed),
         &mut Values(points),
-        Budget { seconds },
+        SearchBudget { seconds },
     )
     .unwrap()
 }
@@ -125,13 +142,13 @@ fn items(
     seed: u64,
     seconds: f64,
     cost: impl Fn(&[usize]) -> f64 + 'static,
-) -> Found {
-    let mut lab = lab(noise, seed, move |words| Some(cost(&on(words))));
+) -> SearchResult {
+    let mut comparer = comparer(noise, seed, move |words| Some(cost(&on(words))));
     let set = Items::numbered(count);
-    find_items(&mut lab, &plan(seed), &set, Budget { seconds }).unwrap()
+    find_elements(&mut comparer, &plan(seed), &set, SearchBudget { seconds }).unwrap()
 }
 
-fn names(found: &Found) -> Vec<String> {
+fn names(found: &SearchResult) -> Vec<String> {
     let mut names: Vec<String> = (found.culprits.iter())
         .map(|culprit| culprit.name.clone())
         .collect();
@@ -204,9 +221,9 @@ fn points_that_fail_are_skipped_and_named() {
         (!broken).then_some(if point >= 96 { 1.1 } else { 1.0 })
     };
     for noise in [0.0, 0.005] {
-        let mut lab = lab(noise, 3, cost);
-        let budget = Budget { seconds: 2_000.0 };
-        let found = find_step(&mut lab, &plan(3), &mut Values(128), budget).unwrap();
+        let mut comparer = comparer(noise, 3, cost);
+        let budget = SearchBudget { seconds: 2_000.0 };
+        let found = find_step(&mut comparer, &plan(3), &mut Values(128), budget).unwrap();
         let culprit = &found.culprits[0];
         assert_eq!(
             (culprit.name.as_str(), culprit.before.as_deref()),
@@ -224,12 +241,12 @@ fn points_that_fail_are_skipped_and_named() {
 
 #[test]
 fn a_step_that_is_not_all_is_said_to_be_so() {
-    let mut lab = lab(0.0, 3, |words| {
+    let mut comparer = comparer(0.0, 3, |words| {
         let point: u64 = words[0].parse().unwrap();
         Some(1.0 + 0.1 * (point / 20).min(2) as f64)
     });
-    let budget = Budget { seconds: 2_000.0 };
-    let found = find_step(&mut lab, &plan(3), &mut Values(60), budget).unwrap();
+    let budget = SearchBudget { seconds: 2_000.0 };
+    let found = find_step(&mut comparer, &plan(3), &mut Values(60), budget).unwrap();
     assert!(["N=20", "N=40"].contains(&found.culprits[0].name.as_str()));
     assert!(
         found
@@ -243,16 +260,16 @@ fn a_step_that_is_not_all_is_said_to_be_so() {
 
 #[test]
 fn ends_that_fail_are_an_error_with_the_reason() {
-    let mut lab = lab(0.0, 3, |words| (words[0] != "9").then_some(1.0));
-    let budget = Budget { seconds: 10.0 };
-    let error = find_step(&mut lab, &plan(3), &mut Values(10), budget).unwrap_err();
+    let mut comparer = comparer(0.0, 3, |words| (words[0] != "9").then_some(1.0));
+    let budget = SearchBudget { seconds: 10.0 };
+    let error = find_step(&mut comparer, &plan(3), &mut Values(10), budget).unwrap_err();
     assert!(error.to_string().contains("N=9"), "{error}");
 }
 
 /// How often the items are exactly these, with 2 % each at 2 % noise.
-fn share_right(culprits: usize, trials: u64) -> (f64, f64) {
+fn share_right(culprits: usize, comparisons: u64) -> (f64, f64) {
     let (mut right, mut runs) = (0, 0);
-    for seed in 0..trials {
+    for seed in 0..comparisons {
         let mut truth: Vec<usize> = Vec::new();
         let mut random = StdRng::seed_from_u64(1_000 + seed);
         while truth.len() < culprits {
@@ -273,8 +290,8 @@ fn share_right(culprits: usize, trials: u64) -> (f64, f64) {
         runs += found.runs;
     }
     (
-        right as f64 / trials as f64,
-        f64::from(runs) / trials as f64,
+        right as f64 / comparisons as f64,
+        f64::from(runs) / comparisons as f64,
     )
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use genba_experiment::{
-    Measured, NoObserver, Plan, Runner, Stop, against, doctor, merge, run_with_clock,
+    Measured, NoObserver, Plan, Runner, Stop, compare_with_case, doctor, merge, run_with_clock,
 };
 use genba_model::{Metric, VerdictName};
 use genba_run::{Cancel, CommandSpec, Finished, RunError};
@@ -32,7 +32,7 @@ fn report_of(names: &[&str], factors: &[f64], blocks: u32) -> genba_model::Compa
 fn earlier_runs_become_the_baseline_of_a_single_command() {
     let earlier = report_of(&["a"], &[1.0], 20);
     let now = report_of(&["b"], &[2.0], 20);
-    let all = against(now, &earlier, "7f3a").expect("the same host");
+    let all = compare_with_case(now, &earlier, "7f3a").expect("the same host");
     assert_eq!(all.variants[0].name, "a (case 7f3a)");
     let first = &all.comparisons[0];
     assert_eq!(
@@ -51,7 +51,7 @@ fn earlier_runs_become_the_baseline_of_a_single_command() {
 fn earlier_runs_of_the_same_name_are_taken_before_the_earlier_baseline() {
     let earlier = report_of(&["a", "b"], &[1.0, 3.0], 20);
     let now = report_of(&["a", "b"], &[1.0, 3.0], 20);
-    let all = against(now, &earlier, "x").expect("the same host");
+    let all = compare_with_case(now, &earlier, "x").expect("the same host");
     let found: Vec<(&str, &str, VerdictName)> = (all.comparisons.iter())
         .filter(|one| one.metric == "wall" && one.baseline.contains("case"))
         .map(|one| (one.baseline.as_str(), one.variant.as_str(), one.verdict))
@@ -70,7 +70,7 @@ fn earlier_runs_of_the_same_name_are_taken_before_the_earlier_baseline() {
 fn another_host_is_refused_with_both_named() {
     let mut earlier = report_of(&["a"], &[1.0], 3);
     earlier.host.id = "other".into();
-    let error = against(report_of(&["a"], &[1.0], 3), &earlier, "7f3a").unwrap_err();
+    let error = compare_with_case(report_of(&["a"], &[1.0], 3), &earlier, "7f3a").unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("other") && text.contains("test") && text.contains("7f3a"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use genba_experiment::sweep::{SweepPlan, SweptParameter, document, sweep};
-use genba_experiment::{Lab, MetricPlan, NoObserver, Plan, Setting, VariantPlan};
+use genba_experiment::{Comparer, MetricPlan, NoObserver, Plan, ReportContext, VariantPlan};
 use genba_model::{KneeName, Sweep};
 use genba_run::{Cancel, CommandSpec, Finished, MockExecutor};
 use rand::rngs::Xoshiro256PlusPlus;
@@ -41,7 +41,7 @@ fn swept_on(
         now.set(now.get() + seconds + 0.001);
         Ok(Finished::mock(seconds))
     });
-    let mut lab = Lab::new(runner, NoObserver, Cancel::new().unwrap(), move || {
+    let mut comparer = Comparer::new(runner, NoObserver, Cancel::new().unwrap(), move || {
         spent.get()
     });
     let parameter = SweptParameter::parse(definition).unwrap();
@@ -60,8 +60,8 @@ fn swept_on(
             CommandSpec::direct([value]),
         ))
     };
-    let found = sweep(&mut lab, &plan, &make).unwrap();
-    let setting = Setting {
+    let found = sweep(&mut comparer, &plan, &make).unwrap();
+    let setting = ReportContext {
         case: None,
         version: "test".to_owned(),
         started: String::new(),
@@ -250,7 +250,7 @@ fn a_metric_that_no_run_yields_is_refused_at_once() {
         counted.set(counted.get() + 1);
         Ok(Finished::mock(0.01))
     });
-    let mut lab = Lab::new(runner, NoObserver, Cancel::new().unwrap(), || 0.0);
+    let mut comparer = Comparer::new(runner, NoObserver, Cancel::new().unwrap(), || 0.0);
     let mut plan = Plan::new(Vec::new());
     plan.primary = "pages".to_owned();
     plan.metrics = vec![MetricPlan::parse_regex("pages=([0-9]+) pagse").unwrap()];
@@ -264,7 +264,7 @@ fn a_metric_that_no_run_yields_is_refused_at_once() {
         let spec = CommandSpec::direct([value.clone()]);
         Ok(VariantPlan::new(value.clone(), value, spec))
     };
-    let error = sweep(&mut lab, &plan, &make).expect_err("no such metric");
+    let error = sweep(&mut comparer, &plan, &make).expect_err("no such metric");
     let text = error.to_string();
     assert!(text.contains("yielded the metric pages"), "{text}");
     assert_eq!(runs.get(), 4);

@@ -1,7 +1,7 @@
 use std::process::Command;
 
 use super::*;
-use crate::{Workshop, catalogue, layouts, same_code};
+use crate::{BuildDirectory, build_presets, layout_presets, same_code};
 
 /// Two translation units behind an archive, with a flag of the project's own that must survive.
 const MAKEFILE: &str = "CFLAGS = -O2 -DANSWER=42
@@ -54,26 +54,26 @@ fn run(spec: &CommandSpec, log: &Path) -> bool {
 }
 
 fn recipe(name: &str) -> Recipe {
-    let all = [catalogue(false), layouts(false)].concat();
+    let all = [build_presets(false), layout_presets(false)].concat();
     all.into_iter().find(|one| one.name == name).expect("known")
 }
 
 struct Built {
-    tree: Tree,
-    tools: Tools,
+    tree: SourceCopy,
+    tools: CompilerWrappers,
 }
 
-fn build(workshop: &Workshop, source: &Path, recipe: &Recipe) -> Option<Built> {
-    let tree = workshop.copy(source).expect("a copy");
+fn build(build_directory: &BuildDirectory, source: &Path, recipe: &Recipe) -> Option<Built> {
+    let tree = build_directory.copy(source).expect("a copy");
     let chain = Toolchain::look();
-    let mut stages = vec![Stage::Final];
+    let mut stages = vec![BuildStage::Final];
     if recipe.profiled {
-        stages.insert(0, Stage::Instrumented);
+        stages.insert(0, BuildStage::Instrumented);
     }
     let mut tools = None;
     for stage in stages {
-        let tree = workshop.copy_again(&tree).expect("a copy");
-        let made = match Tools::make(&tree, recipe, stage, &chain) {
+        let tree = build_directory.copy_again(&tree).expect("a copy");
+        let made = match CompilerWrappers::make(&tree, recipe, stage, &chain) {
             Ok(made) => made,
             Err(BuildError::Missing { .. }) => return None,
             Err(error) => panic!("{error}"),
@@ -81,7 +81,7 @@ fn build(workshop: &Workshop, source: &Path, recipe: &Recipe) -> Option<Built> {
         if !run(&made.command("make"), &tree.log()) {
             panic!("{}: {}", recipe.name, made.log_end(20));
         }
-        if stage == Stage::Instrumented {
+        if stage == BuildStage::Instrumented {
             let done = Command::new(tree.path().join("prog"))
                 .status()
                 .expect("run");
@@ -111,12 +111,12 @@ fn every_recipe_builds_a_program_that_works() {
         return;
     };
     let before = crate::TreeState::of(&source);
-    let workshop = Workshop::open_in(place.path()).expect("a workshop");
-    let plain = build(&workshop, &source, &Recipe::plain("as it is")).expect("gcc is here");
+    let build_directory = BuildDirectory::open_in(place.path()).expect("a build directory");
+    let plain = build(&build_directory, &source, &Recipe::plain("as it is")).expect("gcc is here");
     assert_eq!(plain.tools.calls(), 3);
     assert!(symbols(plain.tree.path()).contains(" other\n"));
-    for one in [catalogue(false), layouts(false)].concat() {
-        let Some(built) = build(&workshop, &source, &one) else {
+    for one in [build_presets(false), layout_presets(false)].concat() {
+        let Some(built) = build(&build_directory, &source, &one) else {
             genba_testing::skip(
                 test,
                 genba_testing::MACHINE,
@@ -133,15 +133,15 @@ fn every_recipe_builds_a_program_that_works() {
             one.name
         );
     }
-    let lto = build(&workshop, &source, &recipe("LTO")).expect("gcc is here");
+    let lto = build(&build_directory, &source, &recipe("LTO")).expect("gcc is here");
     assert!(
         !symbols(lto.tree.path()).contains(" other\n"),
         "it has gone into its caller"
     );
-    let again = build(&workshop, &source, &Recipe::plain("again")).expect("gcc is here");
+    let again = build(&build_directory, &source, &Recipe::plain("again")).expect("gcc is here");
     assert!(same_code(plain.tree.path(), again.tree.path()));
     assert!(!same_code(plain.tree.path(), lto.tree.path()));
-    let padded = build(&workshop, &source, &layouts(false)[0]).expect("gcc is here");
+    let padded = build(&build_directory, &source, &layout_presets(false)[0]).expect("gcc is here");
     assert!(!same_code(plain.tree.path(), padded.tree.path()));
     assert_eq!(before.changed(&source), None);
 }
@@ -150,10 +150,11 @@ fn every_recipe_builds_a_program_that_works() {
 fn a_build_that_fails_leaves_the_end_of_its_log() {
     let place = tempfile::tempdir().expect("a directory");
     let source = project(place.path());
-    let workshop = Workshop::open_in(place.path()).expect("a workshop");
-    let tree = workshop.copy(&source).expect("a copy");
+    let build_directory = BuildDirectory::open_in(place.path()).expect("a build directory");
+    let tree = build_directory.copy(&source).expect("a copy");
     let recipe = Recipe::plain("as it is");
-    let tools = Tools::make(&tree, &recipe, Stage::Final, &Toolchain::look()).expect("tools");
+    let tools = CompilerWrappers::make(&tree, &recipe, BuildStage::Final, &Toolchain::look())
+        .expect("tools");
     assert!(!run(
         &tools.command("echo one; echo two >&2; false"),
         &tree.log()
@@ -204,8 +205,11 @@ fn kept_tools_build_the_same_without_a_copy() {
         return;
     };
     let tools = place.path().join("tools");
-    assert!(Tools::export(&tools, &recipe("LTO"), &Toolchain::look()).expect("written"));
-    assert!(!Tools::export(&tools, &recipe("PGO"), &Toolchain::look()).expect("nothing to do"));
+    assert!(CompilerWrappers::export(&tools, &recipe("LTO"), &Toolchain::look()).expect("written"));
+    assert!(
+        !CompilerWrappers::export(&tools, &recipe("PGO"), &Toolchain::look())
+            .expect("nothing to do")
+    );
     let path = format!(
         "{}:{}",
         tools.display(),

@@ -2,36 +2,40 @@
 
 use std::path::PathBuf;
 
-use super::Made;
-use super::components::WHOLE;
-use crate::try_variants::{Ready, Workplace};
-use crate::{ExperimentError, Lab, VariantPlan};
+use super::AblatedVariant;
+use super::components::BASELINE;
+use crate::try_variants::{VariantBuild, VariantBuilder};
+use crate::{Comparer, ExperimentError, VariantPlan};
 
 /// Puts a command into the build with these patches; the whole must be asked for first, which
 /// builds the program as it is.
 ///
 /// # Errors
 /// An interruption; the launcher dies.
-pub fn built(
-    lab: &mut Lab<'_>,
-    place: &mut Workplace,
+pub fn build_variant(
+    comparer: &mut Comparer<'_>,
+    place: &mut VariantBuilder,
     plan: &VariantPlan,
     patches: &[PathBuf],
-) -> Result<Made, ExperimentError> {
+) -> Result<AblatedVariant, ExperimentError> {
     let mut ready = None;
-    if plan.name == WHOLE {
-        match place.baseline(lab)? {
-            Ready::Variant { .. } => {}
+    if plan.name == BASELINE {
+        match place.baseline(comparer)? {
+            VariantBuild::Variant { .. } => {}
             other => ready = Some(other),
         }
     }
     let ready = match ready {
         Some(failed) => failed,
-        None => place.patched(lab, plan, patches)?,
+        None => place.patched(comparer, plan, patches)?,
     };
     Ok(match ready {
-        Ready::Variant { plan, .. } => Made::Variant(plan),
-        Ready::Failed { reason } | Ready::Unavailable { reason } => Made::Not(reason),
-        Ready::Identical { .. } => Made::Not("it is the same program".to_owned()),
+        VariantBuild::Variant { plan, .. } => AblatedVariant::Ready(plan),
+        VariantBuild::Failed { reason } | VariantBuild::Unavailable { reason } => {
+            AblatedVariant::NotBuilt(reason)
+        }
+        VariantBuild::Identical { .. } => {
+            AblatedVariant::NotBuilt("it is the same program".to_owned())
+        }
     })
 }

@@ -3,15 +3,19 @@
 use genba_model::{Ablation, AblationCost, AblationPart, AblationSum, Estimate, Metric};
 use genba_stats::hodges_lehmann;
 
-use super::components::{AblatePlan, WHOLE};
+use super::components::{AblatePlan, BASELINE};
 use crate::measurement::Measurement;
-use crate::{Setting, report};
+use crate::{ReportContext, report};
 
 const LEVEL: f64 = 0.95;
 
 /// Judges what was measured.
 #[must_use]
-pub fn ablation(ablate: &AblatePlan, measurement: &Measurement, setting: Setting) -> Ablation {
+pub fn ablation(
+    ablate: &AblatePlan,
+    measurement: &Measurement,
+    setting: ReportContext,
+) -> Ablation {
     let plan = &ablate.plan;
     let mut whole_report = report(plan, measurement, setting);
     whole_report.notes.extend(ablate.notes.iter().cloned());
@@ -62,7 +66,7 @@ pub fn ablation(ablate: &AblatePlan, measurement: &Measurement, setting: Setting
     };
     if measurement.variants[0].excluded.is_some() {
         whole_report.notes.push(format!(
-            "the {WHOLE} itself could not be measured: no cost of any part is known"
+            "the {BASELINE} itself could not be measured: no cost of any part is known"
         ));
     }
     Ablation {

@@ -7,7 +7,7 @@ use crate::{ExperimentError, Plan, VariantPlan};
 
 /// How a part is switched off.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Off {
+pub enum DisableBy {
     /// Variables of the environment.
     Environment(BTreeMap<String, String>),
     /// Another command.
@@ -18,7 +18,7 @@ pub enum Off {
 
 /// Parts switched off, for one variant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Switched {
+pub struct DisabledComponents {
     /// Another command than the whole's.
     pub command: Option<String>,
     /// Variables to set.
@@ -29,31 +29,31 @@ pub struct Switched {
 
 /// A variant that was to be made.
 #[derive(Clone, Debug)]
-pub enum Made {
+pub enum AblatedVariant {
     /// It can be run.
-    Variant(Box<VariantPlan>),
-    /// It cannot be built; why, with the end of the log.
-    Not(String),
+    Ready(Box<VariantPlan>),
+    /// It cannot be built: the reason, with the end of the build log.
+    NotBuilt(String),
 }
 
-impl From<VariantPlan> for Made {
+impl From<VariantPlan> for AblatedVariant {
     fn from(plan: VariantPlan) -> Self {
-        Self::Variant(Box::new(plan))
+        Self::Ready(Box::new(plan))
     }
 }
 
 /// A part with its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct Component {
     /// Name.
     pub name: String,
     /// How it is switched off.
-    pub off: Off,
+    pub off: DisableBy,
     /// The same as it was given.
     pub how: String,
 }
 
-impl Part {
+impl Component {
     /// `gc=RUBYOPT=--disable-gems` (assignments to the environment, several with spaces between
     /// them) or `literal: ruby frozen.rb` (another command).
     ///
@@ -74,9 +74,9 @@ impl Part {
             return Err(wrong("a name or what follows it is missing"));
         }
         let off = if text[at..].starts_with(':') {
-            Off::Command(rest.to_owned())
+            DisableBy::Command(rest.to_owned())
         } else {
-            Off::Environment(assignments(rest).ok_or_else(|| {
+            DisableBy::Environment(assignments(rest).ok_or_else(|| {
                 wrong("after the name there are no assignments to the environment")
             })?)
         };
@@ -88,15 +88,15 @@ impl Part {
     }
 }
 
-impl Part {
+impl Component {
     /// What is to be done for it to be off.
     #[must_use]
-    pub fn switched(&self) -> Switched {
-        let mut switched = Switched::default();
+    pub fn disabled(&self) -> DisabledComponents {
+        let mut switched = DisabledComponents::default();
         match &self.off {
-            Off::Environment(variables) => switched.variables.clone_from(variables),
-            Off::Command(command) => switched.command = Some(command.clone()),
-            Off::Patch(path) => switched.patches.push(path.clone()),
+            DisableBy::Environment(variables) => switched.variables.clone_from(variables),
+            DisableBy::Command(command) => switched.command = Some(command.clone()),
+            DisableBy::Patch(path) => switched.patches.push(path.clone()),
         }
         switched
     }
@@ -105,7 +105,7 @@ impl Part {
     ///
     /// # Errors
     /// There is no name or no file in it.
-    pub fn of_patch(text: &str) -> Result<Self, ExperimentError> {
+    pub fn from_patch(text: &str) -> Result<Self, ExperimentError> {
         let (name, file) = match text.split_once('=') {
             Some((name, file)) => (name.trim(), file.trim()),
             None => (text, text),
@@ -123,7 +123,7 @@ impl Part {
         Ok(Self {
             name,
             how: format!("patch {file}"),
-            off: Off::Patch(path),
+            off: DisableBy::Patch(path),
         })
     }
 }
@@ -171,7 +171,7 @@ pub struct AblatePlan {
     /// All variants: the whole, those without a part, without any, the loop.
     pub plan: Plan,
     /// The parts; that of index i is variant i + 1.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Component>,
     /// Index of the variant without any part.
     pub all_off: Option<usize>,
     /// Index of the loop alone.
@@ -183,7 +183,7 @@ pub struct AblatePlan {
 }
 
 /// Name of the whole, of what is left without any part, and of the loop.
-pub(crate) const WHOLE: &str = "whole";
+pub(crate) const BASELINE: &str = "whole";
 const ALL_OFF: &str = "all off";
 const LOOP: &str = "loop";
 
@@ -197,15 +197,15 @@ const LAYOUT: &str = "parts taken out by a patch are measured in builds of their
 /// # Errors
 /// Two parts of one name, a whole that cannot be made, no part that can.
 pub fn plan<E: From<ExperimentError>>(
-    parts: Vec<Part>,
+    parts: Vec<Component>,
     all_off: Option<&str>,
     baseline_loop: Option<&str>,
     per_iteration: Option<u64>,
-    make: &mut dyn FnMut(&str, &Switched) -> Result<Made, E>,
+    make: &mut dyn FnMut(&str, &DisabledComponents) -> Result<AblatedVariant, E>,
     finish: &dyn Fn(Vec<VariantPlan>) -> Result<Plan, E>,
 ) -> Result<AblatePlan, E> {
     let refused = |what: String| E::from(ExperimentError::Plan { what });
-    let reserved = [WHOLE, ALL_OFF, LOOP];
+    let reserved = [BASELINE, ALL_OFF, LOOP];
     for (index, part) in parts.iter().enumerate() {
         let twice = parts[..index].iter().any(|one| one.name == part.name);
         if twice || reserved.contains(&part.name.as_str()) {
@@ -217,9 +217,9 @@ pub fn plan<E: From<ExperimentError>>(
     }
     let mut notes = Vec::new();
     let mut variants = Vec::new();
-    match make(WHOLE, &Switched::default())? {
-        Made::Variant(plan) => variants.push(*plan),
-        Made::Not(reason) => {
+    match make(BASELINE, &DisabledComponents::default())? {
+        AblatedVariant::Ready(plan) => variants.push(*plan),
+        AblatedVariant::NotBuilt(reason) => {
             return Err(refused(format!(
                 "the program as it is cannot be built: {reason}"
             )));
@@ -227,12 +227,14 @@ pub fn plan<E: From<ExperimentError>>(
     }
     let mut built = Vec::new();
     for part in parts {
-        match make(&format!("without {}", part.name), &part.switched())? {
-            Made::Variant(plan) => {
+        match make(&format!("without {}", part.name), &part.disabled())? {
+            AblatedVariant::Ready(plan) => {
                 variants.push(*plan);
                 built.push(part);
             }
-            Made::Not(reason) => notes.push(format!("without {}: {reason}", part.name)),
+            AblatedVariant::NotBuilt(reason) => {
+                notes.push(format!("without {}: {reason}", part.name))
+            }
         }
     }
     let parts = built;
@@ -242,14 +244,17 @@ pub fn plan<E: From<ExperimentError>>(
             notes.join("\n")
         )));
     }
-    if parts.iter().any(|part| matches!(part.off, Off::Patch(_))) {
+    if parts
+        .iter()
+        .any(|part| matches!(part.off, DisableBy::Patch(_)))
+    {
         notes.push(LAYOUT.to_owned());
     }
     let mut all_off_at = None;
     let together = match (all_off, parts.len()) {
-        (Some(command), _) => Some(Switched {
+        (Some(command), _) => Some(DisabledComponents {
             command: Some(command.to_owned()),
-            ..Switched::default()
+            ..DisabledComponents::default()
         }),
         (None, 0 | 1) => None,
         (None, _) => match together(&parts) {
@@ -265,11 +270,11 @@ pub fn plan<E: From<ExperimentError>>(
     };
     if let Some(switched) = together {
         match make(ALL_OFF, &switched)? {
-            Made::Variant(plan) => {
+            AblatedVariant::Ready(plan) => {
                 all_off_at = Some(variants.len());
                 variants.push(*plan);
             }
-            Made::Not(reason) => notes.push(format!(
+            AblatedVariant::NotBuilt(reason) => notes.push(format!(
                 "whether the parts add up is not known: all of them cannot be switched off at \
                  once: {reason}"
             )),
@@ -278,13 +283,13 @@ pub fn plan<E: From<ExperimentError>>(
     let mut loop_at = None;
     if let Some(command) = baseline_loop {
         loop_at = Some(variants.len());
-        let switched = Switched {
+        let switched = DisabledComponents {
             command: Some(command.to_owned()),
-            ..Switched::default()
+            ..DisabledComponents::default()
         };
         let mut variant = match make(LOOP, &switched)? {
-            Made::Variant(plan) => *plan,
-            Made::Not(reason) => return Err(refused(format!("the loop: {reason}"))),
+            AblatedVariant::Ready(plan) => *plan,
+            AblatedVariant::NotBuilt(reason) => return Err(refused(format!("the loop: {reason}"))),
         };
         variant.overhead_only = true;
         variants.push(variant);
@@ -308,10 +313,10 @@ pub fn plan<E: From<ExperimentError>>(
 }
 
 /// All parts off at once, if that can be said.
-fn together(parts: &[Part]) -> Result<Switched, String> {
-    let mut all = Switched::default();
+fn together(parts: &[Component]) -> Result<DisabledComponents, String> {
+    let mut all = DisabledComponents::default();
     for part in parts {
-        let one = part.switched();
+        let one = part.disabled();
         if one.command.is_some() && all.command.is_some() {
             return Err("two parts are commands of their own".to_owned());
         }
@@ -335,31 +340,31 @@ mod tests {
 
     #[test]
     fn parts() {
-        let part = Part::parse("gc=RUBYOPT=-W0 -d RUBY_X='a b'").unwrap();
-        let Off::Environment(variables) = part.off else {
+        let part = Component::parse("gc=RUBYOPT=-W0 -d RUBY_X='a b'").unwrap();
+        let DisableBy::Environment(variables) = part.off else {
             panic!()
         };
         assert_eq!(part.name, "gc");
         assert_eq!(variables["RUBYOPT"], "-W0 -d");
         assert_eq!(variables["RUBY_X"], "a b");
-        let part = Part::parse("literal: ruby -e 'a=1'").unwrap();
-        assert_eq!(part.off, Off::Command("ruby -e 'a=1'".to_owned()));
+        let part = Component::parse("literal: ruby -e 'a=1'").unwrap();
+        assert_eq!(part.off, DisableBy::Command("ruby -e 'a=1'".to_owned()));
         for bad in ["", "gc", "gc=", "gc=1", "=A=1", "a:", ": b"] {
-            assert!(Part::parse(bad).is_err(), "{bad}");
+            assert!(Component::parse(bad).is_err(), "{bad}");
         }
     }
 
     fn made(parts: &[&str], all_off: Option<&str>) -> AblatePlan {
         let parse = |text: &&str| match text.strip_prefix("patch ") {
-            Some(file) => Part::of_patch(file).unwrap(),
-            None => Part::parse(text).unwrap(),
+            Some(file) => Component::from_patch(file).unwrap(),
+            None => Component::parse(text).unwrap(),
         };
         let parts = parts.iter().map(parse).collect();
-        let mut make = |name: &str, switched: &Switched| {
+        let mut make = |name: &str, switched: &DisabledComponents| {
             let command = switched.command.as_deref().unwrap_or("whole");
             let broken = (switched.patches.iter()).find(|path| path.ends_with("broken.diff"));
             Ok::<_, ExperimentError>(match broken {
-                Some(_) => Made::Not("it does not build".to_owned()),
+                Some(_) => AblatedVariant::NotBuilt("it does not build".to_owned()),
                 None => VariantPlan::new(name, command, CommandSpec::direct([command])).into(),
             })
         };
@@ -408,13 +413,13 @@ mod tests {
         let left = made(&["patch broken.diff", "c=C=1"], None);
         assert_eq!(left.parts.len(), 1);
         assert!(left.notes[0].contains("without broken: it does not build"));
-        assert!(Part::of_patch("").is_err() && Part::of_patch("a=").is_err());
+        assert!(Component::from_patch("").is_err() && Component::from_patch("a=").is_err());
     }
 
     proptest! {
         #[test]
         fn any_text_is_a_part_or_refused(text in ".{0,40}") {
-            if let Ok(part) = Part::parse(&text) {
+            if let Ok(part) = Component::parse(&text) {
                 prop_assert!(!part.name.is_empty());
             }
         }

@@ -8,6 +8,6 @@ mod component_builds;
 mod component_costs;
 mod components;
 
-pub use component_builds::built;
+pub use component_builds::build_variant;
 pub use component_costs::ablation;
-pub use components::{AblatePlan, Made, Off, Part, Switched, plan};
+pub use components::{AblatePlan, AblatedVariant, Component, DisableBy, DisabledComponents, plan};

@@ -2,13 +2,13 @@
 
 use genba_model::{Bisection, BisectionKind};
 
-use super::search_measurement::Budget;
-use super::search_result::Found;
-use crate::{Plan, Setting};
+use super::search_measurement::SearchBudget;
+use super::search_result::SearchResult;
+use crate::{Plan, ReportContext};
 
 /// A search: what is searched, with which workload, judged how.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct SearchRequest {
     /// What is searched.
     pub of: BisectionKind,
     /// The command line of the workload, with its placeholders.
@@ -18,12 +18,17 @@ pub struct Search {
     /// The metric, and how it is judged.
     pub plan: Plan,
     /// Time for it.
-    pub budget: Budget,
+    pub budget: SearchBudget,
 }
 
 /// The document; `seconds` is what the search took.
 #[must_use]
-pub fn document(search: Search, found: Found, seconds: f64, setting: Setting) -> Bisection {
+pub fn document(
+    search: SearchRequest,
+    found: SearchResult,
+    seconds: f64,
+    setting: ReportContext,
+) -> Bisection {
     let metric = search.plan.primary;
     let unit = (found.variants.iter())
         .find_map(|variant| variant.metrics.get(&metric))
@@ -76,8 +81,8 @@ mod tests {
         }
     }
 
-    fn found(culprits: Vec<Culprit>, variants: Vec<Variant>) -> Found {
-        Found {
+    fn found(culprits: Vec<Culprit>, variants: Vec<Variant>) -> SearchResult {
+        SearchResult {
             outcome: BisectionOutcome::Found,
             culprits,
             confidence: Some(0.95),
@@ -93,16 +98,16 @@ mod tests {
         }
     }
 
-    fn search() -> Search {
+    fn search() -> SearchRequest {
         let mut plan = Plan::new(Vec::new());
         plan.primary = "user".to_owned();
         plan.seed = 3;
-        Search {
+        SearchRequest {
             of: BisectionKind::Set,
             command: "./prog {ITEMS}".to_owned(),
             candidates: 4,
             plan,
-            budget: Budget { seconds: 60.0 },
+            budget: SearchBudget { seconds: 60.0 },
         }
     }
 

@@ -1,5 +1,5 @@
 //! Searches for what is responsible: a place in an ordered list ([`find_step`]), items of a set
-//! ([`find_items`]), regions of a source file ([`find_regions`]).
+//! ([`find_elements`]), regions of a source file ([`find_regions`]).
 //!
 //! **Scope.** What is measured next, when enough was measured, what is verified and how. The
 //! ends are verified first, the culprit last, both by the judge of `genba bench`; all in between
@@ -17,10 +17,10 @@ mod source_regions;
 mod step_search;
 mod summary;
 
-pub use bisection_document::{Search, document};
-pub use region_search::{SourceSet, find_regions};
-pub use search_measurement::Budget;
-pub use search_result::{Found, Verified};
-pub use set_elements::{ItemSet, find_items};
+pub use bisection_document::{SearchRequest, document};
+pub use region_search::{SwitchableSource, find_regions};
+pub use search_measurement::SearchBudget;
+pub use search_result::{SearchResult, VerifiedEffect};
+pub use set_elements::{ElementSet, find_elements};
 pub use source_regions::{Region, Regions, SourceLanguage};
-pub use step_search::{Candidate, Steps, find_step};
+pub use step_search::{Candidate, CandidateList, find_step};

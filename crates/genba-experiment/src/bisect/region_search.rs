@@ -3,10 +3,10 @@
 use genba_model::{BisectionOutcome, BisectionPart, Culprit, Estimate, VerdictName};
 use genba_stats::{median, student_quantile};
 
-use super::search_measurement::{Budget, Meter};
-use super::search_result::{Found, Verified};
+use super::search_measurement::{SearchBudget, SearchMeasurement};
+use super::search_result::{SearchResult, VerifiedEffect};
 use super::source_regions::{Region, Regions};
-use crate::{ExperimentError, Lab, Plan, VariantPlan};
+use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
 /// Regions that save less than this share of the whole are not looked at one by one.
 const NEGLIGIBLE: f64 = 0.05;
@@ -27,7 +27,7 @@ const FIRST_RUNS: usize = 3;
 const SHORT_LINES: u32 = 2;
 
 /// A source file whose regions can be switched off.
-pub trait SourceSet {
+pub trait SwitchableSource {
     /// The regions.
     fn regions(&self) -> &Regions;
 
@@ -41,16 +41,16 @@ pub trait SourceSet {
 /// Finds what costs.
 ///
 /// # Errors
-/// No regions, a file that does not compile as it is, the lab's errors. An interruption is none
+/// No regions, a file that does not compile as it is, the comparer's errors. An interruption is none
 /// once something was measured.
 pub fn find_regions(
-    lab: &mut Lab<'_>,
+    comparer: &mut Comparer<'_>,
     plan: &Plan,
-    set: &dyn SourceSet,
-    budget: Budget,
-) -> Result<Found, ExperimentError> {
+    set: &dyn SwitchableSource,
+    budget: SearchBudget,
+) -> Result<SearchResult, ExperimentError> {
     let mut finder = SourceFinder {
-        meter: Meter::new(lab, plan, budget),
+        measurement: SearchMeasurement::new(comparer, plan, budget),
         set,
         whole: Vec::new(),
         saved: Vec::new(),
@@ -58,7 +58,9 @@ pub fn find_regions(
         exact: false,
     };
     let result = finder.find();
-    let outcome = finder.meter.ended(result, BisectionOutcome::Interrupted)?;
+    let outcome = finder
+        .measurement
+        .finish(result, BisectionOutcome::Interrupted)?;
     Ok(finder.found(outcome))
 }
 
@@ -71,8 +73,8 @@ struct Saved {
 }
 
 struct SourceFinder<'f, 'l, 'a> {
-    meter: Meter<'l, 'a>,
-    set: &'f dyn SourceSet,
+    measurement: SearchMeasurement<'l, 'a>,
+    set: &'f dyn SwitchableSource,
     /// Values of the whole file.
     whole: Vec<f64>,
     saved: Vec<Saved>,
@@ -84,10 +86,10 @@ impl SourceFinder<'_, '_, '_> {
     fn find(&mut self) -> Result<BisectionOutcome, ExperimentError> {
         let whole = self.set.without(&[])?;
         for _ in 0..FIRST_RUNS {
-            self.meter.say("the whole file");
-            let value = self.meter.run(&whole, "the whole file")?;
+            self.measurement.progress("the whole file");
+            let value = self.measurement.run(&whole, "the whole file")?;
             let Some(value) = value else {
-                let why = self.meter.failure(&whole.name).unwrap_or_default();
+                let why = self.measurement.failure(&whole.name).unwrap_or_default();
                 return Err(ExperimentError::Plan {
                     what: format!("the file must compile as it is\n{why}"),
                 });
@@ -106,10 +108,10 @@ impl SourceFinder<'_, '_, '_> {
         }
         self.explore(&top, None, None, 0)?;
         if self.saved.is_empty() {
-            return Ok(if self.meter.over(LOOK_SHARE) {
+            return Ok(if self.measurement.exceeds(LOOK_SHARE) {
                 BisectionOutcome::Undecided
             } else {
-                self.meter.notes.push(format!(
+                self.measurement.notes.push(format!(
                     "no region saves more than {:.0} %: the cost is spread, or lies in what \
                      cannot be switched off",
                     100.0 * self.negligible() / self.level()
@@ -159,7 +161,7 @@ impl SourceFinder<'_, '_, '_> {
             });
             let inner = self.set.regions().all[region].clone();
             let long = inner.end_line - inner.line >= SHORT_LINES;
-            if long && !inner.children.is_empty() && !self.meter.over(LOOK_SHARE) {
+            if long && !inner.children.is_empty() && !self.measurement.exceeds(LOOK_SHARE) {
                 // All that is inside of it saves what it saves.
                 self.explore(&inner.children, Some(value), Some(region), depth + 1)?;
             }
@@ -175,7 +177,7 @@ impl SourceFinder<'_, '_, '_> {
         known: Option<f64>,
         costly: &mut Vec<(usize, f64)>,
     ) -> Result<(), ExperimentError> {
-        if list.is_empty() || self.meter.over(LOOK_SHARE) {
+        if list.is_empty() || self.measurement.exceeds(LOOK_SHARE) {
             return Ok(());
         }
         let saves = match known {
@@ -199,7 +201,7 @@ impl SourceFinder<'_, '_, '_> {
             };
         }
         let (left, right) = list.split_at(list.len() / 2);
-        if self.meter.over(LOOK_SHARE) {
+        if self.measurement.exceeds(LOOK_SHARE) {
             return Ok(());
         }
         let of_left = self.measure(left)?;
@@ -244,11 +246,11 @@ impl SourceFinder<'_, '_, '_> {
     /// What switching these off saves; `None` if the file does not compile then.
     fn measure(&mut self, off: &[usize]) -> Result<Option<f64>, ExperimentError> {
         let variant = self.set.without(off)?;
-        self.meter.say(&variant.name);
-        let value = self.meter.run(&variant, "search")?;
+        self.measurement.progress(&variant.name);
+        let value = self.measurement.run(&variant, "search")?;
         if value.is_none() {
             // A cut that breaks the file is no news to the person.
-            self.meter
+            self.measurement
                 .skipped
                 .retain(|skipped| skipped.what != variant.name);
         }
@@ -289,9 +291,10 @@ impl SourceFinder<'_, '_, '_> {
             let saves = (self.saved.iter().find(|saved| saved.region == region))
                 .map_or(0.0, |saved| median(&saved.values).unwrap_or(0.0));
             let value = self.level() - saves;
-            let again = self.meter.run(&variant, "verify")?;
+            let again = self.measurement.run(&variant, "verify")?;
             let name = (whole.name.clone(), self.level());
-            (self.meter).conclude_exact((&variant.name, again.unwrap_or(value)), (&name.0, name.1))
+            (self.measurement)
+                .conclude_exact((&variant.name, again.unwrap_or(value)), (&name.0, name.1))
         } else {
             self.judge(whole, &mut region)?
         };
@@ -318,16 +321,17 @@ impl SourceFinder<'_, '_, '_> {
         &mut self,
         whole: &VariantPlan,
         region: &mut usize,
-    ) -> Result<Verified, ExperimentError> {
-        let alpha = self.meter.plan().alpha;
-        let mut trial = self.meter.trial(alpha)?;
+    ) -> Result<VerifiedEffect, ExperimentError> {
+        let alpha = self.measurement.plan().alpha;
+        let mut comparison = self.measurement.open_comparison(alpha)?;
         let mut variant = self.set.without(&[*region])?;
         for round in 0.. {
-            let undecided = trial.verified().verdict == VerdictName::Undecided;
-            if self.meter.over(1.0) || !(undecided || round < ROUNDS) {
+            let undecided = comparison.verified().verdict == VerdictName::Undecided;
+            if self.measurement.exceeds(1.0) || !(undecided || round < ROUNDS) {
                 break;
             }
-            let others: Vec<usize> = if round < ROUNDS && !self.meter.over(INTERVAL_SHARE) {
+            let others: Vec<usize> = if round < ROUNDS && !self.measurement.exceeds(INTERVAL_SHARE)
+            {
                 let ranked = self.saved.iter().map(|saved| saved.region);
                 let ranked = ranked.filter(|other| other != region);
                 ranked.take(SHARPENED - 1).collect()
@@ -338,13 +342,13 @@ impl SourceFinder<'_, '_, '_> {
                 .map(|other| self.set.without(&[*other]))
                 .collect::<Result<Vec<_>, _>>()?;
             let text = format!("verify: {} against {}", variant.name, whole.name);
-            self.meter.say(&text);
+            self.measurement.progress(&text);
             let all: Vec<&VariantPlan> = [&variant, whole].into_iter().chain(&more).collect();
-            let values = self.meter.round(&all, "verify")?;
+            let values = self.measurement.run_block(&all, "verify")?;
             let Some((without, now)) = values[0].zip(values[1]) else {
                 break;
             };
-            self.meter.judge(&mut trial, (without, now))?;
+            self.measurement.judge(&mut comparison, (without, now))?;
             self.whole.push(now);
             let level = self.level();
             let regions = std::iter::once(*region).chain(others);
@@ -359,12 +363,12 @@ impl SourceFinder<'_, '_, '_> {
             if round + 1 == ROUNDS && self.innermost() != Some(*region) {
                 *region = self.innermost().unwrap_or(*region);
                 variant = self.set.without(&[*region])?;
-                trial = self.meter.trial(alpha)?;
+                comparison = self.measurement.open_comparison(alpha)?;
             }
         }
-        self.meter
-            .conclude(&trial, &variant.name, &whole.name, alpha);
-        Ok(trial.verified())
+        self.measurement
+            .conclude(&comparison, &variant.name, &whole.name, alpha);
+        Ok(comparison.verified())
     }
 
     /// The ranking with intervals.
@@ -435,27 +439,27 @@ impl SourceFinder<'_, '_, '_> {
         }
     }
 
-    fn found(mut self, outcome: BisectionOutcome) -> Found {
+    fn found(mut self, outcome: BisectionOutcome) -> SearchResult {
         let parts = self.parts();
-        let alpha = self.meter.plan().alpha;
+        let alpha = self.measurement.plan().alpha;
         let confidence = (outcome == BisectionOutcome::Found).then_some(if self.exact {
             1.0
         } else {
             1.0 - alpha
         });
-        Found {
+        SearchResult {
             outcome,
             culprits: self.culprit.into_iter().collect(),
             confidence,
             range: None,
             noise_is_nil: self.exact,
-            tests: std::mem::take(&mut self.meter.tests),
+            tests: std::mem::take(&mut self.measurement.tests),
             parts,
-            skipped: std::mem::take(&mut self.meter.skipped),
-            variants: self.meter.variants(),
-            comparisons: std::mem::take(&mut self.meter.comparisons),
-            runs: self.meter.runs(),
-            notes: self.meter.all_notes(),
+            skipped: std::mem::take(&mut self.measurement.skipped),
+            variants: self.measurement.variants(),
+            comparisons: std::mem::take(&mut self.measurement.comparisons),
+            runs: self.measurement.runs(),
+            notes: self.measurement.all_notes(),
         }
     }
 }

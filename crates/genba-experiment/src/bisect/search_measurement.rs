@@ -7,17 +7,17 @@ use genba_stats::{Judge, StatsError, Verdict};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 
-use super::search_result::Verified;
+use super::search_result::VerifiedEffect;
 use super::summary;
 use crate::paired_effect::named;
-use crate::{ExperimentError, Lab, Plan, Probe, VariantPlan};
+use crate::{Comparer, ExperimentError, Plan, SingleRun, VariantPlan};
 
 /// Tests up to so far back are gone on with: those of one round.
 const LATEST: usize = 8;
 
 /// Time for a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget {
+pub struct SearchBudget {
     /// Seconds for all of it.
     pub seconds: f64,
 }
@@ -30,10 +30,10 @@ struct Kept {
 }
 
 /// Measures for a search, and remembers what it measured.
-pub(super) struct Meter<'l, 'a> {
-    lab: &'l mut Lab<'a>,
+pub(super) struct SearchMeasurement<'l, 'a> {
+    comparer: &'l mut Comparer<'a>,
     plan: Plan,
-    budget: Budget,
+    budget: SearchBudget,
     began: f64,
     kept: Vec<Kept>,
     pub tests: Vec<BisectionTest>,
@@ -47,19 +47,19 @@ pub(super) struct Meter<'l, 'a> {
 }
 
 /// A comparison in progress.
-pub(super) struct Trial {
+pub(super) struct OpenComparison {
     judge: Judge,
     direction: Direction,
 }
 
-impl Trial {
-    pub fn verified(&self) -> Verified {
+impl OpenComparison {
+    pub fn verified(&self) -> VerifiedEffect {
         let verdict = match self.judge.verdict() {
             Verdict::Same => VerdictName::Same,
             Verdict::Undecided => VerdictName::Undecided,
             other => named(other, self.direction),
         };
-        Verified {
+        VerifiedEffect {
             verdict,
             ratio: self.judge.ratio(),
             pairs: u32::try_from(self.judge.sequence().count()).unwrap_or(u32::MAX),
@@ -67,12 +67,12 @@ impl Trial {
     }
 }
 
-impl<'l, 'a> Meter<'l, 'a> {
+impl<'l, 'a> SearchMeasurement<'l, 'a> {
     /// `plan` gives metric, counters, alpha, delta and seed; its variants are not used.
-    pub fn new(lab: &'l mut Lab<'a>, plan: &Plan, budget: Budget) -> Self {
-        let began = lab.elapsed();
+    pub fn new(comparer: &'l mut Comparer<'a>, plan: &Plan, budget: SearchBudget) -> Self {
+        let began = comparer.elapsed();
         Self {
-            lab,
+            comparer,
             plan: plan.clone(),
             budget,
             began,
@@ -91,8 +91,8 @@ impl<'l, 'a> Meter<'l, 'a> {
         &self.plan
     }
 
-    pub fn lab(&mut self) -> &mut Lab<'a> {
-        self.lab
+    pub fn comparer(&mut self) -> &mut Comparer<'a> {
+        self.comparer
     }
 
     pub fn runs(&self) -> u32 {
@@ -101,23 +101,23 @@ impl<'l, 'a> Meter<'l, 'a> {
 
     /// Share of the budget that is spent.
     pub fn spent(&mut self) -> f64 {
-        (self.lab.elapsed() - self.began) / self.budget.seconds
+        (self.comparer.elapsed() - self.began) / self.budget.seconds
     }
 
     /// Seconds left.
     pub fn left(&mut self) -> f64 {
-        (self.budget.seconds - (self.lab.elapsed() - self.began)).max(0.0)
+        (self.budget.seconds - (self.comparer.elapsed() - self.began)).max(0.0)
     }
 
     /// Whether another run would end behind a share of the budget.
-    pub fn over(&mut self, share: f64) -> bool {
+    pub fn exceeds(&mut self, share: f64) -> bool {
         let next = self.last_seconds / 2.0 / self.budget.seconds;
         self.spent() + next > share
     }
 
-    pub fn say(&mut self, what: &str) {
+    pub fn progress(&mut self, what: &str) {
         let left = self.left();
-        self.lab.say(what, Some(left));
+        self.comparer.say(what, Some(left));
     }
 
     /// One run; `None` if it failed, which is noted.
@@ -128,7 +128,7 @@ impl<'l, 'a> Meter<'l, 'a> {
     ) -> Result<Option<f64>, ExperimentError> {
         self.enter(variant)?;
         self.plan.variants = vec![variant.clone()];
-        let probe = self.lab.probe(&self.plan, 0)?;
+        let probe = self.comparer.run_once(&self.plan, 0)?;
         Ok(self.take(variant, probe, purpose))
     }
 
@@ -139,13 +139,13 @@ impl<'l, 'a> Meter<'l, 'a> {
         second: &VariantPlan,
         purpose: &str,
     ) -> Result<Option<(f64, f64)>, ExperimentError> {
-        let values = self.round(&[first, second], purpose)?;
+        let values = self.run_block(&[first, second], purpose)?;
         Ok(values[0].zip(values[1]))
     }
 
     /// A run of each of these variants, in random order; the values are in the order asked,
     /// `None` where a run failed.
-    pub fn round(
+    pub fn run_block(
         &mut self,
         variants: &[&VariantPlan],
         purpose: &str,
@@ -155,7 +155,7 @@ impl<'l, 'a> Meter<'l, 'a> {
         }
         self.plan.variants = variants.iter().map(|one| (*one).clone()).collect();
         let all: Vec<usize> = (0..variants.len()).collect();
-        let probes = self.lab.round(&self.plan, &all)?;
+        let probes = self.comparer.run_block(&self.plan, &all)?;
         let mut values: Vec<Option<f64>> = (variants.iter().zip(probes))
             .map(|(variant, probe)| self.take(variant, probe, purpose))
             .collect();
@@ -164,16 +164,20 @@ impl<'l, 'a> Meter<'l, 'a> {
     }
 
     /// A comparison at this error rate.
-    pub fn trial(&self, alpha: f64) -> Result<Trial, ExperimentError> {
-        Ok(Trial {
-            judge: Judge::new(alpha, self.plan.delta).map_err(of_stats)?,
+    pub fn open_comparison(&self, alpha: f64) -> Result<OpenComparison, ExperimentError> {
+        Ok(OpenComparison {
+            judge: Judge::new(alpha, self.plan.delta).map_err(statistics_error)?,
             direction: summary::unit_of(&self.plan, &self.plan.primary).1,
         })
     }
 
     /// Hands a pair to a comparison.
-    pub fn judge(&self, trial: &mut Trial, pair: (f64, f64)) -> Result<(), ExperimentError> {
-        trial
+    pub fn judge(
+        &self,
+        comparison: &mut OpenComparison,
+        pair: (f64, f64),
+    ) -> Result<(), ExperimentError> {
+        comparison
             .judge
             .push(pair.0, pair.1)
             .map_err(|error| self.unfit(&error))
@@ -188,27 +192,27 @@ impl<'l, 'a> Meter<'l, 'a> {
         alpha: f64,
         share: f64,
         purpose: &str,
-    ) -> Result<Verified, ExperimentError> {
-        let mut trial = self.trial(alpha)?;
-        while trial.verified().verdict == VerdictName::Undecided && !self.over(share) {
+    ) -> Result<VerifiedEffect, ExperimentError> {
+        let mut comparison = self.open_comparison(alpha)?;
+        while comparison.verified().verdict == VerdictName::Undecided && !self.exceeds(share) {
             let text = format!("{purpose}: {} against {}", first.name, second.name);
-            self.say(&text);
+            self.progress(&text);
             let Some(pair) = self.pair(first, second, purpose)? else {
                 break;
             };
-            self.judge(&mut trial, pair)?;
+            self.judge(&mut comparison, pair)?;
         }
-        self.conclude(&trial, &first.name, &second.name, alpha);
-        Ok(trial.verified())
+        self.conclude(&comparison, &first.name, &second.name, alpha);
+        Ok(comparison.verified())
     }
 
     /// Keeps a comparison for the document.
-    pub fn conclude(&mut self, trial: &Trial, first: &str, second: &str, alpha: f64) {
-        let verified = trial.verified();
+    pub fn conclude(&mut self, comparison: &OpenComparison, first: &str, second: &str, alpha: f64) {
+        let verified = comparison.verified();
         let Some(ratio) = verified.ratio else {
             return;
         };
-        let more = trial.judge.more_pairs();
+        let more = comparison.judge.more_pairs();
         self.comparisons.push(Comparison {
             baseline: first.to_owned(),
             variant: second.to_owned(),
@@ -220,12 +224,12 @@ impl<'l, 'a> Meter<'l, 'a> {
             pairs: verified.pairs,
             more_pairs: more.and_then(|pairs| u32::try_from(pairs).ok()),
             corrected: None,
-            cross_check: Some(trial.judge.cross_check().is_some()),
+            cross_check: Some(comparison.judge.cross_check().is_some()),
         });
     }
 
     /// The comparison of two values without noise, kept for the document.
-    pub fn conclude_exact(&mut self, first: (&str, f64), second: (&str, f64)) -> Verified {
+    pub fn conclude_exact(&mut self, first: (&str, f64), second: (&str, f64)) -> VerifiedEffect {
         let ratio = second.1 / first.1;
         let direction = summary::unit_of(&self.plan, &self.plan.primary).1;
         let same = first.1 == second.1 || ratio.ln().abs() <= self.plan.delta.ln_1p();
@@ -238,7 +242,7 @@ impl<'l, 'a> Meter<'l, 'a> {
         };
         // From nothing to something there is no ratio.
         if !(ratio > 0.0 && ratio.is_finite()) {
-            return Verified {
+            return VerifiedEffect {
                 verdict,
                 ratio: None,
                 pairs: 1,
@@ -263,7 +267,7 @@ impl<'l, 'a> Meter<'l, 'a> {
             corrected: None,
             cross_check: None,
         });
-        Verified {
+        VerifiedEffect {
             verdict,
             ratio: Some(estimate),
             pairs,
@@ -296,7 +300,7 @@ impl<'l, 'a> Meter<'l, 'a> {
 
     /// Cleans up behind a search that ended so; an interruption is an answer once something was
     /// measured.
-    pub fn ended<T>(
+    pub fn finish<T>(
         &mut self,
         result: Result<T, ExperimentError>,
         interrupted: T,
@@ -312,7 +316,7 @@ impl<'l, 'a> Meter<'l, 'a> {
     fn clean_up(&mut self) {
         let mut all = self.plan.clone();
         all.variants = self.kept.iter().map(|kept| kept.plan.clone()).collect();
-        if let Err(error) = self.lab.clean_up(&all) {
+        if let Err(error) = self.comparer.clean_up(&all) {
             self.notes.push(format!("cleaning up: {error}"));
         }
     }
@@ -335,7 +339,7 @@ impl<'l, 'a> Meter<'l, 'a> {
     /// Notes of the runner and of the search.
     pub fn all_notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
-        notes.extend(self.lab.notes().iter().cloned());
+        notes.extend(self.comparer.notes().iter().cloned());
         notes
     }
 
@@ -359,10 +363,10 @@ impl<'l, 'a> Meter<'l, 'a> {
         });
         self.plan.variants = vec![variant.clone()];
         let plan = self.plan.clone();
-        self.lab.set_up(&plan)
+        self.comparer.set_up(&plan)
     }
 
-    fn take(&mut self, variant: &VariantPlan, probe: Probe, purpose: &str) -> Option<f64> {
+    fn take(&mut self, variant: &VariantPlan, probe: SingleRun, purpose: &str) -> Option<f64> {
         self.runs += 1;
         self.last_seconds = probe.seconds;
         let metric = &self.plan.primary;
@@ -409,7 +413,7 @@ impl<'l, 'a> Meter<'l, 'a> {
     }
 }
 
-pub(super) fn of_stats(error: StatsError) -> ExperimentError {
+pub(super) fn statistics_error(error: StatsError) -> ExperimentError {
     ExperimentError::Plan {
         what: error.to_string(),
     }

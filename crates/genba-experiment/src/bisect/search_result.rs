@@ -7,7 +7,7 @@ use genba_model::{
 
 /// What was found, tried and measured.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SearchResult {
     /// How it ended.
     pub outcome: BisectionOutcome,
     /// The culprits, the greatest first.
@@ -36,7 +36,7 @@ pub struct Found {
 
 /// What a comparison of two candidates came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Verified {
+pub struct VerifiedEffect {
     /// The verdict.
     pub verdict: VerdictName,
     /// Second ÷ first.
@@ -45,7 +45,7 @@ pub struct Verified {
     pub pairs: u32,
 }
 
-impl Verified {
+impl VerifiedEffect {
     /// Whether they differ.
     #[must_use]
     pub fn differs(&self) -> bool {

@@ -6,9 +6,11 @@ use genba_model::{BisectionOutcome, Culprit, Estimate, VerdictName};
 use genba_stats::{StepPlace, StepSearch};
 use rand::RngExt as _;
 
-use super::search_measurement::{Budget, Meter, Trial, of_stats};
-use super::search_result::{Found, Verified};
-use crate::{ExperimentError, Lab, Plan, VariantPlan};
+use super::search_measurement::{
+    OpenComparison, SearchBudget, SearchMeasurement, statistics_error,
+};
+use super::search_result::{SearchResult, VerifiedEffect};
+use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
 /// A candidate at this probability is measured in pairs with its neighbour: the pairs both
 /// verify and search. Simulated with steps of one to four times the noise: lower thresholds
@@ -27,7 +29,7 @@ const MOST_OF_IT: f64 = 0.8;
 pub type Candidate = Result<VariantPlan, String>;
 
 /// An ordered list of candidates.
-pub trait Steps {
+pub trait CandidateList {
     /// How many.
     fn count(&self) -> u64;
 
@@ -43,39 +45,43 @@ pub trait Steps {
     ///
     /// # Errors
     /// What ends the search; a candidate that cannot be made is none.
-    fn candidate(&mut self, lab: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError>;
+    fn candidate(
+        &mut self,
+        comparer: &mut Comparer<'_>,
+        point: u64,
+    ) -> Result<Candidate, ExperimentError>;
 }
 
 /// Finds the place.
 ///
 /// # Errors
-/// The ends cannot be measured, the metric cannot be compared, or the lab's errors. An
+/// The ends cannot be measured, the metric cannot be compared, or the comparer's errors. An
 /// interruption is none once something was measured.
 pub fn find_step(
-    lab: &mut Lab<'_>,
+    comparer: &mut Comparer<'_>,
     plan: &Plan,
-    steps: &mut dyn Steps,
-    budget: Budget,
-) -> Result<Found, ExperimentError> {
-    let search = StepSearch::new(steps.count()).map_err(of_stats)?;
+    steps: &mut dyn CandidateList,
+    budget: SearchBudget,
+) -> Result<SearchResult, ExperimentError> {
+    let search = StepSearch::new(steps.count()).map_err(statistics_error)?;
     let mut finder = Finder {
-        meter: Meter::new(lab, plan, budget),
+        measurement: SearchMeasurement::new(comparer, plan, budget),
         steps,
         search,
-        trials: BTreeMap::new(),
+        comparisons: BTreeMap::new(),
         points: BTreeMap::new(),
     };
     let result = finder.find();
-    let ended = finder.meter.ended(result, Ended::Interrupted)?;
+    let ended = finder.measurement.finish(result, Ended::Interrupted)?;
     Ok(finder.found(ended))
 }
 
 struct Finder<'f, 'l, 'a> {
-    meter: Meter<'l, 'a>,
-    steps: &'f mut dyn Steps,
+    measurement: SearchMeasurement<'l, 'a>,
+    steps: &'f mut dyn CandidateList,
     search: StepSearch,
     /// The comparisons of places with their neighbours.
-    trials: BTreeMap<u64, Trial>,
+    comparisons: BTreeMap<u64, OpenComparison>,
     /// Places of the variants that were run, by name.
     points: BTreeMap<String, u64>,
 }
@@ -83,8 +89,8 @@ struct Finder<'f, 'l, 'a> {
 enum Ended {
     Found {
         place: StepPlace,
-        step: Verified,
-        ends: Verified,
+        step: VerifiedEffect,
+        ends: VerifiedEffect,
     },
     NoDifference,
     Undecided,
@@ -102,7 +108,7 @@ impl Finder<'_, '_, '_> {
         match ends.verdict {
             VerdictName::Same => return Ok(Ended::NoDifference),
             VerdictName::Undecided => {
-                self.meter.notes.push(format!(
+                self.measurement.notes.push(format!(
                     "{} and {} were not told apart after {} pairs: without a difference between \
                      the ends there is nothing to search for; a longer --budget may show one",
                     first.name, last.name, ends.pairs
@@ -115,8 +121,8 @@ impl Finder<'_, '_, '_> {
             let Some(place) = self.search.place() else {
                 return Ok(Ended::Undecided);
             };
-            if self.meter.over(1.0) {
-                self.meter.notes.push(
+            if self.measurement.exceeds(1.0) {
+                self.measurement.notes.push(
                     "the time was spent before the place was certain; a longer --budget would \
                      narrow it"
                         .to_owned(),
@@ -124,7 +130,7 @@ impl Finder<'_, '_, '_> {
                 return Ok(Ended::Undecided);
             }
             if !place.narrow || place.probability < SUSPECTED {
-                self.probe()?;
+                self.measure_next()?;
             } else if let Some(step) = self.verify(&place, &ends)? {
                 return Ok(Ended::Found { place, step, ends });
             }
@@ -136,12 +142,15 @@ impl Finder<'_, '_, '_> {
     fn verify(
         &mut self,
         place: &StepPlace,
-        ends: &Verified,
-    ) -> Result<Option<Verified>, ExperimentError> {
+        ends: &VerifiedEffect,
+    ) -> Result<Option<VerifiedEffect>, ExperimentError> {
         if self.search.noise_is_nil() {
             return self.verify_exactly(place);
         }
-        let known = self.trials.get(&place.place).map(Trial::verified);
+        let known = self
+            .comparisons
+            .get(&place.place)
+            .map(OpenComparison::verified);
         match known {
             Some(step) if step.differs_as(ends) && place.probability >= CERTAIN => {
                 self.conclude(place);
@@ -149,7 +158,7 @@ impl Finder<'_, '_, '_> {
             }
             // Decided, yet the rest of the values is not so sure: they are asked again.
             Some(step) if step.differs_as(ends) => {
-                self.probe()?;
+                self.measure_next()?;
                 return Ok(None);
             }
             Some(step) if step.verdict != VerdictName::Undecided => {
@@ -162,19 +171,24 @@ impl Finder<'_, '_, '_> {
         self.say_place(place);
         let pair = self.measure_pair(place.last_before, place.place, purpose)?;
         if let Some(pair) = pair {
-            if !self.trials.contains_key(&place.place) {
-                let trial = self.meter.trial(self.meter.plan().alpha)?;
-                self.trials.insert(place.place, trial);
+            if !self.comparisons.contains_key(&place.place) {
+                let comparison = self
+                    .measurement
+                    .open_comparison(self.measurement.plan().alpha)?;
+                self.comparisons.insert(place.place, comparison);
             }
-            if let Some(trial) = self.trials.get_mut(&place.place) {
-                self.meter.judge(trial, pair)?;
+            if let Some(comparison) = self.comparisons.get_mut(&place.place) {
+                self.measurement.judge(comparison, pair)?;
             }
         }
         Ok(None)
     }
 
     /// Without noise one more run of both shows that it stays so.
-    fn verify_exactly(&mut self, place: &StepPlace) -> Result<Option<Verified>, ExperimentError> {
+    fn verify_exactly(
+        &mut self,
+        place: &StepPlace,
+    ) -> Result<Option<VerifiedEffect>, ExperimentError> {
         let points = (place.last_before, place.place);
         let values = self.measure_pair(points.0, points.1, "verify the step")?;
         // Only one of them varies after all, or failed: the search goes on as one under noise.
@@ -182,32 +196,33 @@ impl Finder<'_, '_, '_> {
             return Ok(None);
         };
         let names = (self.steps.name(points.0), self.steps.name(points.1));
-        let step = (self.meter).conclude_exact((&names.0, before), (&names.1, after));
+        let step = (self.measurement).conclude_exact((&names.0, before), (&names.1, after));
         Ok(Some(step))
     }
 
     fn conclude(&mut self, place: &StepPlace) {
-        let alpha = self.meter.plan().alpha;
+        let alpha = self.measurement.plan().alpha;
         let names = (
             self.steps.name(place.last_before),
             self.steps.name(place.place),
         );
-        if let Some(trial) = self.trials.get(&place.place) {
-            self.meter.conclude(trial, &names.0, &names.1, alpha);
+        if let Some(comparison) = self.comparisons.get(&place.place) {
+            self.measurement
+                .conclude(comparison, &names.0, &names.1, alpha);
         }
     }
 
     /// A run where the posterior has its middle.
-    fn probe(&mut self) -> Result<(), ExperimentError> {
-        let point = self.search.next(self.meter.random.random::<f64>());
+    fn measure_next(&mut self) -> Result<(), ExperimentError> {
+        let point = self.search.next(self.measurement.random.random::<f64>());
         if let Some(place) = self.search.place() {
             self.say_place(&place);
         }
         let Some(variant) = self.candidate(point)? else {
             return Ok(());
         };
-        match self.meter.run(&variant, "search")? {
-            Some(value) => self.search.push(point, value).map_err(of_stats),
+        match self.measurement.run(&variant, "search")? {
+            Some(value) => self.search.push(point, value).map_err(statistics_error),
             None => {
                 self.drop_point(point);
                 Ok(())
@@ -230,7 +245,7 @@ impl Finder<'_, '_, '_> {
                 self.steps.name(high)
             )
         };
-        self.meter.say(&text);
+        self.measurement.progress(&text);
     }
 
     /// Both ends until the judge tells them apart; equal values of both at once mean that there
@@ -239,18 +254,18 @@ impl Finder<'_, '_, '_> {
         &mut self,
         first: &VariantPlan,
         last: &VariantPlan,
-    ) -> Result<Verified, ExperimentError> {
+    ) -> Result<VerifiedEffect, ExperimentError> {
         let purpose = "verify the ends";
-        let alpha = self.meter.plan().alpha;
-        let mut trial = self.meter.trial(alpha)?;
+        let alpha = self.measurement.plan().alpha;
+        let mut comparison = self.measurement.open_comparison(alpha)?;
         let mut pairs = 0;
         loop {
             let text = format!("{} against {}", first.name, last.name);
-            self.meter.say(&text);
+            self.measurement.progress(&text);
             let pair = self.measure_pair(0, self.last(), purpose)?.ok_or_else(|| {
                 let of = [first, last];
                 let why = of.iter().find_map(|end| {
-                    let reason = self.meter.failure(&end.name)?;
+                    let reason = self.measurement.failure(&end.name)?;
                     Some(format!("{}: {reason}", end.name))
                 });
                 ExperimentError::Plan {
@@ -264,21 +279,22 @@ impl Finder<'_, '_, '_> {
             if pairs >= 2 && self.search.noise_is_nil() {
                 let named = |end: &VariantPlan, value| (end.name.clone(), value);
                 let (one, two) = (named(first, pair.0), named(last, pair.1));
-                return Ok((self.meter).conclude_exact((&one.0, one.1), (&two.0, two.1)));
+                return Ok((self.measurement).conclude_exact((&one.0, one.1), (&two.0, two.1)));
             }
-            self.meter.judge(&mut trial, pair)?;
-            let decided = trial.verified().verdict != VerdictName::Undecided;
-            if decided || pairs >= 2 && self.meter.over(ENDS_SHARE) {
-                self.meter.conclude(&trial, &first.name, &last.name, alpha);
-                return Ok(trial.verified());
+            self.measurement.judge(&mut comparison, pair)?;
+            let decided = comparison.verified().verdict != VerdictName::Undecided;
+            if decided || pairs >= 2 && self.measurement.exceeds(ENDS_SHARE) {
+                self.measurement
+                    .conclude(&comparison, &first.name, &last.name, alpha);
+                return Ok(comparison.verified());
             }
         }
     }
 
     fn end(&mut self, point: u64) -> Result<VariantPlan, ExperimentError> {
         let name = self.steps.name(point);
-        self.meter.say(&name);
-        let candidate = self.steps.candidate(self.meter.lab(), point)?;
+        self.measurement.progress(&name);
+        let candidate = self.steps.candidate(self.measurement.comparer(), point)?;
         candidate.map_err(|reason| ExperimentError::Plan {
             what: format!("the ends of the list must work\n{name}: {reason}"),
         })
@@ -286,14 +302,14 @@ impl Finder<'_, '_, '_> {
 
     /// The variant of a point; `None` if it cannot be made, which is remembered.
     fn candidate(&mut self, point: u64) -> Result<Option<VariantPlan>, ExperimentError> {
-        match self.steps.candidate(self.meter.lab(), point)? {
+        match self.steps.candidate(self.measurement.comparer(), point)? {
             Ok(variant) => {
                 self.points.insert(variant.name.clone(), point);
                 Ok(Some(variant))
             }
             Err(reason) => {
                 let what = self.steps.name(point);
-                self.meter
+                self.measurement
                     .skipped
                     .push(genba_model::Skipped { what, reason });
                 self.search.skip(point);
@@ -311,15 +327,15 @@ impl Finder<'_, '_, '_> {
         let (Some(first), Some(second)) = (self.candidate(low)?, self.candidate(high)?) else {
             return Ok(None);
         };
-        let pair = self.meter.pair(&first, &second, purpose)?;
+        let pair = self.measurement.pair(&first, &second, purpose)?;
         match pair {
             Some((one, two)) => {
-                self.search.push(low, one).map_err(of_stats)?;
-                self.search.push(high, two).map_err(of_stats)?;
+                self.search.push(low, one).map_err(statistics_error)?;
+                self.search.push(high, two).map_err(statistics_error)?;
             }
             None => {
                 for (point, variant) in [(low, &first), (high, &second)] {
-                    if self.meter.failure(&variant.name).is_some() {
+                    if self.measurement.failure(&variant.name).is_some() {
                         self.drop_point(point);
                     }
                 }
@@ -335,7 +351,7 @@ impl Finder<'_, '_, '_> {
         }
     }
 
-    fn found(mut self, ended: Ended) -> Found {
+    fn found(mut self, ended: Ended) -> SearchResult {
         let place = self.search.place();
         let mut culprits = Vec::new();
         let mut confidence = None;
@@ -356,21 +372,21 @@ impl Finder<'_, '_, '_> {
             let (low, high) = place.range;
             (self.steps.name(low), self.steps.name(high))
         });
-        let mut variants = self.meter.variants();
+        let mut variants = self.measurement.variants();
         variants.sort_by_key(|variant| self.points.get(&variant.name).copied());
-        Found {
+        SearchResult {
             outcome,
             culprits,
             confidence,
             range,
             noise_is_nil: self.search.noise_is_nil(),
-            tests: std::mem::take(&mut self.meter.tests),
+            tests: std::mem::take(&mut self.measurement.tests),
             parts: Vec::new(),
-            skipped: std::mem::take(&mut self.meter.skipped),
+            skipped: std::mem::take(&mut self.measurement.skipped),
             variants,
-            comparisons: std::mem::take(&mut self.meter.comparisons),
-            runs: self.meter.runs(),
-            notes: self.meter.all_notes(),
+            comparisons: std::mem::take(&mut self.measurement.comparisons),
+            runs: self.measurement.runs(),
+            notes: self.measurement.all_notes(),
         }
     }
 
@@ -391,10 +407,10 @@ impl Finder<'_, '_, '_> {
     }
 
     /// Says so where the step is not all of the difference between the ends.
-    fn note_the_rest(&mut self, place: &StepPlace, step: &Verified, ends: &Verified) {
+    fn note_the_rest(&mut self, place: &StepPlace, step: &VerifiedEffect, ends: &VerifiedEffect) {
         let unmeasured = place.place - place.last_before - 1;
         if unmeasured > 0 {
-            self.meter.notes.push(format!(
+            self.measurement.notes.push(format!(
                 "{unmeasured} between {} and {} could not be measured: any of them may be the culprit",
                 self.steps.name(place.last_before),
                 self.steps.name(place.place)
@@ -407,7 +423,7 @@ impl Finder<'_, '_, '_> {
         let share = |ratio: f64| ratio.ln() / whole;
         let most = share(step.low).max(share(step.high));
         if most < MOST_OF_IT {
-            self.meter.notes.push(format!(
+            self.measurement.notes.push(format!(
                 "this step is {:.0} % of the difference between the ends ({:.0} % at most): there \
                  are others; search on both sides of it",
                 100.0 * share(step.value),

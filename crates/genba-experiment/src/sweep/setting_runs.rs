@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use genba_stats::CurvePoint;
 
-use crate::comparer::Probe;
+use crate::comparer::SingleRun;
 
 /// One setting with its runs.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl SettingRuns {
     }
 
     /// Takes a run in.
-    pub fn take(&mut self, block: u32, probe: Probe) {
+    pub fn take(&mut self, block: u32, probe: SingleRun) {
         match probe.failed {
             Some(reason) => {
                 self.failed.get_or_insert(reason);

@@ -8,7 +8,7 @@ use genba_stats::{Curve, Knee, KneeKind, Verdict, growth, median_interval};
 
 use super::setting_runs::{left_out, points};
 use super::sweep_loop::{SweepPlan, Swept};
-use crate::Setting;
+use crate::ReportContext;
 use crate::comparison_report::summary;
 use crate::direction_of;
 use crate::measurement::{Origin, Series};
@@ -21,7 +21,7 @@ const LEAST_FOR_LAW: usize = 4;
 
 /// The document; `command` has its placeholders.
 #[must_use]
-pub fn document(sweep: &SweepPlan, swept: &Swept, setting: Setting, command: &str) -> Sweep {
+pub fn document(sweep: &SweepPlan, swept: &Swept, setting: ReportContext, command: &str) -> Sweep {
     let plan = &sweep.plan;
     let metric = &plan.primary;
     let series = series_of(sweep, metric);

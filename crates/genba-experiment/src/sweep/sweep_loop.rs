@@ -7,7 +7,7 @@ use genba_stats::{Axis, Curve, CurveQuestion, StatsError, curve};
 use super::SweptParameter;
 use super::next_settings::{self, Next};
 use super::setting_runs::{SettingRuns, points};
-use crate::comparer::Lab;
+use crate::comparer::Comparer;
 use crate::parameters::product;
 use crate::{ExperimentError, Plan, VariantPlan};
 
@@ -91,12 +91,12 @@ pub type Make<'a> = dyn Fn(&BTreeMap<String, String>) -> Result<VariantPlan, Exp
 /// A plan that cannot be carried out, no setting that can be measured, an interruption before
 /// anything was measured, a launcher that dies.
 pub fn sweep(
-    lab: &mut Lab<'_>,
+    comparer: &mut Comparer<'_>,
     sweep: &SweepPlan,
     make: &Make<'_>,
 ) -> Result<Swept, ExperimentError> {
     let mut driver = Driver {
-        lab,
+        comparer,
         sweep,
         make,
         plan: Plan {
@@ -110,7 +110,7 @@ pub fn sweep(
         notes: Vec::new(),
     };
     let result = driver.go();
-    let cleaned = driver.lab.clean_up(&driver.plan);
+    let cleaned = driver.comparer.clean_up(&driver.plan);
     let end = result?;
     let mut swept = driver.finish(end)?;
     if let Err(error) = cleaned {
@@ -120,7 +120,7 @@ pub fn sweep(
 }
 
 struct Driver<'a, 'b> {
-    lab: &'a mut Lab<'b>,
+    comparer: &'a mut Comparer<'b>,
     sweep: &'a SweepPlan,
     make: &'a Make<'a>,
     /// A variant for each setting, in the same order.
@@ -157,7 +157,7 @@ impl Driver<'_, '_> {
         }
         let all: Vec<usize> = (0..self.settings.len()).collect();
         for _ in 0..self.plan.warmup {
-            self.lab.round(&self.plan, &self.active(&all))?;
+            self.comparer.run_block(&self.plan, &self.active(&all))?;
         }
         let looked = self.first_block(&all)?;
         self.somebody_yields()?;
@@ -269,7 +269,7 @@ impl Driver<'_, '_> {
             variants: vec![variant.clone()],
             ..self.plan.clone()
         };
-        match self.lab.set_up(&alone) {
+        match self.comparer.set_up(&alone) {
             Err(ExperimentError::Plan { what }) => setting.failed = Some(what),
             other => other?,
         }
@@ -298,10 +298,10 @@ impl Driver<'_, '_> {
         } else {
             vec![all.to_vec()]
         };
-        let began = self.lab.elapsed();
+        let began = self.comparer.elapsed();
         let mut looked: Vec<usize> = Vec::new();
         for group in groups {
-            let spent = self.lab.elapsed() - began;
+            let spent = self.comparer.elapsed() - began;
             let share = (self.sweep.budget - began).max(0.0) * FIRST_BLOCK;
             if looked.len() >= FEWEST_SETTINGS && spent + self.expected(group.len()) > share {
                 break;
@@ -331,20 +331,23 @@ impl Driver<'_, '_> {
 
     /// Runs each of these settings once.
     fn block(&mut self, active: &[usize], what: &str) -> Result<(), ExperimentError> {
-        let began = self.lab.elapsed();
+        let began = self.comparer.elapsed();
         let text = format!(
             "{} settings, block {}: {what}",
             self.settings.len(),
             self.block + 1
         );
-        self.lab
+        self.comparer
             .say(&text, Some((self.sweep.budget - began).max(0.0)));
         let active = self.active(active);
-        for (index, probe) in active.iter().zip(self.lab.round(&self.plan, &active)?) {
+        for (index, probe) in active
+            .iter()
+            .zip(self.comparer.run_block(&self.plan, &active)?)
+        {
             self.settings[*index].take(self.block, probe);
         }
         self.runs += active.len() as u32;
-        self.running += self.lab.elapsed() - began;
+        self.running += self.comparer.elapsed() - began;
         Ok(())
     }
 
@@ -377,14 +380,14 @@ impl Driver<'_, '_> {
         what: &str,
     ) -> Result<Option<SweepEnd>, ExperimentError> {
         for _ in 0..blocks {
-            if self.lab.cancelled() {
+            if self.comparer.cancelled() {
                 return Err(ExperimentError::Interrupted);
             }
             let active = self.active(chosen);
             if active.is_empty() {
                 return self.nothing_left();
             }
-            let end = self.lab.elapsed() + self.expected(active.len()) / 2.0;
+            let end = self.comparer.elapsed() + self.expected(active.len()) / 2.0;
             if end > self.sweep.budget && self.block >= LEAST {
                 return Ok(Some(SweepEnd::Budget));
             }
@@ -427,9 +430,9 @@ impl Driver<'_, '_> {
             _ => None,
         };
         let curve = axis.map(|axis| self.curve(axis, THOROUGH));
-        let elapsed = self.lab.elapsed();
+        let elapsed = self.comparer.elapsed();
         let mut notes = self.notes;
-        notes.extend(self.lab.notes().iter().cloned());
+        notes.extend(self.comparer.notes().iter().cloned());
         let mut order: Vec<usize> = (0..self.settings.len()).collect();
         if axis.is_some() {
             let x = |index: usize| self.settings[index].x.unwrap_or(f64::INFINITY);

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use crate::try_variants::try_loop::Options;
-use crate::try_variants::{Facts, Ready, Workplace, explained};
-use crate::{ExperimentError, Lab, Plan, VariantPlan};
+use crate::try_variants::try_loop::TryOptions;
+use crate::try_variants::{VariantBuild, VariantBuilder, WorkloadFacts, describe_causes};
+use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
 /// A run that takes so many times as long as the baseline's hangs.
 const SLOWEST_RUN: f64 = 20.0;
@@ -14,16 +14,16 @@ const PATIENCE: f64 = 10.0;
 
 /// Asks `explain` about the baseline, whose run takes so many seconds; the causes, or why they
 /// are not known. Its time is the trial's.
-pub type Explain<'a> = dyn FnMut(&VariantPlan, f64) -> Result<Vec<String>, String> + 'a;
+pub type ExplainBaseline<'a> = dyn FnMut(&VariantPlan, f64) -> Result<Vec<String>, String> + 'a;
 
 /// What is known of the baseline when others are to be tried.
-pub(super) struct Start {
+pub(super) struct BaselineRun {
     /// The plan with the baseline as its only variant.
     pub template: Plan,
     /// How the baseline is run.
     pub baseline: VariantPlan,
     /// What says which ways fit.
-    pub facts: Facts,
+    pub facts: WorkloadFacts,
     /// Time of its run with all that belongs to it, seconds.
     pub run_seconds: f64,
     /// A run that takes longer is ended.
@@ -32,26 +32,26 @@ pub(super) struct Start {
     pub notes: Vec<String>,
 }
 
-impl Start {
+impl BaselineRun {
     /// Builds and runs the baseline.
     ///
     /// # Errors
     /// It does not build or run; an interruption.
     pub fn of(
-        lab: &mut Lab<'_>,
+        comparer: &mut Comparer<'_>,
         template: &Plan,
-        place: &mut Workplace,
-        options: &Options,
-        explain: &mut Explain<'_>,
+        place: &mut VariantBuilder,
+        options: &TryOptions,
+        explain: &mut ExplainBaseline<'_>,
     ) -> Result<Self, ExperimentError> {
-        let mut baseline = match place.baseline(lab)? {
-            Ready::Variant { plan, .. } => *plan,
-            Ready::Failed { reason } | Ready::Unavailable { reason } => {
+        let mut baseline = match place.baseline(comparer)? {
+            VariantBuild::Variant { plan, .. } => *plan,
+            VariantBuild::Failed { reason } | VariantBuild::Unavailable { reason } => {
                 return Err(ExperimentError::Plan {
                     what: format!("the program as it is cannot be built: {reason}"),
                 });
             }
-            Ready::Identical { .. } => {
+            VariantBuild::Identical { .. } => {
                 return Err(ExperimentError::Plan {
                     what: "the baseline was compared with itself".to_owned(),
                 });
@@ -59,8 +59,8 @@ impl Start {
         };
         let mut template = template.clone();
         template.variants = vec![baseline.clone()];
-        lab.say("a first run", None);
-        let probe = lab.probe(&template, 0)?;
+        comparer.say("a first run", None);
+        let probe = comparer.run_once(&template, 0)?;
         if let Some(reason) = probe.failed {
             return Err(ExperimentError::NothingLeft {
                 reasons: vec![reason],
@@ -72,16 +72,16 @@ impl Start {
             (Some(causes), _) => causes.clone(),
             (None, false) => Vec::new(),
             (None, true) => {
-                lab.say("explaining: what it finds is tried first", None);
+                comparer.say("explaining: what it finds is tried first", None);
                 explain(&baseline, probe.seconds).unwrap_or_else(|why| {
-                    notes.push(format!("the battery is in its usual order: {why}"));
+                    notes.push(format!("the presets are tried in their usual order: {why}"));
                     Vec::new()
                 })
             }
         };
-        notes.extend(explained(&causes));
+        notes.extend(describe_causes(&causes));
         let value = |name: &str| probe.values.get(name).copied().unwrap_or(0.0);
-        let facts = Facts {
+        let facts = WorkloadFacts {
             wall: value("wall"),
             user: value("user"),
             system: value("system"),

@@ -2,25 +2,25 @@
 
 use genba_model::VerdictName;
 
-use crate::try_variants::baseline_run::Start;
-use crate::try_variants::pooled_runs::Track;
-use crate::try_variants::race::{Contender, Rules, race};
-use crate::try_variants::try_loop::Options;
-use crate::try_variants::variant_outcome::Judged;
-use crate::try_variants::{Ready, Workplace};
-use crate::{ExperimentError, Lab};
+use crate::try_variants::baseline_run::BaselineRun;
+use crate::try_variants::pooled_runs::PooledRuns;
+use crate::try_variants::race::{Contender, RaceRules, race};
+use crate::try_variants::try_loop::TryOptions;
+use crate::try_variants::variant_outcome::JudgedVariant;
+use crate::try_variants::{VariantBuild, VariantBuilder};
+use crate::{Comparer, ExperimentError};
 
 /// The gains that go together, built and measured together: against the baseline, and against
 /// the best of them alone.
 pub(super) fn combine(
-    lab: &mut Lab<'_>,
-    place: &mut Workplace,
-    start: &Start,
-    alone: &mut Track,
+    comparer: &mut Comparer<'_>,
+    place: &mut VariantBuilder,
+    start: &BaselineRun,
+    alone: &mut PooledRuns,
     contenders: &[Contender],
-    judged: &[Judged],
-    options: &Options,
-) -> Result<Option<(Contender, Judged)>, ExperimentError> {
+    judged: &[JudgedVariant],
+    options: &TryOptions,
+) -> Result<Option<(Contender, JudgedVariant)>, ExperimentError> {
     let (template, baseline) = (&start.template, &start.baseline);
     let mut gains: Vec<usize> = (0..contenders.len())
         .filter(|index| judged[*index].is_gain())
@@ -40,15 +40,15 @@ pub(super) fn combine(
     if parts < 2 {
         return Ok(None);
     }
-    let Ready::Variant {
+    let VariantBuild::Variant {
         mut plan,
         build_seconds,
-    } = place.ready(lab, &all)?
+    } = place.ready(comparer, &all)?
     else {
         return Ok(None);
     };
     plan.spec.timeout = Some(start.timeout);
-    let left = (options.budget - lab.elapsed()).max(0.0);
+    let left = (options.budget - comparer.elapsed()).max(0.0);
     let mut pair = [Contender::new(
         template,
         baseline,
@@ -56,27 +56,34 @@ pub(super) fn combine(
         (*plan).clone(),
         build_seconds,
     )];
-    let rules = Rules {
-        until: lab.elapsed() + left * 0.4,
+    let rules = RaceRules {
+        until: comparer.elapsed() + left * 0.4,
         drop_early: false,
         family: 1,
         what: "the combination",
     };
-    race(lab, template, baseline, alone, &mut pair, &rules)?;
+    race(comparer, template, baseline, alone, &mut pair, &rules)?;
     let best = &contenders[*first].plan;
     let mut against = [Contender::new(template, best, all, *plan, build_seconds)];
-    let mut best_alone = Track::new(template, vec![best.clone()]);
-    let rules = Rules {
+    let mut best_alone = PooledRuns::new(template, vec![best.clone()]);
+    let rules = RaceRules {
         until: options.budget,
         what: "the combination against its best part",
         ..rules
     };
-    race(lab, template, best, &mut best_alone, &mut against, &rules)?;
+    race(
+        comparer,
+        template,
+        best,
+        &mut best_alone,
+        &mut against,
+        &rules,
+    )?;
     let [contender] = pair;
     let better = (against[0].track.effect()).is_some_and(|effect| {
         effect.verdict == VerdictName::Faster && effect.ratio.value <= 1.0 - template.delta
     });
-    let mut one = Judged::of(&contender.track, true, template.delta, None);
+    let mut one = JudgedVariant::of(&contender.track, true, template.delta, None);
     one.surpasses = Some(better);
     one.best_part = Some(contenders[*first].change.name.clone());
     Ok(Some((contender, one)))

@@ -4,9 +4,9 @@ use genba_model::{ChangeKind, LayoutEffect};
 
 use crate::Plan;
 use crate::paired_effect::{Evidence, corrected};
-use crate::try_variants::Change;
-use crate::try_variants::race::{Contender, Standing};
-use crate::try_variants::variant_outcome::Judged;
+use crate::try_variants::VariantChange;
+use crate::try_variants::race::{Contender, RaceState};
+use crate::try_variants::variant_outcome::JudgedVariant;
 
 /// What the builds that differ in layout only show.
 pub(super) fn layout_effect(contenders: &[Contender]) -> Option<LayoutEffect> {
@@ -23,7 +23,7 @@ pub(super) fn layout_effect(contenders: &[Contender]) -> Option<LayoutEffect> {
 
 impl Contender {
     fn standing_counts(&self) -> bool {
-        !matches!(self.standing, Standing::Failed(_))
+        !matches!(self.standing, RaceState::Failed(_))
     }
 }
 
@@ -32,7 +32,7 @@ pub(super) fn judge(
     contenders: &[Contender],
     plan: &Plan,
     layout: Option<&LayoutEffect>,
-) -> Vec<Judged> {
+) -> Vec<JudgedVariant> {
     let counted: Vec<usize> = (0..contenders.len())
         .filter(|index| contenders[*index].change.kind != ChangeKind::Layout)
         .collect();
@@ -41,9 +41,9 @@ pub(super) fn judge(
         .map(|index| Evidence::LogE(contenders[*index].track.log_e()))
         .collect();
     let holds = corrected(&evidence, plan.alpha).map(|(_, holds)| holds);
-    let mut judged: Vec<Judged> = (contenders.iter())
+    let mut judged: Vec<JudgedVariant> = (contenders.iter())
         .map(|one| {
-            Judged::of(
+            JudgedVariant::of(
                 &one.track,
                 true,
                 plan.delta,
@@ -54,7 +54,7 @@ pub(super) fn judge(
     if let Some(holds) = holds {
         for (index, holds) in counted.into_iter().zip(holds) {
             let one = &contenders[index];
-            judged[index] = Judged::of(
+            judged[index] = JudgedVariant::of(
                 &one.track,
                 holds,
                 plan.delta,
@@ -65,6 +65,9 @@ pub(super) fn judge(
     judged
 }
 
-fn layout_for<'a>(change: &Change, layout: Option<&'a LayoutEffect>) -> Option<&'a LayoutEffect> {
+fn layout_for<'a>(
+    change: &VariantChange,
+    layout: Option<&'a LayoutEffect>,
+) -> Option<&'a LayoutEffect> {
     layout.filter(|_| change.is_other_code())
 }

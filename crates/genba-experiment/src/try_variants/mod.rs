@@ -1,7 +1,7 @@
 //! `genba try`: ways of building and running a program, each proven or refuted.
 //!
-//! A [`Change`] is one way; [`battery`] names the known ways of running, genba-build those of
-//! building. A [`Workplace`] makes variants of changes (builds in copies). [`run`] races them
+//! A [`VariantChange`] is one way; [`run_presets`] names the known ways of running, genba-build those of
+//! building. A [`VariantBuilder`] makes variants of changes (builds in copies). [`run`] races them
 //! against the baseline: rounds of interleaved blocks, whose pairs are pooled for each variant, so
 //! that one that is decided, or hopeless, stops costing time while the others go on.
 //!
@@ -25,14 +25,18 @@ mod variant_builder;
 mod variant_change;
 mod variant_outcome;
 
-pub use baseline_run::Explain;
-pub use preset_lookup::{known, list_in_words, named, no_name_twice, own_flags, own_run};
-pub use preset_selection::plan_in_words;
-pub use run_presets::{Facts, battery, explained, promised, suggested};
-pub use try_document::{Sitting, document};
-pub use try_loop::{Options, Trial, run};
-pub use variant_builder::{BuildPlan, Ready, Workplace};
-pub use variant_change::{Change, RunChange, RunSlot};
+pub use baseline_run::ExplainBaseline;
+pub use preset_lookup::{
+    all_presets, check_unique_names, custom_flags, custom_run, list_presets, preset_by_name,
+};
+pub use preset_selection::describe_plan;
+pub use run_presets::{
+    WorkloadFacts, describe_causes, presets_for_causes, priority_with_causes, run_presets,
+};
+pub use try_document::{SessionInfo, document};
+pub use try_loop::{TryOptions, TryResult, run};
+pub use variant_builder::{BuildPlan, VariantBuild, VariantBuilder};
+pub use variant_change::{RunChange, RunSlot, VariantChange};
 
 #[cfg(test)]
 mod race_simulation;

@@ -11,12 +11,12 @@ use crate::{Plan, Stop, VariantPlan};
 
 /// The pooled runs of a variant and of the baseline beside it.
 #[derive(Clone, Debug)]
-pub(crate) struct Track {
+pub(crate) struct PooledRuns {
     plan: Plan,
     measurement: Measurement,
 }
 
-impl Track {
+impl PooledRuns {
     /// Nothing measured yet.
     pub fn new(template: &Plan, variants: Vec<VariantPlan>) -> Self {
         let mut plan = template.clone();
@@ -92,7 +92,7 @@ impl Track {
     }
 
     /// Natural logarithm of the e-value against "no difference": of few pairs, too, where
-    /// [`Track::effect`] speaks in p-values.
+    /// [`PooledRuns::effect`] speaks in p-values.
     pub fn log_e(&self) -> f64 {
         let judged = || -> Option<f64> {
             let series = self.measurement.find(&self.plan.primary)?;

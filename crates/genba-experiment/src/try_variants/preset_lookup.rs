@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Change, Facts, RunChange, RunSlot, battery};
+use super::{RunChange, RunSlot, VariantChange, WorkloadFacts, run_presets};
 use crate::ExperimentError;
 
 /// How much is hoped of a way that the person asked for.
@@ -12,21 +12,25 @@ fn refused(what: String) -> ExperimentError {
     ExperimentError::Plan { what }
 }
 
-fn any_workload(cpus: &[usize]) -> Facts {
-    Facts {
+fn any_workload(cpus: &[usize]) -> WorkloadFacts {
+    WorkloadFacts {
         wall: 1.0,
         user: 1.0,
         cpus: cpus.to_vec(),
-        ..Facts::default()
+        ..WorkloadFacts::default()
     }
 }
 
 /// All the ways that are known.
 #[must_use]
-pub fn known(cpus: &[usize]) -> Vec<Change> {
-    let mut all = battery(&any_workload(cpus));
+pub fn all_presets(cpus: &[usize]) -> Vec<VariantChange> {
+    let mut all = run_presets(&any_workload(cpus));
     for rust in [false, true] {
-        all.extend(genba_build::catalogue(rust).into_iter().map(Change::build));
+        all.extend(
+            genba_build::build_presets(rust)
+                .into_iter()
+                .map(VariantChange::build),
+        );
     }
     all
 }
@@ -35,7 +39,7 @@ pub fn known(cpus: &[usize]) -> Vec<Change> {
 ///
 /// # Errors
 /// What it cannot be.
-pub fn own_run(text: &str) -> Result<Change, ExperimentError> {
+pub fn custom_run(text: &str) -> Result<VariantChange, ExperimentError> {
     let wrong = || {
         refused(format!(
             "--variant {text}: write NAME=, then variables and options, as in 'big=CACHE=64M -d 3'"
@@ -62,7 +66,7 @@ pub fn own_run(text: &str) -> Result<Change, ExperimentError> {
         arguments,
         ..RunChange::default()
     };
-    Ok(Change::run(name.trim(), run, ASKED_FOR))
+    Ok(VariantChange::run(name.trim(), run, ASKED_FOR))
 }
 
 fn is_variable(name: &str) -> bool {
@@ -77,7 +81,7 @@ fn is_variable(name: &str) -> bool {
 ///
 /// # Errors
 /// What it cannot be.
-pub fn own_flags(text: &str) -> Result<Change, ExperimentError> {
+pub fn custom_flags(text: &str) -> Result<VariantChange, ExperimentError> {
     let wrong = || {
         refused(format!(
             "--flags {text}: write NAME=FLAGS, as in 'fast=-Ofast -g0'"
@@ -89,9 +93,9 @@ pub fn own_flags(text: &str) -> Result<Change, ExperimentError> {
         return Err(wrong());
     }
     let recipe = genba_build::Recipe::own(name.trim(), words);
-    Ok(Change {
-        promise: ASKED_FOR,
-        ..Change::build(recipe)
+    Ok(VariantChange {
+        priority: ASKED_FOR,
+        ..VariantChange::build(recipe)
     })
 }
 
@@ -99,13 +103,17 @@ pub fn own_flags(text: &str) -> Result<Change, ExperimentError> {
 ///
 /// # Errors
 /// There is none of that name.
-pub fn named(name: &str, rust: bool, cpus: &[usize]) -> Result<Change, ExperimentError> {
-    let fits = |change: &Change| {
+pub fn preset_by_name(
+    name: &str,
+    rust: bool,
+    cpus: &[usize],
+) -> Result<VariantChange, ExperimentError> {
+    let fits = |change: &VariantChange| {
         let recipe = change.recipe.as_ref();
         recipe
             .is_none_or(|recipe| rust != (recipe.cargo.is_empty() && recipe.rust_flags.is_empty()))
     };
-    (known(cpus).into_iter())
+    (all_presets(cpus).into_iter())
         .filter(|one| one.name.eq_ignore_ascii_case(name.trim()))
         .max_by_key(fits)
         .ok_or_else(|| {
@@ -119,7 +127,7 @@ pub fn named(name: &str, rust: bool, cpus: &[usize]) -> Result<Change, Experimen
 ///
 /// # Errors
 /// There are such.
-pub fn no_name_twice(changes: &[Change]) -> Result<(), ExperimentError> {
+pub fn check_unique_names(changes: &[VariantChange]) -> Result<(), ExperimentError> {
     let mut names = BTreeSet::new();
     match changes.iter().find(|one| !names.insert(&one.name)) {
         None => Ok(()),
@@ -132,17 +140,17 @@ pub fn no_name_twice(changes: &[Change]) -> Result<(), ExperimentError> {
 
 /// All the ways that are known, for people.
 #[must_use]
-pub fn list_in_words(cpus: &[usize]) -> String {
+pub fn list_presets(cpus: &[usize]) -> String {
     let mut text = String::new();
     for (title, rust) in [("C and C++", false), ("Rust", true)] {
         text.push_str(&format!("ways of building {title} (--build)\n"));
-        for recipe in genba_build::catalogue(rust) {
+        for recipe in genba_build::build_presets(rust) {
             let words = recipe.in_words(genba_build::Family::Gcc, rust);
             text.push_str(&format!("  {:28}  {words}\n", recipe.name));
         }
     }
     text.push_str("ways of running\n");
-    for change in battery(&any_workload(cpus)) {
+    for change in run_presets(&any_workload(cpus)) {
         let words = match &change.unavailable {
             Some(reason) => format!("not here: {reason}"),
             None => change.run.line("…"),
@@ -158,30 +166,30 @@ mod tests {
 
     #[test]
     fn own_ways() {
-        let way = own_run("big=CACHE=64M --depth 3").unwrap();
+        let way = custom_run("big=CACHE=64M --depth 3").unwrap();
         assert_eq!(way.run.environment["CACHE"], "64M");
         assert_eq!(way.run.arguments, ["--depth", "3"]);
         for bad in ["", "big", "big=", "=A=1", "big='"] {
-            assert!(own_run(bad).is_err(), "{bad}");
+            assert!(custom_run(bad).is_err(), "{bad}");
         }
-        let way = own_flags("fast=-Ofast -g0").unwrap();
+        let way = custom_flags("fast=-Ofast -g0").unwrap();
         assert_eq!(way.recipe.unwrap().flags, ["-Ofast", "-g0"]);
-        assert!(own_flags("fast").is_err() && own_flags("=-O3").is_err());
+        assert!(custom_flags("fast").is_err() && custom_flags("=-O3").is_err());
     }
 
     #[test]
     fn known_ways_are_found_for_the_sort_of_project() {
-        let c = named("lto", false, &[0]).unwrap();
-        let rust = named("LTO", true, &[0]).unwrap();
+        let c = preset_by_name("lto", false, &[0]).unwrap();
+        let rust = preset_by_name("LTO", true, &[0]).unwrap();
         assert!(c.recipe.unwrap().link_time && !rust.recipe.unwrap().cargo.is_empty());
-        assert!(named("warp speed", false, &[0]).is_err());
+        assert!(preset_by_name("warp speed", false, &[0]).is_err());
         assert!(
-            no_name_twice(&[
-                named("-O3", false, &[]).unwrap(),
-                own_flags("-O3=-O3").unwrap()
+            check_unique_names(&[
+                preset_by_name("-O3", false, &[]).unwrap(),
+                custom_flags("-O3=-O3").unwrap()
             ])
             .is_err()
         );
-        assert!(list_in_words(&[0, 1]).contains("jemalloc"));
+        assert!(list_presets(&[0, 1]).contains("jemalloc"));
     }
 }

@@ -2,13 +2,14 @@
 
 use genba_model::{ChangeKind, Tried};
 
-use crate::try_variants::baseline_run::Start;
+use crate::try_variants::baseline_run::BaselineRun;
 use crate::try_variants::race::Contender;
-use crate::try_variants::try_loop::Options;
+use crate::try_variants::try_loop::TryOptions;
 use crate::try_variants::{
-    Change, Facts, Ready, Workplace, battery, promised, suggested, variant_outcome,
+    VariantBuild, VariantBuilder, VariantChange, WorkloadFacts, presets_for_causes,
+    priority_with_causes, run_presets, variant_outcome,
 };
-use crate::{ExperimentError, Lab};
+use crate::{Comparer, ExperimentError};
 
 /// Of the budget so much may go into builds.
 const BUILD_SHARE: f64 = 0.5;
@@ -21,42 +22,42 @@ const ALWAYS: usize = 4;
 
 /// The ways that were asked for and those that fit, in the order in which they are tried.
 pub(super) fn ways(
-    place: &Workplace,
-    facts: &Facts,
-    mut changes: Vec<Change>,
-    options: &Options,
-) -> Vec<Change> {
+    place: &VariantBuilder,
+    facts: &WorkloadFacts,
+    mut changes: Vec<VariantChange>,
+    options: &TryOptions,
+) -> Vec<VariantChange> {
     if options.auto {
         changes.extend(wanted(place, facts, &changes));
     }
-    if changes.iter().any(Change::is_other_code) && place.builds() {
-        let recipes = genba_build::layouts(place.is_rust()).into_iter();
-        changes.extend(recipes.take(options.layouts).map(|recipe| Change {
-            promise: LAYOUT_PROMISE,
-            ..Change::build(recipe)
+    if changes.iter().any(VariantChange::is_other_code) && place.builds() {
+        let recipes = genba_build::layout_presets(place.is_rust()).into_iter();
+        changes.extend(recipes.take(options.layouts).map(|recipe| VariantChange {
+            priority: LAYOUT_PROMISE,
+            ..VariantChange::build(recipe)
         }));
     }
     // The most promising first; those that cost no build before those that do.
-    changes.sort_by_key(|change| (std::cmp::Reverse(change.promise), change.needs_build()));
+    changes.sort_by_key(|change| (std::cmp::Reverse(change.priority), change.needs_build()));
     changes
 }
 
 /// Makes variants of changes while there is time; what was not made comes with the reason.
 pub(super) fn contenders(
-    lab: &mut Lab<'_>,
-    place: &mut Workplace,
-    start: &Start,
-    changes: Vec<Change>,
-    options: &Options,
+    comparer: &mut Comparer<'_>,
+    place: &mut VariantBuilder,
+    start: &BaselineRun,
+    changes: Vec<VariantChange>,
+    options: &TryOptions,
 ) -> Result<(Vec<Contender>, Vec<Tried>), ExperimentError> {
     let mut contenders: Vec<Contender> = Vec::new();
     let mut tried = Vec::new();
-    let began = lab.elapsed();
+    let began = comparer.elapsed();
     for change in changes {
         if options.auto
             && change.unavailable.is_none()
             && let Some(reason) = no_time(
-                lab,
+                comparer,
                 place,
                 &change,
                 &contenders,
@@ -68,8 +69,8 @@ pub(super) fn contenders(
             tried.push(variant_outcome::not_tried(place, &change, reason));
             continue;
         }
-        match place.ready(lab, &change)? {
-            Ready::Variant {
+        match place.ready(comparer, &change)? {
+            VariantBuild::Variant {
                 mut plan,
                 build_seconds,
             } => {
@@ -92,18 +93,23 @@ pub(super) fn contenders(
     Ok((contenders, tried))
 }
 
-/// The battery that fits, without what was asked for anyway.
-fn wanted(place: &Workplace, facts: &Facts, asked: &[Change]) -> Vec<Change> {
-    let mut all = battery(facts);
+/// The presets that fit, without what was asked for anyway.
+fn wanted(
+    place: &VariantBuilder,
+    facts: &WorkloadFacts,
+    asked: &[VariantChange],
+) -> Vec<VariantChange> {
+    let mut all = run_presets(facts);
     if place.builds() {
         let usual = place.family();
-        let suggested = suggested(&facts.causes);
-        for mut recipe in genba_build::catalogue(place.is_rust()) {
+        let presets_for_causes = presets_for_causes(&facts.causes);
+        for mut recipe in genba_build::build_presets(place.is_rust()) {
             if recipe.compiler == Some(usual) {
                 continue;
             }
-            recipe.promise = promised(&suggested, &recipe.name, recipe.promise);
-            all.push(Change::build(recipe));
+            recipe.priority =
+                priority_with_causes(&presets_for_causes, &recipe.name, recipe.priority);
+            all.push(VariantChange::build(recipe));
         }
     }
     all.retain(|change| asked.iter().all(|one| one.name != change.name));
@@ -112,13 +118,13 @@ fn wanted(place: &Workplace, facts: &Facts, asked: &[Change]) -> Vec<Change> {
 
 /// Why there is no time for one more way.
 fn no_time(
-    lab: &mut Lab<'_>,
-    place: &Workplace,
-    change: &Change,
+    comparer: &mut Comparer<'_>,
+    place: &VariantBuilder,
+    change: &VariantChange,
     contenders: &[Contender],
     run_seconds: f64,
     began: f64,
-    options: &Options,
+    options: &TryOptions,
 ) -> Option<String> {
     let first_build = !contenders.iter().any(|one| one.change.is_other_code());
     let contenders = contenders.len();
@@ -137,7 +143,7 @@ fn no_time(
     let build = place.baseline_seconds().unwrap_or(0.0);
     let twice = change.recipe.as_ref().is_some_and(|recipe| recipe.profiled);
     let needed = build * if twice { 2.5 } else { 1.2 };
-    let spent = lab.elapsed() - began;
+    let spent = comparer.elapsed() - began;
     (spent + needed > options.budget * BUILD_SHARE).then(|| {
         format!(
             "its build would take about {needed:.0} s, more than is left of the budget of {:.0} s",
@@ -148,20 +154,24 @@ fn no_time(
 
 /// What would be done, a line each.
 #[must_use]
-pub fn plan_in_words(place: &Workplace, changes: &[Change], options: &Options) -> Vec<String> {
+pub fn describe_plan(
+    place: &VariantBuilder,
+    changes: &[VariantChange],
+    options: &TryOptions,
+) -> Vec<String> {
     let mut lines = Vec::new();
     let mut all = changes.to_vec();
     if options.auto {
-        let facts = Facts {
+        let facts = WorkloadFacts {
             wall: 1.0,
             user: 1.0,
             causes: options.causes.clone().unwrap_or_default(),
             cpus: options.cpus.clone(),
-            ..Facts::default()
+            ..WorkloadFacts::default()
         };
         all.extend(wanted(place, &facts, changes));
     }
-    all.sort_by_key(|change| (std::cmp::Reverse(change.promise), change.needs_build()));
+    all.sort_by_key(|change| (std::cmp::Reverse(change.priority), change.needs_build()));
     for change in &all {
         let words = change.in_words(place.family(), place.is_rust());
         lines.push(match &change.unavailable {

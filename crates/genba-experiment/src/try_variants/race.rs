@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use genba_model::{ChangeKind, VerdictName};
 
 use crate::paired_effect::Effect;
-use crate::try_variants::Change;
-use crate::try_variants::pooled_runs::Track;
-use crate::{ExperimentError, Lab, Plan, Stop, VariantPlan};
+use crate::try_variants::VariantChange;
+use crate::try_variants::pooled_runs::PooledRuns;
+use crate::{Comparer, ExperimentError, Plan, Stop, VariantPlan};
 
 /// Where a variant stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Standing {
+pub(crate) enum RaceState {
     /// It is measured.
     Running,
     /// It is decided.
@@ -24,28 +24,28 @@ pub(crate) enum Standing {
 
 /// A variant in the race.
 pub(crate) struct Contender {
-    pub change: Change,
+    pub change: VariantChange,
     pub plan: VariantPlan,
     pub build_seconds: Option<f64>,
-    pub track: Track,
-    pub standing: Standing,
+    pub track: PooledRuns,
+    pub standing: RaceState,
 }
 
 impl Contender {
     pub fn new(
         template: &Plan,
         baseline: &VariantPlan,
-        change: Change,
+        change: VariantChange,
         plan: VariantPlan,
         build_seconds: Option<f64>,
     ) -> Self {
-        let track = Track::new(template, vec![baseline.clone(), plan.clone()]);
+        let track = PooledRuns::new(template, vec![baseline.clone(), plan.clone()]);
         Self {
             change,
             plan,
             build_seconds,
             track,
-            standing: Standing::Running,
+            standing: RaceState::Running,
         }
     }
 
@@ -55,8 +55,8 @@ impl Contender {
 }
 
 /// How a race is run.
-pub(crate) struct Rules {
-    /// The lab's clock at which it ends, seconds.
+pub(crate) struct RaceRules {
+    /// The comparer's clock at which it ends, seconds.
     pub until: f64,
     /// Park what promises least.
     pub drop_early: bool,
@@ -82,32 +82,32 @@ const MOST_PAIRS: u32 = 400;
 
 /// Races until all are decided or the time is over. The baseline's own runs go to `alone`.
 pub(crate) fn race(
-    lab: &mut Lab<'_>,
+    comparer: &mut Comparer<'_>,
     template: &Plan,
     baseline: &VariantPlan,
-    alone: &mut Track,
+    alone: &mut PooledRuns,
     contenders: &mut [Contender],
-    rules: &Rules,
+    rules: &RaceRules,
 ) -> Result<(), ExperimentError> {
     let mut warmup = template.warmup;
     let mut block_seconds: Option<f64> = None;
     let mut settling = false;
     loop {
-        let mut running = standing(contenders, &Standing::Running);
+        let mut running = standing(contenders, &RaceState::Running);
         if running.iter().all(|index| contenders[*index].is_layout()) {
             // Those that were parked are measured with what time is left.
-            let parked = standing(contenders, &Standing::Parked);
+            let parked = standing(contenders, &RaceState::Parked);
             if settling || parked.is_empty() {
                 return Ok(());
             }
             settling = true;
             for index in parked {
-                contenders[index].standing = Standing::Running;
+                contenders[index].standing = RaceState::Running;
             }
-            running = standing(contenders, &Standing::Running);
+            running = standing(contenders, &RaceState::Running);
         }
-        let left = rules.until - lab.elapsed();
-        if left <= 0.0 || lab.cancelled() {
+        let left = rules.until - comparer.elapsed();
+        if left <= 0.0 || comparer.cancelled() {
             return Ok(());
         }
         let most_seen = running
@@ -127,16 +127,16 @@ pub(crate) fn race(
             .extend(running.iter().map(|index| contenders[*index].plan.clone()));
         plan.stop = Stop::Blocks(blocks);
         plan.warmup = std::mem::take(&mut warmup);
-        lab.say(
+        comparer.say(
             &format!("{}: {} in the race", rules.what, running.len()),
             Some(left),
         );
-        let began = lab.elapsed();
-        let round = match lab.compare(&plan) {
+        let began = comparer.elapsed();
+        let round = match comparer.compare(&plan) {
             Err(ExperimentError::Interrupted) if alone.blocks() > 0 => return Ok(()),
             other => other?,
         };
-        let spent = (lab.elapsed() - began).max(0.0);
+        let spent = (comparer.elapsed() - began).max(0.0);
         if let Some(reason) = &round.variants[0].excluded {
             return Err(ExperimentError::NothingLeft {
                 reasons: vec![format!("{}: {reason}", baseline.name)],
@@ -150,7 +150,7 @@ pub(crate) fn race(
             let contender = &mut contenders[*index];
             contender.track.add(&round, &[0, place + 1]);
             if let Some(reason) = &round.variants[place + 1].excluded {
-                contender.standing = Standing::Failed(reason.clone());
+                contender.standing = RaceState::Failed(reason.clone());
             }
         }
         decide(contenders, &running, template, rules, settling);
@@ -160,7 +160,7 @@ pub(crate) fn race(
     }
 }
 
-fn standing(contenders: &[Contender], wanted: &Standing) -> Vec<usize> {
+fn standing(contenders: &[Contender], wanted: &RaceState) -> Vec<usize> {
     let all = contenders.iter().enumerate();
     all.filter(|(_, one)| one.standing == *wanted)
         .map(|(index, _)| index)
@@ -171,14 +171,14 @@ fn decide(
     contenders: &mut [Contender],
     running: &[usize],
     template: &Plan,
-    rules: &Rules,
+    rules: &RaceRules,
     settling: bool,
 ) {
     let needed = (rules.family.max(1) as f64 / template.alpha).ln();
     let mut open: Vec<(usize, Effect)> = Vec::new();
     for index in running {
         let contender = &mut contenders[*index];
-        if contender.standing != Standing::Running {
+        if contender.standing != RaceState::Running {
             continue;
         }
         let Some(effect) = contender.track.effect() else {
@@ -193,7 +193,7 @@ fn decide(
         // A layout goes on as long as others do: what it does is to be known as well as theirs.
         let enough = contender.track.blocks() >= MOST_PAIRS;
         if enough || (decided && (!contender.is_layout() || effect.verdict == VerdictName::Same)) {
-            contender.standing = Standing::Decided;
+            contender.standing = RaceState::Decided;
         } else {
             open.push((*index, effect));
         }
@@ -202,7 +202,7 @@ fn decide(
         return;
     }
     for index in hopeless(&open, contenders, template.delta) {
-        contenders[index].standing = Standing::Parked;
+        contenders[index].standing = RaceState::Parked;
     }
 }
 

@@ -8,10 +8,10 @@ use genba_model::{ChangeKind, TriedOutcome};
 use genba_run::{Cancel, CommandSpec, Finished, MockExecutor};
 
 use super::corrected_verdicts::{judge, layout_effect};
-use super::pooled_runs::Track;
-use super::race::{Contender, Rules, Standing, race};
-use super::{Change, RunChange};
-use crate::{Lab, NoObserver, Plan, VariantPlan};
+use super::pooled_runs::PooledRuns;
+use super::race::{Contender, RaceRules, RaceState, race};
+use super::{RunChange, VariantChange};
+use crate::{Comparer, NoObserver, Plan, VariantPlan};
 
 /// A small generator: xorshift64*, and normal deviates of it.
 struct Random(u64);
@@ -32,13 +32,13 @@ impl Random {
 
 struct Found {
     outcomes: Vec<TriedOutcome>,
-    standings: Vec<Standing>,
+    standings: Vec<RaceState>,
     pairs: Vec<u32>,
 }
 
 /// Races ways whose time is that of the baseline × `effects`, with noise of so much, a heavy
 /// tail and bursts; the last `layouts` of them differ in layout only.
-fn battery(seed: u64, effects: &[f64], noise: f64, layouts: usize, seconds: f64) -> Found {
+fn simulated_race(seed: u64, effects: &[f64], noise: f64, layouts: usize, seconds: f64) -> Found {
     let plan_of = |name: String| {
         let spec = CommandSpec::direct([name.clone()]);
         VariantPlan::new(name.clone(), name, spec)
@@ -72,12 +72,12 @@ fn battery(seed: u64, effects: &[f64], noise: f64, layouts: usize, seconds: f64)
         Ok(Finished::mock(wall))
     });
     let shown = Rc::clone(&now);
-    let mut lab = Lab::new(runner, NoObserver, Cancel::new().unwrap(), move || {
+    let mut comparer = Comparer::new(runner, NoObserver, Cancel::new().unwrap(), move || {
         shown.get()
     });
     let mut contenders: Vec<Contender> = (0..effects.len())
         .map(|index| {
-            let mut change = Change::run(&index.to_string(), RunChange::default(), 50);
+            let mut change = VariantChange::run(&index.to_string(), RunChange::default(), 50);
             change.kind = ChangeKind::Build;
             if index + layouts >= effects.len() {
                 change.kind = ChangeKind::Layout;
@@ -94,15 +94,15 @@ fn battery(seed: u64, effects: &[f64], noise: f64, layouts: usize, seconds: f64)
             )
         })
         .collect();
-    let mut alone = Track::new(&template, vec![baseline.clone()]);
-    let rules = Rules {
+    let mut alone = PooledRuns::new(&template, vec![baseline.clone()]);
+    let rules = RaceRules {
         until: seconds,
         drop_early: true,
         family: effects.len() - layouts,
         what: "simulation",
     };
     race(
-        &mut lab,
+        &mut comparer,
         &template,
         &baseline,
         &mut alone,
@@ -115,7 +115,7 @@ fn battery(seed: u64, effects: &[f64], noise: f64, layouts: usize, seconds: f64)
     Found {
         outcomes: judged
             .iter()
-            .map(super::variant_outcome::Judged::outcome)
+            .map(super::variant_outcome::JudgedVariant::outcome)
             .collect(),
         standings: contenders.iter().map(|one| one.standing.clone()).collect(),
         pairs: contenders.iter().map(|one| one.track.blocks()).collect(),
@@ -134,7 +134,7 @@ fn gains(found: &Found) -> usize {
 #[test]
 fn a_battery_without_effects_has_no_gain() {
     let false_gains: usize = (1..=100)
-        .map(|seed| gains(&battery(seed, &[1.0; 10], 0.02, 0, 300.0)).min(1))
+        .map(|seed| gains(&simulated_race(seed, &[1.0; 10], 0.02, 0, 300.0)).min(1))
         .sum();
     assert!(false_gains <= 3, "{false_gains} of 100");
 }
@@ -142,7 +142,7 @@ fn a_battery_without_effects_has_no_gain() {
 /// Where the noise is small they are shown to be the same.
 #[test]
 fn without_effects_most_are_shown_to_be_the_same() {
-    let found = battery(3, &[1.0; 6], 0.005, 0, 600.0);
+    let found = simulated_race(3, &[1.0; 6], 0.005, 0, 600.0);
     let same = found
         .outcomes
         .iter()
@@ -157,7 +157,7 @@ fn a_gain_is_found_among_many_ways() {
     let mut effects = [1.0; 10];
     effects[6] = 0.92;
     let found = (1..=40).filter(|seed| {
-        let found = battery(*seed, &effects, 0.02, 0, 300.0);
+        let found = simulated_race(*seed, &effects, 0.02, 0, 300.0);
         found.outcomes[6] == TriedOutcome::Gain && gains(&found) == 1
     });
     let right = found.count();
@@ -168,10 +168,10 @@ fn a_gain_is_found_among_many_ways() {
 #[test]
 fn the_decided_and_the_hopeless_cost_little() {
     let effects = [1.3, 0.8, 1.0, 1.02, 1.01, 1.0, 1.03, 1.0];
-    let found = battery(11, &effects, 0.02, 0, 120.0);
+    let found = simulated_race(11, &effects, 0.02, 0, 120.0);
     assert_eq!(found.outcomes[0], TriedOutcome::Slower);
     assert_eq!(found.outcomes[1], TriedOutcome::Gain);
-    assert_eq!(found.standings[1], Standing::Decided);
+    assert_eq!(found.standings[1], RaceState::Decided);
     let most = found.pairs.iter().max().unwrap();
     assert!(
         found.pairs[0] < *most && found.pairs[1] < *most,
@@ -183,7 +183,7 @@ fn the_decided_and_the_hopeless_cost_little() {
 /// A gain of 3 % where builds that differ in layout only differ by 5 %.
 #[test]
 fn a_gain_within_what_layout_does_is_none() {
-    let found = battery(5, &[0.97, 0.80, 1.05, 0.99], 0.004, 2, 200.0);
+    let found = simulated_race(5, &[0.97, 0.80, 1.05, 0.99], 0.004, 2, 200.0);
     assert_eq!(found.outcomes[0], TriedOutcome::Slight);
     assert_eq!(found.outcomes[1], TriedOutcome::Gain);
 }
@@ -191,8 +191,8 @@ fn a_gain_within_what_layout_does_is_none() {
 /// The same seed and the same values ask for the same runs: an interrupted trial can be taken up.
 #[test]
 fn a_race_is_repeatable() {
-    let one = battery(21, &[1.0, 0.95, 1.02, 1.0], 0.02, 1, 60.0);
-    let two = battery(21, &[1.0, 0.95, 1.02, 1.0], 0.02, 1, 60.0);
+    let one = simulated_race(21, &[1.0, 0.95, 1.02, 1.0], 0.02, 1, 60.0);
+    let two = simulated_race(21, &[1.0, 0.95, 1.02, 1.0], 0.02, 1, 60.0);
     assert_eq!(one.pairs, two.pairs);
     assert_eq!(one.outcomes, two.outcomes);
 }

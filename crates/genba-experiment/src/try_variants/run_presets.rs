@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::try_variants::{Change, RunChange, RunSlot};
+use crate::try_variants::{RunChange, RunSlot, VariantChange};
 
 /// What is known of the workload before anything is tried.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Facts {
+pub struct WorkloadFacts {
     /// Wall time of a run, seconds.
     pub wall: f64,
     /// CPU time in user mode, seconds.
@@ -52,7 +52,7 @@ fn library(name: &str) -> Option<PathBuf> {
 
 /// The known ways of running, those that cannot be tried here with the reason.
 #[must_use]
-pub fn battery(facts: &Facts) -> Vec<Change> {
+pub fn run_presets(facts: &WorkloadFacts) -> Vec<VariantChange> {
     let mut all = Vec::new();
     // A program that faults a lot asks its allocator for memory a lot.
     let faulty = facts.faults > 2_000.0 * facts.wall.max(0.01);
@@ -64,7 +64,7 @@ pub fn battery(facts: &Facts) -> Vec<Change> {
             preload: library(file).into_iter().collect(),
             ..RunChange::default()
         };
-        let mut change = Change::run(name, run, 65 + memory);
+        let mut change = VariantChange::run(name, run, 65 + memory);
         if change.run.preload.is_empty() {
             change.unavailable = Some(format!(
                 "{file} is not installed; install it with: apt-get install {package}"
@@ -72,7 +72,7 @@ pub fn battery(facts: &Facts) -> Vec<Change> {
         }
         all.push(change);
     }
-    let tunable = |name: &str, slot: u8, values: &[&str], promise: u8| {
+    let tunable = |name: &str, slot: u8, values: &[&str], priority: u8| {
         let run = RunChange {
             slots: vec![RunSlot::Tunable(slot)],
             tunables: values
@@ -81,7 +81,7 @@ pub fn battery(facts: &Facts) -> Vec<Change> {
                 .collect(),
             ..RunChange::default()
         };
-        Change::run(name, run, promise)
+        VariantChange::run(name, run, priority)
     };
     all.push(tunable(
         "freed memory kept",
@@ -103,13 +103,13 @@ pub fn battery(facts: &Facts) -> Vec<Change> {
     if facts.user > 1.2 * facts.wall {
         all.push(tunable("one malloc arena", 3, &["arena_max=1"], 25));
     }
-    let set = |name: &str, slot, variable: &str, value: &str, promise| {
+    let set = |name: &str, slot, variable: &str, value: &str, priority| {
         let run = RunChange {
             slots: vec![slot],
             environment: BTreeMap::from([(variable.to_owned(), value.to_owned())]),
             ..RunChange::default()
         };
-        Change::run(name, run, promise)
+        VariantChange::run(name, run, priority)
     };
     // Binding costs or saves microseconds: visible in short runs only.
     let short = facts.wall < 0.05;
@@ -132,7 +132,7 @@ pub fn battery(facts: &Facts) -> Vec<Change> {
             cpus: Some(vec![*cpu]),
             ..RunChange::default()
         };
-        let mut change = Change::run(&format!("pinned to CPU {cpu}"), run, 20);
+        let mut change = VariantChange::run(&format!("pinned to CPU {cpu}"), run, 20);
         if facts.cpus.len() < 2 {
             change.unavailable = Some("there is one CPU only".to_owned());
         } else if facts.user > 1.2 * facts.wall {
@@ -140,9 +140,9 @@ pub fn battery(facts: &Facts) -> Vec<Change> {
         }
         all.push(change);
     }
-    let suggested = suggested(&facts.causes);
+    let presets_for_causes = presets_for_causes(&facts.causes);
     for change in &mut all {
-        change.promise = promised(&suggested, &change.name, change.promise);
+        change.priority = priority_with_causes(&presets_for_causes, &change.name, change.priority);
     }
     all
 }
@@ -154,8 +154,8 @@ const LEAST_SUGGESTED: u8 = 88;
 
 /// What is hoped of a way, given those that findings speak for, the best first.
 #[must_use]
-pub fn promised(suggested: &[&str], name: &str, usual: u8) -> u8 {
-    match suggested.iter().position(|one| *one == name) {
+pub fn priority_with_causes(presets_for_causes: &[&str], name: &str, usual: u8) -> u8 {
+    match presets_for_causes.iter().position(|one| *one == name) {
         None => usual,
         Some(place) => {
             let less = u8::try_from(place).unwrap_or(u8::MAX);
@@ -166,15 +166,17 @@ pub fn promised(suggested: &[&str], name: &str, usual: u8) -> u8 {
 
 /// What findings speak for, in words.
 #[must_use]
-pub fn explained(causes: &[String]) -> Option<String> {
+pub fn describe_causes(causes: &[String]) -> Option<String> {
     if causes.is_empty() {
         return None;
     }
     let each: Vec<String> = (causes.iter())
-        .map(|cause| match suggested(std::slice::from_ref(cause)) {
-            names if names.is_empty() => format!("{cause} (no way of these)"),
-            names => format!("{cause} ({})", names.join(", ")),
-        })
+        .map(
+            |cause| match presets_for_causes(std::slice::from_ref(cause)) {
+                names if names.is_empty() => format!("{cause} (no way of these)"),
+                names => format!("{cause} ({})", names.join(", ")),
+            },
+        )
         .collect();
     Some(format!(
         "explain found, and is tried first: {}",
@@ -195,7 +197,7 @@ fn plain_locale() -> Option<String> {
     }
 }
 
-fn buffering() -> Change {
+fn buffering() -> VariantChange {
     let places = [
         "/usr/libexec/coreutils/libstdbuf.so",
         "/usr/lib/coreutils/libstdbuf.so",
@@ -207,7 +209,7 @@ fn buffering() -> Change {
         preload: library.into_iter().collect(),
         ..RunChange::default()
     };
-    let mut change = Change::run("1 MB of output buffer", run, 22);
+    let mut change = VariantChange::run("1 MB of output buffer", run, 22);
     if change.run.preload.is_empty() {
         change.unavailable = Some(
             "libstdbuf.so is not installed; install it with: apt-get install coreutils".to_owned(),
@@ -218,7 +220,7 @@ fn buffering() -> Change {
 
 /// Names of the ways that a finding's cause speaks for.
 #[must_use]
-pub fn suggested(causes: &[String]) -> Vec<&'static str> {
+pub fn presets_for_causes(causes: &[String]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for cause in causes {
         let of: &[&str] = match cause.as_str() {
@@ -249,13 +251,13 @@ mod unit {
 
     #[test]
     fn names_are_unique_and_findings_come_first() {
-        let mut facts = Facts {
+        let mut facts = WorkloadFacts {
             wall: 1.0,
             user: 2.0,
             cpus: vec![0, 1],
-            ..Facts::default()
+            ..WorkloadFacts::default()
         };
-        let all = battery(&facts);
+        let all = run_presets(&facts);
         let names: std::collections::BTreeSet<&str> =
             all.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names.len(), all.len());
@@ -266,9 +268,9 @@ mod unit {
             .unwrap();
         assert!(pinned.unavailable.is_some());
         facts.causes = vec!["first-touch".to_owned()];
-        let best = battery(&facts)
+        let best = run_presets(&facts)
             .into_iter()
-            .max_by_key(|one| one.promise)
+            .max_by_key(|one| one.priority)
             .unwrap();
         assert!(best.name == "huge pages for malloc" || best.name == "freed memory kept");
     }

@@ -2,14 +2,14 @@
 
 use genba_model::{ProfileDiff, TrialReport};
 
-use super::try_loop::{Options, Trial};
-use crate::{Plan, Setting, VariantPlan};
+use super::try_loop::{TryOptions, TryResult};
+use crate::{Plan, ReportContext, VariantPlan};
 
 /// What is known of a trial beside what it measured.
 #[derive(Debug)]
-pub struct Sitting {
+pub struct SessionInfo {
     /// Where and when it was.
-    pub setting: Setting,
+    pub setting: ReportContext,
     /// The command line of the workload.
     pub command: String,
     /// Time taken, builds and profiles included, seconds.
@@ -22,7 +22,12 @@ pub struct Sitting {
 
 /// The document.
 #[must_use]
-pub fn document(tried: Trial, plan: &Plan, options: &Options, sitting: Sitting) -> TrialReport {
+pub fn document(
+    tried: TryResult,
+    plan: &Plan,
+    options: &TryOptions,
+    sitting: SessionInfo,
+) -> TrialReport {
     let mut notes = tried.notes;
     if sitting.interrupted {
         notes.push(crate::comparison_report::INTERRUPTED.to_owned());
@@ -53,7 +58,7 @@ pub fn document(tried: Trial, plan: &Plan, options: &Options, sitting: Sitting) 
     }
 }
 
-impl Trial {
+impl TryResult {
     /// What is worth a differential profile beside the baseline: the winner, the worst loser.
     pub fn rivals(&self) -> impl Iterator<Item = &VariantPlan> {
         [&self.winner, &self.loser].into_iter().flatten()
@@ -78,8 +83,8 @@ mod tests {
         VariantPlan::new(name, name, CommandSpec::direct([name]))
     }
 
-    fn trial() -> Trial {
-        Trial {
+    fn trial() -> TryResult {
+        TryResult {
             variants: vec![
                 variant("as it is", "cpu", 2.0, "seconds"),
                 variant("LTO", "cpu", 1.5, "seconds"),
@@ -101,14 +106,14 @@ mod tests {
         let mut plan = Plan::new(Vec::new());
         plan.primary = "user".to_owned();
         plan.seed = 3;
-        let options = Options {
+        let options = TryOptions {
             auto: true,
             budget: 120.0,
             layouts: 0,
             causes: None,
             cpus: Vec::new(),
         };
-        let sitting = Sitting {
+        let sitting = SessionInfo {
             setting: setting(),
             command: "./prog args".to_owned(),
             elapsed_seconds: 100.5,

@@ -2,20 +2,20 @@
 
 use genba_model::{ChangeKind, Comparison, Keep, LayoutEffect, Tried, Variant, VerdictName};
 
-use crate::try_variants::baseline_run::{Explain, Start};
+use crate::try_variants::baseline_run::{BaselineRun, ExplainBaseline};
 use crate::try_variants::combined_gains::combine;
 use crate::try_variants::corrected_verdicts::{judge, layout_effect};
-use crate::try_variants::pooled_runs::Track;
+use crate::try_variants::pooled_runs::PooledRuns;
 use crate::try_variants::preset_selection::{contenders, ways};
-use crate::try_variants::race::{Contender, Rules, Standing, race};
+use crate::try_variants::race::{Contender, RaceRules, RaceState, race};
 use crate::try_variants::variant_outcome;
-use crate::try_variants::{Change, Workplace};
-use crate::{ExperimentError, Lab, Plan, VariantPlan};
+use crate::try_variants::{VariantBuilder, VariantChange};
+use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
 /// How a trial is made.
 #[derive(Clone, Debug)]
-pub struct Options {
-    /// The battery that fits, hopeless ways dropped early, the best combined.
+pub struct TryOptions {
+    /// The presets that fit, hopeless ways dropped early, the best combined.
     pub auto: bool,
     /// Time for all of it, seconds.
     pub budget: f64,
@@ -29,7 +29,7 @@ pub struct Options {
 
 /// What was tried, measured and found.
 #[derive(Debug)]
-pub struct Trial {
+pub struct TryResult {
     /// What was measured, the baseline first.
     pub variants: Vec<Variant>,
     /// Each against the baseline.
@@ -43,7 +43,7 @@ pub struct Trial {
     /// How the baseline is run.
     pub baseline: VariantPlan,
     /// What the winner changes.
-    pub change: Option<Change>,
+    pub change: Option<VariantChange>,
     /// How the winner is run.
     pub winner: Option<VariantPlan>,
     /// How the worst loser is run.
@@ -55,30 +55,30 @@ pub struct Trial {
 /// Of the budget so much may have passed when the first race ends; the rest is for the combination.
 const RACE_SHARE: f64 = 0.8;
 
-/// Tries `changes` (and with [`Options::auto`] the battery) against the plan's only variant.
+/// Tries `changes` (and with [`TryOptions::auto`] the presets) against the plan's only variant.
 ///
 /// # Errors
 /// The baseline does not build or run; an interruption before anything was measured.
 pub fn run(
-    lab: &mut Lab<'_>,
+    comparer: &mut Comparer<'_>,
     template: &Plan,
-    place: &mut Workplace,
-    changes: Vec<Change>,
-    options: &Options,
-    explain: &mut Explain<'_>,
-) -> Result<Trial, ExperimentError> {
-    let start = Start::of(lab, template, place, options, explain)?;
+    place: &mut VariantBuilder,
+    changes: Vec<VariantChange>,
+    options: &TryOptions,
+    explain: &mut ExplainBaseline<'_>,
+) -> Result<TryResult, ExperimentError> {
+    let start = BaselineRun::of(comparer, template, place, options, explain)?;
     let changes = ways(place, &start.facts, changes, options);
-    let (mut contenders, mut tried) = contenders(lab, place, &start, changes, options)?;
-    let Start {
+    let (mut contenders, mut tried) = contenders(comparer, place, &start, changes, options)?;
+    let BaselineRun {
         template, baseline, ..
     } = &start;
-    let mut alone = Track::new(template, vec![baseline.clone()]);
+    let mut alone = PooledRuns::new(template, vec![baseline.clone()]);
     let family = contenders
         .iter()
         .filter(|one| one.change.kind != ChangeKind::Layout)
         .count();
-    let rules = Rules {
+    let rules = RaceRules {
         until: if options.auto {
             options.budget * RACE_SHARE
         } else {
@@ -89,26 +89,40 @@ pub fn run(
         what: "measuring",
     };
     if family > 0 {
-        race(lab, template, baseline, &mut alone, &mut contenders, &rules)?;
+        race(
+            comparer,
+            template,
+            baseline,
+            &mut alone,
+            &mut contenders,
+            &rules,
+        )?;
     }
     let mut layout = layout_effect(&contenders);
     let mut judged = judge(&contenders, template, layout.as_ref());
     let gains = judged.iter().filter(|one| one.is_gain()).count();
     if options.auto && gains < 2 && family > 0 {
         // There is nothing to combine: the time goes to what is undecided, the likely gains first.
-        let rules = Rules {
+        let rules = RaceRules {
             until: options.budget,
             drop_early: false,
             ..rules
         };
         likely_first(&mut contenders);
-        race(lab, template, baseline, &mut alone, &mut contenders, &rules)?;
+        race(
+            comparer,
+            template,
+            baseline,
+            &mut alone,
+            &mut contenders,
+            &rules,
+        )?;
         layout = layout_effect(&contenders);
         judged = judge(&contenders, template, layout.as_ref());
     }
-    if options.auto && !lab.cancelled() {
+    if options.auto && !comparer.cancelled() {
         let combined = combine(
-            lab,
+            comparer,
             place,
             &start,
             &mut alone,
@@ -141,8 +155,8 @@ pub fn run(
                 .to_owned(),
         );
     }
-    notes.extend(lab.notes().iter().cloned());
-    Ok(Trial {
+    notes.extend(comparer.notes().iter().cloned());
+    Ok(TryResult {
         variants,
         comparisons,
         tried,
@@ -159,16 +173,16 @@ pub fn run(
 /// Of those that are undecided the ones that look like gains run, and the others when they are done.
 fn likely_first(contenders: &mut [Contender]) {
     for one in contenders {
-        if !matches!(one.standing, Standing::Running | Standing::Parked) {
+        if !matches!(one.standing, RaceState::Running | RaceState::Parked) {
             continue;
         }
         let layout = one.change.kind == ChangeKind::Layout;
         let likely =
             (one.track.effect()).is_some_and(|effect| effect.verdict == VerdictName::Faster);
         one.standing = if likely || layout {
-            Standing::Running
+            RaceState::Running
         } else {
-            Standing::Parked
+            RaceState::Parked
         };
     }
 }

@@ -155,7 +155,7 @@ fn shlex_join(words: &[String]) -> String {
 
 /// One way of building or running otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct VariantChange {
     /// Name.
     pub name: String,
     /// What sort.
@@ -169,14 +169,14 @@ pub struct Change {
     /// How it is run.
     pub run: RunChange,
     /// How much it can be hoped to gain for what it costs, 0 to 100.
-    pub promise: u8,
+    pub priority: u8,
     /// What one gives up.
     pub caution: Option<String>,
     /// Why it cannot be tried here, known beforehand.
     pub unavailable: Option<String>,
 }
 
-impl Change {
+impl VariantChange {
     fn bare(name: &str, kind: ChangeKind) -> Self {
         Self {
             name: name.to_owned(),
@@ -185,7 +185,7 @@ impl Change {
             patches: Vec::new(),
             reference: None,
             run: RunChange::default(),
-            promise: 50,
+            priority: 50,
             caution: None,
             unavailable: None,
         }
@@ -202,7 +202,7 @@ impl Change {
     pub fn build(recipe: Recipe) -> Self {
         let layout = recipe.slots == [genba_build::Slot::Layout];
         Self {
-            promise: recipe.promise,
+            priority: recipe.priority,
             caution: recipe.caution.clone(),
             ..Self::bare(
                 &recipe.name.clone(),
@@ -223,10 +223,10 @@ impl Change {
 
     /// Another way of running.
     #[must_use]
-    pub fn run(name: &str, run: RunChange, promise: u8) -> Self {
+    pub fn run(name: &str, run: RunChange, priority: u8) -> Self {
         Self {
             run,
-            promise,
+            priority,
             ..Self::bare(name, ChangeKind::Run)
         }
     }
@@ -240,7 +240,7 @@ impl Change {
         );
         Self {
             patches: vec![path],
-            promise: 95,
+            priority: 95,
             ..Self::bare(&name, ChangeKind::Source)
         }
     }
@@ -250,7 +250,7 @@ impl Change {
     pub fn reference(name: &str) -> Self {
         Self {
             reference: Some(name.to_owned()),
-            promise: 95,
+            priority: 95,
             ..Self::bare(name, ChangeKind::Source)
         }
     }
@@ -297,7 +297,7 @@ impl Change {
             patches: [&self.patches[..], &other.patches[..]].concat(),
             reference: self.reference.clone().or_else(|| other.reference.clone()),
             run: self.run.and(&other.run),
-            promise: 100,
+            priority: 100,
             caution: (!cautions.is_empty()).then(|| cautions.join("; ")),
             unavailable: None,
         }
@@ -347,9 +347,9 @@ mod unit {
 
     #[test]
     fn combinations_have_one_of_each_slot() {
-        let allocator = Change::run("a", set("A", RunSlot::Allocator), 1);
-        let tunable = Change::run("t", set("T", RunSlot::Tunable(1)), 1);
-        let other = Change::run("u", set("U", RunSlot::Tunable(2)), 1);
+        let allocator = VariantChange::run("a", set("A", RunSlot::Allocator), 1);
+        let tunable = VariantChange::run("t", set("T", RunSlot::Tunable(1)), 1);
+        let other = VariantChange::run("u", set("U", RunSlot::Tunable(2)), 1);
         assert!(!allocator.goes_with(&tunable) && !allocator.goes_with(&allocator));
         assert!(tunable.goes_with(&other) && !tunable.goes_with(&tunable));
         let both = tunable.and(&other);

@@ -6,14 +6,14 @@ use genba_model::{
 };
 
 use crate::paired_effect::{Effect, differs};
-use crate::try_variants::pooled_runs::Track;
-use crate::try_variants::race::{Contender, Standing};
-use crate::try_variants::{Change, Ready, Workplace};
+use crate::try_variants::pooled_runs::PooledRuns;
+use crate::try_variants::race::{Contender, RaceState};
+use crate::try_variants::{VariantBuild, VariantBuilder, VariantChange};
 use crate::{Plan, VariantPlan};
 
 /// What a variant came to.
 #[derive(Clone, Debug)]
-pub(crate) struct Judged {
+pub(crate) struct JudgedVariant {
     effect: Option<Effect>,
     /// Whether the difference stands among all that were tried.
     holds: bool,
@@ -25,8 +25,8 @@ pub(crate) struct Judged {
     pub best_part: Option<String>,
 }
 
-impl Judged {
-    pub fn of(track: &Track, holds: bool, delta: f64, layout: Option<&LayoutEffect>) -> Self {
+impl JudgedVariant {
+    pub fn of(track: &PooledRuns, holds: bool, delta: f64, layout: Option<&LayoutEffect>) -> Self {
         let effect = track.effect();
         let within = |effect: &Effect| layout.is_some_and(|one| one.covers(effect.ratio.value));
         Self {
@@ -65,7 +65,7 @@ impl Judged {
     }
 }
 
-fn blank(place: &Workplace, change: &Change, outcome: TriedOutcome) -> Tried {
+fn blank(place: &VariantBuilder, change: &VariantChange, outcome: TriedOutcome) -> Tried {
     Tried {
         name: change.name.clone(),
         kind: change.kind,
@@ -81,7 +81,7 @@ fn blank(place: &Workplace, change: &Change, outcome: TriedOutcome) -> Tried {
 }
 
 /// One that there was no time for.
-pub(crate) fn not_tried(place: &Workplace, change: &Change, reason: String) -> Tried {
+pub(crate) fn not_tried(place: &VariantBuilder, change: &VariantChange, reason: String) -> Tried {
     Tried {
         reason: Some(reason),
         ..blank(place, change, TriedOutcome::NotTried)
@@ -89,28 +89,36 @@ pub(crate) fn not_tried(place: &Workplace, change: &Change, reason: String) -> T
 }
 
 /// One that could not be measured.
-pub(crate) fn not_measured(place: &Workplace, change: &Change, ready: Ready) -> Tried {
+pub(crate) fn not_measured(
+    place: &VariantBuilder,
+    change: &VariantChange,
+    ready: VariantBuild,
+) -> Tried {
     let of = |outcome| blank(place, change, outcome);
     match ready {
-        Ready::Identical { build_seconds } => Tried {
+        VariantBuild::Identical { build_seconds } => Tried {
             build_seconds: Some(build_seconds),
             reason: Some("the build gives the same program, byte for byte".to_owned()),
             ..of(TriedOutcome::Identical)
         },
-        Ready::Failed { reason } => Tried {
+        VariantBuild::Failed { reason } => Tried {
             reason: Some(reason),
             ..of(TriedOutcome::Failed)
         },
-        Ready::Unavailable { reason } => Tried {
+        VariantBuild::Unavailable { reason } => Tried {
             reason: Some(reason),
             ..of(TriedOutcome::Unavailable)
         },
-        Ready::Variant { .. } => of(TriedOutcome::NotTried),
+        VariantBuild::Variant { .. } => of(TriedOutcome::NotTried),
     }
 }
 
 /// One that was measured.
-pub(crate) fn measured(place: &Workplace, contender: &Contender, judged: &Judged) -> Tried {
+pub(crate) fn measured(
+    place: &VariantBuilder,
+    contender: &Contender,
+    judged: &JudgedVariant,
+) -> Tried {
     let change = &contender.change;
     let mut tried = blank(place, change, judged.outcome());
     tried.build_seconds = contender.build_seconds.filter(|_| change.needs_build());
@@ -118,7 +126,7 @@ pub(crate) fn measured(place: &Workplace, contender: &Contender, judged: &Judged
     tried.pairs = contender.track.blocks();
     tried.within_layout = judged.within_layout;
     match &contender.standing {
-        Standing::Failed(reason) => {
+        RaceState::Failed(reason) => {
             tried.outcome = TriedOutcome::Failed;
             tried.reason = Some(reason.clone());
         }
@@ -126,7 +134,7 @@ pub(crate) fn measured(place: &Workplace, contender: &Contender, judged: &Judged
             tried.outcome = TriedOutcome::NotTried;
             tried.reason = Some("the time was over before it was measured".to_owned());
         }
-        Standing::Parked if tried.outcome == TriedOutcome::Undecided => {
+        RaceState::Parked if tried.outcome == TriedOutcome::Undecided => {
             tried.reason = Some("dropped early: others had more to promise".to_owned());
         }
         _ => {}
@@ -159,9 +167,9 @@ pub(crate) fn sort(tried: &mut [Tried]) {
 }
 
 /// The best gain; a combination only where it is better than its best part.
-pub(crate) fn winner(contenders: &[Contender], judged: &[Judged]) -> Option<usize> {
+pub(crate) fn winner(contenders: &[Contender], judged: &[JudgedVariant]) -> Option<usize> {
     let gains = (0..contenders.len()).filter(|index| {
-        let failed = matches!(contenders[*index].standing, Standing::Failed(_));
+        let failed = matches!(contenders[*index].standing, RaceState::Failed(_));
         let layout = contenders[*index].change.kind == ChangeKind::Layout;
         !failed && !layout && judged[*index].is_gain() && judged[*index].surpasses != Some(false)
     });
@@ -173,20 +181,20 @@ pub(crate) fn winner(contenders: &[Contender], judged: &[Judged]) -> Option<usiz
 }
 
 /// The one that is proven to lose most.
-pub(crate) fn loser(contenders: &[Contender], judged: &[Judged]) -> Option<usize> {
+pub(crate) fn loser(contenders: &[Contender], judged: &[JudgedVariant]) -> Option<usize> {
     let slower = (0..contenders.len()).filter(|index| {
         judged[*index].outcome() == TriedOutcome::Slower
             && contenders[*index].change.kind != ChangeKind::Layout
-            && !matches!(contenders[*index].standing, Standing::Failed(_))
+            && !matches!(contenders[*index].standing, RaceState::Failed(_))
     });
     slower.max_by(|one, two| judged[*one].ratio().total_cmp(&judged[*two].ratio()))
 }
 
 /// What to keep, as a person would do it.
 pub(crate) fn keep(
-    place: &Workplace,
+    place: &VariantBuilder,
     contender: &Contender,
-    judged: &Judged,
+    judged: &JudgedVariant,
     baseline: &VariantPlan,
 ) -> Keep {
     let change = &contender.change;
@@ -203,9 +211,9 @@ pub(crate) fn keep(
 
 /// The variants and comparisons of the document, with the correction over all.
 pub(crate) fn documents(
-    alone: &Track,
+    alone: &PooledRuns,
     contenders: &[Contender],
-    judged: &[Judged],
+    judged: &[JudgedVariant],
     plan: &Plan,
 ) -> (Vec<Variant>, Vec<Comparison>) {
     let mut variants = alone.variants();
@@ -213,12 +221,12 @@ pub(crate) fn documents(
     let several = contenders.len() > 1;
     for (contender, judged) in contenders.iter().zip(judged) {
         if let Some(mut variant) = contender.track.variants().into_iter().nth(1) {
-            if let Standing::Failed(reason) = &contender.standing {
+            if let RaceState::Failed(reason) = &contender.standing {
                 variant.excluded = Some(reason.clone());
             }
             variants.push(variant);
         }
-        if matches!(contender.standing, Standing::Failed(_)) {
+        if matches!(contender.standing, RaceState::Failed(_)) {
             continue;
         }
         for mut comparison in contender.track.comparisons() {

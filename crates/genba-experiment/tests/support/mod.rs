@@ -2,7 +2,8 @@
 #![allow(dead_code)]
 
 use genba_experiment::{
-    ExperimentError, Measurement, NoObserver, Plan, Setting, VariantPlan, report, run_with_clock,
+    ExperimentError, Measurement, NoObserver, Plan, ReportContext, VariantPlan, report,
+    run_with_clock,
 };
 use genba_model::{ComparisonReport, HostFingerprint};
 use genba_run::{Cancel, CommandSpec, Finished, MockExecutor, RunError};
@@ -64,7 +65,7 @@ pub fn judged(plan: &Plan, measurement: &Measurement) -> ComparisonReport {
         virtualisation: None,
         hardware_counters: false,
     };
-    let setting = Setting {
+    let setting = ReportContext {
         case: None,
         version: "0".into(),
         started: String::new(),

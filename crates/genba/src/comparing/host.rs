@@ -1,6 +1,6 @@
 //! A plan measured on this host.
 
-use genba_experiment::{HostRunner, Observer, Plan, Setting, now, report, run};
+use genba_experiment::{HostRunner, Observer, Plan, ReportContext, now, report, run};
 use genba_host::NoiseWatch;
 use genba_model::{ComparisonReport, HostFingerprint};
 use genba_run::Cancel;
@@ -35,7 +35,7 @@ pub fn measure(
     let watch = NoiseWatch::start();
     let measurement = run(plan, &mut runner, cancel, observer)?;
     let window = watch.stop(measurement.cpu_seconds());
-    let setting = Setting {
+    let setting = ReportContext {
         case: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started,

@@ -1,7 +1,7 @@
 //! Keeps runs in a case, shows progress.
 
 use genba_case::{Case, Store, VariantRun};
-use genba_experiment::{KeptRun, Observer, Progress, Stage};
+use genba_experiment::{FinishedRun, Observer, Progress, Stage};
 use genba_investigate::Progress as _;
 use genba_model::{HostFingerprint, Workload};
 use genba_report::terminal;
@@ -34,7 +34,7 @@ impl Keeper {
         self.case.as_mut()
     }
 
-    fn keep(&mut self, title: Option<&str>, run: &KeptRun<'_>) -> Result<(), String> {
+    fn keep(&mut self, title: Option<&str>, run: &FinishedRun<'_>) -> Result<(), String> {
         let Some(store) = &self.store else {
             return Ok(());
         };
@@ -82,7 +82,7 @@ impl Observer for Watcher<'_> {
         self.line.update(&format!("{title}{text}"), None);
     }
 
-    fn keep(&mut self, run: &KeptRun<'_>) -> Result<(), String> {
+    fn keep(&mut self, run: &FinishedRun<'_>) -> Result<(), String> {
         self.keeper.keep(self.title, run)
     }
 }

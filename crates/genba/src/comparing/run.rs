@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use genba_case::Store;
-use genba_experiment::{Plan, against, check_host, merge};
+use genba_experiment::{Plan, check_same_host, compare_with_case, merge};
 use genba_model::{ComparisonReport, Workload};
 use genba_report::export;
 use genba_run::Cancel;
@@ -86,7 +86,7 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Done, Failure> {
     };
     if let Some((case, report)) = &earlier {
         for (_, now) in &mut reports {
-            *now = against(now.clone(), report, case)?;
+            *now = compare_with_case(now.clone(), report, case)?;
         }
     }
     if let Some(case) = keeper.case() {
@@ -184,7 +184,7 @@ fn earlier(
             case.id()
         )));
     };
-    check_host(&here.fingerprint, &report, case.id())?;
+    check_same_host(&here.fingerprint, &report, case.id())?;
     Ok(Some((case.id().to_owned(), report)))
 }
 

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use genba_case::{ExperimentPlan, Store};
-use genba_experiment::run_journal::{JournalEntry, Journaled, Stopwatch};
+use genba_experiment::run_journal::{ExperimentClock, JournalEntry, JournalingRunner};
 use genba_experiment::{
-    EXACT_INSTRUCTIONS, ExactRunner, HostRunner, KeptRun, Lab, Observer, Plan, Progress, Setting,
-    now,
+    Comparer, EXACT_INSTRUCTIONS, ExactRunner, FinishedRun, HostRunner, Observer, Plan, Progress,
+    ReportContext, now,
 };
 use genba_investigate::Progress as _;
 use genba_model::{CaseKind, HostFingerprint, Workload};
@@ -103,10 +103,10 @@ impl Session {
         &self.cancel
     }
 
-    /// The lab for plans with the metric and counters of this one; to be asked for once.
-    pub fn lab(&mut self, plan: &Plan) -> Result<Lab<'static>, Failure> {
+    /// The comparer for plans with the metric and counters of this one; to be asked for once.
+    pub fn comparer(&mut self, plan: &Plan) -> Result<Comparer<'static>, Failure> {
         let earlier = std::mem::take(&mut self.earlier);
-        let clock = Stopwatch::new(earlier.len());
+        let clock = ExperimentClock::new(earlier.len());
         let shared = Shared(Rc::clone(&self.book));
         let observer = Watcher {
             line: Line::new(&self.output),
@@ -117,17 +117,18 @@ impl Session {
         let shown = Rc::clone(&clock);
         let seconds = move || shown.seconds();
         Ok(if plan.primary == EXACT_INSTRUCTIONS {
-            let runner = Journaled::new(ExactRunner::new()?, shared, earlier, clock);
-            Lab::new(runner, observer, cancel, seconds)
+            let runner = JournalingRunner::new(ExactRunner::new()?, shared, earlier, clock);
+            Comparer::new(runner, observer, cancel, seconds)
         } else {
-            let runner = Journaled::new(HostRunner::new(&plan.counters)?, shared, earlier, clock);
-            Lab::new(runner, observer, cancel, seconds)
+            let runner =
+                JournalingRunner::new(HostRunner::new(&plan.counters)?, shared, earlier, clock);
+            Comparer::new(runner, observer, cancel, seconds)
         })
     }
 
     /// What every document of an experiment says of itself.
-    pub fn setting(&self) -> Setting {
-        Setting {
+    pub fn setting(&self) -> ReportContext {
+        ReportContext {
             case: self.case_id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started: self.started.clone(),
@@ -251,7 +252,7 @@ impl Observer for Watcher {
         self.line.update(what, left);
     }
 
-    fn keep(&mut self, _: &KeptRun<'_>) -> Result<(), String> {
+    fn keep(&mut self, _: &FinishedRun<'_>) -> Result<(), String> {
         Ok(())
     }
 }

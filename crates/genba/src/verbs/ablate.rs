@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use genba_experiment::ablate::{AblatePlan, Made, Part, Switched, ablation, built, plan};
-use genba_experiment::try_variants::Workplace;
+use genba_experiment::ablate::{
+    AblatePlan, AblatedVariant, Component, DisabledComponents, ablation, build_variant, plan,
+};
+use genba_experiment::try_variants::VariantBuilder;
 use genba_experiment::{ExperimentError, Stop, VariantPlan};
 use genba_model::CaseKind;
 use genba_report::{page, terminal};
@@ -86,22 +88,23 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
     let mut session = Session::open(CaseKind::Ablation, &args.experiment, &line, output)?;
     let unbuilt = planned(&args, session.seed(), &mut |plan, _| Ok(plan.into()))?;
-    let mut lab = session.lab(&unbuilt.plan)?;
+    let mut comparer = session.comparer(&unbuilt.plan)?;
     let mut place = None;
     let mut ablate = match args.building.plan() {
         None => unbuilt,
         Some(build) => {
             let whole = unbuilt.plan.variants[0].clone();
-            let place = place.insert(Workplace::new(whole, Some(build)).map_err(Failure::usage)?);
+            let place =
+                place.insert(VariantBuilder::new(whole, Some(build)).map_err(Failure::usage)?);
             planned(&args, session.seed(), &mut |plan, patches| {
-                Ok(built(&mut lab, place, &plan, patches)?)
+                Ok(build_variant(&mut comparer, place, &plan, patches)?)
             })?
         }
     };
-    let measured = lab.compare(&ablate.plan);
-    let said = place.as_ref().map_or_else(Vec::new, Workplace::notes);
+    let measured = comparer.compare(&ablate.plan);
+    let said = place.as_ref().map_or_else(Vec::new, VariantBuilder::notes);
     ablate.notes.extend(said);
-    drop((lab, place));
+    drop((comparer, place));
     session.trouble()?;
     let found = ablation(&ablate, &measured?, session.setting());
     let html = page::ablation_html(&found);
@@ -112,15 +115,15 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 }
 
 /// Puts a command into the build that it belongs to.
-type Build<'a> = dyn FnMut(VariantPlan, &[PathBuf]) -> Result<Made, Failure> + 'a;
+type Build<'a> = dyn FnMut(VariantPlan, &[PathBuf]) -> Result<AblatedVariant, Failure> + 'a;
 
 fn planned(args: &Args, seed: u64, build: &mut Build<'_>) -> Result<AblatePlan, Failure> {
-    let without = args.without.iter().map(|text| Part::parse(text));
-    let patches = args.patch.iter().map(|text| Part::of_patch(text));
+    let without = args.without.iter().map(|text| Component::parse(text));
+    let patches = args.patch.iter().map(|text| Component::from_patch(text));
     let parts = (without.chain(patches))
-        .collect::<Result<Vec<Part>, ExperimentError>>()
+        .collect::<Result<Vec<Component>, ExperimentError>>()
         .map_err(Failure::usage)?;
-    let mut make = |name: &str, switched: &Switched| -> Result<Made, Failure> {
+    let mut make = |name: &str, switched: &DisabledComponents| -> Result<AblatedVariant, Failure> {
         let mut variant = match &switched.command {
             Some(line) => args.experiment.variant(name, line)?,
             None => args.experiment.variant_as_given(name, &args.command)?,

@@ -7,7 +7,7 @@ mod set;
 mod source;
 
 use clap::{Args as ClapArgs, Subcommand};
-use genba_experiment::bisect::{Budget, Found, Search, document};
+use genba_experiment::bisect::{SearchBudget, SearchRequest, SearchResult, document};
 use genba_experiment::{Plan, VariantPlan};
 use genba_model::{BisectionKind, BisectionOutcome, CaseKind};
 use genba_report::{page, terminal};
@@ -71,14 +71,14 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 }
 
 /// The budget: what the person said, else so many seconds.
-fn budget(args: &ExperimentArgs, seconds: f64) -> Budget {
-    Budget {
+fn budget(args: &ExperimentArgs, seconds: f64) -> SearchBudget {
+    SearchBudget {
         seconds: args.budget.map_or(seconds, |budget| budget.as_secs_f64()),
     }
 }
 
 /// Says what would be done.
-fn dry_run(search: &Search, how: &str, output: &Output) -> VerbResult {
+fn dry_run(search: &SearchRequest, how: &str, output: &Output) -> VerbResult {
     output.answer(&format!(
         "would search {} {} with: {}\n  metric {}, differences up to {} % are of no interest\n  \
          {how}\n  time: unknown until the first run, {} at most\n",
@@ -112,8 +112,8 @@ fn step_plan(points: u64) -> String {
 /// Keeps and shows what was found.
 fn finish(
     session: Session,
-    search: Search,
-    found: Found,
+    search: SearchRequest,
+    found: SearchResult,
     seconds: f64,
     args: &ExperimentArgs,
 ) -> VerbResult {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
 use genba_experiment::doctor::{self, Diagnosis};
-use genba_experiment::{KeptRun, Observer, Progress};
+use genba_experiment::{FinishedRun, Observer, Progress};
 use genba_investigate::Progress as _;
 use genba_model::VerdictName;
 use genba_report::{number, terminal};
@@ -109,7 +109,7 @@ impl Observer for Watcher {
         self.0.update(&stage, left);
     }
 
-    fn keep(&mut self, _: &KeptRun<'_>) -> Result<(), String> {
+    fn keep(&mut self, _: &FinishedRun<'_>) -> Result<(), String> {
         Ok(())
     }
 }

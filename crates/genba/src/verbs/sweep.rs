@@ -78,12 +78,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         },
         budget,
     };
-    let mut lab = session.lab(&SweepPlan::clone(&plan).plan)?;
+    let mut comparer = session.comparer(&SweepPlan::clone(&plan).plan)?;
     let make = |values: &BTreeMap<String, String>| {
         self::variant(&args, values).map_err(ExperimentError::from)
     };
-    let swept = genba_experiment::sweep::sweep(&mut lab, &plan, &make);
-    drop(lab);
+    let swept = genba_experiment::sweep::sweep(&mut comparer, &plan, &make);
+    drop(comparer);
     session.trouble()?;
     let found = document(&plan, &swept?, session.setting(), &line);
     let html = page::sweep_html(&found);

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_experiment::VariantPlan;
-use genba_experiment::try_variants::{self, Change, Options, Sitting, Trial, Workplace, document};
+use genba_experiment::try_variants::{
+    self, SessionInfo, TryOptions, TryResult, VariantBuilder, VariantChange, document,
+};
 use genba_investigate::diff::{Effort, Subject, diff_against_baseline};
 use genba_model::{CaseKind, Finding, ProfileDiff, Workload};
 use genba_report::{page, terminal};
@@ -111,7 +113,7 @@ const EFFORT: Effort = Effort {
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let cpus = genba_host::allowed_cpus();
     if args.list {
-        output.answer(&try_variants::list_in_words(&cpus))?;
+        output.answer(&try_variants::list_presets(&cpus))?;
         return Ok(Exit::Done);
     }
     let (given, known) = args.workload()?;
@@ -123,9 +125,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         ));
     }
     for change in &mut changes {
-        change.promise = change.promise.max(60);
+        change.priority = change.priority.max(60);
     }
-    let options = Options {
+    let options = TryOptions {
         auto: args.auto,
         budget: args.budget(changes.len()),
         layouts: args.layouts,
@@ -137,14 +139,15 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         words => args.experiment.variant_of_words("as it is", words)?,
     };
     let command = words.command.clone();
-    let mut place = Workplace::new(words.clone(), args.building.plan()).map_err(Failure::usage)?;
+    let mut place =
+        VariantBuilder::new(words.clone(), args.building.plan()).map_err(Failure::usage)?;
     if args.experiment.dry_run {
         return dry_run(&place, &changes, &options, &command, output);
     }
     let mut session = Session::open(CaseKind::Trial, &args.experiment, &command, output)?;
     let mut plan = args.experiment.plan(vec![words], session.seed())?;
     plan.check_output = !args.no_check_output;
-    let mut lab = session.lab(&plan)?;
+    let mut comparer = session.comparer(&plan)?;
     let mut explain = |baseline: &VariantPlan, seconds: f64| {
         let built = args.building.build.is_some();
         causes(
@@ -157,8 +160,14 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             output,
         )
     };
-    let mut tried =
-        try_variants::run(&mut lab, &plan, &mut place, changes, &options, &mut explain)?;
+    let mut tried = try_variants::run(
+        &mut comparer,
+        &plan,
+        &mut place,
+        changes,
+        &options,
+        &mut explain,
+    )?;
     let rebuild = match (session.case_id(), &tried.change) {
         (Some(id), Some(change)) => {
             let root = std::path::absolute(Store::open_root().root()).unwrap_or_default();
@@ -169,22 +178,22 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     if let Some(keep) = &mut tried.keep {
         keep.rebuild = rebuild;
     }
-    let interrupted = lab.cancelled();
+    let interrupted = comparer.cancelled();
     let wanted = !args.no_diff && !args.experiment.is_exact() && !interrupted;
     let differences = match wanted {
         true => differences(&session, &tried, output).map_err(|failure| failure.message),
         false => Ok(Vec::new()),
     };
-    let sitting = Sitting {
+    let sitting = SessionInfo {
         setting: session.setting(),
         command,
-        elapsed_seconds: lab.elapsed(),
+        elapsed_seconds: comparer.elapsed(),
         interrupted,
         differences,
     };
     let document = document(tried, &plan, &options, sitting);
     // The binaries of the profiles lie in the copies: these go last.
-    drop((lab, place));
+    drop((comparer, place));
     let cancelled = session.cancel().is_triggered();
     let html = page::trial_html(&document);
     session.answer(&document, &html, args.experiment.json, |screen| {
@@ -201,7 +210,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 /// copies are still there.
 fn differences(
     session: &Session,
-    tried: &Trial,
+    tried: &TryResult,
     output: &Output,
 ) -> Result<Vec<ProfileDiff>, Failure> {
     let others: Vec<Subject<'_>> = tried.rivals().map(|plan| subject(plan, tried)).collect();
@@ -215,7 +224,7 @@ fn differences(
 }
 
 /// A variant as it is profiled: each run of it needs what belongs before it.
-fn subject<'a>(plan: &'a VariantPlan, tried: &Trial) -> Subject<'a> {
+fn subject<'a>(plan: &'a VariantPlan, tried: &TryResult) -> Subject<'a> {
     Subject {
         name: &plan.name,
         spec: &plan.spec,
@@ -258,28 +267,37 @@ impl Args {
     }
 
     /// The ways that were named.
-    fn changes(&self, cpus: &[usize]) -> Result<Vec<Change>, Failure> {
-        let mut changes: Vec<Change> = self.patch.iter().cloned().map(Change::patch).collect();
-        changes.extend(self.git_ref.iter().map(|name| Change::reference(name)));
+    fn changes(&self, cpus: &[usize]) -> Result<Vec<VariantChange>, Failure> {
+        let mut changes: Vec<VariantChange> = self
+            .patch
+            .iter()
+            .cloned()
+            .map(VariantChange::patch)
+            .collect();
+        changes.extend(
+            self.git_ref
+                .iter()
+                .map(|name| VariantChange::reference(name)),
+        );
         for text in &self.variant {
-            changes.push(try_variants::own_run(text).map_err(Failure::usage)?);
+            changes.push(try_variants::custom_run(text).map_err(Failure::usage)?);
         }
         for text in &self.flags {
-            changes.push(try_variants::own_flags(text).map_err(Failure::usage)?);
+            changes.push(try_variants::custom_flags(text).map_err(Failure::usage)?);
         }
         let rust = (self.building.build.as_ref()).is_some_and(|build| build.contains("cargo"));
         for name in &self.with {
-            changes.push(try_variants::named(name, rust, cpus).map_err(Failure::usage)?);
+            changes.push(try_variants::preset_by_name(name, rust, cpus).map_err(Failure::usage)?);
         }
-        try_variants::no_name_twice(&changes).map_err(Failure::usage)?;
+        try_variants::check_unique_names(&changes).map_err(Failure::usage)?;
         Ok(changes)
     }
 }
 
 fn dry_run(
-    place: &Workplace,
-    changes: &[Change],
-    options: &Options,
+    place: &VariantBuilder,
+    changes: &[VariantChange],
+    options: &TryOptions,
     command: &str,
     output: &Output,
 ) -> VerbResult {
@@ -288,7 +306,7 @@ fn dry_run(
          before the first\n",
         genba_report::number::duration(options.budget)
     );
-    for line in try_variants::plan_in_words(place, changes, options) {
+    for line in try_variants::describe_plan(place, changes, options) {
         text.push_str(&format!("  {line}\n"));
     }
     if options.auto {

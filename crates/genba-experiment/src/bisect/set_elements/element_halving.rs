@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use genba_model::{BisectionOutcome, Estimate, VerdictName};
 use genba_stats::{Test, bifurcate, reduce};
 
-use super::{ItemFinder, NIL};
+use super::{ElementFinder, NIL};
 use crate::ExperimentError;
-use crate::bisect::search_result::Verified;
+use crate::bisect::search_result::VerifiedEffect;
 
 /// Effects up to this share of the whole are none: the subset itself (its length on the command
 /// line) costs instructions, too.
@@ -15,7 +15,7 @@ const NEGLIGIBLE: f64 = 0.05;
 /// Times that what is left is searched again.
 const MOST_TIMES: usize = 16;
 
-impl ItemFinder<'_, '_, '_> {
+impl ElementFinder<'_, '_, '_> {
     /// `ends`: the value with none and with all.
     pub(super) fn find_exactly(
         &mut self,
@@ -23,7 +23,7 @@ impl ItemFinder<'_, '_, '_> {
     ) -> Result<BisectionOutcome, ExperimentError> {
         let all = self.all();
         let (none, whole) = (self.set.variant(&[])?.name, self.set.variant(&all)?.name);
-        let verified = (self.meter).conclude_exact((&none, ends.0), (&whole, ends.1));
+        let verified = (self.measurement).conclude_exact((&none, ends.0), (&whole, ends.1));
         if verified.verdict == VerdictName::Same {
             return Ok(BisectionOutcome::NoDifference);
         }
@@ -53,7 +53,7 @@ impl ItemFinder<'_, '_, '_> {
                     .items
                 };
                 let effect = self.effect(&items, ends.0, &mut known)?;
-                self.convict_exactly(&items, ends.0, effect)?;
+                self.add_exact_culprit(&items, ends.0, effect)?;
                 found.extend(items);
             }
             if found.is_empty() {
@@ -81,42 +81,43 @@ impl ItemFinder<'_, '_, '_> {
         if let Some(effect) = known.get(subset) {
             return Ok(*effect);
         }
-        if self.meter.over(1.0) {
+        if self.measurement.exceeds(1.0) {
             return Err(ExperimentError::Plan {
                 what: "the time was spent before the items were found; give a longer --budget"
                     .to_owned(),
             });
         }
-        self.meter.say(&format!("{} items on", subset.len()));
+        self.measurement
+            .progress(&format!("{} items on", subset.len()));
         let variant = self.set.variant(subset)?;
         // A subset that does not work shows no effect.
-        let value = self.meter.run(&variant, "search")?;
+        let value = self.measurement.run(&variant, "search")?;
         let effect = value.map_or(0.0, |value| value - none);
         known.insert(subset.to_vec(), effect);
         Ok(effect)
     }
 
     /// One more run shows that the value stays.
-    fn convict_exactly(
+    fn add_exact_culprit(
         &mut self,
         items: &[usize],
         none: f64,
         effect: f64,
     ) -> Result<(), ExperimentError> {
         let variant = self.set.variant(items)?;
-        let again = self.meter.run(&variant, "verify alone")?;
+        let again = self.measurement.run(&variant, "verify alone")?;
         let stays = |value: f64| (value - none - effect).abs() <= NIL * effect.abs();
         let verified = if again.is_some_and(stays) {
             let name = self.set.variant(&[])?.name;
-            (self.meter).conclude_exact((&name, none), (&variant.name, none + effect))
+            (self.measurement).conclude_exact((&name, none), (&variant.name, none + effect))
         } else {
-            Verified {
+            VerifiedEffect {
                 verdict: VerdictName::Undecided,
                 ratio: Some(Estimate::exact((none + effect) / none)),
                 pairs: 1,
             }
         };
-        self.convict(items, &verified);
+        self.add_culprit(items, &verified);
         Ok(())
     }
 }

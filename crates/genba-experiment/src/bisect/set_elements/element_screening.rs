@@ -4,16 +4,16 @@ use genba_model::BisectionPart;
 use genba_stats::{MOST_SCREENED, Screened, Screening};
 use rand::seq::SliceRandom as _;
 
-use super::{ItemFinder, SCREEN_SHARE};
+use super::{ElementFinder, SCREEN_SHARE};
 use crate::ExperimentError;
-use crate::bisect::search_measurement::of_stats;
+use crate::bisect::search_measurement::statistics_error;
 
 /// Groups that a set too large for one design is put into.
 const GROUPS: usize = 31;
 /// A screening ends after so many times its rows: what was not found by then is too small.
 const MOST_ROUNDS: usize = 40;
 
-impl ItemFinder<'_, '_, '_> {
+impl ElementFinder<'_, '_, '_> {
     /// The items that stand out; groups are taken apart until there are only single items.
     pub(super) fn screen(&mut self, level: f64) -> Result<Vec<usize>, ExperimentError> {
         let mut units = grouped(&self.all());
@@ -42,19 +42,19 @@ impl ItemFinder<'_, '_, '_> {
         units: &[Vec<usize>],
         level: f64,
     ) -> Result<Option<Screened>, ExperimentError> {
-        let mut screening = Screening::new(units.len()).map_err(of_stats)?;
+        let mut screening = Screening::new(units.len()).map_err(statistics_error)?;
         let half = screening.rows() / 2;
-        let (alpha, delta) = (self.meter.plan().alpha, self.meter.plan().delta);
+        let (alpha, delta) = (self.measurement.plan().alpha, self.measurement.plan().delta);
         let mut failed = 0;
         let mut screened = None;
         for block in 0..2 * MOST_ROUNDS {
             let mut order: Vec<usize> = (0..half).map(|row| row + block % 2 * half).collect();
-            order.shuffle(&mut self.meter.random);
+            order.shuffle(&mut self.measurement.random);
             for row in order {
-                if self.meter.over(1.0) {
+                if self.measurement.exceeds(1.0) {
                     return Ok(screened);
                 }
-                self.meter.say(&format!(
+                self.measurement.progress(&format!(
                     "screening {} {}, run {}",
                     units.len(),
                     if units.iter().all(|unit| unit.len() == 1) {
@@ -66,26 +66,26 @@ impl ItemFinder<'_, '_, '_> {
                 ));
                 let on = union(units, screening.row(row));
                 let variant = self.set.variant(&on)?;
-                let value = self.meter.run(&variant, "screen")?;
+                let value = self.measurement.run(&variant, "screen")?;
                 failed += usize::from(value.is_none());
-                screening.push(row, value).map_err(of_stats)?;
+                screening.push(row, value).map_err(statistics_error)?;
             }
             // Judged when rows and their fold-over are balanced.
             if block % 2 == 0 {
                 continue;
             }
-            screened = screening.screened(alpha).map_err(of_stats)?;
+            screened = screening.screened(alpha).map_err(statistics_error)?;
             let Some(now) = &screened else { continue };
             // All effects so small that none could be of interest.
             let small = |high: f64| high <= delta * level.abs();
             let nothing = (now.effects.iter())
                 .all(|one| small(one.effect.high.abs().max(one.effect.low.abs())));
-            if now.settled || nothing || self.meter.over(SCREEN_SHARE) {
+            if now.settled || nothing || self.measurement.exceeds(SCREEN_SHARE) {
                 break;
             }
         }
         if failed > 0 {
-            self.meter.notes.push(format!(
+            self.measurement.notes.push(format!(
                 "{failed} of {} subsets failed and say nothing of their items",
                 screening.count()
             ));
@@ -139,7 +139,7 @@ impl ItemFinder<'_, '_, '_> {
                 named(names, &units[both.items.0]),
                 named(names, &units[both.items.1]),
             );
-            self.meter.notes.push(format!(
+            self.measurement.notes.push(format!(
                 "the effects of {one} and {two} do not add up: the screening finds that together \
                  they do {} than the sum of what each does alone",
                 if both.effect.value > 0.0 {

@@ -4,23 +4,23 @@
 use genba_model::{BisectionOutcome, Culprit, VerdictName};
 use genba_stats::{Test, reduce};
 
-use super::{ItemFinder, SCREEN_SHARE};
+use super::{ElementFinder, SCREEN_SHARE};
 use crate::ExperimentError;
-use crate::bisect::search_result::Verified;
+use crate::bisect::search_result::VerifiedEffect;
 
 /// An effect is that of the whole where it is at least so much of it.
 const HALF: f64 = 0.5;
 
-impl ItemFinder<'_, '_, '_> {
+impl ElementFinder<'_, '_, '_> {
     /// Suspects against none, one by one and together, and all against all without them.
     pub(super) fn verify(
         &mut self,
         suspects: &[usize],
-        ends: &Verified,
+        ends: &VerifiedEffect,
     ) -> Result<BisectionOutcome, ExperimentError> {
         if suspects.is_empty() {
             if !ends.differs() {
-                self.meter.notes.push(
+                self.measurement.notes.push(
                     "no item stands out, and none of them was not told from all of them: a longer \
                      --budget may show a difference"
                         .to_owned(),
@@ -38,7 +38,7 @@ impl ItemFinder<'_, '_, '_> {
         } else {
             suspects.len() + 2
         };
-        let alpha = self.meter.plan().alpha / queries as f64;
+        let alpha = self.measurement.plan().alpha / queries as f64;
         let mut made = 0;
         let share = |made: &mut usize| {
             *made += 1;
@@ -47,7 +47,7 @@ impl ItemFinder<'_, '_, '_> {
         let mut single = Vec::new();
         let mut left = Vec::new();
         for item in suspects.iter().copied() {
-            let verified = self.against_none(&[item], alpha, share(&mut made))?;
+            let verified = self.compare_with_none(&[item], alpha, share(&mut made))?;
             if verified.differs() {
                 single.push((item, verified));
             } else {
@@ -55,11 +55,11 @@ impl ItemFinder<'_, '_, '_> {
             }
         }
         for (item, verified) in &single {
-            self.convict(&[*item], verified);
+            self.add_culprit(&[*item], verified);
         }
         let mut together = None;
         if suspects.len() > 1 {
-            together = Some(self.against_none(&suspects, alpha, share(&mut made))?);
+            together = Some(self.compare_with_none(&suspects, alpha, share(&mut made))?);
         }
         let explained = together.or(single.first().map(|(_, verified)| *verified));
         if left.len() > 1 && explained.is_some_and(|whole| whole.differs()) {
@@ -67,9 +67,9 @@ impl ItemFinder<'_, '_, '_> {
             let whole = if single.is_empty() {
                 together
             } else {
-                Some(self.against_none(&left, alpha, 1.0)?)
+                Some(self.compare_with_none(&left, alpha, 1.0)?)
             };
-            if let Some(whole) = whole.filter(Verified::differs) {
+            if let Some(whole) = whole.filter(VerifiedEffect::differs) {
                 self.reduce(&left, &whole)?;
             }
         }
@@ -81,7 +81,7 @@ impl ItemFinder<'_, '_, '_> {
         let names: Vec<&str> = (suspects.iter())
             .map(|item| self.set.names()[*item].as_str())
             .collect();
-        self.meter.notes.push(format!(
+        self.measurement.notes.push(format!(
             "the screening suspects {}, but no comparison confirmed it: a longer --budget may",
             names.join(", ")
         ));
@@ -99,10 +99,10 @@ impl ItemFinder<'_, '_, '_> {
         }
         let (rest, all) = (self.set.variant(&rest)?, self.set.variant(&self.all())?);
         let verified = self
-            .meter
+            .measurement
             .compare(&rest, &all, alpha, share, "verify without")?;
         if verified.verdict == VerdictName::Same {
-            self.meter.notes.push(
+            self.measurement.notes.push(
                 "with all other items on, switching these off makes no difference: others have \
                  the same effect"
                     .to_owned(),
@@ -111,14 +111,14 @@ impl ItemFinder<'_, '_, '_> {
         Ok(())
     }
 
-    fn against_none(
+    fn compare_with_none(
         &mut self,
         on: &[usize],
         alpha: f64,
         share: f64,
-    ) -> Result<Verified, ExperimentError> {
+    ) -> Result<VerifiedEffect, ExperimentError> {
         let (none, some) = (self.set.variant(&[])?, self.set.variant(on)?);
-        self.meter
+        self.measurement
             .compare(&none, &some, alpha, share, "verify alone")
     }
 
@@ -126,17 +126,17 @@ impl ItemFinder<'_, '_, '_> {
     pub(super) fn reduce(
         &mut self,
         items: &[usize],
-        whole: &Verified,
+        whole: &VerifiedEffect,
     ) -> Result<BisectionOutcome, ExperimentError> {
         let most = most_tests(items.len());
-        let alpha = self.meter.plan().alpha / most as f64;
-        let mut best: Option<(Vec<usize>, Verified)> = None;
+        let alpha = self.measurement.plan().alpha / most as f64;
+        let mut best: Option<(Vec<usize>, VerifiedEffect)> = None;
         let mut made = 0;
-        let from = self.meter.spent().min(1.0);
+        let from = self.measurement.spent().min(1.0);
         let reduced = reduce(items, most, |subset| {
             made += 1;
             let share = from + (1.0 - from) * (made as f64 / most as f64).sqrt();
-            let verified = self.against_none(subset, alpha, share)?;
+            let verified = self.compare_with_none(subset, alpha, share)?;
             let shows = verified.differs_as(whole) && is_most_of(&verified, whole);
             if shows {
                 best = Some((subset.to_vec(), verified));
@@ -152,19 +152,19 @@ impl ItemFinder<'_, '_, '_> {
             _ => *whole,
         };
         if !reduced.minimal {
-            self.meter.notes.push(format!(
+            self.measurement.notes.push(format!(
                 "of {} tests of smaller subsets some were not decided: fewer items may suffice",
                 reduced.tests
             ));
         }
-        self.convict(&reduced.items, &verified);
+        self.add_culprit(&reduced.items, &verified);
         if reduced.items.len() == self.all().len() && self.all().len() > 2 {
             return Ok(BisectionOutcome::Undecided);
         }
         Ok(BisectionOutcome::Found)
     }
 
-    pub(super) fn convict(&mut self, items: &[usize], verified: &Verified) {
+    pub(super) fn add_culprit(&mut self, items: &[usize], verified: &VerifiedEffect) {
         let names: Vec<String> = (items.iter())
             .map(|item| self.set.names()[*item].clone())
             .collect();
@@ -184,14 +184,14 @@ impl ItemFinder<'_, '_, '_> {
     }
 
     /// Whether the culprits explain the difference between none and all.
-    fn note_the_rest(&mut self, explained: Option<&Verified>, ends: &Verified) {
+    fn note_the_rest(&mut self, explained: Option<&VerifiedEffect>, ends: &VerifiedEffect) {
         let (Some(explained), Some(ends)) = (explained.and_then(|one| one.ratio), ends.ratio)
         else {
             return;
         };
         // Apart only where the intervals are.
         if explained.high < ends.low || explained.low > ends.high {
-            self.meter.notes.push(format!(
+            self.measurement.notes.push(format!(
                 "the culprits alone make a ratio of {:.3}, all items {:.3}: others have a part \
                  in it",
                 explained.value, ends.value
@@ -207,7 +207,7 @@ fn most_tests(items: usize) -> usize {
 }
 
 /// Whether an effect is at least half of another to the same side.
-fn is_most_of(part: &Verified, whole: &Verified) -> bool {
+fn is_most_of(part: &VerifiedEffect, whole: &VerifiedEffect) -> bool {
     match (part.ratio, whole.ratio) {
         (Some(part), Some(whole)) => part.value.ln() / whole.value.ln() >= HALF,
         _ => false,

@@ -7,9 +7,9 @@ mod element_verification;
 
 use genba_model::{BisectionOutcome, BisectionPart, Culprit, VerdictName};
 
-use super::search_measurement::{Budget, Meter};
-use super::search_result::Found;
-use crate::{ExperimentError, Lab, Plan, VariantPlan};
+use super::search_measurement::{SearchBudget, SearchMeasurement};
+use super::search_result::SearchResult;
+use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
 /// Shares of the budget after which the stages end.
 const ENDS_SHARE: f64 = 0.3;
@@ -18,7 +18,7 @@ const SCREEN_SHARE: f64 = 0.65;
 const NIL: f64 = 0.01;
 
 /// The items of a set.
-pub trait ItemSet {
+pub trait ElementSet {
     /// Names of all of them.
     fn names(&self) -> &[String];
 
@@ -32,35 +32,37 @@ pub trait ItemSet {
 /// Finds the items.
 ///
 /// # Errors
-/// No item, a target that does not run with none or all of them, the lab's errors. An
+/// No item, a target that does not run with none or all of them, the comparer's errors. An
 /// interruption is none once something was measured.
-pub fn find_items(
-    lab: &mut Lab<'_>,
+pub fn find_elements(
+    comparer: &mut Comparer<'_>,
     plan: &Plan,
-    set: &dyn ItemSet,
-    budget: Budget,
-) -> Result<Found, ExperimentError> {
-    let mut finder = ItemFinder {
-        meter: Meter::new(lab, plan, budget),
+    set: &dyn ElementSet,
+    budget: SearchBudget,
+) -> Result<SearchResult, ExperimentError> {
+    let mut finder = ElementFinder {
+        measurement: SearchMeasurement::new(comparer, plan, budget),
         set,
         culprits: Vec::new(),
         parts: Vec::new(),
         exact: false,
     };
     let result = finder.find();
-    let outcome = finder.meter.ended(result, BisectionOutcome::Interrupted)?;
+    let outcome = finder
+        .measurement
+        .finish(result, BisectionOutcome::Interrupted)?;
     Ok(finder.found(outcome))
 }
 
-struct ItemFinder<'f, 'l, 'a> {
-    meter: Meter<'l, 'a>,
-    set: &'f dyn ItemSet,
+struct ElementFinder<'f, 'l, 'a> {
+    measurement: SearchMeasurement<'l, 'a>,
+    set: &'f dyn ElementSet,
     culprits: Vec<Culprit>,
     parts: Vec<BisectionPart>,
     exact: bool,
 }
 
-impl ItemFinder<'_, '_, '_> {
+impl ElementFinder<'_, '_, '_> {
     fn all(&self) -> Vec<usize> {
         (0..self.set.names().len()).collect()
     }
@@ -74,11 +76,14 @@ impl ItemFinder<'_, '_, '_> {
         }
         let (none, whole) = (self.set.variant(&[])?, self.set.variant(&all)?);
         let purpose = "verify the ends";
-        let mut trial = self.meter.trial(self.meter.plan().alpha)?;
+        let mut comparison = self
+            .measurement
+            .open_comparison(self.measurement.plan().alpha)?;
         let mut values: Vec<(f64, f64)> = Vec::new();
         loop {
-            self.meter.say("none of the items against all of them");
-            let Some(pair) = self.meter.pair(&none, &whole, purpose)? else {
+            self.measurement
+                .progress("none of the items against all of them");
+            let Some(pair) = self.measurement.pair(&none, &whole, purpose)? else {
                 return Err(self.broken_ends(&none, &whole));
             };
             values.push(pair);
@@ -86,18 +91,19 @@ impl ItemFinder<'_, '_, '_> {
                 self.exact = true;
                 return self.find_exactly(values[0]);
             }
-            self.meter.judge(&mut trial, pair)?;
-            let decided = trial.verified().verdict != VerdictName::Undecided;
-            if decided || values.len() >= 2 && self.meter.over(ENDS_SHARE) {
+            self.measurement.judge(&mut comparison, pair)?;
+            let decided = comparison.verified().verdict != VerdictName::Undecided;
+            if decided || values.len() >= 2 && self.measurement.exceeds(ENDS_SHARE) {
                 break;
             }
         }
-        let alpha = self.meter.plan().alpha;
-        self.meter.conclude(&trial, &none.name, &whole.name, alpha);
-        let ends = trial.verified();
+        let alpha = self.measurement.plan().alpha;
+        self.measurement
+            .conclude(&comparison, &none.name, &whole.name, alpha);
+        let ends = comparison.verified();
         if ends.verdict == VerdictName::Same {
             if all.len() > 1 {
-                self.meter.notes.push(
+                self.measurement.notes.push(
                     "all items together make no difference; were some of them good and some bad, \
                      their effects would cancel so"
                         .to_owned(),
@@ -116,7 +122,7 @@ impl ItemFinder<'_, '_, '_> {
 
     fn broken_ends(&self, none: &VariantPlan, whole: &VariantPlan) -> ExperimentError {
         let reason = [none, whole].iter().find_map(|variant| {
-            let reason = self.meter.failure(&variant.name)?;
+            let reason = self.measurement.failure(&variant.name)?;
             Some(format!("with {}: {reason}", variant.name))
         });
         ExperimentError::Plan {
@@ -127,7 +133,7 @@ impl ItemFinder<'_, '_, '_> {
         }
     }
 
-    fn found(mut self, outcome: BisectionOutcome) -> Found {
+    fn found(mut self, outcome: BisectionOutcome) -> SearchResult {
         let strength =
             |culprit: &Culprit| culprit.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
         self.culprits
@@ -136,22 +142,22 @@ impl ItemFinder<'_, '_, '_> {
             if self.exact {
                 1.0
             } else {
-                1.0 - self.meter.plan().alpha
+                1.0 - self.measurement.plan().alpha
             }
         });
-        Found {
+        SearchResult {
             outcome,
             culprits: self.culprits,
             confidence,
             range: None,
             noise_is_nil: self.exact,
-            tests: std::mem::take(&mut self.meter.tests),
+            tests: std::mem::take(&mut self.measurement.tests),
             parts: self.parts,
-            skipped: std::mem::take(&mut self.meter.skipped),
-            variants: self.meter.variants(),
-            comparisons: std::mem::take(&mut self.meter.comparisons),
-            runs: self.meter.runs(),
-            notes: self.meter.all_notes(),
+            skipped: std::mem::take(&mut self.measurement.skipped),
+            variants: self.measurement.variants(),
+            comparisons: std::mem::take(&mut self.measurement.comparisons),
+            runs: self.measurement.runs(),
+            notes: self.measurement.all_notes(),
         }
     }
 }

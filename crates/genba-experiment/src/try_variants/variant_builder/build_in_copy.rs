@@ -4,13 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use genba_build::{BuildError, Recipe, Stage, Tools, Tree, Workshop, apply_patch, same_code};
+use genba_build::{
+    BuildDirectory, BuildError, BuildStage, CompilerWrappers, Recipe, SourceCopy, apply_patch,
+    same_code,
+};
 use genba_model::ExitKind;
 use genba_run::CommandSpec;
 
-use super::{BuildPlan, Built, Ready, Workplace};
-use crate::try_variants::Change;
-use crate::{ExperimentError, Lab};
+use super::{BuildPlan, Built, VariantBuild, VariantBuilder};
+use crate::try_variants::VariantChange;
+use crate::{Comparer, ExperimentError};
 
 /// Lines of a log that are shown.
 const LOG_LINES: usize = 8;
@@ -19,22 +22,23 @@ const SLOWEST_BUILD: f64 = 20.0;
 /// No build is taken to hang before, seconds.
 const PATIENCE: f64 = 300.0;
 
-impl Workplace {
+impl VariantBuilder {
     /// Builds a change; the build is kept for others that differ in how they run only.
     pub(super) fn build_one(
         &mut self,
-        lab: &mut Lab<'_>,
-        change: &Change,
-    ) -> Result<Ready, ExperimentError> {
-        let (Some(plan), Some(workshop)) = (self.build.clone(), self.workshop.take()) else {
-            return Ok(Ready::Unavailable {
+        comparer: &mut Comparer<'_>,
+        change: &VariantChange,
+    ) -> Result<VariantBuild, ExperimentError> {
+        let (Some(plan), Some(build_directory)) = (self.build.clone(), self.build_directory.take())
+        else {
+            return Ok(VariantBuild::Unavailable {
                 reason: "there is no --build".to_owned(),
             });
         };
-        let began = lab.elapsed();
-        let tree = self.build_in(lab, change, &plan, &workshop);
-        self.workshop = Some(workshop);
-        let seconds = (lab.elapsed() - began).max(0.0);
+        let began = comparer.elapsed();
+        let tree = self.build_in(comparer, change, &plan, &build_directory);
+        self.build_directory = Some(build_directory);
+        let seconds = (comparer.elapsed() - began).max(0.0);
         let tree = match tree? {
             Ok(tree) => tree,
             Err(ready) => return Ok(ready),
@@ -54,7 +58,7 @@ impl Workplace {
             seconds,
         });
         if identical {
-            return Ok(Ready::Identical {
+            return Ok(VariantBuild::Identical {
                 build_seconds: seconds,
             });
         }
@@ -64,14 +68,14 @@ impl Workplace {
     /// The tree with the build in it, or why there is none.
     fn build_in(
         &self,
-        lab: &mut Lab<'_>,
-        change: &Change,
+        comparer: &mut Comparer<'_>,
+        change: &VariantChange,
         plan: &BuildPlan,
-        workshop: &Workshop,
-    ) -> Result<Result<Tree, Ready>, ExperimentError> {
+        build_directory: &BuildDirectory,
+    ) -> Result<Result<SourceCopy, VariantBuild>, ExperimentError> {
         let made = match &change.reference {
-            None => workshop.copy(&plan.source),
-            Some(reference) => workshop.checkout(&plan.source, reference),
+            None => build_directory.copy(&plan.source),
+            Some(reference) => build_directory.checkout(&plan.source, reference),
         };
         let tree = match made {
             Ok(tree) => tree,
@@ -80,43 +84,50 @@ impl Workplace {
         let plain = Recipe::plain("as it is");
         let recipe = change.recipe.as_ref().unwrap_or(&plain);
         if recipe.profiled {
-            if let Err(ready) = self.stage(lab, change, recipe, Stage::Instrumented, plan, &tree)? {
+            if let Err(ready) = self.stage(
+                comparer,
+                change,
+                recipe,
+                BuildStage::Instrumented,
+                plan,
+                &tree,
+            )? {
                 return Ok(Err(ready));
             }
-            if let Err(ready) = self.train(lab, &tree)? {
+            if let Err(ready) = self.train(comparer, &tree)? {
                 return Ok(Err(ready));
             }
-            if let Err(error) = workshop.copy_again(&tree) {
+            if let Err(error) = build_directory.copy_again(&tree) {
                 return Ok(Err(refused(&error)));
             }
         }
-        let done = self.stage(lab, change, recipe, Stage::Final, plan, &tree)?;
+        let done = self.stage(comparer, change, recipe, BuildStage::Final, plan, &tree)?;
         Ok(done.map(|()| tree))
     }
 
     fn stage(
         &self,
-        lab: &mut Lab<'_>,
-        change: &Change,
+        comparer: &mut Comparer<'_>,
+        change: &VariantChange,
         recipe: &Recipe,
-        stage: Stage,
+        stage: BuildStage,
         plan: &BuildPlan,
-        tree: &Tree,
-    ) -> Result<Result<(), Ready>, ExperimentError> {
+        tree: &SourceCopy,
+    ) -> Result<Result<(), VariantBuild>, ExperimentError> {
         for patch in &change.patches {
             if let Err(error) = apply_patch(tree.path(), patch) {
                 return Ok(Err(refused(&error)));
             }
         }
-        let tools = match Tools::make(tree, recipe, stage, &self.chain) {
+        let tools = match CompilerWrappers::make(tree, recipe, stage, &self.chain) {
             Ok(tools) => tools,
             Err(error) => return Ok(Err(refused(&error))),
         };
         if let Some(clean) = &plan.clean {
             // What was never built cannot be cleaned by everybody's rules.
-            lab.command(&tools.command(clean))?;
+            comparer.command(&tools.command(clean))?;
         }
-        lab.say(&format!("building {}", change.name), None);
+        comparer.say(&format!("building {}", change.name), None);
         let mut spec = tools.command(&plan.build);
         let slowest = self
             .baseline_seconds()
@@ -124,7 +135,7 @@ impl Workplace {
         spec.timeout = plan
             .timeout
             .or_else(|| slowest.map(|seconds| Duration::from_secs_f64(seconds.max(PATIENCE))));
-        let finished = lab.command(&spec)?;
+        let finished = comparer.command(&spec)?;
         let exit = finished.record.exit;
         if exit == ExitKind::Cancelled {
             return Err(ExperimentError::Interrupted);
@@ -139,7 +150,7 @@ impl Workplace {
                 ExitKind::Cancelled => "the build was cancelled".to_owned(),
             };
             let log = tools.log_end(LOG_LINES);
-            return Ok(Err(Ready::Failed {
+            return Ok(Err(VariantBuild::Failed {
                 reason: if log.is_empty() {
                     what
                 } else {
@@ -148,7 +159,7 @@ impl Workplace {
             }));
         }
         if tools.calls() == 0 && *recipe != Recipe::plain(&recipe.name) {
-            return Ok(Err(Ready::Failed {
+            return Ok(Err(VariantBuild::Failed {
                 reason: "the build called no compiler through PATH, so that nothing was changed; \
                          if it was built already, give --clean"
                     .to_owned(),
@@ -158,21 +169,25 @@ impl Workplace {
     }
 
     /// Runs the workload in the instrumented build.
-    fn train(&self, lab: &mut Lab<'_>, tree: &Tree) -> Result<Result<(), Ready>, ExperimentError> {
-        lab.say("training with the workload", None);
+    fn train(
+        &self,
+        comparer: &mut Comparer<'_>,
+        tree: &SourceCopy,
+    ) -> Result<Result<(), VariantBuild>, ExperimentError> {
+        comparer.say("training with the workload", None);
         let plan = self.in_tree(&self.base, tree);
         for spec in plan.setup.iter().chain(&plan.prepare) {
-            lab.command(spec)?;
+            comparer.command(spec)?;
         }
-        let finished = lab.command(&plan.spec)?;
+        let finished = comparer.command(&plan.spec)?;
         for spec in plan.conclude.iter().chain(&plan.cleanup) {
-            lab.command(spec)?;
+            comparer.command(spec)?;
         }
         if finished.record.exit == ExitKind::Cancelled {
             return Err(ExperimentError::Interrupted);
         }
         if !finished.record.exit.success() {
-            return Ok(Err(Ready::Failed {
+            return Ok(Err(VariantBuild::Failed {
                 reason: "the instrumented program failed when it was trained".to_owned(),
             }));
         }
@@ -180,7 +195,7 @@ impl Workplace {
             .map(|entry| entry.path())
             .collect();
         if left.is_empty() {
-            return Ok(Err(Ready::Failed {
+            return Ok(Err(VariantBuild::Failed {
                 reason: "the training run left no profile: does the command run the program that \
                          was built?"
                     .to_owned(),
@@ -191,7 +206,7 @@ impl Workplace {
         let files: Vec<PathBuf> = left.into_iter().filter(raw).collect();
         if !files.is_empty() {
             let Some(merge) = self.chain.find("llvm-profdata") else {
-                return Ok(Err(Ready::Unavailable {
+                return Ok(Err(VariantBuild::Unavailable {
                     reason: "llvm-profdata is not installed; install it with: apt-get install llvm"
                         .to_owned(),
                 }));
@@ -201,8 +216,8 @@ impl Workplace {
             spec.argv
                 .push(tree.profile().join("merged.profdata").into());
             spec.argv.extend(files.into_iter().map(Into::into));
-            if !lab.command(&spec)?.record.exit.success() {
-                return Ok(Err(Ready::Failed {
+            if !comparer.command(&spec)?.record.exit.success() {
+                return Ok(Err(VariantBuild::Failed {
                     reason: "llvm-profdata cannot merge what the training run left".to_owned(),
                 }));
             }
@@ -211,10 +226,10 @@ impl Workplace {
     }
 }
 
-fn refused(error: &BuildError) -> Ready {
+fn refused(error: &BuildError) -> VariantBuild {
     let reason = error.to_string();
     match error {
-        BuildError::Missing { .. } => Ready::Unavailable { reason },
-        _ => Ready::Failed { reason },
+        BuildError::Missing { .. } => VariantBuild::Unavailable { reason },
+        _ => VariantBuild::Failed { reason },
     }
 }

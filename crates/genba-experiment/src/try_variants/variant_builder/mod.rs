@@ -5,11 +5,13 @@ mod build_in_copy;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use genba_build::{BuildError, Family, Recipe, Toolchain, Tools, Tree, TreeState, Workshop};
+use genba_build::{
+    BuildDirectory, BuildError, CompilerWrappers, Family, Recipe, SourceCopy, Toolchain, TreeState,
+};
 use genba_run::{CommandSpec, Stdin};
 
-use crate::try_variants::Change;
-use crate::{ExperimentError, Lab, VariantPlan};
+use crate::try_variants::VariantChange;
+use crate::{Comparer, ExperimentError, VariantPlan};
 
 /// How the program is built.
 #[derive(Clone, Debug)]
@@ -26,7 +28,7 @@ pub struct BuildPlan {
 
 /// A change that was to be made a variant.
 #[derive(Clone, Debug)]
-pub enum Ready {
+pub enum VariantBuild {
     /// It can be measured.
     Variant {
         /// How it is run.
@@ -52,19 +54,19 @@ pub enum Ready {
 }
 
 struct Built {
-    change: Change,
+    change: VariantChange,
     /// Without a build of its own it is the baseline's.
-    tree: Tree,
+    tree: SourceCopy,
     seconds: f64,
 }
 
 /// Makes variants of changes.
-pub struct Workplace {
+pub struct VariantBuilder {
     base: VariantPlan,
     build: Option<BuildPlan>,
     /// The directory of the run below that of the sources, if it is in there.
     below: Option<PathBuf>,
-    workshop: Option<Workshop>,
+    build_directory: Option<BuildDirectory>,
     chain: Toolchain,
     rust: bool,
     state: Option<TreeState>,
@@ -72,7 +74,7 @@ pub struct Workplace {
     notes: Vec<String>,
 }
 
-impl Workplace {
+impl VariantBuilder {
     /// A place for variants of this command.
     ///
     /// # Errors
@@ -82,7 +84,7 @@ impl Workplace {
             base,
             build,
             below: None,
-            workshop: None,
+            build_directory: None,
             chain: Toolchain::look(),
             rust: false,
             state: None,
@@ -102,7 +104,7 @@ impl Workplace {
             place.below = run.strip_prefix(&build.source).ok().map(Path::to_owned);
             place.rust = build.source.join("Cargo.toml").exists() && build.build.contains("cargo");
             place.state = Some(TreeState::of(&build.source));
-            place.workshop = Some(Workshop::open()?);
+            place.build_directory = Some(BuildDirectory::open()?);
         }
         Ok(place)
     }
@@ -155,9 +157,9 @@ impl Workplace {
     /// Keeps the compilers of a change's build in a directory; the line for the shell that builds
     /// with them. `None` where one build does not do it.
     #[must_use]
-    pub fn rebuild(&self, change: &Change, directory: &Path) -> Option<String> {
+    pub fn rebuild(&self, change: &VariantChange, directory: &Path) -> Option<String> {
         let (plan, recipe) = (self.build.as_ref()?, change.recipe.as_ref()?);
-        let made = Tools::export(directory, recipe, &self.chain);
+        let made = CompilerWrappers::export(directory, recipe, &self.chain);
         if !made.is_ok_and(|made| made) {
             return None;
         }
@@ -173,14 +175,17 @@ impl Workplace {
     ///
     /// # Errors
     /// An interruption; the launcher dies.
-    pub fn baseline(&mut self, lab: &mut Lab<'_>) -> Result<Ready, ExperimentError> {
-        let change = Change::nothing(&self.base.name);
+    pub fn baseline(
+        &mut self,
+        comparer: &mut Comparer<'_>,
+    ) -> Result<VariantBuild, ExperimentError> {
+        let change = VariantChange::nothing(&self.base.name);
         if self.build.is_none() {
             return Ok(self.variant_in(&change, None, None));
         }
-        let ready = self.build_one(lab, &change)?;
-        if let (Ready::Variant { .. }, Some(path)) = (&ready, self.trespass()) {
-            return Ok(Ready::Failed {
+        let ready = self.build_one(comparer, &change)?;
+        if let (VariantBuild::Variant { .. }, Some(path)) = (&ready, self.trespass()) {
+            return Ok(VariantBuild::Failed {
                 reason: format!(
                     "built in a copy of its sources it has written {}, in the original: the build \
                      names its place by an absolute path, and cannot be tried in copies; let \
@@ -204,10 +209,14 @@ impl Workplace {
     /// Makes a variant of a change; the baseline must have been built.
     ///
     /// # Errors
-    /// As [`Workplace::baseline`].
-    pub fn ready(&mut self, lab: &mut Lab<'_>, change: &Change) -> Result<Ready, ExperimentError> {
+    /// As [`VariantBuilder::baseline`].
+    pub fn ready(
+        &mut self,
+        comparer: &mut Comparer<'_>,
+        change: &VariantChange,
+    ) -> Result<VariantBuild, ExperimentError> {
         if let Some(reason) = &change.unavailable {
-            return Ok(Ready::Unavailable {
+            return Ok(VariantBuild::Unavailable {
                 reason: reason.clone(),
             });
         }
@@ -216,13 +225,13 @@ impl Workplace {
             return Ok(self.variant_in(change, tree.as_ref(), None));
         }
         if self.build.is_none() {
-            return Ok(Ready::Unavailable {
+            return Ok(VariantBuild::Unavailable {
                 reason: "it must be built for that; give --build COMMAND".to_owned(),
             });
         }
         // The same build, run otherwise.
         let known = self.built.iter().find(|built| {
-            let same = |one: &Change| {
+            let same = |one: &VariantChange| {
                 (&one.patches, &one.reference) == (&change.patches, &change.reference)
             };
             same(&built.change) && same_recipe(&built.change, change)
@@ -231,55 +240,60 @@ impl Workplace {
             let (tree, seconds) = (built.tree.clone(), built.seconds);
             return Ok(self.variant_in(change, Some(&tree), Some(seconds)));
         }
-        self.build_one(lab, change)
+        self.build_one(comparer, change)
     }
 
     /// A command in a build with these patches, of any name: `plan` itself in that copy. The
     /// baseline must have been built.
     ///
     /// # Errors
-    /// As [`Workplace::baseline`].
+    /// As [`VariantBuilder::baseline`].
     pub fn patched(
         &mut self,
-        lab: &mut Lab<'_>,
+        comparer: &mut Comparer<'_>,
         plan: &VariantPlan,
         patches: &[PathBuf],
-    ) -> Result<Ready, ExperimentError> {
-        let change = Change {
+    ) -> Result<VariantBuild, ExperimentError> {
+        let change = VariantChange {
             patches: patches.to_vec(),
-            ..Change::nothing(&plan.name)
+            ..VariantChange::nothing(&plan.name)
         };
-        let ready = self.ready(lab, &change)?;
-        let Ready::Variant { build_seconds, .. } = ready else {
+        let ready = self.ready(comparer, &change)?;
+        let VariantBuild::Variant { build_seconds, .. } = ready else {
             return Ok(ready);
         };
         let built = (self.built.iter())
             .find(|built| built.change.patches == patches && built.change.recipe.is_none());
         let moved = built.map_or_else(|| plan.clone(), |built| self.in_tree(plan, &built.tree));
-        Ok(Ready::Variant {
+        Ok(VariantBuild::Variant {
             plan: Box::new(moved),
             build_seconds,
         })
     }
 
-    fn variant_in(&self, change: &Change, tree: Option<&Tree>, seconds: Option<f64>) -> Ready {
+    fn variant_in(
+        &self,
+        change: &VariantChange,
+        tree: Option<&SourceCopy>,
+        seconds: Option<f64>,
+    ) -> VariantBuild {
         let mut plan =
             tree.map_or_else(|| self.base.clone(), |tree| self.in_tree(&self.base, tree));
         plan.name.clone_from(&change.name);
         plan.command = change.run.line(&self.base.command);
         match change.run.apply(&mut plan.spec) {
-            Ok(()) => Ready::Variant {
+            Ok(()) => VariantBuild::Variant {
                 plan: Box::new(plan),
                 build_seconds: seconds,
             },
-            Err(error) => Ready::Failed {
+            Err(error) => VariantBuild::Failed {
                 reason: error.to_string(),
             },
         }
     }
 
     /// A command and what is round it, in a tree.
-    fn in_tree(&self, plan: &VariantPlan, tree: &Tree) -> VariantPlan {
+    fn in_tree(&self, plan: &VariantPlan, tree: &SourceCopy) -> VariantPlan {
         let mut plan = plan.clone();
         let below = self.below.clone().unwrap_or_default();
         let move_in = |spec: &mut CommandSpec| {
@@ -300,7 +314,7 @@ impl Workplace {
     }
 }
 
-fn same_recipe(one: &Change, two: &Change) -> bool {
+fn same_recipe(one: &VariantChange, two: &VariantChange) -> bool {
     match (&one.recipe, &two.recipe) {
         (None, None) => true,
         (Some(one), Some(two)) => {
@@ -308,7 +322,7 @@ fn same_recipe(one: &Change, two: &Change) -> bool {
                 name: String::new(),
                 slots: Vec::new(),
                 caution: None,
-                promise: 0,
+                priority: 0,
                 ..recipe.clone()
             };
             bare(one) == bare(two)

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use genba_build::{Tree, Workshop};
-use genba_experiment::bisect::{Candidate, Search, Steps, find_step};
-use genba_experiment::{ExperimentError, Lab, VariantPlan};
+use genba_build::{BuildDirectory, SourceCopy};
+use genba_experiment::bisect::{Candidate, CandidateList, SearchRequest, find_step};
+use genba_experiment::{Comparer, ExperimentError, VariantPlan};
 use genba_model::{BisectionKind, ExitKind};
 use genba_run::CommandSpec;
 
@@ -77,7 +77,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let mut session = open(experiment, &command, output)?;
     let first = experiment.variant_of_words("first", words)?;
     let plan = super::plan(experiment, first, &session)?;
-    let search = Search {
+    let search = SearchRequest {
         of: BisectionKind::Git,
         command,
         candidates: commits.len() as u64,
@@ -94,13 +94,13 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let mut history = History {
         args,
         commits,
-        workshop: Workshop::open().map_err(Failure::usage)?,
+        build_directory: BuildDirectory::open().map_err(Failure::usage)?,
         built: VecDeque::new(),
     };
-    let mut lab = session.lab(&search.plan)?;
-    let found = find_step(&mut lab, &search.plan, &mut history, search.budget)?;
-    let seconds = lab.elapsed();
-    drop(lab);
+    let mut comparer = session.comparer(&search.plan)?;
+    let found = find_step(&mut comparer, &search.plan, &mut history, search.budget)?;
+    let seconds = comparer.elapsed();
+    drop(comparer);
     drop(history);
     finish(session, search, found, seconds, experiment)
 }
@@ -201,12 +201,12 @@ fn git(args: &Args, words: &[&str]) -> Result<Option<String>, Failure> {
 struct History<'a> {
     args: &'a Args,
     commits: Vec<Commit>,
-    workshop: Workshop,
+    build_directory: BuildDirectory,
     /// The builds by place, the one used last at the end.
-    built: VecDeque<(u64, Tree, VariantPlan)>,
+    built: VecDeque<(u64, SourceCopy, VariantPlan)>,
 }
 
-impl Steps for History<'_> {
+impl CandidateList for History<'_> {
     fn count(&self) -> u64 {
         self.commits.len() as u64
     }
@@ -219,7 +219,11 @@ impl Steps for History<'_> {
         Some(self.commits[point as usize].detail.clone())
     }
 
-    fn candidate(&mut self, lab: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError> {
+    fn candidate(
+        &mut self,
+        comparer: &mut Comparer<'_>,
+        point: u64,
+    ) -> Result<Candidate, ExperimentError> {
         if let Some(place) = self.built.iter().position(|(at, _, _)| *at == point)
             && let Some(used) = self.built.remove(place)
         {
@@ -229,12 +233,15 @@ impl Steps for History<'_> {
         }
         self.forget();
         let commit = &self.commits[point as usize];
-        lab.say(&format!("building {}", commit.short), None);
-        let tree = match self.workshop.checkout(&self.args.repository, &commit.full) {
+        comparer.say(&format!("building {}", commit.short), None);
+        let tree = match self
+            .build_directory
+            .checkout(&self.args.repository, &commit.full)
+        {
             Ok(tree) => tree,
             Err(error) => return Ok(Err(format!("it cannot be checked out: {error}"))),
         };
-        if let Some(reason) = self.build(lab, &tree)? {
+        if let Some(reason) = self.build(comparer, &tree)? {
             self.remove(&tree);
             return Ok(Err(reason));
         }
@@ -248,14 +255,18 @@ impl Steps for History<'_> {
 
 impl History<'_> {
     /// Builds; why it failed, if it did.
-    fn build(&self, lab: &mut Lab<'_>, tree: &Tree) -> Result<Option<String>, ExperimentError> {
+    fn build(
+        &self,
+        comparer: &mut Comparer<'_>,
+        tree: &SourceCopy,
+    ) -> Result<Option<String>, ExperimentError> {
         let Some(line) = &self.args.build else {
             return Ok(None);
         };
         let mut spec = CommandSpec::shell(line);
         spec.directory = Some(tree.path().to_owned());
         spec.timeout = Some(self.args.build_timeout);
-        let done = lab.command(&spec)?;
+        let done = comparer.command(&spec)?;
         let how = match done.record.exit {
             ExitKind::Code(0) => return Ok(None),
             ExitKind::Cancelled => return Err(ExperimentError::Interrupted),
@@ -277,7 +288,7 @@ impl History<'_> {
         }))
     }
 
-    fn variant(&self, name: &str, tree: &Tree) -> Result<VariantPlan, Failure> {
+    fn variant(&self, name: &str, tree: &SourceCopy) -> Result<VariantPlan, Failure> {
         let words: Vec<String> = (self.args.command.iter())
             .map(|word| {
                 tree.word(&OsString::from(word))
@@ -305,7 +316,7 @@ impl History<'_> {
     /// Makes room for another build: the one used longest ago goes, the ends stay.
     fn forget(&mut self) {
         let last = self.count() - 1;
-        let inner = |(at, _, _): &(u64, Tree, VariantPlan)| *at != 0 && *at != last;
+        let inner = |(at, _, _): &(u64, SourceCopy, VariantPlan)| *at != 0 && *at != last;
         if self.built.iter().filter(|built| inner(built)).count() < KEPT {
             return;
         }
@@ -316,9 +327,9 @@ impl History<'_> {
         }
     }
 
-    /// Removes a checkout; what cannot be removed now goes with the workshop.
-    fn remove(&self, tree: &Tree) {
-        let place = self.workshop.path();
+    /// Removes a checkout; what cannot be removed now goes with the build directory.
+    fn remove(&self, tree: &SourceCopy) {
+        let place = self.build_directory.path();
         let first = (tree.path().strip_prefix(place).ok()).and_then(|below| below.iter().next());
         if let Some(first) = first {
             let _ = std::fs::remove_dir_all(place.join(first));

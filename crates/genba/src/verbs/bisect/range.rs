@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use clap::Args as ClapArgs;
-use genba_experiment::bisect::{Candidate, Search, Steps, find_step};
+use genba_experiment::bisect::{Candidate, CandidateList, SearchRequest, find_step};
 use genba_experiment::parameters::{Parameter, mentions};
-use genba_experiment::{ExperimentError, Lab, VariantPlan};
+use genba_experiment::{Comparer, ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
 use super::fill::filled;
@@ -54,7 +54,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let mut values = Values { args, list };
     let first = values.variant(0)?;
     let plan = super::plan(experiment, first, &session)?;
-    let search = Search {
+    let search = SearchRequest {
         of: BisectionKind::Range,
         command,
         candidates: values.count(),
@@ -64,10 +64,10 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     if experiment.dry_run {
         return dry_run(&search, &step_plan(values.count()), output);
     }
-    let mut lab = session.lab(&search.plan)?;
-    let found = find_step(&mut lab, &search.plan, &mut values, search.budget)?;
-    let seconds = lab.elapsed();
-    drop(lab);
+    let mut comparer = session.comparer(&search.plan)?;
+    let found = find_step(&mut comparer, &search.plan, &mut values, search.budget)?;
+    let seconds = comparer.elapsed();
+    drop(comparer);
     finish(session, search, found, seconds, experiment)
 }
 
@@ -154,7 +154,7 @@ impl Values<'_> {
     }
 }
 
-impl Steps for Values<'_> {
+impl CandidateList for Values<'_> {
     fn count(&self) -> u64 {
         self.list.count()
     }
@@ -163,7 +163,11 @@ impl Steps for Values<'_> {
         format!("{}={}", self.list.name, self.list.value(point))
     }
 
-    fn candidate(&mut self, _: &mut Lab<'_>, point: u64) -> Result<Candidate, ExperimentError> {
+    fn candidate(
+        &mut self,
+        _: &mut Comparer<'_>,
+        point: u64,
+    ) -> Result<Candidate, ExperimentError> {
         self.variant(point).map(Ok).map_err(ExperimentError::from)
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use genba_build::Workshop;
-use genba_experiment::bisect::{ItemSet, Search, find_items};
+use genba_build::BuildDirectory;
+use genba_experiment::bisect::{ElementSet, SearchRequest, find_elements};
 use genba_experiment::parameters::mentions;
 use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
@@ -59,7 +59,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let experiment = &args.experiment;
     let mut session = open(experiment, &command, output)?;
     let files = (words.iter().any(|word| mentions(word, ITEMS_FILE)))
-        .then(Workshop::open)
+        .then(BuildDirectory::open)
         .transpose()
         .map_err(Failure::usage)?;
     let items = Items {
@@ -70,7 +70,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     };
     let none = items.variant(&[])?;
     let plan = super::plan(experiment, none, &session)?;
-    let search = Search {
+    let search = SearchRequest {
         of: BisectionKind::Set,
         command,
         candidates: items.names.len() as u64,
@@ -84,10 +84,10 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
                    noise halves of halves";
         return dry_run(&search, how, output);
     }
-    let mut lab = session.lab(&search.plan)?;
-    let found = find_items(&mut lab, &search.plan, &items, search.budget)?;
-    let seconds = lab.elapsed();
-    drop(lab);
+    let mut comparer = session.comparer(&search.plan)?;
+    let found = find_elements(&mut comparer, &search.plan, &items, search.budget)?;
+    let seconds = comparer.elapsed();
+    drop(comparer);
     finish(session, search, found, seconds, experiment)
 }
 
@@ -120,7 +120,7 @@ struct Items<'a> {
     args: &'a Args,
     names: Vec<String>,
     /// Where the files of {ITEMS_FILE} are.
-    files: Option<Workshop>,
+    files: Option<BuildDirectory>,
     written: Cell<u64>,
 }
 
@@ -180,7 +180,7 @@ impl Items<'_> {
     }
 }
 
-impl ItemSet for Items<'_> {
+impl ElementSet for Items<'_> {
     fn names(&self) -> &[String] {
         &self.names
     }

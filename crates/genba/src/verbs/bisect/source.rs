@@ -7,8 +7,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use genba_build::Workshop;
-use genba_experiment::bisect::{Regions, Search, SourceLanguage, SourceSet, find_regions};
+use genba_build::BuildDirectory;
+use genba_experiment::bisect::{
+    Regions, SearchRequest, SourceLanguage, SwitchableSource, find_regions,
+};
 use genba_experiment::parameters::mentions;
 use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
@@ -87,7 +89,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         name,
         beside,
         regions,
-        workshop: Workshop::open().map_err(Failure::usage)?,
+        build_directory: BuildDirectory::open().map_err(Failure::usage)?,
         written: Cell::new(0),
     };
     let whole = cutter.variant(&[])?;
@@ -96,7 +98,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     if experiment.metric.is_none() {
         plan.primary = "user".to_owned();
     }
-    let search = Search {
+    let search = SearchRequest {
         of: BisectionKind::Source,
         command,
         candidates: cutter.regions.all.len() as u64,
@@ -109,10 +111,10 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
                    or more";
         return dry_run(&search, how, output);
     }
-    let mut lab = session.lab(&search.plan)?;
-    let found = find_regions(&mut lab, &search.plan, &cutter, search.budget)?;
-    let seconds = lab.elapsed();
-    drop(lab);
+    let mut comparer = session.comparer(&search.plan)?;
+    let found = find_regions(&mut comparer, &search.plan, &cutter, search.budget)?;
+    let seconds = comparer.elapsed();
+    drop(comparer);
     drop(cutter);
     finish(session, search, found, seconds, experiment)
 }
@@ -125,7 +127,7 @@ struct Cutter<'a> {
     /// Directory of the file.
     beside: PathBuf,
     regions: Regions,
-    workshop: Workshop,
+    build_directory: BuildDirectory,
     written: Cell<u32>,
 }
 
@@ -161,7 +163,7 @@ impl Cutter<'_> {
         let number = self.written.get();
         self.written.set(number + 1);
         // All names equally long, and the file's own name kept: it may be in what is compiled.
-        let place = self.workshop.path().join(format!("cut-{number:06}"));
+        let place = self.build_directory.path().join(format!("cut-{number:06}"));
         let path = place.join(&self.name);
         let write = || -> std::io::Result<()> {
             std::fs::create_dir(&place)?;
@@ -192,7 +194,7 @@ impl Cutter<'_> {
     }
 }
 
-impl SourceSet for Cutter<'_> {
+impl SwitchableSource for Cutter<'_> {
     fn regions(&self) -> &Regions {
         &self.regions
     }
