@@ -2,18 +2,18 @@
 #![no_main]
 
 use genba_code::Binary;
-use genba_profile::keep::{image, index, jitdump};
+use genba_profile::jit::{code_index, elf_image, jitdump};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some(functions) = jitdump::parse(bytes) else {
-        let _ = index::parse(&String::from_utf8_lossy(bytes));
+        let _ = code_index::parse(&String::from_utf8_lossy(bytes));
         return;
     };
     // Sizes are those of code that is in the file, so that the image is bounded by it.
-    let (file, placed) = image::write(&functions);
-    let entries = index::entries(&functions, &placed);
-    assert_eq!(index::parse(&index::write(&entries)), entries);
+    let (file, placed) = elf_image::write(&functions);
+    let entries = code_index::entries(&functions, &placed);
+    assert_eq!(code_index::parse(&code_index::write(&entries)), entries);
     let binary = Binary::from_bytes(file.clone(), "image").expect("an ELF file");
     for one in &placed {
         let function = &functions[one.function];

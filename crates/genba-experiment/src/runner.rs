@@ -2,8 +2,8 @@
 //! descriptor and watches the hypervisor; any [`Executor`] will do for less.
 
 use genba_host::NoiseWatch;
-use genba_profile::count;
 use genba_profile::event::EventSpec;
+use genba_profile::perf_stat;
 use genba_run::{Cancel, CommandSpec, Executor, Finished, Launcher, RunError};
 
 use crate::ExperimentError;
@@ -114,9 +114,9 @@ impl HostRunner {
             return Ok((self.launcher.run(spec, cancel)?, Vec::new()));
         }
         let gated = self.launcher.prepare(spec)?;
-        let counters = count::open(gated.pid(), &self.events);
+        let counters = perf_stat::open(gated.pid(), &self.events);
         let finished = gated.release()?.wait(cancel)?;
-        let counted = |reading: &count::Reading| {
+        let counted = |reading: &perf_stat::Reading| {
             (reading.state == genba_model::CounterState::Counted).then_some(reading.value)
         };
         let values = counters.read().iter().map(counted).collect();

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use genba_model::{ExitKind, Stat};
-use genba_profile::count::{self, CountedRun};
 use genba_profile::event::EventSpec;
+use genba_profile::perf_stat::{self, CountedRun};
 use genba_run::{Cancel, CommandSpec, Launcher, RunError};
 
 use crate::repeat_runs::check;
@@ -47,7 +47,7 @@ pub fn count(
         if cancel.is_triggered() {
             break;
         }
-        let run = count::once(launcher, spec, &options.events, cancel)?;
+        let run = perf_stat::once(launcher, spec, &options.events, cancel)?;
         if run.finished.record.exit == ExitKind::Cancelled {
             // A run that was cut short says nothing beside whole ones, yet more than nothing.
             if runs.is_empty() {
@@ -61,5 +61,5 @@ pub fn count(
     if runs.is_empty() {
         return Err(RunError::Cancelled.into());
     }
-    Ok(count::stat_of(command, runs))
+    Ok(perf_stat::stat_of(command, runs))
 }

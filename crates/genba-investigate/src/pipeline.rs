@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use genba_case::{Case, Phase, Store};
 use genba_host::NoiseWatch;
 use genba_model::{HostFingerprint, Investigation, RunRecord, Stat, Workload};
-use genba_profile::count;
+use genba_profile::perf_stat;
 use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Launcher};
 use genba_stats::StopRule;
@@ -271,7 +271,7 @@ impl Pipeline<'_> {
         progress: &mut dyn Progress,
     ) -> Result<Option<Stat>, InvestigateError> {
         let options = CounterOptions {
-            events: count::detailed(),
+            events: perf_stat::detailed(),
             runs: 1,
             ignore_failure: self.options.ignore_failure,
         };

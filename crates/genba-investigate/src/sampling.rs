@@ -9,7 +9,7 @@ use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits, RunFacts};
 use genba_model::{Annotation, Finding, HostFingerprint, Profile, Stat};
 use genba_profile::RecordOutcome;
-use genba_profile::sampler::{CallGraph, Rate, RecordOptions, Seen};
+use genba_profile::sampler::{CallGraph, Rate, RecordOptions, SampleCounts};
 use genba_run::Finished;
 
 use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
@@ -130,7 +130,7 @@ impl Pipeline<'_> {
         let budget = self.options.budget.mul_f64(SAMPLING_SHARE);
         let started = Instant::now();
         progress.update(stage, Some(budget));
-        let mut enough = |finished: &Finished, seen: &Seen| {
+        let mut enough = |finished: &Finished, seen: &SampleCounts| {
             progress.update(stage, Some(budget.saturating_sub(started.elapsed())));
             let run = Duration::try_from_secs_f64(finished.record.wall_seconds);
             let next = started.elapsed() + run.unwrap_or(Duration::MAX / 2);

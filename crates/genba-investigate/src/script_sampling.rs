@@ -4,7 +4,7 @@ use std::path::Path;
 
 use genba_case::Phase;
 use genba_model::{Profile, ScriptProfile};
-use genba_profile::keep::Keeper;
+use genba_profile::jit::JitArtifactRecorder;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
 use genba_run::Finished;
 use genba_runtime::script::{self, DEFAULT_HZ, ScriptSampler};
@@ -91,7 +91,7 @@ impl Pipeline<'_> {
 pub(crate) fn remove_recording(path: &Path) {
     // It was only needed for a moment; a copy that stays is no harm.
     let _ = std::fs::remove_file(path);
-    Keeper::forget(path);
+    JitArtifactRecorder::remove_old(path);
 }
 
 /// Those notes that were not made yet.

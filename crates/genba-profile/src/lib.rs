@@ -1,7 +1,7 @@
 //! Sampling and counting with perf events, stacks, and reading perf.data.
 //!
 //! **Scope.** Taking samples of a command or a running process ([`sampler`], by timer signals
-//! where perf events are forbidden), counting events ([`count`]), writing recordings in the
+//! where perf events are forbidden), counting events ([`perf_stat`]), writing recordings in the
 //! format of `perf record`, and reading them back ([`reader`]) as compact samples whose
 //! locations are (module, offset) and whose stacks are nodes of a call tree. Stack copies are
 //! unwound here.
@@ -9,20 +9,20 @@
 //! **Not here.** Names: no symbols, no source lines, no demangling. Putting the skid right.
 //! Text for people beyond errors and notes.
 
-pub mod count;
 pub mod error;
 pub mod event;
-pub mod keep;
+pub mod jit;
 pub mod perf_map;
+pub mod perf_stat;
 pub mod perfdata;
 pub mod permission;
+pub mod ptrace_sampler;
 pub mod reader;
 mod record;
-mod regular;
+pub mod recording_tail;
+mod regular_file;
 pub mod sampler;
-pub mod stopping;
-pub mod tail;
-pub mod timer;
+pub mod timer_signal;
 
 /// Name of the event of recordings that were made by timer signals.
 pub const TIMER_SIGNAL: &str = "timer-signal";

@@ -77,7 +77,7 @@ impl PerfMap {
     /// Reads a map; `None` if there is no such regular file.
     #[must_use]
     pub fn read(path: &Path) -> Option<Self> {
-        let file = crate::regular::open_unlinked(path)?;
+        let file = crate::regular_file::open_unlinked(path)?;
         let meta = file.metadata().ok()?;
         let mut data = Vec::new();
         file.take(Self::MAX_SIZE).read_to_end(&mut data).ok()?;

@@ -11,9 +11,12 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::TIMER_SIGNAL;
 use crate::error::ProfileError;
-use crate::keep::Keeper;
-use crate::sampler::{CallGraph, Choice, Rate, RecordOptions, Seen, Session, Target, choose};
-use crate::timer::{TimerSampler, why_not};
+use crate::jit::JitArtifactRecorder;
+use crate::sampler::{
+    CallGraph, EventChoice, Rate, RecordOptions, RecordingSession, SampleCounts, Target,
+    choose_event,
+};
+use crate::timer_signal::{TimerSampler, why_not};
 
 /// What came of a recording.
 #[derive(Clone, Debug)]
@@ -36,7 +39,7 @@ pub struct RecordOutcome {
     pub notes: Vec<String>,
 }
 
-fn event_of(choice: &Choice) -> Event {
+fn event_of(choice: &EventChoice) -> Event {
     Event {
         name: choice.name(),
         hardware: choice.event.hardware(),
@@ -109,7 +112,7 @@ pub fn record_with(
     cancel: &Cancel,
     companion: &mut dyn Companion,
 ) -> Result<RecordOutcome, ProfileError> {
-    let once: &mut dyn FnMut(&Finished, &Seen) -> bool = &mut |_, _| true;
+    let once: &mut dyn FnMut(&Finished, &SampleCounts) -> bool = &mut |_, _| true;
     record_runs(launcher, spec, options, path, cancel, (once, companion))
 }
 
@@ -125,13 +128,13 @@ pub fn record_until(
     options: &RecordOptions,
     path: &Path,
     cancel: &Cancel,
-    enough: &mut dyn FnMut(&Finished, &Seen) -> bool,
+    enough: &mut dyn FnMut(&Finished, &SampleCounts) -> bool,
 ) -> Result<RecordOutcome, ProfileError> {
     record_runs(launcher, spec, options, path, cancel, (enough, &mut ()))
 }
 
 type Until<'a> = (
-    &'a mut dyn FnMut(&Finished, &Seen) -> bool,
+    &'a mut dyn FnMut(&Finished, &SampleCounts) -> bool,
     &'a mut dyn Companion,
 );
 
@@ -147,7 +150,7 @@ fn record_runs(
         let reason = "timer signals were asked for".to_owned();
         return record_by_timer(launcher, spec, options, path, cancel, reason);
     }
-    let choice = match choose(options) {
+    let choice = match choose_event(options) {
         Ok(choice) => choice,
         // Nobody asked for an event that only perf events have.
         Err(ProfileError::Forbidden(refusal))
@@ -162,14 +165,15 @@ fn record_runs(
         }
         Err(e) => return Err(e),
     };
-    Keeper::forget(path);
+    JitArtifactRecorder::remove_old(path);
     let mut gated = launcher.prepare(spec)?;
-    let mut session = Session::open(Target::BeforeExec(gated.pid()), &choice, options, path)?;
+    let mut session =
+        RecordingSession::open(Target::BeforeExec(gated.pid()), &choice, options, path)?;
     let mut runs = Vec::new();
     let mut remarks = Vec::new();
     let seen = loop {
         let (stop, stopper) = stop_pipe()?;
-        let keeper = Keeper::start(gated.pid(), path, true);
+        let keeper = JitArtifactRecorder::start(gated.pid(), path, true);
         companion.begin(Target::BeforeExec(gated.pid()));
         let recording = &mut session;
         let (finished, recorded) = std::thread::scope(|scope| {
@@ -178,7 +182,7 @@ fn record_runs(
             drop(stopper);
             (finished, recorder.join())
         });
-        remarks.extend(keeper.and_then(Keeper::finish));
+        remarks.extend(keeper.and_then(JitArtifactRecorder::finish));
         remarks.extend(companion.end());
         let seen = recorded.map_err(panicked)??;
         let finished = finished?;
@@ -188,7 +192,7 @@ fn record_runs(
             break seen;
         }
         gated = launcher.prepare(spec)?;
-        session.go_on(Target::BeforeExec(gated.pid()), &choice, options)?;
+        session.attach_next(Target::BeforeExec(gated.pid()), &choice, options)?;
     };
     let mut notes = choice.notes.clone();
     notes.append(&mut session.notes);
@@ -207,7 +211,7 @@ fn record_runs(
 fn outcome(
     event: Event,
     reason: String,
-    seen: Seen,
+    seen: SampleCounts,
     duration_ns: u64,
     runs: Vec<Finished>,
     notes: Vec<String>,
@@ -270,7 +274,7 @@ fn record_by_timer(
     for (name, value) in sampler.environment() {
         spec.environment.set(name, value);
     }
-    Keeper::forget(path);
+    JitArtifactRecorder::remove_old(path);
     let (stop, stopper) = stop_pipe()?;
     let (finished, recorded) = std::thread::scope(|scope| {
         let recorder = scope.spawn(|| sampler.run(path, &options.command_line, stop.as_fd()));
@@ -342,10 +346,10 @@ pub fn attach_with(
             why: other.to_string(),
         },
     })?;
-    let choice = choose(options)?;
-    Keeper::forget(path);
-    let mut session = Session::open(Target::Running(pid), &choice, options, path)?;
-    let keeper = Keeper::start(pid, path, false);
+    let choice = choose_event(options)?;
+    JitArtifactRecorder::remove_old(path);
+    let mut session = RecordingSession::open(Target::Running(pid), &choice, options, path)?;
+    let keeper = JitArtifactRecorder::start(pid, path, false);
     companion.begin(Target::Running(pid));
     let mut notes = choice.notes.clone();
     notes.append(&mut session.notes);
@@ -373,7 +377,7 @@ pub fn attach_with(
         drop(stopper);
         recorder.join()
     });
-    notes.extend(keeper.and_then(Keeper::finish));
+    notes.extend(keeper.and_then(JitArtifactRecorder::finish));
     notes.extend(companion.end());
     let seen = recorded.map_err(panicked)??;
     let duration = session.close()?;

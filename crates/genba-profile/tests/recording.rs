@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use genba_profile::event::EventSpec;
-use genba_profile::sampler::{CallGraph, RecordOptions, choose};
+use genba_profile::sampler::{CallGraph, RecordOptions, choose_event};
 use genba_profile::{ProfileError, Recording};
 use support::{FIXTURE, compile, function, load, module_of, record};
 
 fn perf_events(test: &str) -> bool {
-    match choose(&RecordOptions::default()) {
+    match choose_event(&RecordOptions::default()) {
         Ok(_) => true,
         Err(e) => {
             genba_testing::skip(test, genba_testing::PERF_EVENT, &e.to_string());
@@ -220,7 +220,7 @@ fn no_such_process() {
 
 #[test]
 fn counters_agree_with_the_run() {
-    let events = genba_profile::count::detailed();
+    let events = genba_profile::perf_stat::detailed();
     let mut launcher = genba_run::Launcher::new().expect("a launcher");
     let cancel = genba_run::Cancel::new().expect("a token");
     let spec = genba_run::CommandSpec::direct([
@@ -229,9 +229,9 @@ fn counters_agree_with_the_run() {
         "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done",
     ]);
     let mut run =
-        || genba_profile::count::once(&mut launcher, &spec, &events, &cancel).expect("counted");
+        || genba_profile::perf_stat::once(&mut launcher, &spec, &events, &cancel).expect("counted");
     let runs = vec![run(), run()];
-    let stat = genba_profile::count::stat_of(&["sh".to_owned()], runs);
+    let stat = genba_profile::perf_stat::stat_of(&["sh".to_owned()], runs);
     assert_eq!((stat.runs, stat.counters.len()), (2, events.len()));
     let clock = &stat.counters[0];
     let Some(ms) = clock.value else {
@@ -264,7 +264,7 @@ fn short_runs_go_into_one_recording_until_there_is_enough() {
     let spec = genba_run::CommandSpec::direct(["sh", "-c", line]);
     let options = RecordOptions::default();
     let mut count = 0;
-    let mut enough = |_: &genba_run::Finished, _: &genba_profile::sampler::Seen| {
+    let mut enough = |_: &genba_run::Finished, _: &genba_profile::sampler::SampleCounts| {
         count += 1;
         count == 7
     };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use genba_profile::reader::LocationId;
-use genba_profile::tail::Tail;
+use genba_profile::recording_tail::RecordingTail;
 use genba_profile::{ReadError, ReadOptions};
 
 use crate::names::{Name, Names};
@@ -38,7 +38,7 @@ pub struct View {
 ///
 /// # Errors
 /// When the records make no sense.
-pub fn view(tail: &Tail, names: &mut Names) -> Result<View, ReadError> {
+pub fn view(tail: &RecordingTail, names: &mut Names) -> Result<View, ReadError> {
     let recording = tail.recording()?;
     let mut hits: HashMap<LocationId, (u64, u64)> = HashMap::new();
     let (mut weight, mut kernel) = (0u64, 0u64);

@@ -9,7 +9,7 @@ use genba_code::SourceCache;
 use genba_investigate::explanation_inputs::{JOIN, Join};
 use genba_investigate::join_counts::{self, COUNTS_FILE};
 use genba_model::ScriptProfile;
-use genba_profile::keep;
+use genba_profile::jit;
 use genba_runtime::script::ScriptError;
 
 use crate::exit::{Exit, Failure};
@@ -67,7 +67,7 @@ impl RecordingArgs {
     pub fn sources(&self) -> SourceCache {
         let sources = SourceCache::new();
         match self.path() {
-            Ok(path) => sources.with_directory(keep::directory_of(&path)),
+            Ok(path) => sources.with_directory(jit::directory_of(&path)),
             Err(_) => sources,
         }
     }

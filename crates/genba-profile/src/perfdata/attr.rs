@@ -1,6 +1,6 @@
 //! `struct perf_event_attr` as bytes in a file: the fields that a reader needs.
 
-use super::bytes::Cursor;
+use super::byte_cursor::Cursor;
 
 /// `PERF_SAMPLE_*`: which fields a sample carries.
 #[expect(missing_docs)]

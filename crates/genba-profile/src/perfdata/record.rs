@@ -1,7 +1,7 @@
 //! Records of the data section, parsed from their bytes.
 
-use super::bytes::{Cursor, c_string};
-pub use super::layout::{Layout, SampleRecord};
+use super::byte_cursor::{Cursor, c_string};
+pub use super::sample_layout::{Layout, SampleRecord};
 
 /// `PERF_RECORD_*` of the kernel and, from 64 on, of perf itself.
 #[expect(missing_docs)]

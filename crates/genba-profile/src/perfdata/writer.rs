@@ -8,8 +8,8 @@ use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use super::feature::bit;
-use super::file::{HEADER_SIZE, MAGIC};
+use super::feature_sections::bit;
+use super::file_header::{HEADER_SIZE, MAGIC};
 use super::record::kind;
 
 /// What the file says about host and command.
@@ -91,7 +91,7 @@ impl Writer {
         self.out.write_all(records)
     }
 
-    /// Says that all rings have been passed over once (see `reader::order`).
+    /// Says that all rings have been passed over once (see `reader::time_order`).
     ///
     /// # Errors
     /// What the system says.

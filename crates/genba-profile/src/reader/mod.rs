@@ -3,20 +3,20 @@
 //! [`Recording::open`] reads what a file says about itself; [`Recording::scan`] goes once over
 //! its records in time order and hands out compact [`Sample`]s; [`Recording::load`] keeps them.
 
-mod events;
-mod generated;
-mod hash;
-mod order;
+mod address_space;
+mod event_lookup;
+mod fast_hash;
+mod generated_code;
 mod recording;
+mod sample_tables;
 mod scan;
-mod space;
-mod tables;
-mod unwind;
+mod stack_unwinder;
+mod time_order;
 mod x86_64;
 
 pub use recording::{EventInfo, Recording, RecordingInfo};
-pub use scan::ReadOptions;
-pub use tables::{
+pub use sample_tables::{
     Frame, Location, LocationId, Module, ModuleId, ModuleKind, Sample, Samples, StackId, Tables,
     Thread, ThreadId, Totals,
 };
+pub use scan::ReadOptions;

@@ -6,14 +6,14 @@ use std::path::Path;
 use genba_model::{Event, Precision};
 use memmap2::Mmap;
 
+use super::sample_tables::{Sample, Samples, Tables};
 use super::scan::{self, ReadOptions};
-use super::tables::{Sample, Samples, Tables};
 use crate::error::ReadError;
 use crate::event;
-use crate::keep::Kept;
+use crate::jit::JitArtifacts;
 use crate::perfdata::attr::{flag, sample};
-use crate::perfdata::feature::FileEvent;
-use crate::perfdata::file::{self, Structure};
+use crate::perfdata::feature_sections::FileEvent;
+use crate::perfdata::file_header::{self, Structure};
 
 /// An event of a recording.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +122,7 @@ pub struct Recording {
     name: String,
     structure: Structure,
     info: RecordingInfo,
-    kept: Kept,
+    kept: JitArtifacts,
 }
 
 impl std::fmt::Debug for Recording {
@@ -160,7 +160,7 @@ impl Recording {
             Bytes::Owned(Vec::new())
         };
         let mut recording = Self::new(bytes, path.display().to_string())?;
-        recording.kept = Kept::of(path);
+        recording.kept = JitArtifacts::of(path);
         Ok(recording)
     }
 
@@ -173,7 +173,7 @@ impl Recording {
     }
 
     fn new(bytes: Bytes, name: String) -> Result<Self, ReadError> {
-        let mut structure = file::parse(&bytes, &name)?;
+        let mut structure = file_header::parse(&bytes, &name)?;
         let f = &mut structure.features;
         let info = RecordingInfo {
             hostname: f.hostname.clone(),
@@ -191,7 +191,7 @@ impl Recording {
             name,
             structure,
             info,
-            kept: Kept::default(),
+            kept: JitArtifacts::default(),
         })
     }
 
@@ -203,7 +203,7 @@ impl Recording {
 
     /// What was kept beside it: generated code, copies of files that were deleted.
     #[must_use]
-    pub fn kept(&self) -> &Kept {
+    pub fn kept(&self) -> &JitArtifacts {
         &self.kept
     }
 

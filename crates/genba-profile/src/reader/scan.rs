@@ -1,21 +1,23 @@
 //! One pass over a recording: processes, their maps, and samples put in their places.
 
-mod maps;
-mod stack;
+mod mappings;
+mod sample_stack;
 #[cfg(test)]
 mod tests;
 
-use super::events::Events;
-use super::generated::Standing;
-use super::hash::FastMap;
-use super::order::Ordered;
-use super::space::Space;
-use super::tables::{LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId};
-use super::unwind::{ModuleCache, ProcessUnwinder};
+use super::address_space::AddressSpace;
+use super::event_lookup::EventLookup;
+use super::fast_hash::FastMap;
+use super::generated_code::GeneratedMappings;
+use super::sample_tables::{
+    LocationId, Module, ModuleId, ModuleKind, Sample, StackId, Tables, ThreadId,
+};
+use super::stack_unwinder::{ModuleCache, ProcessUnwinder};
+use super::time_order::TimeOrderedRecords;
 use crate::error::ReadError;
-use crate::keep::Kept;
+use crate::jit::JitArtifacts;
 use crate::perfdata::attr::sample;
-use crate::perfdata::file::Structure;
+use crate::perfdata::file_header::Structure;
 use crate::perfdata::record::{self, Raw, kind};
 
 /// No real recording has more maps alive at once; a file that says so is meant to fill memory.
@@ -44,12 +46,12 @@ type Address = (u64, bool);
 
 #[derive(Default)]
 struct Process {
-    space: Space,
+    space: AddressSpace,
     threads: u32,
     unwinder: Option<ProcessUnwinder>,
     anonymous: Option<ModuleId>,
     /// Generated code that was kept; looked for with the first memory that may hold some.
-    generated: Option<Option<Standing>>,
+    generated: Option<Option<GeneratedMappings>>,
     unknown: Option<ModuleId>,
 }
 
@@ -79,7 +81,7 @@ struct Known {
 }
 
 struct Scan<'k> {
-    kept: &'k Kept,
+    kept: &'k JitArtifacts,
     /// When generated code changes next, ns.
     next_change: u64,
     tables: Tables,
@@ -89,7 +91,7 @@ struct Scan<'k> {
     processes: FastMap<i32, Process>,
     threads: FastMap<i32, ThreadState>,
     modules: std::collections::HashMap<(String, u64, Option<Vec<u8>>), ModuleId>,
-    kernel: Space,
+    kernel: AddressSpace,
     kernel_module: Option<ModuleId>,
     files: ModuleCache,
     maps: usize,
@@ -108,7 +110,7 @@ struct Scan<'k> {
 
 fn path_key(path: &str) -> u64 {
     use std::hash::{Hash, Hasher};
-    let mut hasher = super::hash::Fold::default();
+    let mut hasher = super::fast_hash::MultiplyFoldHasher::default();
     path.hash(&mut hasher);
     hasher.finish()
 }
@@ -123,7 +125,7 @@ pub struct Source<'a> {
     /// Its name in messages.
     pub name: &'a str,
     /// What was kept beside the file.
-    pub kept: &'a Kept,
+    pub kept: &'a JitArtifacts,
 }
 
 /// See [`super::Recording::scan`].
@@ -137,8 +139,8 @@ pub fn scan(
     } = source;
     let wanted = chosen(structure, name, options)?;
     let mut scan = Scan::new(structure, source.kept, wanted, options.stacks);
-    let events = Events::new(&structure.events);
-    let mut records = Ordered::new(source.records, &events);
+    let events = EventLookup::new(&structure.events);
+    let mut records = TimeOrderedRecords::new(source.records, &events);
     while let Some((event, layout, raw)) = records.next() {
         let understood = match raw.kind {
             kind::SAMPLE if event != wanted => Some(()),
@@ -185,7 +187,7 @@ fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<us
 }
 
 impl<'k> Scan<'k> {
-    fn new(structure: &Structure, kept: &'k Kept, wanted: usize, stacks: bool) -> Self {
+    fn new(structure: &Structure, kept: &'k JitArtifacts, wanted: usize, stacks: bool) -> Self {
         let attr = &structure.events[wanted].attr;
         let build_ids = structure.features.build_ids.iter();
         let mut tables = Tables::default();
@@ -202,7 +204,7 @@ impl<'k> Scan<'k> {
             processes: FastMap::default(),
             threads: FastMap::default(),
             modules: std::collections::HashMap::new(),
-            kernel: Space::default(),
+            kernel: AddressSpace::default(),
             kernel_module: None,
             files: ModuleCache::default(),
             maps: 0,

@@ -1,27 +1,27 @@
 //! Sampling with `perf_event_open`.
 //!
-//! [`choose`] decides what can be sampled here and says why; [`Session::open`] attaches to a
-//! process that waits before `execve` or to a running one; [`Session::run`] moves records from
+//! [`choose_event`] decides what can be sampled here and says why; [`RecordingSession::open`] attaches to a
+//! process that waits before `execve` or to a running one; [`RecordingSession::run`] moves records from
 //! the rings into the file until told to stop.
 
-pub(crate) mod attr;
-mod choice;
-mod host;
-mod options;
-pub(crate) mod ring;
-pub(crate) mod session;
-pub(crate) mod sys;
-pub(crate) mod task;
+pub(crate) mod event_attr;
+mod event_choice;
+mod host_description;
+pub(crate) mod initial_records;
+mod record_options;
+pub(crate) mod recording_session;
+pub(crate) mod ring_buffer;
+pub(crate) mod syscalls;
 
-pub use choice::{Choice, choose, hardware_cycles_work};
-pub use options::{CallGraph, Rate, RecordOptions};
-pub use ring::Seen;
-pub use session::{Session, Target};
+pub use event_choice::{EventChoice, choose_event, hardware_cycles_work};
+pub use record_options::{CallGraph, Rate, RecordOptions};
+pub use recording_session::{RecordingSession, Target};
+pub use ring_buffer::SampleCounts;
 
 /// The attribute of a plain recording, as bytes.
 #[cfg(test)]
 pub(crate) fn sys_attr_for_tests() -> Vec<u8> {
-    let plan = attr::Plan {
+    let plan = event_attr::AttrPlan {
         event: crate::event::EventSpec::parse("cpu-clock").unwrap(),
         rate: Rate::Frequency(999),
         call_graph: CallGraph::None,
@@ -32,7 +32,7 @@ pub(crate) fn sys_attr_for_tests() -> Vec<u8> {
         build_ids: true,
         watermark: 0,
     };
-    sys::attr_bytes(&attr::build(&plan))
+    syscalls::attr_bytes(&event_attr::build(&plan))
 }
 
-pub(crate) use host::{describe, monotonic_ns};
+pub(crate) use host_description::{describe, monotonic_ns};

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use genba_profile::ptrace_sampler::{PtraceSampler, StoppedThread, ThreadVisitor};
 use genba_profile::sampler::Target;
-use genba_profile::stopping::{StopSampler, Stopped, Visitor};
-use genba_profile::{Companion, keep};
+use genba_profile::{Companion, jit};
 
 use super::detect::{Found, Runtime, detect};
 use super::memory::ProcessMemory;
@@ -29,7 +29,7 @@ pub struct ScriptSampler {
     directory: PathBuf,
     hz: u64,
     command: Vec<String>,
-    running: Option<StopSampler<Reader>>,
+    running: Option<PtraceSampler<Reader>>,
     problem: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl ScriptSampler {
     #[must_use]
     pub fn new(recording: &Path, hz: u64, command: Vec<String>) -> Self {
         Self {
-            directory: keep::directory_of(recording),
+            directory: jit::directory_of(recording),
             hz,
             command,
             running: None,
@@ -46,11 +46,12 @@ impl ScriptSampler {
         }
     }
 
-    fn start(&self, target: Target) -> Result<StopSampler<Reader>, String> {
-        keep::make(&self.directory).map_err(|e| e.to_string())?;
+    fn start(&self, target: Target) -> Result<PtraceSampler<Reader>, String> {
+        jit::create_directory(&self.directory).map_err(|e| e.to_string())?;
         let path = self.directory.join(SAMPLES);
         let reader = Reader::default();
-        StopSampler::start(target, self.hz, &path, &self.command, reader).map_err(|e| e.to_string())
+        PtraceSampler::start(target, self.hz, &path, &self.command, reader)
+            .map_err(|e| e.to_string())
     }
 }
 
@@ -193,13 +194,13 @@ impl Reader {
     }
 }
 
-impl Visitor for Reader {
+impl ThreadVisitor for Reader {
     fn prepare(&mut self, pid: i32) -> bool {
         self.search(pid);
         matches!(self.processes.get(&pid), Some(Process::Known(_)))
     }
 
-    fn visit(&mut self, thread: &Stopped) -> bool {
+    fn visit(&mut self, thread: &StoppedThread) -> bool {
         let Some(Process::Known(runtime)) = self.processes.get_mut(&thread.pid) else {
             return false;
         };

@@ -7,7 +7,7 @@ use genba_model::{
     Estimate, NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile, StackRow,
 };
 use genba_profile::reader::{StackId, Tables};
-use genba_profile::{ReadError, ReadOptions, Recording, keep};
+use genba_profile::{ReadError, ReadOptions, Recording, jit};
 
 use super::companion::{SAMPLES, STACKS, not_known};
 use super::opcodes311;
@@ -70,7 +70,7 @@ struct Sum {
 /// # Errors
 /// When none was, or what was kept cannot be read.
 pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
-    let directory = keep::directory_of(recording);
+    let directory = jit::directory_of(recording);
     let path = directory.join(STACKS);
     let none = || ScriptError::None(recording.display().to_string());
     let size = std::fs::metadata(&path).map_err(|_| none())?.len();

@@ -120,10 +120,10 @@ fn keep_old(file: &Path) -> Result<(), Failure> {
     std::fs::rename(file, &old)
         .map_err(|error| Failure::usage(format!("cannot rename {}: {error}", file.display())))?;
     // What was kept with it goes with it.
-    genba_profile::keep::Keeper::forget(Path::new(&old));
-    let kept = genba_profile::keep::directory_of(file);
+    genba_profile::jit::JitArtifactRecorder::remove_old(Path::new(&old));
+    let kept = genba_profile::jit::directory_of(file);
     if kept.is_dir() {
-        let _ = std::fs::rename(kept, genba_profile::keep::directory_of(Path::new(&old)));
+        let _ = std::fs::rename(kept, genba_profile::jit::directory_of(Path::new(&old)));
     }
     Ok(())
 }

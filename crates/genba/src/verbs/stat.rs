@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use genba_investigate::event_counters::{self, CounterOptions};
 use genba_model::ExitKind;
-use genba_profile::count;
+use genba_profile::perf_stat;
 use genba_report::terminal;
 use genba_run::Launcher;
 
@@ -49,9 +49,9 @@ pub struct Args {
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let prepared = args.run.prepare_shown(args.json)?;
     let events = match &args.event {
-        Some(list) => count::parse_list(list)
+        Some(list) => perf_stat::parse_list(list)
             .map_err(|error| crate::exit::Failure::usage(error.to_string()))?,
-        None => count::detailed(),
+        None => perf_stat::detailed(),
     };
     // A single run that fails is shown with its counters, as perf does.
     let ignore_failure = args.ignore_failure || args.runs == 1;

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use clap::Args as ClapArgs;
 use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, ResolvedProfile};
 use genba_code::{SourceCache, Syntax};
+use genba_profile::recording_tail::RecordingTail;
 use genba_profile::sampler::CallGraph;
-use genba_profile::tail::Tail;
 use genba_profile::{ProfileError, RecordOutcome};
 use genba_report::Screen;
 use genba_report::terminal::{self, ReportOptions};
@@ -158,10 +158,10 @@ fn open(
     window: u64,
     recorder: &Recorder,
     cancel: &Cancel,
-) -> io::Result<Option<Tail>> {
+) -> io::Result<Option<RecordingTail>> {
     loop {
         let ended = recorder.is_finished() || cancel.is_triggered();
-        if let Some(tail) = Tail::open(path, window)? {
+        if let Some(tail) = RecordingTail::open(path, window)? {
             return Ok(Some(tail));
         }
         if ended {
@@ -174,7 +174,7 @@ fn open(
 /// One window, then a table.
 fn print_once(
     args: &Args,
-    mut tail: Tail,
+    mut tail: RecordingTail,
     recorder: &Recorder,
     directory: &Path,
     cancel: &Cancel,
@@ -205,7 +205,7 @@ fn print_once(
 }
 
 /// The window joined with code.
-fn resolved(tail: &Tail, directory: &Path) -> Result<ResolvedProfile, Failure> {
+fn resolved(tail: &RecordingTail, directory: &Path) -> Result<ResolvedProfile, Failure> {
     let path = directory.join("window.data");
     std::fs::write(&path, tail.bytes()).map_err(|error| cannot_read(&error))?;
     let options = ResolveOptions {
@@ -218,7 +218,7 @@ fn resolved(tail: &Tail, directory: &Path) -> Result<ResolvedProfile, Failure> {
 /// The live view, until q or Ctrl-C.
 fn watch(
     args: &Args,
-    mut tail: Tail,
+    mut tail: RecordingTail,
     recorder: &Recorder,
     directory: &Path,
     cancel: &Cancel,
@@ -277,7 +277,7 @@ fn watch(
 }
 
 /// The annotation of a function as text, or why there is none.
-fn annotated(tail: &Tail, directory: &Path, function: &str, width: usize) -> String {
+fn annotated(tail: &RecordingTail, directory: &Path, function: &str, width: usize) -> String {
     let made = resolved(tail, directory).and_then(|resolved| {
         let options = AnnotateOptions {
             raw: false,

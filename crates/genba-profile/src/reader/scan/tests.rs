@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use crate::perfdata::attr::{flag, sample};
-use crate::perfdata::file::{HEADER_SIZE, MAGIC};
+use crate::perfdata::file_header::{HEADER_SIZE, MAGIC};
 use crate::perfdata::record::{kind, misc};
 use crate::perfdata::synthesize::{MapsLine, comm, task, user_map};
 use crate::reader::{ReadOptions, Recording};

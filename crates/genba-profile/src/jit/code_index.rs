@@ -1,0 +1,118 @@
+//! Which generated code stood where, and when: the text file beside each image.
+//!
+//! A line is time (ns, decimal), first address, one past the last, and offset in the image
+//! (hexadecimal). Of two that overlap the later one counts, from its time on.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::elf_image::PlacedFunction;
+use super::jitdump::JitFunction;
+
+/// A stretch of generated code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeRange {
+    /// From when on it stood there, ns; 0 for always.
+    pub time: u64,
+    /// First address.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+    /// Offset in the image.
+    pub offset: u64,
+}
+
+/// Entries that are read of one file.
+const MAX_ENTRIES: usize = 2 << 20;
+
+/// The entries of functions that were placed in an image, in the order in which they count.
+#[must_use]
+pub fn entries(functions: &[JitFunction], placed: &[PlacedFunction]) -> Vec<CodeRange> {
+    let mut placed: Vec<_> = placed
+        .iter()
+        .filter(|one| functions[one.function].size > 0)
+        .collect();
+    placed.sort_by_key(|one| (functions[one.function].time, one.function));
+    let entry = |one: &&PlacedFunction| {
+        let function = &functions[one.function];
+        CodeRange {
+            time: function.time,
+            start: function.address,
+            end: function.address.saturating_add(function.size),
+            offset: one.offset,
+        }
+    };
+    placed.iter().map(entry).collect()
+}
+
+/// The text of an index.
+#[must_use]
+pub fn write(entries: &[CodeRange]) -> String {
+    let mut out = String::new();
+    for e in entries {
+        let _ = writeln!(out, "{} {:x} {:x} {:x}", e.time, e.start, e.end, e.offset);
+    }
+    out
+}
+
+/// Reads an index; what makes no sense is passed over. Ascending by time.
+#[must_use]
+pub fn parse(text: &str) -> Vec<CodeRange> {
+    let hex = |s: &str| u64::from_str_radix(s, 16).ok();
+    let mut entries: Vec<CodeRange> = text
+        .lines()
+        .take(MAX_ENTRIES)
+        .filter_map(|line| {
+            let mut fields = line.split(' ');
+            let entry = CodeRange {
+                time: fields.next()?.parse().ok()?,
+                start: hex(fields.next()?)?,
+                end: hex(fields.next()?)?,
+                offset: hex(fields.next()?)?,
+            };
+            (entry.start < entry.end).then_some(entry)
+        })
+        .collect();
+    entries.sort_by_key(|e| e.time);
+    entries
+}
+
+/// The directory of what was kept with a recording.
+#[must_use]
+pub fn directory_of(recording: &Path) -> PathBuf {
+    let mut name = recording.as_os_str().to_owned();
+    name.push(".kept");
+    PathBuf::from(name)
+}
+
+/// Names of the files of one process in it.
+#[must_use]
+pub fn file_names(pid: i32) -> (String, String) {
+    (format!("jit-{pid}.so"), format!("jit-{pid}.index"))
+}
+
+/// The list of copied files: `NAME<TAB>ORIGINAL PATH`.
+pub const FILES: &str = "files";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(all in prop::collection::vec((0u64..9, 0u64..99, 1u64..9, any::<u64>()), 0..20)) {
+            let mut entries: Vec<CodeRange> = all
+                .iter()
+                .map(|&(time, start, size, offset)| CodeRange { time, start, end: start + size, offset })
+                .collect();
+            entries.sort_by_key(|e| e.time);
+            prop_assert_eq!(parse(&write(&entries)), entries);
+        }
+
+        #[test]
+        fn any_text(text in "\\PC{0,80}") {
+            let _ = parse(&text);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Unwinding copies of stacks with DWARF call-frame information (framehop).
+
+use std::ops::{Deref, Range};
+use std::path::Path;
+use std::sync::Arc;
+
+use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::{ExplicitModuleSectionInfo, Unwinder};
+use memmap2::Mmap;
+use object::{Object, ObjectSection, ObjectSegment};
+
+use super::address_space::AddressSpace;
+use super::fast_hash::FastMap;
+use super::sample_tables::{Module, ModuleId, ModuleKind};
+use super::x86_64::UserRegs;
+
+/// More frames than this are taken for a loop.
+const MAX_FRAMES: usize = 1024;
+/// No section with unwind information is larger in any real program.
+const MAX_UNPACKED: u64 = 1 << 30;
+
+/// Bytes of a section: a part of a mapped file, or unpacked.
+#[derive(Clone)]
+struct Bytes {
+    owner: Arc<Owner>,
+    range: Range<usize>,
+}
+
+enum Owner {
+    Mapped(Mmap),
+    Unpacked(Vec<u8>),
+}
+
+impl Owner {
+    fn all(&self) -> &[u8] {
+        match self {
+            Self::Mapped(m) => m,
+            Self::Unpacked(v) => v,
+        }
+    }
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.owner.all().get(self.range.clone()).unwrap_or(&[])
+    }
+}
+
+/// Unwind information of one file.
+struct Sections {
+    info: ExplicitModuleSectionInfo<Bytes>,
+    /// (file offset, address, size) of the loadable segments.
+    segments: Vec<(u64, u64, u64)>,
+}
+
+impl Sections {
+    fn load(module: &Module) -> Option<Self> {
+        let owner = match module.kind {
+            ModuleKind::File => open(Path::new(&module.path))?,
+            ModuleKind::Vdso => Owner::Unpacked(own_vdso()?),
+            _ => return None,
+        };
+        let owner = Arc::new(owner);
+        let elf = object::File::parse(owner.all()).ok()?;
+        if let (Some(wanted), Ok(Some(found))) = (&module.build_id, elf.build_id())
+            && wanted.as_slice() != found
+        {
+            return None; // another build: its tables would unwind wrongly
+        }
+        let range = |name: &str| {
+            let s = elf.section_by_name(name)?;
+            Some(s.address()..s.address().checked_add(s.size())?)
+        };
+        let bytes = |name: &str| section_bytes(&elf, &owner, name);
+        let segments: Vec<_> = elf
+            .segments()
+            .map(|s| (s.file_range().0, s.address(), s.size()))
+            .collect();
+        let info = ExplicitModuleSectionInfo {
+            base_svma: segments.iter().map(|s| s.1).min()?,
+            text_svma: range(".text"),
+            text: bytes(".text"),
+            got_svma: range(".got"),
+            eh_frame_svma: range(".eh_frame"),
+            eh_frame: bytes(".eh_frame"),
+            eh_frame_hdr_svma: range(".eh_frame_hdr"),
+            eh_frame_hdr: bytes(".eh_frame_hdr"),
+            debug_frame: bytes(".debug_frame"),
+            stubs_svma: None,
+            stub_helper_svma: None,
+            unwind_info: None,
+            text_segment_svma: None,
+            text_segment: None,
+        };
+        Some(Self { info, segments })
+    }
+
+    /// What to add to the file's own addresses where its offset `pgoff` is mapped at `start`.
+    fn bias(&self, start: u64, pgoff: u64) -> Option<u64> {
+        const PAGE: u64 = 4096;
+        let &(offset, address, _) = self
+            .segments
+            .iter()
+            // Of two segments that share a page the later one owns the mapping of that page.
+            .rfind(|(offset, _, size)| {
+                let first = offset & !(PAGE - 1);
+                (first..offset.saturating_add(*size)).contains(&pgoff)
+            })?;
+        let mapped = pgoff.wrapping_sub(offset).wrapping_add(address);
+        Some(start.wrapping_sub(mapped))
+    }
+}
+
+fn open(path: &Path) -> Option<Owner> {
+    // The path comes from the recording.
+    let file = crate::regular_file::open(path)?;
+    // SAFETY: read-only and private; a file that is cut while in use ends the process, as with
+    // every tool that maps executables.
+    unsafe { Mmap::map(&file) }.ok().map(Owner::Mapped)
+}
+
+/// This process's own vdso: the recording's, when it was made on this kernel.
+fn own_vdso() -> Option<Vec<u8>> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let line = maps.lines().find(|l| l.ends_with("[vdso]"))?;
+    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+    let start = usize::from_str_radix(start, 16).ok()?;
+    let end = usize::from_str_radix(end, 16).ok()?;
+    // SAFETY: the kernel keeps the vdso mapped and readable at this address for our whole life.
+    let bytes = unsafe { std::slice::from_raw_parts(start as *const u8, end.checked_sub(start)?) };
+    Some(bytes.to_vec())
+}
+
+fn section_bytes(elf: &object::File<'_>, owner: &Arc<Owner>, name: &str) -> Option<Bytes> {
+    let section = elf.section_by_name(name)?;
+    let packed = section.compressed_data().ok()?;
+    if packed.format == object::CompressionFormat::None {
+        let (start, size) = section.file_range()?;
+        let start = usize::try_from(start).ok()?;
+        let range = start..start.checked_add(usize::try_from(size).ok()?)?;
+        owner.all().get(range.clone())?;
+        return Some(Bytes {
+            owner: Arc::clone(owner),
+            range,
+        });
+    }
+    // A compressed section names its own unpacked size: believe it only within reason.
+    if packed.uncompressed_size > MAX_UNPACKED.min((packed.data.len() as u64).saturating_mul(1032))
+    {
+        return None;
+    }
+    let data = packed.decompress().ok()?.into_owned();
+    let range = 0..data.len();
+    Some(Bytes {
+        owner: Arc::new(Owner::Unpacked(data)),
+        range,
+    })
+}
+
+/// Unwind information of the files that were met, each read once.
+#[derive(Default)]
+pub struct ModuleCache {
+    files: FastMap<u32, Option<Arc<Sections>>>,
+}
+
+impl ModuleCache {
+    fn get(&mut self, id: ModuleId, module: &Module) -> Option<Arc<Sections>> {
+        self.files
+            .entry(id.0)
+            .or_insert_with(|| Sections::load(module).map(Arc::new))
+            .clone()
+    }
+}
+
+/// Unwinds the stacks of one process.
+pub struct ProcessUnwinder {
+    generation: u64,
+    unwinder: UnwinderX86_64<Bytes>,
+    // Of its own: framehop tells module lists apart by a 16-bit count over all unwinders.
+    cache: Box<CacheX86_64>,
+}
+
+impl ProcessUnwinder {
+    /// For the present maps of a process.
+    pub fn new(space: &AddressSpace, modules: &[Module], files: &mut ModuleCache) -> Self {
+        let mut unwinder = UnwinderX86_64::new();
+        for map in space.maps() {
+            let Some(module) = modules.get(map.module.0 as usize) else {
+                continue;
+            };
+            let Some(sections) = files.get(map.module, module) else {
+                continue;
+            };
+            let pgoff = map.start.wrapping_add(map.to_offset);
+            let Some(bias) = sections.bias(map.start, pgoff) else {
+                continue;
+            };
+            unwinder.add_module(framehop::Module::new(
+                module.path.clone(),
+                map.start..map.end,
+                bias.wrapping_add(sections.info.base_svma),
+                sections.info.clone(),
+            ));
+        }
+        Self {
+            generation: space.generation,
+            unwinder,
+            cache: Box::new(CacheX86_64::new()),
+        }
+    }
+
+    /// Whether the maps have changed since.
+    pub fn is_stale(&self, space: &AddressSpace) -> bool {
+        self.generation != space.generation
+    }
+
+    /// Puts the addresses of a stack into `out`, innermost first: the instruction pointer, then
+    /// return addresses. Tells whether the outermost frame was reached.
+    pub fn unwind(&mut self, regs: UserRegs, stack: &[u8], out: &mut Vec<u64>) -> bool {
+        let mut read = |address: u64| -> Result<u64, ()> {
+            let offset = address.checked_sub(regs.sp).ok_or(())?;
+            let offset = usize::try_from(offset).map_err(|_| ())?;
+            let bytes = stack.get(offset..).and_then(|s| s.first_chunk::<8>());
+            bytes.map(|b| u64::from_le_bytes(*b)).ok_or(())
+        };
+        let start = UnwindRegsX86_64::new(regs.ip, regs.sp, regs.bp);
+        let mut frames = self
+            .unwinder
+            .iter_frames(regs.ip, start, &mut self.cache, &mut read);
+        for _ in 0..MAX_FRAMES {
+            match frames.next() {
+                Ok(Some(frame)) => out.push(frame.address()),
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+        false
+    }
+}

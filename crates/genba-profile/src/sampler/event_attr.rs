@@ -1,0 +1,90 @@
+//! The attribute of the event that is sampled.
+
+use perf_event_open_sys::bindings::perf_event_attr;
+
+use super::record_options::{CallGraph, Rate};
+use crate::event::EventSpec;
+use crate::perfdata::attr::sample;
+
+/// Registers that unwinding needs, and those that DWARF expressions of callers may name.
+/// All that x86-64 has but the segment registers (asm/perf_regs.h: DS…GS cannot be had).
+#[cfg(target_arch = "x86_64")]
+pub const USER_REGS: u64 = 0xff_0fff;
+
+/// Everything that decides about the attribute.
+#[derive(Clone, Debug)]
+pub struct AttrPlan {
+    /// The event.
+    pub event: EventSpec,
+    /// How often.
+    pub rate: Rate,
+    /// Stacks.
+    pub call_graph: CallGraph,
+    /// Data addresses too.
+    pub addresses: bool,
+    /// Precision to ask for.
+    pub precise_ip: u8,
+    /// Leave the kernel out.
+    pub exclude_kernel: bool,
+    /// Begin at the target's `execve` (else when told).
+    pub on_exec: bool,
+    /// Let the kernel put build ids into map records.
+    pub build_ids: bool,
+    /// Wake the recorder when so many bytes are in a ring.
+    pub watermark: u32,
+}
+
+/// Builds the attribute.
+#[must_use]
+pub fn build(plan: &AttrPlan) -> perf_event_attr {
+    let mut attr = perf_event_attr {
+        type_: plan.event.kind,
+        config: plan.event.config,
+        ..Default::default()
+    };
+    match plan.rate {
+        Rate::Frequency(hz) => {
+            attr.set_freq(1);
+            attr.__bindgen_anon_1.sample_freq = hz;
+        }
+        Rate::Period(n) => attr.__bindgen_anon_1.sample_period = n,
+    }
+    attr.sample_type = sample::IP | sample::TID | sample::TIME | sample::CPU | sample::PERIOD;
+    if plan.addresses {
+        attr.sample_type |= sample::ADDR;
+    }
+    match plan.call_graph {
+        CallGraph::None => {}
+        CallGraph::FramePointer => attr.sample_type |= sample::CALLCHAIN,
+        CallGraph::Dwarf(bytes) => {
+            // The kernel's part of the stack still comes as a chain.
+            attr.sample_type |= sample::CALLCHAIN | sample::REGS_USER | sample::STACK_USER;
+            attr.set_exclude_callchain_user(1);
+            attr.sample_regs_user = USER_REGS;
+            attr.sample_stack_user = bytes;
+        }
+    }
+    attr.set_disabled(1);
+    attr.set_enable_on_exec(plan.on_exec.into());
+    attr.set_inherit(1);
+    attr.set_exclude_user(plan.event.exclude_user.into());
+    attr.set_exclude_kernel(plan.exclude_kernel.into());
+    attr.set_exclude_hv(plan.exclude_kernel.into());
+    attr.set_exclude_guest(1);
+    attr.set_precise_ip(plan.precise_ip.into());
+    attr.set_mmap(1);
+    attr.set_mmap2(1);
+    // perf unwinds our files only if it knows where the read-only segments are mapped.
+    attr.set_mmap_data(matches!(plan.call_graph, CallGraph::Dwarf(_)).into());
+    attr.set_build_id(plan.build_ids.into());
+    attr.set_comm(1);
+    attr.set_comm_exec(1);
+    attr.set_task(1);
+    attr.set_sample_id_all(1);
+    // A clock that others can read too: samples can be put beside what else happened.
+    attr.set_use_clockid(1);
+    attr.clockid = libc::CLOCK_MONOTONIC;
+    attr.set_watermark(1);
+    attr.__bindgen_anon_2.wakeup_watermark = plan.watermark;
+    attr
+}

@@ -1,0 +1,410 @@
+//! A recording in progress.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use perf_event_open_sys::bindings::perf_event_attr;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::event_attr::{AttrPlan, build};
+use super::event_choice::EventChoice;
+use super::host_description::{describe, monotonic_ns, online_cpus};
+use super::record_options::{CallGraph, RecordOptions};
+use super::ring_buffer::{Ring, SampleCounts};
+use super::{initial_records, syscalls};
+use crate::error::ProfileError;
+use crate::perfdata::writer::{Description, Writer, WrittenEvent};
+
+/// What to attach to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A process that waits just before `execve`: sampling begins there.
+    BeforeExec(i32),
+    /// A running process with all its threads: sampling begins at once.
+    Running(i32),
+}
+
+impl Target {
+    fn pid(self) -> i32 {
+        match self {
+            Self::BeforeExec(pid) | Self::Running(pid) => pid,
+        }
+    }
+}
+
+/// Events that are open, their rings, and the file that their records go to.
+pub struct RecordingSession {
+    events: Vec<OwnedFd>,
+    rings: Vec<Ring>,
+    /// Index in `events` of each ring's event.
+    ring_events: Vec<usize>,
+    writer: Writer,
+    path: PathBuf,
+    description: Description,
+    seen: SampleCounts,
+    began: u64,
+    ended: u64,
+    /// What is less than asked for.
+    pub notes: Vec<String>,
+}
+
+impl std::fmt::Debug for RecordingSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("path", &self.path)
+            .field("seen", &self.seen)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Events of a target, opened on every CPU.
+pub(crate) struct OpenedEvents {
+    /// The events.
+    pub(crate) events: Vec<OwnedFd>,
+    /// A ring a CPU.
+    pub(crate) rings: Vec<Ring>,
+    /// Index of each ring's event.
+    pub(crate) ring_events: Vec<usize>,
+    /// The attribute as the kernel took it.
+    pub(crate) attr: perf_event_attr,
+}
+
+impl RecordingSession {
+    /// Attaches to `target` and makes the file. A target before its `execve` may be let go
+    /// after this; nothing of it is missed.
+    ///
+    /// # Errors
+    /// When the kernel refuses the events or the file cannot be written.
+    pub fn open(
+        target: Target,
+        choice: &EventChoice,
+        options: &RecordOptions,
+        path: &Path,
+    ) -> Result<Self, ProfileError> {
+        let mut notes = Vec::new();
+        syscalls::raise_descriptor_limit();
+        let opened = open_all(target, choice, options, &mut notes)?;
+        let io = |source| ProfileError::Write {
+            path: path.to_owned(),
+            source,
+        };
+        let ids = opened
+            .events
+            .iter()
+            .map(syscalls::id)
+            .collect::<Result<_, _>>();
+        let event = WrittenEvent {
+            attr: syscalls::attr_bytes(&opened.attr),
+            name: choice.name(),
+            ids: ids.map_err(io)?,
+        };
+        let mut session = Self {
+            events: opened.events,
+            rings: opened.rings,
+            ring_events: opened.ring_events,
+            writer: Writer::create(path, event).map_err(io)?,
+            path: path.to_owned(),
+            description: describe(&options.command_line),
+            seen: SampleCounts::default(),
+            began: monotonic_ns(),
+            ended: 0,
+            notes,
+        };
+        session.before(target, choice).map_err(io)?;
+        Ok(session)
+    }
+
+    /// Writes what was there before, and starts sampling of a running target.
+    fn before(&mut self, target: Target, choice: &EventChoice) -> io::Result<()> {
+        if choice.kernel {
+            for record in initial_records::kernel_maps() {
+                self.writer.append(&record)?;
+            }
+        } else {
+            self.description.kernel_build_id = None;
+        }
+        self.begin(target)
+    }
+
+    /// Names the target in the file, and starts sampling one that runs.
+    fn begin(&mut self, target: Target) -> io::Result<()> {
+        let pid = target.pid();
+        match target {
+            Target::BeforeExec(_) => self.writer.append(&initial_records::named(pid, pid))?,
+            Target::Running(_) => {
+                // First on, then look: what is mapped in between is in the rings, later in time.
+                for event in &self.events {
+                    syscalls::enable(event)?;
+                }
+                for record in initial_records::running(pid) {
+                    self.writer.append(&record)?;
+                }
+            }
+        }
+        self.writer.flush()
+    }
+
+    /// Moves records into the file until `stop` becomes readable; then stops the events and
+    /// writes what is left. Says what has gone through so far.
+    ///
+    /// # Errors
+    /// When the file cannot be written; what was written before stays readable.
+    pub fn run(&mut self, stop: BorrowedFd<'_>) -> Result<SampleCounts, ProfileError> {
+        let result = self.move_records(stop);
+        result.map_err(|source| self.cannot_write(source))
+    }
+
+    /// Attaches to another target, which goes into the same file behind the first.
+    ///
+    /// # Errors
+    /// As [`RecordingSession::open`].
+    pub fn attach_next(
+        &mut self,
+        target: Target,
+        choice: &EventChoice,
+        options: &RecordOptions,
+    ) -> Result<(), ProfileError> {
+        // The rings of the last target take locked memory: they go first.
+        self.rings.clear();
+        self.events.clear();
+        let opened = open_all(target, choice, options, &mut Vec::new())?;
+        self.events = opened.events;
+        self.rings = opened.rings;
+        self.ring_events = opened.ring_events;
+        self.begin(target)
+            .map_err(|source| self.cannot_write(source))
+    }
+
+    /// Closes the file. Says for how many nanoseconds was recorded, from first to last.
+    ///
+    /// # Errors
+    /// When the file cannot be written; what was written before stays readable.
+    pub fn close(mut self) -> Result<u64, ProfileError> {
+        self.description.sample_time = Some((self.began, self.ended));
+        let result = self.writer.finish(&self.description);
+        result.map_err(|source| self.cannot_write(source))?;
+        Ok(self.ended - self.began)
+    }
+
+    fn cannot_write(&self, source: io::Error) -> ProfileError {
+        ProfileError::Write {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    fn move_records(&mut self, stop: BorrowedFd<'_>) -> io::Result<SampleCounts> {
+        // Rings that fill slowly are emptied now and then all the same, so that a recorder that
+        // is killed leaves all but the last moments.
+        const AT_LEAST_EVERY: rustix::event::Timespec = rustix::event::Timespec {
+            tv_sec: 1,
+            tv_nsec: 0,
+        };
+        let mut live = self.ring_events.clone();
+        loop {
+            let mut fds = vec![PollFd::new(&stop, PollFlags::IN)];
+            fds.extend(
+                live.iter()
+                    .map(|&e| PollFd::new(&self.events[e], PollFlags::IN)),
+            );
+            match poll(&mut fds, Some(&AT_LEAST_EVERY)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(e) => return Err(e.into()),
+            }
+            let stopped = !fds[0].revents().is_empty();
+            // An event whose threads have all ended hangs up for good: no more to poll for.
+            let gone = PollFlags::HUP | PollFlags::ERR;
+            let alive: Vec<usize> = live
+                .iter()
+                .zip(&fds[1..])
+                .filter(|(_, fd)| !fd.revents().intersects(gone))
+                .map(|(&e, _)| e)
+                .collect();
+            drop(fds);
+            live = alive;
+            if stopped {
+                break;
+            }
+            self.round()?;
+        }
+        for event in &self.events {
+            syscalls::disable(event)?;
+        }
+        self.ended = monotonic_ns();
+        self.round()?;
+        Ok(self.seen)
+    }
+
+    fn round(&mut self) -> io::Result<()> {
+        let before = self.writer.written();
+        for ring in &mut self.rings {
+            let writer = &mut self.writer;
+            ring.drain(&mut self.seen, &mut |bytes| writer.append(bytes))?;
+        }
+        if self.writer.written() > before {
+            self.writer.finish_round()?;
+            self.writer.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// Half a megabyte a CPU, as perf has it; stack copies fill it 200 times as fast.
+fn default_pages(call_graph: CallGraph) -> usize {
+    let bytes = match call_graph {
+        CallGraph::Dwarf(_) => 8 << 20,
+        _ => 512 << 10,
+    };
+    bytes / rustix::param::page_size()
+}
+
+fn open_all(
+    target: Target,
+    choice: &EventChoice,
+    options: &RecordOptions,
+    notes: &mut Vec<String>,
+) -> Result<OpenedEvents, ProfileError> {
+    let failed = |what, source| ProfileError::Perf {
+        event: choice.name(),
+        what,
+        source,
+    };
+    let wanted = options
+        .ring_pages
+        .unwrap_or_else(|| default_pages(options.call_graph));
+    let wanted = wanted.max(1).next_power_of_two();
+    let mut pages = wanted;
+    let mut build_ids = true;
+    loop {
+        let plan = AttrPlan {
+            event: choice.event.clone(),
+            rate: choice.rate,
+            call_graph: options.call_graph,
+            addresses: options.addresses,
+            precise_ip: choice.precise_ip,
+            exclude_kernel: !choice.kernel,
+            on_exec: matches!(target, Target::BeforeExec(_)),
+            build_ids,
+            watermark: (pages * rustix::param::page_size() / 2) as u32,
+        };
+        let mut attr = build(&plan);
+        match open_events(target, &mut attr, pages) {
+            Ok(opened) => {
+                if pages < wanted {
+                    notes.push(format!(
+                        "rings of {} instead of {} KiB a CPU (samples may be lost): the limit on \
+                         locked memory allows no more\n  to allow it: sudo sysctl \
+                         kernel.perf_event_mlock_kb={}",
+                        pages * rustix::param::page_size() / 1024,
+                        wanted * rustix::param::page_size() / 1024,
+                        (wanted + 1) * rustix::param::page_size() / 1024
+                    ));
+                }
+                return Ok(opened);
+            }
+            // Locked memory is accounted to the user over all rings.
+            Err((OpenStep::Ring, e))
+                if pages > 1 && matches!(e.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) =>
+            {
+                pages /= 2;
+            }
+            // Kernels before 5.12 do not know build ids in map records.
+            Err((OpenStep::Open, e)) if build_ids && e.raw_os_error() == Some(libc::EINVAL) => {
+                build_ids = false;
+            }
+            Err((OpenStep::Open, e))
+                if e.raw_os_error() == Some(libc::ESRCH)
+                    || (matches!(target, Target::Running(_))
+                        && matches!(e.raw_os_error(), Some(libc::EACCES | libc::EPERM))) =>
+            {
+                let pid = target.pid();
+                let why = if e.raw_os_error() == Some(libc::ESRCH) {
+                    "there is no such process".to_owned()
+                } else {
+                    format!("{e}: it belongs to somebody else; run genba as its owner or as root")
+                };
+                return Err(ProfileError::Attach { pid, why });
+            }
+            Err((OpenStep::Open, e)) => return Err(failed("perf_event_open", e)),
+            Err((OpenStep::Ring, e)) => return Err(failed("mapping a ring buffer", e)),
+        }
+    }
+}
+
+/// What failed.
+#[derive(Debug)]
+pub(crate) enum OpenStep {
+    Open,
+    Ring,
+}
+
+/// One event a CPU and thread: only per CPU may inherited events share a ring.
+pub(crate) fn open_events(
+    target: Target,
+    attr: &mut perf_event_attr,
+    pages: usize,
+) -> Result<OpenedEvents, (OpenStep, io::Error)> {
+    let pid = target.pid();
+    let mut out = OpenedEvents {
+        events: Vec::new(),
+        rings: Vec::new(),
+        ring_events: Vec::new(),
+        attr: *attr,
+    };
+    let cpus = online_cpus();
+    let mut rings_of: Vec<Option<usize>> = vec![None; cpus.len()];
+    let mut known = Vec::new();
+    loop {
+        let threads = match target {
+            Target::BeforeExec(pid) => vec![pid],
+            Target::Running(pid) => initial_records::threads(pid),
+        };
+        let new: Vec<i32> = threads.into_iter().filter(|t| !known.contains(t)).collect();
+        if new.is_empty() {
+            break;
+        }
+        for tid in new {
+            known.push(tid);
+            open_thread(tid, pid, &cpus, attr, pages, &mut rings_of, &mut out)?;
+        }
+    }
+    if out.events.is_empty() {
+        return Err((OpenStep::Open, io::Error::from_raw_os_error(libc::ESRCH)));
+    }
+    out.attr = *attr;
+    Ok(out)
+}
+
+fn open_thread(
+    tid: i32,
+    pid: i32,
+    cpus: &[i32],
+    attr: &mut perf_event_attr,
+    pages: usize,
+    rings_of: &mut [Option<usize>],
+    out: &mut OpenedEvents,
+) -> Result<(), (OpenStep, io::Error)> {
+    for (&cpu, ring_of) in cpus.iter().zip(rings_of) {
+        let fd = match syscalls::open(attr, tid, cpu) {
+            Ok(fd) => fd,
+            // The CPU went offline, or this thread has just ended.
+            Err(e) if e.raw_os_error() == Some(libc::ENODEV) && cpus.len() > 1 => continue,
+            Err(e) if e.raw_os_error() == Some(libc::ESRCH) && tid != pid => return Ok(()),
+            Err(e) => return Err((OpenStep::Open, e)),
+        };
+        match ring_of {
+            Some(event) => {
+                syscalls::set_output(&fd, &out.events[*event]).map_err(|e| (OpenStep::Ring, e))?;
+            }
+            None => {
+                out.rings
+                    .push(Ring::map(&fd, pages).map_err(|e| (OpenStep::Ring, e))?);
+                out.ring_events.push(out.events.len());
+                *ring_of = Some(out.events.len());
+            }
+        }
+        out.events.push(fd);
+    }
+    Ok(())
+}
