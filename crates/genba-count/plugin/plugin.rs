@@ -14,19 +14,19 @@ use std::ptr::{NonNull, null};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-mod api;
-mod branch;
-mod calls;
+mod block_ending;
+mod counter_store;
 #[allow(dead_code)]
-mod layout;
-mod maps;
-mod store;
+mod plugin_file_layout;
+mod proc_maps;
+mod qemu_api;
+mod system_calls;
 
-use api::{Arguments, Id, Info, Insn, Tb};
-use branch::Ending;
-use calls::{copied, copying, system_call, system_call_returned};
-use layout::{NO_FILE, block, edge, header, kind};
-use store::{Counter, Store};
+use block_ending::Ending;
+use counter_store::{Counter, Store};
+use plugin_file_layout::{NO_FILE, block, edge, header, kind};
+use qemu_api::{Arguments, Id, Info, Insn, Tb};
+use system_calls::{copied, copying, system_call, system_call_returned};
 
 /// A block, as the callbacks see it. Never freed: QEMU may run it at any time.
 struct Block {
@@ -56,7 +56,7 @@ struct Passage {
 
 struct State {
     store: Store,
-    maps: maps::Maps,
+    maps: proc_maps::Maps,
     /// By what makes a block the same when it is translated again.
     blocks: HashMap<Key, &'static Block>,
     passages: HashMap<(usize, usize), &'static Passage>,
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
     };
     let state = State {
         store,
-        maps: maps::Maps::default(),
+        maps: proc_maps::Maps::default(),
         blocks: HashMap::new(),
         passages: HashMap::new(),
     };
@@ -159,12 +159,12 @@ pub unsafe extern "C" fn qemu_plugin_install(
     unsafe {
         // Where a core is allowed, QEMU leaves one in the target's directory and says so on the
         // target's standard error.
-        api::setrlimit(api::RLIMIT_CORE, &[0, 0]);
-        api::qemu_plugin_register_vcpu_init_cb(id, thread_begins);
-        api::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
-        api::qemu_plugin_register_vcpu_syscall_cb(id, system_call);
-        api::qemu_plugin_register_vcpu_syscall_ret_cb(id, system_call_returned);
-        api::pthread_atfork(None, Some(copying), Some(copied));
+        qemu_api::setrlimit(qemu_api::RLIMIT_CORE, &[0, 0]);
+        qemu_api::qemu_plugin_register_vcpu_init_cb(id, thread_begins);
+        qemu_api::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
+        qemu_api::qemu_plugin_register_vcpu_syscall_cb(id, system_call);
+        qemu_api::qemu_plugin_register_vcpu_syscall_ret_cb(id, system_call_returned);
+        qemu_api::pthread_atfork(None, Some(copying), Some(copied));
     }
     0
 }
@@ -188,10 +188,10 @@ struct Instruction<'a> {
 unsafe fn instruction<'a>(tb: *mut Tb, index: usize) -> Instruction<'a> {
     // SAFETY: as the caller says; the bytes live until the translation's end.
     unsafe {
-        let insn: *mut Insn = api::qemu_plugin_tb_get_insn(tb, index);
-        let size = api::qemu_plugin_insn_size(insn);
-        let data: *const u8 = api::qemu_plugin_insn_data(insn).cast();
-        let host = api::qemu_plugin_insn_haddr(insn) as u64;
+        let insn: *mut Insn = qemu_api::qemu_plugin_tb_get_insn(tb, index);
+        let size = qemu_api::qemu_plugin_insn_size(insn);
+        let data: *const u8 = qemu_api::qemu_plugin_insn_data(insn).cast();
+        let host = qemu_api::qemu_plugin_insn_haddr(insn) as u64;
         let bytes = std::slice::from_raw_parts(data, size);
         Instruction { bytes, host }
     }
@@ -202,8 +202,8 @@ extern "C" fn translated(_: Id, tb: *mut Tb) {
     // SAFETY: QEMU's own block.
     let (count, address) = unsafe {
         (
-            api::qemu_plugin_tb_n_insns(tb),
-            api::qemu_plugin_tb_vaddr(tb),
+            qemu_api::qemu_plugin_tb_n_insns(tb),
+            qemu_api::qemu_plugin_tb_vaddr(tb),
         )
     };
     if count == 0 {
@@ -225,7 +225,12 @@ extern "C" fn translated(_: Id, tb: *mut Tb) {
     };
     // SAFETY: the block lives for ever.
     unsafe {
-        api::qemu_plugin_register_vcpu_tb_exec_cb(tb, callback, api::NO_REGS, data as *mut c_void);
+        qemu_api::qemu_plugin_register_vcpu_tb_exec_cb(
+            tb,
+            callback,
+            qemu_api::NO_REGS,
+            data as *mut c_void,
+        );
     }
 }
 
@@ -263,7 +268,7 @@ impl State {
         }
         let body = body(&key, instructions, last.bytes);
         let (place, record) = self.store.append(kind::BLOCK, &body)?;
-        let landed = (instructions.iter()).find(|one| one.bytes != branch::LANDING);
+        let landed = (instructions.iter()).find(|one| one.bytes != block_ending::LANDING);
         let size: usize = instructions.iter().map(|one| one.bytes.len()).sum();
         let end = address + size as u64;
         let block: &'static Block = Box::leak(Box::new(Block {
@@ -273,10 +278,10 @@ impl State {
             address,
             end,
             last: end - last.bytes.len() as u64,
-            ending: branch::ending(last.bytes),
-            stub: branch::is_stub(last.bytes),
-            pushes: branch::pushes(landed.map_or(&[], |one| one.bytes)),
-            resolves: branch::resolves(last.bytes),
+            ending: block_ending::ending(last.bytes),
+            stub: block_ending::is_stub(last.bytes),
+            pushes: block_ending::pushes(landed.map_or(&[], |one| one.bytes)),
+            resolves: block_ending::resolves(last.bytes),
             likely: Default::default(),
         }));
         self.blocks.insert(key, block);
@@ -308,9 +313,10 @@ impl State {
 impl State {
     /// Appends a record that tells of two blocks.
     fn between(&mut self, kind: u32, from: &Block, to: &Block) -> Option<NonNull<u8>> {
-        let mut body = [0; edge::SIZE - layout::RECORD];
-        body[edge::FROM - layout::RECORD..][..8].copy_from_slice(&from.place.to_ne_bytes());
-        body[edge::TO - layout::RECORD..][..8].copy_from_slice(&to.place.to_ne_bytes());
+        let mut body = [0; edge::SIZE - plugin_file_layout::RECORD];
+        body[edge::FROM - plugin_file_layout::RECORD..][..8]
+            .copy_from_slice(&from.place.to_ne_bytes());
+        body[edge::TO - plugin_file_layout::RECORD..][..8].copy_from_slice(&to.place.to_ne_bytes());
         Some(self.store.append(kind, &body)?.1)
     }
 }
@@ -332,9 +338,9 @@ fn follow_binding(last: &'static Block, block: &'static Block) {
 
 /// A block's record behind its kind and size.
 fn body(key: &Key, instructions: &[Instruction<'_>], last: &[u8]) -> Vec<u8> {
-    let mut body = vec![0; block::LENGTHS - layout::RECORD];
+    let mut body = vec![0; block::LENGTHS - plugin_file_layout::RECORD];
     let mut put = |at: usize, bytes: &[u8]| {
-        body[at - layout::RECORD..][..bytes.len()].copy_from_slice(bytes);
+        body[at - plugin_file_layout::RECORD..][..bytes.len()].copy_from_slice(bytes);
     };
     put(block::ADDRESS, &key.address.to_ne_bytes());
     put(block::OFFSET, &key.offset.to_ne_bytes());

@@ -12,7 +12,7 @@ use object::read::ReadCache;
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 
 /// Code that is kept of one file at most. The largest programs there are have half of it.
-const MOST_CODE: u64 = 1 << 30;
+const MAX_CODE_BYTES: u64 = 1 << 30;
 
 /// One file's code.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Image {
             build_id: file.build_id().ok().flatten().map(hexadecimal),
             ..Self::default()
         };
-        let mut room = MOST_CODE;
+        let mut room = MAX_CODE_BYTES;
         for segment in file.segments() {
             let SegmentFlags::Elf { p_flags, .. } = segment.flags() else {
                 continue;

@@ -8,20 +8,20 @@
 //! anything takes.
 
 pub mod callgrind;
-mod draft;
 mod engine;
+mod engine_fallback;
+mod engine_selection;
 mod error;
-mod fallback;
-pub mod file;
-mod finish;
 mod image;
-mod ladder;
 pub mod native;
+mod process_counts_builder;
 pub mod qemu;
+mod run_end;
+pub mod saved_counts;
 mod tools;
 mod x86_64;
 
 pub use engine::{CountRequest, Engine, Transfers};
+pub use engine_fallback::Fallback;
+pub use engine_selection::{Choice, choose, choose_of, engine_names, engines};
 pub use error::CountError;
-pub use fallback::Fallback;
-pub use ladder::{Choice, choose, choose_of, engine_names, engines};

@@ -3,7 +3,7 @@
 use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 
 /// Longest instruction.
-const LONGEST: usize = 15;
+const MAX_INSTRUCTION_BYTES: usize = 15;
 
 /// What an instruction does to the flow of control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct Decoded {
 /// Decodes the first instruction of `code`, which stands at `address`. `None` if it is none.
 #[must_use]
 pub fn decode(code: &[u8], address: u64) -> Option<Decoded> {
-    let code = code.get(..LONGEST).unwrap_or(code);
+    let code = code.get(..MAX_INSTRUCTION_BYTES).unwrap_or(code);
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     let instruction = decoder.decode();
     if instruction.is_invalid() {

@@ -491,7 +491,7 @@ fn code_made_anew_behind_mprotect_is_counted() {
 #[test]
 fn code_is_made_anew_more_often_than_there_is_room_for_modules() {
     let test = "code_is_made_anew_more_often_than_there_is_room_for_modules";
-    let rounds = u64::from(genba_engine::layout::MODULE_CAPACITY) + 500;
+    let rounds = u64::from(genba_engine::count_file_layout::MODULE_CAPACITY) + 500;
     // In memory of its own every third time.
     let moved = GENERATED
         .replace("i < 20", &format!("i < {rounds}"))

@@ -8,21 +8,21 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::ptr;
 
-use crate::sys;
+use crate::raw_syscall;
 
 /// Bytes to map at a time.
-const CHUNK: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 /// From this size on an allocation is a mapping of its own.
-const LARGE: usize = 128 << 10;
+const LARGE_BYTES: usize = 128 << 10;
 /// Bytes at most.
-const LIMIT: usize = 3 << 30;
+const MAX_BYTES: usize = 3 << 30;
 /// Smallest class, as a power of two.
-const SMALLEST: u32 = 4;
+const SMALLEST_CLASS_LOG2: u32 = 4;
 /// Number of classes: 16 bytes to 128 KiB.
-const CLASSES: usize = 14;
+const SIZE_CLASSES: usize = 14;
 
 struct Inner {
-    free: [*mut u8; CLASSES],
+    free: [*mut u8; SIZE_CLASSES],
     next: usize,
     end: usize,
     mapped: usize,
@@ -45,7 +45,7 @@ impl Heap {
     #[must_use]
     pub const fn new() -> Self {
         Self(UnsafeCell::new(Inner {
-            free: [ptr::null_mut(); CLASSES],
+            free: [ptr::null_mut(); SIZE_CLASSES],
             next: 0,
             end: 0,
             mapped: 0,
@@ -55,8 +55,12 @@ impl Heap {
 
 /// Class of a small size, which is rounded up to a power of two.
 fn class(size: usize) -> usize {
-    let bits = usize::BITS - size.max(1 << SMALLEST).saturating_sub(1).leading_zeros();
-    (bits - SMALLEST) as usize
+    let bits = usize::BITS
+        - size
+            .max(1 << SMALLEST_CLASS_LOG2)
+            .saturating_sub(1)
+            .leading_zeros();
+    (bits - SMALLEST_CLASS_LOG2) as usize
 }
 
 fn pages(size: usize) -> usize {
@@ -65,18 +69,20 @@ fn pages(size: usize) -> usize {
 
 impl Inner {
     unsafe fn map(&mut self, size: usize) -> *mut u8 {
-        if self.mapped + size > LIMIT {
-            crate::runtime::unable("it has more code than the engine has memory for");
+        if self.mapped + size > MAX_BYTES {
+            crate::runtime::refuse("it has more code than the engine has memory for");
         }
         // SAFETY: a new mapping at a place of the kernel's choice disturbs nobody.
-        match unsafe { sys::mmap(0, size, sys::READ_WRITE, sys::PRIVATE, -1) } {
+        match unsafe {
+            raw_syscall::mmap(0, size, raw_syscall::READ_WRITE, raw_syscall::PRIVATE, -1)
+        } {
             Some(address) => {
                 self.mapped += size;
                 // SAFETY: the new mapping.
-                unsafe { sys::leave_out_of_cores(address, size) };
+                unsafe { raw_syscall::exclude_from_core_dumps(address, size) };
                 address as *mut u8
             }
-            None => crate::runtime::unable("there is no memory left for the engine"),
+            None => crate::runtime::refuse("there is no memory left for the engine"),
         }
     }
 
@@ -87,17 +93,17 @@ impl Inner {
             self.free[class] = unsafe { *head.cast::<*mut u8>() };
             return head;
         }
-        let size = 1usize << (class as u32 + SMALLEST);
+        let size = 1usize << (class as u32 + SMALLEST_CLASS_LOG2);
         let align = size.min(4096);
         self.next = (self.next + align - 1) & !(align - 1);
         if self.next + size > self.end {
             // SAFETY: as `map`. What is left of the old chunk is less than two blocks.
-            let chunk = unsafe { self.map(CHUNK) };
+            let chunk = unsafe { self.map(CHUNK_BYTES) };
             if chunk.is_null() {
                 return chunk;
             }
             self.next = chunk as usize;
-            self.end = self.next + CHUNK;
+            self.end = self.next + CHUNK_BYTES;
         }
         let block = self.next;
         self.next += size;
@@ -114,7 +120,7 @@ unsafe impl GlobalAlloc for Heap {
         let size = layout.size().max(layout.align());
         // SAFETY: as above.
         unsafe {
-            if size >= LARGE {
+            if size >= LARGE_BYTES {
                 inner.map(pages(size))
             } else {
                 inner.small(class(size))
@@ -126,10 +132,10 @@ unsafe impl GlobalAlloc for Heap {
         // SAFETY: one thread at a time.
         let inner = unsafe { &mut *self.0.get() };
         let size = layout.size().max(layout.align());
-        if size >= LARGE {
+        if size >= LARGE_BYTES {
             inner.mapped -= pages(size);
             // SAFETY: it was a mapping of this size, and nobody has it any more.
-            unsafe { sys::munmap(block as usize, pages(size)) };
+            unsafe { raw_syscall::munmap(block as usize, pages(size)) };
         } else {
             let class = class(size);
             // SAFETY: the block has room for a word and is nobody's.
@@ -140,22 +146,25 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let old = layout.size().max(layout.align());
-        if old >= LARGE && size >= LARGE {
+        if old >= LARGE_BYTES && size >= LARGE_BYTES {
             // SAFETY: one thread at a time.
             let inner = unsafe { &mut *self.0.get() };
             let (from, to) = (pages(old), pages(size));
-            if inner.mapped + to - from.min(to) > LIMIT {
-                crate::runtime::unable("it has more code than the engine has memory for");
+            if inner.mapped + to - from.min(to) > MAX_BYTES {
+                crate::runtime::refuse("it has more code than the engine has memory for");
             }
             // SAFETY: a mapping of ours, moved by the kernel (MREMAP_MAYMOVE).
-            let moved = unsafe { sys::call(sys::nr::MREMAP, [block as usize, from, to, 1, 0, 0]) };
+            let moved = unsafe {
+                raw_syscall::call(raw_syscall::nr::MREMAP, [block as usize, from, to, 1, 0, 0])
+            };
             if moved < 0 {
-                crate::runtime::unable("there is no memory left for the engine");
+                crate::runtime::refuse("there is no memory left for the engine");
             }
             inner.mapped = inner.mapped + to - from;
             return moved as *mut u8;
         }
-        if old < LARGE && size < LARGE && class(old) == class(size.max(layout.align())) {
+        if old < LARGE_BYTES && size < LARGE_BYTES && class(old) == class(size.max(layout.align()))
+        {
             return block;
         }
         // SAFETY: as the trait says.
@@ -219,6 +228,6 @@ mod tests {
         assert_eq!(class(1), 0);
         assert_eq!(class(16), 0);
         assert_eq!(class(17), 1);
-        assert_eq!(class(LARGE - 1), CLASSES - 1);
+        assert_eq!(class(LARGE_BYTES - 1), SIZE_CLASSES - 1);
     }
 }

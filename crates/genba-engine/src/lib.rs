@@ -4,12 +4,12 @@
 //!
 //! **Scope.** Everything that runs in the target: decoding and block building, placing
 //! counters, laying out and linking copies, indirect branches, system calls, threads, signals,
-//! exits, memory. And [`layout`]: the file in which the counts are kept, which genba reads.
+//! exits, memory. And [`count_file_layout`]: the file in which the counts are kept, which genba reads.
 //!
 //! **How it is loaded.** `binary/` builds it as a shared object without libc and std (the
 //! *engine binary*), which genba maps into a process stopped at its first instruction. It then runs between the program's own
 //! instructions, so it may use nothing that the program uses: it makes system calls itself
-//! ([`sys`]), has a heap of its own ([`heap`]), runs on stacks of its own with all signals
+//! ([`raw_syscall`]), has a heap of its own ([`heap`]), runs on stacks of its own with all signals
 //! blocked, and leaves every register as it was.
 //!
 //! **Not here.** Choosing the engine, starting the process, reading the counts, names:
@@ -19,24 +19,24 @@
 
 extern crate alloc;
 
-pub mod block;
-pub mod emit;
+pub mod address_map;
+pub mod address_ranges;
+pub mod basic_block;
+pub mod count_file_layout;
+pub mod counter_placement;
+pub mod emitter;
 pub mod fragment;
 pub mod heap;
-pub mod layout;
 pub mod liveness;
-pub mod maps;
-pub mod marks;
-pub mod pcmap;
-pub mod placement;
-pub mod ranges;
-pub mod recover;
+pub mod proc_maps;
+pub mod raw_syscall;
+pub mod recovery_marks;
 pub mod runtime;
-pub mod start;
-pub mod state;
-pub mod sys;
+pub mod startup;
+pub mod state_recovery;
+pub mod thread_state;
 
-pub use runtime::{fatal, unable};
+pub use runtime::{fatal, refuse};
 
 /// The engine binary for a target's process: a shared object without undefined symbols; its entry
 /// point is `genba_start`.

@@ -16,7 +16,7 @@ pub const ALL_FLAGS: u32 =
 const ALL_AND_CARRY: u32 = ALL_FLAGS | RflagsBits::CF;
 
 /// Instructions to look at beyond the end of a block, on each way.
-const LOOK_AHEAD: usize = 8;
+const LOOK_AHEAD_INSTRUCTIONS: usize = 8;
 
 /// Flags that are surely written by an instruction. Shifts by zero write none; string
 /// instructions with a count of zero neither.
@@ -62,7 +62,7 @@ pub fn flags_before(instruction: &Instruction, after: u32) -> u32 {
 }
 
 /// Code of the program, as far as it may be read.
-pub trait Code {
+pub trait ProgramCode {
     /// Bytes from an address to the end of executable memory; empty where there is none.
     fn bytes(&self, pc: u64) -> &[u8];
 }
@@ -70,17 +70,17 @@ pub trait Code {
 /// Flags that are live at an address, found by looking a few instructions ahead, through
 /// `depth` jumps.
 #[must_use]
-pub fn flags_live_at(code: &dyn Code, pc: u64, depth: u32) -> u32 {
+pub fn flags_live_at(code: &dyn ProgramCode, pc: u64, depth: u32) -> u32 {
     live_at(code, pc, depth, ALL_FLAGS)
 }
 
 /// The same for a set of flags.
-fn live_at(code: &dyn Code, pc: u64, depth: u32, flags: u32) -> u32 {
+fn live_at(code: &dyn ProgramCode, pc: u64, depth: u32, flags: u32) -> u32 {
     let bytes = code.bytes(pc);
     let mut decoder = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE);
     let mut unwritten = flags;
     let mut instruction = Instruction::default();
-    for _ in 0..LOOK_AHEAD {
+    for _ in 0..LOOK_AHEAD_INSTRUCTIONS {
         if !decoder.can_decode() {
             return unwritten;
         }
@@ -156,7 +156,7 @@ pub(crate) mod tests {
     /// Code in a slice.
     pub struct Bytes<'a>(pub u64, pub &'a [u8]);
 
-    impl Code for Bytes<'_> {
+    impl ProgramCode for Bytes<'_> {
         fn bytes(&self, pc: u64) -> &[u8] {
             let at = pc.wrapping_sub(self.0);
             usize::try_from(at)

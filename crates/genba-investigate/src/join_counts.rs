@@ -126,7 +126,7 @@ impl Pipeline<'_> {
         };
         self.check_cancelled()?;
         let path = self.case.directory().join(COUNTS_FILE);
-        if let Err(error) = genba_count::file::write(&path, &raw) {
+        if let Err(error) = genba_count::saved_counts::write(&path, &raw) {
             self.notes.push(error.to_string());
         }
         if let Some(reason) = untrue(&raw, sampled, other) {

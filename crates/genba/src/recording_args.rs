@@ -121,13 +121,13 @@ impl RecordingArgs {
     /// Joins the counts that were asked for, or that the case has.
     fn join(&self, resolved: &mut ResolvedProfile) -> Result<(), Failure> {
         if let Some(file) = &self.counts {
-            let raw = genba_count::file::read(file).map_err(Failure::usage)?;
+            let raw = genba_count::saved_counts::read(file).map_err(Failure::usage)?;
             resolved.join_counts(join_here(self.counts_scale).with(&raw));
         } else if let Some(case) = self.kept()
             && let Some(join) = case.get_document::<Join>(JOIN)?
         {
             let file = case.directory().join(COUNTS_FILE);
-            let raw = genba_count::file::read(&file).map_err(|error| {
+            let raw = genba_count::saved_counts::read(&file).map_err(|error| {
                 let recording = case.recording_path();
                 Failure::usage(format!(
                     "{error}\n  without counts: -i {}",

@@ -9,7 +9,7 @@
 //!   the instruction was executed, as the processor retires it. Jumps are therefore always
 //!   recorded.
 //! - *PLT stubs*: by default their cost is moved to who called them. `--skip-plt=no` leaves it
-//!   where it belongs; calls are then followed through the stub ([`crate::draft`]). ld.so's
+//!   where it belongs; calls are then followed through the stub ([`crate::process_counts_builder`]). ld.so's
 //!   jump to a function that is called for the first time (lazy binding) is not recorded.
 //! - *Code outside of `.text`* (stubs, `.init`, `.fini`) belongs to no object for it, and is
 //!   given by its address in memory. Where objects were loaded is in valgrind's messages
@@ -28,11 +28,11 @@
 //!   seconds, and added up.
 //! - *Not the same processor*: no AVX-512, so libc takes other paths; one thread at a time.
 
-mod command;
-mod convert;
-mod log;
-mod outcome;
-mod parse;
+mod callgrind_file;
+mod costs_to_executions;
+mod process_files;
+mod valgrind_command;
+mod valgrind_log;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,17 +41,17 @@ use std::time::Duration;
 use genba_model::{CountEngine, ExitKind, RawCounts};
 use genba_run::{Cancel, Launcher, resolve_program};
 
-use crate::finish::{cpu_seconds, cut_short, shell_status, words};
+use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
 use crate::tools;
 use crate::{CountError, CountRequest, Engine};
 
-pub use parse::{Dump, ParseError, Place};
+pub use callgrind_file::{Dump, ParseError, Place};
 
 /// Name of the engine.
 pub const NAME: &str = "callgrind";
 
 /// Time that it has for writing its counts when it is asked to end.
-const GRACE: Duration = Duration::from_secs(20);
+const WRITE_GRACE: Duration = Duration::from_secs(20);
 
 /// valgrind's callgrind.
 #[derive(Debug, Default)]
@@ -154,16 +154,16 @@ impl Engine for Callgrind {
             .prefix("genba-count-")
             .tempdir()
             .map_err(|error| Self::failed(request, format!("no temporary directory: {error}")))?;
-        let mut spec = command::wrap(
+        let mut spec = valgrind_command::wrap(
             request,
             &Self::program()?,
             directory.path(),
             &engine.version,
         );
-        spec.grace = spec.grace.max(GRACE);
+        spec.grace = spec.grace.max(WRITE_GRACE);
         let finished = launcher.run(&spec, cancel)?;
         let mut outcome =
-            outcome::collect(directory.path(), finished.pid, request).map_err(|reason| {
+            process_files::collect(directory.path(), finished.pid, request).map_err(|reason| {
                 let reason = match cut_short(finished.record.exit) {
                     Some(why) => format!(
                         "{why}, before callgrind had written any counts (it does so every some \

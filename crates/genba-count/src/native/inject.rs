@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-use genba_engine::layout::{Control, FILE_SIZE, MAGIC, STRETCHES, Stretch, VERSION};
-use genba_engine::start::Boot;
+use genba_engine::count_file_layout::{CODE_RANGES, CodeRange, Control, FILE_SIZE, MAGIC, VERSION};
+use genba_engine::startup::BootParameters;
 
 use super::engine_binary::relocate;
 use super::ptrace::{Memory, Registers, Tracee};
@@ -23,7 +23,7 @@ pub struct EngineOptions {
     /// Which jumps to record: one of the `TRANSFERS_` constants.
     pub transfers: u64,
     /// For `TRANSFERS_WITHIN`: the code in which jumps are recorded.
-    pub stretches: Vec<Stretch>,
+    pub code_ranges: Vec<CodeRange>,
 }
 
 /// A stopped process that makes system calls for us.
@@ -87,7 +87,7 @@ pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> io::Resul
         registers,
     };
     let (counts, shared) = make_count_file(&mut remote, options)?;
-    let boot = Boot {
+    let boot = BootParameters {
         shared,
         registers: general(&registers),
         flags: registers.eflags,
@@ -122,7 +122,7 @@ fn make_count_file(remote: &mut Remote<'_>, options: &EngineOptions) -> io::Resu
     file.set_len(FILE_SIZE)?;
     file.write_all_at(&MAGIC.to_le_bytes(), 0)?;
     file.write_all_at(&VERSION.to_le_bytes(), 8)?;
-    write_stretches(&file, &options.stretches)?;
+    write_code_ranges(&file, &options.code_ranges)?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
     // SAFETY: a descriptor of ours.
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) };
@@ -141,21 +141,21 @@ fn make_count_file(remote: &mut Remote<'_>, options: &EngineOptions) -> io::Resu
 }
 
 /// Writes the code in which jumps are recorded to where the engine reads it.
-fn write_stretches(file: &File, stretches: &[Stretch]) -> io::Result<()> {
-    let mut bytes = Vec::with_capacity(size_of_val(stretches));
-    for stretch in stretches {
-        for word in [stretch.path, stretch.begin, stretch.end] {
+fn write_code_ranges(file: &File, code_ranges: &[CodeRange]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(size_of_val(code_ranges));
+    for range in code_ranges {
+        for word in [range.path, range.begin, range.end] {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
     }
-    file.write_all_at(&bytes, STRETCHES)?;
-    let count = stretches.len() as u32;
-    let at = std::mem::offset_of!(Control, stretches) as u64;
+    file.write_all_at(&bytes, CODE_RANGES)?;
+    let count = code_ranges.len() as u32;
+    let at = std::mem::offset_of!(Control, code_ranges) as u64;
     file.write_all_at(&count.to_le_bytes(), at)
 }
 
 /// Loads the engine binary into the process; its entry point, argument and stack pointer.
-fn load_engine(remote: &mut Remote<'_>, boot: &Boot) -> io::Result<(u64, u64, u64)> {
+fn load_engine(remote: &mut Remote<'_>, boot: &BootParameters) -> io::Result<(u64, u64, u64)> {
     let damaged = || io::Error::other("the engine binary is damaged");
     let page = |size: u64| (size + 4095) & !4095;
     let size = relocate(genba_engine::ENGINE_BINARY, 0)
@@ -184,9 +184,9 @@ fn load_engine(remote: &mut Remote<'_>, boot: &Boot) -> io::Result<(u64, u64, u6
     Ok((base + binary.start, argument, base + whole - 8))
 }
 
-fn as_bytes(boot: &Boot) -> &[u8] {
+fn as_bytes(boot: &BootParameters) -> &[u8] {
     // SAFETY: plain numbers without padding.
-    unsafe { std::slice::from_raw_parts((&raw const *boot).cast(), size_of::<Boot>()) }
+    unsafe { std::slice::from_raw_parts((&raw const *boot).cast(), size_of::<BootParameters>()) }
 }
 
 /// General registers in the order of their numbers in instructions.

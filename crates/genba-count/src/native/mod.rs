@@ -4,27 +4,27 @@
 //! **What must hold.** The target is not traced any more when its first instruction runs. It
 //! either counts, or is ended before it has done anything that a second run would not repeat.
 
-mod check;
-mod convert;
+mod count_file;
+mod counters_to_executions;
 mod engine_binary;
-mod file;
-mod follow;
 mod inject;
+mod process_follower;
 mod ptrace;
-mod recorded;
+mod refused_before_run;
+mod transfer_options;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
-use genba_engine::layout::{STATUS_DOUBTFUL, STATUS_FAILED, STATUS_UNABLE};
+use genba_engine::count_file_layout::{STATUS_CODE_CHANGES_UNSEEN, STATUS_FAILED, STATUS_REFUSED};
 use genba_model::{CountEngine, ExitKind, ProcessCounts, RawCounts};
 use genba_run::{Cancel, Finished, Launcher};
 
-use crate::finish::{cpu_seconds, cut_short, shell_status, words};
+use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
 use crate::{CountError, CountRequest, Engine, Transfers};
-use file::Counts;
-use follow::{Followed, Process};
+use count_file::Counts;
 use inject::EngineOptions;
+use process_follower::{Followed, Process};
 
 /// Name of the engine.
 pub const NAME: &str = "genba";
@@ -38,7 +38,7 @@ fn target(request: &CountRequest) -> String {
     name.map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }
 
-fn unable(request: &CountRequest, reason: impl Into<String>) -> CountError {
+fn refuse(request: &CountRequest, reason: impl Into<String>) -> CountError {
     CountError::Unable {
         engine: NAME.to_owned(),
         target: target(request),
@@ -79,8 +79,8 @@ impl Engine for Native {
     }
 
     fn check(&self, request: &CountRequest) -> Result<(), CountError> {
-        check::machine().map_err(|reason| unable(request, reason))?;
-        check::program(&request.spec)?.map_err(|reason| unable(request, reason))
+        refused_before_run::machine().map_err(|reason| refuse(request, reason))?;
+        refused_before_run::program(&request.spec)?.map_err(|reason| refuse(request, reason))
     }
 
     fn count(
@@ -90,26 +90,26 @@ impl Engine for Native {
         cancel: &Cancel,
     ) -> Result<RawCounts, CountError> {
         self.check(request)?;
-        let wanted = recorded::wanted(request).map_err(|reason| unable(request, reason))?;
+        let wanted = transfer_options::wanted(request).map_err(|reason| refuse(request, reason))?;
         let (finished, followed) = run(request, &wanted, launcher, cancel)?;
         let mut processes = Vec::new();
         for (index, process) in followed.processes.iter().enumerate() {
             let counts = Counts::read(&process.file, request.children)
                 .map_err(|error| failed(request, error.to_string()))?;
             match counts.status {
-                STATUS_UNABLE => return Err(unable(request, counts.detail)),
+                STATUS_REFUSED => return Err(refuse(request, counts.detail)),
                 STATUS_FAILED => return Err(failed(request, counts.detail)),
                 _ => {}
             }
-            let draft = convert::draft(&counts, &request.transfers);
-            let mut counted = draft.finish(process.pid, process.command.clone());
+            let builder = counters_to_executions::builder(&counts, &request.transfers);
+            let mut counted = builder.finish(process.pid, process.command.clone());
             if index == 0 {
                 counted.command = words(&request.spec.argv);
             }
             if process.pid == finished.pid {
                 counted.cut_short = ended_early(finished.record.exit);
             }
-            if counts.status == STATUS_DOUBTFUL {
+            if counts.status == STATUS_CODE_CHANGES_UNSEEN {
                 counted.notes.push(
                     "it opened for writing its own memory (/proc/self/mem) or a file that its code is \
                      mapped from, or wrote to its memory with process_vm_writev: code that it \
@@ -125,7 +125,7 @@ impl Engine for Native {
                 ));
             }
             processes.push(counted);
-            processes.extend(vforked(counts, process, request));
+            processes.extend(vfork_children(counts, process, request));
         }
         Ok(RawCounts {
             engine: self.describe()?,
@@ -145,16 +145,16 @@ impl Engine for Native {
 }
 
 /// What children of `vfork` counted before they executed a program; that is another process's count.
-fn vforked<'a>(
+fn vfork_children<'a>(
     mut counts: Counts,
     parent: &'a Process,
     request: &'a CountRequest,
 ) -> impl Iterator<Item = ProcessCounts> + 'a {
-    let children = std::mem::take(&mut counts.vforked);
+    let children = std::mem::take(&mut counts.vfork_children);
     children.into_iter().map(move |(pid, counted)| {
         counts.counted = counted;
-        let draft = convert::draft(&counts, &request.transfers);
-        let mut child = draft.finish(pid, parent.command.clone());
+        let builder = counters_to_executions::builder(&counts, &request.transfers);
+        let mut child = builder.finish(pid, parent.command.clone());
         child.notes.push(match pid {
             0 => "several children of vfork together, until they executed a program".to_owned(),
             _ => "a child of vfork, until it executed a program".to_owned(),
@@ -181,15 +181,15 @@ fn run(
     let gated = launcher.prepare(&request.spec)?;
     let pid = gated.pid();
     let stop = AtomicBool::new(false);
-    let (sender, receiver) = mpsc::channel::<follow::Report>();
+    let (sender, receiver) = mpsc::channel::<process_follower::Report>();
     let answer = || match receiver.recv() {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(unable(request, error.to_string())),
+        Ok(Err(error)) => Err(refuse(request, error.to_string())),
         Err(_) => Err(failed(request, "the thread that traces has ended")),
     };
     std::thread::scope(|scope| {
         let stop = &stop;
-        let thread = scope.spawn(move || follow::follow(pid, options, &sender, stop));
+        let thread = scope.spawn(move || process_follower::follow(pid, options, &sender, stop));
         let ran = || {
             answer()?;
             let running = gated.release()?;

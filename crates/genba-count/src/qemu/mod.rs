@@ -22,13 +22,13 @@
 //!   error. (It would leave a core file, too; the plugin forbids it.)
 //! - *Not the same processor*: no AVX-512, so libc takes other paths.
 
-mod command;
-mod convert;
-#[path = "../../plugin/layout.rs"]
+mod blocks_to_executions;
+mod plugin_file;
+#[path = "../../plugin/plugin_file_layout.rs"]
 #[allow(dead_code)]
-mod layout;
-mod outcome;
-mod read;
+mod plugin_file_layout;
+mod process_files;
+mod qemu_command;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,18 +36,18 @@ use std::process::Command;
 use genba_model::{CountEngine, RawCounts};
 use genba_run::{Cancel, Launcher};
 
-use crate::finish::{cpu_seconds, cut_short, shell_status, words};
+use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
 use crate::tools;
 use crate::{CountError, CountRequest, Engine};
 
-pub use read::{Block, Counts, Edge, ReadError, read};
+pub use plugin_file::{Block, Counts, Edge, ReadError, read};
 
 /// Name of the engine.
 pub const NAME: &str = "qemu";
 /// What is loaded into it.
 static PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_qemu.so"));
 /// Major versions whose plugin interface is the one spoken here.
-const SPOKEN: std::ops::RangeInclusive<u32> = 7..=8;
+const SUPPORTED_VERSIONS: std::ops::RangeInclusive<u32> = 7..=8;
 
 /// qemu-user.
 #[derive(Debug, Default)]
@@ -124,15 +124,15 @@ impl Engine for Qemu {
             .split('.')
             .next()
             .and_then(|major| major.parse().ok());
-        if !major.is_some_and(|major: u32| SPOKEN.contains(&major)) {
+        if !major.is_some_and(|major: u32| SUPPORTED_VERSIONS.contains(&major)) {
             let reason = format!(
                 "its plugin interface is another in version {version}; versions {} to {} are known",
-                SPOKEN.start(),
-                SPOKEN.end()
+                SUPPORTED_VERSIONS.start(),
+                SUPPORTED_VERSIONS.end()
             );
             return Err(Self::unable(request, reason));
         }
-        match command::program(&request.spec)? {
+        match qemu_command::program(&request.spec)? {
             Ok(_) => Ok(()),
             Err(reason) => Err(Self::unable(request, reason)),
         }
@@ -146,8 +146,8 @@ impl Engine for Qemu {
     ) -> Result<RawCounts, CountError> {
         let engine = self.describe()?;
         self.check(request)?;
-        let program =
-            command::program(&request.spec)?.map_err(|reason| Self::unable(request, reason))?;
+        let program = qemu_command::program(&request.spec)?
+            .map_err(|reason| Self::unable(request, reason))?;
         let directory = tempfile::Builder::new()
             .prefix("genba-count-")
             .tempdir()
@@ -156,7 +156,7 @@ impl Engine for Qemu {
         let counts = directory.path().join("counts");
         write_plugin(&plugin, &counts)
             .map_err(|error| Self::failed(request, format!("cannot write the plugin: {error}")))?;
-        let spec = command::wrap(
+        let spec = qemu_command::wrap(
             &request.spec,
             &Self::program()?,
             program,
@@ -166,7 +166,7 @@ impl Engine for Qemu {
             request.children,
         );
         let finished = launcher.run(&spec, cancel)?;
-        let mut outcome = outcome::collect(&counts, finished.pid, request)
+        let mut outcome = process_files::collect(&counts, finished.pid, request)
             .map_err(|reason| Self::failed(request, reason))?;
         if let Some(target) = outcome.processes.first_mut() {
             target.cut_short = cut_short(finished.record.exit).or(target.cut_short.take());

@@ -7,13 +7,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod alike;
-mod allowed;
-mod compare;
-mod names;
-mod others;
+mod allowed_differences;
+mod count_comparison;
+mod identical_start;
 mod programs;
-mod stepped;
+mod single_stepping;
+mod symbol_names;
+mod third_party_programs;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -24,9 +24,9 @@ use genba_count::{CountRequest, Engine};
 use genba_model::RawCounts;
 use genba_run::{CommandSpec, Output, Stdin, resolve_program};
 
-use allowed::Allowed;
-use others::{ONLY_STEPPED, OTHERS, STEPPED};
+use allowed_differences::Allowed;
 use programs::{EVERY_TIME, MORE, PROGRAMS, Program};
+use third_party_programs::{ONLY_STEPPED, OTHERS, STEPPED};
 
 /// Makes both simulated processors look the same to the C library as far as it can be told:
 /// the sizes by which it chooses are given, and what one of them lacks is not used.
@@ -90,7 +90,7 @@ fn run(
     path: &Path,
     directory: &Path,
     preload: Option<&Path>,
-    alike: &(PathBuf, alike::Stack),
+    alike: &(PathBuf, identical_start::Stack),
 ) -> Result<(RawCounts, Vec<u8>), String> {
     let work = work(directory);
     let output = directory.join("output");
@@ -107,7 +107,7 @@ fn run(
         let value = programs::value_under(engine.name(), name, value);
         spec.environment.set(*name, value);
     }
-    alike::pad(&mut spec, &alike.0, alike.1);
+    identical_start::pad(&mut spec, &alike.0, alike.1);
     if let Some(preload) = preload {
         spec.environment.set("LD_PRELOAD", preload);
     }
@@ -131,14 +131,14 @@ fn the_list(names: [&str; 2]) -> Vec<Allowed> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential");
     let lists = [own, "allowed.txt"].into_iter().map(|name| {
         let text = std::fs::read_to_string(directory.join(name)).expect("the list");
-        allowed::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+        allowed_differences::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
     });
     lists.flatten().collect()
 }
 
 fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_least: usize) {
-    if let Err(reason) =
-        alike::no_addresses_by_chance().and_then(|()| alike::environment_in_order())
+    if let Err(reason) = identical_start::no_addresses_by_chance()
+        .and_then(|()| identical_start::environment_in_order())
     {
         genba_testing::skip(test, genba_testing::MACHINE, &reason);
         return;
@@ -158,7 +158,7 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
         return;
     };
     let list = the_list(names);
-    let stack = alike::stack();
+    let stack = identical_start::stack();
     let directory = tempfile::tempdir().expect("a directory");
     let inputs = directory.path().join("inputs");
     std::fs::create_dir(&inputs).expect("a directory");
@@ -210,7 +210,8 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
             eprintln!("{what}");
             failures.push(what);
         }
-        let verdict = compare::compare(program.name, &one.processes[0], &other.processes[0], &list);
+        let verdict =
+            count_comparison::compare(program.name, &one.processes[0], &other.processes[0], &list);
         eprintln!(
             "{:10} {:6} instructions as often, {:5} explained, {:4} not; {:5} jumps and calls as \
              often; {:.1} s and {:.1} s",
@@ -304,7 +305,7 @@ fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<Stri
     let counts = counts.map_err(|error| format!("{}: {error}", program.name))?;
     let said = std::fs::read(&output).expect("its output");
     let work = little_work(directory);
-    let stepped = stepped::step(&argv, &environment, &work, &output, MOST_STEPS);
+    let stepped = single_stepping::step(&argv, &environment, &work, &output, MOST_STEPS);
     std::fs::remove_dir_all(&work).expect("it is removed");
     let Some((native, status)) = stepped? else {
         return Err(format!("{}: it takes too many instructions", program.name));
@@ -316,7 +317,7 @@ fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<Stri
         );
         return Err(format!("{}: {what}", program.name));
     }
-    let counted: stepped::Executions = (counts.processes[0].modules.iter())
+    let counted: single_stepping::Executions = (counts.processes[0].modules.iter())
         .flat_map(|module| {
             let of = |one: &genba_model::InstructionCount| {
                 ((module.path.clone(), one.address), one.count)
@@ -324,14 +325,14 @@ fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<Stri
             module.instructions.iter().map(of)
         })
         .collect();
-    let mut names: BTreeMap<&str, names::Names> = BTreeMap::new();
+    let mut names: BTreeMap<&str, symbol_names::Names> = BTreeMap::new();
     for module in &counts.processes[0].modules {
-        names.insert(&module.path, names::Names::of(module));
+        names.insert(&module.path, symbol_names::Names::of(module));
     }
     let differ = counted.keys().chain(native.keys()).find(|place| {
         let name = || names.get(place.0.as_str()).map(|names| names.name(place.1));
         counted.get(*place) != native.get(*place)
-            && !stepped::may_differ(&place.0, &name().unwrap_or_default())
+            && !single_stepping::may_differ(&place.0, &name().unwrap_or_default())
     });
     match differ {
         None => Ok(format!("{} instructions", native.values().sum::<u64>())),
@@ -353,7 +354,7 @@ fn our_engine_counts_what_the_processor_executes() {
     let Some(engine) = support::engine("genba", test) else {
         return;
     };
-    if let Err(reason) = alike::no_addresses_by_chance() {
+    if let Err(reason) = identical_start::no_addresses_by_chance() {
         genba_testing::skip(test, genba_testing::MACHINE, &reason);
         return;
     }
@@ -388,8 +389,8 @@ const STACK: &str = "#include <stdio.h>\n#include <string.h>\n\
 #[test]
 fn a_process_begins_alike_under_both_engines() {
     let test = "a_process_begins_alike_under_both_engines";
-    if let Err(reason) =
-        alike::no_addresses_by_chance().and_then(|()| alike::environment_in_order())
+    if let Err(reason) = identical_start::no_addresses_by_chance()
+        .and_then(|()| identical_start::environment_in_order())
     {
         genba_testing::skip(test, genba_testing::MACHINE, &reason);
         return;
@@ -410,7 +411,7 @@ fn a_process_begins_alike_under_both_engines() {
             continue;
         };
         let own = (names[0] != "callgrind").then_some(preload.as_path());
-        let alike = (preload.clone(), alike::stack());
+        let alike = (preload.clone(), identical_start::stack());
         for argv in [&["x"][..], &["x", "a"], &["x", "a", "bcdefgh"]] {
             let program = Program {
                 name: "stack",

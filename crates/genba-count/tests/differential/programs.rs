@@ -364,7 +364,7 @@ pub fn write_inputs(directory: &Path) {
          let r = std::panic::catch_unwind(|| { if s_len(&[1]) == 1 { panic!(\"so\") } }); println!(\"{}\", r.is_err()); }\n\
          fn s_len(s: &[u8]) -> usize { s.len() }\n",
     );
-    crate::others::write_inputs(&write);
+    crate::third_party_programs::write_inputs(&write);
     let make = |program: &str, arguments: &[&str]| {
         let _ = std::process::Command::new(program)
             .args(arguments)
@@ -378,7 +378,7 @@ pub fn write_inputs(directory: &Path) {
         "rustc",
         &["-O", "-C", "panic=unwind", "rust.rs", "-o", "rust"],
     );
-    crate::others::compile(&make);
+    crate::third_party_programs::compile(&make);
     make("gzip", &["-n", "-k", "text"]);
     make("bzip2", &["-k", "text"]);
     make("xz", &["-k", "-T1", "text"]);

@@ -10,17 +10,17 @@ static HEAP: Heap = Heap::new();
 
 #[panic_handler]
 fn panic(_: &PanicInfo) -> ! {
-    genba_engine::unable("the engine has no memory left, or has met a state that cannot be")
+    genba_engine::refuse("the engine has no memory left, or has met a state that cannot be")
 }
 
-/// Where the process begins: `argument` points to the [`genba_engine::start::Boot`].
+/// Where the process begins: `argument` points to the [`genba_engine::startup::BootParameters`].
 ///
 /// # Safety
 /// Called once, by the loader, on a stack of its own.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn genba_start(argument: usize) -> ! {
     // SAFETY: as the loader promises.
-    unsafe { genba_engine::start::start(argument) }
+    unsafe { genba_engine::startup::start(argument) }
 }
 
 // The compiler calls these by name.

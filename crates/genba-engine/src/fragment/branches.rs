@@ -2,11 +2,11 @@
 
 use iced_x86::Instruction;
 
-use super::{Builder, Error, PendingCall, PendingTaken, RCX, TABLE_BYTES, World, condition};
-use crate::marks::Mark;
-use crate::state;
+use super::{BuildContext, Builder, Error, PendingCall, PendingTaken, RCX, TABLE_BYTES, condition};
+use crate::recovery_marks::Mark;
+use crate::thread_state;
 
-impl<W: World> Builder<'_, W> {
+impl<W: BuildContext> Builder<'_, W> {
     pub(super) fn jump(&mut self, to: u64) {
         self.emitter().keep_in_line(1, 4);
         self.emitter().bytes(&[0xE9]);
@@ -61,15 +61,15 @@ impl<W: World> Builder<'_, W> {
         aside: Option<u32>,
     ) -> Result<(), Error> {
         let raw = self.raw(instruction);
-        self.emitter().store(RCX, state::RCX);
-        self.mark(Mark::Rcx);
-        self.count_aside(aside);
+        self.emitter().store(RCX, thread_state::RCX);
+        self.mark(Mark::RcxSaved);
+        self.count_through_saved_rcx(aside);
         if aside.is_some() {
             // The operand may need it.
-            self.emitter().load(RCX, state::RCX);
+            self.emitter().load(RCX, thread_state::RCX);
         }
         self.emitter().load_target(instruction, &raw)?;
-        self.emitter().store(RCX, state::TARGET);
+        self.emitter().store(RCX, thread_state::TARGET);
         // movzx ecx, cx
         self.emitter().bytes(&[0x0F, 0xB7, 0xC9]);
         Ok(())
@@ -86,8 +86,8 @@ impl<W: World> Builder<'_, W> {
     pub(super) fn jump_indirect(&mut self, from: u64) {
         if self.world.records(from, None) {
             let site = self.world.site(from);
-            self.emitter().store_number(state::SITE, site);
-            self.emitter().jump_vector(state::TRANSFER);
+            self.emitter().store_number(thread_state::SITE, site);
+            self.emitter().jump_vector(thread_state::RECORD_TRANSFER);
         } else {
             self.jump_by_table();
         }
@@ -110,16 +110,16 @@ impl<W: World> Builder<'_, W> {
     /// Pushes the address in the cache, so that both are on the stack, and returns to that.
     pub(super) fn returns(&mut self, pops: u16, aside: Option<u32>) {
         let table = self.world.table();
-        self.emitter().store(RCX, state::RCX);
-        self.mark(Mark::Rcx);
-        self.count_aside(aside);
+        self.emitter().store(RCX, thread_state::RCX);
+        self.mark(Mark::RcxSaved);
+        self.count_through_saved_rcx(aside);
         if pops > 0 {
             // Rare: as an indirect jump. mov rcx, [rsp]; …; lea rsp, [rsp + …]; movzx ecx, cx
             self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
-            self.emitter().store(RCX, state::TARGET);
+            self.emitter().store(RCX, thread_state::TARGET);
             self.emitter().bytes(&[0x48, 0x8D, 0xA4, 0x24]);
             self.emitter().u32(u32::from(pops) + 8);
-            self.mark(Mark::Landing);
+            self.mark(Mark::JumpPad);
             self.emitter().bytes(&[0x0F, 0xB7, 0xC9]);
             return self.jump_by_table();
         }
@@ -128,7 +128,7 @@ impl<W: World> Builder<'_, W> {
         self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
         self.emitter().bytes(&[0x0F, 0xB7, 0xC9, 0xFF, 0x34, 0xCD]);
         self.emitter().u32(table + TABLE_BYTES);
-        self.mark(Mark::PushedRcx);
+        self.mark(Mark::ReturnPushedRcxSaved);
         self.emitter().bytes(&[0xC3]);
     }
 
@@ -136,7 +136,7 @@ impl<W: World> Builder<'_, W> {
     pub(super) fn syscall(&mut self, next: u64) -> Result<(), Error> {
         // lea rcx, [rip + 8]; jmp gs:[SYSCALL]
         self.emitter().bytes(&[0x48, 0x8D, 0x0D, 8, 0, 0, 0]);
-        self.emitter().jump_vector(state::SYSCALL);
+        self.emitter().jump_vector(thread_state::SYSCALL);
         self.mark(Mark::SyscallDone);
         // As the kernel would have left it: lea rcx, [rip + …]
         self.emitter().bytes(&[0x48, 0x8D, 0x0D]);

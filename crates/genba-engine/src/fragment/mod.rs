@@ -5,50 +5,50 @@
 //! landing   where indirect branches arrive: checks that it is they who are meant
 //! block     instructions, counter, branch ─ falls into the next block
 //! …
-//! call      a real call, so that the processor predicts the return; behind it a landing
+//! call      a real call, so that the processor predicts the return; behind it a landing pad
 //! …         for returns, and the block at the return address
 //! calls     put the program's return address on the stack in place of ours, jump to the callee
-//! misses    another target than the landing's: to the lookup
+//! misses    another target than the landing pad's: to the lookup
 //! exits     to the dispatcher, which translates what is missing and links
 //! ```
 //!
 //! What must hold: at every place the marks say where the program's registers are. A branch's
 //! displacement does not cross a cache line, so that linking is one store.
 
-mod blocks;
+mod block_body;
 mod branches;
-mod cold;
-mod landing;
-mod short_loop;
+mod landing_pad;
+mod out_of_line;
 #[cfg(test)]
 mod tests;
+mod unrolled_loop;
 
 use alloc::vec::Vec;
 
 use iced_x86::{Instruction, InstructionInfoFactory};
 
-use crate::block::{Block, End, decode};
-use crate::emit::{Emitter, TooFar};
-use crate::liveness::Code;
-use crate::marks::{Mark, Marked};
+use crate::basic_block::{Block, BlockEnd, decode};
+use crate::emitter::{Emitter, TooFar};
+use crate::liveness::ProgramCode;
+use crate::recovery_marks::{Mark, Marked};
 
 /// Most blocks of a fragment.
-const MOST_BLOCKS: usize = 16;
+const MAX_FRAGMENT_BLOCKS: usize = 16;
 /// Bytes of code after which no further block is begun.
-const MOST_BYTES: usize = 8 << 10;
+const MAX_FRAGMENT_BYTES: usize = 8 << 10;
 /// Copies of a short loop.
-const COPIES: usize = 16;
+const UNROLL_COPIES: usize = 16;
 /// Most instructions of a loop that is copied.
-const MOST_UNROLLED: usize = 10;
+const MAX_UNROLLED_INSTRUCTIONS: usize = 10;
 const RAX: u8 = 0;
 const RCX: u8 = 1;
 /// Bytes of an exit's stub.
-pub const STUB_BYTES: usize = 20;
+pub const EXIT_STUB_BYTES: usize = 20;
 /// Bytes of a table of indirect branches.
 pub const TABLE_BYTES: u32 = 8 << 16;
 
 /// What building needs to know of the rest.
-pub trait World: Code {
+pub trait BuildContext: ProgramCode {
     /// Address in the cache of the block at this address.
     fn known(&self, pc: u64) -> Option<u64>;
     /// Address in the cache of the call that returns to this address.
@@ -79,14 +79,14 @@ pub trait World: Code {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
     /// What the engine does not do.
-    Unable(&'static str),
+    Refused(&'static str),
     /// A table is full.
     Full(&'static str),
 }
 
 impl From<TooFar> for Error {
     fn from(_: TooFar) -> Self {
-        Self::Unable("its code refers to data more than 2 GiB away")
+        Self::Refused("its code refers to data more than 2 GiB away")
     }
 }
 
@@ -126,9 +126,9 @@ pub struct Fragment {
     pub blocks: Vec<NewBlock>,
     /// Its exits.
     pub exits: Vec<NewExit>,
-    /// Landings: address in the program, offset.
-    pub landings: Vec<(u64, u16)>,
-    /// Landings for returns: address in the program, offset.
+    /// Landing pads: address in the program, offset.
+    pub landing_pads: Vec<(u64, u16)>,
+    /// Landing pads for returns: address in the program, offset.
     pub returns: Vec<(u64, u16)>,
     /// Calls: return address in the program, offset.
     pub calls: Vec<(u64, u16)>,
@@ -157,17 +157,17 @@ struct PendingTaken {
     block: u8,
 }
 
-/// A landing's way out when it was not meant.
-struct PendingMiss {
+/// A landing pad's way out when it was not meant.
+struct PendingMismatch {
     /// Offset of the displacement.
     at: usize,
-    kind: Landing,
+    kind: LandingPad,
     block: u8,
 }
 
-/// What arrives at a landing.
+/// What arrives at a landing pad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Landing {
+pub enum LandingPad {
     /// Indirect jumps and calls: TARGET says where they go.
     Jump,
     /// Returns: the top of the stack says it.
@@ -196,12 +196,12 @@ fn condition(raw: &[u8]) -> Option<u8> {
     }
 }
 
-struct Builder<'a, W: World> {
+struct Builder<'a, W: BuildContext> {
     world: &'a mut W,
     factory: &'a mut InstructionInfoFactory,
     fragment: Fragment,
     pending_calls: Vec<PendingCall>,
-    misses: Vec<PendingMiss>,
+    misses: Vec<PendingMismatch>,
     taken: Vec<PendingTaken>,
     /// The block that is being emitted.
     block: u8,
@@ -212,11 +212,11 @@ struct Builder<'a, W: World> {
 ///
 /// # Errors
 /// When the block cannot be translated.
-pub fn build<W: World>(
+pub fn build<W: BuildContext>(
     world: &mut W,
     factory: &mut InstructionInfoFactory,
     pc: u64,
-    landing: Option<Landing>,
+    landing: Option<LandingPad>,
     base: u64,
     first_exit: u32,
 ) -> Result<Fragment, Error> {
@@ -226,8 +226,8 @@ pub fn build<W: World>(
     }
     let mut block = decode(pc, builder.world.bytes(pc));
     loop {
-        let next = if builder.small_loop(&block) {
-            builder.unrolled(&block)?
+        let next = if builder.is_short_loop(&block) {
+            builder.unroll(&block)?
         } else {
             builder.block(&block)?
         };
@@ -235,7 +235,7 @@ pub fn build<W: World>(
             break;
         };
         if next.landing {
-            builder.landing(next.pc, Landing::Return);
+            builder.landing(next.pc, LandingPad::Return);
         }
         let Some(following) = builder.goes_on(next.pc) else {
             if next.landing {
@@ -249,15 +249,15 @@ pub fn build<W: World>(
     builder.finish(first_exit)
 }
 
-/// A landing alone, for a block that exists at `code`.
+/// A landing pad alone, for a block that exists at `code`.
 ///
 /// # Errors
 /// When that is too far away.
-pub fn build_landing<W: World>(
+pub fn build_landing_pad<W: BuildContext>(
     world: &mut W,
     factory: &mut InstructionInfoFactory,
     pc: u64,
-    kind: Landing,
+    kind: LandingPad,
     base: u64,
     first_exit: u32,
 ) -> Result<Fragment, Error> {
@@ -268,7 +268,7 @@ pub fn build_landing<W: World>(
     builder.finish(first_exit)
 }
 
-impl<'a, W: World> Builder<'a, W> {
+impl<'a, W: BuildContext> Builder<'a, W> {
     fn new(world: &'a mut W, factory: &'a mut InstructionInfoFactory, base: u64) -> Self {
         Self {
             world,
@@ -280,7 +280,7 @@ impl<'a, W: World> Builder<'a, W> {
                 },
                 blocks: Vec::new(),
                 exits: Vec::new(),
-                landings: Vec::new(),
+                landing_pads: Vec::new(),
                 returns: Vec::new(),
                 calls: Vec::new(),
                 marks: Vec::with_capacity(128),
@@ -305,7 +305,7 @@ impl<'a, W: World> Builder<'a, W> {
         &mut self.fragment.emitter
     }
 
-    /// A landing needs a block behind it, whose address says what it is for; here it is
+    /// A landing pad needs a block behind it, whose address says what it is for; here it is
     /// somewhere else.
     fn stand_in(&mut self, pc: u64) {
         self.block = self.fragment.blocks.len() as u8;
@@ -329,15 +329,15 @@ impl<'a, W: World> Builder<'a, W> {
 
     /// The block at `pc`, if it may be put behind what is there.
     fn goes_on(&self, pc: u64) -> Option<Block> {
-        if self.fragment.blocks.len() >= MOST_BLOCKS
-            || self.fragment.emitter.offset() >= MOST_BYTES
+        if self.fragment.blocks.len() >= MAX_FRAGMENT_BLOCKS
+            || self.fragment.emitter.offset() >= MAX_FRAGMENT_BYTES
             || self.local(pc).is_some()
             || self.world.known(pc).is_some()
         {
             return None;
         }
         let block = decode(pc, self.world.bytes(pc));
-        (!matches!(block.end, End::Native | End::Unable(_))).then_some(block)
+        (!matches!(block.end, BlockEnd::Native | BlockEnd::Refused(_))).then_some(block)
     }
 
     fn raw(&self, instruction: &Instruction) -> Vec<u8> {

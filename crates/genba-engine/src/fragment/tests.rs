@@ -9,7 +9,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 use crate::liveness::tests::Bytes;
-use crate::recover::{Aside, BlockView, View, recover};
+use crate::state_recovery::{BlockView, FragmentView, SavedRegisters, recover};
 
 const PC: u64 = 0x7F00_0000;
 const BASE: u64 = 0x7E00_0000;
@@ -23,13 +23,13 @@ struct Fake<'a> {
     transfers: bool,
 }
 
-impl Code for Fake<'_> {
+impl ProgramCode for Fake<'_> {
     fn bytes(&self, pc: u64) -> &[u8] {
         self.code.bytes(pc)
     }
 }
 
-impl World for Fake<'_> {
+impl BuildContext for Fake<'_> {
     fn known(&self, pc: u64) -> Option<u64> {
         pc.is_multiple_of(5).then_some(BASE + 0x10_0000)
     }
@@ -123,10 +123,10 @@ fn random_code_has_every_mark() {
     for _ in 0..100 {
         let tree = branches_and_pieces().new_tree(&mut runner);
         let code = tree.expect("code").current();
-        let landings = [None, Some(Landing::Jump), Some(Landing::Return)];
+        let landing_pads = [None, Some(LandingPad::Jump), Some(LandingPad::Return)];
         // Return addresses above 2 GiB do not fit an immediate: calls push them in another way.
         let places = [(PC, BASE), (0x5555_5555_4000, 0x5555_5000_0000)];
-        for (landing, (pc, base)) in landings
+        for (landing, (pc, base)) in landing_pads
             .into_iter()
             .flat_map(|landing| places.map(|place| (landing, place)))
         {
@@ -142,7 +142,10 @@ fn random_code_has_every_mark() {
             }
         }
     }
-    assert!(marks.iter().copied().eq(0..=Mark::Stub as u8), "{marks:?}");
+    assert!(
+        marks.iter().copied().eq(0..=Mark::ExitStub as u8),
+        "{marks:?}"
+    );
 }
 
 /// The address that a signal's frame shows for each place where an instruction of the copy begins.
@@ -156,7 +159,7 @@ fn shown(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
     };
     let mut factory = InstructionInfoFactory::new();
     let fragment = build(&mut world, &mut factory, PC, None, BASE, 1).expect("a fragment");
-    let view = View {
+    let view = FragmentView {
         marks: &fragment.marks,
         block: |index: usize| {
             let block = &fragment.blocks[index];
@@ -179,7 +182,7 @@ fn shown(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
                 &world,
                 offset,
                 &registers,
-                Aside {
+                SavedRegisters {
                     rax: 0,
                     rcx,
                     target: 0,
@@ -232,7 +235,7 @@ proptest! {
         landing in 0..3,
         transfers: bool,
     ) {
-        let landing = [None, Some(Landing::Jump), Some(Landing::Return)][landing as usize];
+        let landing = [None, Some(LandingPad::Jump), Some(LandingPad::Return)][landing as usize];
         let mut world = Fake { code: Bytes(PC, &code), counters: 0, lengths: Vec::new(), transfers };
         let mut factory = InstructionInfoFactory::new();
         let built = build(&mut world, &mut factory, PC, landing, BASE, 1);
@@ -247,12 +250,12 @@ proptest! {
             let site = BASE + u64::from(exit.site);
             prop_assert_eq!(site / 64, (site + 3) / 64, "a displacement crosses a line");
         }
-        // Landings stand for the block that follows them.
-        for &(pc, offset) in fragment.landings.iter().chain(&fragment.returns) {
+        // Landing pads stand for the block that follows them.
+        for &(pc, offset) in fragment.landing_pads.iter().chain(&fragment.returns) {
             let at = marks.iter().find(|marked| marked.offset == offset).expect("a mark");
             prop_assert_eq!(fragment.blocks[usize::from(at.block)].pc, pc);
         }
-        let view = View {
+        let view = FragmentView {
             marks,
             block: |index: usize| {
                 let block = &fragment.blocks[index];
@@ -261,7 +264,7 @@ proptest! {
             },
             stub: |_| Some(PC),
         };
-        let aside = Aside { rax: 11, rcx: 12, target: PC };
+        let aside = SavedRegisters { rax: 11, rcx: 12, target: PC };
         let mut registers = [0u64; 16];
         registers[1] = PC;
         let starts: BTreeSet<u64> = (0..fragment.blocks.len())
@@ -282,9 +285,9 @@ proptest! {
                     last.map(|marked| marked.mark),
                     Some(
                         Mark::Taken
-                            | Mark::TakenRax
+                            | Mark::TakenRaxSaved
                             | Mark::TakenUnrecorded
-                            | Mark::TakenUnrecordedRax
+                            | Mark::TakenUnrecordedRaxSaved
                     )
                 );
                 if near && found.next_at.is_none() {

@@ -1,18 +1,18 @@
 //! What is done when the cache is left.
 
-use crate::fragment::Landing;
-use crate::state::{
+use crate::fragment::LandingPad;
+use crate::thread_state::{
     self, EXIT_INDIRECT, EXIT_RETURN, EXIT_SYSCALL, EXIT_TRANSFER, State, register,
 };
 
-use super::clone::{self, Clone};
-use super::engine::Place;
-use super::entry::label;
-use super::slots::Slots;
-use super::{Locked, leave, syscall};
+use super::context_switch::label;
+use super::engine::ResumePoint;
+use super::new_thread::{self, Clone};
+use super::thread_slots::ThreadSlots;
+use super::{EngineLock, syscall_interception, uncounted_child};
 
 /// How the thread goes on after the engine has done its part, without the lock.
-pub enum After {
+pub enum NextAction {
     /// In the cache, as the state says.
     Resume,
     /// Makes a thread first.
@@ -34,12 +34,12 @@ pub enum After {
 ///
 /// # Safety
 /// The state must be the caller's own.
-pub unsafe fn go_on(state: State, pc: u64, place: Place) {
+pub unsafe fn go_on(state: State, pc: u64, place: ResumePoint) {
     // SAFETY: the caller's promise.
     unsafe {
-        state.set(state::AT_SYSCALL, 0);
-        state.set(state::RESUME_PC, pc);
-        state.set(state::RESUME_CODE, place.address());
+        state.set(thread_state::AT_SYSCALL, 0);
+        state.set(thread_state::RESUME_PC, pc);
+        state.set(thread_state::RESUME_CODE, place.address());
     }
 }
 
@@ -48,34 +48,34 @@ pub extern "C" fn dispatch(state: usize) {
     let state = State(state);
     // SAFETY: it is this thread's own state.
     let after = unsafe {
-        let mut locked = Locked::take();
-        match state.get(state::EXIT) as u32 {
-            EXIT_SYSCALL => syscall::special(&mut locked, state),
+        let mut locked = EngineLock::take();
+        match state.get(thread_state::EXIT) as u32 {
+            EXIT_SYSCALL => syscall_interception::special(&mut locked, state),
             EXIT_INDIRECT => {
-                let pc = state.get(state::TARGET);
-                let place = locked.engine().follow_indirect(pc, Landing::Jump);
+                let pc = state.get(thread_state::TARGET);
+                let place = locked.engine().follow_indirect(pc, LandingPad::Jump);
                 go_on(state, pc, place);
-                After::Resume
+                NextAction::Resume
             }
             EXIT_RETURN => {
-                let pc = state.get(state::TARGET);
-                let place = locked.engine().follow_indirect(pc, Landing::Return);
+                let pc = state.get(thread_state::TARGET);
+                let place = locked.engine().follow_indirect(pc, LandingPad::Return);
                 go_on(state, pc, place);
-                After::Resume
+                NextAction::Resume
             }
             EXIT_TRANSFER => {
-                let pc = state.get(state::TARGET);
+                let pc = state.get(thread_state::TARGET);
                 let engine = locked.engine();
                 let from = engine.site(state);
                 engine.record_transfer(state, from, pc);
-                let place = engine.follow_indirect(pc, Landing::Jump);
+                let place = engine.follow_indirect(pc, LandingPad::Jump);
                 go_on(state, pc, place);
-                After::Resume
+                NextAction::Resume
             }
             number => {
                 let (pc, place) = locked.engine().follow(number);
                 go_on(state, pc, place);
-                After::Resume
+                NextAction::Resume
             }
         }
     };
@@ -85,22 +85,22 @@ pub extern "C" fn dispatch(state: usize) {
 
 /// # Safety
 /// The state must be the caller's own, and the lock free.
-unsafe fn finish(state: State, after: After) {
+unsafe fn finish(state: State, after: NextAction) {
     // SAFETY: the caller's promise.
     unsafe {
         match after {
-            After::Resume => {}
-            After::Clone(clone) => {
-                let result = clone::run(&clone);
+            NextAction::Resume => {}
+            NextAction::Clone(clone) => {
+                let result = new_thread::run(&clone);
                 state.set_register(register::RAX, result as u64);
             }
-            After::Exit { status, slot } => {
+            NextAction::Exit { status, slot } => {
                 let unused = 0u32;
-                let flag = slot.map_or(&raw const unused, Slots::flag);
+                let flag = slot.map_or(&raw const unused, ThreadSlots::flag);
                 label::genba_exit(flag, status)
             }
-            After::Leave => leave::forked(state),
-            After::Sigreturn(rsp) => label::genba_sigreturn(rsp),
+            NextAction::Leave => uncounted_child::forked(state),
+            NextAction::Sigreturn(rsp) => label::genba_sigreturn(rsp),
         }
     }
 }

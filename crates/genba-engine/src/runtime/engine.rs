@@ -6,19 +6,19 @@ use core::sync::atomic::Ordering;
 
 use iced_x86::InstructionInfoFactory;
 
-use crate::fragment::{self, Error, Fragment, Landing, STUB_BYTES, World};
-use crate::layout::{KIND_LESS, KIND_MORE, Record, TRANSFERS_WITHIN};
-use crate::marks::Marked;
-use crate::pcmap::PcMap;
-use crate::recover::{self, Aside, BlockView, Correction, View};
-use crate::state::{self, EXIT_INDIRECT, State};
+use crate::address_map::AddressMap;
+use crate::count_file_layout::{KIND_ADD, KIND_SUBTRACT, Record, TRANSFERS_WITHIN};
+use crate::fragment::{self, BuildContext, EXIT_STUB_BYTES, Error, Fragment, LandingPad};
+use crate::recovery_marks::Marked;
+use crate::state_recovery::{self, BlockView, Correction, FragmentView, SavedRegisters};
+use crate::thread_state::{self, EXIT_INDIRECT, State};
 
-use super::book::{BlockInfo, Book, Found, NONE};
-use super::cache::Cache;
-use super::signal::Process;
-use super::slots::Slots;
-use super::tables::table_entry;
-use super::transfers::Transfers;
+use super::code_cache::Cache;
+use super::code_map::{BlockInfo, CodeLookup, CodeMap, NONE};
+use super::indirect_branch_tables::table_entry;
+use super::signal_delivery::SignalActions;
+use super::thread_slots::ThreadSlots;
+use super::transfer_recording::Transfers;
 
 /// An exit that has a displacement to be aimed.
 #[derive(Clone, Copy)]
@@ -36,7 +36,7 @@ pub struct Exit {
 }
 
 /// What is remembered of a fragment.
-pub struct Placed {
+pub struct PlacedFragment {
     /// Its address.
     pub start: u64,
     /// Its bytes.
@@ -55,7 +55,7 @@ pub struct Placed {
     pub marks: Box<[Marked]>,
 }
 
-impl Placed {
+impl PlacedFragment {
     /// A fragment, where it is built for, in use.
     #[must_use]
     pub fn of(fragment: Fragment, first_block: u32, first_exit: u32) -> Self {
@@ -74,14 +74,14 @@ impl Placed {
 
 /// Where to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ResumePoint {
     /// In the cache.
     Cache(u64),
     /// At the program's own place: it faults there.
     Native(u64),
 }
 
-impl Place {
+impl ResumePoint {
     /// The address to jump to.
     #[must_use]
     pub fn address(self) -> u64 {
@@ -94,36 +94,36 @@ impl Place {
 /// The engine of a process.
 pub struct Engine {
     /// What is known of the program's code.
-    pub book: Book,
+    pub code_map: CodeMap,
     /// Threads.
-    pub slots: Slots,
+    pub slots: ThreadSlots,
     /// Signal handlers, by the threads' index of their process.
-    pub processes: Vec<Process>,
+    pub processes: Vec<SignalActions>,
     /// Children are counted.
     pub children: bool,
     /// Counters of indirect jumps.
     pub transfers: Transfers,
     /// Jumps by which ld.so enters functions that it has bound.
-    pub resolvers: PcMap<u8>,
+    pub resolvers: AddressMap<u8>,
     /// Memory for translations.
     pub cache: Cache,
     factory: InstructionInfoFactory,
     /// All fragments.
-    pub fragments: Vec<Placed>,
+    pub fragments: Vec<PlacedFragment>,
     /// Numbers of fragments by zone.
-    in_zone: Vec<Vec<u32>>,
+    fragments_by_zone: Vec<Vec<u32>>,
     /// Numbers of the counters that correct others, by block, instruction and direction.
-    corrections: PcMap<u32>,
+    corrections: AddressMap<u32>,
     /// All exits.
     pub exits: Vec<Exit>,
     /// Entries of the tables of all indirect targets: of jumps, of returns.
-    pub lookup_used: [u64; 2],
+    pub lookup_entries: [u64; 2],
 }
 
 impl Engine {
     /// An engine with nothing translated.
     #[must_use]
-    pub fn new(book: Book, slots: Slots, children: bool) -> Self {
+    pub fn new(code_map: CodeMap, slots: ThreadSlots, children: bool) -> Self {
         let none = Exit {
             target: 0,
             site: 0,
@@ -132,65 +132,65 @@ impl Engine {
             linked: false,
         };
         let mut engine = Self {
-            book,
+            code_map,
             slots,
             processes: Vec::new(),
             children,
             transfers: Transfers::default(),
-            resolvers: PcMap::default(),
-            cache: Cache::new(crate::sys::program_break()),
+            resolvers: AddressMap::default(),
+            cache: Cache::new(crate::raw_syscall::program_break()),
             factory: InstructionInfoFactory::new(),
             fragments: Vec::new(),
-            in_zone: Vec::new(),
-            corrections: PcMap::default(),
+            fragments_by_zone: Vec::new(),
+            corrections: AddressMap::default(),
             // Number 0 means an indirect branch.
             exits: alloc::vec![none; EXIT_INDIRECT as usize + 1],
-            lookup_used: [0; 2],
+            lookup_entries: [0; 2],
         };
-        engine.new_lookup(Landing::Jump, 13);
-        engine.new_lookup(Landing::Return, 13);
-        if engine.book.transfers >= TRANSFERS_WITHIN {
+        engine.new_lookup(LandingPad::Jump, 13);
+        engine.new_lookup(LandingPad::Return, 13);
+        if engine.code_map.transfers >= TRANSFERS_WITHIN {
             engine.transfers.grow();
         }
         engine
     }
 
     /// Where the program's `pc` is to be executed; translates it if need be.
-    pub fn get(&mut self, pc: u64) -> Place {
-        match self.book.block(pc) {
-            Some(index) => Place::Cache(self.book.blocks[index as usize].code),
+    pub fn get(&mut self, pc: u64) -> ResumePoint {
+        match self.code_map.block(pc) {
+            Some(index) => ResumePoint::Cache(self.code_map.blocks[index as usize].code),
             None => self.translate(pc, None),
         }
     }
 
-    fn translate(&mut self, pc: u64, landing: Option<Landing>) -> Place {
-        match self.book.find(pc) {
+    fn translate(&mut self, pc: u64, landing: Option<LandingPad>) -> ResumePoint {
+        match self.code_map.find(pc) {
             // Natively nothing is there, and it would fault.
-            Found::Code(_) if self.in_cache(pc) => {
-                super::unable("it jumps to where the engine has its own memory")
+            CodeLookup::Code(_) if self.in_cache(pc) => {
+                super::refuse("it jumps to where the engine has its own memory")
             }
-            Found::Code(region) if region.writable => {
-                let path = self.book.path(pc);
-                super::unable_at("it runs code that it makes at run time", pc, &path)
+            CodeLookup::Code(region) if region.writable => {
+                let path = self.code_map.path(pc);
+                super::refuse_at("it runs code that it makes at run time", pc, &path)
             }
-            Found::Code(_) => {}
-            Found::Nothing => return Place::Native(pc),
-            Found::Vsyscall => super::unable("it uses the old vsyscall page"),
-            Found::Shared => super::unable_at(
+            CodeLookup::Code(_) => {}
+            CodeLookup::Nothing => return ResumePoint::Native(pc),
+            CodeLookup::Vsyscall => super::refuse("it uses the old vsyscall page"),
+            CodeLookup::CountFile => super::refuse_at(
                 "it runs code from memory that others can write to",
                 pc,
-                &self.book.path(pc),
+                &self.code_map.path(pc),
             ),
         }
         let base = self.room(pc);
         let first_exit = self.exits.len() as u32;
-        let (book, factory) = (&mut self.book, &mut self.factory);
-        match fragment::build(book, factory, pc, landing, base, first_exit) {
+        let (code_map, factory) = (&mut self.code_map, &mut self.factory);
+        match fragment::build(code_map, factory, pc, landing, base, first_exit) {
             Ok(fragment) => self.adopt(fragment),
             Err(error) => self.refuse(error, pc),
         }
-        match self.book.block(pc) {
-            Some(index) => Place::Cache(self.book.blocks[index as usize].code),
+        match self.code_map.block(pc) {
+            Some(index) => ResumePoint::Cache(self.code_map.blocks[index as usize].code),
             None => super::fatal("a translated block is not there"),
         }
     }
@@ -199,28 +199,28 @@ impl Engine {
     pub fn room(&mut self, pc: u64) -> u64 {
         match self.cache.place(pc) {
             Some(base) => base,
-            None => super::unable("there is no room for translations near its code"),
+            None => super::refuse("there is no room for translations near its code"),
         }
     }
 
     fn refuse(&self, error: Error, pc: u64) -> ! {
-        let (Error::Unable(reason) | Error::Full(reason)) = error;
-        super::unable_at(reason, pc, &self.book.path(pc))
+        let (Error::Refused(reason) | Error::Full(reason)) = error;
+        super::refuse_at(reason, pc, &self.code_map.path(pc))
     }
 
     /// Puts a fragment into the cache and the books.
     fn adopt(&mut self, fragment: Fragment) {
         let base = fragment.emitter.base;
         let zone = self.cache.put(base, &fragment.emitter.code);
-        let first_block = self.book.blocks.len() as u32;
+        let first_block = self.code_map.blocks.len() as u32;
         for new in &fragment.blocks {
-            let lengths = self.book.lengths_of.iter();
+            let lengths = self.code_map.lengths_of.iter();
             let lengths = lengths
                 .rev()
                 .find(|(counter, _)| *counter == new.counter)
                 .map_or(0, |&(_, at)| at);
-            let index = self.book.blocks.len() as u32;
-            self.book.blocks.push(BlockInfo {
+            let index = self.code_map.blocks.len() as u32;
+            self.code_map.blocks.push(BlockInfo {
                 pc: new.pc,
                 code: base + u64::from(new.offset),
                 counter: new.counter,
@@ -229,18 +229,22 @@ impl Engine {
                 instructions: new.instructions,
             });
             if !new.copy {
-                self.book.by_pc.insert(new.pc, index);
+                self.code_map.by_pc.insert(new.pc, index);
             }
         }
-        self.book.lengths_of.clear();
-        for &(pc, offset) in &fragment.landings {
-            self.book.landings.insert(pc, base + u64::from(offset));
+        self.code_map.lengths_of.clear();
+        for &(pc, offset) in &fragment.landing_pads {
+            self.code_map
+                .landing_pads
+                .insert(pc, base + u64::from(offset));
         }
         for &(pc, offset) in &fragment.returns {
-            self.book.returns.insert(pc, base + u64::from(offset));
+            self.code_map.returns.insert(pc, base + u64::from(offset));
         }
         for &(returns_to, offset) in &fragment.calls {
-            self.book.calls.insert(returns_to, base + u64::from(offset));
+            self.code_map
+                .calls
+                .insert(returns_to, base + u64::from(offset));
         }
         let first_exit = self.exits.len() as u32;
         for new in &fragment.exits {
@@ -262,15 +266,15 @@ impl Engine {
                 self.note_link(number, exit.target);
             }
         }
-        self.remember(zone, Placed::of(fragment, first_block, first_exit));
+        self.remember(zone, PlacedFragment::of(fragment, first_block, first_exit));
     }
 
     /// Within a zone, fragments come in the order of their addresses.
-    pub fn remember(&mut self, zone: usize, fragment: Placed) {
-        while self.in_zone.len() <= zone {
-            self.in_zone.push(Vec::new());
+    pub fn remember(&mut self, zone: usize, fragment: PlacedFragment) {
+        while self.fragments_by_zone.len() <= zone {
+            self.fragments_by_zone.push(Vec::new());
         }
-        self.in_zone[zone].push(self.fragments.len() as u32);
+        self.fragments_by_zone[zone].push(self.fragments.len() as u32);
         self.fragments.push(fragment);
     }
 
@@ -279,10 +283,10 @@ impl Engine {
         if self.exits[number as usize].linked {
             return;
         }
-        let Some(block) = self.book.block(target) else {
+        let Some(block) = self.code_map.block(target) else {
             return;
         };
-        let block = &mut self.book.blocks[block as usize];
+        let block = &mut self.code_map.blocks[block as usize];
         self.exits[number as usize].linked = true;
         self.exits[number as usize].next = block.incoming;
         block.incoming = number;
@@ -297,10 +301,10 @@ impl Engine {
     }
 
     /// Where an exit leads; links it.
-    pub fn follow(&mut self, number: u32) -> (u64, Place) {
+    pub fn follow(&mut self, number: u32) -> (u64, ResumePoint) {
         let target = self.exit_target(number);
         let place = self.get(target);
-        if let Place::Cache(code) = place {
+        if let ResumePoint::Cache(code) = place {
             let exit = self.exits[number as usize];
             if aim(exit.site, code) {
                 self.note_link(number, target);
@@ -310,24 +314,24 @@ impl Engine {
     }
 
     /// Where an indirect branch to `pc` goes on; enters it into the tables.
-    pub fn follow_indirect(&mut self, pc: u64, kind: Landing) -> Place {
-        if kind == Landing::Jump {
-            self.book.enters(pc);
+    pub fn follow_indirect(&mut self, pc: u64, kind: LandingPad) -> ResumePoint {
+        if kind == LandingPad::Jump {
+            self.code_map.enters(pc);
         }
-        let known = self.book.block(pc).is_some();
+        let known = self.code_map.block(pc).is_some();
         let place = if known {
             self.get(pc)
         } else {
             self.translate(pc, Some(kind))
         };
-        if let Place::Native(_) = place {
+        if let ResumePoint::Native(_) = place {
             return place;
         }
         if self.landing(pc, kind).is_none() {
             let base = self.room(pc);
             let first_exit = self.exits.len() as u32;
-            let (book, factory) = (&mut self.book, &mut self.factory);
-            match fragment::build_landing(book, factory, pc, kind, base, first_exit) {
+            let (code_map, factory) = (&mut self.code_map, &mut self.factory);
+            match fragment::build_landing_pad(code_map, factory, pc, kind, base, first_exit) {
                 Ok(fragment) => self.adopt(fragment),
                 Err(error) => self.refuse(error, pc),
             }
@@ -339,17 +343,17 @@ impl Engine {
         place
     }
 
-    /// The landing for `pc`.
-    fn landing(&self, pc: u64, kind: Landing) -> Option<u64> {
+    /// The landing pad for `pc`.
+    fn landing(&self, pc: u64, kind: LandingPad) -> Option<u64> {
         match kind {
-            Landing::Jump => self.book.landings.get(pc),
-            Landing::Return => self.book.returns.get(pc),
+            LandingPad::Jump => self.code_map.landing_pads.get(pc),
+            LandingPad::Return => self.code_map.returns.get(pc),
         }
     }
 
     /// Index of the fragment that an address in the cache is in.
     fn fragment_at(&self, address: u64) -> Option<usize> {
-        let zone = self.in_zone.get(self.cache.zone_of(address)?)?;
+        let zone = self.fragments_by_zone.get(self.cache.zone_of(address)?)?;
         let start = |&number: &u32| self.fragments[number as usize].start;
         let after = zone.partition_point(|number| start(number) <= address);
         let index = *zone.get(after.checked_sub(1)?)? as usize;
@@ -372,7 +376,7 @@ impl Engine {
         let first = self.fragments[index].first_block as usize;
         let count = usize::from(self.fragments[index].blocks);
         for block in first..first + count {
-            let _ = self.book.find(self.book.blocks[block].pc);
+            let _ = self.code_map.find(self.code_map.blocks[block].pc);
         }
     }
 
@@ -383,39 +387,40 @@ impl Engine {
         &self,
         address: u64,
         registers: &[u64; 16],
-        aside: Aside,
-    ) -> Option<(recover::Found, u32)> {
+        aside: SavedRegisters,
+    ) -> Option<(state_recovery::RecoveredState, u32)> {
         let fragment = &self.fragments[self.fragment_at(address)?];
         let offset = (address - fragment.start) as u16;
         let first = fragment.first_block as usize;
-        let book = &self.book;
+        let code_map = &self.code_map;
         let exits = &self.exits[fragment.first_exit as usize..][..usize::from(fragment.exits)];
-        let view = View {
+        let view = FragmentView {
             marks: &fragment.marks,
             block: |index: usize| {
                 let index = index.min(usize::from(fragment.blocks).saturating_sub(1));
-                let block = &book.blocks[first + index];
+                let block = &code_map.blocks[first + index];
                 BlockView {
                     pc: block.pc,
-                    lengths: book
+                    lengths: code_map
                         .shared
                         .read_lengths(block.lengths, usize::from(block.instructions)),
                 }
             },
             stub: |offset: u16| {
                 let at = fragment.start + u64::from(offset);
-                let within = |stub: u64| stub != 0 && at.wrapping_sub(stub) < STUB_BYTES as u64;
+                let within =
+                    |stub: u64| stub != 0 && at.wrapping_sub(stub) < EXIT_STUB_BYTES as u64;
                 exits
                     .iter()
                     .find(|exit| within(exit.stub))
                     .map(|exit| exit.target)
             },
         };
-        let mut found = recover::recover(&view, book, offset, registers, aside)?;
+        let mut found = state_recovery::recover(&view, code_map, offset, registers, aside)?;
         // A copy of a short loop is counted when the jump into it is.
-        if let Some(index) = recover::uncounted_at(&fragment.marks, offset)
-            && let Some(block) = book.blocks.get(first + index)
-            && let Some(record) = book.shared.read_record(block.counter)
+        if let Some(index) = state_recovery::uncounted_at(&fragment.marks, offset)
+            && let Some(block) = code_map.blocks.get(first + index)
+            && let Some(record) = code_map.shared.read_record(block.counter)
             && record.to != 0
         {
             let view = (view.block)(index);
@@ -432,11 +437,11 @@ impl Engine {
     pub fn syscall_before(&self, address: u64) -> Option<(u64, u32)> {
         let fragment = &self.fragments[self.fragment_at(address)?];
         let offset = (address - fragment.start) as u16;
-        let block = recover::block_at(&fragment.marks, offset)?;
+        let block = state_recovery::block_at(&fragment.marks, offset)?;
         let number = fragment.first_block + block as u32;
-        let info = self.book.blocks.get(number as usize)?;
+        let info = self.code_map.blocks.get(number as usize)?;
         let lengths = self
-            .book
+            .code_map
             .shared
             .read_lengths(info.lengths, usize::from(info.instructions));
         let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
@@ -453,16 +458,16 @@ impl Engine {
         let number = match self.corrections.get(key) {
             Some(number) => number,
             None => {
-                let info = self.book.blocks[block as usize];
+                let info = self.code_map.blocks[block as usize];
                 let total = usize::from(info.instructions);
-                let lengths = self.book.shared.read_lengths(info.lengths, total);
+                let lengths = self.code_map.shared.read_lengths(info.lengths, total);
                 let skipped: u64 = lengths
                     .iter()
                     .take(from)
                     .map(|&length| u64::from(length))
                     .sum();
                 let module = self
-                    .book
+                    .code_map
                     .shared
                     .read_record(info.counter)
                     .map_or(NONE, |record| record.module);
@@ -473,16 +478,16 @@ impl Engine {
                     module,
                     to_module: NONE,
                     instructions: if counted { total - from } else { from } as u16,
-                    kind: if counted { KIND_LESS } else { KIND_MORE },
+                    kind: if counted { KIND_SUBTRACT } else { KIND_ADD },
                 };
-                let Some(number) = self.book.shared.record(record) else {
-                    super::unable("it has more code than the engine has room for");
+                let Some(number) = self.code_map.shared.record(record) else {
+                    super::refuse("it has more code than the engine has room for");
                 };
                 self.corrections.insert(key, number);
                 number
             }
         };
-        let offset = state::counter(number);
+        let offset = thread_state::counter(number);
         // SAFETY: a counter of the caller's.
         unsafe { state.set(offset, state.get(offset).wrapping_add(1)) };
     }

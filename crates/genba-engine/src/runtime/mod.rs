@@ -1,33 +1,33 @@
 //! The engine at work: one for a process and all its threads, behind one lock.
 
-pub mod book;
-pub mod cache;
-pub mod clone;
-pub mod detach;
+mod assembly_macros;
+pub mod code_cache;
+pub mod code_map;
+pub mod context_switch;
+pub mod count_file;
 pub mod dispatch;
 pub mod engine;
-pub mod entry;
-pub mod execute;
-pub mod interrupted;
-pub mod invalidate;
-pub mod leave;
-pub mod mail;
-pub mod memory;
-mod pieces;
-pub mod shared;
-pub mod signal;
-pub mod slots;
-pub mod syscall;
-pub mod tables;
-pub mod transfers;
+pub mod exec;
+pub mod forked_child;
+pub mod indirect_branch_tables;
+pub mod invalidation;
+pub mod memory_changes;
+pub mod new_thread;
+pub mod request_channel;
+pub mod signal_delivery;
+pub mod signal_recovery;
+pub mod syscall_interception;
+pub mod thread_slots;
+pub mod transfer_recording;
+pub mod uncounted_child;
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use crate::layout::{STATUS_FAILED, STATUS_UNABLE};
-use crate::sys;
+use crate::count_file_layout::{STATUS_FAILED, STATUS_REFUSED};
+use crate::raw_syscall;
+use count_file::CountFile;
 use engine::Engine;
-use shared::Shared;
 
 struct Global(UnsafeCell<Option<Engine>>);
 
@@ -41,9 +41,9 @@ static LOCK: AtomicU32 = AtomicU32::new(0);
 static SHARED: AtomicUsize = AtomicUsize::new(0);
 
 /// The lock, taken; gives the engine.
-pub struct Locked(());
+pub struct EngineLock(());
 
-impl Locked {
+impl EngineLock {
     /// Waits for the lock.
     #[must_use]
     pub fn take() -> Self {
@@ -54,7 +54,7 @@ impl Locked {
             while LOCK.swap(2, Ordering::Acquire) != 0 {
                 let futex = LOCK.as_ptr() as usize;
                 // SAFETY: FUTEX_WAIT | FUTEX_PRIVATE on our own word.
-                unsafe { sys::call(sys::nr::FUTEX, [futex, 128, 2, 0, 0, 0]) };
+                unsafe { raw_syscall::call(raw_syscall::nr::FUTEX, [futex, 128, 2, 0, 0, 0]) };
             }
         }
         Self(())
@@ -75,12 +75,12 @@ impl Locked {
     }
 }
 
-impl Drop for Locked {
+impl Drop for EngineLock {
     fn drop(&mut self) {
         if LOCK.swap(0, Ordering::Release) == 2 {
             let futex = LOCK.as_ptr() as usize;
             // SAFETY: FUTEX_WAKE | FUTEX_PRIVATE of one.
-            unsafe { sys::call(sys::nr::FUTEX, [futex, 129, 1, 0, 0, 0]) };
+            unsafe { raw_syscall::call(raw_syscall::nr::FUTEX, [futex, 129, 1, 0, 0, 0]) };
         }
     }
 }
@@ -90,22 +90,22 @@ impl Drop for Locked {
 /// # Safety
 /// Once, before there is a second thread.
 pub unsafe fn install(engine: Engine) {
-    SHARED.store(engine.book.shared.0, Ordering::Relaxed);
+    SHARED.store(engine.code_map.shared.0, Ordering::Relaxed);
     // SAFETY: the caller's promise.
     unsafe { *ENGINE.0.get() = Some(engine) };
 }
 
 /// Tells the signal handlers and others where to complain.
-pub fn set_shared(shared: Shared) {
+pub fn set_count_file(shared: CountFile) {
     SHARED.store(shared.0, Ordering::Relaxed);
 }
 
 fn end(status: u32, parts: &[&[u8]]) -> ! {
     let shared = SHARED.load(Ordering::Relaxed);
     if shared != 0 {
-        Shared(shared).fail(status, parts);
+        CountFile(shared).fail(status, parts);
     }
-    sys::kill_process()
+    raw_syscall::kill_process()
 }
 
 /// Ends the process because the engine itself is wrong.
@@ -114,12 +114,12 @@ pub fn fatal(message: &str) -> ! {
 }
 
 /// Ends the process because it does what the engine cannot count.
-pub fn unable(reason: &str) -> ! {
-    end(STATUS_UNABLE, &[reason.as_bytes()])
+pub fn refuse(reason: &str) -> ! {
+    end(STATUS_REFUSED, &[reason.as_bytes()])
 }
 
 /// The same with a place.
-pub fn unable_at(reason: &str, pc: u64, path: &[u8]) -> ! {
+pub fn refuse_at(reason: &str, pc: u64, path: &[u8]) -> ! {
     let mut digits = [0u8; 16];
     for (index, digit) in digits.iter_mut().enumerate() {
         let value = (pc >> (60 - index * 4)) as usize & 15;
@@ -127,7 +127,7 @@ pub fn unable_at(reason: &str, pc: u64, path: &[u8]) -> ! {
     }
     let path = if path.is_empty() { b"memory" } else { path };
     end(
-        STATUS_UNABLE,
+        STATUS_REFUSED,
         &[reason.as_bytes(), b" (at ", &digits, b" in ", path, b")"],
     )
 }

@@ -137,7 +137,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     drop(progress);
     // What was counted is written before anything that may fail on its content.
     if let Some(file) = &args.file {
-        genba_count::file::write(file, &counted.raw).map_err(Failure::usage)?;
+        genba_count::saved_counts::write(file, &counted.raw).map_err(Failure::usage)?;
     }
     if let Some(file) = &args.sites {
         written(file, |out| sites(out, &counted.raw))?;

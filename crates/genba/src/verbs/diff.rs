@@ -104,7 +104,7 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
         .into_owned();
-    let read = |path: &Path| genba_count::file::read(path).map_err(Failure::usage);
+    let read = |path: &Path| genba_count::saved_counts::read(path).map_err(Failure::usage);
     if path.is_file() && is_json(path) {
         return Ok(Side::of_counts(&name, &read(path)?));
     }

@@ -1,0 +1,289 @@
+//! The thread that puts the engine into processes: into the target, and then into whatever asks
+//! for it. Only this thread traces.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use genba_engine::count_file_layout::{
+    Control, REQUEST_DONE, REQUEST_EXEC, REQUEST_FORK, REQUEST_REFUSED,
+};
+
+use super::inject::{self, EngineOptions};
+use super::ptrace::Tracee;
+use super::refused_before_run;
+
+/// Time between looks at the mailboxes.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// The file of counts as the kernel calls it in lists of mappings.
+const NAME: &str = "/memfd:genba-counts";
+/// Most processes in one run.
+const MAX_PROCESSES: usize = 4096;
+
+/// A counted process.
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Its counts.
+    pub file: File,
+}
+
+/// All that was followed.
+pub struct Followed {
+    /// The target first.
+    pub processes: Vec<Process>,
+    /// What was not counted, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What the thread reports: that it has attached, then that the target counts.
+pub type Report = io::Result<()>;
+
+/// Attaches to the gated process, counts it and what it executes, until `stop`.
+pub fn follow(
+    pid: i32,
+    options: &EngineOptions,
+    report: &Sender<Report>,
+    stop: &AtomicBool,
+) -> Followed {
+    let mut followed = Followed {
+        processes: Vec::new(),
+        notes: Vec::new(),
+    };
+    let tracee = Tracee::seize(pid);
+    let tracee = match tracee {
+        Ok(tracee) => {
+            let _ = report.send(Ok(()));
+            tracee
+        }
+        Err(error) => {
+            let _ = report.send(Err(error));
+            return followed;
+        }
+    };
+    let begun = begin(tracee, options);
+    let _ = report.send(begun.map(|process| followed.processes.push(process)));
+    let mut waiting: Vec<(Tracee, i32)> = Vec::new();
+    while !stop.load(Ordering::Relaxed) && !followed.processes.is_empty() {
+        for index in 0..followed.processes.len() {
+            answer(&mut followed, index, &mut waiting);
+        }
+        for index in (0..waiting.len()).rev() {
+            let ready = waiting[index].0.program_yet();
+            match ready {
+                Ok(Some(false)) => {}
+                Ok(Some(true)) => {
+                    let (mut tracee, pid) = waiting.swap_remove(index);
+                    match inject::inject_stopped(&mut tracee, options).and_then(|file| {
+                        tracee.detach()?;
+                        Ok(file)
+                    }) {
+                        Ok(file) => followed.add(pid, file),
+                        Err(error) => followed.notes.push(format!(
+                            "process {pid} was not counted and has been ended: {error}"
+                        )),
+                    }
+                }
+                Ok(None) | Err(_) => {
+                    waiting.swap_remove(index);
+                }
+            }
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    followed
+}
+
+fn begin(mut tracee: Tracee, options: &EngineOptions) -> io::Result<Process> {
+    let file = inject::inject(&mut tracee, options)?;
+    let pid = tracee.pid();
+    let command = command(pid);
+    tracee.detach()?;
+    Ok(Process { pid, command, file })
+}
+
+/// Program and arguments as the kernel knows them.
+fn command(pid: i32) -> Vec<String> {
+    let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = text.split(|byte| *byte == 0);
+    let mut words: Vec<String> = words
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect();
+    words.pop();
+    words
+}
+
+impl Followed {
+    /// Notes something once, and not without bound.
+    fn note(&mut self, note: String) {
+        const MAX_PROCESSES: usize = 50;
+        if self.notes.len() < MAX_PROCESSES && !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    fn add(&mut self, pid: i32, file: File) {
+        if self.processes.len() == MAX_PROCESSES {
+            self.notes.push(format!(
+                "processes beyond the first {MAX_PROCESSES} were not counted"
+            ));
+            return;
+        }
+        let command = command(pid);
+        self.processes.push(Process { pid, command, file });
+    }
+}
+
+/// Looks into a process's mailbox, and does what is asked.
+fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)>) {
+    let word = |offset: usize| {
+        let mut bytes = [0; 4];
+        let read = followed.processes[index]
+            .file
+            .read_exact_at(&mut bytes, offset as u64);
+        read.map_or(0, |()| u32::from_le_bytes(bytes))
+    };
+    let request = word(std::mem::offset_of!(Control, request));
+    if request != REQUEST_EXEC && request != REQUEST_FORK {
+        return;
+    }
+    let pid = word(std::mem::offset_of!(Control, request_pid)) as i32;
+    let thread = word(std::mem::offset_of!(Control, request_thread)) as i32;
+    let fd = word(std::mem::offset_of!(Control, request_fd));
+    let mut path = vec![0; 4096];
+    let at = std::mem::offset_of!(Control, request_path) as u64;
+    let read = followed.processes[index].file.read_exact_at(&mut path, at);
+    let end = path.iter().position(|byte| *byte == 0).unwrap_or(0);
+    path.truncate(end);
+    let namespace = word(std::mem::offset_of!(Control, request_namespace));
+    // Whoever wrote this may lie, or have numbers of its own (a PID namespace), which mean
+    // others here: only a process that has the file is attached to.
+    let asker = asker(pid, &followed.processes[index].file);
+    let done = match request {
+        // What cannot tell, as without /proc, says 0.
+        _ if namespace != 0 && namespace != own_namespace() || asker == Asker::Other => {
+            followed.note("processes in PID namespaces of their own were not counted".to_owned());
+            false
+        }
+        // It was ended while it asked: before it executed a program, before its first instruction
+        // as a forked child. There is nothing more to count.
+        _ if asker == Asker::Ended => false,
+        REQUEST_EXEC if read.is_ok() => {
+            let path = Path::new(std::ffi::OsStr::from_bytes(&path));
+            let known = waiting.iter().any(|(other, _)| other.thread() == thread);
+            let possible = refused_before_run::of_process(pid, path);
+            let countable = possible == Some(true);
+            if known && !countable {
+                // An execution before has failed. Traced, a set-uid program has no privileges.
+                let_go(thread, waiting);
+            }
+            if possible == Some(false) {
+                followed.note(format!(
+                    "process {pid} was to execute {}, which cannot be counted (set-uid, or no 64-bit \
+                     x86 program)",
+                    path.display()
+                ));
+            }
+            let traced = countable && (known || expect(pid, thread, waiting));
+            if countable && !traced {
+                followed.note(format!(
+                    "process {pid}, which executed {}, could not be attached to and was not \
+                     counted",
+                    path.display()
+                ));
+            }
+            traced
+        }
+        REQUEST_FORK => {
+            let options = File::options().read(true).write(true).to_owned();
+            match options.open(format!("/proc/{pid}/fd/{fd}")) {
+                Ok(file) if followed.processes.len() < MAX_PROCESSES => {
+                    followed.add(pid, file);
+                    true
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    };
+    if request == REQUEST_FORK && !done && asker != Asker::Ended {
+        followed.note(format!("process {pid}, a forked child, was not counted"));
+    }
+    let answer = if done { REQUEST_DONE } else { REQUEST_REFUSED };
+    let at = std::mem::offset_of!(Control, request) as u64;
+    let _ = (followed.processes[index].file).write_all_at(&answer.to_le_bytes(), at);
+}
+
+/// Who asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    /// A process that counts into this file.
+    Ours,
+    /// A process that has ended meanwhile.
+    Ended,
+    /// Another.
+    Other,
+}
+
+/// Whether a process has this file mapped.
+fn asker(pid: i32, file: &File) -> Asker {
+    let Ok(data) = file.metadata() else {
+        return Asker::Other;
+    };
+    let maps = match std::fs::read_to_string(format!("/proc/{pid}/maps")) {
+        Ok(maps) if maps.is_empty() => return Asker::Ended,
+        Ok(maps) => maps,
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound
+                || error.raw_os_error() == Some(libc::ESRCH) =>
+        {
+            return Asker::Ended;
+        }
+        Err(_) => return Asker::Other,
+    };
+    let inode = data.ino().to_string();
+    // Fields: addresses, rights, offset, device, inode, path.
+    let has = maps.lines().any(|line| {
+        let mut fields = line.split_ascii_whitespace().skip(4);
+        fields.next() == Some(&inode) && fields.next() == Some(NAME)
+    });
+    match has {
+        true => Asker::Ours,
+        false => Asker::Other,
+    }
+}
+
+/// The inode of the PID namespace that our numbers are of; 0 if it cannot be told.
+fn own_namespace() -> u32 {
+    let inode = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
+    u32::try_from(inode).unwrap_or(0)
+}
+
+/// No longer attaches to a thread.
+fn let_go(thread: i32, waiting: &mut Vec<(Tracee, i32)>) {
+    let at = waiting
+        .iter()
+        .position(|(other, _)| other.thread() == thread);
+    if let Some(at) = at {
+        // If that fails, it has ended.
+        let _ = waiting.swap_remove(at).0.let_go();
+    }
+}
+
+/// Attaches to a thread that is about to execute a program.
+fn expect(pid: i32, thread: i32, waiting: &mut Vec<(Tracee, i32)>) -> bool {
+    match Tracee::seize(thread) {
+        Ok(tracee) => {
+            waiting.push((tracee.renamed(pid), pid));
+            true
+        }
+        Err(_) => false,
+    }
+}

@@ -1,0 +1,60 @@
+//! Where jumps are recorded, as the engine is told: code ranges of files.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use genba_engine::count_file_layout::{
+    CODE_RANGE_CAPACITY, CodeRange, TRANSFERS_ALL, TRANSFERS_ENTRIES, TRANSFERS_NONE,
+    TRANSFERS_WITHIN, path_hash,
+};
+use genba_model::CodeSpan;
+
+use super::inject::EngineOptions;
+use crate::image::Image;
+use crate::{CountRequest, Transfers};
+
+/// What the engine is to do.
+///
+/// # Errors
+/// A sentence when there are more code ranges than the engine has room for.
+pub fn wanted(request: &CountRequest) -> Result<EngineOptions, String> {
+    let (transfers, code_ranges) = match &request.transfers {
+        Transfers::None => (TRANSFERS_NONE, Vec::new()),
+        Transfers::Entries => (TRANSFERS_ENTRIES, Vec::new()),
+        Transfers::Within(spans) => (TRANSFERS_WITHIN, code_ranges(spans)),
+        Transfers::Everywhere => (TRANSFERS_ALL, Vec::new()),
+    };
+    if code_ranges.len() > CODE_RANGE_CAPACITY as usize {
+        return Err(format!(
+            "jumps are to be recorded in {} code ranges, more than the {CODE_RANGE_CAPACITY} it \
+             has room for: ask for fewer functions",
+            code_ranges.len()
+        ));
+    }
+    Ok(EngineOptions {
+        children: request.children,
+        transfers,
+        code_ranges,
+    })
+}
+
+fn code_ranges(spans: &[CodeSpan]) -> Vec<CodeRange> {
+    let mut found = BTreeSet::new();
+    let paths: BTreeSet<&str> = spans.iter().map(|span| span.path.as_str()).collect();
+    for path in paths {
+        let Some(image) = Image::read(Path::new(path)) else {
+            continue;
+        };
+        let hash = path_hash(path.as_bytes());
+        for span in spans.iter().filter(|span| span.path == path) {
+            if let Some(offset) = image.offset_of(span.begin) {
+                found.insert(CodeRange {
+                    path: hash,
+                    begin: offset,
+                    end: offset.saturating_add(span.end.saturating_sub(span.begin)),
+                });
+            }
+        }
+    }
+    found.into_iter().collect()
+}

@@ -1,0 +1,204 @@
+//! Reads the file of counts that the plugin keeps. Pure; the file counts as hostile, since a
+//! target can write to it, and may have been cut anywhere.
+
+use crate::x86_64;
+
+use super::plugin_file_layout::{
+    HEADER, MAGIC, NO_FILE, RECORD, block, edge, file, flag, header, kind,
+};
+
+/// A block as the plugin saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block<'a> {
+    /// Times that it was entered.
+    pub count: u64,
+    /// Repetitions of its last instruction.
+    pub iterations: u64,
+    /// Address of its first instruction in memory.
+    pub address: u64,
+    /// File (index in [`Counts::files`]) and offset in it.
+    pub place: Option<(u32, u64)>,
+    /// The last instruction's bytes.
+    pub last: &'a [u8],
+    /// The instructions' lengths.
+    pub lengths: &'a [u8],
+}
+
+impl Block<'_> {
+    /// Whether the last instruction is not in the block: one that crosses the end of a page ends
+    /// a block before it, but the plugin has been shown its first bytes.
+    #[must_use]
+    pub fn is_last_cut(&self) -> bool {
+        self.lengths.len() > 1 && x86_64::is_cut(self.last)
+    }
+
+    /// Bytes before the last instruction.
+    #[must_use]
+    pub fn before_last(&self) -> u64 {
+        let before = self.lengths.split_last().map_or(&[][..], |(_, rest)| rest);
+        before.iter().map(|length| u64::from(*length)).sum()
+    }
+}
+
+/// A passage between blocks (indices in [`Counts::blocks`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// From this block's last instruction.
+    pub from: usize,
+    /// To this block's first.
+    pub to: usize,
+    /// Times.
+    pub count: u64,
+}
+
+/// All that a file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts<'a> {
+    /// Process id.
+    pub pid: i32,
+    /// Process that it is a copy of.
+    pub parent: Option<i32>,
+    /// It ended by itself.
+    pub exited: bool,
+    /// It became another program.
+    pub executed: bool,
+    /// Entries and passages that were not recorded.
+    pub lost: u64,
+    /// Returns from signal handlers.
+    pub signals: u64,
+    /// Processes that it made and that were not to be counted.
+    pub forks: u64,
+    /// Paths.
+    pub files: Vec<&'a [u8]>,
+    /// Blocks.
+    pub blocks: Vec<Block<'a>>,
+    /// Passages.
+    pub edges: Vec<Edge>,
+    /// Where PLT stubs led on their first call; counts mean nothing here.
+    pub bindings: Vec<Edge>,
+}
+
+/// What is wrong with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// Not one.
+    #[error("it is no file of counts")]
+    Magic,
+    /// A record makes no sense.
+    #[error("the record at {at:#x} makes no sense")]
+    Record {
+        /// Where.
+        at: usize,
+    },
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(8)?)?;
+    Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// When it is none, or damaged.
+pub fn read(bytes: &[u8]) -> Result<Counts<'_>, ReadError> {
+    let field = |at| long(bytes, at).ok_or(ReadError::Magic);
+    if field(header::MAGIC)? != MAGIC {
+        return Err(ReadError::Magic);
+    }
+    let flags = field(header::FLAGS)?;
+    let pid = |value: u64| i32::try_from(value).ok().filter(|pid| *pid > 0);
+    let mut counts = Counts {
+        pid: pid(field(header::PID)?).ok_or(ReadError::Magic)?,
+        parent: pid(field(header::PARENT)?),
+        exited: flags & flag::EXITED != 0,
+        executed: flags & flag::EXECUTED != 0,
+        lost: field(header::LOST)?,
+        signals: field(header::SIGNALS)?,
+        forks: field(header::FORKS)?,
+        ..Counts::default()
+    };
+    let used = usize::try_from(field(header::USED)?).unwrap_or(usize::MAX);
+    let used = bytes.get(..used).ok_or(ReadError::Record { at: used })?;
+    // Places of blocks, in order.
+    let mut places: Vec<usize> = Vec::new();
+    let mut edges = Vec::new();
+    let mut at = HEADER;
+    while at < used.len() {
+        let wrong = ReadError::Record { at };
+        let size = word(used, at + 4).ok_or(wrong)? as usize;
+        if size < RECORD || !size.is_multiple_of(8) {
+            return Err(wrong);
+        }
+        let record = at.checked_add(size).and_then(|end| used.get(at..end));
+        let record = record.ok_or(wrong)?;
+        match word(record, 0) {
+            Some(kind::FILE) => counts.files.push(path(record).ok_or(wrong)?),
+            Some(kind::BLOCK) => {
+                counts.blocks.push(a_block(record).ok_or(wrong)?);
+                places.push(at);
+            }
+            Some(kind @ (kind::EDGE | kind::BINDING)) => {
+                edges.push((at, kind, passage(record).ok_or(wrong)?));
+            }
+            _ => {}
+        }
+        at += size;
+    }
+    for (at, kind, (from, to, count)) in edges {
+        let index = |place: u64| {
+            let place = usize::try_from(place).ok()?;
+            places.binary_search(&place).ok()
+        };
+        let (from, to) = (index(from).zip(index(to))).ok_or(ReadError::Record { at })?;
+        let list = match kind {
+            kind::EDGE => &mut counts.edges,
+            _ => &mut counts.bindings,
+        };
+        list.push(Edge { from, to, count });
+    }
+    let files = counts.files.len();
+    let known = |block: &Block<'_>| block.place.is_none_or(|(file, _)| (file as usize) < files);
+    if let Some(index) = counts.blocks.iter().position(|block| !known(block)) {
+        return Err(ReadError::Record { at: places[index] });
+    }
+    Ok(counts)
+}
+
+fn path(record: &[u8]) -> Option<&[u8]> {
+    let length = word(record, file::LENGTH)? as usize;
+    record.get(file::PATH..file::PATH.checked_add(length)?)
+}
+
+fn a_block(record: &[u8]) -> Option<Block<'_>> {
+    let instructions = word(record, block::INSTRUCTIONS)? as usize;
+    let last = record.get(block::LAST..block::LAST + 16)?;
+    let (length, last) = last.split_last()?;
+    let file = word(record, block::FILE)?;
+    let offset = long(record, block::OFFSET)?;
+    Some(Block {
+        count: long(record, block::COUNT)?,
+        iterations: long(record, block::ITERATIONS)?,
+        address: long(record, block::ADDRESS)?,
+        place: (file != NO_FILE).then_some((file, offset)),
+        last: last.get(..usize::from(*length))?,
+        lengths: record.get(block::LENGTHS..block::LENGTHS.checked_add(instructions)?)?,
+    })
+}
+
+fn passage(record: &[u8]) -> Option<(u64, u64, u64)> {
+    Some((
+        long(record, edge::FROM)?,
+        long(record, edge::TO)?,
+        long(record, edge::COUNT)?,
+    ))
+}
+
+#[cfg(test)]
+#[path = "plugin_file_tests.rs"]
+mod tests;

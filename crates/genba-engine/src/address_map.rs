@@ -1,0 +1,141 @@
+//! A map from code addresses: open addressing, linear probing, at most 2/3 full.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Map from an address (not 0) to something small.
+pub struct AddressMap<V> {
+    keys: Vec<u64>,
+    values: Vec<V>,
+    used: usize,
+}
+
+impl<V: Copy + Default> Default for AddressMap<V> {
+    fn default() -> Self {
+        Self {
+            keys: vec![0; 64],
+            values: vec![V::default(); 64],
+            used: 0,
+        }
+    }
+}
+
+impl<V: Copy + Default> AddressMap<V> {
+    fn home(&self, key: u64) -> usize {
+        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (hash >> 20) as usize & (self.keys.len() - 1)
+    }
+
+    fn find(&self, key: u64) -> Result<usize, usize> {
+        let mut at = self.home(key);
+        loop {
+            match self.keys[at] {
+                0 => return Err(at),
+                found if found == key => return Ok(at),
+                _ => at = (at + 1) & (self.keys.len() - 1),
+            }
+        }
+    }
+
+    /// What is there for an address.
+    #[must_use]
+    pub fn get(&self, key: u64) -> Option<V> {
+        self.find(key).ok().map(|at| self.values[at])
+    }
+
+    /// Sets it. An address of 0 is not kept: nobody can execute there.
+    pub fn insert(&mut self, key: u64, value: V) {
+        if key == 0 {
+            return;
+        }
+        match self.find(key) {
+            Ok(at) => self.values[at] = value,
+            Err(mut at) => {
+                if (self.used + 1) * 3 > self.keys.len() * 2 {
+                    self.grow();
+                    at = self.find(key).unwrap_or_else(|at| at);
+                }
+                self.keys[at] = key;
+                self.values[at] = value;
+                self.used += 1;
+            }
+        }
+    }
+
+    /// Removes it, moving up what had been pushed on by it.
+    pub fn remove(&mut self, key: u64) -> Option<V> {
+        let mut hole = self.find(key).ok()?;
+        let removed = self.values[hole];
+        let mask = self.keys.len() - 1;
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            if self.keys[at] == 0 {
+                break;
+            }
+            let home = self.home(self.keys[at]);
+            // May it move to the hole? Only if its home is not between the two.
+            if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
+                self.keys[hole] = self.keys[at];
+                self.values[hole] = self.values[at];
+                hole = at;
+            }
+        }
+        self.keys[hole] = 0;
+        self.used -= 1;
+        Some(removed)
+    }
+
+    fn grow(&mut self) {
+        let size = self.keys.len() * 2;
+        let keys = core::mem::replace(&mut self.keys, vec![0; size]);
+        let values = core::mem::replace(&mut self.values, vec![V::default(); size]);
+        for (key, value) in keys.into_iter().zip(values) {
+            if key != 0
+                && let Err(at) = self.find(key)
+            {
+                self.keys[at] = key;
+                self.values[at] = value;
+            }
+        }
+    }
+
+    /// Number of addresses.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        #[test]
+        fn behaves_as_a_map(steps in prop::collection::vec((1u64..300, any::<u32>(), any::<bool>()), 0..2000)) {
+            let mut map = AddressMap::default();
+            let mut model = HashMap::new();
+            for (key, value, insert) in steps {
+                if insert {
+                    map.insert(key, value);
+                    model.insert(key, value);
+                } else {
+                    prop_assert_eq!(map.remove(key), model.remove(&key));
+                }
+                prop_assert_eq!(map.len(), model.len());
+            }
+            for key in 0..300 {
+                prop_assert_eq!(map.get(key), model.get(&key).copied());
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Writing the file that carries the counts ([`crate::count_file_layout`]).
+
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::count_file_layout::{self, CodeRange, Control, ModuleRecord, Record};
+
+/// Where the file is mapped.
+#[derive(Clone, Copy)]
+pub struct CountFile(pub usize);
+
+impl CountFile {
+    /// The first page.
+    #[must_use]
+    pub fn control(&self) -> &'static Control {
+        // SAFETY: mapped for as long as the process lives; all that changes is atomic or
+        // written under the engine's lock through raw pointers.
+        unsafe { &*(self.0 as *const Control) }
+    }
+
+    fn control_mut(&self) -> *mut Control {
+        self.0 as *mut Control
+    }
+
+    /// Writes `bytes` behind what is in a table of bytes.
+    fn append(&self, table: u64, capacity: u32, used: &AtomicU32, bytes: &[u8]) -> Option<u32> {
+        let at = used.load(Ordering::Relaxed);
+        let end = at.checked_add(u32::try_from(bytes.len()).ok()?)?;
+        if end > capacity {
+            return None;
+        }
+        let to = (self.0 as u64 + table + u64::from(at)) as *mut u8;
+        // SAFETY: within the table, and under the engine's lock.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        used.store(end, Ordering::Release);
+        Some(at)
+    }
+
+    /// Adds lengths of instructions; their index.
+    #[must_use]
+    pub fn lengths(&self, lengths: &[u8]) -> Option<u32> {
+        let used = &self.control().lengths;
+        self.append(
+            count_file_layout::LENGTHS,
+            count_file_layout::LENGTHS_CAPACITY,
+            used,
+            lengths,
+        )
+    }
+
+    /// Reads lengths back.
+    #[must_use]
+    pub fn read_lengths(&self, at: u32, count: usize) -> &'static [u8] {
+        let from = (self.0 as u64 + count_file_layout::LENGTHS + u64::from(at)) as *const u8;
+        // SAFETY: written by `lengths`, never changed.
+        unsafe { core::slice::from_raw_parts(from, count) }
+    }
+
+    /// Adds a counter; its number.
+    #[must_use]
+    pub fn record(&self, record: Record) -> Option<u32> {
+        let used = &self.control().records;
+        let number = used.load(Ordering::Relaxed);
+        if number >= count_file_layout::COUNTER_CAPACITY {
+            return None;
+        }
+        let to = (self.0 as u64 + count_file_layout::RECORDS) as *mut Record;
+        // SAFETY: within the table, and under the engine's lock.
+        unsafe { to.add(number as usize).write(record) };
+        used.store(number + 1, Ordering::Release);
+        Some(number)
+    }
+
+    /// Reads a record back.
+    #[must_use]
+    pub fn read_record(&self, number: u32) -> Option<Record> {
+        let used = self.control().records.load(Ordering::Relaxed);
+        let from = (self.0 as u64 + count_file_layout::RECORDS) as *const Record;
+        // SAFETY: within the part in use; never changed.
+        (number < used).then(|| unsafe { from.add(number as usize).read() })
+    }
+
+    /// Adds a module, unless it is there already, as where a program takes away and gives back the
+    /// right to execute its code; its index.
+    #[must_use]
+    pub fn module(&self, mut module: ModuleRecord, path: &[u8]) -> Option<u32> {
+        if let Some(known) = self.known_module(&module, path) {
+            return Some(known);
+        }
+        let names = &self.control().names;
+        module.name = self.append(
+            count_file_layout::NAMES,
+            count_file_layout::NAMES_CAPACITY,
+            names,
+            path,
+        )?;
+        module.name_length = path.len() as u32;
+        let used = &self.control().modules;
+        let number = used.load(Ordering::Relaxed);
+        if number >= count_file_layout::MODULE_CAPACITY {
+            return None;
+        }
+        let to = (self.0 as u64 + count_file_layout::MODULES) as *mut ModuleRecord;
+        // SAFETY: within the table, and under the engine's lock.
+        unsafe { to.add(number as usize).write(module) };
+        used.store(number + 1, Ordering::Release);
+        Some(number)
+    }
+
+    /// The module of this path that was mapped at the same place. Memory without a name is one
+    /// module wherever it is: there, addresses are what instructions are known by.
+    fn known_module(&self, module: &ModuleRecord, path: &[u8]) -> Option<u32> {
+        let place = |record: &ModuleRecord| (record.start, record.end, record.offset, record.inode);
+        let used = self.control().modules.load(Ordering::Relaxed);
+        let modules = (self.0 as u64 + count_file_layout::MODULES) as *const ModuleRecord;
+        let names = (self.0 as u64 + count_file_layout::NAMES) as *const u8;
+        (0..used).rev().find(|&index| {
+            // SAFETY: within the part in use; never changed.
+            let known = unsafe { *modules.add(index as usize) };
+            let (at, length) = (known.name as usize, known.name_length as usize);
+            // SAFETY: where its path was written; never changed.
+            let name = unsafe { core::slice::from_raw_parts(names.add(at), length) };
+            name == path && (path.is_empty() || place(&known) == place(module))
+        })
+    }
+
+    /// Where jumps are to be recorded.
+    #[must_use]
+    pub fn code_ranges(&self) -> Vec<CodeRange> {
+        let count = self.control().code_ranges.load(Ordering::Relaxed);
+        let from = (self.0 as u64 + count_file_layout::CODE_RANGES) as *const CodeRange;
+        let count = count.min(count_file_layout::CODE_RANGE_CAPACITY) as usize;
+        // SAFETY: within the table, which genba filled before the start.
+        unsafe { core::slice::from_raw_parts(from, count) }.to_vec()
+    }
+
+    /// Whether code was translated from a file with this inode.
+    #[must_use]
+    pub fn has_module_of(&self, inode: u64) -> bool {
+        let used = self.control().modules.load(Ordering::Relaxed) as usize;
+        let modules = (self.0 as u64 + count_file_layout::MODULES) as *const ModuleRecord;
+        // SAFETY: within the part in use; never changed.
+        (0..used).any(|index| unsafe { (*modules.add(index)).inode == inode })
+    }
+
+    /// Where files with this inode were mapped.
+    #[must_use]
+    pub fn modules_of(&self, inode: u64) -> Vec<(u64, u64)> {
+        let used = self.control().modules.load(Ordering::Relaxed) as usize;
+        let modules = (self.0 as u64 + count_file_layout::MODULES) as *const ModuleRecord;
+        (0..used)
+            // SAFETY: within the part in use; never changed.
+            .map(|index| unsafe { *modules.add(index) })
+            .filter(|module| module.inode == inode)
+            .map(|module| (module.start, module.end))
+            .collect()
+    }
+
+    /// Says why the process ends.
+    pub fn fail(&self, status: u32, parts: &[&[u8]]) {
+        let control = self.control();
+        let mut at = 0;
+        for byte in parts.iter().flat_map(|part| part.iter()).take(512) {
+            // SAFETY: within the array; whoever comes second writes the same table, harmlessly.
+            unsafe { (*self.control_mut()).detail[at] = *byte };
+            at += 1;
+        }
+        control.detail_length.store(at as u32, Ordering::Release);
+        control.status.store(status, Ordering::Release);
+    }
+
+    /// Writes the path of a program into the mailbox, cut to its size.
+    pub fn request_path(&self, path: &[u8]) {
+        for (index, byte) in path.iter().take(4095).chain([&0]).enumerate() {
+            // SAFETY: within the array; whoever writes has the mailbox's lock.
+            unsafe { (*self.control_mut()).request_path[index] = *byte };
+        }
+    }
+
+    /// Sets a slot's class.
+    pub fn slot_class(&self, slot: u32, class: u8) {
+        // SAFETY: within the array, under the engine's lock.
+        unsafe { (*self.control_mut()).slot_class[slot as usize] = class };
+    }
+}

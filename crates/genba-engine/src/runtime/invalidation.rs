@@ -1,0 +1,198 @@
+//! Taking translations out of use: their code has changed or gone.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
+
+use crate::emitter::Emitter;
+use crate::fragment::{EXIT_STUB_BYTES, LandingPad};
+use crate::recovery_marks::{Mark, Marked};
+
+use super::code_map::{BlockInfo, NONE, Span};
+use super::engine::{Engine, Exit, PlacedFragment, aim};
+use super::indirect_branch_tables::{miss, table_entry};
+
+impl Engine {
+    /// Takes out of use all translations of code in a range: it has changed or gone.
+    pub fn invalidate(&mut self, start: u64, end: u64) {
+        self.look_at_new_fragments();
+        let mut retired = false;
+        for at in 0..self.code_map.spans.len() {
+            let span = self.code_map.spans[at];
+            let index = span.fragment as usize;
+            if span.start < end && start < span.end && self.touches(index, start, end) {
+                self.retire(index);
+                retired = true;
+            }
+        }
+        if retired {
+            let fragments = &self.fragments;
+            let valid = |span: &Span| fragments[span.fragment as usize].valid;
+            self.code_map.spans.retain(valid);
+        }
+    }
+
+    /// Notes where the code of fragments is that have come since.
+    fn look_at_new_fragments(&mut self) {
+        for index in self.code_map.spanned..self.fragments.len() {
+            if !self.fragments[index].valid {
+                continue;
+            }
+            let start = self.code_of(index).map(|(start, _)| start).min();
+            let end = self.code_of(index).map(|(_, end)| end).max();
+            let (Some(start), Some(end)) = (start, end) else {
+                continue;
+            };
+            self.code_map.spans.push(Span {
+                start,
+                end,
+                fragment: index as u32,
+            });
+        }
+        self.code_map.spanned = self.fragments.len();
+    }
+
+    /// Beginning and end of the code of each of a fragment's blocks.
+    fn code_of(&self, index: usize) -> impl Iterator<Item = (u64, u64)> {
+        let fragment = &self.fragments[index];
+        let first = fragment.first_block as usize;
+        let code_map = &self.code_map;
+        let blocks = &code_map.blocks[first..first + usize::from(fragment.blocks)];
+        blocks.iter().map(|block| {
+            let lengths = code_map
+                .shared
+                .read_lengths(block.lengths, usize::from(block.instructions));
+            let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+            (block.pc, block.pc + size.max(1))
+        })
+    }
+
+    /// Whether code of a fragment is in a range.
+    fn touches(&self, index: usize, start: u64, end: u64) -> bool {
+        self.code_of(index)
+            .any(|(first, after)| first < end && start < after)
+    }
+
+    /// Takes a fragment out of use: nothing leads to it any more. Its code stays for threads
+    /// that are in it.
+    fn retire(&mut self, index: usize) {
+        let fragment = &mut self.fragments[index];
+        fragment.valid = false;
+        let (start, end) = (fragment.start, fragment.start + u64::from(fragment.size));
+        let inside = |code: u64| start <= code && code < end;
+        let blocks = fragment.first_block..fragment.first_block + u32::from(fragment.blocks);
+        let exits = fragment.first_exit..fragment.first_exit + u32::from(fragment.exits);
+        for block in blocks {
+            let BlockInfo { pc, incoming, .. } = self.code_map.blocks[block as usize];
+            if self.code_map.block(pc) == Some(block) {
+                self.code_map.by_pc.remove(pc);
+            }
+            self.code_map.blocks[block as usize].incoming = NONE;
+            self.unlink(incoming);
+            self.forget_landing_pads(pc, start, end);
+        }
+        // Calls are found by where they return to: the landing pad behind them, in this fragment.
+        let marks = &self.fragments[index];
+        let first = marks.first_block as usize;
+        for block in first..first + usize::from(marks.blocks) {
+            let BlockInfo {
+                pc,
+                lengths,
+                instructions,
+                ..
+            } = self.code_map.blocks[block];
+            let lengths = self
+                .code_map
+                .shared
+                .read_lengths(lengths, usize::from(instructions));
+            let after = pc + lengths.iter().map(|&length| u64::from(length)).sum::<u64>();
+            if self.code_map.calls.get(after).is_some_and(inside) {
+                self.code_map.calls.remove(after);
+            }
+            // A landing pad whose block was never put behind it.
+            self.forget_landing_pads(after, start, end);
+        }
+        for exit in exits {
+            self.exits[exit as usize].target = match self.exits[exit as usize].stub {
+                // Threads may still come out through the stub.
+                0 => 0,
+                _ => self.exits[exit as usize].target,
+            };
+        }
+    }
+
+    /// Leads linked exits back to their stubs.
+    fn unlink(&mut self, mut number: u32) {
+        while number != NONE {
+            let Exit {
+                target,
+                site,
+                mut stub,
+                next,
+                ..
+            } = self.exits[number as usize];
+            if target != 0 {
+                if stub == 0 {
+                    stub = self.late_stub(number, site);
+                    self.exits[number as usize].stub = stub;
+                }
+                aim(site, stub);
+            }
+            self.exits[number as usize].next = NONE;
+            self.exits[number as usize].linked = false;
+            number = next;
+        }
+    }
+
+    /// A stub for an exit that was linked from the beginning.
+    fn late_stub(&mut self, number: u32, site: u64) -> u64 {
+        let base = self.room(site);
+        let mut emitter = Emitter {
+            base,
+            code: Vec::with_capacity(EXIT_STUB_BYTES),
+        };
+        emitter.store_number(crate::thread_state::EXIT, number);
+        emitter.jump_vector(crate::thread_state::DISPATCH);
+        let zone = self.cache.put(base, &emitter.code);
+        let marks = [Marked {
+            offset: 0,
+            mark: Mark::ExitStub,
+            block: 0,
+        }];
+        self.remember(
+            zone,
+            PlacedFragment {
+                start: base,
+                size: emitter.code.len() as u32,
+                first_block: 0,
+                blocks: 0,
+                first_exit: number,
+                exits: 1,
+                valid: false,
+                marks: Box::new(marks),
+            },
+        );
+        base
+    }
+
+    /// Forgets the landing pads for `pc` that are in a range of the cache.
+    fn forget_landing_pads(&mut self, pc: u64, start: u64, end: u64) {
+        let inside = |code: u64| start <= code && code < end;
+        if self.code_map.landing_pads.get(pc).is_some_and(inside) {
+            self.code_map.landing_pads.remove(pc);
+            self.forget_indirect(pc, LandingPad::Jump, inside);
+        }
+        if self.code_map.returns.get(pc).is_some_and(inside) {
+            self.code_map.returns.remove(pc);
+            self.forget_indirect(pc, LandingPad::Return, inside);
+        }
+    }
+
+    fn forget_indirect(&mut self, pc: u64, kind: LandingPad, inside: impl Fn(u64) -> bool) {
+        let entry = table_entry(pc, kind);
+        if inside(entry.load(Ordering::Relaxed)) {
+            entry.store(miss(kind), Ordering::Release);
+        }
+        self.enter_lookup(pc, kind, 0);
+    }
+}

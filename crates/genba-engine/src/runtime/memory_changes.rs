@@ -1,0 +1,309 @@
+//! Changes of memory: translations of what is no longer there, or may change, go out of use.
+
+use core::sync::atomic::Ordering;
+
+use crate::count_file_layout::STATUS_CODE_CHANGES_UNSEEN;
+use crate::raw_syscall::{self, nr};
+
+use super::engine::Engine;
+use super::signal_delivery;
+use super::syscall_interception::Call;
+
+const PROT_WRITE: usize = 2;
+const PROT_EXEC: usize = 4;
+/// `MAP_ANONYMOUS`.
+const ANONYMOUS: usize = 0x20;
+/// Of a file's flags: not only for reading.
+const ACCESS: usize = 3;
+/// Advice after which memory has something else in it: `MADV_DONTNEED`, `FREE`, `REMOVE`,
+/// `DONTNEED_LOCKED`.
+const DISCARD: [usize; 4] = [4, 8, 9, 24];
+
+/// Does the call, and what follows from it.
+///
+/// # Safety
+/// The program asked for it.
+pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
+    // SAFETY: the caller's promise.
+    let result = unsafe { raw_syscall::call(call.number, call.arguments) };
+    // What fails may have been done in part.
+    let partly = matches!(call.number, nr::MPROTECT | nr::PKEY_MPROTECT | nr::MADVISE);
+    if result < 0 && result > -4096 && !partly {
+        return result;
+    }
+    let [address, length, third, ..] = call.arguments.map(|argument| argument as u64);
+    match call.number {
+        // What was there before is gone.
+        nr::MMAP => {
+            engine.forget(result as u64, length);
+            // SAFETY: the call has succeeded.
+            unsafe { engine.mapped(call) };
+        }
+        nr::MUNMAP => engine.forget(address, length),
+        nr::MREMAP => {
+            engine.forget(address, length);
+            engine.forget(result as u64, third);
+        }
+        nr::MPROTECT | nr::PKEY_MPROTECT => {
+            let protection = call.arguments[2];
+            if protection & PROT_EXEC == 0 || protection & PROT_WRITE != 0 {
+                engine.forget(address, length);
+            } else {
+                engine.forget_region(address, length);
+            }
+        }
+        nr::MADVISE if DISCARD.contains(&call.arguments[2]) => engine.forget(address, length),
+        nr::SHMAT => engine.forget(result as u64, 1),
+        nr::SHMDT | nr::REMAP_FILE_PAGES => engine.forget(address, length.max(1)),
+        _ => {}
+    }
+    result
+}
+
+/// `mlockall`, except that the engine's file, of many gigabytes with next to nothing in them, is
+/// not filled: pages are locked when they are first used.
+///
+/// # Safety
+/// The program asked for it.
+pub unsafe fn lock_all(call: &Call) -> isize {
+    const CURRENT_OR_FUTURE: usize = 3;
+    const ON_FAULT: usize = 4;
+    let [flags, ..] = call.arguments;
+    let on_fault = match flags & CURRENT_OR_FUTURE {
+        0 => 0,
+        _ => ON_FAULT,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { raw_syscall::call(call.number, [flags | on_fault, 0, 0, 0, 0, 0]) }
+}
+
+/// System calls that write to the file of their first or third argument.
+#[must_use]
+pub fn writes(number: usize) -> bool {
+    matches!(
+        number,
+        nr::WRITE
+            | nr::PWRITE64
+            | nr::WRITEV
+            | nr::PWRITEV
+            | nr::PWRITEV2
+            | nr::SENDFILE
+            | nr::FTRUNCATE
+            | nr::FALLOCATE
+            | nr::SPLICE
+            | nr::COPY_FILE_RANGE
+    )
+}
+
+/// The descriptor that one of [`writes`] writes to.
+fn written(call: &Call) -> usize {
+    match call.number {
+        nr::SPLICE | nr::COPY_FILE_RANGE => call.arguments[2],
+        _ => call.arguments[0],
+    }
+}
+
+/// Whether a descriptor can be written to.
+fn is_writable(file: usize) -> bool {
+    const FCNTL: usize = 72;
+    const GET_FLAGS: usize = 3;
+    // SAFETY: touches no memory.
+    let opened = unsafe { raw_syscall::call(FCNTL, [file, GET_FLAGS, 0, 0, 0, 0]) };
+    opened > 0 && opened as usize & ACCESS != 0
+}
+
+/// Inode of a descriptor's file, if it is a regular one.
+fn inode_of(file: usize) -> Option<u64> {
+    const FSTAT: usize = 5;
+    let mut data = [0u64; 18];
+    let to = data.as_mut_ptr() as usize;
+    // SAFETY: writes 144 bytes.
+    let found = unsafe { raw_syscall::call(FSTAT, [file, to, 0, 0, 0, 0]) };
+    (found == 0 && data[3] as u32 & 0o170_000 == 0o100_000).then_some(data[1])
+}
+
+/// Whether a call opens a file for writing from which code was translated.
+///
+/// # Safety
+/// Its arguments must be those of the caller's program.
+pub unsafe fn opens_code_for_writing(engine: &Engine, call: &Call) -> bool {
+    const NEWFSTATAT: usize = 262;
+    const HERE: usize = -100isize as usize;
+    let (directory, path, flags) = match call.number {
+        nr::OPEN => (HERE, call.arguments[0], call.arguments[1]),
+        nr::OPENAT => (call.arguments[0], call.arguments[1], call.arguments[2]),
+        _ => return false,
+    };
+    if flags & ACCESS == 0 {
+        return false;
+    }
+    // `struct stat`: device, inode, links, mode in the lower half of a word, …
+    let mut data = [0u64; 18];
+    let to = data.as_mut_ptr() as usize;
+    // SAFETY: writes 144 bytes; the kernel reads the path.
+    let found = unsafe { raw_syscall::call(NEWFSTATAT, [directory, path, to, 0, 0, 0]) };
+    let regular = data[3] as u32 & 0o170_000 == 0o100_000;
+    found == 0 && regular && engine.code_map.shared.has_module_of(data[1])
+}
+
+/// Whether a call gives the program a way to write to its own memory past all protection.
+///
+/// # Safety
+/// Its arguments must be those of the caller's program.
+pub unsafe fn opens_own_memory(call: &Call) -> bool {
+    // SAFETY: touches no memory.
+    let own = || unsafe { raw_syscall::call(nr::GETPID, [0; 6]) } as usize;
+    let (path, flags) = match call.number {
+        nr::OPEN => (call.arguments[0], call.arguments[1]),
+        nr::OPENAT => (call.arguments[1], call.arguments[2]),
+        _ => return call.arguments[0] == own(),
+    };
+    if flags & ACCESS == 0 {
+        return false;
+    }
+    let mut text = [0u8; 64];
+    // SAFETY: the caller's promise; what cannot be read is not.
+    let Some(length) = (unsafe { read_text(path, &mut text) }) else {
+        return false;
+    };
+    is_own_memory(&text[..length], own())
+}
+
+/// A string of the program's, if it ends within the buffer; its length.
+unsafe fn read_text(at: usize, text: &mut [u8; 64]) -> Option<usize> {
+    let mut checked = usize::MAX;
+    for (index, byte) in text.iter_mut().enumerate() {
+        let from = at.checked_add(index)?;
+        if from & !7 != checked {
+            checked = from & !7;
+            if !signal_delivery::readable(checked) {
+                return None;
+            }
+        }
+        // SAFETY: just found to be readable.
+        *byte = unsafe { *(from as *const u8) };
+        if *byte == 0 {
+            return Some(index);
+        }
+    }
+    None
+}
+
+/// Whether a path is that of a process's own memory.
+fn is_own_memory(path: &[u8], pid: usize) -> bool {
+    let middle = path
+        .strip_prefix(b"/proc/")
+        .and_then(|rest| rest.strip_suffix(b"/mem"));
+    let Some(middle) = middle else {
+        return false;
+    };
+    let process = middle.split(|byte| *byte == b'/').next().unwrap_or(middle);
+    let number = process.iter().try_fold(0usize, |number, byte| {
+        let digit = byte.is_ascii_digit().then(|| usize::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    });
+    matches!(process, b"self" | b"thread-self") || (number == Some(pid) && !process.is_empty())
+}
+
+fn page_end(start: u64, length: u64) -> u64 {
+    start.saturating_add(length).saturating_add(4095) & !4095
+}
+
+impl Engine {
+    /// A file was mapped. If its code may change, by this mapping or through a descriptor, that is
+    /// watched from now on, or told.
+    unsafe fn mapped(&mut self, call: &Call) {
+        const SHARED: usize = 1;
+        /// Descriptors that are looked at.
+        const MOST: usize = 256;
+        let [_, _, protection, flags, file, _] = call.arguments;
+        let executable = protection & PROT_EXEC != 0;
+        let changes = protection & PROT_WRITE != 0 && flags & SHARED != 0;
+        if flags & ANONYMOUS != 0 || !(executable || changes) {
+            return;
+        }
+        let Some(inode) = inode_of(file) else { return };
+        let others = || (0..MOST).any(|other| is_writable(other) && inode_of(other) == Some(inode));
+        if executable && (is_writable(file) || others()) {
+            self.slots.watch();
+            let maps = super::code_map::read_maps();
+            let mut mappings = maps
+                .split(|byte| *byte == b'\n')
+                .filter_map(crate::proc_maps::parse_line);
+            if mappings.any(|other| other.shared && other.writable && other.inode == inode) {
+                self.note_unseen_code_changes();
+            }
+        }
+        if changes && self.code_map.shared.has_module_of(inode) {
+            self.note_unseen_code_changes();
+        }
+    }
+
+    /// One of [`writes`]. If it is to a file from which code was translated, it is done, and
+    /// translations of that are taken out of use; its result. Else the program can do it itself.
+    ///
+    /// # Safety
+    /// The program asked for it.
+    pub unsafe fn write(&mut self, call: &Call) -> Option<isize> {
+        let inode = inode_of(written(call))?;
+        if !self.code_map.shared.has_module_of(inode) {
+            return None;
+        }
+        // SAFETY: the caller's promise. A regular file does not keep us waiting for anybody.
+        let result = unsafe { raw_syscall::call(call.number, call.arguments) };
+        for (start, end) in self.code_map.shared.modules_of(inode) {
+            self.invalidate(start, end);
+        }
+        Some(result)
+    }
+
+    /// The program has a way to change its code unseen. Debuggers have it only to see whether they
+    /// can.
+    pub fn note_unseen_code_changes(&self) {
+        let status = &self.code_map.shared.control().status;
+        status.store(STATUS_CODE_CHANGES_UNSEEN, Ordering::Relaxed);
+    }
+
+    /// Code in a range is not what it was.
+    pub fn forget(&mut self, start: u64, length: u64) {
+        self.forget_region(start, length);
+        let end = page_end(start, length);
+        // Not whether a region is known: that may have been forgotten before, its code not.
+        if self.code_map.translated.remove(start, end) {
+            self.invalidate(start, end);
+        }
+    }
+
+    /// What is known of memory in a range is no longer true; its code is what it was.
+    pub fn forget_region(&mut self, start: u64, length: u64) {
+        self.code_map.forget_region(start, page_end(start, length));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_own_memory;
+
+    #[test]
+    fn own_memory_is_told_from_that_of_others() {
+        for path in [
+            "/proc/self/mem",
+            "/proc/thread-self/mem",
+            "/proc/42/mem",
+            "/proc/42/task/43/mem",
+            "/proc/self/task/42/mem",
+        ] {
+            assert!(is_own_memory(path.as_bytes(), 42), "{path}");
+        }
+        for path in [
+            "/proc/43/mem",
+            "/proc/self/maps",
+            "/proc//mem",
+            "/mem",
+            "/dev/mem",
+            "",
+        ] {
+            assert!(!is_own_memory(path.as_bytes(), 42), "{path}");
+        }
+    }
+}

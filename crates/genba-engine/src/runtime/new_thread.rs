@@ -1,0 +1,267 @@
+//! New threads and processes.
+
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use crate::count_file_layout::{SLOT_THREAD, SLOT_VFORK};
+use crate::raw_syscall::{self, nr};
+use crate::thread_state::{self, State, register};
+
+use super::EngineLock;
+use super::context_switch::label;
+use super::count_file::CountFile;
+use super::engine::Engine;
+use super::syscall_interception::Call;
+use super::{forked_child, uncounted_child};
+
+const CLONE_VM: u64 = 0x100;
+const CLONE_SIGHAND: u64 = 0x800;
+const CLONE_VFORK: u64 = 0x4000;
+const CLONE_THREAD: u64 = 0x1_0000;
+const SIGCHLD: u64 = 17;
+const EFAULT: isize = -14;
+const EAGAIN: isize = -11;
+const EINVAL: isize = -22;
+/// Words of `struct clone_args` that we can copy.
+const WORDS: usize = 16;
+
+/// Bytes that `xsave` uses here; set at the start.
+pub static XSAVE_BYTES: AtomicUsize = AtomicUsize::new(thread_state::XSAVE_CAPACITY as usize);
+
+/// A thread to be made.
+pub struct Clone {
+    /// Its state.
+    pub child: State,
+    number: usize,
+    arguments: [usize; 5],
+    /// Copy of `struct clone_args`, to which the first argument will point.
+    block: Option<[u64; WORDS]>,
+    vfork: bool,
+    /// It runs by itself, uncounted.
+    native: bool,
+    slot: u32,
+    shared: CountFile,
+}
+
+/// What is to be done for a call.
+pub enum Prepared {
+    /// To be run with [`run`], without the lock.
+    Thread(Clone),
+    /// For [`fork`].
+    Fork(Fork),
+    /// The call fails.
+    Failed(isize),
+}
+
+/// A process to be made.
+pub struct Fork {
+    number: usize,
+    arguments: [usize; 6],
+    block: Option<[u64; WORDS]>,
+    stack: u64,
+}
+
+/// Reads what a call asks for.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepared {
+    let a = call.arguments;
+    let (flags, stack, block) = match call.number {
+        nr::FORK => (SIGCHLD, 0, None),
+        nr::VFORK => (SIGCHLD | CLONE_VM | CLONE_VFORK, 0, None),
+        nr::CLONE => (a[0] as u64, a[1] as u64, None),
+        _ => {
+            let (from, size) = (a[0], a[1]);
+            if !(64..=WORDS * 8).contains(&size) || size % 8 != 0 {
+                return Prepared::Failed(EINVAL);
+            }
+            let mut block = [0u64; WORDS];
+            for (index, word) in block.iter_mut().take(size / 8).enumerate() {
+                let at = from + index * 8;
+                if !super::signal_delivery::readable(at) {
+                    return Prepared::Failed(EFAULT);
+                }
+                // SAFETY: just found to be readable.
+                *word = unsafe { (at as *const u64).read_unaligned() };
+            }
+            let stack = match block[5] {
+                0 => 0,
+                low => low.wrapping_add(block[6]),
+            };
+            (block[0], stack, Some(block))
+        }
+    };
+    if flags & CLONE_VM == 0 {
+        return Prepared::Fork(plan_fork(call, flags, stack, block));
+    }
+    let vfork = flags & CLONE_THREAD == 0;
+    // As a sanitizer's, which stops the others and looks for leaks.
+    let native = vfork && flags & CLONE_VFORK == 0;
+    if native && flags & CLONE_SIGHAND != 0 {
+        super::refuse("it makes a process that shares its memory and its signal handlers");
+    }
+    engine.code_map.changes_unseen |= native;
+    let class = if vfork { SLOT_VFORK } else { SLOT_THREAD };
+    let Some(child) = engine.slots.take(class) else {
+        if vfork {
+            return Prepared::Failed(EAGAIN);
+        }
+        super::refuse("it has more than 2048 threads at a time");
+    };
+    // SAFETY: both states are ours.
+    unsafe {
+        copy(state, child);
+        child.set_register(register::RAX, 0);
+        if stack != 0 {
+            child.set_register(register::RSP, stack);
+        }
+        if vfork {
+            // Handlers of signals are no longer shared.
+            let process = state.get(thread_state::PROCESS) as usize;
+            let copy = engine.processes[process];
+            let index = child.get(thread_state::SLOT) as usize + 1;
+            while engine.processes.len() <= index {
+                engine.processes.push(copy);
+            }
+            engine.processes[index] = copy;
+            child.set(thread_state::PROCESS, index as u64);
+        }
+        let arguments = match call.number {
+            nr::VFORK => [flags as usize, 0, 0, 0, 0],
+            _ => [a[0], a[1], a[2], a[3], a[4]],
+        };
+        let number = match call.number {
+            nr::VFORK => nr::CLONE,
+            number => number,
+        };
+        Prepared::Thread(Clone {
+            child,
+            number,
+            arguments,
+            block,
+            vfork: vfork && !native,
+            native,
+            slot: child.get(thread_state::SLOT) as u32,
+            shared: engine.code_map.shared,
+        })
+    }
+}
+
+fn plan_fork(call: &Call, flags: u64, stack: u64, block: Option<[u64; WORDS]>) -> Fork {
+    // The child goes on on the engine's stack, of which it has a copy; the program's stack
+    // comes with its registers.
+    let mut arguments = call.arguments;
+    let mut number = call.number;
+    let block = block.map(|mut block| {
+        block[5] = 0;
+        block[6] = 0;
+        block
+    });
+    match call.number {
+        nr::CLONE => arguments[1] = 0,
+        nr::FORK => {
+            number = nr::CLONE;
+            arguments = [flags as usize, 0, 0, 0, 0, 0];
+        }
+        _ => {}
+    }
+    Fork {
+        number,
+        arguments,
+        block,
+        stack,
+    }
+}
+
+/// Gives a child its parent's registers, mask and place.
+unsafe fn copy(from: State, to: State) {
+    // SAFETY: both states are the caller's.
+    unsafe {
+        for word in 0..17 {
+            let offset = thread_state::CONTEXT + word * 8;
+            to.set(offset, from.get(offset));
+        }
+        for offset in [thread_state::MASK, thread_state::PROCESS] {
+            to.set(offset, from.get(offset));
+        }
+        core::ptr::copy_nonoverlapping(
+            (from.0 + thread_state::XSAVE as usize) as *const u8,
+            (to.0 + thread_state::XSAVE as usize) as *mut u8,
+            XSAVE_BYTES.load(Ordering::Relaxed),
+        );
+    }
+}
+
+/// Makes a thread, or a child of `vfork`, for whose end it waits. Without the lock.
+///
+/// # Safety
+/// As prepared.
+pub unsafe fn run(clone: &Clone) -> isize {
+    let [a, b, c, d, e] = clone.arguments;
+    let first = clone
+        .block
+        .as_ref()
+        .map_or(a, |block| block.as_ptr() as usize);
+    let arguments = [clone.number, first, b, c, d, e];
+    // SAFETY: the child's state is complete; in the parent this is a system call as any other.
+    let result = unsafe {
+        if clone.native {
+            uncounted_child::clone(&arguments, clone.child)
+        } else {
+            label::genba_clone(arguments.as_ptr(), clone.child.0)
+        }
+    };
+    if result > 0 && clone.vfork {
+        let process = &clone.shared.control().slot_pid[clone.slot as usize];
+        // A second child in it: of several.
+        let known = process.load(Ordering::Relaxed) != 0;
+        process.store(if known { 0 } else { result as u32 }, Ordering::Relaxed);
+    }
+    if result < 0 || clone.vfork {
+        // SAFETY: a word that lives as long as the process.
+        let flag = unsafe {
+            AtomicU32::from_ptr(super::thread_slots::ThreadSlots::flag(clone.slot).cast_mut())
+        };
+        flag.store(0, Ordering::Release);
+    }
+    result
+}
+
+/// Makes a process with memory of its own; its number, or `None` in one that is not counted: it is to
+/// leave.
+///
+/// # Safety
+/// The state must be the caller's own.
+pub unsafe fn fork(locked: &mut EngineLock, state: State, fork: Fork) -> Option<isize> {
+    let mut arguments = fork.arguments;
+    if let Some(block) = &fork.block {
+        arguments[0] = block.as_ptr() as usize;
+    }
+    // SAFETY: as the program asks; the child has a copy of all memory, this stack included.
+    let result = unsafe { raw_syscall::call(fork.number, arguments) };
+    if result == 0 {
+        locked.alone();
+        let engine = locked.engine();
+        // SAFETY: the child's only thread.
+        unsafe {
+            if fork.stack != 0 {
+                state.set_register(register::RSP, fork.stack);
+            }
+            engine.slots.only(state.get(thread_state::SLOT) as u32);
+        }
+        if !(engine.children && forked_child::detach(engine)) {
+            return None;
+        }
+    }
+    Some(result)
+}
+
+/// The slot that a thread frees when it ends; a child of `vfork` leaves that to its parent.
+///
+/// # Safety
+/// The state must be the caller's own.
+#[must_use]
+pub unsafe fn slot_to_free(state: State) -> Option<u32> {
+    // SAFETY: the caller's promise.
+    unsafe { (state.get(thread_state::PROCESS) == 0).then(|| state.get(thread_state::SLOT) as u32) }
+}

@@ -1,0 +1,251 @@
+//! What the program's state was when a signal interrupted the copy of its code, or the way
+//! between that and the engine.
+
+use crate::state_recovery::{Correction, SavedRegisters};
+use crate::thread_state::{self, State, register};
+
+use super::context_switch::label;
+use super::engine::Engine;
+
+/// The program as it was when a signal came.
+pub struct InterruptedState {
+    /// Next instruction.
+    pub pc: u64,
+    /// General registers.
+    pub registers: [u64; 16],
+    /// Flags.
+    pub flags: u64,
+    /// The block that was left in the middle.
+    pub correction: Option<(u32, Correction)>,
+    /// The jump from there to there has not been recorded.
+    pub unrecorded: Option<(u64, u64)>,
+}
+
+fn within(address: u64, from: unsafe extern "C" fn(), to: unsafe extern "C" fn()) -> bool {
+    (from as *const () as u64..to as *const () as u64).contains(&address)
+}
+
+/// Flags from the form of `lahf` and `seto`.
+fn with_saved_flags(flags: u64, saved: u64) -> u64 {
+    const LOW: u64 = 0xD5;
+    const OVERFLOW: u64 = 0x800;
+    let low = saved >> 8 & LOW;
+    let overflow = (saved & 1) * OVERFLOW;
+    flags & !(LOW | OVERFLOW) | low | overflow
+}
+
+impl InterruptedState {
+    /// Finds out, from where the thread was and what it had in its registers.
+    ///
+    /// # Safety
+    /// The state must be the caller's own.
+    pub unsafe fn find(
+        engine: &Engine,
+        state: State,
+        rip: u64,
+        registers: [u64; 16],
+        flags: u64,
+    ) -> Self {
+        // SAFETY: the caller's own state.
+        unsafe {
+            let mut at = Self {
+                pc: rip,
+                registers,
+                flags,
+                correction: None,
+                unrecorded: None,
+            };
+            if engine.in_cache(rip) {
+                let aside = SavedRegisters {
+                    rax: state.get(thread_state::RAX),
+                    rcx: state.get(thread_state::RCX),
+                    target: state.get(thread_state::TARGET),
+                };
+                let Some((found, block)) = engine.recover(rip, &registers, aside) else {
+                    super::fatal("a signal came where there is no code");
+                };
+                at.pc = match found.next_at {
+                    // Behind a return, which has read this word.
+                    Some(address) => (address as *const u64).read_unaligned(),
+                    None => found.pc,
+                };
+                at.registers = found.registers;
+                at.unrecorded = found.unrecorded;
+                at.correction = found.correction.map(|correction| (block, correction));
+            } else if within(rip, label::genba_dispatch, label::genba_dispatch_saved) {
+                at.leaving(engine, state);
+            } else if within(
+                rip,
+                label::genba_dispatch_saved,
+                label::genba_dispatch_blocked,
+            ) {
+                at.take_context(state);
+                at.leaving(engine, state);
+            } else if within(rip, label::genba_resume_unblocked, label::genba_resume_end) {
+                at.take_context(state);
+                at.pc = state.get(thread_state::RESUME_PC);
+                if state.get(thread_state::AT_SYSCALL) != 0 {
+                    at.before_syscall(engine, state.get(thread_state::SYSCALL_NEXT));
+                }
+            } else if within(rip, label::genba_jump_lookup, label::genba_jump_lookup_end) {
+                let aside = within(
+                    rip,
+                    label::genba_jump_lookup_rax_saved,
+                    label::genba_jump_lookup_end,
+                );
+                let saved = within(
+                    rip,
+                    label::genba_jump_lookup_all_saved,
+                    label::genba_jump_lookup_end,
+                );
+                at.missing(state, aside, saved);
+            } else if within(
+                rip,
+                label::genba_return_lookup,
+                label::genba_return_lookup_end,
+            ) {
+                let aside = within(
+                    rip,
+                    label::genba_return_lookup_rax_saved,
+                    label::genba_return_lookup_end,
+                );
+                let saved = within(
+                    rip,
+                    label::genba_return_lookup_all_saved,
+                    label::genba_return_lookup_end,
+                );
+                at.missing(state, aside, saved);
+                if !within(
+                    rip,
+                    label::genba_return_lookup_popped,
+                    label::genba_return_lookup_end,
+                ) {
+                    let rsp = &mut at.registers[register::RSP as usize];
+                    at.pc = (*rsp as *const u64).read_unaligned();
+                    *rsp = rsp.wrapping_add(8);
+                }
+            } else if within(
+                rip,
+                label::genba_record_transfer,
+                label::genba_record_transfer_end,
+            ) {
+                let aside = within(
+                    rip,
+                    label::genba_record_transfer_rax_saved,
+                    label::genba_record_transfer_end,
+                );
+                let saved = within(
+                    rip,
+                    label::genba_record_transfer_all_saved,
+                    label::genba_record_transfer_end,
+                );
+                at.missing(state, aside, saved);
+                let counted = within(
+                    rip,
+                    label::genba_record_transfer_counted,
+                    label::genba_record_transfer_unknown,
+                );
+                at.unrecorded = (!counted).then(|| (engine.site(state), at.pc));
+            } else if within(rip, label::genba_syscall, label::genba_syscall_end) {
+                at.calling(engine, state, rip);
+            }
+            at
+        }
+    }
+
+    unsafe fn take_context(&mut self, state: State) {
+        for number in 0..16 {
+            // SAFETY: the caller's own state.
+            self.registers[number as usize] = unsafe { state.register(number) };
+        }
+    }
+
+    /// On the way out of the cache: EXIT says where to.
+    unsafe fn leaving(&mut self, engine: &Engine, state: State) {
+        // SAFETY: the caller's own state.
+        unsafe {
+            match state.get(thread_state::EXIT) as u32 {
+                thread_state::EXIT_SYSCALL => {
+                    self.before_syscall(engine, state.get(thread_state::SYSCALL_NEXT));
+                }
+                thread_state::EXIT_INDIRECT | thread_state::EXIT_RETURN => {
+                    self.pc = state.get(thread_state::TARGET)
+                }
+                thread_state::EXIT_TRANSFER => {
+                    self.pc = state.get(thread_state::TARGET);
+                    self.unrecorded = Some((engine.site(state), self.pc));
+                }
+                number => self.pc = engine.exit_target(number),
+            }
+        }
+    }
+
+    /// In the lookup of an indirect branch's target.
+    unsafe fn missing(&mut self, state: State, aside: bool, saved: bool) {
+        // SAFETY: the caller's own state.
+        unsafe {
+            self.pc = state.get(thread_state::TARGET);
+            self.registers[register::RCX as usize] = state.get(thread_state::RCX);
+            if aside {
+                self.registers[register::RAX as usize] = state.get(thread_state::RAX);
+            }
+            if saved {
+                self.registers[register::RDX as usize] = state.get(thread_state::RDX);
+                self.flags = with_saved_flags(self.flags, state.get(thread_state::FLAGS));
+            }
+        }
+    }
+
+    /// Around a system call that the program makes itself.
+    unsafe fn calling(&mut self, engine: &Engine, state: State, rip: u64) {
+        let at = |label: unsafe extern "C" fn()| rip == label as *const () as u64;
+        let rcx = self.registers[register::RCX as usize];
+        // SAFETY: the caller's own state.
+        unsafe {
+            let back = if at(label::genba_syscall) {
+                rcx
+            } else {
+                state.get(thread_state::SYSCALL_NEXT)
+            };
+            let done = label::genba_syscall_done as *const () as u64;
+            if rip == done {
+                let next = engine.syscall_before(back).map_or(0, |(next, _)| next);
+                self.pc = next;
+                self.registers[register::RCX as usize] = next;
+                return;
+            }
+            let whole = at(label::genba_syscall_now)
+                || within(rip, label::genba_syscall_special, label::genba_syscall_end)
+                || within(rip, label::genba_syscall, label::genba_syscall_number);
+            if !whole {
+                self.registers[register::RAX as usize] = self.registers[register::R11 as usize];
+                if !within(rip, label::genba_syscall_number, label::genba_syscall_flags) {
+                    self.flags = with_saved_flags(self.flags, state.get(thread_state::FLAGS));
+                }
+            }
+            self.before_syscall(engine, back);
+            if at(label::genba_syscall_now) && rcx == done {
+                // The kernel was in it, and wants it to be made again: it has been executed.
+                self.correction = None;
+                self.registers[register::RCX as usize] = self.pc + 2;
+            }
+        }
+    }
+
+    /// Just before the system call that returns to `back`.
+    fn before_syscall(&mut self, engine: &Engine, back: u64) {
+        let Some((next, block)) = engine.syscall_before(back) else {
+            super::fatal("a system call comes from nowhere");
+        };
+        self.pc = next - 2;
+        let last = usize::from(engine.code_map.blocks[block as usize].instructions) - 1;
+        self.correction = Some((
+            block,
+            Correction {
+                block: 0,
+                from: last,
+                counted: true,
+            },
+        ));
+    }
+}

@@ -1,0 +1,115 @@
+//! The first steps in a process that genba has put the engine into.
+
+use core::sync::atomic::Ordering;
+
+use crate::count_file_layout::{FILE_SIZE, SLOT_THREAD};
+use crate::fragment::{LandingPad, TABLE_BYTES};
+use crate::raw_syscall;
+use crate::runtime::code_map::CodeMap;
+use crate::runtime::context_switch::{TABLE, label};
+use crate::runtime::count_file::CountFile;
+use crate::runtime::dispatch::go_on;
+use crate::runtime::engine::Engine;
+use crate::runtime::indirect_branch_tables::miss;
+use crate::runtime::new_thread::XSAVE_BYTES;
+use crate::runtime::signal_delivery::SignalActions;
+use crate::runtime::thread_slots::{ThreadSlots, fresh_vectors};
+use crate::runtime::{self, EngineLock};
+use crate::thread_state;
+
+/// What genba tells the engine; written into the process before it starts.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BootParameters {
+    /// Where the file of counts is mapped, all of it.
+    pub shared: u64,
+    /// The program's registers, by number.
+    pub registers: [u64; 16],
+    /// Its flags.
+    pub flags: u64,
+    /// Its first instruction.
+    pub pc: u64,
+    /// Its signal mask; while the engine starts, all signals are blocked.
+    pub mask: u64,
+    /// 1 if children are to be counted.
+    pub children: u64,
+    /// Which jumps are to be recorded: one of the `TRANSFERS_` constants of [`crate::count_file_layout`].
+    pub transfers: u64,
+}
+
+/// Bytes of the tables of indirect branches: of jumps, of returns.
+const BYTES: usize = 2 * TABLE_BYTES as usize;
+
+/// Starts the engine, and the program in it.
+///
+/// # Safety
+/// `boot` must be the address of a [`BootParameters`] that is true; all signals must be blocked.
+pub unsafe fn start(boot: usize) -> ! {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let boot = *(boot as *const BootParameters);
+        let shared = CountFile(boot.shared as usize);
+        runtime::set_count_file(shared);
+        XSAVE_BYTES.store(xsave_bytes(), Ordering::Relaxed);
+        let table = reserve_table();
+        let mut slots = ThreadSlots::new(shared, boot.children != 0);
+        let Some(state) = slots.take(SLOT_THREAD) else {
+            runtime::refuse("there is no room for a thread's counters")
+        };
+        let code_map = CodeMap::new(shared, table as u32, boot.transfers);
+        let mut engine = Engine::new(code_map, slots, boot.children != 0);
+        engine.processes.push(SignalActions::first());
+        runtime::install(engine);
+
+        for (number, value) in (0..).zip(boot.registers) {
+            state.set_register(number, value);
+        }
+        state.set(thread_state::CONTEXT_FLAGS, boot.flags);
+        state.set(thread_state::MASK, boot.mask);
+        fresh_vectors(state);
+        let mut locked = EngineLock::take();
+        let place = locked.engine().get(boot.pc);
+        go_on(state, boot.pc, place);
+        drop(locked);
+        label::genba_begin(state.0)
+    }
+}
+
+/// The tables that indirect branches look into must be where 31 bits reach.
+unsafe fn reserve_table() -> usize {
+    const HIGHEST: usize = 0x7000_0000;
+    const SEARCH_STEP: usize = 0x0100_0000;
+    for step in 0..64 {
+        let hint = HIGHEST - step * SEARCH_STEP;
+        // SAFETY: replaces nothing.
+        unsafe {
+            let flags = raw_syscall::PRIVATE | raw_syscall::FIXED_NOREPLACE;
+            match raw_syscall::mmap(hint, BYTES, raw_syscall::READ_WRITE, flags, -1) {
+                Some(at) if at == hint => {
+                    for index in 0..1 << 16 {
+                        let entry = (at + index * 8) as *mut u64;
+                        *entry = miss(LandingPad::Jump);
+                        *entry.add(1 << 16) = miss(LandingPad::Return);
+                    }
+                    raw_syscall::exclude_from_core_dumps(at, BYTES);
+                    TABLE.store(at, Ordering::Relaxed);
+                    return at;
+                }
+                Some(at) => raw_syscall::munmap(at, BYTES),
+                None => {}
+            }
+        }
+    }
+    runtime::refuse("the lowest 2 GiB of its memory are full")
+}
+
+/// Bytes that `xsave` needs for what this system has switched on (leaf 0xD of `cpuid`).
+fn xsave_bytes() -> usize {
+    let bytes = core::arch::x86_64::__cpuid_count(0xD, 0).ebx as usize;
+    if bytes > thread_state::XSAVE_CAPACITY as usize || bytes == 0 {
+        runtime::refuse("this processor has larger registers than the engine knows");
+    }
+    bytes
+}
+
+const _: () = assert!(FILE_SIZE < 1 << 40);
