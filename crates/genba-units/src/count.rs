@@ -29,6 +29,17 @@ pub fn parse_number(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Parses a number above zero, as a factor or a number of units.
+///
+/// # Errors
+/// Anything else, as a sentence.
+pub fn parse_positive_number(text: &str) -> Result<f64, String> {
+    parse_number(text)
+        .ok()
+        .filter(|number| *number > 0.0)
+        .ok_or_else(|| format!("invalid number {text:?}: write a number above zero"))
+}
+
 /// Digits in groups of three: `1,288`. Numbers that are no whole numbers lose their fraction.
 #[must_use]
 pub fn grouped(value: f64) -> String {
@@ -174,6 +185,9 @@ mod tests {
         for text in ["", "nan", "inf", "x", "1 2"] {
             assert!(parse_number(text).is_err(), "{text}");
         }
+        assert_eq!(parse_positive_number("1000"), Ok(1000.0));
+        assert!(parse_positive_number("0").is_err());
+        assert!(parse_positive_number("-2").is_err());
     }
 
     proptest! {

@@ -11,7 +11,7 @@ mod frequency;
 mod percent;
 
 pub use bytes::parse_bytes;
-pub use count::parse_number;
+pub use count::{parse_number, parse_positive_number};
 pub use cpu_list::parse_cpu_list;
 pub use duration::parse_duration;
 pub use frequency::parse_frequency;

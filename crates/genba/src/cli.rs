@@ -76,13 +76,13 @@ pub enum Verb {
     /// Two profiles of the same work side by side: what gained and what lost.
     Diff(verbs::diff::Args),
     /// Other ways of building and running a program: each proven or refuted.
-    Try(verbs::try_::Args),
+    Try(verbs::try_variants::Args),
     /// The cases under .genba: list, show, export, import.
     Case(verbs::case::Args),
     /// Shell completions on standard output.
     #[command(hide = true)]
-    Completions(verbs::generate::CompletionsArgs),
+    Completions(verbs::completions_and_man::CompletionsArgs),
     /// Man pages into a directory.
     #[command(hide = true)]
-    Man(verbs::generate::ManArgs),
+    Man(verbs::completions_and_man::ManArgs),
 }

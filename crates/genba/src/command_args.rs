@@ -7,7 +7,9 @@ use clap::Args;
 use genba_model::Workload;
 use genba_run::{CommandSpec, Output, Shell, Stdin};
 
-use crate::exit::Failure;
+use genba_units::parse_duration;
+
+use crate::exit_code::Failure;
 
 /// What to run and how.
 #[derive(Debug, Args)]
@@ -29,9 +31,9 @@ pub struct CommandArgs {
     #[arg(long, value_name = "WHERE")]
     pub output: Option<String>,
 
-    /// End the command after this many seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
-    pub timeout: Option<f64>,
+    /// End the command after this time.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub timeout: Option<Duration>,
 
     /// Run the command in this directory.
     #[arg(long, value_name = "DIR")]
@@ -87,7 +89,7 @@ impl CommandArgs {
             Some(path) => Output::File(path.into()),
         };
         spec.directory.clone_from(&self.directory);
-        spec.timeout = self.timeout.map(Duration::from_secs_f64);
+        spec.timeout = self.timeout;
         let directory = match &self.directory {
             Some(directory) => directory.clone(),
             None => std::env::current_dir().unwrap_or_default(),
@@ -139,15 +141,4 @@ fn has_shell_syntax(word: &str) -> bool {
     word.chars()
         .any(|c| c.is_whitespace() || "|&;<>()$`\\\"'*?[]#~=%!{}".contains(c))
         && !std::path::Path::new(word).exists()
-}
-
-/// Parses a number of seconds above zero.
-pub fn positive_seconds(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('s').unwrap_or(text);
-    match number.parse::<f64>() {
-        Ok(seconds) if seconds.is_finite() && seconds > 0.0 && seconds < 1e9 => Ok(seconds),
-        _ => Err(format!(
-            "`{text}` is not a number of seconds above zero; write 2.5 or 30s"
-        )),
-    }
 }

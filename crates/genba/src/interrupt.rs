@@ -7,7 +7,7 @@ use genba_run::Cancel;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::exit::{Exit, Failure};
+use crate::exit_code::{Exit, Failure};
 
 /// A token that the first signal triggers.
 pub fn token() -> Result<Cancel, Failure> {

@@ -2,15 +2,15 @@
 
 mod cli;
 mod command_args;
-mod comparing;
-mod exit;
-mod experimenting;
+mod compare;
+mod exit_code;
 mod interrupt;
-mod judging_args;
+mod measurement_args;
 mod output;
-mod progress;
+mod progress_line;
 mod recording_args;
 mod sampling_args;
+mod session;
 mod verbs;
 
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::{Cli, Verb};
-use crate::exit::VerbResult;
+use crate::exit_code::VerbResult;
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -52,9 +52,9 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Ablate(args) => verbs::ablate::run(args, output),
         Verb::Sweep(args) => verbs::sweep::run(args, output),
         Verb::Diff(args) => verbs::diff::run(args, output),
-        Verb::Try(args) => verbs::try_::run(args, output),
+        Verb::Try(args) => verbs::try_variants::run(args, output),
         Verb::Case(args) => verbs::case::run(args, output),
-        Verb::Completions(args) => verbs::generate::completions(&args),
-        Verb::Man(args) => verbs::generate::man(&args),
+        Verb::Completions(args) => verbs::completions_and_man::completions(&args),
+        Verb::Man(args) => verbs::completions_and_man::man(&args),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use genba_report::Screen;
 
 use crate::cli::ColorWhen;
-use crate::exit::Failure;
+use crate::exit_code::Failure;
 
 /// Where answers and remarks go.
 #[derive(Clone, Copy, Debug)]

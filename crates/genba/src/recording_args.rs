@@ -11,8 +11,9 @@ use genba_investigate::join_counts::{self, COUNTS_FILE};
 use genba_model::ScriptProfile;
 use genba_profile::jit;
 use genba_runtime::script::ScriptError;
+use genba_units::parse_positive_number;
 
-use crate::exit::{Exit, Failure};
+use crate::exit_code::{Exit, Failure};
 
 /// Which recording to read, and how.
 #[derive(Debug, Args)]
@@ -32,7 +33,7 @@ pub struct RecordingArgs {
     /// What the counts are multiplied with: runs in the recording, or how many times the work
     /// of the smaller run that was counted.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "counts",
-          value_parser = factor)]
+          value_parser = parse_positive_number)]
     counts_scale: f64,
 }
 
@@ -171,13 +172,6 @@ fn join_here(scale: f64) -> Join {
             (clock.hz, clock.source)
         }),
         host,
-    }
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
-        _ => Err(format!("`{text}` is not a number above zero")),
     }
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{answer, genba, json, program, scratch};
+use support::{genba, json, program, scratch, stdout_of};
 
 fn cost<'a>(costs: &'a Value, metric: &str) -> &'a Value {
     (costs.as_array().unwrap().iter())
@@ -77,9 +77,9 @@ fn parts_are_told_apart_and_add_up() {
         .unwrap();
     let interaction = sum["interaction"]["value"].as_f64().unwrap();
     assert!(interaction.abs() < whole * 0.2, "{sum}");
-    let shown = answer(here.path(), &["case", "show"]);
+    let shown = stdout_of(here.path(), &["case", "show"]);
     assert!(shown.contains("left with all off"), "{shown}");
-    assert!(answer(here.path(), &["case", "export"]).contains("<svg"));
+    assert!(stdout_of(here.path(), &["case", "export"]).contains("<svg"));
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn patches_take_parts_out_in_copies() {
 #[test]
 fn a_dry_run_says_what_would_be_run() {
     let here = scratch();
-    let text = answer(
+    let text = stdout_of(
         here.path(),
         &[
             "ablate",

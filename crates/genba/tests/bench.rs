@@ -6,12 +6,12 @@ mod support;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{answer, comparison, genba, json, notes, rounds, scratch};
+use support::{busy_loop, comparison, genba, json, notes, scratch, stdout_of};
 
 #[test]
 fn three_times_the_work_is_slower_and_the_document_keeps_its_contract() {
     let here = scratch();
-    let (one, three) = (rounds(4_000), rounds(12_000));
+    let (one, three) = (busy_loop(4_000), busy_loop(12_000));
     let document = json(
         here.path(),
         "comparison",
@@ -255,7 +255,7 @@ fn a_fixed_seed_fixes_the_order_of_runs() {
         let _ = std::fs::remove_file(here.path().join(&file));
         let (a, b) = (format!("echo a >>{file}"), format!("echo b >>{file}"));
         let args = ["bench", "--no-case", "--seed", seed, "-r", "20", &a, &b];
-        answer(here.path(), &args);
+        stdout_of(here.path(), &args);
         std::fs::read_to_string(here.path().join(file)).expect("the order")
     };
     let one = order("1");
@@ -269,8 +269,8 @@ fn a_fixed_seed_fixes_the_order_of_runs() {
 fn the_cost_of_an_iteration_without_the_empty_loop() {
     let here = scratch();
     let (empty, full) = (
-        rounds(1_000),
-        format!("{}; {}", rounds(1_000), rounds(10_000)),
+        busy_loop(1_000),
+        format!("{}; {}", busy_loop(1_000), busy_loop(10_000)),
     );
     let document = json(
         here.path(),
@@ -313,7 +313,7 @@ fn the_cost_of_an_iteration_without_the_empty_loop() {
 #[test]
 fn exports_are_those_of_hyperfine() {
     let here = scratch();
-    answer(
+    stdout_of(
         here.path(),
         &[
             "bench",
@@ -391,14 +391,14 @@ fn an_interruption_leaves_a_document_a_case_and_no_process() {
     assert!(document["variants"][0]["runs"].as_u64().unwrap() > 5);
     let cleaned = std::fs::read_to_string(here.path().join("cleaned")).expect("cleaned up");
     assert_eq!(cleaned.lines().count(), 2);
-    let cases = answer(here.path(), &["case", "list"]);
+    let cases = stdout_of(here.path(), &["case", "list"]);
     assert!(cases.contains("interrupted"), "{cases}");
 }
 
 #[test]
 fn events_are_counted_where_the_machine_has_them() {
     let here = scratch();
-    let (one, two) = (rounds(2_000), rounds(20_000));
+    let (one, two) = (busy_loop(2_000), busy_loop(20_000));
     let args = [
         "bench",
         "--json",

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{answer, genba, has, json, program, scratch};
+use support::{genba, json, program, scratch, stdout_of, tool_exists};
 
 const ENGINES: [(&str, &str); 2] = [("callgrind", "valgrind"), ("qemu", "qemu-x86_64")];
 
@@ -48,7 +48,7 @@ fn calls_and_instructions_are_those_of_the_program() {
     };
     let prog = prog.to_str().expect("a plain path");
     for (engine, tool) in ENGINES {
-        if !has(test, tool) {
+        if !tool_exists(test, tool) {
             continue;
         }
         let file = here.join("sites.csv");
@@ -106,7 +106,7 @@ fn calls_and_instructions_are_those_of_the_program() {
 #[test]
 fn callgrind_itself_says_the_same() {
     let test = "callgrind_itself_says_the_same";
-    if !has(test, "valgrind") || !has(test, "callgrind_annotate") {
+    if !tool_exists(test, "valgrind") || !tool_exists(test, "callgrind_annotate") {
         return;
     }
     let directory = scratch();
@@ -115,7 +115,7 @@ fn callgrind_itself_says_the_same() {
         return;
     };
     let prog = prog.to_str().expect("a plain path");
-    answer(
+    stdout_of(
         here,
         &[
             "count",
@@ -162,7 +162,7 @@ fn a_target_that_crashes_keeps_its_counts_and_a_mark() {
     };
     let prog = prog.to_str().expect("a plain path");
     for (engine, tool) in ENGINES {
-        if !has(test, tool) {
+        if !tool_exists(test, tool) {
             continue;
         }
         let output = genba(here, &["count", "--json", "--engine", engine, "--", prog]);

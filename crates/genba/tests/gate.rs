@@ -3,12 +3,12 @@
 
 mod support;
 
-use support::{answer, comparison, genba, json, notes, rounds, scratch};
+use support::{busy_loop, comparison, genba, json, notes, scratch, stdout_of};
 
 #[test]
 fn a_gate_refuses_what_is_slower_and_passes_what_is_not() {
     let here = scratch();
-    let (one, three) = (rounds(3_000), rounds(9_000));
+    let (one, three) = (busy_loop(3_000), busy_loop(9_000));
     let gate = |threshold: &str, first: &str, second: &str| {
         let args = [
             "gate",
@@ -46,7 +46,7 @@ fn a_gate_refuses_what_is_slower_and_passes_what_is_not() {
 #[test]
 fn runs_of_a_case_are_compared_with_on_the_same_host_only() {
     let here = scratch();
-    let (slow, fast) = (rounds(30_000), rounds(3_000));
+    let (slow, fast) = (busy_loop(30_000), busy_loop(3_000));
     let args = [
         "bench", "--json", "-r", "12", "--metric", "cpu", "-n", "old", &slow,
     ];
@@ -77,7 +77,7 @@ fn runs_of_a_case_are_compared_with_on_the_same_host_only() {
     std::fs::write(here.path().join("other.json"), document.to_string()).expect("a file");
     let imported = scratch();
     let file = here.path().join("other.json").display().to_string();
-    answer(imported.path(), &["case", "import", &file]);
+    stdout_of(imported.path(), &["case", "import", &file]);
     let output = genba(imported.path(), &["bench", "--against", "latest", "true"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{text}");
@@ -106,7 +106,7 @@ fn the_doctor_says_what_can_be_seen() {
     } else {
         assert!(wall["visible"].is_null());
     }
-    let text = answer(
+    let text = stdout_of(
         here.path(),
         &["host", "doctor", "--budget", "500ms", "--", "true"],
     );

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{answer, genba, json, program, scratch};
+use support::{genba, json, program, scratch, stdout_of};
 
 fn knees(document: &Value) -> &Vec<Value> {
     document["knees"].as_array().expect("knees")
@@ -67,7 +67,7 @@ fn a_program_that_takes_twice_as_long_from_49_on() {
         );
     } else {
         assert!(low <= 48.0 && high >= 49.0, "{low} {high}");
-        let shown = answer(here.path(), &["case", "show"]);
+        let shown = stdout_of(here.path(), &["case", "show"]);
         assert!(shown.contains("not settled"), "{shown}");
     }
     let effect = found[0]["effect"]["value"].as_f64().unwrap();
@@ -83,9 +83,9 @@ fn a_program_that_takes_twice_as_long_from_49_on() {
         points.len() - 1
     );
     // The case shows the same again, and has a page.
-    let shown = answer(here.path(), &["case", "show"]);
+    let shown = stdout_of(here.path(), &["case", "show"]);
     assert!(shown.contains("one step, between"), "{shown}");
-    let page = answer(here.path(), &["case", "export"]);
+    let page = stdout_of(here.path(), &["case", "export"]);
     assert!(page.contains("<svg") && !page.contains("<script"));
 }
 
@@ -189,7 +189,7 @@ fn a_setting_that_fails_is_named_and_the_rest_goes_on() {
 #[test]
 fn words_and_two_parameters_make_tables() {
     let here = scratch();
-    let text = answer(
+    let text = stdout_of(
         here.path(),
         &[
             "sweep",
@@ -255,7 +255,7 @@ fn what_cannot_be_is_said_before_anything_runs() {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(text.contains(what), "{words:?}: {text}");
     }
-    let text = answer(
+    let text = stdout_of(
         here.path(),
         &[
             "sweep",
@@ -294,7 +294,7 @@ fn an_interrupted_sweep_goes_on_without_a_run_made_twice() {
         .unwrap()
         .lines()
         .count();
-    let text = answer(here.path(), &["case", "resume", "latest"]);
+    let text = stdout_of(here.path(), &["case", "resume", "latest"]);
     assert!(text.contains("3 settings"), "{text}");
     let after = std::fs::read_to_string(here.path().join("runs"))
         .unwrap()

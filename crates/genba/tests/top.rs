@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{scratch, told};
+use support::{run_genba, scratch};
 
 #[test]
 fn one_window_of_a_command_that_never_ends() {
@@ -17,7 +17,7 @@ fn one_window_of_a_command_that_never_ends() {
         "-c",
         "while :; do :; done",
     ];
-    let (code, out, err) = told(here.path(), &line);
+    let (code, out, err) = run_genba(here.path(), &line);
     if code == 4 {
         return genba_testing::skip(
             "one_window_of_a_command_that_never_ends",
@@ -35,7 +35,7 @@ fn one_window_of_a_command_that_never_ends() {
 #[test]
 fn nothing_to_watch_is_said() {
     let here = scratch();
-    let (code, _, err) = told(here.path(), &["top"]);
+    let (code, _, err) = run_genba(here.path(), &["top"]);
     assert_eq!(code, 2);
     assert!(err.contains("genba top -p PID"), "{err}");
 }

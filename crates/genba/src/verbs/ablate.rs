@@ -11,9 +11,9 @@ use genba_experiment::{ExperimentError, Stop, VariantPlan};
 use genba_model::CaseKind;
 use genba_report::{page, terminal};
 
-use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{BuildArgs, ExperimentArgs, Session, line_as_given};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
+use crate::session::{BuildArgs, ExperimentArgs, Session, line_as_given};
 
 /// Arguments of `genba ablate`.
 #[derive(Debug, ClapArgs)]

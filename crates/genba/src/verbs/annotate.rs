@@ -6,7 +6,7 @@ use genba_code::{SourceCache, Syntax};
 use genba_model::Annotation;
 use genba_report::terminal;
 
-use crate::exit::{Exit, Failure, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::recording_args::{RecordingArgs, failure};
 

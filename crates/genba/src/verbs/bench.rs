@@ -3,8 +3,8 @@
 use clap::Args as ClapArgs;
 use genba_report::terminal;
 
-use crate::comparing::{self, CompareArgs, Done, Proved};
-use crate::exit::VerbResult;
+use crate::compare::{self, CompareArgs, Compared, FindingCheck};
+use crate::exit_code::VerbResult;
 use crate::output::Output;
 
 /// Arguments of `genba bench`.
@@ -31,10 +31,10 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let proved = args.proves.as_deref().map(Proved::find).transpose()?;
-    let mut done = comparing::run(&args.compare, output)?;
-    if let Some(proved) = proved {
-        done.notes.push(proved.keep(&done.whole)?);
+    let check = args.proves.as_deref().map(FindingCheck::find).transpose()?;
+    let mut done = compare::run(&args.compare, output)?;
+    if let Some(check) = check {
+        done.notes.push(check.keep(&done.whole)?);
     }
     if args.compare.json {
         for note in &done.notes {
@@ -49,7 +49,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 }
 
 /// The reports in words, with what belongs beside them.
-pub fn text(done: &Done, output: &Output) -> String {
+pub fn text(done: &Compared, output: &Output) -> String {
     let screen = output.screen();
     let mut text = String::new();
     for (index, (title, report)) in done.reports.iter().enumerate() {

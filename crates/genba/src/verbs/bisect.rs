@@ -1,7 +1,7 @@
 //! `genba bisect`: what is responsible.
 
-mod fill;
 mod git;
+mod placeholders;
 mod range;
 mod set;
 mod source;
@@ -12,9 +12,9 @@ use genba_experiment::{Plan, VariantPlan};
 use genba_model::{BisectionKind, BisectionOutcome, CaseKind};
 use genba_report::{page, terminal};
 
-use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, Session};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
+use crate::session::{ExperimentArgs, Session};
 
 /// Arguments of `genba bisect`.
 #[derive(Debug, ClapArgs)]

@@ -8,9 +8,9 @@ use genba_case::Store;
 use genba_model::CaseKind;
 use genba_report::terminal::{self, Next};
 
-use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting;
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
+use crate::session;
 
 /// Arguments of `genba case`.
 #[derive(Debug, ClapArgs)]
@@ -94,8 +94,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             output: file,
             case,
         } => export(&store, &case, format, &file, output),
-        Action::Resume { case } => experimenting::resume(&store, &case, output),
-        Action::Repeat { case } => experimenting::repeat(&store, &case, output),
+        Action::Resume { case } => session::resume(&store, &case, output),
+        Action::Repeat { case } => session::repeat(&store, &case, output),
         Action::Import { file } => import(&store, &file, output),
     }
 }
@@ -121,7 +121,7 @@ fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
     let page = page.exists().then(|| page.display().to_string());
     let kind = case.kind()?;
     if kind.is_experiment() {
-        let shown = experimenting::shown(&case, kind, output.screen())?;
+        let shown = session::stored_document(&case, kind, output.screen())?;
         if json {
             output.json(kind.name(), shown.body)?;
         } else {
@@ -185,7 +185,7 @@ fn export(
     });
     let text = match format {
         Format::Html if case.kind()?.is_experiment() => {
-            experimenting::shown(&case, case.kind()?, output.screen())?.page
+            session::stored_document(&case, case.kind()?, output.screen())?.page
         }
         Format::Html => match case.comparison()? {
             Some(comparison) => genba_report::page::comparison_html(&comparison),

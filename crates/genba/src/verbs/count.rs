@@ -13,10 +13,10 @@ use genba_report::{csv, export, terminal};
 use genba_run::{Launcher, Stdin};
 
 use crate::command_args::CommandArgs;
-use crate::exit::{Exit, Failure, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 
 /// What the functions are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -131,7 +131,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
-    let mut progress = Line::new(output);
+    let mut progress = ProgressLine::new(output);
     let counted =
         execution_counts::count(&mut launcher, &prepared.spec, &plan, &cancel, &mut progress)?;
     drop(progress);

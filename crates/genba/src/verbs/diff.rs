@@ -8,7 +8,7 @@ use genba_investigate::diff::{Side, diff};
 use genba_model::ProfileDiff;
 use genba_report::{page, terminal};
 
-use crate::exit::{Exit, Failure, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
 
@@ -63,7 +63,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         None => kept(&args.before)?,
     };
     if let (Some(path), Some(first)) = (&args.export_html, found.first()) {
-        crate::comparing::write(path, &page::profile_diff_html(first))?;
+        crate::compare::write(path, &page::profile_diff_html(first))?;
     }
     if args.json {
         let Some(first) = found.into_iter().next() else {

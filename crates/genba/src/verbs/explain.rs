@@ -16,12 +16,14 @@ use genba_profile::sampler::RecordOptions;
 use genba_report::terminal;
 use genba_run::Output as Stream;
 
-use crate::command_args::{CommandArgs, positive_seconds};
-use crate::comparing::TRIALS;
-use crate::exit::{Exit, Failure, VerbResult};
+use genba_units::parse_duration;
+
+use crate::command_args::CommandArgs;
+use crate::compare::TRIALS;
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 use crate::recording_args::RecordingArgs;
 
 /// Arguments of `genba explain`.
@@ -45,12 +47,12 @@ pub struct Args {
     anew: bool,
 
     /// Time for repeated runs, seconds; counting comes on top.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive_seconds)]
-    budget: f64,
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    budget: Duration,
 
     /// Time for counting executions, seconds; without it, what half a minute in all leaves.
-    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
-    count_limit: Option<f64>,
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    count_limit: Option<Duration>,
 
     /// Explain a command that fails.
     #[arg(long)]
@@ -148,18 +150,18 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     prepared.spec.stderr = Stream::Capture {
         limit: super::ERROR_OUTPUT,
     };
-    let limit = args.count_limit.map(Duration::from_secs_f64);
+    let limit = args.count_limit;
     let options = Options {
         ignore_failure: args.ignore_failure,
         // Who gives the count more time waits for it.
         ..options(
-            Duration::from_secs_f64(args.budget),
+            args.budget,
             limit.unwrap_or(SOON),
             limit.map_or(SOON, |limit| limit.max(SOON)),
         )
     };
     let cancel = interrupt::token()?;
-    let mut progress = Line::new(output);
+    let mut progress = ProgressLine::new(output);
     let outcome = genba_investigate::investigate(
         &Store::open_root(),
         &prepared.workload,

@@ -7,7 +7,7 @@ use genba_attribution::ProfileOptions;
 use genba_model::{Event, Precision, Profile, ScriptProfile};
 use genba_report::flame_graph::{self, FlameOptions};
 
-use crate::exit::{Exit, Failure, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
 

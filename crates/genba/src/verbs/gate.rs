@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use genba_report::export;
 
-use crate::comparing::{self, CompareArgs, share, write};
-use crate::exit::{Exit, VerbResult};
+use genba_units::parse_share;
+
+use crate::compare::{self, CompareArgs, write};
+use crate::exit_code::{Exit, VerbResult};
 use crate::output::Output;
 
 /// Arguments of `genba gate`.
@@ -20,7 +22,7 @@ Prints GitHub-flavoured Markdown.
 Exit codes: 0 not slower beyond the threshold, as far as the runs tell; 1 slower; 3 a command failed.")]
 pub struct Args {
     /// A verdict of slower by this share or more is refused.
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = parse_share)]
     threshold: f64,
 
     /// Add the Markdown to this file, and print the table for terminals instead.
@@ -33,7 +35,7 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let done = comparing::run(&args.compare, output)?;
+    let done = compare::run(&args.compare, output)?;
     let refused = (done.whole.comparisons.iter())
         .filter(|one| one.metric == done.whole.metric)
         .any(|one| one.is_worse_by(args.threshold));

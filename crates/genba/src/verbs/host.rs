@@ -1,6 +1,6 @@
 //! `genba host`: this machine.
 
-#[path = "host/table.rs"]
+#[path = "host/host_table.rs"]
 mod host_table;
 
 use std::time::Duration;
@@ -13,11 +13,13 @@ use genba_model::VerdictName;
 use genba_report::{number, terminal};
 use genba_run::CommandSpec;
 
-use crate::comparing::{Here, duration, measure};
-use crate::exit::{Exit, VerbResult};
+use genba_units::parse_duration;
+
+use crate::compare::{ThisHost, measure};
+use crate::exit_code::{Exit, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 
 /// Arguments of `genba host`.
 #[derive(Debug, ClapArgs)]
@@ -45,7 +47,7 @@ enum Action {
     /// Run a command against itself: what this machine can see, and what spoils it.
     Doctor {
         /// Time to take.
-        #[arg(long, value_name = "TIME", default_value = "20s", value_parser = duration)]
+        #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
         budget: Duration,
         /// Print one JSON document.
         #[arg(long)]
@@ -78,13 +80,13 @@ fn doctor_verb(budget: Duration, json: bool, command: &[String], output: &Output
     } else {
         (CommandSpec::direct(command), command.join(" "))
     };
-    let here = Here::look();
+    let here = ThisHost::detect();
     let mut plan = doctor::plan(&spec, &line, budget.as_secs_f64());
     if here.fingerprint.hardware_counters {
         plan.counters = vec!["instructions".to_owned()];
     }
     let cancel = interrupt::token()?;
-    let mut watcher = Watcher(Line::new(output));
+    let mut watcher = Watcher(ProgressLine::new(output));
     let report = measure(&plan, &here, &cancel, &mut watcher)?;
     drop(watcher);
     let diagnosis = doctor::diagnose(&report);
@@ -100,7 +102,7 @@ fn doctor_verb(budget: Duration, json: bool, command: &[String], output: &Output
     })
 }
 
-struct Watcher(Line);
+struct Watcher(ProgressLine);
 
 impl Observer for Watcher {
     fn progress(&mut self, progress: &Progress<'_>) {

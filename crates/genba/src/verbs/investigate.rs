@@ -10,11 +10,13 @@ use genba_profile::sampler::CallGraph;
 use genba_report::terminal::{self, Next};
 use genba_run::Output as Stream;
 
-use crate::command_args::{CommandArgs, positive_seconds};
-use crate::exit::{Exit, Failure, VerbResult};
+use genba_units::{parse_duration, parse_positive_number};
+
+use crate::command_args::CommandArgs;
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 use crate::sampling_args::SamplingArgs;
 
 /// Arguments of `genba investigate`.
@@ -26,8 +28,8 @@ use crate::sampling_args::SamplingArgs;
   genba investigate --count-cmd './prog 100' --count-scale 1000 -- ./prog 100000")]
 pub struct Args {
     /// Time for repeated runs, seconds; they stop sooner when the time is known to 1 %.
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = positive_seconds)]
-    budget: f64,
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
+    budget: Duration,
 
     /// Measure a command that fails.
     #[arg(short, long)]
@@ -60,12 +62,12 @@ pub struct Args {
     count_cmd: Option<String>,
 
     /// How many times the work of --count-cmd the command does.
-    #[arg(long, value_name = "FACTOR", requires = "count_cmd", value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", requires = "count_cmd", value_parser = parse_positive_number)]
     count_scale: Option<f64>,
 
     /// Leave out a count that takes longer than this, seconds.
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = positive_seconds)]
-    count_limit: f64,
+    #[arg(long, value_name = "DURATION", default_value = "300s", value_parser = parse_duration)]
+    count_limit: Duration,
 
     /// Where sources are that have moved since the build.
     #[arg(long, value_name = "OLD=NEW")]
@@ -103,7 +105,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         source_prefixes.push((old.to_owned(), new.to_owned()));
     }
     let options = Options {
-        budget: Duration::from_secs_f64(args.budget),
+        budget: args.budget,
         ignore_failure: args.ignore_failure,
         executions: executions(&args)?,
         record: args.sampling.options(CallGraph::None),
@@ -116,7 +118,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     let cancel = interrupt::token()?;
     let store = Store::open_root();
-    let mut progress = Line::new(output);
+    let mut progress = ProgressLine::new(output);
     let outcome = genba_investigate::investigate(
         &store,
         &prepared.workload,
@@ -161,14 +163,7 @@ fn executions(args: &Args) -> Result<Option<ExecutionCountOptions>, Failure> {
     };
     Ok(Some(ExecutionCountOptions {
         engine: args.count_engine.clone(),
-        limit: Duration::from_secs_f64(args.count_limit),
+        limit: args.count_limit,
         other,
     }))
-}
-
-fn factor(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
-        _ => Err(format!("`{text}` is not a number above zero")),
-    }
 }

@@ -5,12 +5,12 @@ pub mod annotate;
 pub mod bench;
 pub mod bisect;
 pub mod case;
+pub mod completions_and_man;
 pub mod count;
 pub mod diff;
 pub mod explain;
 pub mod flame;
 pub mod gate;
-pub mod generate;
 pub mod host;
 pub mod investigate;
 pub mod record;
@@ -18,7 +18,7 @@ pub mod report;
 pub mod stat;
 pub mod sweep;
 pub mod top;
-pub mod try_;
+pub mod try_variants;
 
 /// Bytes of a command's error output that are kept for messages.
 pub const ERROR_OUTPUT: usize = 64 << 10;

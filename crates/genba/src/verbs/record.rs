@@ -10,7 +10,7 @@ use genba_run::{Launcher, Output as Stream};
 use genba_runtime::script::{DEFAULT_HZ, ScriptSampler};
 
 use crate::command_args::CommandArgs;
-use crate::exit::{Exit, Failure, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
 use crate::sampling_args::SamplingArgs;

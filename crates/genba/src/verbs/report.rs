@@ -4,7 +4,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use genba_attribution::ProfileOptions;
 use genba_report::terminal::{self, ReportOptions};
 
-use crate::exit::{Exit, VerbResult};
+use crate::exit_code::{Exit, VerbResult};
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
 

@@ -8,10 +8,10 @@ use genba_report::terminal;
 use genba_run::Launcher;
 
 use crate::command_args::CommandArgs;
-use crate::exit::{Exit, VerbResult};
+use crate::exit_code::{Exit, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 
 /// Arguments of `genba stat`.
 #[derive(Debug, ClapArgs)]
@@ -50,7 +50,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let prepared = args.run.prepare_shown(args.json)?;
     let events = match &args.event {
         Some(list) => perf_stat::parse_list(list)
-            .map_err(|error| crate::exit::Failure::usage(error.to_string()))?,
+            .map_err(|error| crate::exit_code::Failure::usage(error.to_string()))?,
         None => perf_stat::detailed(),
     };
     // A single run that fails is shown with its counters, as perf does.
@@ -62,7 +62,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
-    let mut progress = Line::new(output);
+    let mut progress = ProgressLine::new(output);
     let stat = event_counters::count(
         &mut launcher,
         &prepared.spec,

@@ -9,9 +9,9 @@ use genba_experiment::{ExperimentError, Plan, VariantPlan};
 use genba_model::CaseKind;
 use genba_report::{page, terminal};
 
-use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, Session, line_as_given};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
+use crate::session::{ExperimentArgs, Session, line_as_given};
 
 /// Arguments of `genba sweep`.
 #[derive(Debug, ClapArgs)]
@@ -102,7 +102,7 @@ fn parameters(args: &Args) -> Result<Vec<SweptParameter>, Failure> {
     let mut parameters: Vec<SweptParameter> = Vec::new();
     for text in &args.params {
         let parameter = SweptParameter::parse(text).map_err(Failure::usage)?;
-        let texts = args.command.iter().chain(&args.experiment.judging.env);
+        let texts = args.command.iter().chain(&args.experiment.measurement.env);
         if !texts
             .into_iter()
             .any(|text| mentions(text, &parameter.name))
@@ -133,7 +133,7 @@ fn variant(args: &Args, values: &BTreeMap<String, String>) -> Result<VariantPlan
         .collect();
     let name = name.join(" ");
     let mut variant = args.experiment.variant_as_given(&name, &words)?;
-    for variable in &args.experiment.judging.env {
+    for variable in &args.experiment.measurement.env {
         if let Some((name, value)) = variable.split_once('=') {
             variant.spec.environment.set(name, replace(value, values));
         }

@@ -21,8 +21,10 @@ use genba_runtime::live;
 use genba_runtime::names::Names;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
-use crate::command_args::{CommandArgs, positive_seconds};
-use crate::exit::{Exit, Failure, VerbResult};
+use genba_units::parse_duration;
+
+use crate::command_args::CommandArgs;
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
 use crate::sampling_args::SamplingArgs;
@@ -46,12 +48,12 @@ pub struct Args {
     pid: Option<i32>,
 
     /// How many of the last seconds are shown.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive_seconds)]
-    window: f64,
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    window: Duration,
 
     /// Seconds between two views.
-    #[arg(short, long, value_name = "SECONDS", default_value = "2", value_parser = positive_seconds)]
-    delay: f64,
+    #[arg(short, long, value_name = "DURATION", default_value = "2s", value_parser = parse_duration)]
+    delay: Duration,
 
     /// Print one table after one window (or at the end of the command) and stop; so it is
     /// where standard output is no terminal.
@@ -82,7 +84,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let directory = Scratch::new()?;
     let path = directory.0.join("top.data");
     let recorder = start(&args, once, &path, &cancel)?;
-    let window = (args.window * 1e9) as u64;
+    let window = args.window.as_nanos() as u64;
     let seen = match open(&path, window, &recorder, &cancel) {
         Ok(Some(tail)) => {
             if once {
@@ -180,7 +182,7 @@ fn print_once(
     cancel: &Cancel,
     output: &Output,
 ) -> Result<(), Failure> {
-    let until = Instant::now() + Duration::from_secs_f64(args.window);
+    let until = Instant::now() + args.window;
     while Instant::now() < until && !recorder.is_finished() && !cancel.is_triggered() {
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -227,14 +229,14 @@ fn watch(
         Some(pid) => format!("process {pid}"),
         None => args.run.command.join(" "),
     };
-    let mut state = State::new(&genba_report::sanitise(&what), args.window);
+    let mut state = State::new(&genba_report::sanitise(&what), args.window.as_secs_f64());
     let mut names = Names::default();
     let mut terminal = ratatui::try_init().map_err(|error| cannot_read(&error))?;
     let result = (|| {
         let mut next = Instant::now();
         loop {
             if Instant::now() >= next {
-                next = Instant::now() + Duration::from_secs_f64(args.delay);
+                next = Instant::now() + args.delay;
                 tail.read()?;
                 state.ended = recorder.is_finished();
                 let settled = state.ended && state.settled;

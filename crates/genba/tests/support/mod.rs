@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: genba itself, test programs, skips that are seen.
+//! What the end-to-end tests share: running genba, compiling test programs, recorded skips.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// A directory of the test's own.
+/// A temporary directory, removed at the end of the test.
 pub fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
@@ -24,8 +24,8 @@ pub fn genba(directory: &Path, args: &[&str]) -> Output {
         .expect("genba starts")
 }
 
-/// genba's exit code and what it wrote to standard output and error.
-pub fn told(directory: &Path, args: &[&str]) -> (i32, String, String) {
+/// Runs genba; returns its exit code, standard output and standard error.
+pub fn run_genba(directory: &Path, args: &[&str]) -> (i32, String, String) {
     let output = genba(directory, args);
     (
         output.status.code().unwrap_or(-1),
@@ -34,8 +34,9 @@ pub fn told(directory: &Path, args: &[&str]) -> (i32, String, String) {
     )
 }
 
-/// genba's answer; the test fails with its error output if it failed.
-pub fn answer(directory: &Path, args: &[&str]) -> String {
+/// Runs genba and returns its standard output; a run that fails fails the test with its error
+/// output.
+pub fn stdout_of(directory: &Path, args: &[&str]) -> String {
     let output = genba(directory, args);
     assert!(
         output.status.success(),
@@ -46,16 +47,17 @@ pub fn answer(directory: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// genba's answer as JSON, its envelope checked.
+/// Runs genba and returns its JSON document, with `schema` and `kind` checked.
 pub fn json(directory: &Path, kind: &str, args: &[&str]) -> Value {
-    let text = answer(directory, args);
+    let text = stdout_of(directory, args);
     let value: Value = serde_json::from_str(&text).expect("one JSON document and nothing else");
     assert_eq!(value["schema"], "genba/1");
     assert_eq!(value["kind"], kind);
     value
 }
 
-/// A program of `testdata/`, compiled with `flags`; `None`, with a without a compiler.
+/// A program of `testdata/`, compiled with `flags`; `None` and a recorded skip without a
+/// compiler.
 pub fn program(test: &str, directory: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../testdata")
@@ -89,8 +91,8 @@ pub fn program(test: &str, directory: &Path, source: &str, flags: &[&str]) -> Op
     }
 }
 
-/// Whether a tool is there; skips if not.
-pub fn has(test: &str, tool: &str) -> bool {
+/// Whether a tool is installed; records a skip if it is not.
+pub fn tool_exists(test: &str, tool: &str) -> bool {
     let found = Command::new(tool)
         .arg("--version")
         .output()
@@ -101,7 +103,8 @@ pub fn has(test: &str, tool: &str) -> bool {
     found
 }
 
-/// Records a command; `None`, with a where this machine cannot sample with these options.
+/// Records a command and returns standard error; `None` and a recorded skip where this machine
+/// cannot sample with these options.
 pub fn record(test: &str, directory: &Path, options: &[&str], command: &[&str]) -> Option<String> {
     let mut args = vec!["record", "--output", "null", "-o", "recording"];
     args.extend(options);
@@ -117,8 +120,8 @@ pub fn record(test: &str, directory: &Path, options: &[&str], command: &[&str]) 
     Some(said)
 }
 
-/// A shell line that works so many rounds.
-pub fn rounds(count: u32) -> String {
+/// A shell line that iterates this many times.
+pub fn busy_loop(count: u32) -> String {
     format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done")
 }
 

@@ -14,10 +14,11 @@ use genba_model::{BisectionKind, ExitKind};
 use genba_run::CommandSpec;
 
 use super::{budget, dry_run, finish, open, step_plan, words};
-use crate::comparing::duration;
-use crate::exit::{Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, line_of};
+use genba_units::parse_duration;
+
+use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
+use crate::session::{ExperimentArgs, line_of};
 
 /// Time when nobody says how much, builds included, seconds.
 const SECONDS: f64 = 3_600.0;
@@ -43,7 +44,7 @@ pub struct Args {
     build: Option<String>,
 
     /// End a build after so long; its commit is skipped.
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30m")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "30m")]
     build_timeout: Duration,
 
     /// The repository, or a directory in it, where builds and commands run.

@@ -8,11 +8,11 @@ use genba_experiment::parameters::{Parameter, mentions};
 use genba_experiment::{Comparer, ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
-use super::fill::filled;
+use super::placeholders::variant_with_values;
 use super::{budget, dry_run, finish, open, step_plan, words};
-use crate::exit::{Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, line_of};
+use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
+use crate::session::{ExperimentArgs, line_of};
 
 /// Time when nobody says how much, seconds.
 const SECONDS: f64 = 600.0;
@@ -40,7 +40,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     let command = line_of(words);
     let experiment = &args.experiment;
     let fixed = [&experiment.prepare, &experiment.conclude, &experiment.setup];
-    let used = words.iter().chain(&experiment.judging.env);
+    let used = words.iter().chain(&experiment.measurement.env);
     if !used
         .chain(fixed.into_iter().flatten())
         .any(|word| mentions(word, &list.name))
@@ -148,7 +148,8 @@ impl Values<'_> {
         let value = self.list.value(point);
         let values = BTreeMap::from([(self.list.name.clone(), value)]);
         let experiment = &self.args.experiment;
-        let mut variant = filled(experiment, &self.name(point), &self.args.command, &values)?;
+        let mut variant =
+            variant_with_values(experiment, &self.name(point), &self.args.command, &values)?;
         variant.parameters = values;
         Ok(variant)
     }

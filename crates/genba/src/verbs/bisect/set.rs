@@ -11,11 +11,11 @@ use genba_experiment::parameters::mentions;
 use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
-use super::fill::filled;
+use super::placeholders::variant_with_values;
 use super::{budget, dry_run, finish, open, words};
-use crate::exit::{Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, line_of};
+use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
+use crate::session::{ExperimentArgs, line_of};
 
 /// Time when nobody says how much, seconds.
 const SECONDS: f64 = 1_200.0;
@@ -174,7 +174,8 @@ impl Items<'_> {
             values.insert(ITEMS_FILE.to_owned(), path.display().to_string());
         }
         let name = self.subset_name(on);
-        let mut variant = filled(&self.args.experiment, &name, &self.args.command, &values)?;
+        let mut variant =
+            variant_with_values(&self.args.experiment, &name, &self.args.command, &values)?;
         variant.spec.environment.set(VARIABLE, joined);
         Ok(variant)
     }

@@ -15,11 +15,11 @@ use genba_experiment::parameters::mentions;
 use genba_experiment::{ExperimentError, VariantPlan};
 use genba_model::BisectionKind;
 
-use super::fill::filled;
+use super::placeholders::variant_with_values;
 use super::{budget, dry_run, finish, open, words};
-use crate::exit::{Failure, VerbResult};
-use crate::experimenting::{ExperimentArgs, line_of};
+use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
+use crate::session::{ExperimentArgs, line_of};
 
 /// Time when nobody says how much, seconds.
 const SECONDS: f64 = 120.0;
@@ -173,7 +173,8 @@ impl Cutter<'_> {
             .map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))?;
         let values = BTreeMap::from([(FILE.to_owned(), path.display().to_string())]);
         let name = self.variant_name(off);
-        let mut variant = filled(&self.args.experiment, &name, &self.args.command, &values)?;
+        let mut variant =
+            variant_with_values(&self.args.experiment, &name, &self.args.command, &values)?;
         variant.command = line_of(&self.args.command);
         // `#include "beside.h"` must go on to find what lies beside the original.
         let mut include = self.beside.clone().into_os_string();

@@ -7,7 +7,7 @@ use genba_experiment::{MetricPlan, Plan};
 use genba_model::Direction;
 use genba_runtime::shim::{PER_REQUEST, Reporter, Shims, Which, reported};
 
-use crate::exit::Failure;
+use crate::exit_code::Failure;
 
 /// Which runtime to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -7,18 +7,18 @@ use genba_model::{HostFingerprint, Workload};
 use genba_report::terminal;
 
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 
 /// The case of a comparison, made when the first run has ended: a command that is not there
 /// leaves none.
-pub struct Keeper {
+pub struct ComparisonWriter {
     store: Option<Store>,
     workload: Workload,
     host: HostFingerprint,
     case: Option<Case>,
 }
 
-impl Keeper {
+impl ComparisonWriter {
     /// A keeper that keeps in `store`, if there is one.
     pub fn new(store: Option<Store>, workload: Workload, host: HostFingerprint) -> Self {
         Self {
@@ -62,13 +62,13 @@ impl Keeper {
 /// Watches one plan.
 pub struct Watcher<'a> {
     /// Where the runs go.
-    pub keeper: &'a mut Keeper,
+    pub keeper: &'a mut ComparisonWriter,
     /// Title of the plan, where there are several.
     pub title: Option<&'a str>,
     /// Metric that decides.
     pub metric: &'a str,
     /// The progress line.
-    pub line: &'a mut Line,
+    pub line: &'a mut ProgressLine,
     /// The screen.
     pub output: &'a Output,
 }

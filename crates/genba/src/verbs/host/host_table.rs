@@ -11,11 +11,13 @@ use genba_investigate::Progress as _;
 use genba_model::HostTable;
 use genba_report::terminal;
 
-use crate::comparing::Here;
-use crate::exit::{Exit, Failure, VerbResult};
+use genba_units::parse_duration;
+
+use crate::compare::ThisHost;
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 
 /// Arguments of `genba host calibrate`.
 #[derive(Debug, Args)]
@@ -28,7 +30,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
     /// Time in which entries that were disturbed are repeated.
-    #[arg(long, value_name = "TIME", default_value = "1.5s", value_parser = super::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "1.5s", value_parser = parse_duration)]
     budget: Duration,
     /// Print one JSON document.
     #[arg(long)]
@@ -58,7 +60,7 @@ pub fn calibrate(args: &CalibrateArgs, output: &Output) -> VerbResult {
 
 /// Prints what is kept.
 pub fn table(args: &TableArgs, output: &Output) -> VerbResult {
-    let host = Here::look().fingerprint;
+    let host = ThisHost::detect().fingerprint;
     let table = match load(&host.id) {
         Some(table) => table,
         None => {
@@ -71,9 +73,9 @@ pub fn table(args: &TableArgs, output: &Output) -> VerbResult {
 
 /// A table measured now; where it was kept is said.
 fn measured(options: &CalibrateOptions, output: &Output) -> Result<HostTable, Failure> {
-    let host = Here::look().fingerprint;
+    let host = ThisHost::detect().fingerprint;
     let cancel = interrupt::token()?;
-    let mut line = Line::new(output);
+    let mut line = ProgressLine::new(output);
     let mut watch = |progress: CalibrateProgress| {
         let stage = format!(
             "instructions of this host: {} of {}",

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 
 use crate::cli::Cli;
-use crate::exit::{Exit, Failure, VerbResult};
+use crate::exit_code::{Exit, Failure, VerbResult};
 
 /// Arguments of `genba completions`.
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::told;
+use support::run_genba;
 
 fn runs(program: &str, arguments: &[&str]) -> bool {
     let out = Command::new(program).args(arguments).output();
@@ -13,7 +13,7 @@ fn runs(program: &str, arguments: &[&str]) -> bool {
 }
 
 fn document(directory: &Path, arguments: &[&str]) -> serde_json::Value {
-    let (code, out, err) = told(directory, arguments);
+    let (code, out, err) = run_genba(directory, arguments);
     assert_eq!(code, 0, "{err}");
     serde_json::from_str(&out).expect("JSON")
 }
@@ -139,7 +139,7 @@ fn requests_to_a_rack_application() {
     assert!((100.0..400.0).contains(&allocated), "{allocated}");
     assert!(median(&found, "per_request") > 0.0);
     let wrong = ["--request-paths", "/,/no", "--no-case", "ruby"];
-    let (code, _, err) = told(directory.path(), &[&line[..], &wrong[..]].concat());
+    let (code, _, err) = run_genba(directory.path(), &[&line[..], &wrong[..]].concat());
     assert_eq!(code, 3, "{err}");
 }
 
@@ -192,7 +192,7 @@ fn a_number_that_nobody_will_report_is_refused_with_what_makes_it_reported() {
         ),
     ] {
         let line = [&["bench", "--no-case", "--metric", metric], more, &["true"]].concat();
-        let (code, _, err) = told(directory.path(), &line);
+        let (code, _, err) = run_genba(directory.path(), &line);
         assert_eq!(code, 2, "{err}");
         assert!(err.contains(wanted), "{err}");
     }

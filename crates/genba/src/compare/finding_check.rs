@@ -3,19 +3,19 @@
 use genba_case::{Case, Store};
 use genba_model::{ComparisonReport, Finding, Trial};
 
-use crate::exit::Failure;
+use crate::exit_code::Failure;
 
 /// Kind of the case's document that keeps trials.
 pub const TRIALS: &str = "trials";
 
 /// The finding that a comparison is about.
-pub struct Proved {
+pub struct FindingCheck {
     case: Case,
     number: u32,
     finding: Finding,
 }
 
-impl Proved {
+impl FindingCheck {
     /// Finds it before anything is measured: `CASE` or `CASE:NUMBER`.
     pub fn find(text: &str) -> Result<Self, Failure> {
         let (case, number) = match text.split_once(':') {

@@ -7,7 +7,7 @@ use genba_case::{ExperimentPlan, Store};
 use genba_model::{CaseKind, CaseState};
 
 use crate::cli::Cli;
-use crate::exit::{Failure, VerbResult};
+use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 
 /// Goes on with an experiment that was interrupted; its runs are not made again.

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::told;
+use support::run_genba;
 
 /// Three callers of the same work, six, three and one part of it, until so much CPU time is
 /// used up; and a deep recursion above them.
@@ -69,13 +69,13 @@ fn recorded(
     let line = [
         "record", "--script", "-o", "x.data", "--", program, file, depth,
     ];
-    let (code, _, err) = told(directory.path(), &line);
+    let (code, _, err) = run_genba(directory.path(), &line);
     if code == 4 || err.contains("no script stacks: sampling") || err.contains("perf_event_open") {
         return Err(err);
     }
     assert_eq!(code, 0, "{err}");
     let line = ["report", "-i", "x.data", "--by", "script", "--json"];
-    let (code, out, err) = told(directory.path(), &line);
+    let (code, out, err) = run_genba(directory.path(), &line);
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(document["kind"], "script-profile");
@@ -88,7 +88,7 @@ fn recorded(
         "-o",
         "-",
     ];
-    let (code, out, err) = told(directory.path(), &flame);
+    let (code, out, err) = run_genba(directory.path(), &flame);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("burn"), "{out}");
     Ok(document)
@@ -171,7 +171,7 @@ fn ruby_functions_by_their_known_shares() {
 
 /// The newest case's functions, as `report --by script` reads them.
 fn of_newest(directory: &Path) -> serde_json::Value {
-    let (code, out, err) = told(
+    let (code, out, err) = run_genba(
         directory,
         &["report", "-i", "latest", "--by", "script", "--json"],
     );
@@ -205,7 +205,7 @@ fn an_investigation_has_script_functions_and_takes_them_along() {
         "known.py",
         "3",
     ];
-    let (code, screen, err) = told(at, &line);
+    let (code, screen, err) = run_genba(at, &line);
     assert_eq!(code, 0, "{err}");
     if screen.contains("no script") || screen.contains("no samples") {
         genba_testing::skip(
@@ -219,11 +219,11 @@ fn an_investigation_has_script_functions_and_takes_them_along() {
     let here = of_newest(at);
     check(&here, "CPython 3.11.");
 
-    let (code, exported, err) = told(at, &["case", "export", "--format", "json", "latest"]);
+    let (code, exported, err) = run_genba(at, &["case", "export", "--format", "json", "latest"]);
     assert_eq!(code, 0, "{err}");
     let elsewhere = tempfile::tempdir().expect("another directory");
     std::fs::write(elsewhere.path().join("case.json"), exported).expect("the document");
-    let (code, _, err) = told(elsewhere.path(), &["case", "import", "case.json"]);
+    let (code, _, err) = run_genba(elsewhere.path(), &["case", "import", "case.json"]);
     assert_eq!(code, 0, "{err}");
     let there = of_newest(elsewhere.path());
     assert_eq!(there["functions"], here["functions"]);
@@ -236,7 +236,7 @@ fn an_investigation_has_script_functions_and_takes_them_along() {
         "-o",
         "-",
     ];
-    let (code, out, err) = told(elsewhere.path(), &flame);
+    let (code, out, err) = run_genba(elsewhere.path(), &flame);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("burn"), "{out}");
 }
@@ -261,7 +261,7 @@ int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
         return;
     }
     let line = ["record", "--script", "-o", "x.data", "--", "./python3.14"];
-    let (code, _, err) = told(at, &line);
+    let (code, _, err) = run_genba(at, &line);
     if code == 4 || err.contains("no script stacks: ") {
         genba_testing::skip(
             "another_version_is_said_once…",
@@ -274,12 +274,12 @@ int main(void) { volatile long n = 0; while (n < 300000000) n++; return 0; }
     let said = "CPython 3.14.0: its frames cannot be read";
     assert_eq!(err.matches(said).count(), 1, "{err}");
     let line = ["report", "-i", "x.data", "--by", "script", "--json"];
-    let (_, out, _) = told(at, &line);
+    let (_, out, _) = run_genba(at, &line);
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(document["functions"], serde_json::json!([]));
     assert_eq!(document["runtimes"], serde_json::json!([]));
     // The native frames are there.
-    let (code, out, err) = told(at, &["report", "-i", "x.data"]);
+    let (code, out, err) = run_genba(at, &["report", "-i", "x.data"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("main"), "{out}");
 }

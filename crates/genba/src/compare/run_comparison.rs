@@ -9,17 +9,17 @@ use genba_model::{ComparisonReport, Workload};
 use genba_report::export;
 use genba_run::Cancel;
 
-use super::args::CompareArgs;
-use super::host::{Here, measure};
-use super::observer::{Keeper, Watcher};
-use super::suite;
-use crate::exit::{Exit, Failure};
+use super::compare_args::CompareArgs;
+use super::comparison_case::{ComparisonWriter, Watcher};
+use super::host_measurement::{ThisHost, measure};
+use super::suite_plans as suite;
+use crate::exit_code::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 
 /// What was measured.
-pub struct Done {
+pub struct Compared {
     /// The reports with their titles; one, without a title, unless a suite was given.
     pub reports: Vec<(Option<String>, ComparisonReport)>,
     /// All of them in one document.
@@ -33,9 +33,9 @@ pub struct Done {
 }
 
 /// Measures what the arguments say.
-pub fn run(args: &CompareArgs, output: &Output) -> Result<Done, Failure> {
+pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
     let cancel = interrupt::token()?;
-    let mut line = Line::new(output);
+    let mut line = ProgressLine::new(output);
     let shims = args.runtime.shims()?;
     let mut suite = match suite::file(args) {
         Some(path) => Some(suite::ready(path, args, &cancel, &mut line)?),
@@ -59,12 +59,12 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Done, Failure> {
             (&single, Vec::new())
         }
     };
-    let here = Here::look();
+    let here = ThisHost::detect();
     let store = Store::open_root();
     let earlier = earlier(args, &store, &here)?;
     let workload = workload(plans, args);
     let kept = (!args.no_case).then(|| store.clone());
-    let mut keeper = Keeper::new(kept, workload, here.fingerprint.clone());
+    let mut keeper = ComparisonWriter::new(kept, workload, here.fingerprint.clone());
     let result = all(
         plans,
         &here,
@@ -114,7 +114,7 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Done, Failure> {
         exit = Exit::Interrupted;
     }
     write_exports(args, &whole)?;
-    Ok(Done {
+    Ok(Compared {
         reports,
         whole,
         exit,
@@ -127,10 +127,10 @@ type Reports = Vec<(Option<String>, ComparisonReport)>;
 
 fn all(
     plans: &[Plan],
-    here: &Here,
+    here: &ThisHost,
     cancel: &Cancel,
-    keeper: &mut Keeper,
-    line: &mut Line,
+    keeper: &mut ComparisonWriter,
+    line: &mut ProgressLine,
     output: &Output,
     notes: &mut Vec<String>,
 ) -> Result<(Reports, Exit), Failure> {
@@ -172,7 +172,7 @@ fn all(
 fn earlier(
     args: &CompareArgs,
     store: &Store,
-    here: &Here,
+    here: &ThisHost,
 ) -> Result<Option<(String, ComparisonReport)>, Failure> {
     let Some(wanted) = &args.against else {
         return Ok(None);
@@ -206,7 +206,7 @@ fn workload(plans: &[Plan], args: &CompareArgs) -> Workload {
 
 /// Keeps the report and its page in the case.
 fn keep(
-    keeper: &mut Keeper,
+    keeper: &mut ComparisonWriter,
     whole: &ComparisonReport,
     cancel: &Cancel,
 ) -> Result<Option<String>, Failure> {

@@ -12,10 +12,10 @@ use genba_investigate::diff::{Effort, Subject, diff_against_baseline};
 use genba_model::{CaseKind, Finding, ProfileDiff, Workload};
 use genba_report::{page, terminal};
 
-use crate::exit::{Exit, Failure, VerbResult};
-use crate::experimenting::{BuildArgs, ExperimentArgs, Session, causes};
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
+use crate::session::{BuildArgs, ExperimentArgs, Session, causes};
 
 /// Arguments of `genba try`.
 #[derive(Debug, ClapArgs)]
@@ -219,7 +219,7 @@ fn differences(
         &others,
         &EFFORT,
         session.cancel(),
-        &mut Line::new(output),
+        &mut ProgressLine::new(output),
     )?)
 }
 

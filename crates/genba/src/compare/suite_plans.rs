@@ -7,9 +7,9 @@ use genba_investigate::Progress as _;
 use genba_run::{Cancel, Launcher};
 use genba_suite::{DEFAULT_LOOP_SECONDS, FileKind, Session, SuiteError, parse_executables};
 
-use super::args::CompareArgs;
-use crate::exit::{Exit, Failure};
-use crate::progress::Line;
+use super::compare_args::CompareArgs;
+use crate::exit_code::{Exit, Failure};
+use crate::progress_line::ProgressLine;
 
 /// The suite that the only argument names, if it names one.
 pub fn file(args: &CompareArgs) -> Option<&Path> {
@@ -40,7 +40,7 @@ pub fn ready(
     path: &Path,
     args: &CompareArgs,
     cancel: &Cancel,
-    line: &mut Line,
+    line: &mut ProgressLine,
 ) -> Result<Ready, Failure> {
     let mut executables = Vec::new();
     for list in &args.executables {
@@ -69,7 +69,7 @@ pub fn ready(
         notes.push(format!("{}: {} {}", one.benchmark, one.variant, one.reason));
     }
     let excludes = !session.excluded().is_empty();
-    let mut plans = session.plans(&args.judging.shell()?).map_err(failure)?;
+    let mut plans = session.plans(&args.measurement.shell()?).map_err(failure)?;
     if plans.is_empty() {
         let mut message = format!("{}: there is nothing to measure", path.display());
         for note in &notes {

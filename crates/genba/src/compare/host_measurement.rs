@@ -5,17 +5,17 @@ use genba_host::NoiseWatch;
 use genba_model::{ComparisonReport, HostFingerprint};
 use genba_run::Cancel;
 
-use crate::exit::Failure;
+use crate::exit_code::Failure;
 
 /// This host.
-pub struct Here {
+pub struct ThisHost {
     /// What tells it from others.
     pub fingerprint: HostFingerprint,
 }
 
-impl Here {
+impl ThisHost {
     /// Looks at the machine.
-    pub fn look() -> Self {
+    pub fn detect() -> Self {
         let hardware = genba_profile::sampler::hardware_cycles_work();
         Self {
             fingerprint: genba_host::fingerprint(hardware.is_ok()),
@@ -26,7 +26,7 @@ impl Here {
 /// Measures a plan and judges it.
 pub fn measure(
     plan: &Plan,
-    here: &Here,
+    here: &ThisHost,
     cancel: &Cancel,
     observer: &mut dyn Observer,
 ) -> Result<ComparisonReport, Failure> {

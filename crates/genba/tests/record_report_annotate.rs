@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use support::{answer, has, json, program, record, scratch};
+use support::{json, program, record, scratch, stdout_of, tool_exists};
 
 const DEBUG: [&str; 2] = ["-g", "-O2"];
 
@@ -167,7 +167,7 @@ fn stacks_add_up_to_main() {
             total.is_some_and(|total| total > 0.9),
             "{how}: main has {total:?}"
         );
-        let svg = answer(directory.path(), &["flame", "-i", "recording", "-o", "-"]);
+        let svg = stdout_of(directory.path(), &["flame", "-i", "recording", "-o", "-"]);
         assert!(svg.starts_with("<?xml") && svg.contains("main"), "{how}");
     }
 }
@@ -207,7 +207,7 @@ fn hostile_names_are_shown_and_not_obeyed() {
         &["flame", "-i", "recording", "-o", "-"],
         &["flame", "-i", "recording", "--collapsed", "-o", "-"],
     ] {
-        let text = answer(directory.path(), args);
+        let text = stdout_of(directory.path(), args);
         assert!(!text.contains('\x1b'), "{args:?} lets an escape through");
         if args[0] == "flame" && !args.contains(&"--collapsed") {
             assert!(
@@ -216,7 +216,7 @@ fn hostile_names_are_shown_and_not_obeyed() {
             );
         }
     }
-    let text = answer(directory.path(), &["report", "-i", "recording"]);
+    let text = stdout_of(directory.path(), &["report", "-i", "recording"]);
     assert!(
         text.contains("<script>alert(1)</script>"),
         "a name is shown as it is:\n{text}"
@@ -269,7 +269,7 @@ fn symbol_addresses(program: &str) -> BTreeMap<String, String> {
 fn functions_agree_with_perf_on_one_recording() {
     let test = "functions_agree_with_perf_on_one_recording";
     let directory = scratch();
-    if !has(test, "perf") {
+    if !tool_exists(test, "perf") {
         return;
     }
     let programs = [
@@ -329,7 +329,7 @@ fn functions_agree_with_perf_on_one_recording() {
 fn perfs_own_recording_is_read() {
     let test = "perfs_own_recording_is_read";
     let directory = scratch();
-    if !has(test, "perf") {
+    if !tool_exists(test, "perf") {
         return;
     }
     let Some(prog) = program(test, directory.path(), "divloop.c", &DEBUG) else {

@@ -11,9 +11,9 @@ use genba_model::{CaseKind, CaseState, Finding, Workload};
 use genba_run::{CommandSpec, Output as Stream};
 
 use super::Session;
-use crate::exit::Failure;
+use crate::exit_code::Failure;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 use crate::verbs::explain::options;
 
 /// The document in the trial's case: another sitting must begin with the same causes.
@@ -111,7 +111,7 @@ fn found_now(
     let options = options(time.mul_f64(EACH), time.mul_f64(EACH), time);
     // Not among the cases: nobody asked for one, and the program is a copy that goes away.
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let mut progress = Line::new(output);
+    let mut progress = ProgressLine::new(output);
     let outcome = investigate(
         &Store::at(place.path()),
         &workload,

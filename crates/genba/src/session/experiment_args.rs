@@ -8,15 +8,16 @@ use genba_experiment::{EXACT_INSTRUCTIONS, Plan, VariantPlan};
 use genba_profile::event::EventSpec;
 use genba_run::{CommandSpec, Output, Stdin};
 
-use crate::comparing::duration;
-use crate::exit::Failure;
-use crate::judging_args::JudgingArgs;
+use genba_units::parse_duration;
+
+use crate::exit_code::Failure;
+use crate::measurement_args::MeasurementArgs;
 
 /// How variants are run and judged.
 #[derive(Debug, ClapArgs)]
 pub struct ExperimentArgs {
     #[command(flatten)]
-    pub judging: JudgingArgs,
+    pub measurement: MeasurementArgs,
 
     /// The metric that decides: wall, user, system, cpu, max_rss, an event (instructions), one
     /// of the target's own, or exact-instructions (counted, without noise) [default: wall].
@@ -24,7 +25,7 @@ pub struct ExperimentArgs {
     pub metric: Option<String>,
 
     /// Time for all of it.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Duration>,
 
     /// Run this before each run.
@@ -72,7 +73,7 @@ impl ExperimentArgs {
     /// A variant of one command line, with the steps round it. Placeholders must have been
     /// replaced.
     pub fn variant(&self, name: &str, line: &str) -> Result<VariantPlan, Failure> {
-        let spec = CommandSpec::from_line(line, &self.judging.shell()?)?;
+        let spec = CommandSpec::from_line(line, &self.measurement.shell()?)?;
         self.around(name, line, spec)
     }
 
@@ -102,14 +103,14 @@ impl ExperimentArgs {
             path => Stdin::File(path.into()),
         };
         spec.stdout = Output::Null;
-        spec.timeout = self.judging.timeout;
-        spec.cpus = self.judging.cpus()?;
+        spec.timeout = self.measurement.timeout;
+        spec.cpus = self.measurement.cpus()?;
         let mut variant = VariantPlan::new(name, line, spec);
         let step = |line: &Option<String>| -> Result<Vec<CommandSpec>, Failure> {
             let Some(line) = line else {
                 return Ok(Vec::new());
             };
-            let mut spec = CommandSpec::from_line(line, &self.judging.shell()?)?;
+            let mut spec = CommandSpec::from_line(line, &self.measurement.shell()?)?;
             self.place(&mut spec)?;
             Ok(vec![spec])
         };
@@ -123,7 +124,7 @@ impl ExperimentArgs {
     /// Directory and environment of a command.
     fn place(&self, spec: &mut CommandSpec) -> Result<(), Failure> {
         spec.directory.clone_from(&self.directory);
-        for variable in &self.judging.env {
+        for variable in &self.measurement.env {
             let Some((name, value)) = variable.split_once('=') else {
                 return Err(Failure::usage(format!(
                     "--env {variable}: write NAME=VALUE"
@@ -137,7 +138,7 @@ impl ExperimentArgs {
     /// The plan of these variants, with the seed of the session.
     pub fn plan(&self, variants: Vec<VariantPlan>, seed: u64) -> Result<Plan, Failure> {
         let mut plan = Plan::new(variants);
-        plan.metrics = self.judging.metrics()?;
+        plan.metrics = self.measurement.metrics()?;
         plan.seed = seed;
         if let Some(metric) = &self.metric {
             plan.primary.clone_from(metric);
@@ -149,7 +150,7 @@ impl ExperimentArgs {
         if !known && (self.is_exact() || EventSpec::parse(&plan.primary).is_ok()) {
             plan.counters.push(plan.primary.clone());
         }
-        self.judging.put_over(&mut plan, self.budget);
+        self.measurement.put_over(&mut plan, self.budget);
         plan.check().map_err(Failure::usage)?;
         Ok(plan)
     }

@@ -11,11 +11,12 @@ use genba_profile::event::EventSpec;
 use genba_run::{CommandSpec, Output, Stdin};
 use genba_runtime::shim::{PER_REQUEST, Shims};
 
-use super::named::NamedCommands;
-use super::runtime::RuntimeArgs;
-use super::values::duration;
-use crate::exit::Failure;
-use crate::judging_args::JudgingArgs;
+use super::named_commands::NamedCommands;
+use super::runtime_args::RuntimeArgs;
+use genba_units::parse_duration;
+
+use crate::exit_code::Failure;
+use crate::measurement_args::MeasurementArgs;
 
 /// What to compare, and how.
 #[derive(Debug, ClapArgs)]
@@ -24,7 +25,7 @@ pub struct CompareArgs {
     pub commands: NamedCommands,
 
     #[command(flatten)]
-    pub judging: JudgingArgs,
+    pub measurement: MeasurementArgs,
 
     /// A parameter with its values, separated by commas, for {VAR} in commands; several of
     /// these make a product.
@@ -77,7 +78,7 @@ pub struct CompareArgs {
     pub metric: Option<String>,
 
     /// Time for all of it; it ends sooner when all is decided [default: 10s for each command].
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Duration>,
 
     /// Iterations that one run makes, for the cost of one.
@@ -113,7 +114,7 @@ pub struct CompareArgs {
     pub executables: Vec<String>,
 
     /// Time that the loop round a snippet takes in one run.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub loop_time: Option<Duration>,
 
     /// Only the benchmarks of a suite whose name contains this.
@@ -151,7 +152,7 @@ impl CompareArgs {
             )));
         }
         let mut plan = Plan::new(self.variants(shims)?);
-        plan.metrics = self.judging.metrics()?;
+        plan.metrics = self.measurement.metrics()?;
         if let Some(shims) = shims {
             self.runtime.put_into(&mut plan, shims)?;
         }
@@ -185,14 +186,14 @@ impl CompareArgs {
                 plan.counters.push(plan.primary.clone());
             }
         }
-        self.judging.put_over(plan, self.budget);
+        self.measurement.put_over(plan, self.budget);
         if let Some(runs) = self.runs {
             plan.stop = Stop::Blocks(runs);
         }
         plan.check_output |= self.check_output;
-        let cpus = self.judging.cpus()?;
+        let cpus = self.measurement.cpus()?;
         for variant in &mut plan.variants {
-            variant.spec.timeout = self.judging.timeout.or(variant.spec.timeout);
+            variant.spec.timeout = self.measurement.timeout.or(variant.spec.timeout);
             variant.spec.cpus = cpus.clone().or(variant.spec.cpus.take());
         }
         if let Some(name) = &self.subtract {
@@ -263,7 +264,7 @@ impl CompareArgs {
             cleanup: each("--cleanup", &self.cleanup, index, count)?,
             input: each("--input", &self.input, index, count)?,
             directory: each("--directory", &self.directory, index, count)?,
-            env: &self.judging.env,
+            env: &self.measurement.env,
         })
     }
 
@@ -273,7 +274,7 @@ impl CompareArgs {
         values: BTreeMap<String, String>,
         shims: Option<&Shims>,
     ) -> Result<VariantPlan, Failure> {
-        let shell = self.judging.shell()?;
+        let shell = self.measurement.shell()?;
         let fill = |text: &str| replace(text, &values);
         let spec_of = |line: &str| -> Result<CommandSpec, Failure> {
             let mut spec = CommandSpec::from_line(&fill(line), &shell)?;

@@ -5,10 +5,10 @@ use genba_model::CaseKind;
 use genba_report::{Screen, page, terminal};
 use serde::de::DeserializeOwned;
 
-use crate::exit::Failure;
+use crate::exit_code::Failure;
 
 /// A kept document: for a terminal, and as a page.
-pub struct Shown {
+pub struct StoredDocument {
     /// Words.
     pub text: String,
     /// A page.
@@ -18,7 +18,11 @@ pub struct Shown {
 }
 
 /// The document of an experiment; an error if it was interrupted before there was one.
-pub fn shown(case: &Case, kind: CaseKind, screen: Screen) -> Result<Shown, Failure> {
+pub fn stored_document(
+    case: &Case,
+    kind: CaseKind,
+    screen: Screen,
+) -> Result<StoredDocument, Failure> {
     let Some(body) = case.experiment::<serde_json::Value>(kind)? else {
         return Err(Failure::usage(format!(
             "case {0} is of kind {1} and was interrupted: {2} runs ended, there is no result; go \
@@ -55,7 +59,7 @@ pub fn shown(case: &Case, kind: CaseKind, screen: Screen) -> Result<Shown, Failu
         CaseKind::Investigation | CaseKind::Comparison => None,
     };
     let (text, page) = rendered.unwrap_or_default();
-    Ok(Shown { text, page, body })
+    Ok(StoredDocument { text, page, body })
 }
 
 fn parsed<T: DeserializeOwned>(body: &serde_json::Value) -> Result<T, Failure> {

@@ -8,7 +8,7 @@ use genba_experiment::run_journal::{Journal, JournalEntry};
 use genba_model::{CaseKind, HostFingerprint, Workload};
 
 /// Where the runs of an experiment are kept.
-pub struct Book {
+pub struct CaseWriter {
     /// `None` if no case is wanted.
     pub store: Option<Store>,
     pub kind: CaseKind,
@@ -21,7 +21,7 @@ pub struct Book {
     pub trouble: Option<String>,
 }
 
-impl Book {
+impl CaseWriter {
     fn keep(&mut self, entry: &JournalEntry) -> Result<(), genba_case::Error> {
         let Some(store) = &self.store else {
             return Ok(());
@@ -39,9 +39,9 @@ impl Book {
 }
 
 /// The book, as the runner holds it.
-pub struct Shared(pub Rc<RefCell<Book>>);
+pub struct SharedWriter(pub Rc<RefCell<CaseWriter>>);
 
-impl Journal for Shared {
+impl Journal for SharedWriter {
     fn keep(&mut self, entry: &JournalEntry) -> Result<(), String> {
         let mut book = self.0.borrow_mut();
         book.keep(entry).map_err(|error| {

@@ -7,12 +7,12 @@ use genba_experiment::VariantPlan;
 use genba_experiment::parameters::replace;
 use genba_run::{CommandSpec, Stdin};
 
-use crate::exit::Failure;
-use crate::experimenting::ExperimentArgs;
+use crate::exit_code::Failure;
+use crate::session::ExperimentArgs;
 
 /// The variant of these words with `{NAME}` replaced in them, in the environment, in the input
 /// and in the steps before and after.
-pub fn filled(
+pub fn variant_with_values(
     experiment: &ExperimentArgs,
     name: &str,
     words: &[String],

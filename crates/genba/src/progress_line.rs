@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::output::Output;
 
 /// A progress line that appears after a second and vanishes at the end.
-pub struct Line {
+pub struct ProgressLine {
     bar: ProgressBar,
     shown: bool,
     started: Instant,
@@ -18,7 +18,7 @@ pub struct Line {
 /// What lasts less than this shows no progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-impl Line {
+impl ProgressLine {
     /// A line that nothing has been said on yet.
     pub fn new(output: &Output) -> Self {
         let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
@@ -34,7 +34,7 @@ impl Line {
     }
 }
 
-impl Progress for Line {
+impl Progress for ProgressLine {
     fn update(&mut self, stage: &str, left: Option<Duration>) {
         if !self.wanted {
             return;
@@ -55,7 +55,7 @@ impl Progress for Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use genba_experiment::try_variants::BuildPlan;
+use genba_units::parse_duration;
 
 /// The project's own build.
 #[derive(Debug, ClapArgs)]
@@ -22,7 +23,7 @@ pub struct BuildArgs {
     pub source: PathBuf,
 
     /// End a build after so long [default: 20 times that of the project's own, 5 min at least].
-    #[arg(long, value_name = "TIME", value_parser = crate::comparing::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub build_timeout: Option<Duration>,
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use support::{answer, genba, json, program, scratch};
+use support::{genba, json, program, scratch, stdout_of};
 
 fn cases(directory: &Path) -> Vec<Value> {
     let list = json(directory, "cases", &["case", "list", "--json"]);
@@ -24,7 +24,7 @@ fn the_whole_road() {
         return;
     };
     let prog = prog.to_str().expect("a plain path");
-    let text = answer(
+    let text = stdout_of(
         here,
         &["investigate", "--budget", "2", "--", prog, "1000000"],
     );
@@ -44,7 +44,7 @@ fn the_whole_road() {
     assert!(text.contains("digits"), "{text}");
     // The case opens where the program is not, and gives the same page again.
     fs::remove_file(prog).expect("the program goes");
-    let page = answer(here, &["case", "export", "latest"]);
+    let page = stdout_of(here, &["case", "export", "latest"]);
     assert!(
         page.contains("digits") && page.contains("div"),
         "the annotated code is kept"
@@ -53,16 +53,16 @@ fn the_whole_road() {
         !page.contains("http://") && !page.contains("https://"),
         "no external resource"
     );
-    let json_text = answer(here, &["case", "export", "--format", "json", "latest"]);
+    let json_text = stdout_of(here, &["case", "export", "--format", "json", "latest"]);
     fs::write(here.join("case.json"), json_text).expect("a file");
     let elsewhere = scratch();
     let file = here.join("case.json");
-    answer(
+    stdout_of(
         elsewhere.path(),
         &["case", "import", file.to_str().expect("a plain path")],
     );
     assert_eq!(
-        answer(elsewhere.path(), &["case", "export", "latest"]),
+        stdout_of(elsewhere.path(), &["case", "export", "latest"]),
         page
     );
 }
@@ -96,7 +96,7 @@ fn kill_9_leaves_the_case_with_the_runs_that_ended() {
     assert_eq!(after.len(), 1);
     assert_eq!(after[0]["state"], "interrupted");
     assert!(runs(&after[0]) >= 3);
-    assert!(answer(here, &["case", "show", "latest"]).contains("sleep"));
+    assert!(stdout_of(here, &["case", "show", "latest"]).contains("sleep"));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn hostile_names_do_not_run_in_the_page() {
         String::from_utf8_lossy(&output.stderr)
     );
     assert!(!String::from_utf8_lossy(&output.stdout).contains('\x1b'));
-    let page = answer(here, &["case", "export", "latest"]);
+    let page = stdout_of(here, &["case", "export", "latest"]);
     assert!(
         !page.contains("<script>alert"),
         "a name is markup in the page"
@@ -160,27 +160,27 @@ fn children_are_told_from_the_target() {
 fn the_case_of_a_comparison_is_shown_and_travels() {
     let directory = scratch();
     let here = directory.path();
-    answer(
+    stdout_of(
         here,
         &[
             "bench", "-r", "3", "-N", "-n", "one", "true", "-n", "two", "true",
         ],
     );
-    let shown = answer(here, &["case", "show", "latest"]);
+    let shown = stdout_of(here, &["case", "show", "latest"]);
     assert!(shown.contains("one") && shown.contains("two"), "{shown}");
     let document = json(here, "comparison", &["case", "show", "--json", "latest"]);
     assert_eq!(document["variants"].as_array().map(Vec::len), Some(2));
-    let page = answer(here, &["case", "export", "latest"]);
+    let page = stdout_of(here, &["case", "export", "latest"]);
     assert!(page.contains("one") && page.contains("two"));
-    answer(here, &["case", "export", "-o", "case.json", "latest"]);
+    stdout_of(here, &["case", "export", "-o", "case.json", "latest"]);
     let elsewhere = scratch();
     let file = here.join("case.json");
-    answer(
+    stdout_of(
         elsewhere.path(),
         &["case", "import", file.to_str().expect("a plain path")],
     );
     assert_eq!(
-        answer(elsewhere.path(), &["case", "export", "latest"]),
+        stdout_of(elsewhere.path(), &["case", "export", "latest"]),
         page
     );
 }

@@ -17,13 +17,13 @@ use genba_run::Cancel;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::args::ExperimentArgs;
-use super::book::{Book, Shared};
-use crate::comparing::{Here, progress_text};
-use crate::exit::Failure;
+use super::case_writer::{CaseWriter, SharedWriter};
+use super::experiment_args::ExperimentArgs;
+use crate::compare::{ThisHost, progress_text};
+use crate::exit_code::Failure;
 use crate::interrupt;
 use crate::output::Output;
-use crate::progress::Line;
+use crate::progress_line::ProgressLine;
 
 /// An experiment with its case.
 pub struct Session {
@@ -32,7 +32,7 @@ pub struct Session {
     started: String,
     host: HostFingerprint,
     cancel: Cancel,
-    book: Rc<RefCell<Book>>,
+    book: Rc<RefCell<CaseWriter>>,
     earlier: Vec<JournalEntry>,
     output: Output,
 }
@@ -46,14 +46,14 @@ impl Session {
         output: &Output,
     ) -> Result<Self, Failure> {
         let store = Store::open_root();
-        let host = Here::look().fingerprint;
+        let host = ThisHost::detect().fingerprint;
         let mut plan = ExperimentPlan {
             arguments: arguments()?,
             directory: std::env::current_dir()
                 .unwrap_or_default()
                 .display()
                 .to_string(),
-            seed: args.judging.seed.unwrap_or_else(super::take_up::seed),
+            seed: args.measurement.seed.unwrap_or_else(super::resume::seed),
             genba: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let mut earlier = Vec::new();
@@ -72,7 +72,7 @@ impl Session {
             name: None,
         };
         let seed = plan.seed;
-        let book = Book {
+        let book = CaseWriter {
             store: (!args.no_case).then_some(store),
             kind,
             plan,
@@ -107,9 +107,9 @@ impl Session {
     pub fn comparer(&mut self, plan: &Plan) -> Result<Comparer<'static>, Failure> {
         let earlier = std::mem::take(&mut self.earlier);
         let clock = ExperimentClock::new(earlier.len());
-        let shared = Shared(Rc::clone(&self.book));
+        let shared = SharedWriter(Rc::clone(&self.book));
         let observer = Watcher {
-            line: Line::new(&self.output),
+            line: ProgressLine::new(&self.output),
             metric: plan.primary.clone(),
             output: self.output,
         };
@@ -203,7 +203,7 @@ impl Session {
         };
         case.put_experiment(self.kind, document)?;
         let path = case.page_path();
-        crate::comparing::write(&path, page)?;
+        crate::compare::write(&path, page)?;
         if self.cancel.is_triggered() {
             case.interrupt()?;
         } else {
@@ -236,7 +236,7 @@ fn arguments() -> Result<Vec<String>, Failure> {
 
 /// Shows progress; the journal keeps the runs.
 struct Watcher {
-    line: Line,
+    line: ProgressLine,
     metric: String,
     output: Output,
 }

@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use support::told;
+use support::run_genba;
 
 /// Compiles a program and records it into `x.data`; false, with a where this cannot be had.
 fn recorded(test: &str, at: &Path, gcc: &[&str], program: &str) -> bool {
@@ -15,7 +15,7 @@ fn recorded(test: &str, at: &Path, gcc: &[&str], program: &str) -> bool {
         return false;
     }
     let line = ["record", "-o", "x.data", "--sampler", "perf", "--", program];
-    let (code, _, err) = told(at, &line);
+    let (code, _, err) = run_genba(at, &line);
     if code == 4 {
         genba_testing::skip(test, genba_testing::PERF_EVENT, &err);
         return false;
@@ -68,7 +68,7 @@ fn a_function_made_at_run_time_is_named_and_annotated_afterwards() {
     for name in ["x.data", "x.data.kept"] {
         std::fs::rename(at.join(name), at.join("moved").join(name)).expect("moved");
     }
-    let (code, out, err) = told(at, &["report", "-i", "moved/x.data", "--json"]);
+    let (code, out, err) = run_genba(at, &["report", "-i", "moved/x.data", "--json"]);
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let first = &document["functions"][0];
@@ -81,7 +81,7 @@ fn a_function_made_at_run_time_is_named_and_annotated_afterwards() {
         "--json",
         "made at run time",
     ];
-    let (code, out, err) = told(at, &line);
+    let (code, out, err) = run_genba(at, &line);
     assert_eq!(code, 0, "{err}");
     let document: serde_json::Value = serde_json::from_str(&out).expect("JSON");
     let texts: Vec<&str> = document["instructions"]
@@ -133,12 +133,12 @@ int main(void) {
     ) {
         return;
     }
-    let (code, out, err) = told(at, &["annotate", "-i", "x.data", "--json", "spin"]);
+    let (code, out, err) = run_genba(at, &["annotate", "-i", "x.data", "--json", "spin"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("_genba_test_p"), "{out}");
     // The source line from the copy of the deleted file.
     assert!(out.contains("s = s * 3 + n"), "{out}");
-    let (code, out, err) = told(at, &["report", "-i", "x.data", "--by", "process"]);
+    let (code, out, err) = run_genba(at, &["report", "-i", "x.data", "--by", "process"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("load"), "{out}");
 }

@@ -7,12 +7,13 @@ use clap::Args as ClapArgs;
 use genba_experiment::{MetricPlan, Plan, Stop};
 use genba_run::Shell;
 
-use crate::comparing::{cpu_list, duration, share};
-use crate::exit::Failure;
+use genba_units::{parse_cpu_list, parse_duration, parse_share};
+
+use crate::exit_code::Failure;
 
 /// How commands are run, what is read off them, and what decides.
 #[derive(Debug, ClapArgs)]
-pub struct JudgingArgs {
+pub struct MeasurementArgs {
     /// A metric in the output, found by a regular expression (group 1, or the group `value`).
     #[arg(long, value_name = "NAME[:UNIT][:more|less]=REGEX")]
     pub metric_regex: Vec<String>,
@@ -27,11 +28,11 @@ pub struct JudgingArgs {
     pub metric_fd: Vec<String>,
 
     /// Differences up to this are of no interest [default: 1%].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub delta: Option<f64>,
 
     /// Rate of false alarms allowed [default: 5%].
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub alpha: Option<f64>,
 
     /// Seed of all that is random, the order first of all; the report names the one that was used.
@@ -59,7 +60,7 @@ pub struct JudgingArgs {
     pub env: Vec<String>,
 
     /// End a run after so long, and leave its command out.
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub timeout: Option<Duration>,
 
     /// Run on these CPUs only, as in 0,2-3.
@@ -67,7 +68,7 @@ pub struct JudgingArgs {
     pub pin: Option<String>,
 }
 
-impl JudgingArgs {
+impl MeasurementArgs {
     /// Puts over a plan what was said on the command line, with the time for all of it.
     pub fn put_over(&self, plan: &mut Plan, budget: Option<Duration>) {
         if let Some(budget) = budget {
@@ -85,7 +86,8 @@ impl JudgingArgs {
 
     /// The CPUs to run on, if not on any.
     pub fn cpus(&self) -> Result<Option<Vec<usize>>, Failure> {
-        self.pin.as_deref().map(cpu_list).transpose()
+        let cpus = self.pin.as_deref().map(parse_cpu_list).transpose();
+        cpus.map_err(|error| Failure::usage(format!("--pin: {error}")))
     }
 
     /// The shell for commands that are one string.
