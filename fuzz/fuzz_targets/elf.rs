@@ -2,7 +2,8 @@
 //! it names itself and at some that it does not.
 #![no_main]
 
-use genba_code::{Binary, ControlFlow, Syntax};
+use genba_code::{ControlFlow, Syntax, disassemble};
+use genba_symbols::Binary;
 use libfuzzer_sys::fuzz_target;
 
 fn ask(binary: &Binary, address: u64) {
@@ -40,7 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
         ask(&binary, symbol.address);
         let end = symbol.address.saturating_add(symbol.size.min(2000));
         ask(&binary, end.wrapping_sub(1));
-        if let Ok(code) = binary.disassemble(symbol.address, end, Syntax::Intel) {
+        if let Ok(code) = disassemble(&binary, symbol.address, end, Syntax::Intel) {
             let flow = ControlFlow::build(&code);
             std::hint::black_box(flow.loops().len());
         }
@@ -50,7 +51,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         let _ = binary.svma_to_file_offsets(symbol.address..end);
         // What has a symbol of the name must not be passed over.
-        if let Some(word) = genba_code::word_of(&symbol.name)
+        if let Some(word) = genba_symbols::word_of(&symbol.name)
             && symbol.name.contains(word)
         {
             assert!(symbol.is_plt() || binary.may_name(word), "{word}");
@@ -61,6 +62,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     for address in [0, 1, 0x1000, 0x40_1000, u64::MAX - 1, u64::MAX] {
         ask(&binary, address);
-        let _ = binary.disassemble(address, address.saturating_add(64), Syntax::Att);
+        let _ = disassemble(&binary, address, address.saturating_add(64), Syntax::Att);
     }
 });

@@ -1,7 +1,7 @@
 //! A jitdump, and the ELF file that is made of it.
 #![no_main]
 
-use genba_code::Binary;
+use genba_symbols::Binary;
 use genba_profile::jit::{code_index, elf_image, jitdump};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,7 @@
 //! The kernel's symbol list, which a recording from elsewhere may bring along.
 #![no_main]
 
-use genba_code::Kallsyms;
+use genba_symbols::Kallsyms;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

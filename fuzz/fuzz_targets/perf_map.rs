@@ -1,7 +1,7 @@
 //! `/tmp/perf-PID.map`, which anybody can write.
 #![no_main]
 
-use genba_profile::perf_map::PerfMap;
+use genba_symbols::PerfMap;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

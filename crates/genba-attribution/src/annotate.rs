@@ -276,7 +276,7 @@ fn is_meant(function: &Function, name: &str) -> bool {
 
 /// Whether a function that is shown as `shown` goes by this name.
 pub(crate) fn is_named(shown: &str, linkage_name: Option<&str>, name: &str) -> bool {
-    shown == name || linkage_name == Some(name) || genba_code::without_parameters(name) == shown
+    shown == name || linkage_name == Some(name) || genba_symbols::without_parameters(name) == shown
 }
 
 fn jumps(code: &FunctionCode) -> Vec<JumpArrow> {

@@ -1,6 +1,6 @@
 //! One function's instructions with the samples put on those that took the time.
 
-use genba_code::{ControlFlow, CostClass, Instruction, Syntax};
+use genba_code::{ControlFlow, CostClass, Instruction, Syntax, disassemble};
 use genba_model::Precision;
 
 use crate::hits::Hits;
@@ -39,8 +39,7 @@ impl FunctionCode {
         }
         let size = function.size.min(MAX_FUNCTION);
         let begin = function.address;
-        let instructions = binary
-            .disassemble(begin, begin.saturating_add(size), syntax)
+        let instructions = disassemble(binary, begin, begin.saturating_add(size), syntax)
             .map_err(|error| error.to_string())?;
         if instructions.is_empty() {
             return Err("its bytes are not in the file".to_owned());

@@ -10,7 +10,6 @@
 //! **Not here.** Taking samples, reading ELF or DWARF, causes, printing.
 
 mod annotate;
-pub mod code_base;
 pub mod counted;
 mod error;
 mod function_code;

@@ -7,9 +7,9 @@ use std::path::Path;
 use genba_model::{Estimate, Event};
 use genba_profile::reader::{LocationId, ModuleId, Sample, StackId, Tables};
 use genba_profile::{ReadOptions, Recording};
+use genba_symbols::{KernelSymbols, RecordedKernel, Symbolizer};
 
 use crate::AttributionError;
-use crate::code_base::CodeBase;
 use crate::counted::{FunctionCounts, Joined};
 use crate::hits::{AddressHits, Histogram};
 use crate::single_function::Focus;
@@ -45,7 +45,7 @@ pub struct ResolvedProfile {
     pub command: Vec<String>,
     pub tables: Tables,
     pub hits: Histogram,
-    pub code: CodeBase,
+    pub code: Symbolizer,
     pub functions: Vec<Function>,
     /// By location id: the place of the location itself, and of the byte before it (a call).
     places: Vec<[Option<Place>; 2]>,
@@ -160,12 +160,15 @@ impl ResolvedProfile {
         hits.stacks.resize(tables.frames.len(), Default::default());
         hits.threads
             .resize(tables.threads.len(), Default::default());
-        let code = CodeBase::new(
-            tables.modules.clone(),
-            info.os_release.as_deref(),
-            tables.kernel_reference.clone(),
-            options.kernel_names,
-        );
+        let kernel = if options.kernel_names {
+            KernelSymbols::of_recording(RecordedKernel {
+                release: info.os_release.clone(),
+                reference: tables.kernel_reference.clone(),
+            })
+        } else {
+            KernelSymbols::unwanted()
+        };
+        let code = Symbolizer::new(tables.modules.clone(), kernel);
         let mut resolved = Self {
             event: info.events[index].event(),
             command: info.command.clone(),

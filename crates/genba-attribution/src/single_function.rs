@@ -2,10 +2,9 @@
 
 use std::ops::Range;
 
-use genba_profile::reader::{ModuleId, ModuleKind};
+use genba_symbols::{FunctionSymbol, ModuleCode, ModuleId, ModuleKind, Symbolizer, word_of};
 
 use crate::annotate::is_named;
-use crate::code_base::{Code, CodeBase, Named, named};
 
 /// A function name that the symbol table of a module alone can find.
 pub(crate) struct Focus<'n> {
@@ -24,27 +23,29 @@ impl<'n> Focus<'n> {
         if name.starts_with("0x") || name.len() > MAX_NAME_BYTES {
             return None;
         }
-        let word = genba_code::word_of(name)?;
+        let word = word_of(name)?;
         Some(Self { name, word })
     }
 
     /// The addresses in a module at which a function of this name may be.
-    pub(crate) fn ranges(&self, code: &CodeBase, id: ModuleId) -> Vec<Range<u64>> {
+    pub(crate) fn ranges(&self, code: &Symbolizer, id: ModuleId) -> Vec<Range<u64>> {
         let everything = || std::iter::once(0..u64::MAX).collect();
         match code.module(id).kind {
             ModuleKind::File | ModuleKind::Vdso => {}
             ModuleKind::Jit => return everything(),
             _ => return Vec::new(),
         }
-        let Code::Binary(binary) = code.code(id) else {
+        let ModuleCode::Binary(binary) = code.code(id) else {
             return Vec::new();
         };
         if !binary.may_name(self.word) {
             return Vec::new();
         }
-        let symbols = binary.symbols_with(self.word).map(|symbol| named(&symbol));
+        let symbols = binary
+            .symbols_with(self.word)
+            .map(|symbol| FunctionSymbol::from(&symbol));
         let meant = symbols.filter(
-            |Named {
+            |FunctionSymbol {
                  name, linkage_name, ..
              }| { is_named(name, linkage_name.as_deref(), self.name) },
         );

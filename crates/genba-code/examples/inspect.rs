@@ -5,7 +5,8 @@
 
 use std::io::{BufRead, Write};
 
-use genba_code::{Binary, ControlFlow, DebugSearch, Disassembler, Syntax};
+use genba_code::{ControlFlow, Disassembler, Syntax, disassemble};
+use genba_symbols::{Binary, DebugSearch};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -103,7 +104,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         "flow" => {
             for s in binary.symbols() {
-                let code = binary.disassemble(s.address, s.end(), Syntax::Intel)?;
+                let code = disassemble(&binary, s.address, s.end(), Syntax::Intel)?;
                 let flow = ControlFlow::build(&code);
                 let odd = flow.loops().iter().filter(|l| l.irreducible).count();
                 writeln!(

@@ -1,6 +1,6 @@
 //! Disassembly, whatever the architecture.
 
-use object::Architecture;
+use genba_symbols::{Architecture, Binary};
 
 use crate::error::CodeError;
 use crate::instruction::{Instruction, Syntax};
@@ -55,7 +55,7 @@ impl Disassembler {
     /// bytes that are no instruction come out as `(bad)`, a byte each.
     ///
     /// `resolve` names the targets of branches and of relative addresses (`name+0x10`); see
-    /// [`Binary::name_address`](crate::Binary::name_address).
+    /// [`Binary::name_address`].
     #[must_use]
     pub fn disassemble(
         &self,
@@ -68,4 +68,23 @@ impl Disassembler {
         x86_64::disassemble(self.bits, self.syntax, bytes, address, resolve, &mut out);
         out
     }
+}
+
+/// The instructions of a range of addresses of a binary, operands named by its symbols.
+///
+/// # Errors
+/// [`CodeError::Architecture`] if the code is not of a known architecture.
+pub fn disassemble(
+    binary: &Binary,
+    begin: u64,
+    end: u64,
+    syntax: Syntax,
+) -> Result<Vec<Instruction>, CodeError> {
+    let disassembler = Disassembler::new(binary.architecture(), syntax)?;
+    let bytes = binary.bytes_at(begin, end.saturating_sub(begin));
+    Ok(
+        disassembler.disassemble(bytes.unwrap_or(&[]), begin, &|address| {
+            binary.name_address(address)
+        }),
+    )
 }

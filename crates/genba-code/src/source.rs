@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-use crate::data::Data;
+use genba_symbols::FileBytes;
 
 /// Largest file that is read, bytes.
 const MAX_FILE: u64 = 32 << 20;
@@ -23,7 +23,7 @@ pub struct SourceCache {
 /// blocks: the hot function of an amalgamation of 250,000 lines may stand near its beginning.
 #[derive(Debug)]
 struct SourceFile {
-    data: Data,
+    data: FileBytes,
     /// How many lines end before the end of each block, as far as looked; files are shorter
     /// than 2³² bytes.
     blocks: Vec<u32>,
@@ -154,7 +154,7 @@ fn open(path: &Path) -> Option<SourceFile> {
     if !metadata.is_file() || metadata.len() > MAX_FILE {
         return None;
     }
-    let data = Data::open(path).ok()?;
+    let data = FileBytes::open(path).ok()?;
     // It may have grown meanwhile.
     (data.len() as u64 <= MAX_FILE).then(|| SourceFile {
         data,
@@ -222,7 +222,7 @@ mod tests {
             if ended {
                 text.push('\n');
             }
-            let data = Data::Memory(text.as_bytes().into());
+            let data = FileBytes::Memory(text.as_bytes().into());
             let mut file = SourceFile { data, blocks: Vec::new() };
             let known: Vec<&str> = text.lines().collect();
             for number in wanted {

@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use genba_code::{Binary, ControlFlow, Flow, Syntax, data_flow_of};
+use genba_code::{ControlFlow, Flow, Syntax, data_flow_of, disassemble};
 use genba_loop_model::{Costs, LoopInputs, chain_text, loops};
 use genba_model::{Estimate, LoopCost};
+use genba_symbols::Binary;
 
 const SOURCE: &str = r"
 typedef unsigned long u64;
@@ -71,9 +72,7 @@ fn compile(directory: &Path, options: &[&str]) -> Option<Binary> {
 fn model(binary: &Binary, name: &str) -> (LoopCost, String) {
     let symbol = &binary.find(name)[0];
     let range = binary.function_range_at(symbol.address).expect("sized");
-    let code = binary
-        .disassemble(range.start, range.end, Syntax::Intel)
-        .expect("x86-64");
+    let code = disassemble(binary, range.start, range.end, Syntax::Intel).expect("x86-64");
     let data_flow = data_flow_of(binary, range.start, range.end).expect("x86-64");
     let flow = ControlFlow::build(&code);
     assert_eq!(flow.loops().len(), 1, "{name}");

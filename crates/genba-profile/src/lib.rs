@@ -12,7 +12,6 @@
 pub mod error;
 pub mod event;
 pub mod jit;
-pub mod perf_map;
 pub mod perf_stat;
 pub mod perfdata;
 pub mod permission;
@@ -20,7 +19,6 @@ pub mod ptrace_sampler;
 pub mod reader;
 mod record;
 pub mod recording_tail;
-mod regular_file;
 pub mod sampler;
 pub mod timer_signal;
 

@@ -57,7 +57,7 @@ pub fn view(tail: &RecordingTail, names: &mut Names) -> Result<View, ReadError> 
     let mut by_name: HashMap<Name, (u64, u64)> = HashMap::new();
     for (id, (samples, w)) in hits {
         let location = tables.location(id);
-        let name = names.of(tables.module(location.module), location, false);
+        let name = names.of(&recording, &tables, location, false);
         let sum = by_name.entry(name).or_default();
         sum.0 += samples;
         sum.1 += w;

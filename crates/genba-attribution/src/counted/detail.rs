@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use genba_code::SourceLocation;
 use genba_model::{
     CodePoint, CountedDetail, DetailCall, DetailFunction, DetailModule, DetailSite, RawCounts,
 };
 use genba_profile::reader::ModuleId;
+use genba_symbols::SourceLocation;
 
 use super::calls::{call_sites, node};
 use super::document::{entered, order};

@@ -204,7 +204,7 @@ fn unit(per: &PerUnit, functions: &[CountedFunction]) -> Result<Per, Attribution
             let named: Vec<&CountedFunction> = functions
                 .iter()
                 .filter(|f| {
-                    f.function == *name || genba_code::without_parameters(name) == f.function
+                    f.function == *name || genba_symbols::without_parameters(name) == f.function
                 })
                 .collect();
             let units = named.iter().map(|f| f.calls).max().unwrap_or(0);

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use genba_model::{CodePoint, InstructionCount};
-use genba_profile::reader::{Module, ModuleId, ModuleKind};
+use genba_symbols::{
+    FunctionSymbol, KernelSymbols, Module, ModuleId, ModuleKind, Symbolizer, build_id_from_hex,
+};
 
 use super::index::{CountIndex, ModuleIndex};
-use crate::code_base::{CodeBase, Named};
 
 /// A function that was executed.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ pub struct ExecutedFunction {
 /// All functions that were executed.
 pub struct ExecutedFunctions {
     pub list: Vec<ExecutedFunction>,
-    pub code: CodeBase,
+    pub code: Symbolizer,
     /// By module: functions in address order, as (address, end, index).
     ranges: HashMap<ModuleIndex, Vec<(u64, u64, u32)>>,
 }
@@ -41,14 +42,14 @@ impl ExecutedFunctions {
             };
             Module {
                 path: module.path.clone(),
-                build_id: module.build_id.as_deref().and_then(bytes_of_hex),
+                build_id: module.build_id.as_deref().and_then(build_id_from_hex),
                 kind,
                 pid: None,
             }
         });
         let mut found = Self {
             list: Vec::new(),
-            code: CodeBase::new(modules.collect(), None, None, false),
+            code: Symbolizer::new(modules.collect(), KernelSymbols::unwanted()),
             ranges: HashMap::new(),
         };
         for module in 0..index.modules.len() as ModuleIndex {
@@ -130,7 +131,7 @@ impl ExecutedFunctions {
         &self,
         module: ModuleIndex,
         executed: &[InstructionCount],
-        named: &Named,
+        named: &FunctionSymbol,
     ) -> (u64, u64, String) {
         let first = executed.first().map_or(named.address, |one| one.address);
         let before = self.ranges.get(&module).and_then(|ranges| ranges.last());
@@ -162,7 +163,7 @@ impl ExecutedFunctions {
         }
         Self {
             list,
-            code: CodeBase::new(Vec::new(), None, None, false),
+            code: Symbolizer::new(Vec::new(), KernelSymbols::unwanted()),
             ranges,
         }
     }
@@ -174,14 +175,4 @@ impl ExecutedFunctions {
         let &(_, end, id) = ranges.get(after.checked_sub(1)?)?;
         (place.address < end).then_some(id)
     }
-}
-
-fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || text.len() > 128 {
-        return None;
-    }
-    text.as_bytes()
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
 }

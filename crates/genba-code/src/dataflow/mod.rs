@@ -9,17 +9,17 @@
 //! **Not here.** What any of it costs, and chains through several instructions.
 //!
 //! The instructions are the same, one for one, as those of
-//! [`Binary::disassemble`] over the same range.
+//! [`disassemble`](crate::disassemble) over the same range.
 
 mod x86_64;
 
 use object::Architecture;
 use smallvec::SmallVec;
 
-use crate::binary::Binary;
 use crate::disassembler::bits_of;
 use crate::error::CodeError;
 use crate::instruction::RegisterSet;
+use genba_symbols::Binary;
 
 /// Registers and flags that carry data, a bit for each; parts of one register share a bit. Bit
 /// numbers are [`Location`]s.
@@ -174,7 +174,7 @@ pub fn data_flow(
 }
 
 /// The data flow of a range of addresses, an entry for each instruction of
-/// [`Binary::disassemble`].
+/// [`disassemble`](crate::disassemble).
 ///
 /// # Errors
 /// As [`data_flow`].

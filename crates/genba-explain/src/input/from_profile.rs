@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use genba_code::{CodeFrame, Flow, Syntax, data_flow_of};
+use genba_code::{Flow, Syntax, data_flow_of};
 use genba_model::{Transfer, TransferKind};
 use genba_profile::reader::ModuleId;
+use genba_symbols::CodeFrame;
 use serde::{Deserialize, Serialize};
 
 use crate::input::analysis_input::{

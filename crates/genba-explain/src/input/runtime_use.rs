@@ -15,7 +15,7 @@ use crate::input::own_code::is_toolchain_file;
 use crate::input::runtime_services::{is_library, service};
 use genba_attribution::ResolvedProfile;
 use genba_attribution::counted::{CallSite, ExecutedFunctions, call_sites};
-use genba_code::CodeFrame;
+use genba_symbols::CodeFrame;
 
 /// Functions between the user's code and a service at most.
 const DEEPEST: usize = 20;

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use genba_code::CodeFrame;
 use genba_profile::reader::{ModuleId, StackId};
+use genba_symbols::CodeFrame;
 
 use crate::input::analysis_input::UserPlace;
 use crate::input::from_profile::{is_own, place_of};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use genba_code::without_parameters;
 use genba_model::{Moved, MovedHow};
+use genba_symbols::without_parameters;
 
 use super::Side;
 use super::function_rows::{Key, Row, base};

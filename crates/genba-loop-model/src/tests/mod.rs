@@ -94,8 +94,8 @@ impl Function {
     pub(super) fn of(bytes: &[u8]) -> Self {
         let instructions =
             Disassembler::x86_64(Syntax::Intel).disassemble(bytes, 0x1000, &|_| None);
-        let data_flow =
-            data_flow(genba_code::Architecture::X86_64, bytes, 0x1000).expect("known architecture");
+        let data_flow = data_flow(genba_symbols::Architecture::X86_64, bytes, 0x1000)
+            .expect("known architecture");
         let flow = ControlFlow::build(&instructions);
         let n = instructions.len();
         Self {

@@ -16,8 +16,7 @@ use super::generated_functions;
 use super::process_memory::{self, MemoryRange};
 use super::size_limits::{ArtifactBudget, ArtifactLimits};
 use super::temp_file_watch::TempFileWatch;
-use crate::perf_map::path_for;
-use crate::regular_file;
+use genba_symbols::{open_regular_nofollow, perf_map_path};
 
 /// Bytes of a file that is copied.
 const MAX_FILE: u64 = 64 << 20;
@@ -207,11 +206,11 @@ impl Work {
         // Anybody can put a file of this name into the directory for temporary files.
         let is_its_own = |m: &fs::Metadata| m.uid() == 0 || owner.is_none_or(|o| o == m.uid());
         let inside = process_memory::own_number(pid)
-            .map(|own| PathBuf::from(format!("/proc/{pid}/root{}", path_for(own).display())));
-        let candidates = inside.into_iter().chain([path_for(pid)]);
+            .map(|own| PathBuf::from(format!("/proc/{pid}/root{}", perf_map_path(own).display())));
+        let candidates = inside.into_iter().chain([perf_map_path(pid)]);
         let since = if self.fresh { self.since } else { 0 };
         process.map = candidates
-            .filter_map(|path| regular_file::open_unlinked(&path))
+            .filter_map(|path| open_regular_nofollow(&path))
             .find(|file| {
                 let meta = file.metadata();
                 meta.is_ok_and(|m| m.mtime() >= since && is_its_own(&m))
@@ -227,8 +226,7 @@ impl Work {
             return;
         }
         let inside = PathBuf::from(format!("/proc/{pid}/root{}", path.display()));
-        if let Some(file) =
-            regular_file::open_unlinked(&inside).or_else(|| regular_file::open_unlinked(&path))
+        if let Some(file) = open_regular_nofollow(&inside).or_else(|| open_regular_nofollow(&path))
         {
             process.dumps.insert(path, file);
         }
@@ -259,7 +257,7 @@ impl Work {
     fn take_file(&mut self, path: &Path, complete: bool) {
         if !complete {
             if self.unfinished.len() < MAX_OPEN
-                && let Some(file) = regular_file::open_unlinked(path)
+                && let Some(file) = open_regular_nofollow(path)
             {
                 self.unfinished.insert(path.to_owned(), file);
             }
@@ -267,7 +265,7 @@ impl Work {
         }
         // What was opened first may have been replaced; by the path it is the newest.
         let held = self.unfinished.remove(path);
-        if let Some(file) = regular_file::open_unlinked(path).or(held) {
+        if let Some(file) = open_regular_nofollow(path).or(held) {
             self.copy(file, path);
         }
     }
@@ -334,7 +332,7 @@ impl Work {
     /// Writes down what was found.
     fn finish(&mut self) -> io::Result<()> {
         for (path, file) in std::mem::take(&mut self.unfinished) {
-            self.copy(regular_file::open_unlinked(&path).unwrap_or(file), &path);
+            self.copy(open_regular_nofollow(&path).unwrap_or(file), &path);
         }
         let pids: Vec<i32> = self.processes.keys().copied().collect();
         for pid in pids {

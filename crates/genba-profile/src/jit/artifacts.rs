@@ -73,7 +73,7 @@ impl JitArtifacts {
 }
 
 fn read_text(path: &Path) -> Option<String> {
-    let file = crate::regular_file::open(path)?;
+    let file = genba_symbols::open_regular(path)?;
     let mut bytes = Vec::new();
     file.take(MAX_SIZE).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

@@ -7,7 +7,7 @@ use std::io::Read;
 
 use super::jitdump::{self, JitFunction};
 use super::process_memory::{self, MemoryRange};
-use crate::perf_map::PerfMap;
+use genba_symbols::PerfMap;
 
 /// Largest jitdump or perf map that is read.
 const MAX_DUMP: u64 = 512 << 20;

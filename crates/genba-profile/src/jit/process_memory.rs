@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use crate::perfdata::synthesize::{MapsLine, maps_line};
+use genba_symbols::{Mapping, mappings_of_process};
 
 /// Processes that are looked at, and no more.
 const MAX_PROCESSES: usize = 512;
@@ -42,11 +42,10 @@ fn parent_of(pid: i32) -> Option<i32> {
 }
 
 /// The executable mappings of a process.
-pub fn code_maps(pid: i32) -> Vec<MapsLine> {
-    const PROT_EXEC: u32 = 4;
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    let lines = maps.lines().filter_map(maps_line);
-    lines.filter(|m| m.prot & PROT_EXEC != 0).collect()
+pub fn code_maps(pid: i32) -> Vec<Mapping> {
+    let mut mappings = mappings_of_process(pid).unwrap_or_default();
+    mappings.retain(Mapping::is_executable);
+    mappings
 }
 
 /// Number of a process in its innermost PID namespace: the name that it gives its own map.
@@ -66,7 +65,7 @@ pub struct MemoryRange {
 }
 
 /// Reads the anonymous code of a process; empty if this is not allowed.
-pub fn generated(pid: i32, maps: &[MapsLine]) -> Vec<MemoryRange> {
+pub fn generated(pid: i32, maps: &[Mapping]) -> Vec<MemoryRange> {
     let mut left = MAX_CODE;
     let mut out = Vec::new();
     for map in maps.iter().filter(|m| is_anonymous(m)) {
@@ -84,7 +83,7 @@ pub fn generated(pid: i32, maps: &[MapsLine]) -> Vec<MemoryRange> {
 }
 
 /// Whether code in this mapping is of no file.
-pub fn is_anonymous(map: &MapsLine) -> bool {
+pub fn is_anonymous(map: &Mapping) -> bool {
     map.path.is_empty() || map.path.starts_with("[anon") || map.path.starts_with("/memfd:")
 }
 

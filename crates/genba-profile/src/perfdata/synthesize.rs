@@ -1,5 +1,7 @@
 //! Records that the recorder writes itself: for what was there before it looked.
 
+use genba_symbols::Mapping;
+
 use super::record::{kind, misc};
 
 /// Fields of the trailer that every record but samples carries; must agree with the attribute
@@ -91,66 +93,9 @@ pub fn kernel_map(start: u64, len: u64, pgoff: u64, name: &str) -> Vec<u8> {
     record(kind::MMAP, misc::KERNEL, &body, trailer)
 }
 
-/// A line of `/proc/PID/maps`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MapsLine {
-    /// First address.
-    pub start: u64,
-    /// One past the last.
-    pub end: u64,
-    /// `PROT_*`.
-    pub prot: u32,
-    /// Whether it is shared with others.
-    pub shared: bool,
-    /// Offset in the file.
-    pub offset: u64,
-    /// Device, major and minor.
-    pub device: (u32, u32),
-    /// Inode.
-    pub inode: u64,
-    /// Path or name in brackets; empty for anonymous memory.
-    pub path: String,
-}
-
-/// Parses a line of `/proc/PID/maps`.
-#[must_use]
-pub fn maps_line(line: &str) -> Option<MapsLine> {
-    // The path may hold spaces, the five fields before it do not.
-    let mut rest = line;
-    let mut field = || {
-        rest = rest.trim_start_matches(' ');
-        let end = rest.find(' ').unwrap_or(rest.len());
-        let (head, tail) = rest.split_at(end);
-        rest = tail;
-        head
-    };
-    let (range, flags, offset, device, inode) = (field(), field(), field(), field(), field());
-    let hex = |s| u64::from_str_radix(s, 16).ok();
-    let (start, end) = range.split_once('-')?;
-    let (major, minor) = device.split_once(':')?;
-    let flags = flags.as_bytes();
-    let bit = |index: usize, letter: u8, bit: u32| match flags.get(index) {
-        Some(&f) if f == letter => bit,
-        _ => 0,
-    };
-    Some(MapsLine {
-        start: hex(start)?,
-        end: hex(end)?,
-        prot: bit(0, b'r', 1) | bit(1, b'w', 2) | bit(2, b'x', 4),
-        shared: flags.get(3) == Some(&b's'),
-        offset: hex(offset)?,
-        device: (
-            u32::from_str_radix(major, 16).ok()?,
-            u32::from_str_radix(minor, 16).ok()?,
-        ),
-        inode: inode.parse().ok()?,
-        path: rest.trim_start_matches(' ').to_owned(),
-    })
-}
-
 /// A mapping of a process.
 #[must_use]
-pub fn user_map(pid: i32, tid: i32, map: &MapsLine, time: u64) -> Vec<u8> {
+pub fn user_map(pid: i32, tid: i32, map: &Mapping, time: u64) -> Vec<u8> {
     let mut body = pid.to_le_bytes().to_vec();
     body.extend(tid.to_le_bytes());
     for n in [map.start, map.end.saturating_sub(map.start), map.offset] {
@@ -197,7 +142,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        let line = maps_line(LINE).unwrap();
+        let line = Mapping::parse(LINE).unwrap();
         assert_eq!(line.path, "/opt/a b/x.so (deleted)");
         let bytes = user_map(7, 8, &line, 9);
         let (raw, size) = Raw::parse(&bytes).unwrap();
@@ -214,13 +159,5 @@ mod tests {
         let bytes = comm(1, 2, "name", true, 3);
         let (raw, _) = Raw::parse(&bytes).unwrap();
         assert_eq!(parse::comm(&raw), Some((1, 2, "name".to_owned(), true)));
-    }
-
-    #[test]
-    fn odd_lines_are_no_maps() {
-        for odd in ["", "7f00", "x-y r-xp 0 0:0 0 ", "1-2 r-xp 0 0 0 a"] {
-            assert_eq!(maps_line(odd), None, "{odd}");
-        }
-        assert_eq!(maps_line("1-2 r-xp 0 0:0 0 ").unwrap().path, "");
     }
 }

@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 
 use super::fast_hash::FastMap;
-
-/// Index into [`Tables::modules`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ModuleId(pub u32);
+pub use genba_symbols::{Module, ModuleId, ModuleKind};
 
 /// Index into [`Tables::locations`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,38 +16,6 @@ pub struct StackId(pub u32);
 /// Index into [`Tables::threads`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub u32);
-
-/// What code belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ModuleKind {
-    /// An executable or library; offsets are file offsets.
-    File,
-    /// The kernel's own image; offsets are absolute addresses.
-    Kernel,
-    /// A loadable part of the kernel; offsets are absolute addresses.
-    KernelModule,
-    /// The page of code that the kernel gives every process; offsets are from its start.
-    Vdso,
-    /// Memory without a file; offsets are absolute addresses in the process `pid`.
-    Anonymous,
-    /// Anonymous memory of a process that left `/tmp/perf-PID.map`; absolute addresses.
-    Jit,
-    /// No mapping is known there; absolute addresses in the process `pid`.
-    Unknown,
-}
-
-/// Something that holds code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Module {
-    /// Path as the kernel gave it (` (deleted)` kept), or a name in brackets.
-    pub path: String,
-    /// GNU build id, if the recording has it.
-    pub build_id: Option<Vec<u8>>,
-    /// What it is.
-    pub kind: ModuleKind,
-    /// The process, for memory that belongs to one.
-    pub pid: Option<i32>,
-}
 
 /// A place in a module; what `offset` counts from is said at [`ModuleKind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -58,13 +58,13 @@ impl Sections {
     fn load(module: &Module) -> Option<Self> {
         let owner = match module.kind {
             ModuleKind::File => open(Path::new(&module.path))?,
-            ModuleKind::Vdso => Owner::Unpacked(own_vdso()?),
+            ModuleKind::Vdso => Owner::Unpacked(genba_symbols::vdso_image().ok()??),
             _ => return None,
         };
         let owner = Arc::new(owner);
         let elf = object::File::parse(owner.all()).ok()?;
         if let (Some(wanted), Ok(Some(found))) = (&module.build_id, elf.build_id())
-            && wanted.as_slice() != found
+            && !genba_symbols::same_build_id(wanted, found)
         {
             return None; // another build: its tables would unwind wrongly
         }
@@ -114,22 +114,10 @@ impl Sections {
 
 fn open(path: &Path) -> Option<Owner> {
     // The path comes from the recording.
-    let file = crate::regular_file::open(path)?;
+    let file = genba_symbols::open_regular(path)?;
     // SAFETY: read-only and private; a file that is cut while in use ends the process, as with
     // every tool that maps executables.
     unsafe { Mmap::map(&file) }.ok().map(Owner::Mapped)
-}
-
-/// This process's own vdso: the recording's, when it was made on this kernel.
-fn own_vdso() -> Option<Vec<u8>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let line = maps.lines().find(|l| l.ends_with("[vdso]"))?;
-    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
-    let start = usize::from_str_radix(start, 16).ok()?;
-    let end = usize::from_str_radix(end, 16).ok()?;
-    // SAFETY: the kernel keeps the vdso mapped and readable at this address for our whole life.
-    let bytes = unsafe { std::slice::from_raw_parts(start as *const u8, end.checked_sub(start)?) };
-    Some(bytes.to_vec())
 }
 
 fn section_bytes(elf: &object::File<'_>, owner: &Arc<Owner>, name: &str) -> Option<Bytes> {

@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 
+use genba_symbols::mappings_of_process;
+
 use crate::perfdata::synthesize;
 
 /// Threads of a process; empty if it is gone.
@@ -22,13 +24,12 @@ pub fn running(pid: i32) -> Vec<Vec<u8>> {
         .into_iter()
         .map(|tid| named(pid, tid))
         .collect();
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-    const PROT_EXEC: u32 = 4;
+    let mappings = mappings_of_process(pid).unwrap_or_default();
     out.extend(
-        maps.lines()
-            .filter_map(synthesize::maps_line)
-            .filter(|m| m.prot & PROT_EXEC != 0)
-            .map(|m| synthesize::user_map(pid, pid, &m, 0)),
+        mappings
+            .iter()
+            .filter(|mapping| mapping.is_executable())
+            .map(|mapping| synthesize::user_map(pid, pid, mapping, 0)),
     );
     out
 }

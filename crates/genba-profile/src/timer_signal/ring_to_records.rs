@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 
+use genba_symbols::{Mapping, mappings_of_process, parse_mappings};
+
 use super::layout;
 use super::shared_ring::Entry;
 use crate::perfdata::record::{CONTEXT_USER, kind, misc};
-use crate::perfdata::synthesize::{self, MapsLine, maps_line};
+use crate::perfdata::synthesize;
 
 /// No process has more to say about its maps.
 const MAX_MAPS_TEXT: usize = 8 << 20;
-const PROT_EXEC: u32 = 4;
 
 #[derive(Default)]
 struct Process {
@@ -75,7 +76,7 @@ impl Converter {
             layout::MAPS_END => {
                 let process = self.processes.entry(e.pid).or_default();
                 let text = std::mem::take(&mut process.text);
-                process.maps(e, &String::from_utf8_lossy(&text), out);
+                process.maps(e, parse_mappings(&String::from_utf8_lossy(&text)), out);
             }
             layout::SAMPLE => self.sample(e, out),
             _ => {}
@@ -100,8 +101,8 @@ impl Converter {
         // Code that came by `dlopen` or from a JIT: look, if the process is still there.
         const PAGE: u64 = !4095;
         if !process.holds(e.ip) && process.looked_for.insert(e.ip & PAGE) {
-            let text = fs::read_to_string(format!("/proc/{}/maps", e.pid)).unwrap_or_default();
-            process.maps(e, &text, out);
+            let mappings = mappings_of_process(e.pid).unwrap_or_default();
+            process.maps(e, mappings.into_iter(), out);
         }
         let frames = if self.stacks {
             usize::try_from(e.length).unwrap_or(0).min(layout::WORDS)
@@ -135,13 +136,13 @@ impl Process {
             .any(|&(start, end)| (start..end).contains(&address))
     }
 
-    /// Records for the code in a `/proc/PID/maps` that is not known yet.
-    fn maps(&mut self, e: &Entry, text: &str, out: &mut Vec<u8>) {
-        for map in text.lines().filter_map(maps_line) {
-            let MapsLine {
+    /// Appends records for the executable mappings that are not known yet.
+    fn maps(&mut self, e: &Entry, mappings: impl Iterator<Item = Mapping>, out: &mut Vec<u8>) {
+        for map in mappings {
+            let Mapping {
                 start, end, inode, ..
             } = map;
-            if map.prot & PROT_EXEC != 0 && self.known.insert((start, end, inode)) {
+            if map.is_executable() && self.known.insert((start, end, inode)) {
                 out.extend(synthesize::user_map(e.pid, e.tid, &map, e.time));
                 self.ranges.push((start, end));
             }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use genba_profile::perfdata::synthesize::{MapsLine, maps_line};
+use genba_symbols::{Mapping, mappings_of_process};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
@@ -52,13 +52,10 @@ fn is_ruby(path: &str) -> bool {
 /// Looks at what a process has mapped.
 #[must_use]
 pub fn detect(pid: i32) -> Found {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     let mut tried: Vec<String> = Vec::new();
-    for map in maps.lines().filter_map(maps_line) {
-        const PROT_EXEC: u32 = 4;
+    for map in mappings_of_process(pid).unwrap_or_default() {
         let python = is_python(&map.path);
-        if !may_be_interpreter(&map.path) || map.prot & PROT_EXEC == 0 || tried.contains(&map.path)
-        {
+        if !may_be_interpreter(&map.path) || !map.is_executable() || tried.contains(&map.path) {
             continue;
         }
         tried.push(map.path.clone());
@@ -101,7 +98,7 @@ struct Loaded<'f> {
 }
 
 impl<'f> Loaded<'f> {
-    fn new(bytes: &'f [u8], map: &MapsLine) -> Option<Self> {
+    fn new(bytes: &'f [u8], map: &Mapping) -> Option<Self> {
         const PAGE: u64 = 4096;
         let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
         let endian = file.endian();

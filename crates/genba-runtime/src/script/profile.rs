@@ -118,10 +118,10 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
     let mut collapsed: HashMap<Vec<String>, u64> = HashMap::new();
     let mut outside = 0;
     let mut marked: Vec<u64> = vec![0; stacks.functions.len()];
-    for (round, (&(stack, node, opcode), &(samples, weight))) in (1u64..).zip(&seen) {
+    for (round, (&(stack, node, opcode), &(number, weight))) in (1u64..).zip(&seen) {
         let native = below
             .entry(stack)
-            .or_insert_with(|| names.below(&tables, stack, node.is_some()));
+            .or_insert_with(|| names.below(&samples, &tables, stack, node.is_some()));
         let mut path: Vec<String> = Vec::new();
         if let Some(node) = node {
             for (depth, frame) in stacks.frames(node).enumerate() {
@@ -132,7 +132,7 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
                     sum.total += weight;
                 }
                 if depth == 0 {
-                    sum.samples += samples;
+                    sum.samples += number;
                     sum.own += weight;
                     *sum.lines.entry(frame.line).or_default() += weight;
                     if native.in_loop {
@@ -266,12 +266,19 @@ impl NameTable {
 
     /// The native frames that the innermost script function called. Where there is no script
     /// stack, or the interpreter's loop is not on the native one, it is the leaf alone, or all.
-    fn below(&mut self, tables: &Tables, stack: StackId, script: bool) -> Below {
+    fn below(
+        &mut self,
+        recording: &Recording,
+        tables: &Tables,
+        stack: StackId,
+        script: bool,
+    ) -> Below {
         let mut frames: Vec<u32> = Vec::new();
         for frame in tables.stack(stack) {
             let location = tables.location(frame.location);
-            let module = tables.module(location.module);
-            let name = self.names.of(module, location, frame.is_return_address);
+            let name = self
+                .names
+                .of(recording, tables, location, frame.is_return_address);
             if script && is_loop(&name.function) {
                 // CRuby's loop is a function that only `rb_vm_exec` calls; a stripped library has
                 // no name for it.

@@ -128,7 +128,7 @@ impl Scan<'_> {
         let process = self.processes.entry(pid).or_default();
         let tables = &mut self.tables;
         *process.anonymous.get_or_insert_with(|| {
-            let jit = Path::new(&crate::perf_map::path_for(pid)).exists();
+            let jit = Path::new(&genba_symbols::perf_map_path(pid)).exists();
             tables.add_module(Module {
                 path: if path.is_empty() { "[anonymous]" } else { path }.to_owned(),
                 build_id: None,

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use crate::perfdata::attr::{flag, sample};
 use crate::perfdata::file_header::{HEADER_SIZE, MAGIC};
 use crate::perfdata::record::{kind, misc};
-use crate::perfdata::synthesize::{MapsLine, comm, task, user_map};
+use crate::perfdata::synthesize::{comm, task, user_map};
 use crate::reader::{ReadOptions, Recording};
+use genba_symbols::Mapping;
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -39,7 +40,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn record_of(event: &Event, time: u64) -> Vec<u8> {
     match *event {
         Event::Map { pid, at, module } => {
-            let line = MapsLine {
+            let line = Mapping {
                 start: at,
                 end: at + 2 * PAGE,
                 prot: 5,

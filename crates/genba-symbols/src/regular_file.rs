@@ -6,12 +6,14 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 /// Opens a regular file to read it; `None` for anything else.
-pub(crate) fn open(path: &Path) -> Option<File> {
+#[must_use]
+pub fn open_regular(path: &Path) -> Option<File> {
     with(path, 0)
 }
 
-/// As [`open`], where anybody may have put a file: a link is not followed.
-pub(crate) fn open_unlinked(path: &Path) -> Option<File> {
+/// As [`open_regular`], where anybody may have put a file: a link is not followed.
+#[must_use]
+pub fn open_regular_nofollow(path: &Path) -> Option<File> {
     with(path, libc::O_NOFOLLOW)
 }
 
@@ -46,11 +48,11 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(open(&file).is_some() && open_unlinked(&file).is_some());
-        assert!(open(&link).is_some() && open_unlinked(&link).is_none());
+        assert!(open_regular(&file).is_some() && open_regular_nofollow(&file).is_some());
+        assert!(open_regular(&link).is_some() && open_regular_nofollow(&link).is_none());
         for other in [fifo.as_path(), place.path(), Path::new("/dev/null")] {
-            assert!(open(other).is_none(), "{}", other.display());
+            assert!(open_regular(other).is_none(), "{}", other.display());
         }
-        assert!(open(&place.path().join("none")).is_none());
+        assert!(open_regular(&place.path().join("none")).is_none());
     }
 }

@@ -7,19 +7,24 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
-use crate::error::CodeError;
+use crate::error::SymbolsError;
 
 /// Shared bytes whose address does not change while any clone lives.
 #[derive(Clone, Debug)]
-pub(crate) enum Data {
+pub enum FileBytes {
+    /// A mapped file.
     Mapped(Arc<Mmap>),
+    /// An image in memory.
     Memory(Arc<[u8]>),
 }
 
-impl Data {
+impl FileBytes {
     /// Maps a regular file.
-    pub(crate) fn open(path: &Path) -> Result<Self, CodeError> {
-        let error = |source| CodeError::Read {
+    ///
+    /// # Errors
+    /// [`SymbolsError::Read`] if it cannot be mapped, or is not a regular file.
+    pub fn open(path: &Path) -> Result<Self, SymbolsError> {
+        let error = |source| SymbolsError::Read {
             path: path.to_owned(),
             source,
         };
@@ -38,7 +43,7 @@ impl Data {
     }
 }
 
-impl Deref for Data {
+impl Deref for FileBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::ops::Range;
 
-use crate::error::CodeError;
+use crate::error::SymbolsError;
 
 /// A symbol of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,11 @@ impl Kallsyms {
     /// Reads `/proc/kallsyms`.
     ///
     /// # Errors
-    /// [`CodeError::Read`] if it cannot be read; [`CodeError::Kallsyms`] if the kernel hides
+    /// [`SymbolsError::Read`] if it cannot be read; [`SymbolsError::Kallsyms`] if the kernel hides
     /// the addresses, with the command that lets it show them.
-    pub fn load() -> Result<Self, CodeError> {
+    pub fn load() -> Result<Self, SymbolsError> {
         let path = "/proc/kallsyms";
-        let file = std::fs::File::open(path).map_err(|source| CodeError::Read {
+        let file = std::fs::File::open(path).map_err(|source| SymbolsError::Read {
             path: path.into(),
             source,
         })?;
@@ -58,14 +58,14 @@ impl Kallsyms {
     /// Lines that are not of that form are passed over.
     ///
     /// # Errors
-    /// [`CodeError::Kallsyms`] if reading fails, if no line is a symbol, or if all addresses
+    /// [`SymbolsError::Kallsyms`] if reading fails, if no line is a symbol, or if all addresses
     /// are zero.
-    pub fn parse(reader: impl Read) -> Result<Self, CodeError> {
+    pub fn parse(reader: impl Read) -> Result<Self, SymbolsError> {
         let mut text = Vec::with_capacity(USUAL_BYTES);
         reader
             .take(MAX_BYTES)
             .read_to_end(&mut text)
-            .map_err(|e| CodeError::Kallsyms(format!("cannot read kernel symbols: {e}")))?;
+            .map_err(|e| SymbolsError::Kallsyms(format!("cannot read kernel symbols: {e}")))?;
         let mut entries = Vec::new();
         let mut hidden = false;
         let mut begin = 0;
@@ -87,7 +87,7 @@ impl Kallsyms {
         // Per-CPU symbols have small addresses even where the others are shown.
         let shown = entries.iter().any(|e| e.address >= 1 << 32);
         if !shown && (hidden || !entries.is_empty()) {
-            return Err(CodeError::Kallsyms(
+            return Err(SymbolsError::Kallsyms(
                 "the kernel hides the addresses of its symbols (all are zero); \
                  run as root, or allow them with `sysctl kernel.kptr_restrict=0` \
                  (and `sysctl kernel.perf_event_paranoid=1`)"
@@ -95,7 +95,7 @@ impl Kallsyms {
             ));
         }
         if entries.is_empty() {
-            return Err(CodeError::Kallsyms(
+            return Err(SymbolsError::Kallsyms(
                 "there are no kernel symbols in the list; is CONFIG_KALLSYMS set?".to_owned(),
             ));
         }

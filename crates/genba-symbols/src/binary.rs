@@ -6,18 +6,17 @@ use std::sync::{Arc, OnceLock};
 
 use object::Architecture;
 
-use crate::data::Data;
-use crate::disassembler::Disassembler;
+use crate::build_id::hex;
 use crate::dwarf::{
     self, CodeFrame, CompileUnit, DebugInfo, DebugPart, FunctionInfo, SourceLocation,
 };
 use crate::elf::{Layout, Section, Segment};
-use crate::error::CodeError;
-use crate::instruction::{Instruction, Syntax};
+use crate::elf_symbol_entries::{self, SHT_DYNSYM, SHT_SYMTAB};
+use crate::error::SymbolsError;
+use crate::file_bytes::FileBytes;
 use crate::plt;
-use crate::separate::{self, DebugSearch, Found, Separate, hex};
-use crate::symbols::{Symbol, SymbolSource, Symbols, string_range};
-use crate::symtab::{self, SHT_DYNSYM, SHT_SYMTAB};
+use crate::separate_debug_file::{self, DebugSearch, Found, Separate};
+use crate::symbol_table::{Symbol, SymbolSource, Symbols, string_range};
 use crate::unwind_ranges;
 
 /// A file of code. Everything beyond its headers is read when it is first asked for, and kept;
@@ -28,7 +27,7 @@ use crate::unwind_ranges;
 pub struct Binary {
     name: String,
     path: Option<PathBuf>,
-    data: Data,
+    data: FileBytes,
     layout: Layout,
     search: DebugSearch,
     separate: OnceLock<Option<Separate>>,
@@ -49,8 +48,8 @@ impl Binary {
     /// Opens a file; separate debug files are looked for in the usual places.
     ///
     /// # Errors
-    /// [`CodeError::Read`] if it cannot be read, [`CodeError::NotElf`] if it is no ELF file.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, CodeError> {
+    /// [`SymbolsError::Read`] if it cannot be read, [`SymbolsError::NotElf`] if it is no ELF file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, SymbolsError> {
         Self::open_with(path, DebugSearch::default())
     }
 
@@ -58,9 +57,9 @@ impl Binary {
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn open_with(path: impl AsRef<Path>, search: DebugSearch) -> Result<Self, CodeError> {
+    pub fn open_with(path: impl AsRef<Path>, search: DebugSearch) -> Result<Self, SymbolsError> {
         let path = path.as_ref();
-        let data = Data::open(path)?;
+        let data = FileBytes::open(path)?;
         Self::new(
             data,
             path.display().to_string(),
@@ -73,22 +72,22 @@ impl Binary {
     /// only.
     ///
     /// # Errors
-    /// [`CodeError::NotElf`] if it is no ELF file.
+    /// [`SymbolsError::NotElf`] if it is no ELF file.
     pub fn from_bytes(
         bytes: impl Into<Arc<[u8]>>,
         name: impl Into<String>,
-    ) -> Result<Self, CodeError> {
-        let data = Data::Memory(bytes.into());
+    ) -> Result<Self, SymbolsError> {
+        let data = FileBytes::Memory(bytes.into());
         Self::new(data, name.into(), None, DebugSearch::default())
     }
 
     fn new(
-        data: Data,
+        data: FileBytes,
         name: String,
         path: Option<PathBuf>,
         search: DebugSearch,
-    ) -> Result<Self, CodeError> {
-        let layout = Layout::parse(&data).map_err(|reason| CodeError::NotElf {
+    ) -> Result<Self, SymbolsError> {
+        let layout = Layout::parse(&data).map_err(|reason| SymbolsError::NotElf {
             name: name.clone(),
             reason,
         })?;
@@ -115,6 +114,12 @@ impl Binary {
     #[must_use]
     pub fn build_id(&self) -> Option<String> {
         self.layout.build_id.as_deref().map(hex)
+    }
+
+    /// GNU build id.
+    #[must_use]
+    pub fn build_id_bytes(&self) -> Option<&[u8]> {
+        self.layout.build_id.as_deref()
     }
 
     /// Architecture of the code.
@@ -226,7 +231,7 @@ impl Binary {
     #[must_use]
     pub fn may_name(&self, word: &str) -> bool {
         let finder = memchr::memmem::Finder::new(word.as_bytes());
-        let found = |layout: &Layout, data: &Data, kind: u32| {
+        let found = |layout: &Layout, data: &FileBytes, kind: u32| {
             let tables = layout.sections.iter().filter(|s| s.kind == kind);
             let strings = tables.filter_map(|table| string_range(layout, table));
             strings.into_iter().any(|(start, size)| {
@@ -242,7 +247,8 @@ impl Binary {
             let mut tables = self.layout.sections.iter();
             let table = tables.find(|s| s.kind == SHT_SYMTAB);
             table.is_some_and(|table| {
-                symtab::symbols(&self.layout, &self.data, table).any(|s| s.is_code(&self.layout))
+                elf_symbol_entries::symbols(&self.layout, &self.data, table)
+                    .any(|s| s.is_code(&self.layout))
             })
         };
         found(&self.layout, &self.data, SHT_SYMTAB)
@@ -308,11 +314,11 @@ impl Binary {
     /// Why there is none although there should be.
     ///
     /// # Errors
-    /// [`CodeError::Dwarf`] if the file has debug information that is damaged.
-    pub fn check_debug_info(&self) -> Result<(), CodeError> {
+    /// [`SymbolsError::Dwarf`] if the file has debug information that is damaged.
+    pub fn check_debug_info(&self) -> Result<(), SymbolsError> {
         match self.load_debug() {
             Ok(_) => Ok(()),
-            Err(reason) => Err(CodeError::Dwarf {
+            Err(reason) => Err(SymbolsError::Dwarf {
                 name: self.name.clone(),
                 reason: reason.clone(),
             }),
@@ -377,26 +383,11 @@ impl Binary {
         self.debug_info()?.compile_unit_at(svma)
     }
 
-    /// The instructions of a range of addresses, operands named by the symbols.
-    ///
-    /// # Errors
-    /// [`CodeError::Architecture`] if the code is not of a known architecture.
-    pub fn disassemble(
-        &self,
-        begin: u64,
-        end: u64,
-        syntax: Syntax,
-    ) -> Result<Vec<Instruction>, CodeError> {
-        let disassembler = Disassembler::new(self.architecture(), syntax)?;
-        let bytes = self
-            .bytes_at(begin, end.saturating_sub(begin))
-            .unwrap_or(&[]);
-        Ok(disassembler.disassemble(bytes, begin, &|svma| self.name_address(svma)))
-    }
-
     fn separate(&self) -> Option<&Separate> {
         self.separate
-            .get_or_init(|| separate::find(self.path.as_deref(), &self.layout, &self.search))
+            .get_or_init(|| {
+                separate_debug_file::find(self.path.as_deref(), &self.layout, &self.search)
+            })
             .as_ref()
     }
 
@@ -440,7 +431,7 @@ impl Binary {
                     (file, Some(separate.path.as_path()), &separate.layout)
                 }
             };
-            let sup = match separate::find_supplementary(path, layout, &self.search) {
+            let sup = match separate_debug_file::find_supplementary(path, layout, &self.search) {
                 Some(data) => dwarf::load(&data)?,
                 None => None,
             };

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::data::Data;
 use crate::demangle::{MAX_MANGLED, demangle, without_parameters};
 use crate::elf::{Layout, Section};
-use crate::symtab::{self, Binding, RawSymbol};
+use crate::elf_symbol_entries::{self, Binding, RawSymbol};
+use crate::file_bytes::FileBytes;
 
 /// Where a symbol was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,7 +73,7 @@ struct Entry {
 #[derive(Debug)]
 struct Strings {
     source: SymbolSource,
-    data: Data,
+    data: FileBytes,
     end: u64,
 }
 
@@ -96,7 +96,7 @@ impl Symbols {
     pub(crate) fn add_table(
         &mut self,
         layout: &Layout,
-        data: &Data,
+        data: &FileBytes,
         kind: u32,
         source: SymbolSource,
         code: &Layout,
@@ -108,7 +108,7 @@ impl Symbols {
             return false;
         };
         let before = self.all.len();
-        for raw in symtab::symbols(layout, data, section) {
+        for raw in elf_symbol_entries::symbols(layout, data, section) {
             // A debug file's sections have the numbers and flags of the program's.
             if raw.is_code(if layout.sections.len() == code.sections.len() {
                 code

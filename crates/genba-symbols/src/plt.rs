@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use object::Architecture;
 
-use crate::data::Data;
 use crate::elf::{Layout, Section};
-use crate::symbols::Symbols;
-use crate::symtab::{self, SHT_DYNSYM, SHT_REL, SHT_RELA};
+use crate::elf_symbol_entries::{self, SHT_DYNSYM, SHT_REL, SHT_RELA};
+use crate::file_bytes::FileBytes;
+use crate::symbol_table::Symbols;
 
 // System V ABI, AMD64 supplement, table 4.9; the numbers of i386 are the same but for the last.
 const R_GLOB_DAT: u32 = 6;
@@ -17,7 +17,7 @@ const R_X86_64_IRELATIVE: u32 = 37;
 const R_386_IRELATIVE: u32 = 42;
 
 /// Adds `name@plt` for each stub of `.plt`, `.plt.sec`, `.plt.got` and `.iplt`.
-pub(crate) fn add(symbols: &mut Symbols, layout: &Layout, data: &Data) {
+pub(crate) fn add(symbols: &mut Symbols, layout: &Layout, data: &FileBytes) {
     // The stubs of i386 address the table relative to a register in position-independent code,
     // which only the relocations' order would resolve; they stay without names.
     if layout.architecture != Architecture::X86_64 {
@@ -34,15 +34,15 @@ pub(crate) fn add(symbols: &mut Symbols, layout: &Layout, data: &Data) {
 }
 
 /// Name of the function behind each slot of the global offset table.
-fn slots<'a>(layout: &Layout, data: &'a Data) -> HashMap<u64, std::borrow::Cow<'a, [u8]>> {
+fn slots<'a>(layout: &Layout, data: &'a FileBytes) -> HashMap<u64, std::borrow::Cow<'a, [u8]>> {
     let mut slots = HashMap::new();
     let table = layout.sections.iter().find(|s| s.kind == SHT_DYNSYM);
     let names: Vec<_> = table
-        .map(|t| symtab::symbols(layout, data, t).collect())
+        .map(|t| elf_symbol_entries::symbols(layout, data, t).collect())
         .unwrap_or_default();
     let loaded = |s: &&Section| s.allocated && [SHT_RELA, SHT_REL].contains(&s.kind);
     for section in layout.sections.iter().filter(loaded) {
-        for relocation in symtab::relocations(layout, data, section) {
+        for relocation in elf_symbol_entries::relocations(layout, data, section) {
             let name = match (relocation.kind, table) {
                 (R_GLOB_DAT | R_JUMP_SLOT, Some(table)) => {
                     let Some(raw) = names.get(relocation.symbol as usize) else {
@@ -83,7 +83,7 @@ fn scan(
         let Some(displacement) = stub.get(at + 2..at + 6) else {
             continue;
         };
-        let displacement = symtab::integer(displacement, 0, 4, true) as u32 as i32;
+        let displacement = elf_symbol_entries::integer(displacement, 0, 4, true) as u32 as i32;
         let address = section.address.wrapping_add((i * size) as u64);
         let slot = address
             .wrapping_add(at as u64 + 6)

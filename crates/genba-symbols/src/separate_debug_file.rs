@@ -2,12 +2,12 @@
 //! where gdb looks for it ("Debugging Information in Separate Files", gdb manual).
 
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::data::Data;
+use crate::build_id::hex;
 use crate::elf::Layout;
+use crate::file_bytes::FileBytes;
 
 /// Where separate debug files are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub(crate) enum Found {
 /// A separate file, and its headers.
 pub(crate) struct Separate {
     pub(crate) path: PathBuf,
-    pub(crate) data: Data,
+    pub(crate) data: FileBytes,
     pub(crate) layout: Layout,
     pub(crate) found: Found,
 }
@@ -85,7 +85,7 @@ pub(crate) fn find_supplementary(
     path: Option<&Path>,
     layout: &Layout,
     search: &DebugSearch,
-) -> Option<Data> {
+) -> Option<FileBytes> {
     let (name, id) = layout.alt_link.as_ref()?;
     let name = Path::new(OsStr::from_bytes(name));
     let mut candidates = Vec::new();
@@ -105,7 +105,7 @@ pub(crate) fn find_supplementary(
 }
 
 fn open(path: PathBuf, found: Found) -> Option<Separate> {
-    let data = Data::open(&path).ok()?;
+    let data = FileBytes::open(&path).ok()?;
     let layout = Layout::parse(&data).ok()?;
     Some(Separate {
         path,
@@ -154,14 +154,6 @@ fn link_paths(path: &Path, name: &[u8], search: &DebugSearch) -> Vec<PathBuf> {
 
 fn join_absolute(root: &Path, absolute: &Path) -> PathBuf {
     root.join(absolute.strip_prefix("/").unwrap_or(absolute))
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// The checksum of debug links: CRC-32 (IEEE 802.3), reflected.

@@ -6,9 +6,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Where a process puts its map.
+/// Where a process puts its perf map.
 #[must_use]
-pub fn path_for(pid: i32) -> PathBuf {
+pub fn perf_map_path(pid: i32) -> PathBuf {
     PathBuf::from(format!("/tmp/perf-{pid}.map"))
 }
 
@@ -32,6 +32,8 @@ pub struct PerfMap {
     pub skipped: usize,
     /// Whether the file was larger than genba reads.
     pub cut_short: bool,
+    /// Size of the file when it was read, bytes.
+    file_size: u64,
 }
 
 impl PerfMap {
@@ -64,6 +66,7 @@ impl PerfMap {
             symbols: kept,
             skipped,
             cut_short: false,
+            file_size: 0,
         }
     }
 
@@ -71,19 +74,26 @@ impl PerfMap {
     /// anybody can write to: only regular files are read, and not without end.
     #[must_use]
     pub fn for_process(pid: i32) -> Option<Self> {
-        Self::read(&path_for(pid))
+        Self::read(&perf_map_path(pid))
     }
 
     /// Reads a map; `None` if there is no such regular file.
     #[must_use]
     pub fn read(path: &Path) -> Option<Self> {
-        let file = crate::regular_file::open_unlinked(path)?;
+        let file = crate::regular_file::open_regular_nofollow(path)?;
         let meta = file.metadata().ok()?;
         let mut data = Vec::new();
         file.take(Self::MAX_SIZE).read_to_end(&mut data).ok()?;
         let mut map = Self::parse(&data);
         map.cut_short = meta.len() > Self::MAX_SIZE;
+        map.file_size = meta.len();
         Some(map)
+    }
+
+    /// Whether the map of this process has another size now than when it was read.
+    #[must_use]
+    pub fn is_outdated(&self, pid: i32) -> bool {
+        std::fs::metadata(perf_map_path(pid)).is_ok_and(|meta| meta.len() != self.file_size)
     }
 
     /// The function at an address.

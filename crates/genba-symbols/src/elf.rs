@@ -1,5 +1,6 @@
 //! What the headers of an ELF file say.
 
+use crate::build_id::MAX_BUILD_ID;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Architecture, Endianness, FileKind, Object, elf};
 
@@ -144,7 +145,7 @@ fn parse<E: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Layout, Stri
         sections,
         build_id: object
             .and_then(|o| o.build_id().ok().flatten())
-            .filter(|id| !id.is_empty() && id.len() <= 64)
+            .filter(|id| !id.is_empty() && id.len() <= MAX_BUILD_ID)
             .map(<[u8]>::to_vec),
         debug_link: object
             .and_then(|o| o.gnu_debuglink().ok().flatten())

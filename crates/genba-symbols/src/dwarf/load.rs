@@ -6,7 +6,7 @@ use gimli::{EndianSlice, RunTimeEndian, Section as _, SectionId};
 use object::{Object, ObjectSection};
 
 use super::Slice;
-use crate::data::Data;
+use crate::file_bytes::FileBytes;
 
 /// The sections, and the bytes that they are slices of.
 pub(crate) struct DwarfFile {
@@ -19,7 +19,7 @@ pub(crate) struct DwarfFile {
 
 enum Bytes {
     /// A part of the file is used in place.
-    File { _data: Data },
+    File { _data: FileBytes },
     /// A section was decompressed.
     Owned { _bytes: Box<[u8]> },
 }
@@ -30,7 +30,7 @@ const BASE_SIZE: u64 = 16 << 20;
 const MAX_RATIO: u64 = 1100;
 
 /// Loads the sections; `None` if there is no `.debug_info` or `.debug_line`.
-pub(crate) fn load(data: &Data) -> Result<Option<DwarfFile>, String> {
+pub(crate) fn load(data: &FileBytes) -> Result<Option<DwarfFile>, String> {
     let file = object::File::parse(&**data).map_err(|e| e.to_string())?;
     let endian = if file.is_little_endian() {
         RunTimeEndian::Little
