@@ -107,11 +107,11 @@ impl ResolvedProfile {
         let (source, mut notes) = read_source(&instructions, sources);
         let executed = self.executed(function);
         if executed.is_some_and(|executed| executed.instructions() == 0) {
-            notes.push("it was not executed in the run that was counted".to_owned());
+            notes.push("the function was not executed in the run that was counted".to_owned());
         }
         if code.flow.has_indirect_jumps() && !options.raw {
             notes.push(
-                "it jumps through a table: samples at the head of a case stay there, their predecessor is not known"
+                "indirect jump without counted targets: samples at the first instruction of its targets are not skid-corrected"
                     .to_owned(),
             );
         }
@@ -258,7 +258,7 @@ impl ResolvedProfile {
             return "; `genba report` lists those that were".to_owned();
         }
         let names: Vec<&str> = near.iter().map(|&(_, known)| known).collect();
-        format!("; sampled were: {}", names.join(", "))
+        format!("; similar names that were sampled: {}", names.join(", "))
     }
 }
 

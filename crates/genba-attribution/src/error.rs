@@ -1,14 +1,14 @@
-//! What can go wrong.
+//! Errors of resolving, annotating and joining.
 
 use genba_profile::ReadError;
 
-/// Why a recording could not be explained.
+/// Why a recording cannot be resolved or annotated.
 #[derive(Debug, thiserror::Error)]
 pub enum AttributionError {
     /// The recording cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It has no samples.
+    /// The recording has no samples.
     #[error(
         "{recording} has no samples: the command ended before the first one was due; record a longer run, or raise the rate with -F"
     )]
@@ -19,17 +19,17 @@ pub enum AttributionError {
     /// No function of this name was sampled.
     #[error("no samples in a function named `{name}`{hint}")]
     NoSuchFunction {
-        /// As asked for.
+        /// The requested name.
         name: String,
-        /// What to do instead.
+        /// Similar names, or the command that lists them.
         hint: String,
     },
     /// The function whose calls are the unit was not called.
     #[error("no function named `{name}` was called{hint}")]
     NotCalled {
-        /// As asked for.
+        /// The requested name.
         name: String,
-        /// What to do instead.
+        /// Similar names, or the command that lists them.
         hint: String,
     },
     /// The code of a function cannot be shown.
@@ -39,7 +39,7 @@ pub enum AttributionError {
         function: String,
         /// Its module.
         module: String,
-        /// Why.
+        /// Why not.
         reason: String,
     },
 }

@@ -1,17 +1,19 @@
-//! One function's instructions with the samples put on those that took the time.
+//! One function's instructions with skid-corrected samples.
 
 use genba_code::{ControlFlow, CostClass, Instruction, Syntax, disassemble};
 use genba_model::Precision;
 
 use crate::hits::Hits;
 use crate::resolved_profile::{Function, ResolvedProfile};
-use crate::skid_correction::{Cost, Fact, attribute};
+use crate::skid_correction::{AttributionInstruction, Cost, attribute};
 
-/// A function decoded, its samples attributed.
+/// A decoded function with its samples attributed to instructions.
 pub struct FunctionCode {
+    /// Its instructions.
     pub instructions: Vec<Instruction>,
+    /// Blocks and loops; indirect jumps resolved where they were counted.
     pub flow: ControlFlow,
-    /// By instruction: samples, skid put right unless raw.
+    /// By instruction: samples, skid-corrected unless raw.
     pub samples: Vec<f64>,
     /// By instruction: weight, likewise.
     pub weight: Vec<f64>,
@@ -35,7 +37,7 @@ impl FunctionCode {
     ) -> Result<Self, String> {
         let binary = resolved.code.binary(function.module)?;
         if !function.known || function.size == 0 {
-            return Err("no symbol tells where it begins and ends".to_owned());
+            return Err("no symbol gives its address and size".to_owned());
         }
         let size = function.size.min(MAX_FUNCTION);
         let begin = function.address;
@@ -62,7 +64,7 @@ impl FunctionCode {
         if !raw && resolved.event.precision == Precision::Skid {
             let mut facts = facts(&instructions, &flow);
             if let Some(executed) = &executed {
-                executed.lead(&instructions, &mut facts);
+                executed.add_edge_counts(&instructions, &mut facts);
             }
             samples = attribute(&samples, &facts);
             weight = attribute(&weight, &facts);
@@ -77,11 +79,11 @@ impl FunctionCode {
 }
 
 /// What attribution must know of the instructions.
-fn facts(instructions: &[Instruction], flow: &ControlFlow) -> Vec<Fact> {
-    let mut facts: Vec<Fact> = instructions
+fn facts(instructions: &[Instruction], flow: &ControlFlow) -> Vec<AttributionInstruction> {
+    let mut facts: Vec<AttributionInstruction> = instructions
         .iter()
         .enumerate()
-        .map(|(index, instruction)| Fact {
+        .map(|(index, instruction)| AttributionInstruction {
             predecessors: flow.predecessors(index).to_vec(),
             counts: Vec::new(),
             starts_block: false,

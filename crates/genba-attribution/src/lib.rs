@@ -26,7 +26,7 @@ pub use annotate::AnnotateOptions;
 pub use counted::{Clock, JoinOptions, Joined, PerUnit, counted_detail, counts, merged};
 pub use error::AttributionError;
 pub use function_code::FunctionCode;
-pub use hits::{AddressHits, Hits};
+pub use hits::{AddressHits, Histogram, Hits};
 pub use merge_stacks::with_stacks_of;
 pub use profile::ProfileOptions;
 pub use resolved_profile::{

@@ -9,24 +9,25 @@ use genba_profile::reader::ModuleId;
 use crate::function_code::FunctionCode;
 use crate::resolved_profile::ResolvedProfile;
 
-/// Weight of an instruction.
-struct Heat {
+/// Weight of one sampled instruction.
+struct InstructionWeight {
     module: ModuleId,
     bytes: u64,
     weight: f64,
 }
 
-/// What lines and instructions carry.
+/// Weight by line and by instruction.
 pub(crate) struct Lines {
     /// Largest first.
     pub rows: Vec<LineRow>,
-    instructions: Vec<Heat>,
+    instructions: Vec<InstructionWeight>,
     /// Weight of the samples that have a line.
     lined: f64,
 }
 
-/// Part of the time that the concentration is told of.
-const MOST: f64 = 0.8;
+/// Share of the time for which the concentration is computed: "80 % of the time is in N functions".
+/// Chosen; the customary Pareto share.
+const CONCENTRATION_SHARE: f64 = 0.8;
 
 impl Lines {
     /// Attributes the samples of every function to lines and instructions.
@@ -52,7 +53,7 @@ impl Lines {
                     Err(_) => hits.iter().map(|h| (h.0, 0, h.1.weight as f64)).collect(),
                 };
             for (address, bytes, weight) in spots {
-                lines.instructions.push(Heat {
+                lines.instructions.push(InstructionWeight {
                     module: function.module,
                     bytes,
                     weight,
@@ -113,8 +114,9 @@ impl Lines {
         function_weights: &[u64],
     ) -> Option<Concentration> {
         let all = resolved.hits.all.weight as f64;
-        let wanted = all * MOST;
-        let functions = how_many(function_weights.iter().map(|&w| w as f64).collect(), wanted)?;
+        let wanted = all * CONCENTRATION_SHARE;
+        let functions =
+            number_needed(function_weights.iter().map(|&w| w as f64).collect(), wanted)?;
         let shares = self
             .rows
             .iter()
@@ -122,12 +124,12 @@ impl Lines {
             .collect();
         // Without line information for that much of the time no number of lines is true.
         let lines = if self.lined >= wanted {
-            how_many(shares, wanted)
+            number_needed(shares, wanted)
         } else {
             None
         };
         Some(Concentration {
-            share: MOST,
+            share: CONCENTRATION_SHARE,
             functions,
             lines,
             code_share: self.code_share(resolved),
@@ -137,12 +139,12 @@ impl Lines {
     /// Bytes of the hottest instructions as a share of the code that they are in. Code that
     /// cannot be read (the kernel's) stays out of both.
     fn code_share(&self, resolved: &ResolvedProfile) -> Option<f64> {
-        let mut heat: Vec<&Heat> = self
+        let mut heat: Vec<&InstructionWeight> = self
             .instructions
             .iter()
             .filter(|hot| hot.bytes > 0)
             .collect();
-        let wanted = MOST * heat.iter().map(|hot| hot.weight).sum::<f64>();
+        let wanted = CONCENTRATION_SHARE * heat.iter().map(|hot| hot.weight).sum::<f64>();
         heat.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         let mut modules: Vec<ModuleId> = heat.iter().map(|hot| hot.module).collect();
         modules.sort_unstable();
@@ -165,7 +167,7 @@ impl Lines {
 }
 
 /// How many of the largest weights are needed for `wanted`; `None` if all do not suffice.
-fn how_many(mut weights: Vec<f64>, wanted: f64) -> Option<u32> {
+fn number_needed(mut weights: Vec<f64>, wanted: f64) -> Option<u32> {
     weights.sort_by(|a, b| b.total_cmp(a));
     let mut sum = 0.0;
     for (index, weight) in weights.iter().enumerate() {
@@ -180,13 +182,13 @@ fn how_many(mut weights: Vec<f64>, wanted: f64) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::how_many;
+    use super::number_needed;
 
     #[test]
-    fn counts_the_largest_until_enough() {
-        assert_eq!(how_many(vec![10.0, 60.0, 30.0], 80.0), Some(2));
-        assert_eq!(how_many(vec![100.0], 80.0), Some(1));
-        assert_eq!(how_many(vec![10.0, 20.0], 80.0), None);
-        assert_eq!(how_many(vec![], 0.1), None);
+    fn the_largest_weights_are_counted_until_the_share_is_reached() {
+        assert_eq!(number_needed(vec![10.0, 60.0, 30.0], 80.0), Some(2));
+        assert_eq!(number_needed(vec![100.0], 80.0), Some(1));
+        assert_eq!(number_needed(vec![10.0, 20.0], 80.0), None);
+        assert_eq!(number_needed(vec![], 0.1), None);
     }
 }

@@ -1,11 +1,11 @@
-//! A profile's stacks taken from another recording of the same command: flat samples at a high
-//! rate tell instructions apart, stack copies at a low rate tell who called.
+//! Joins a profile without stacks (high rate, resolves instructions) with one with stack copies
+//! (low rate, has callers) of the same command.
 
 use std::collections::HashMap;
 
 use genba_model::{CallEdge, FunctionRow, Profile};
 
-/// What a function goes by in both profiles.
+/// Identifies a function in both profiles.
 fn key(row: &FunctionRow) -> (String, String, Option<String>) {
     (
         row.module.clone(),
@@ -56,7 +56,7 @@ pub fn with_stacks_of(mut flat: Profile, stacked: Profile) -> Profile {
     flat.stacks = stacked.stacks;
     flat.truncated_stacks = stacked.truncated_stacks;
     flat.notes.push(format!(
-        "totals, callers and the flame graph are of {} samples with stacks from runs of their own",
+        "totals, callers and the flame graph come from separate runs: {} samples with stacks",
         stacked.samples
     ));
     flat
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_and_edges_move_to_the_flat_order() {
+    fn totals_and_edges_follow_the_order_of_the_flat_profile() {
         let flat = profile(vec![row("hot", 0.9, 0.9), row("warm", 0.1, 0.1)]);
         let mut stacked = profile(vec![
             row("warm", 0.5, 0.4),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_total_is_never_below_what_the_function_has_itself() {
+    fn total_is_at_least_the_self_share() {
         let merged = with_stacks_of(
             profile(vec![row("f", 0.5, 0.5)]),
             profile(vec![row("f", 0.3, 0.4)]),

@@ -20,12 +20,15 @@ pub type FunctionId = u32;
 /// A function that samples or stacks touch.
 #[derive(Clone, Debug)]
 pub struct Function {
+    /// Its module.
     pub module: ModuleId,
     /// Address in the module; of no meaning where `known` is false.
     pub address: u64,
     /// Bytes of code; 0 if unknown.
     pub size: u64,
+    /// Demangled, without parameters.
     pub name: String,
+    /// As in the symbol table, where it differs.
     pub linkage_name: Option<String>,
     /// False for the row that gathers all that has no function in a module.
     pub known: bool,
@@ -34,21 +37,29 @@ pub struct Function {
 /// Where a location is.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
+    /// The function.
     pub function: FunctionId,
     /// Address in the module, as `objdump` prints it.
     pub address: u64,
 }
 
-/// A recording joined with code.
+/// A recording resolved against the code that it is about.
 pub struct ResolvedProfile {
+    /// The event that was sampled.
     pub event: Event,
+    /// Program and arguments.
     pub command: Vec<String>,
+    /// Modules, locations, stacks and threads of the recording.
     pub tables: Tables,
+    /// Samples added up.
     pub hits: Histogram,
+    /// The modules' symbols and code.
     pub code: Symbolizer,
+    /// By [`FunctionId`].
     pub functions: Vec<Function>,
     /// By location id: the place of the location itself, and of the byte before it (a call).
     places: Vec<[Option<Place>; 2]>,
+    /// What the reader must know of the recording, a sentence each.
     pub notes: Vec<String>,
     /// Exact counts, once joined.
     pub joined: Option<Joined>,
@@ -334,14 +345,14 @@ fn notes(recording: &Recording, index: usize, tables: &Tables) -> Vec<String> {
             .map(|(_, event)| event.name.as_str())
             .collect();
         notes.push(format!(
-            "this is event {} alone; the recording also has {}",
+            "only event {} is shown; the recording also has {}",
             info.events[index].name,
             others.join(", ")
         ));
     }
     if tables.totals.damaged > 0 {
         notes.push(format!(
-            "{} damaged records were passed over",
+            "{} damaged records were skipped",
             tables.totals.damaged
         ));
     }

@@ -1,12 +1,12 @@
-//! The sampled skid put right.
+//! Skid correction: moves samples back to the instructions that took the time.
 //!
 //! An interrupt is taken when an instruction has retired, so a sample that is not precise
-//! carries the address of the instruction *after* the one whose time it took. Three rules put
-//! it back, each moving samples and never making or losing any:
+//! carries the address of the instruction *after* the one whose time it took. Three rules
+//! move it back; each keeps the number of samples:
 //!
 //! 1. **Predecessor.** A sample belongs to the instruction that ran before it. At a block's head
-//!    there may be several: the sample is split over them by how often each led there where
-//!    that was counted, else evenly.
+//!    there may be several: the sample is split by the counts of the edges where they were
+//!    counted, else evenly.
 //! 2. **Function head.** The first instruction has no predecessor in the function: it keeps
 //!    its samples.
 //! 3. **Retirement group.** Processors retire several instructions in one cycle and take the
@@ -25,7 +25,7 @@
 /// A set of registers, a bit for each.
 pub type Registers = u128;
 
-/// How long an instruction takes, as far as attribution must know.
+/// Cost class of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cost {
     /// One cycle, registers only.
@@ -36,12 +36,12 @@ pub enum Cost {
     Long(u32),
 }
 
-/// What attribution knows of an instruction.
+/// An instruction as skid correction sees it.
 #[derive(Clone, Debug)]
-pub struct Fact {
+pub struct AttributionInstruction {
     /// Instructions that may have run just before it, inside the function.
     pub predecessors: Vec<u32>,
-    /// How often each of them led here, where that was counted; else empty.
+    /// Executions of the edge from each of them, where they were counted; else empty.
     pub counts: Vec<u64>,
     /// Whether it is the first of a basic block.
     pub starts_block: bool,
@@ -53,24 +53,24 @@ pub struct Fact {
     pub writes: Registers,
 }
 
-/// Most instructions that retire together with a long one: the width of today's x86-64 processors.
+/// Most instructions that retire in the cycle of a long one: the retirement width of Zen 3 and
+/// Zen 4 (AMD Software Optimization Guides 56665 and 57647: eight macro-ops a cycle).
 const RETIREMENT_WIDTH: usize = 8;
 
-/// Puts the skid right: samples per instruction as recorded → samples per instruction that
-/// took the time. The sum is kept.
+/// Skid-corrects samples per instruction. The sum is kept.
 ///
 /// # Panics
 /// If `raw` and `code` differ in length (a programming error, not bad input).
 #[must_use]
-pub fn attribute(raw: &[f64], code: &[Fact]) -> Vec<f64> {
+pub fn attribute(raw: &[f64], code: &[AttributionInstruction]) -> Vec<f64> {
     assert_eq!(raw.len(), code.len(), "one fact for each instruction");
     let mut cost = shift_to_predecessors(raw, code);
     gather_retirement_groups(&mut cost, code);
     cost
 }
 
-/// Rules 1 and 2.
-fn shift_to_predecessors(raw: &[f64], code: &[Fact]) -> Vec<f64> {
+/// Applies rules 1 and 2.
+fn shift_to_predecessors(raw: &[f64], code: &[AttributionInstruction]) -> Vec<f64> {
     let mut cost = vec![0.0; raw.len()];
     for (index, (&samples, fact)) in raw.iter().zip(code).enumerate() {
         if samples == 0.0 {
@@ -95,8 +95,8 @@ fn shift_to_predecessors(raw: &[f64], code: &[Fact]) -> Vec<f64> {
     cost
 }
 
-/// Rule 3.
-fn gather_retirement_groups(cost: &mut [f64], code: &[Fact]) {
+/// Applies rule 3.
+fn gather_retirement_groups(cost: &mut [f64], code: &[AttributionInstruction]) {
     for long in 0..code.len() {
         let Cost::Long(cycles) = code[long].cost else {
             continue;
@@ -141,8 +141,8 @@ mod tests {
     const RDX: Registers = 1 << 2;
     const RDI: Registers = 1 << 7;
 
-    fn fact(predecessors: &[u32], starts_block: bool, cost: Cost) -> Fact {
-        Fact {
+    fn fact(predecessors: &[u32], starts_block: bool, cost: Cost) -> AttributionInstruction {
+        AttributionInstruction {
             predecessors: predecessors.to_vec(),
             counts: Vec::new(),
             starts_block,
@@ -154,7 +154,7 @@ mod tests {
 
     /// `while (n) { s += n % b; n /= b; }` as gcc 12 -O2 writes the loop, with the samples that
     /// `perf record -e cpu-clock:u` showed on Zen 5.
-    fn division_loop() -> (Vec<f64>, Vec<Fact>) {
+    fn division_loop() -> (Vec<f64>, Vec<AttributionInstruction>) {
         let mut code = vec![
             fact(&[7], true, Cost::Simple),    // mov rax, rdi
             fact(&[0], false, Cost::Simple),   // xor edx, edx
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn division_carries_its_loop() {
+    fn samples_behind_a_division_move_to_the_division() {
         let (raw, code) = division_loop();
         let cost = attribute(&raw, &code);
         let total: f64 = raw.iter().sum();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_behind_a_division_keeps_its_cycles() {
+    fn dependent_instructions_behind_a_division_keep_their_samples() {
         // div; add; rol; xor: each depends on the one before.
         let mut code = vec![
             fact(&[3], true, Cost::Long(20)),
@@ -199,13 +199,16 @@ mod tests {
             fact.writes = RAX;
         }
         let cost = attribute(&[10.0, 40.0, 10.0, 40.0], &code);
-        assert_eq!(cost[2], 40.0, "second step of the chain is no leak");
+        assert_eq!(
+            cost[2], 40.0,
+            "the second dependent instruction keeps its samples"
+        );
         assert_eq!(cost[3], 10.0);
         assert_eq!(cost[1], 2.0, "first step waits for the division");
     }
 
     #[test]
-    fn block_head_splits_over_predecessors_and_function_head_keeps() {
+    fn samples_at_a_block_head_split_evenly_over_predecessors_without_edge_counts() {
         let code = vec![
             fact(&[], true, Cost::Simple),
             fact(&[0], false, Cost::Other),
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn counted_edges_decide_how_a_block_head_is_split() {
+    fn samples_at_a_block_head_split_by_edge_counts() {
         let mut code = vec![
             fact(&[], true, Cost::Simple),
             fact(&[0], false, Cost::Other),
@@ -231,7 +234,7 @@ mod tests {
             attribute(&[0.0, 0.0, 0.0, 8.0], &code),
             vec![0.0, 1.0, 7.0, 0.0]
         );
-        // Never come to, by the counts: they say nothing then.
+        // Edge counts of zero give no weights: split evenly.
         code[3].counts = vec![0, 0];
         assert_eq!(
             attribute(&[0.0, 0.0, 0.0, 8.0], &code),
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leak_does_not_cross_a_block_head() {
+    fn retirement_groups_end_at_a_block_head() {
         let code = vec![
             fact(&[], true, Cost::Long(20)),
             fact(&[0], true, Cost::Simple),
@@ -251,13 +254,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn samples_are_neither_made_nor_lost(
+        fn sum_of_samples_is_kept(
             rows in prop::collection::vec((0.0..1000.0f64, 0u8..3, any::<bool>(), prop::collection::vec((0u32..40, 0u64..9), 0..3), any::<u8>(), any::<u8>()), 1..40),
             counted in any::<bool>(),
         ) {
             let n = rows.len() as u32;
             let raw: Vec<f64> = rows.iter().map(|row| row.0).collect();
-            let code: Vec<Fact> = rows.iter().map(|row| Fact {
+            let code: Vec<AttributionInstruction> = rows.iter().map(|row| AttributionInstruction {
                 predecessors: row.3.iter().map(|p| p.0 % n).collect(),
                 counts: if counted { row.3.iter().map(|p| p.1).collect() } else { Vec::new() },
                 starts_block: row.2,

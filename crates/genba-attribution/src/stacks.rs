@@ -1,4 +1,4 @@
-//! What stacks say: time in a function with all it calls, who calls whom, flame graphs.
+//! Inclusive time, call graph and flame graphs from stacks.
 
 use std::collections::HashMap;
 
@@ -16,14 +16,14 @@ pub(crate) struct CallTree {
     pub edges: HashMap<(FunctionId, FunctionId), u64>,
 }
 
-/// The step that the walk takes next.
+/// Next step of the depth-first traversal.
 enum Step {
     Enter(u32),
     Leave(u32),
 }
 
 impl CallTree {
-    /// One walk over the tree of stacks; recursion counts a sample once for a function.
+    /// Traverses the tree of stacks once; a recursive function counts a sample once.
     pub(crate) fn of(resolved: &ResolvedProfile) -> Self {
         let frames = &resolved.tables.frames;
         let weights = subtree_weights(resolved);

@@ -161,7 +161,7 @@ fn a_function_that_was_not_sampled() {
         here,
         &["annotate", "-i", "recording", "digit"],
         2,
-        "sampled were: digits",
+        "names that were sampled: digits",
     );
     fails(
         here,

@@ -17,12 +17,13 @@ pub struct CallSite {
     pub caller: u32,
     /// Index of the called one.
     pub callee: u32,
+    /// Executions.
     pub count: u64,
 }
 
 /// All calls, jumps to another function's entry (tail calls) among them.
 ///
-/// Engines see through stubs of the PLT: the call of a stub is told as one of the function that
+/// Engines see through stubs of the PLT: the call of a stub is recorded as one of the function that
 /// the stub leads to. The stub's own jump there is then no call any more, nor is that with which
 /// the dynamic linker goes to a function that it has just found; counted as well, they would
 /// have everything twice, and all functions in one circle through the linker.

@@ -18,11 +18,14 @@ pub struct Clock {
     pub source: String,
 }
 
-/// Counts to be joined with samples.
+/// Execution counts with all that turns shares of time into costs per execution.
 #[derive(Debug)]
 pub struct Joined {
+    /// Counts by module and address.
     pub index: CountIndex,
+    /// How the counts were made: engine, slowdown, clock.
     pub counted: Counted,
+    /// Instruction costs of this host.
     pub host: Option<HostTable>,
 }
 
@@ -42,7 +45,7 @@ pub struct JoinOptions {
 }
 
 impl Joined {
-    /// Lays the counts out.
+    /// Indexes the counts.
     #[must_use]
     pub fn new(raw: &RawCounts, options: JoinOptions) -> Self {
         let scale = if options.scale.is_finite() && options.scale > 0.0 {
@@ -71,7 +74,7 @@ impl Joined {
         }
     }
 
-    /// A count of the smaller workload as one of the whole.
+    /// A count multiplied by [`JoinOptions::scale`].
     pub fn scaled(&self, count: u64) -> u64 {
         if self.counted.scale == 1.0 {
             return count;
@@ -85,7 +88,7 @@ impl Joined {
         self.scaled(self.index.count(module, address))
     }
 
-    /// Seconds and cycles of one run that a share of `weight` (of all runs) makes.
+    /// Seconds and cycles of one run for a share of `weight`, which is that of all runs.
     pub fn time(
         &self,
         event: &Event,
@@ -106,7 +109,7 @@ impl Joined {
         (None, None)
     }
 
-    /// The same for each of `count` executions; `None` for code that was not executed.
+    /// Seconds and cycles per execution; `None` where `count` is 0.
     pub fn each(
         &self,
         event: &Event,
@@ -197,7 +200,7 @@ mod tests {
     };
 
     #[test]
-    fn clock_samples_of_several_runs_make_seconds_and_cycles_of_one() {
+    fn clock_samples_of_several_runs_give_seconds_and_cycles_of_one_run() {
         let joined = joined(4.0, Some(4e9), 1.0);
         assert_eq!(joined.counted.slowdown, Some(10.0));
         // Half of 8 s over four runs, a hundred million times.
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn cycle_samples_need_no_clock_for_cycles() {
+    fn cycle_samples_give_cycles_without_a_known_clock() {
         let joined = joined(1.0, None, 1.0);
         let (seconds, cycles) = joined.each(&event("cycles:u", true), HALF, 1e9, 1000);
         assert_eq!(seconds, None);

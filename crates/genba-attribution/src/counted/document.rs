@@ -11,7 +11,7 @@ use super::index::CountIndex;
 use super::names::{ExecutedFunction, ExecutedFunctions};
 use crate::AttributionError;
 
-/// What counts are to be divided by.
+/// The unit that counts are divided by.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PerUnit {
     /// A number of units that the user knows.
@@ -20,8 +20,8 @@ pub enum PerUnit {
     Calls(String),
 }
 
-/// What is missing where jumps and calls were not recorded.
-const UNRECORDED: &str = "who called whom was not recorded: no totals, no callers and callees (`genba count --transfers` records it, at a higher price)";
+/// Note for counts without recorded jumps and calls.
+const UNRECORDED: &str = "calls were not recorded: no inclusive counts, callers or callees (`genba count --transfers` records them at a higher overhead)";
 
 /// Makes the document: names, callers and callees. `native_cpu_seconds` is the CPU time of the
 /// command without the engine, if it is known.
@@ -101,6 +101,10 @@ pub fn counts(
     })
 }
 
+/// CPU time without the engine from which the slowdown is computed, seconds: below, starting and
+/// ending the process dominate. Chosen; no measurement.
+const MIN_NATIVE_SECONDS: f64 = 0.002;
+
 /// Functions, most instructions first.
 pub(super) fn order(found: &ExecutedFunctions) -> Vec<u32> {
     let mut order: Vec<u32> = (0..found.list.len() as u32).collect();
@@ -111,10 +115,9 @@ pub(super) fn order(found: &ExecutedFunctions) -> Vec<u32> {
     order
 }
 
-/// CPU time under the engine ÷ CPU time without; `None` where either is too short to tell.
+/// CPU time under the engine ÷ CPU time without it; `None` below [`MIN_NATIVE_SECONDS`].
 pub(super) fn slowdown(under: f64, native: Option<f64>) -> Option<f64> {
-    const SHORTEST: f64 = 0.002;
-    let native = native.filter(|&native| native >= SHORTEST)?;
+    let native = native.filter(|&native| native >= MIN_NATIVE_SECONDS)?;
     (under > 0.0).then(|| under / native)
 }
 
@@ -233,5 +236,5 @@ fn hint(name: &str, functions: &[CountedFunction]) -> String {
         return "; `genba count` without --per lists those that were".to_owned();
     }
     let names: Vec<&str> = near.iter().take(5).map(|f| f.function.as_str()).collect();
-    format!("; called were: {}", names.join(", "))
+    format!("; similar names that were called: {}", names.join(", "))
 }

@@ -5,7 +5,7 @@ use genba_model::TransferKind;
 
 use super::cost::Joined;
 use super::index::ModuleIndex;
-use crate::skid_correction::Fact;
+use crate::skid_correction::AttributionInstruction;
 
 /// The counts of one function of a module that was counted.
 #[derive(Clone, Copy)]
@@ -17,6 +17,7 @@ pub struct FunctionCounts<'a> {
 }
 
 impl<'a> FunctionCounts<'a> {
+    /// The counts of the function at `begin..begin + size` of a module.
     pub fn new(joined: &'a Joined, module: ModuleIndex, begin: u64, size: u64) -> Self {
         Self {
             joined,
@@ -71,9 +72,8 @@ impl<'a> FunctionCounts<'a> {
         module == self.module && (self.begin..self.end).contains(&address)
     }
 
-    /// Tells attribution how often each predecessor led to an instruction, those behind an
-    /// indirect jump among them.
-    pub fn lead(&self, code: &[Instruction], facts: &mut [Fact]) {
+    /// Fills in the executed edges into each instruction, those of indirect jumps among them.
+    pub fn add_edge_counts(&self, code: &[Instruction], facts: &mut [AttributionInstruction]) {
         let index = &self.joined.index;
         if !index.recorded(self.module, self.begin) {
             return;

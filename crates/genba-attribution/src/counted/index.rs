@@ -13,15 +13,18 @@ pub type ModuleIndex = u32;
 /// A module with the counts of all processes added up.
 #[derive(Debug)]
 pub struct IndexedModule {
+    /// Its file.
     pub path: String,
+    /// Its build id as hex digits, where the engine read it.
     pub build_id: Option<String>,
     /// In address order, each address once.
     pub instructions: Vec<InstructionCount>,
 }
 
-/// Counts of a run.
+/// Counts of a run, all processes added up, by module and address.
 #[derive(Debug, Default)]
 pub struct CountIndex {
+    /// By [`ModuleIndex`].
     pub modules: Vec<IndexedModule>,
     by_path: HashMap<String, Vec<ModuleIndex>>,
     /// By where they come from; modules are those of this index.

@@ -12,11 +12,13 @@ use super::index::{CountIndex, ModuleIndex};
 /// A function that was executed.
 #[derive(Clone, Debug)]
 pub struct ExecutedFunction {
+    /// Its module.
     pub module: ModuleIndex,
     /// Its first address; of no meaning where `known` is false.
     pub address: u64,
     /// The address after its last.
     pub end: u64,
+    /// Its name without parameters.
     pub name: String,
     /// False for the row that gathers what has no function in a module.
     pub known: bool,
@@ -24,15 +26,18 @@ pub struct ExecutedFunction {
     pub instructions: u64,
 }
 
-/// All functions that were executed.
+/// The functions that were executed, by module and address.
 pub struct ExecutedFunctions {
+    /// In order of modules and addresses.
     pub list: Vec<ExecutedFunction>,
+    /// The modules' symbols and code.
     pub code: Symbolizer,
     /// By module: functions in address order, as (address, end, index).
     ranges: HashMap<ModuleIndex, Vec<(u64, u64, u32)>>,
 }
 
 impl ExecutedFunctions {
+    /// Names every executed instruction.
     pub fn of(index: &CountIndex) -> Self {
         let modules = index.modules.iter().map(|module| {
             let kind = match module.path.as_str() {
@@ -126,7 +131,7 @@ impl ExecutedFunctions {
 
     /// Start, end and name of code that has no symbol but is in a range of the unwind tables,
     /// `executed` being what ran from there on. Such a range may be more than one function (one
-    /// covers the whole PLT), so what has a symbol in it is left out.
+    /// covers the whole PLT), so what has a symbol in it is excluded.
     fn without_symbol(
         &self,
         module: ModuleIndex,
