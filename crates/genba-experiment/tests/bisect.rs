@@ -229,7 +229,7 @@ fn points_that_fail_are_skipped_and_named() {
             (culprit.name.as_str(), culprit.before.as_deref()),
             ("N=100", Some("N=89"))
         );
-        assert!(culprit.items.contains(&"N=96".to_owned()), "{culprit:?}");
+        assert!(culprit.elements.contains(&"N=96".to_owned()), "{culprit:?}");
         assert!(found.skipped.iter().any(|skipped| skipped.what == "N=64"));
         assert!(
             found.notes.iter().any(|note| note.contains("10 between")),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use genba_experiment::sweep::{SweepPlan, SweptParameter, document, sweep};
 use genba_experiment::{Comparer, MetricPlan, NoObserver, Plan, ReportContext, VariantPlan};
-use genba_model::{KneeName, Sweep};
+use genba_model::{KneeKind, Sweep};
 use genba_run::{Cancel, CommandSpec, Finished, MockExecutor};
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt as _, SeedableRng as _};
@@ -84,7 +84,7 @@ fn trials() -> u64 {
 }
 
 /// Whether exactly this knee was found, between these values.
-fn is_right(found: &Sweep, kind: KneeName, low: (f64, f64), high: (f64, f64)) -> bool {
+fn is_right(found: &Sweep, kind: KneeKind, low: (f64, f64), high: (f64, f64)) -> bool {
     matches!(found.knees.as_slice(), [knee] if knee.kind == kind
         && (low.0..=low.1).contains(&knee.low)
         && (high.0..=high.1).contains(&knee.high))
@@ -100,7 +100,7 @@ fn the_published_curve_is_solved_with_fewer_settings_than_its_grid() {
             settings += found.points.len();
             runs += found.runs;
             assert!(found.points.len() < 36);
-            let good = is_right(&found, KneeName::Step, (8.0, 16.0), (16.0, 32.0))
+            let good = is_right(&found, KneeKind::Step, (8.0, 16.0), (16.0, 32.0))
                 && found.knees[0].confidence > 0.9
                 && (found.growth.as_ref()).is_some_and(|growth| growth.law == "constant");
             if !good {
@@ -124,7 +124,7 @@ fn a_step_is_found_to_the_setting() {
     let mut right = 0;
     for seed in 0..trials() {
         let found = swept("N=1..1024:log2", step, 0.01, seed);
-        let good = is_right(&found, KneeName::Step, (40.0, 48.0), (49.0, 56.0));
+        let good = is_right(&found, KneeKind::Step, (40.0, 48.0), (49.0, 56.0));
         if !good {
             println!("{seed}: {:?} {:?}", found.knees, found.suspects);
         }
@@ -172,7 +172,7 @@ fn on_machines(low: f64, noise: f64, from: f64, to: f64, machine: impl Fn(u64, u
     for seed in 0..5 * trials() {
         let of_run = |run: usize| machine(seed, run);
         let found = swept_on("N=1..1024:log2", double, noise, seed, of_run);
-        let good = is_right(&found, KneeName::Step, (from, 48.0), (49.0, to));
+        let good = is_right(&found, KneeKind::Step, (from, 48.0), (49.0, to));
         if !good {
             println!("{seed}: {:?} {:?}", found.knees, found.suspects);
         }

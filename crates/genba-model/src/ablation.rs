@@ -1,4 +1,4 @@
-//! What each part of a workload costs: the document of `genba ablate`.
+//! Cost of each component of a workload: the document of `genba ablate`.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,64 +9,70 @@ use crate::{ComparisonReport, Estimate};
 pub struct AblationCost {
     /// Metric.
     pub metric: String,
-    /// Its unit, of one iteration if iterations are known.
+    /// Unit of the cost; per iteration if the number of iterations is known.
     pub unit: String,
-    /// The cost of one iteration, or of one run; 95 %.
+    /// Cost per iteration, or per run.
     pub cost: Estimate,
-    /// As a share of the whole, the loop taken off; `None` where the whole is not told from zero.
+    /// Share of the baseline after subtracting the loop; `null` if the baseline does not differ
+    /// from zero.
     pub share: Option<Estimate>,
 }
 
-/// A part that was switched off.
+/// A component that was switched off.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AblationPart {
-    /// Name.
+pub struct AblationComponent {
+    /// Name of the component.
     pub name: String,
     /// Name of the variant without it.
     pub variant: String,
-    /// What was done to switch it off.
-    pub how: String,
-    /// Whole minus the variant without it, metric by metric; empty if the variant failed.
+    /// How it was switched off: assignments, another command or a patch.
+    #[serde(alias = "how")]
+    pub disabled_by: String,
+    /// Baseline minus the variant without it, by metric; empty if the variant failed.
     pub costs: Vec<AblationCost>,
 }
 
-/// Whether the costs of the parts add up to what all of them cost together.
+/// Whether the costs of the components add up to the cost of all of them together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AblationSum {
     /// Metric.
     pub metric: String,
     /// Unit.
     pub unit: String,
-    /// Sum of the parts, each switched off alone.
-    pub parts: Estimate,
-    /// Whole minus the variant without any of them.
+    /// Sum of the costs of the components, each switched off alone.
+    #[serde(alias = "parts")]
+    pub components: Estimate,
+    /// Baseline minus the variant without any of them.
     pub together: Estimate,
-    /// Together minus the sum: above 0 the parts help one another to cost less alone (each hides
-    /// the other), below 0 they share a cost that switching off either saves.
+    /// Together minus the sum. Above 0: each component hides part of the cost of the others.
+    /// Below 0: they share a cost that switching off either of them saves.
     pub interaction: Estimate,
-    /// Whether the interval of the interaction lies on both sides of 0.
+    /// Whether the interval of the interaction contains 0.
     pub adds_up: bool,
 }
 
-/// All that an ablation measured and found.
+/// Result of `genba ablate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ablation {
-    /// Variants and comparisons: the whole is the baseline.
+    /// Variants and comparisons.
     #[serde(flatten)]
     pub report: ComparisonReport,
-    /// Iterations of one run, if they are known.
+    /// Iterations of one run, if known.
     pub per_iteration: Option<u64>,
-    /// Name of the variant that is the loop alone, whose cost was taken off.
+    /// Name of the variant that runs the empty loop, whose cost was subtracted.
     pub baseline_loop: Option<String>,
-    /// Cost of the whole, the loop taken off.
-    pub whole: Vec<AblationCost>,
-    /// The parts in the order of the command line.
-    pub parts: Vec<AblationPart>,
-    /// Name of the variant without any part, if there is one.
+    /// Cost of the baseline after subtracting the loop.
+    #[serde(alias = "whole")]
+    pub baseline: Vec<AblationCost>,
+    /// The components in the order of the command line.
+    #[serde(alias = "parts")]
+    pub components: Vec<AblationComponent>,
+    /// Name of the variant with all components off, if there is one.
     pub all_off: Option<String>,
-    /// Whether the parts add up, metric by metric.
+    /// Whether the components add up, by metric.
     pub sums: Vec<AblationSum>,
-    /// What is left with all parts off (the loop taken off), or, without such a variant, the
-    /// whole less the sum of the parts.
-    pub residue: Vec<AblationCost>,
+    /// Cost with all components off after subtracting the loop; without such a variant the
+    /// baseline minus the sum of the components.
+    #[serde(alias = "residue")]
+    pub residual: Vec<AblationCost>,
 }

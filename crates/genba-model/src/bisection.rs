@@ -1,4 +1,4 @@
-//! What is responsible: the document of `genba bisect`.
+//! The culprit of a difference: the document of `genba bisect`.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum BisectionKind {
     Range,
     /// The commits between two.
     Git,
-    /// The items of a set.
+    /// The elements of a set.
     Set,
     /// The regions of a source file.
     Source,
@@ -24,81 +24,82 @@ pub enum BisectionKind {
 pub enum BisectionOutcome {
     /// The culprit was found and verified.
     Found,
-    /// There is nothing to look for: no difference larger than δ.
+    /// The ends do not differ: equivalent within ± δ.
     NoDifference,
-    /// The time did not suffice, or what was found could not be verified.
+    /// The budget was spent first, or the candidate found could not be verified.
     Undecided,
-    /// The person stopped it.
+    /// The user interrupted it.
     Interrupted,
 }
 
-/// Who is responsible.
+/// The candidate that causes the difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Culprit {
-    /// In a word: a value, a commit, an item, a region.
+    /// A value, a commit, a set element or a region.
     pub name: String,
-    /// The items, where several act only together; else the name alone.
-    pub items: Vec<String>,
-    /// What stood before it: the last value or commit that is not affected.
+    /// The set elements, where several act only together; otherwise the name alone.
+    #[serde(alias = "items")]
+    pub elements: Vec<String>,
+    /// The last value or commit before it that is not affected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// With it ÷ without it, in the metric that decides, at 1 − α however often it was looked at.
+    /// Primary metric with it ÷ without it; the interval holds at 1 − α at any stopping time.
     pub ratio: Option<Estimate>,
-    /// Whether the comparison that verifies it was decided.
+    /// Whether the verifying comparison reached a verdict.
     pub verified: bool,
-    /// More about it (a commit's subject, a region's lines).
+    /// A commit's subject, or the lines of a region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
-/// One thing that was tried.
+/// A candidate that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BisectionTest {
-    /// What: a value, a commit, the items switched on, the regions switched off.
+    /// A value, a commit, the set elements switched on, or the regions switched off.
     pub what: String,
-    /// What it was for.
+    /// Stage of the search: `search`, `screen`, `verify …`.
     pub purpose: String,
-    /// Values of the metric that decides, in order of measuring.
+    /// Values of the primary metric in the order of measurement.
     pub values: Vec<f64>,
-    /// Why it could not be measured.
+    /// Reason if it could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
 
-/// An item or region with what it does to the metric.
+/// A set element or source region with its effect on the metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BisectionPart {
-    /// Name.
+pub struct RankedEffect {
+    /// Name of the element or region.
     pub name: String,
-    /// `item`, `function`, `block`, `include`, …
+    /// `element`, `group`, `function`, `block`, `include`, …
     pub kind: String,
-    /// Depth in the hierarchy, from 0.
+    /// Nesting depth of a region, from 0.
     #[serde(default)]
     pub depth: u32,
-    /// First line, of a region.
+    /// First line of a region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Last line.
+    /// Last line of a region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u32>,
-    /// What it adds to the metric, in the metric's unit, 95 %.
+    /// Change of the metric that it causes, in the metric's unit.
     pub effect: Estimate,
-    /// The same as a share of the whole.
+    /// The effect as a share of the baseline.
     pub share: Estimate,
-    /// Whether a comparison of its own decided it.
+    /// Whether a comparison of its own reached a verdict.
     pub verified: bool,
 }
 
-/// What could not be measured.
+/// A candidate that could not be measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Skipped {
-    /// A value, a commit, a subset, a region.
+    /// A value, a commit, a subset or a region.
     pub what: String,
-    /// Why.
+    /// Reason.
     pub reason: String,
 }
 
-/// All that a bisection measured and found.
+/// Result of `genba bisect`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bisection {
     /// Identifier of the case.
@@ -107,52 +108,54 @@ pub struct Bisection {
     pub genba: String,
     /// Start, RFC 3339.
     pub started: String,
-    /// The host.
+    /// The host that it was measured on.
     pub host: HostFingerprint,
-    /// What spoils measurements here.
+    /// Conditions of the host that disturb measurements.
     pub hazards: Vec<Hazard>,
     /// What was searched.
     pub of: BisectionKind,
-    /// The command with its placeholder.
+    /// The command line with its placeholder.
     pub command: String,
-    /// Metric that decides.
+    /// The primary metric.
     pub metric: String,
     /// Its unit.
     pub unit: String,
-    /// Seed of the random order.
+    /// Seed of the random order of runs.
     pub seed: u64,
-    /// Measured runs.
+    /// Number of measured runs.
     pub runs: u32,
     /// Time taken, seconds.
     pub elapsed_seconds: f64,
     /// Time allowed, seconds.
     pub budget_seconds: Option<f64>,
-    /// How it ended.
+    /// How the search ended.
     pub outcome: BisectionOutcome,
-    /// The greatest culprit that was verified.
+    /// The verified culprit with the largest effect.
     pub culprit: Option<Culprit>,
-    /// All culprits and suspects, the greatest first.
+    /// All culprits, verified or suspected, the largest effect first.
     pub culprits: Vec<Culprit>,
-    /// Of a place in a list: its posterior probability. Of items and regions: 1 − the rate of
-    /// false alarms allowed to the comparisons that verify them.
+    /// For an ordered list the posterior probability of the culprit; for set elements and regions
+    /// 1 − α of the verifying comparisons.
     pub confidence: Option<f64>,
-    /// First and last candidate that are left, where the place is not certain.
+    /// First and last remaining candidate, if the culprit is not certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(String, String)>,
-    /// Candidates in all.
+    /// Number of candidates.
     pub candidates: u64,
-    /// Whether repeated runs agreed to a hundredth of the difference searched for.
-    pub noise_is_nil: bool,
-    /// What was tried, in order.
+    /// Whether repeated runs agreed within 1 % of the difference searched for (exact counts).
+    #[serde(alias = "noise_is_nil")]
+    pub deterministic: bool,
+    /// What was measured, in order.
     pub tests: Vec<BisectionTest>,
-    /// Items or regions by what they do, the greatest effect first.
-    pub parts: Vec<BisectionPart>,
-    /// What could not be measured.
+    /// Set elements or regions by their effect, the largest first.
+    #[serde(alias = "parts")]
+    pub ranking: Vec<RankedEffect>,
+    /// Candidates that could not be measured.
     pub skipped: Vec<Skipped>,
-    /// Everything that was run, the baseline first.
+    /// Every variant that was run, the baseline first.
     pub variants: Vec<Variant>,
-    /// The comparisons that verify.
+    /// The verifying comparisons.
     pub comparisons: Vec<Comparison>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     pub notes: Vec<String>,
 }

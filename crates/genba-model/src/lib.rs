@@ -31,12 +31,12 @@ mod stat;
 mod sweep;
 mod trial;
 
-pub use ablation::{Ablation, AblationCost, AblationPart, AblationSum};
+pub use ablation::{Ablation, AblationComponent, AblationCost, AblationSum};
 pub use annotation::{
     AnnotatedInstruction, Annotation, JumpArrow, LoopBound, LoopCost, LoopInfo, SourceLine,
 };
 pub use bisection::{
-    Bisection, BisectionKind, BisectionOutcome, BisectionPart, BisectionTest, Culprit, Skipped,
+    Bisection, BisectionKind, BisectionOutcome, BisectionTest, Culprit, RankedEffect, Skipped,
 };
 pub use calibration::{Calibration, Trial};
 pub use case::{CaseKind, CaseState, CaseSummary};
@@ -75,7 +75,7 @@ pub use run::{CpuTime, ExitKind, Metric, RunRecord};
 pub use script::{NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile};
 pub use stat::{Counter, CounterNote, CounterState, Stat};
 pub use sweep::{
-    KneeName, ParameterScale, ParameterValue, Sweep, SweepGrowth, SweepKnee, SweepParameter,
-    SweepPoint, SweepStretch,
+    KneeKind, ParameterScale, ParameterValue, Sweep, SweepKnee, SweepParameter, SweepPoint,
+    SweepScalingLaw, SweepSegment,
 };
 pub use trial::{ChangeKind, Keep, LayoutEffect, TrialReport, Tried, TriedOutcome};

@@ -23,13 +23,13 @@ impl std::fmt::Display for ParameterValue {
     }
 }
 
-/// How a parameter is laid out.
+/// Scale of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterScale {
-    /// By doublings.
+    /// Logarithmic, by doublings.
     Log2,
-    /// By differences.
+    /// Linear.
     Linear,
     /// Words without an order.
     Words,
@@ -40,11 +40,11 @@ pub enum ParameterScale {
 pub struct SweepParameter {
     /// Name, `{name}` in the command.
     pub name: String,
-    /// Its definition as it was given.
+    /// Its definition as given on the command line.
     pub values: String,
-    /// Its layout.
+    /// Its scale.
     pub scale: ParameterScale,
-    /// Settings of a full grid as fine as the answer, for comparison; `None` if it is the list.
+    /// Number of settings of a full grid with the resolution of the answer, for comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_grid: Option<u64>,
 }
@@ -59,84 +59,87 @@ pub struct SweepPoint {
     /// Value of the second parameter, if there are two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second: Option<ParameterValue>,
-    /// The metric that decides, its typical value.
+    /// Typical value of the primary metric.
     pub metric: Estimate,
-    /// Runs behind it.
+    /// Number of runs.
     pub runs: u32,
-    /// Whether it was placed after the first look, where the curve changes.
-    pub placed: bool,
+    /// Whether it was added after the initial grid, to refine a change point.
+    #[serde(alias = "placed")]
+    pub refined: bool,
 }
 
-/// Of what kind a knee is.
+/// Kind of a change point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KneeName {
+pub enum KneeKind {
     /// One level before it, another after it.
     Step,
     /// One slope before it, another after it.
     Hinge,
 }
 
-/// A place where the curve changes its ways.
+/// A change point (knee) of the curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepKnee {
-    /// Of a step: the last value with the level before it; of a hinge the interval's lower end.
+    /// For a step the last value at the level before it; for a hinge the lower end of the
+    /// interval.
     pub low: f64,
-    /// Of a step: the first value with the level after it; of a hinge the interval's upper end.
+    /// For a step the first value at the level after it; for a hinge the upper end of the
+    /// interval.
     pub high: f64,
-    /// Kind.
-    pub kind: KneeName,
-    /// Of a step: level after ÷ level before. Of a hinge: growth per doubling (on a linear scale:
-    /// per unit) after it ÷ the same before it.
+    /// Step or hinge.
+    pub kind: KneeKind,
+    /// For a step: level after ÷ level before. For a hinge: growth per doubling (on a linear
+    /// scale: per unit) after ÷ before.
     pub effect: Estimate,
-    /// Probability that a knee is there and within the interval.
+    /// Probability that a change point exists and lies within the interval.
     pub confidence: f64,
-    /// How often a curve without a knee would look so bent.
+    /// p-value against every curve without a change point, by a parametric bootstrap.
     pub p_value: f64,
-    /// Of a step: whether its likely places overlap. If not, there are settings within the
-    /// interval of which it is not known at which side they lie.
+    /// For a step: whether its likely positions overlap. If not, some settings within the
+    /// interval may lie on either side of it.
     #[serde(default = "settled")]
     pub settled: bool,
 }
 
-/// Documents written before the field was.
+/// Documents written before the field existed.
 fn settled() -> bool {
     true
 }
 
-/// A part of the curve between knees.
+/// A segment of the curve between change points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SweepStretch {
-    /// First setting.
+pub struct SweepSegment {
+    /// First setting of the segment.
     pub from: f64,
-    /// Last setting.
+    /// Last setting of the segment.
     pub to: f64,
-    /// Whether a constant describes it as well as anything.
+    /// Whether it is a plateau: a constant fits as well as any other model.
     pub flat: bool,
-    /// Largest distance of a setting from the middle, as a share.
+    /// Largest deviation of a setting from the middle of the segment, as a share.
     pub within: f64,
 }
 
-/// The law of growth.
+/// Scaling law (complexity fit) of the metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SweepGrowth {
+pub struct SweepScalingLaw {
     /// `constant`, `log`, `linear`, `n log n`, `quadratic`, `power`, or `unknown`.
     pub law: String,
-    /// Exponent p of a + b·x^p, where the data tell it.
+    /// Exponent p of a + b·x^p, if the data determine it.
     pub exponent: Option<Estimate>,
-    /// Laws that fit about as well as the best, the best first.
+    /// Laws that fit about as well as the best one, the best first.
     pub candidates: Vec<String>,
-    /// Typical distance of the settings from the best law, as a share.
+    /// Root mean square deviation of the settings from the best law, as a share.
     pub residual: f64,
-    /// First setting of the part that it describes: the part after the last knee.
+    /// First setting of the fitted segment, the one after the last change point.
     pub from: f64,
-    /// Last setting of it.
+    /// Last setting of the fitted segment.
     pub to: f64,
-    /// Settings of that part and the best law's value there.
+    /// Settings of that segment with the value of the best law.
     pub fitted: Vec<(f64, f64)>,
 }
 
-/// All that a sweep measured and found.
+/// Result of `genba sweep`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
     /// Identifier of the case.
@@ -145,27 +148,27 @@ pub struct Sweep {
     pub genba: String,
     /// Start, RFC 3339.
     pub started: String,
-    /// The host.
+    /// The host that it was measured on.
     pub host: HostFingerprint,
-    /// The command with its placeholders.
+    /// The command line with its placeholders.
     pub command: String,
-    /// What spoils measurements here.
+    /// Conditions of the host that disturb measurements.
     pub hazards: Vec<Hazard>,
-    /// The metric that decides.
+    /// The primary metric.
     pub metric: String,
     /// Its unit.
     pub unit: String,
-    /// Which way is better.
+    /// Whether less or more is better.
     pub direction: Direction,
     /// One parameter or two.
     pub parameters: Vec<SweepParameter>,
-    /// Seed.
+    /// Seed of everything random.
     pub seed: u64,
-    /// Differences up to this share are of no interest.
+    /// Equivalence margin: differences smaller than this share are treated as equal.
     pub delta: f64,
-    /// Rate of false knees allowed.
+    /// Significance level α of a change point.
     pub alpha: f64,
-    /// Runs altogether.
+    /// Number of measured runs.
     pub runs: u32,
     /// Time taken, seconds.
     pub elapsed_seconds: f64,
@@ -175,25 +178,26 @@ pub struct Sweep {
     pub end: String,
     /// The settings with all their metrics, in the order of the parameter.
     pub variants: Vec<Variant>,
-    /// Every other setting against the first; the intervals hold for all of them together.
+    /// Every other setting against the first; the intervals hold simultaneously.
     pub comparisons: Vec<Comparison>,
-    /// The curve.
+    /// The measured curve.
     pub points: Vec<SweepPoint>,
-    /// Its knees, from left to right.
+    /// Change points (knees) from left to right.
     pub knees: Vec<SweepKnee>,
-    /// Knees that may be there, or not.
-    #[serde(default)]
-    pub suspects: Vec<SweepKnee>,
-    /// The parts between the knees.
-    #[serde(default)]
-    pub stretches: Vec<SweepStretch>,
-    /// How it grows; `None` for fewer than four settings, words, or two parameters.
-    pub growth: Option<SweepGrowth>,
+    /// Change points that are suspected but not significant.
+    #[serde(default, alias = "suspects")]
+    pub suspected_knees: Vec<SweepKnee>,
+    /// The segments between the change points; the flat ones are plateaus.
+    #[serde(default, alias = "stretches")]
+    pub segments: Vec<SweepSegment>,
+    /// Scaling law; `null` for fewer than four settings, non-numeric values or two parameters.
+    #[serde(alias = "growth")]
+    pub scaling_law: Option<SweepScalingLaw>,
     /// Standard deviation of a single run, as a share.
     pub scatter: Option<f64>,
-    /// About the smallest step in the middle that would have been seen, as a share.
+    /// About the smallest step in the middle of the range that would have been detected, as a share.
     pub visible_step: Option<f64>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }

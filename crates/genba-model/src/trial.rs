@@ -1,10 +1,10 @@
-//! Ways of building and running a program, tried: the document of `genba try`.
+//! Variants of building and running a program, compared: the document of `genba try`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Comparison, Estimate, HostFingerprint, ProfileDiff, Variant};
 
-/// What a way changes.
+/// What a variant changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
@@ -16,78 +16,78 @@ pub enum ChangeKind {
     Source,
     /// Several of these at once.
     Combination,
-    /// Nothing but where functions lie: shows what layout alone does.
+    /// Only the addresses of functions: shows the effect of code layout alone.
     Layout,
 }
 
-/// What became of a way.
+/// Outcome of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TriedOutcome {
-    /// Faster by more than δ and by more than layout alone can do.
+    /// Faster by more than δ and by more than the layout effect.
     Gain,
-    /// Faster, but no more than δ, or no more than layout alone does.
+    /// Faster, but within δ or within the layout effect.
     Slight,
     /// Slower.
     Slower,
-    /// No difference larger than δ.
+    /// Equivalent within ± δ.
     Same,
-    /// The runs do not tell.
+    /// Undecided within the budget.
     Undecided,
-    /// The build gave the very same program.
+    /// The build produced an identical program.
     Identical,
-    /// It did not build, crashed, hung, or printed something else.
+    /// It did not build, crashed, timed out or printed different output.
     Failed,
-    /// This machine lacks what it needs, or it does not fit this program.
+    /// This machine lacks something that it needs, or it does not apply to this program.
     Unavailable,
-    /// There was no time for it.
+    /// Not measured within the budget.
     NotTried,
 }
 
-/// One way that was to be tried.
+/// A variant that was tried or planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
     /// Name, as in `variants` and `comparisons`.
     pub name: String,
     /// What it changes.
     pub kind: ChangeKind,
-    /// How to do the same by hand, in words.
+    /// How to do the same by hand.
     pub change: String,
-    /// What one gives up with it, if anything.
+    /// Drawback of the change, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
-    /// What became of it.
+    /// Outcome.
     pub outcome: TriedOutcome,
-    /// Variant ÷ baseline in the primary metric, where it was measured.
+    /// Variant ÷ baseline in the primary metric, if measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Estimate>,
-    /// Pairs of runs behind it.
+    /// Number of pairs of runs.
     #[serde(default)]
     pub pairs: u32,
-    /// Whether the difference is no larger than what layout alone does.
+    /// Whether the difference is within the layout effect.
     #[serde(default)]
     pub within_layout: bool,
-    /// Time that its build took, seconds.
+    /// Build time, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build_seconds: Option<f64>,
-    /// Why it failed, is unavailable, or was not measured further; the end of its log.
+    /// Why it failed, is unavailable or was not measured further, with the end of the build log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// What builds that differ only in layout show.
+/// Effect of code layout alone: the range over builds that differ only in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayoutEffect {
-    /// Builds that were compared with the baseline.
+    /// Number of builds compared with the baseline.
     pub builds: u32,
-    /// Smallest and largest of their ratios to it.
+    /// Smallest ratio build ÷ baseline.
     pub low: f64,
-    /// Largest.
+    /// Largest ratio build ÷ baseline.
     pub high: f64,
 }
 
 impl LayoutEffect {
-    /// Whether a ratio is within what layout alone does, in either direction.
+    /// Whether a ratio is within the layout effect, in either direction.
     #[must_use]
     pub fn covers(&self, ratio: f64) -> bool {
         let span = self.low.ln().abs().max(self.high.ln().abs());
@@ -95,27 +95,27 @@ impl LayoutEffect {
     }
 }
 
-/// What to keep.
+/// The recommended change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Keep {
-    /// Name of the winner.
+    /// Name of the fastest variant.
     pub variant: String,
-    /// Winner ÷ baseline.
+    /// Variant ÷ baseline in the primary metric.
     pub ratio: Estimate,
-    /// What to change in the build, in words.
+    /// What to change in the build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
-    /// The project's own build with compilers that do so, one line for the shell.
+    /// Shell command that runs the project's own build with compiler wrappers that apply it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rebuild: Option<String>,
-    /// The command line.
+    /// The command line to run.
     pub command: String,
-    /// What one gives up, a sentence each.
+    /// Drawbacks, a sentence each.
     #[serde(default)]
     pub cautions: Vec<String>,
 }
 
-/// All that was tried.
+/// Result of `genba try`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialReport {
     /// Identifier of the case.
@@ -124,37 +124,37 @@ pub struct TrialReport {
     pub genba: String,
     /// Start, RFC 3339.
     pub started: String,
-    /// The host.
+    /// The host that it was measured on.
     pub host: HostFingerprint,
-    /// The command.
+    /// The command line of the workload.
     pub command: String,
-    /// Metric that decides.
+    /// The primary metric.
     pub metric: String,
-    /// Differences up to this share count as none.
+    /// Equivalence margin: differences smaller than this share are treated as equal.
     pub delta: f64,
-    /// Rate of false alarms allowed over all ways together.
+    /// Significance level α over all variants together.
     pub alpha: f64,
-    /// Seed of all that is random.
+    /// Seed of everything random.
     pub seed: u64,
     /// Time taken, builds included, seconds.
     pub elapsed_seconds: f64,
     /// Time allowed, seconds.
     pub budget_seconds: Option<f64>,
-    /// What was measured, the baseline first.
+    /// The measured variants, the baseline first.
     pub variants: Vec<Variant>,
-    /// Each against the baseline, the primary metric first.
+    /// Each variant against the baseline, the primary metric first.
     pub comparisons: Vec<Comparison>,
-    /// Every way that was to be tried, best first.
+    /// Every variant that was tried or planned, the best first.
     pub tried: Vec<Tried>,
-    /// What layout alone does.
+    /// Effect of code layout alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<LayoutEffect>,
-    /// What to keep; `None` where nothing helps.
+    /// The recommended change; `null` if no variant is faster.
     pub keep: Option<Keep>,
-    /// Where the winner's gain (and a loser's loss) is.
+    /// Differential profiles of the fastest and the slowest variant.
     #[serde(default)]
     pub differences: Vec<ProfileDiff>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layout_covers_both_directions() {
+    fn layout_effect_covers_ratios_in_both_directions() {
         let layout = LayoutEffect {
             builds: 2,
             low: 0.995,

@@ -50,7 +50,7 @@ fn parts_are_told_apart_and_add_up() {
             &command,
         ],
     );
-    let found = document["parts"].as_array().unwrap();
+    let found = document["components"].as_array().unwrap();
     // The whole is 2 + 4 + 4 units.
     for (index, share) in [(0, 0.4), (1, 0.4), (2, 0.0)] {
         let part = cost(&found[index]["costs"], "user");
@@ -67,12 +67,12 @@ fn parts_are_told_apart_and_add_up() {
     // With α so small a false alarm is no matter of luck.
     assert_ne!(verdict("without nothing"), "faster");
     assert_eq!(document["all_off"], "all off");
-    let left = cost(&document["residue"], "user")["share"]["value"]
+    let left = cost(&document["residual"], "user")["share"]["value"]
         .as_f64()
         .unwrap();
     assert!((left - 0.2).abs() < 0.1, "{left}");
     let sum = cost(&document["sums"], "user");
-    let whole = cost(&document["whole"], "user")["cost"]["value"]
+    let whole = cost(&document["baseline"], "user")["cost"]["value"]
         .as_f64()
         .unwrap();
     let interaction = sum["interaction"]["value"].as_f64().unwrap();
@@ -105,13 +105,13 @@ fn counted_instructions_tell_parts_without_luck() {
     }
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     for (index, share) in [(0, 0.4), (1, 0.4), (2, 0.0)] {
-        let costs = &document["parts"][index]["costs"];
+        let costs = &document["components"][index]["costs"];
         let part = cost(costs, "exact-instructions");
         let value = part["share"]["value"].as_f64().unwrap();
         assert!((value - share).abs() < 0.001, "{part}");
     }
     let sum = cost(&document["sums"], "exact-instructions");
-    let whole = cost(&document["whole"], "exact-instructions");
+    let whole = cost(&document["baseline"], "exact-instructions");
     let interaction = sum["interaction"]["value"].as_f64().unwrap();
     assert!(
         interaction.abs() < whole["cost"]["value"].as_f64().unwrap() * 0.001,
@@ -195,10 +195,10 @@ fn a_literal_of_ruby_costs_and_a_frozen_one_does_not() {
             "literal.rb",
         ],
     );
-    let literal = cost(&document["parts"][0]["costs"], "user");
+    let literal = cost(&document["components"][0]["costs"], "user");
     let cost_low = literal["cost"]["low"].as_f64().unwrap();
     assert!(cost_low > 1e-9 && cost_low < 1e-6, "{literal}");
-    let frozen = cost(&document["residue"], "user");
+    let frozen = cost(&document["residual"], "user");
     let frozen_high = frozen["cost"]["high"].as_f64().unwrap();
     assert!(
         frozen_high < literal["cost"]["value"].as_f64().unwrap() / 2.0,
@@ -228,8 +228,16 @@ fn a_variant_that_fails_is_named_and_the_rest_goes_on() {
     );
     let text = document["variants"].to_string();
     assert!(text.contains("no such thing"), "{text}");
-    assert_eq!(document["parts"][0]["costs"].as_array().unwrap().len(), 0);
-    assert!(!document["parts"][1]["costs"].as_array().unwrap().is_empty());
+    assert_eq!(
+        document["components"][0]["costs"].as_array().unwrap().len(),
+        0
+    );
+    assert!(
+        !document["components"][1]["costs"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
 }
 
 /// A program of two parts, with a patch that takes each of them out and one that breaks it.
@@ -321,7 +329,7 @@ fn patches_take_parts_out_in_copies() {
         String::from_utf8_lossy(&output.stderr)
     );
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let parts = document["parts"].as_array().unwrap();
+    let parts = document["components"].as_array().unwrap();
     let names: Vec<&str> = parts
         .iter()
         .map(|part| part["name"].as_str().unwrap())
@@ -333,7 +341,7 @@ fn patches_take_parts_out_in_copies() {
         let value = part["share"]["value"].as_f64().unwrap();
         assert!((value - share).abs() < 0.02, "{part}");
     }
-    let left = cost(&document["residue"], "exact-instructions");
+    let left = cost(&document["residual"], "exact-instructions");
     assert!(
         (left["share"]["value"].as_f64().unwrap() - 2.0 / 7.0).abs() < 0.02,
         "{left}"
@@ -361,11 +369,11 @@ fn a_dry_run_says_what_would_be_run() {
             "touch loop",
             "--",
             "touch",
-            "whole",
+            "baseline",
         ],
     );
     for word in [
-        "whole",
+        "baseline",
         "without a",
         "A=1 touch whole",
         "all off",

@@ -278,7 +278,11 @@ fn a_history_of_120_commits_with_a_planted_regression() {
         "{culprit}"
     );
     // The unbuildable one between cannot be acquitted, and is named.
-    assert_eq!(culprit["items"].as_array().unwrap().len(), 2, "{culprit}");
+    assert_eq!(
+        culprit["elements"].as_array().unwrap().len(),
+        2,
+        "{culprit}"
+    );
     let skipped = document["skipped"].as_array().unwrap();
     assert!(
         skipped[0]["reason"].as_str().unwrap().contains("broken"),
@@ -375,7 +379,7 @@ fn the_block_that_costs_the_compile_time() {
     let ratio = culprit["ratio"]["value"].as_f64().unwrap();
     assert!(ratio > 2.5, "{ratio}");
     assert_eq!(document["metric"], "user");
-    let parts = document["parts"].as_array().unwrap();
+    let parts = document["ranking"].as_array().unwrap();
     assert!(parts[0]["effect"]["low"].as_f64().unwrap() > 0.0);
     let runs = document["runs"].as_u64().unwrap();
     compiles_of_cvise(name, here.path(), &source, runs);

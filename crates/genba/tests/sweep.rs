@@ -157,7 +157,7 @@ fn exact_counts_have_no_noise_and_a_law() {
         return;
     };
     assert!(knees(&document).is_empty(), "{document}");
-    assert_eq!(document["growth"]["law"], "linear");
+    assert_eq!(document["scaling_law"]["law"], "linear");
 }
 
 #[test]

@@ -23,12 +23,12 @@ def run(genba):
     )
     genba.show()
     check = Checks()
-    parts = {part["name"]: {cost["metric"]: cost for cost in part["costs"]} for part in found["parts"]}
+    parts = {part["name"]: {cost["metric"]: cost for cost in part["costs"]} for part in found["components"]}
     gc, literal = (parts[name]["user"]["cost"] for name in ("gc", "literal"))
     check(f"the literal with its collection: {value(literal) * 1e9:.1f} ns of user time", literal["low"] > 0)
     check(f"garbage collection: {value(gc) * 1e9:.1f} ns of it", 0 < gc["low"] and gc["high"] < literal["high"])
     check("memory that is not used again costs system time", value(parts["gc"]["system"]["cost"]) < 0)
     check("user and system apart", {"user", "system"} <= set(parts["gc"]))
-    check("and what is left, the loop", any(value(cost["cost"]) > 0 for cost in found["residue"]))
+    check("and what is left, the loop", any(value(cost["cost"]) > 0 for cost in found["residual"]))
     said = f"{value(literal) * 1e9:.0f} ns a literal, {value(gc) * 1e9:.0f} ns of them its collection"
     return check.outcome(said, f"creation {(value(literal) - value(gc)) * 1e9:.0f} ns, GC {value(gc) * 1e9:.0f} ns")

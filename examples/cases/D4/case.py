@@ -33,7 +33,7 @@ def run(genba):
     )
     genba.show()
     check = Checks()
-    parts = {part["name"]: {cost["metric"]: cost for cost in part["costs"]} for part in found["parts"]}
+    parts = {part["name"]: {cost["metric"]: cost for cost in part["costs"]} for part in found["components"]}
     calling, compiling = (parts[name]["cpu"]["cost"] for name in ("calling", "compiling"))
     check(
         f"calling what was compiled: {calling['low']:.2f} to {calling['high']:.2f} s of CPU time",

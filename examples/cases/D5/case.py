@@ -49,7 +49,7 @@ def run(genba):
     first = next(i for i, line in enumerate(lines, 1) if "/* invokesuper */" in line)
     last = next(i for i, line in enumerate(lines[first:], first + 1) if line == "}")
     # The whole function is a region as well, and nothing is left to compile without it.
-    parts = [part for part in found["parts"] if part["depth"] > 0]
+    parts = [part for part in found["ranking"] if part["depth"] > 0]
     nothing = {"line": 0, "end_line": 0, "share": {"value": 0, "low": 0, "high": 0}}
     best = max(parts, key=lambda part: value(part["share"]), default=nothing)
     inside = first <= best["line"] and best["end_line"] <= last

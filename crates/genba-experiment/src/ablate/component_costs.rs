@@ -1,6 +1,6 @@
 //! From the runs to costs: differences block by block. Pure.
 
-use genba_model::{Ablation, AblationCost, AblationPart, AblationSum, Estimate, Metric};
+use genba_model::{Ablation, AblationComponent, AblationCost, AblationSum, Estimate, Metric};
 use genba_stats::hodges_lehmann;
 
 use super::components::{AblatePlan, BASELINE};
@@ -38,12 +38,12 @@ pub fn ablation(
             .collect()
     };
     let alone = ablate.loop_only;
-    let whole = each(&|series| costs.sum(series, &[(0, 1.0)], alone.map(|at| (at, -1.0))));
-    let parts: Vec<AblationPart> = (ablate.parts.iter().enumerate())
-        .map(|(index, part)| AblationPart {
+    let baseline = each(&|series| costs.sum(series, &[(0, 1.0)], alone.map(|at| (at, -1.0))));
+    let components: Vec<AblationComponent> = (ablate.parts.iter().enumerate())
+        .map(|(index, part)| AblationComponent {
             name: part.name.clone(),
             variant: plan.variants[index + 1].name.clone(),
-            how: part.how.clone(),
+            disabled_by: part.how.clone(),
             costs: each(&|series| costs.sum(series, &[(0, 1.0), (index + 1, -1.0)], None)),
         })
         .collect();
@@ -53,7 +53,7 @@ pub fn ablation(
     let sums = (metrics.iter())
         .filter_map(|metric| costs.adding_up(metric, &usable))
         .collect();
-    let residue = match ablate.all_off {
+    let residual = match ablate.all_off {
         Some(all_off) => {
             each(&|series| costs.sum(series, &[(all_off, 1.0)], alone.map(|at| (at, -1.0))))
         }
@@ -72,11 +72,11 @@ pub fn ablation(
     Ablation {
         per_iteration: ablate.per_iteration,
         baseline_loop: name(ablate.loop_only),
-        whole,
-        parts,
+        baseline,
+        components,
         all_off: name(ablate.all_off),
         sums,
-        residue,
+        residual,
         report: whole_report,
     }
 }
@@ -162,7 +162,7 @@ impl Costs<'_> {
         Some(AblationSum {
             metric: metric.to_owned(),
             unit: self.measurement.series[series].unit.clone(),
-            parts: of(&parts)?,
+            components: of(&parts)?,
             together: of(&[(0, 1.0), (all_off, -1.0)])?,
             interaction,
             adds_up: interaction.low <= 0.0 && interaction.high >= 0.0,

@@ -183,7 +183,7 @@ pub struct AblatePlan {
 }
 
 /// Name of the whole, of what is left without any part, and of the loop.
-pub(crate) const BASELINE: &str = "whole";
+pub(crate) const BASELINE: &str = "baseline";
 const ALL_OFF: &str = "all off";
 const LOOP: &str = "loop";
 
@@ -361,7 +361,7 @@ mod tests {
         };
         let parts = parts.iter().map(parse).collect();
         let mut make = |name: &str, switched: &DisabledComponents| {
-            let command = switched.command.as_deref().unwrap_or("whole");
+            let command = switched.command.as_deref().unwrap_or("baseline");
             let broken = (switched.patches.iter()).find(|path| path.ends_with("broken.diff"));
             Ok::<_, ExperimentError>(match broken {
                 Some(_) => AblatedVariant::NotBuilt("it does not build".to_owned()),
@@ -393,7 +393,7 @@ mod tests {
                 .collect()
         };
         let one = made(&["a=A=1"], None);
-        assert_eq!(names(&one), ["whole", "without a", "loop"]);
+        assert_eq!(names(&one), ["baseline", "without a", "loop"]);
         let two = made(&["a=A=1", "b: other"], None);
         assert_eq!(names(&two)[3], "all off");
         assert_eq!(two.plan.variants[3].command, "other");

@@ -1,6 +1,6 @@
 //! Which regions of a source file cost: switched off in groups, then one by one, then inside.
 
-use genba_model::{BisectionOutcome, BisectionPart, Culprit, Estimate, VerdictName};
+use genba_model::{BisectionOutcome, Culprit, Estimate, RankedEffect, VerdictName};
 use genba_stats::{median, student_quantile};
 
 use super::search_measurement::{SearchBudget, SearchMeasurement};
@@ -301,7 +301,7 @@ impl SourceFinder<'_, '_, '_> {
         let of = &self.set.regions().all[region];
         self.culprit = Some(Culprit {
             name: of.name.clone(),
-            items: vec![of.name.clone()],
+            elements: vec![of.name.clone()],
             before: Some("the file without it".to_owned()),
             ratio: verified.ratio,
             verified: verified.differs(),
@@ -372,7 +372,7 @@ impl SourceFinder<'_, '_, '_> {
     }
 
     /// The ranking with intervals.
-    fn parts(&self) -> Vec<BisectionPart> {
+    fn parts(&self) -> Vec<RankedEffect> {
         let level = self.level();
         let verified = |region: &Region| {
             (self.culprit.as_ref()).is_some_and(|culprit| {
@@ -387,7 +387,7 @@ impl SourceFinder<'_, '_, '_> {
             .map(|saved| {
                 let region = &self.set.regions().all[saved.region];
                 let effect = self.interval(&saved.values);
-                BisectionPart {
+                RankedEffect {
                     name: region.name.clone(),
                     kind: region.kind.to_owned(),
                     depth: saved.depth,

@@ -1,8 +1,8 @@
 //! What a search hands back.
 
 use genba_model::{
-    BisectionOutcome, BisectionPart, BisectionTest, Comparison, Culprit, Estimate, Skipped,
-    Variant, VerdictName,
+    BisectionOutcome, BisectionTest, Comparison, Culprit, Estimate, RankedEffect, Skipped, Variant,
+    VerdictName,
 };
 
 /// What was found, tried and measured.
@@ -21,7 +21,7 @@ pub struct SearchResult {
     /// What was tried.
     pub tests: Vec<BisectionTest>,
     /// Items or regions, the greatest effect first.
-    pub parts: Vec<BisectionPart>,
+    pub parts: Vec<RankedEffect>,
     /// What could not be measured.
     pub skipped: Vec<Skipped>,
     /// What was run.

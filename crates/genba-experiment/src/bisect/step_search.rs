@@ -392,13 +392,13 @@ impl Finder<'_, '_, '_> {
 
     fn culprit(&self, place: &StepPlace, ratio: Option<Estimate>, verified: bool) -> Culprit {
         // What could not be measured between the two may be the culprit as well.
-        let items = (place.last_before + 1..=place.place)
+        let elements = (place.last_before + 1..=place.place)
             .take(MOST_NAMED)
             .map(|point| self.steps.name(point))
             .collect();
         Culprit {
             name: self.steps.name(place.place),
-            items,
+            elements,
             before: Some(self.steps.name(place.last_before)),
             ratio,
             verified,

@@ -1,8 +1,8 @@
 //! From what was measured to the document. Pure.
 
 use genba_model::{
-    Comparison, Direction, Estimate, KneeName, Metric, Sweep, SweepGrowth, SweepKnee,
-    SweepParameter, SweepPoint, SweepStretch, Variant, VerdictName,
+    Comparison, Direction, Estimate, Metric, Sweep, SweepKnee, SweepParameter, SweepPoint,
+    SweepScalingLaw, SweepSegment, Variant, VerdictName,
 };
 use genba_stats::{Curve, Knee, KneeKind, Verdict, growth, median_interval};
 
@@ -87,10 +87,10 @@ pub fn document(sweep: &SweepPlan, swept: &Swept, setting: ReportContext, comman
         }),
         points: sweep_points(sweep, swept, curve),
         knees: curve.map_or_else(Vec::new, |curve| knees(&curve.knees)),
-        suspects: curve.map_or_else(Vec::new, |curve| knees(&curve.suspects)),
-        stretches: curve.map_or_else(Vec::new, |curve| {
+        suspected_knees: curve.map_or_else(Vec::new, |curve| knees(&curve.suspects)),
+        segments: curve.map_or_else(Vec::new, |curve| {
             (curve.stretches.iter())
-                .map(|one| SweepStretch {
+                .map(|one| SweepSegment {
                     from: one.from,
                     to: one.to,
                     flat: one.flat,
@@ -98,7 +98,7 @@ pub fn document(sweep: &SweepPlan, swept: &Swept, setting: ReportContext, comman
                 })
                 .collect()
         }),
-        growth: curve.and_then(|curve| law(curve, sweep, swept)),
+        scaling_law: curve.and_then(|curve| law(curve, sweep, swept)),
         scatter: curve.map(|curve| curve.scatter),
         visible_step: curve.map(|curve| curve.visible_step),
         notes,
@@ -201,7 +201,7 @@ fn sweep_points(sweep: &SweepPlan, swept: &Swept, curve: Option<&Curve>) -> Vec<
                 second: (sweep.parameters.get(1)).map(|second| second.value(value(&second.name))),
                 metric: level,
                 runs: count(values.len()),
-                placed: setting.placed,
+                refined: setting.placed,
             })
         })
         .collect()
@@ -212,8 +212,8 @@ fn named_knee(knee: &Knee) -> SweepKnee {
         low: tidy(knee.low),
         high: tidy(knee.high),
         kind: match knee.kind {
-            KneeKind::Step => KneeName::Step,
-            KneeKind::Hinge => KneeName::Hinge,
+            KneeKind::Step => genba_model::KneeKind::Step,
+            KneeKind::Hinge => genba_model::KneeKind::Hinge,
         },
         effect: knee.effect,
         confidence: knee.confidence,
@@ -282,7 +282,7 @@ fn comparisons(
 }
 
 /// The law of the part after the last knee.
-fn law(curve: &Curve, sweep: &SweepPlan, swept: &Swept) -> Option<SweepGrowth> {
+fn law(curve: &Curve, sweep: &SweepPlan, swept: &Swept) -> Option<SweepScalingLaw> {
     let axis = sweep.parameters[0].axis()?;
     let last = curve.stretches.last()?;
     let mut part = points(&swept.settings, &sweep.plan.primary);
@@ -292,7 +292,7 @@ fn law(curve: &Curve, sweep: &SweepPlan, swept: &Swept) -> Option<SweepGrowth> {
         return None;
     }
     let found = growth(&part, axis, sweep.plan.delta * FLOOR).ok()?;
-    Some(SweepGrowth {
+    Some(SweepScalingLaw {
         law: found.law.name().to_owned(),
         exponent: found.exponent,
         candidates: (found.candidates.iter())

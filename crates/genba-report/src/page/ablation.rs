@@ -61,11 +61,11 @@ pub fn ablation_html(ablation: &Ablation) -> String {
 
 /// Rows of picture and table: whole, parts, what is left.
 fn rows(ablation: &Ablation) -> Vec<(String, &[AblationCost])> {
-    let mut rows = vec![("whole".to_owned(), ablation.whole.as_slice())];
-    for part in ablation.parts.iter().take(MOST_ROWS) {
+    let mut rows = vec![("baseline".to_owned(), ablation.baseline.as_slice())];
+    for part in ablation.components.iter().take(MOST_ROWS) {
         rows.push((part.name.clone(), part.costs.as_slice()));
     }
-    rows.push(("left".to_owned(), ablation.residue.as_slice()));
+    rows.push(("left".to_owned(), ablation.residual.as_slice()));
     rows
 }
 
@@ -93,7 +93,7 @@ fn picture(out: &mut String, ablation: &Ablation) {
          parts\">",
         escape_fit(&metrics::phrase(metric), 40),
         escape_fit(&wording::basis(ablation), 80),
-        ablation.parts.len()
+        ablation.components.len()
     );
     for (index, (name, costs)) in rows.iter().enumerate() {
         let top = index as f64 * ROW + 4.0;
@@ -151,12 +151,12 @@ fn table(out: &mut String, ablation: &Ablation) {
         }
         let how = index
             .checked_sub(1)
-            .and_then(|index| ablation.parts.get(index));
+            .and_then(|index| ablation.components.get(index));
         let _ = writeln!(
             out,
             "<td>{}</td><td class=\"l name dim\">{}</td></tr>",
             escape_fit(&wording::share(costs, &ablation.report.metric), 20),
-            escape_fit(how.map_or("", |part| part.how.as_str()), 300)
+            escape_fit(how.map_or("", |part| part.disabled_by.as_str()), 300)
         );
     }
     out.push_str("</table></div>\n");

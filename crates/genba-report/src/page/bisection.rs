@@ -32,7 +32,7 @@ pub fn bisection_html(all: &Bisection) -> String {
     notes.extend(all.hazards.iter().map(|hazard| hazard.text.clone()));
     document::note_list(&mut out, notes);
     ranking(&mut out, all);
-    if all.parts.is_empty() {
+    if all.ranking.is_empty() {
         picture(&mut out, all);
     }
     comparisons(&mut out, all);
@@ -93,7 +93,7 @@ fn cards(out: &mut String, all: &Bisection) {
         }),
     );
     if let Some(confidence) = all.confidence {
-        let confidence = if all.noise_is_nil {
+        let confidence = if all.deterministic {
             "no noise".to_owned()
         } else {
             number::percent_at_most(confidence)
@@ -104,7 +104,7 @@ fn cards(out: &mut String, all: &Bisection) {
 }
 
 fn ranking(out: &mut String, all: &Bisection) {
-    if all.parts.is_empty() {
+    if all.ranking.is_empty() {
         return;
     }
     out.push_str(
@@ -112,10 +112,10 @@ fn ranking(out: &mut String, all: &Bisection) {
          <th>to</th><th>share</th><th class=\"l\"></th><th class=\"l\">kind</th>\
          <th class=\"l\">name</th><th>lines</th><th></th></tr>\n",
     );
-    let most = (all.parts.iter())
+    let most = (all.ranking.iter())
         .map(|part| part.share.value.abs())
         .fold(f64::MIN_POSITIVE, f64::max);
-    for part in all.parts.iter().take(MOST_ROWS) {
+    for part in all.ranking.iter().take(MOST_ROWS) {
         let end = |value: f64| {
             let e = Estimate {
                 value,

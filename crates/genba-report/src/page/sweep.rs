@@ -161,15 +161,15 @@ fn picture(out: &mut String, sweep: &Sweep) {
             (to - from).max(2.0),
             BOTTOM - TOP,
             match knee.kind {
-                genba_model::KneeName::Step => "step",
-                genba_model::KneeName::Hinge => "hinge",
+                genba_model::KneeKind::Step => "step",
+                genba_model::KneeKind::Hinge => "hinge",
             },
             wording::value(sweep, knee.low),
             wording::value(sweep, knee.high),
         );
     }
     grid(out, sweep, &axes, &points);
-    if let Some(growth) = &sweep.growth
+    if let Some(growth) = &sweep.scaling_law
         && growth.fitted.len() > 1
         && growth.law != "unknown"
     {
@@ -270,7 +270,7 @@ fn points(out: &mut String, sweep: &Sweep) {
             end(point.metric.low),
             end(point.metric.high),
             number::grouped(f64::from(point.runs)),
-            if point.placed { "placed later" } else { "" }
+            if point.refined { "placed later" } else { "" }
         );
     }
     out.push_str("</table></div>\n");

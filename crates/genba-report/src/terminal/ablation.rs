@@ -59,12 +59,12 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         table.row(cells);
     };
     row(
-        "whole".to_owned(),
-        &ablation.whole,
+        "baseline".to_owned(),
+        &ablation.baseline,
         Cell::new("", DIM),
         true,
     );
-    for part in ablation.parts.iter().take(MOST_ROWS) {
+    for part in ablation.components.iter().take(MOST_ROWS) {
         let comparison = wording::comparison(ablation, &part.variant);
         let last = comparison.map_or_else(
             || Cell::new("", DIM),
@@ -86,7 +86,7 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
     };
     row(
         name.to_owned(),
-        &ablation.residue,
+        &ablation.residual,
         Cell::new("", DIM),
         false,
     );

@@ -34,14 +34,14 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
                 safe_text::fit(detail, width - 10)
             ));
         }
-        if one.items.len() > 1 && one.before.is_some() {
+        if one.elements.len() > 1 && one.before.is_some() {
             let shown: Vec<&str> = one
-                .items
+                .elements
                 .iter()
                 .take(MOST_ITEMS)
                 .map(String::as_str)
                 .collect();
-            let more = one.items.len().saturating_sub(MOST_ITEMS);
+            let more = one.elements.len().saturating_sub(MOST_ITEMS);
             let more = if more > 0 {
                 format!(" and {more} more")
             } else {
@@ -67,7 +67,7 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
         out.push_str(&screen.paint(DIM, &format!("  {line}")));
         out.push('\n');
     }
-    if all.parts.is_empty() {
+    if all.ranking.is_empty() {
         tried(&mut out, all, screen);
     } else {
         parts(&mut out, all, screen);
@@ -168,11 +168,11 @@ fn parts(out: &mut String, all: &Bisection, screen: Screen) {
         Column::right("from"),
         Column::right("to"),
         Column::left(""),
-        Column::flexible(if source { "region" } else { "item" }, 16),
+        Column::flexible(if source { "region" } else { "element" }, 16),
         Column::left("lines"),
         Column::left(""),
     ]);
-    for part in all.parts.iter().take(MOST_ROWS) {
+    for part in all.ranking.iter().take(MOST_ROWS) {
         let lines = match (part.line, part.end_line) {
             (Some(first), Some(last)) if first != last => format!("{first}–{last}"),
             (Some(first), _) => first.to_string(),
@@ -189,7 +189,7 @@ fn parts(out: &mut String, all: &Bisection, screen: Screen) {
             Cell::new(wording::percent(part.share.low), DIM),
             Cell::new(wording::percent(part.share.high), DIM),
             Cell::new(
-                if part.kind == "item" {
+                if part.kind == "element" {
                     ""
                 } else {
                     part.kind.as_str()
@@ -212,8 +212,8 @@ fn parts(out: &mut String, all: &Bisection, screen: Screen) {
     ));
     out.push_str(&screen.paint(DIM, "   95 % intervals\n"));
     out.push_str(&table.render(screen));
-    if all.parts.len() > MOST_ROWS {
-        out.push_str(&format!("  … {} more\n", all.parts.len() - MOST_ROWS));
+    if all.ranking.len() > MOST_ROWS {
+        out.push_str(&format!("  … {} more\n", all.ranking.len() - MOST_ROWS));
     }
 }
 

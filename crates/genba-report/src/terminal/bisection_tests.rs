@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use genba_model::{
-    Bisection, BisectionKind, BisectionOutcome, BisectionPart, BisectionTest, Comparison, Culprit,
-    Direction, Estimate, Skipped, Variant, VariantMetric, VerdictName,
+    Bisection, BisectionKind, BisectionOutcome, BisectionTest, Comparison, Culprit, Direction,
+    Estimate, RankedEffect, Skipped, Variant, VariantMetric, VerdictName,
 };
 
 use super::bisection;
@@ -44,7 +44,7 @@ fn variant(name: &str, value: f64, runs: u32) -> Variant {
 fn culprit(name: &str) -> Culprit {
     Culprit {
         name: name.to_owned(),
-        items: vec![name.to_owned()],
+        elements: vec![name.to_owned()],
         before: Some("N=136".to_owned()),
         ratio: Some(between(1.0213, 1.0151, 1.0277)),
         verified: true,
@@ -86,14 +86,14 @@ fn range() -> Bisection {
         confidence: Some(0.9964),
         range: None,
         candidates: 256,
-        noise_is_nil: false,
+        deterministic: false,
         tests: vec![BisectionTest {
             what: "N=1".to_owned(),
             purpose: "verify the ends".to_owned(),
             values: vec![1.0, 1.001],
             failed: None,
         }],
-        parts: Vec::new(),
+        ranking: Vec::new(),
         skipped: vec![Skipped {
             what: "N=129".to_owned(),
             reason: "exit code 1".to_owned(),
@@ -111,9 +111,9 @@ fn range() -> Bisection {
 }
 
 fn set() -> Bisection {
-    let part = |name: &str, value: f64, verified: bool| BisectionPart {
+    let part = |name: &str, value: f64, verified: bool| RankedEffect {
         name: name.to_owned(),
-        kind: "item".to_owned(),
+        kind: "element".to_owned(),
         depth: 0,
         line: None,
         end_line: None,
@@ -122,7 +122,7 @@ fn set() -> Bisection {
         verified,
     };
     let mut together = culprit("unroll + licm");
-    together.items = vec!["unroll".to_owned(), "licm".to_owned()];
+    together.elements = vec!["unroll".to_owned(), "licm".to_owned()];
     together.before = None;
     together.detail = Some("only together".to_owned());
     Bisection {
@@ -130,7 +130,7 @@ fn set() -> Bisection {
         command: "./jit --enable={ITEMS}".to_owned(),
         culprits: vec![together.clone()],
         culprit: Some(together),
-        parts: vec![
+        ranking: vec![
             part("unroll", 0.021, false),
             part("licm", 0.019, true),
             part("gvn", -0.001, false),
@@ -140,7 +140,7 @@ fn set() -> Bisection {
 }
 
 fn source() -> Bisection {
-    let part = |name: &str, depth: u32, line: u32, end: u32, value: f64| BisectionPart {
+    let part = |name: &str, depth: u32, line: u32, end: u32, value: f64| RankedEffect {
         name: name.to_owned(),
         kind: if depth == 0 { "function" } else { "block" }.to_owned(),
         depth,
@@ -153,7 +153,7 @@ fn source() -> Bisection {
     Bisection {
         of: BisectionKind::Source,
         command: "gcc -O2 -c {FILE}".to_owned(),
-        parts: vec![
+        ranking: vec![
             part("_mjit0", 0, 7, 1220, 0.93),
             part("label_41: /* invokesuper */", 1, 706, 742, 0.80),
         ],
@@ -189,7 +189,7 @@ fn hostile() -> Bisection {
     all.command.clone_from(&evil);
     all.metric.clone_from(&evil);
     all.unit.clone_from(&evil);
-    for part in &mut all.parts {
+    for part in &mut all.ranking {
         part.name.clone_from(&evil);
         part.kind.clone_from(&evil);
         part.depth = u32::MAX;
@@ -197,7 +197,7 @@ fn hostile() -> Bisection {
     }
     for culprit in &mut all.culprits {
         culprit.name.clone_from(&evil);
-        culprit.items = vec![evil.clone(); 30];
+        culprit.elements = vec![evil.clone(); 30];
         culprit.detail = Some(evil.clone());
     }
     for variant in &mut all.variants {

@@ -41,9 +41,9 @@ fn empty(name: &str, values: &str, scale: ParameterScale) -> Sweep {
         comparisons: Vec::new(),
         points: Vec::new(),
         knees: Vec::new(),
-        suspects: Vec::new(),
-        stretches: Vec::new(),
-        growth: None,
+        suspected_knees: Vec::new(),
+        segments: Vec::new(),
+        scaling_law: None,
         scatter: Some(0.01),
         visible_step: Some(0.018),
         notes: Vec::new(),
@@ -57,7 +57,7 @@ fn point(x: f64, value: f64, placed: bool) -> SweepPoint {
         second: None,
         metric: around(value, 0.006),
         runs: 5,
-        placed,
+        refined: placed,
     }
 }
 
@@ -83,19 +83,19 @@ pub fn step() -> Sweep {
     sweep.knees.push(SweepKnee {
         low: 10.0,
         high: 16.0,
-        kind: KneeName::Step,
+        kind: KneeKind::Step,
         effect: around(0.727, 0.01),
         confidence: 0.973,
         p_value: 0.0025,
         settled: true,
     });
-    let stretch = |from: f64, to: f64, within: f64| SweepStretch {
+    let stretch = |from: f64, to: f64, within: f64| SweepSegment {
         from,
         to,
         flat: true,
         within,
     };
-    sweep.stretches = vec![stretch(1.0, 10.0, 0.004), stretch(16.0, 1024.0, 0.002)];
+    sweep.segments = vec![stretch(1.0, 10.0, 0.004), stretch(16.0, 1024.0, 0.002)];
     sweep
 }
 
@@ -109,7 +109,7 @@ pub fn law() -> Sweep {
         let x = f64::from(1 << power);
         sweep.points.push(point(x, 1e-7 * x * x.ln(), false));
     }
-    sweep.growth = Some(SweepGrowth {
+    sweep.scaling_law = Some(SweepScalingLaw {
         law: "unknown".to_owned(),
         exponent: Some(Estimate {
             value: 1.05,
@@ -124,10 +124,10 @@ pub fn law() -> Sweep {
             .map(|p| (f64::from(1 << p), 1e-3 * f64::from(1 << (p - 10))))
             .collect(),
     });
-    sweep.suspects.push(SweepKnee {
+    sweep.suspected_knees.push(SweepKnee {
         low: 8000.0,
         high: 21000.0,
-        kind: KneeName::Hinge,
+        kind: KneeKind::Hinge,
         effect: around(1.3, 0.2),
         confidence: 0.86,
         p_value: 0.12,
@@ -141,7 +141,7 @@ pub fn law() -> Sweep {
 pub fn two() -> Sweep {
     let mut sweep = step();
     sweep.knees.clear();
-    sweep.stretches.clear();
+    sweep.segments.clear();
     let mut second = sweep.parameters[0].clone();
     second.name = "M".to_owned();
     sweep.parameters.push(second);
@@ -192,32 +192,32 @@ fn cost(metric: &str, value: f64, half: f64) -> AblationCost {
 /// Creating strings, the collector switched off, generations switched off.
 pub fn ablation() -> Ablation {
     let mut report = comparisons::faster();
-    report.variants[0].name = "whole".to_owned();
+    report.variants[0].name = "baseline".to_owned();
     report.variants[1].name = "without gc".to_owned();
     for one in &mut report.comparisons {
-        one.baseline = "whole".to_owned();
+        one.baseline = "baseline".to_owned();
         one.variant = "without gc".to_owned();
     }
     Ablation {
         report,
         per_iteration: Some(20_000_000),
         baseline_loop: Some("loop".to_owned()),
-        whole: vec![cost("wall", 43e-9, 1e-9), cost("user", 41e-9, 0.8e-9)],
-        parts: vec![
-            AblationPart {
+        baseline: vec![cost("wall", 43e-9, 1e-9), cost("user", 41e-9, 0.8e-9)],
+        components: vec![
+            AblationComponent {
                 name: "gc".to_owned(),
                 variant: "without gc".to_owned(),
-                how: "APP_GC=off".to_owned(),
+                disabled_by: "APP_GC=off".to_owned(),
                 costs: vec![
                     cost("wall", 9.1e-9, 1.2e-9),
                     cost("user", 11.2e-9, 0.4e-9),
                     cost("system", -3.2e-9, 0.3e-9),
                 ],
             },
-            AblationPart {
+            AblationComponent {
                 name: "lost".to_owned(),
                 variant: "without lost".to_owned(),
-                how: "false".to_owned(),
+                disabled_by: "false".to_owned(),
                 costs: Vec::new(),
             },
         ],
@@ -225,7 +225,7 @@ pub fn ablation() -> Ablation {
         sums: vec![AblationSum {
             metric: "wall".to_owned(),
             unit: "seconds".to_owned(),
-            parts: around(20e-9, 0.1),
+            components: around(20e-9, 0.1),
             together: around(16e-9, 0.1),
             interaction: Estimate {
                 value: -4e-9,
@@ -234,6 +234,6 @@ pub fn ablation() -> Ablation {
             },
             adds_up: false,
         }],
-        residue: vec![cost("wall", 25e-9, 1e-9), cost("user", 24e-9, 1e-9)],
+        residual: vec![cost("wall", 25e-9, 1e-9), cost("user", 24e-9, 1e-9)],
     }
 }

@@ -9,8 +9,8 @@ use crate::wording::{metrics, verdicts};
 pub(crate) fn metrics(ablation: &Ablation) -> Vec<&str> {
     let mut list = vec![ablation.report.metric.as_str()];
     for metric in ["wall", "user", "system"] {
-        let known = (ablation.whole.iter().chain(&ablation.residue))
-            .chain(ablation.parts.iter().flat_map(|part| &part.costs))
+        let known = (ablation.baseline.iter().chain(&ablation.residual))
+            .chain(ablation.components.iter().flat_map(|part| &part.costs))
             .any(|cost| cost.metric == metric);
         if known && !list.contains(&metric) {
             list.push(metric);
@@ -75,7 +75,7 @@ pub(crate) fn sentences(ablation: &Ablation) -> Vec<String> {
         None => "a run",
     };
     let mut list = Vec::new();
-    for part in &ablation.parts {
+    for part in &ablation.components {
         let excluded = (ablation.report.variants.iter())
             .find(|variant| variant.name == part.variant)
             .and_then(|variant| variant.excluded.as_deref());
@@ -167,7 +167,7 @@ fn negated(e: &Estimate) -> Estimate {
 
 fn adding_up(sum: &AblationSum) -> String {
     let together = amount(&sum.together, &sum.unit);
-    let parts = amount(&sum.parts, &sum.unit);
+    let parts = amount(&sum.components, &sum.unit);
     if sum.adds_up {
         format!(
             "the parts add up: {parts} one by one, {together} together (difference {})",

@@ -89,7 +89,7 @@ pub(crate) fn effort(all: &Bisection) -> String {
     let noun = match all.of {
         BisectionKind::Range => "value",
         BisectionKind::Git => "commit",
-        BisectionKind::Set => "item",
+        BisectionKind::Set => "element",
         BisectionKind::Source => "region",
     };
     let mut text = format!(
@@ -98,7 +98,7 @@ pub(crate) fn effort(all: &Bisection) -> String {
         number::plural(u64::from(all.runs), "run"),
         number::duration(all.elapsed_seconds)
     );
-    if all.noise_is_nil {
+    if all.deterministic {
         text.push_str("; repeated runs agree to 1 % of the difference");
     } else if let Some(confidence) = all.confidence.filter(|_| !all.culprits.is_empty()) {
         text.push_str(&format!(

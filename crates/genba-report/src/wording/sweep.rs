@@ -1,6 +1,6 @@
 //! A sweep in sentences, the same for the terminal and the page.
 
-use genba_model::{KneeName, ParameterScale, Sweep, SweepKnee};
+use genba_model::{KneeKind, ParameterScale, Sweep, SweepKnee};
 
 use crate::wording::{metrics, verdicts};
 use crate::{number, safe_text};
@@ -55,7 +55,7 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
         1 => format!("one {word}"),
         _ => word.to_owned(),
     };
-    let first_flat = sweep.stretches.first().filter(|one| one.flat);
+    let first_flat = sweep.segments.first().filter(|one| one.flat);
     if let (Some(flat), false) = (first_flat, sweep.knees.is_empty()) {
         list.push(flat_words(sweep, "flat", flat));
     }
@@ -71,7 +71,7 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
             confidence(knee.confidence),
             effect_words(sweep, knee)
         ));
-        if let Some(flat) = sweep.stretches.get(index + 1).filter(|one| one.flat) {
+        if let Some(flat) = sweep.segments.get(index + 1).filter(|one| one.flat) {
             list.push(flat_words(sweep, "then flat", flat));
         }
     }
@@ -82,16 +82,16 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
                 verdicts::points(step)
             )
         });
-        let what = match sweep.stretches.first() {
+        let what = match sweep.segments.first() {
             Some(flat) if flat.flat => {
                 format!("flat, within {}", verdicts::points(flat.within))
             }
-            _ if sweep.suspects.is_empty() => "no knee".to_owned(),
+            _ if sweep.suspected_knees.is_empty() => "no knee".to_owned(),
             _ => "no knee that is certain".to_owned(),
         };
         list.push(format!("{what}{seen}"));
     }
-    for knee in &sweep.suspects {
+    for knee in &sweep.suspected_knees {
         let why = if knee.p_value < sweep.alpha {
             "too near an end, or too small, to be told".to_owned()
         } else {
@@ -110,7 +110,7 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
     list
 }
 
-fn flat_words(sweep: &Sweep, word: &str, flat: &genba_model::SweepStretch) -> String {
+fn flat_words(sweep: &Sweep, word: &str, flat: &genba_model::SweepSegment) -> String {
     if flat.from == flat.to {
         return format!("{word}: {}", value(sweep, flat.from));
     }
@@ -124,8 +124,8 @@ fn flat_words(sweep: &Sweep, word: &str, flat: &genba_model::SweepStretch) -> St
 
 fn kind(knee: &SweepKnee) -> &'static str {
     match knee.kind {
-        KneeName::Step => "step",
-        KneeName::Hinge => "hinge",
+        KneeKind::Step => "step",
+        KneeKind::Hinge => "hinge",
     }
 }
 
@@ -147,8 +147,8 @@ fn effect_words(sweep: &Sweep, knee: &SweepKnee) -> String {
     let factor = verdicts::factor(&knee.effect);
     let range = verdicts::factor_range(&knee.effect);
     match knee.kind {
-        KneeName::Step => format!("{factor} ({range})"),
-        KneeName::Hinge => {
+        KneeKind::Step => format!("{factor} ({range})"),
+        KneeKind::Hinge => {
             let per = match sweep.parameters.first().map(|one| one.scale) {
                 Some(ParameterScale::Log2) => "per doubling",
                 _ => "per unit",
@@ -160,7 +160,7 @@ fn effect_words(sweep: &Sweep, knee: &SweepKnee) -> String {
 
 /// How it grows.
 fn growth(sweep: &Sweep) -> Option<String> {
-    let growth = sweep.growth.as_ref()?;
+    let growth = sweep.scaling_law.as_ref()?;
     if growth.law == "constant" {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Items of a set: those that stand out in a screening of many subsets.
 
-use genba_model::BisectionPart;
+use genba_model::RankedEffect;
 use genba_stats::{MOST_SCREENED, Screened, Screening};
 use rand::seq::SliceRandom as _;
 
@@ -100,10 +100,10 @@ impl ElementFinder<'_, '_, '_> {
     fn note_parts(&mut self, units: &[Vec<usize>], screened: &Screened, level: f64) {
         let names = self.set.names();
         self.parts = (screened.effects.iter())
-            .map(|one| BisectionPart {
+            .map(|one| RankedEffect {
                 name: named(names, &units[one.item]),
                 kind: if units[one.item].len() == 1 {
-                    "item"
+                    "element"
                 } else {
                     "group"
                 }

@@ -176,7 +176,7 @@ impl ElementFinder<'_, '_, '_> {
         self.culprits.push(Culprit {
             name: names.join(" + "),
             detail: (items.len() > 1).then(|| "only together".to_owned()),
-            items: names,
+            elements: names,
             before: None,
             ratio: verified.ratio,
             verified: verified.differs(),

@@ -5,7 +5,7 @@ mod element_halving;
 mod element_screening;
 mod element_verification;
 
-use genba_model::{BisectionOutcome, BisectionPart, Culprit, VerdictName};
+use genba_model::{BisectionOutcome, Culprit, RankedEffect, VerdictName};
 
 use super::search_measurement::{SearchBudget, SearchMeasurement};
 use super::search_result::SearchResult;
@@ -58,7 +58,7 @@ struct ElementFinder<'f, 'l, 'a> {
     measurement: SearchMeasurement<'l, 'a>,
     set: &'f dyn ElementSet,
     culprits: Vec<Culprit>,
-    parts: Vec<BisectionPart>,
+    parts: Vec<RankedEffect>,
     exact: bool,
 }
 
