@@ -102,9 +102,9 @@ fn the_published_curve_is_solved_with_fewer_settings_than_its_grid() {
             assert!(found.points.len() < 36);
             let good = is_right(&found, KneeKind::Step, (8.0, 16.0), (16.0, 32.0))
                 && found.knees[0].confidence > 0.9
-                && (found.growth.as_ref()).is_some_and(|growth| growth.law == "constant");
+                && (found.scaling_law.as_ref()).is_some_and(|growth| growth.law == "constant");
             if !good {
-                println!("{noise} {seed}: {:?} {:?}", found.knees, found.growth);
+                println!("{noise} {seed}: {:?} {:?}", found.knees, found.scaling_law);
             }
             right += u64::from(good);
         }
@@ -126,7 +126,7 @@ fn a_step_is_found_to_the_setting() {
         let found = swept("N=1..1024:log2", step, 0.01, seed);
         let good = is_right(&found, KneeKind::Step, (40.0, 48.0), (49.0, 56.0));
         if !good {
-            println!("{seed}: {:?} {:?}", found.knees, found.suspects);
+            println!("{seed}: {:?} {:?}", found.knees, found.suspected_knees);
         }
         right += u64::from(good);
     }
@@ -147,7 +147,7 @@ fn smooth_and_flat_curves_have_no_knee_and_the_right_law() {
         for seed in 0..trials() / 2 {
             let found = swept("N=1..1024:log2", curve, 0.01, seed);
             wrong += u64::from(!found.knees.is_empty());
-            let growth = found.growth.unwrap();
+            let growth = found.scaling_law.unwrap();
             lawful += u64::from(growth.law == name);
             // What it cannot tell it does not say.
             if growth.law != name && growth.law != "unknown" {
@@ -174,7 +174,7 @@ fn on_machines(low: f64, noise: f64, from: f64, to: f64, machine: impl Fn(u64, u
         let found = swept_on("N=1..1024:log2", double, noise, seed, of_run);
         let good = is_right(&found, KneeKind::Step, (from, 48.0), (49.0, to));
         if !good {
-            println!("{seed}: {:?} {:?}", found.knees, found.suspects);
+            println!("{seed}: {:?} {:?}", found.knees, found.suspected_knees);
         }
         right += u64::from(good);
         let level = swept_on("N=1..1024:log2", |_| 0.03, noise, seed, of_run);
