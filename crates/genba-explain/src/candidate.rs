@@ -11,15 +11,15 @@
 use std::collections::HashMap;
 
 use genba_code::STACK_POINTER;
-use genba_model::{Estimate, Evidence, EvidenceSource, Example, Finding, FindingSite};
+use genba_model::{Cause, Confirmation, Diagnosis, Estimate, Fact, FindingSite, Fix};
 
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 
 /// What a detector suspects.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Identifier of the cause.
-    pub cause: &'static str,
+    /// The cause.
+    pub cause: Cause,
     /// Index of the function in [`AnalysisInput::functions`]; `None` if it is about the program.
     pub function: Option<usize>,
     /// Instructions that the finding names: the first of them decides the line that is shown.
@@ -34,14 +34,12 @@ pub struct Candidate {
     pub executions: Option<u64>,
     /// What each costs, cycles.
     pub cycles: Option<Estimate>,
-    /// Why this is believed.
-    pub evidence: Vec<Evidence>,
-    /// What to do.
-    pub fix: String,
-    /// The idiom.
-    pub example: Option<(&'static str, &'static str)>,
-    /// How to find out.
-    pub confirm: String,
+    /// What was observed.
+    pub facts: Vec<Fact>,
+    /// What to change.
+    pub fix: Fix,
+    /// How to check it.
+    pub confirmation: Confirmation,
     /// Whether it holds in code that was built without optimisation as well.
     pub unoptimised_too: bool,
     /// Where it is, if not at instructions of a function of the input.
@@ -51,9 +49,9 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A candidate with nothing said yet but what and where.
+    /// A candidate without facts, whose fix is checked by comparing both programs.
     #[must_use]
-    pub fn new(cause: &'static str, function: Option<usize>, site: Vec<usize>) -> Self {
+    pub fn new(cause: Cause, function: Option<usize>, site: Vec<usize>, fix: Fix) -> Self {
         Self {
             cause,
             function,
@@ -67,42 +65,19 @@ impl Candidate {
             },
             executions: None,
             cycles: None,
-            evidence: Vec::new(),
-            fix: String::new(),
-            example: None,
-            confirm: String::new(),
+            facts: Vec::new(),
+            fix,
+            confirmation: Confirmation::Compare,
             unoptimised_too: false,
             at: None,
             advice: false,
         }
     }
 
-    /// Adds a fact that was measured.
+    /// Adds a fact.
     #[must_use]
-    pub fn measured(self, text: impl Into<String>) -> Self {
-        self.fact(EvidenceSource::Measured, text.into())
-    }
-
-    /// Adds a fact that was counted, or stands in the code.
-    #[must_use]
-    pub fn counted(self, text: impl Into<String>) -> Self {
-        self.fact(EvidenceSource::Counted, text.into())
-    }
-
-    /// Adds a fact from a simulation.
-    #[must_use]
-    pub fn simulated(self, text: impl Into<String>) -> Self {
-        self.fact(EvidenceSource::Simulated, text.into())
-    }
-
-    /// Adds what the model says.
-    #[must_use]
-    pub fn model(self, text: impl Into<String>) -> Self {
-        self.fact(EvidenceSource::Model, text.into())
-    }
-
-    fn fact(mut self, source: EvidenceSource, text: String) -> Self {
-        self.evidence.push(Evidence { text, source });
+    pub fn fact(mut self, fact: impl Into<Fact>) -> Self {
+        self.facts.push(fact.into());
         self
     }
 
@@ -137,7 +112,11 @@ pub struct Limits {
 
 /// Makes findings of candidates, most profitable first.
 #[must_use]
-pub fn findings(input: &AnalysisInput, candidates: Vec<Candidate>, limits: Limits) -> Vec<Finding> {
+pub fn findings(
+    input: &AnalysisInput,
+    candidates: Vec<Candidate>,
+    limits: Limits,
+) -> Vec<Diagnosis> {
     let (advice, candidates): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|one| one.advice);
     let unoptimised = unoptimised_functions(input);
     let mut rated: Vec<(Candidate, Estimate, Estimate)> = candidates
@@ -158,7 +137,7 @@ pub fn findings(input: &AnalysisInput, candidates: Vec<Candidate>, limits: Limit
     rated.sort_by(|a, b| {
         b.2.value
             .total_cmp(&a.2.value)
-            .then_with(|| a.0.cause.cmp(b.0.cause))
+            .then_with(|| a.0.cause.id().cmp(b.0.cause.id()))
     });
     let mut taken: Vec<Candidate> = Vec::new();
     let mut list = Vec::new();
@@ -167,7 +146,7 @@ pub fn findings(input: &AnalysisInput, candidates: Vec<Candidate>, limits: Limit
             continue;
         }
         taken.push(one.clone());
-        list.push(finding(input, one, share, gain));
+        list.push(diagnosis(input, one, share, gain));
     }
     for one in advice {
         // That nothing is to be gained is only said where nothing was found to gain.
@@ -177,7 +156,7 @@ pub fn findings(input: &AnalysisInput, candidates: Vec<Candidate>, limits: Limit
             continue;
         }
         let share = interval(one.share_of_time(input), limits.samples);
-        list.push(finding(input, one, share, Estimate::exact(1.0)));
+        list.push(diagnosis(input, one, share, Estimate::exact(1.0)));
     }
     list
 }
@@ -323,7 +302,7 @@ fn speedup(share: Estimate, residual_fraction: Estimate, most: f64) -> Option<Es
     (found.value > 1.0 && found.value.is_finite()).then_some(found)
 }
 
-fn finding(input: &AnalysisInput, one: Candidate, share: Estimate, gain: Estimate) -> Finding {
+fn diagnosis(input: &AnalysisInput, one: Candidate, share: Estimate, gain: Estimate) -> Diagnosis {
     let function = one.function.and_then(|index| input.functions.get(index));
     let site = match (one.at, function) {
         (Some(site), _) => site,
@@ -331,22 +310,17 @@ fn finding(input: &AnalysisInput, one: Candidate, share: Estimate, gain: Estimat
         (None, None) => program_site(input),
     };
     let seconds = one.cycles.zip(input.program.clock_hz);
-    Finding {
-        cause: one.cause.to_owned(),
+    Diagnosis {
+        cause: one.cause,
         site,
         share,
         executions: one.executions,
         cost_seconds: seconds.map(|(cycles, hz)| cycles.scaled(1.0 / hz)),
         cost_cycles: one.cycles,
         predicted_speedup: gain,
-        evidence: one.evidence,
+        facts: one.facts,
         fix: one.fix,
-        example: one.example.map(|(before, after)| Example {
-            before: before.to_owned(),
-            after: after.to_owned(),
-        }),
-        confirm: one.confirm,
-        source: Vec::new(),
+        confirmation: one.confirmation,
     }
 }
 
@@ -459,11 +433,11 @@ mod tests {
     #[test]
     fn what_gains_too_little_or_the_same_twice_is_not_told() {
         let input = AnalysisInput::default();
-        let mut small = Candidate::new("quadratic", None, Vec::new());
+        let mut small = Candidate::new(Cause::Quadratic, None, Vec::new(), Fix::AvoidShifts);
         small.share = Some(0.01);
         small.residual_fraction = Estimate::exact(0.0);
         let mut large = small.clone();
-        large.cause = "malloc-churn";
+        large.cause = Cause::MallocChurn;
         large.share = Some(0.4);
         let limits = Limits {
             min_gain: 0.02,
@@ -471,7 +445,7 @@ mod tests {
         };
         let found = findings(&input, vec![small, large.clone(), large], limits);
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].cause, "malloc-churn");
+        assert_eq!(found[0].cause, Cause::MallocChurn);
         assert!((found[0].predicted_speedup.value - 1.0 / 0.6).abs() < 1e-9);
     }
 }

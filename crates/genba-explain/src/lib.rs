@@ -2,7 +2,7 @@
 //!
 //! **Scope.** [`AnalysisInput::of`] turns a resolved profile with counts into plain data: hot
 //! functions with code, counts, value numbers, costs and calls ([`input`]). Detectors
-//! ([`causes`](crate::CATALOGUE), one file each) are pure functions of it and return candidates;
+//! ([`causes`](crate::DETECTORS), one file each) are pure functions of it and return candidates;
 //! [`explain`] rates them: Amdahl's gain with its interval, minimum gain, overlaps.
 //! [`follow_up_runs`] says which further runs would decide what is suspected.
 //!
@@ -16,12 +16,11 @@ pub mod follow_up_runs;
 mod gain;
 pub mod input;
 mod patterns;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use candidate::{Candidate, Limits};
-pub use catalogue::{CATALOGUE, Cause, explain};
+pub use catalogue::{DETECTORS, explain};
 pub use input::analysis_input::AnalysisInput;
 pub use input::from_profile::{RunFacts, is_own};

@@ -14,6 +14,7 @@ mod error;
 pub mod event_counters;
 pub mod execution_counts;
 pub mod explanation_inputs;
+mod findings;
 mod follow_up_runs;
 pub mod join_counts;
 pub mod noise_floor;
@@ -23,8 +24,8 @@ pub mod repeat_runs;
 pub mod run_summary;
 mod sampling;
 mod script_sampling;
-pub mod source_lines;
 
 pub use error::{InvestigateError, in_words};
+pub use findings::findings;
 pub use pipeline::{Options, Outcome, investigate};
 pub use progress::{NoProgress, Progress};

@@ -13,9 +13,9 @@ use genba_profile::sampler::{CallGraph, Rate, RecordOptions, SampleCounts};
 use genba_run::Finished;
 
 use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
+use crate::findings::findings;
 use crate::join_counts::Sampled;
 use crate::pipeline::Pipeline;
-use crate::source_lines::add_source_lines;
 use crate::{InvestigateError, Progress, repeat_runs, script_sampling};
 
 /// Functions with less of the time than this are not annotated.
@@ -196,8 +196,7 @@ impl Pipeline<'_> {
             min_gain: known.min_gain,
         };
         self.case.put_document(EXPLANATION_INPUTS, &inputs)?;
-        let mut findings = genba_explain::explain(&input, limits);
-        add_source_lines(&mut findings, &mut sources);
+        let findings = findings(&input, limits, &mut sources);
         Ok(Located {
             profile: Some(profile),
             annotations,

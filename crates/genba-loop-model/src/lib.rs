@@ -36,7 +36,7 @@ use counted_edges::Edges;
 
 pub use costs::{Costs, operation};
 pub use what_if::{Change, Instead, Model, iteration_after, model};
-pub use words::chain_text;
+pub use words::{chain_mnemonics, chain_text};
 
 /// One function with what was counted and measured. All slices are by instruction.
 #[derive(Clone, Copy)]

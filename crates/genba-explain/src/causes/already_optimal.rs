@@ -10,21 +10,18 @@
 //!
 //! **Source.** The loop model ([`genba_loop_model`]).
 
-use genba_model::{Estimate, LoopBound};
+use genba_model::{Cause, Confirmation, DivisionFact, Estimate, Fix, LoopBound, LoopFact};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
-use crate::patterns::hot_loops::hot_loops;
+use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::needed_divisions::{Needed, needed_divisions};
-use crate::words::{count, cycles, percent};
-
-/// Identifier.
-pub const ID: &str = "already-optimal";
 
 /// Share of the time that the loop must have.
 const LEAST: f64 = 0.5;
 
-/// Looks for it.
+/// Finds the hottest loop if its cycles are those of its model, and hot loops of divisions none of
+/// which is superfluous.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = at_bound(input).into_iter().collect();
@@ -34,7 +31,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             before.function == Some(function) && before.affected == *members
         };
         match found.iter_mut().find(same) {
-            Some(before) => *before = before.clone().counted(divisions.fact),
+            Some(before) => *before = before.clone().fact(divisions.fact),
             None => found.push(of_divisions(input, divisions)),
         }
     }
@@ -46,30 +43,25 @@ const MOST: usize = 1;
 
 fn of_divisions(input: &AnalysisInput, divisions: Needed<'_>) -> Candidate {
     let Needed { one, at, fact } = divisions;
-    let mut found = Candidate::new(ID, Some(one.function), at);
+    let mut found = Candidate::new(
+        Cause::AlreadyOptimal,
+        Some(one.function),
+        at,
+        Fix::LessWork { divisions: true },
+    );
     found.advice = true;
     found.affected.clone_from(&one.members);
     found.residual_fraction = Estimate::exact(1.0);
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
-    found.fix = "Nothing cheap is left in these divisions: fewer of them would help (several digits a step, long numbers divided into halves, another algorithm), other code for the same ones hardly."
-        .to_owned();
-    found.confirm = "genba annotate shows the loop".to_owned();
-    found = found
-        .measured(format!(
-            "{} of the time is in this loop: {} rounds of {} cycles each",
-            percent(one.share),
-            count(one.cost.iterations),
-            cycles(one.cycles.value)
-        ))
-        .counted(fact);
+    found.confirmation = Confirmation::Annotate;
+    found = found.fact(loop_time(&one)).fact(fact);
     let caller = input.functions[one.function].callers.first();
     match caller.filter(|caller| caller.count > 0) {
-        Some(caller) => found.counted(format!(
-            "{} calls from {}",
-            count(caller.count),
-            caller.function
-        )),
+        Some(caller) => found.fact(DivisionFact::CalledFrom {
+            caller: caller.function.clone(),
+            calls: caller.count,
+        }),
         None => found,
     }
 }
@@ -86,23 +78,29 @@ fn at_bound(input: &AnalysisInput) -> Option<Candidate> {
         .iter()
         .copied()
         .max_by(|&a, &b| function.heat[a].total_cmp(&function.heat[b]));
-    let mut found = Candidate::new(ID, Some(one.function), vec![hottest?]);
+    let mut found = Candidate::new(
+        Cause::AlreadyOptimal,
+        Some(one.function),
+        vec![hottest?],
+        Fix::LessWork { divisions: false },
+    );
     found.advice = true;
     found.affected.clone_from(&one.members);
     found.residual_fraction = Estimate::exact(1.0);
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
-    found.fix = "Nothing cheap is left here: less work (another algorithm) would help, other code for the same work hardly."
-        .to_owned();
-    found.confirm = "genba annotate shows the loop with its bound".to_owned();
-    Some(
-        found
-            .measured(format!(
-                "{} of the time is in this loop: {} rounds of {} cycles each",
-                percent(one.share),
-                count(one.cost.iterations),
-                cycles(one.cycles.value)
-            ))
-            .model(one.cost.why.clone()),
-    )
+    found.confirmation = Confirmation::Annotate;
+    let verdict = LoopFact::Verdict {
+        text: one.cost.why.clone(),
+    };
+    Some(found.fact(loop_time(one)).fact(verdict))
+}
+
+fn loop_time(one: &HotLoop<'_>) -> LoopFact {
+    LoopFact::Time {
+        share: Some(one.share),
+        iterations: one.cost.iterations,
+        cycles: one.cycles.value,
+        trip_count: None,
+    }
 }

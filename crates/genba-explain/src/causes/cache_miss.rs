@@ -11,16 +11,13 @@
 //! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 6;
 //! S. Chen et al., "Improving Hash Join Performance through Prefetching", ICDE 2004.
 
-use genba_model::Estimate;
+use genba_model::{AddressPattern, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::slow_loads::{Kind, candidate, slow};
 
-/// Identifier.
-pub const ID: &str = "cache-miss";
-
-/// Looks for it.
+/// Finds loads at computed addresses that take far longer than an L1d hit.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = slow(input, Kind::Scattered);
@@ -31,15 +28,8 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
                 low: 0.2,
                 high: 0.95,
             };
-            let mut found = candidate(input, ID, slow, goes, false)
-                .counted("its address follows neither a list nor a steady step");
-            found.fix = "Make what is looked up smaller, so that more of it fits the caches (narrower types, only the fields that the look-up needs), put together what is used together, or prefetch the places of some rounds ahead."
-                .to_owned();
-            found.example = Some((
-                "for (i = 0; i < n; i++)\n    sum += table[hash(key[i])].value;",
-                "for (i = 0; i < n; i++) {\n    __builtin_prefetch(&table[hash(key[i + 8])]);\n    sum += table[hash(key[i])].value;\n}",
-            ));
-            found
+            candidate(input, Cause::CacheMiss, Fix::SmallerData, slow, goes, false)
+                .fact(slow.address(input, AddressPattern::Computed))
         })
         .collect()
 }

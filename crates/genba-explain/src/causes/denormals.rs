@@ -12,17 +12,13 @@
 //! **Source.** Intel's optimisation manual, "Floating-point exceptions and denormals"; A. Fog on
 //! the penalty by microarchitecture.
 
-use genba_model::Estimate;
+use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, LoopPlace, ModelCase};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::hot_loops::hot_loops;
 use crate::patterns::load_stalls::wrong_in;
-use crate::words::{count, cycles, percent};
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "denormals";
 
 /// Share of the time below which a loop is not looked at.
 const LEAST: f64 = 0.05;
@@ -33,7 +29,8 @@ const TIMES: f64 = 5.0;
 /// Cycles that an operation must take.
 const SLOW: f64 = 25.0;
 
-/// Looks for it.
+/// Finds loops far slower than their model whose time is at floating-point arithmetic between
+/// registers.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -66,7 +63,12 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         if time < 0.6 || rest < TIMES * round.high || one.has_opaque() {
             continue;
         }
-        let mut candidate = Candidate::new(ID, Some(one.function), vec![most]);
+        let mut candidate = Candidate::new(
+            Cause::Denormals,
+            Some(one.function),
+            vec![most],
+            Fix::FlushDenormals,
+        );
         candidate.affected.clone_from(&one.members);
         let stays = round.value / one.cycles.value;
         candidate.residual_fraction = Estimate {
@@ -76,31 +78,23 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         };
         candidate.executions = Some(function.counts[most]);
         candidate.cycles = function.cycles[most];
-        candidate.fix = "Flush denormals to zero (_MM_SET_FLUSH_ZERO_MODE and _MM_SET_DENORMALS_ZERO_MODE at the thread's start), or keep the numbers away from them: a tiny constant added, or the signal cut off below a threshold."
-            .to_owned();
-        candidate.example = Some((
-            "y = a * y + x;     /* y decays for ever */",
-            "_MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);   /* once a thread */",
-        ));
-        candidate.confirm =
-            "run once with denormals flushed to zero, then: genba bench ./old ./new".to_owned();
+        candidate.confirmation = Confirmation::FlushDenormals;
         found.push(
             candidate
-                .measured(format!(
-                    "`{}`: {} cycles for each of {} executions",
-                    function.code[most].text,
-                    cycles(each(&most)),
-                    count(function.counts[most])
-                ))
-                .measured(format!(
-                    "{} of the loop's time stands at floating-point arithmetic between registers",
-                    percent(time)
-                ))
-                .model(format!(
-                    "a round takes {} cycles; with normal numbers it would take {}",
-                    cycles(one.cycles.value),
-                    cycles(round.value)
-                )),
+                .fact(LoopFact::InstructionCost {
+                    instruction: function.code[most].text.clone(),
+                    cycles: each(&most),
+                    executions: function.counts[most],
+                })
+                .fact(LoopFact::TimeAt {
+                    share: time,
+                    place: LoopPlace::FloatArithmetic,
+                })
+                .fact(LoopFact::Model {
+                    cycles: one.cycles.value,
+                    modelled: Estimate::exact(round.value),
+                    case: ModelCase::NormalOperands,
+                }),
         );
     }
     found

@@ -13,18 +13,14 @@
 //! **Source.** CASES A1; gcc's and clang's documentation of `__builtin_mul_overflow`.
 
 use genba_code::Flow;
-use genba_model::Estimate;
+use genba_model::{Cause, DivisionFact, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
-use crate::patterns::divisions::{Division, Divisor, cost_words, divisions};
-use crate::words::{count, percent};
+use crate::patterns::divisions::{Division, Divisor, divisions, time_fact};
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "division-as-overflow-check";
 
 /// Share of the time below which a division is not looked at.
 const LEAST: f64 = 0.01;
@@ -32,7 +28,8 @@ const LEAST: f64 = 0.01;
 /// A jump goes one way if the other is taken in no more than this share.
 const RARE: f64 = 0.02;
 
-/// Looks for it.
+/// Finds divisions whose quotient only decides a branch that goes one way, beside a multiplication
+/// by the same divisor.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -212,7 +209,12 @@ fn candidate(
             .filter(|&at| at != first),
     );
     let divisions: Vec<usize> = checks.iter().map(|check| check.division.at).collect();
-    let mut found = Candidate::new(ID, Some(index), site);
+    let mut found = Candidate::new(
+        Cause::DivisionAsOverflowCheck,
+        Some(index),
+        site,
+        Fix::TestOverflow,
+    );
     let change = Change {
         gone: divisions.clone(),
         ..Change::default()
@@ -222,7 +224,7 @@ fn candidate(
         (Some(around), Some(gain)) => {
             found.affected = function.loop_instructions(around);
             found.residual_fraction = gain.residual_fraction;
-            found = found.model(crate::gain::loop_gain::words(&gain));
+            found = found.fact(gain.fact());
         }
         _ => {
             found.affected = checks.iter().flat_map(Check::instructions).collect();
@@ -235,28 +237,18 @@ fn candidate(
     }
     found.executions = function.counts.get(first).copied();
     found.cycles = function.cycles.get(first).copied().flatten();
-    found.fix = "Multiply first and look whether it overflowed: __builtin_mul_overflow (gcc, clang), checked_mul (Rust); for a limit below the type's, compare the product in twice the width with the limit."
-        .to_owned();
-    found.example = Some((
-        "if (n > LIMIT / size)\n    return ERROR;\ntotal = n * size;",
-        "if (__builtin_mul_overflow(n, size, &total) || total > LIMIT)\n    return ERROR;",
-    ));
-    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
     let here = costs.latency(&function.data[first].form);
-    let form = &function.data[first].form;
-    Some(found
-        .counted(format!(
-            "the quotient of `{form}` is compared and nothing else, {} times; the jump behind it goes one way in at least {} of them",
-            count(function.counts[first]),
-            percent(1.0 - RARE)
-        ))
-        .counted(format!(
-            "`{}` multiplies by the same divisor",
-            function.code[most.multiplication].text
-        ))
-        .measured(format!(
-            "{} of the time at the division and what waits for it; {}",
-            percent(function.heat_of(checks.iter().flat_map(Check::instructions))),
-            cost_words(function, first, here)
-        )))
+    let share = function.heat_of(checks.iter().flat_map(Check::instructions));
+    Some(
+        found
+            .fact(DivisionFact::OnlyCompared {
+                form: function.data[first].form.clone(),
+                executions: function.counts[first],
+                one_way: 1.0 - RARE,
+            })
+            .fact(DivisionFact::SameMultiplier {
+                instruction: function.code[most.multiplication].text.clone(),
+            })
+            .fact(time_fact(function, first, share, here)),
+    )
 }

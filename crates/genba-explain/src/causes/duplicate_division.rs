@@ -12,16 +12,12 @@
 //!
 //! **Source.** CASES A3; Intel and AMD optimisation manuals on `div` having both results.
 
-use genba_model::Estimate;
+use genba_model::{Cause, DivisionFact, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::patterns::divisions::{Division, Equal, cost_words, divisions};
-use crate::words::{count, percent};
+use crate::patterns::divisions::{Division, Equal, divisions, time_fact};
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "duplicate-division";
 
 /// Share of the time below which a pair is not looked at.
 const LEAST: f64 = 0.01;
@@ -29,7 +25,7 @@ const LEAST: f64 = 0.01;
 /// How far the executions of the two may differ.
 const SAME_COUNT: f64 = 0.02;
 
-/// Looks for it.
+/// Finds two hot divisions of a function with the same operands, from value numbers and counts.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -103,7 +99,12 @@ fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Divisi
     let times = function.counts[first];
     let here = input.program.costs.latency(&function.data[first].form);
     let each = |at: usize| function.cycles.get(at).copied().flatten();
-    let mut found = Candidate::new(ID, Some(index), vec![first, second]);
+    let mut found = Candidate::new(
+        Cause::DuplicateDivision,
+        Some(index),
+        vec![first, second],
+        Fix::OneDivision,
+    );
     let around = common_loop(function, first, second);
     let gain = around.and_then(|around| {
         let without = |at: usize| {
@@ -125,7 +126,7 @@ fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Divisi
         Some((around, gain)) => {
             found.affected = function.loop_instructions(around);
             found.residual_fraction = gain.residual_fraction;
-            found = found.model(crate::gain::loop_gain::words(&gain));
+            found = found.fact(gain.fact());
         }
         None => found.residual_fraction = residual_fraction(each(first).zip(each(second)), here),
     }
@@ -135,29 +136,19 @@ fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Divisi
         low: (a.low + b.low) / 2.0,
         high: (a.high + b.high) / 2.0,
     });
-    found.fix = "Take quotient and remainder from one division: q = n / b; r = n - q * b. \
-               If a store between the two hides from the compiler that the operands stay, read them into locals first."
-        .to_owned();
-    found.example = Some((
-        "digit = n % base;\nn /= base;",
-        "q = n / base;\ndigit = n - q * base;\nn = q;",
-    ));
-    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
     if reloaded {
-        found = found.counted(
-            "an operand is read from memory again between the two: as far as the compiler knows, a store changes it",
-        );
+        found = found.fact(DivisionFact::OperandReloaded);
     }
     found
-        .counted(format!(
-            "two `{}` of the same operands, {} times each",
-            function.data[first].form,
-            count(times)
-        ))
-        .measured(format!(
-            "together {} of the time; {}",
-            percent(function.heat_of([first, second])),
-            cost_words(function, first, here)
+        .fact(DivisionFact::SameOperands {
+            form: function.data[first].form.clone(),
+            executions: times,
+        })
+        .fact(time_fact(
+            function,
+            first,
+            function.heat_of([first, second]),
+            here,
         ))
 }
 

@@ -13,14 +13,12 @@
 //! **Source.** L. Soares, M. Stumm, *FlexSC: flexible system call scheduling with exception-less
 //! system calls*, OSDI 2010, section 2 (direct and indirect costs).
 
+use genba_model::{Cause, Confirmation, Fix, HostOperation, KernelFact, Language};
+
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
 use crate::input::runtime_services::plain;
 use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
-use crate::words::{count, percent};
-
-/// Identifier.
-pub const ID: &str = "excess-syscalls";
 
 /// Share of the time from which it is worth a word.
 const LEAST_SHARE: f64 = 0.05;
@@ -43,7 +41,8 @@ const LEAST_PART: f64 = 0.25;
 /// System calls for each of the user's calls: fewer, and a library gathers already.
 const LEAST_EACH: f64 = 0.3;
 
-/// Looks for it.
+/// Finds short system calls that the user's line makes nearly each time, from counts and the time
+/// in the kernel.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     find(input).into_iter().collect()
@@ -88,7 +87,11 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let buffered = (BUFFERED / each).min(0.3);
     let stays = (copying / share).max(buffered);
     let rest = (1.0 - mine).max(0.0);
-    let mut one = Candidate::new(ID, None, Vec::new());
+    let fix = Fix::FewerSystemCalls {
+        name: service.service.clone(),
+        language: Language::of_file(top.site.file.as_deref()),
+    };
+    let mut one = Candidate::new(Cause::ExcessSyscalls, None, Vec::new(), fix);
     one.at = Some(top.site.clone());
     one.share = Some(1.0);
     one.residual_fraction = residual_fraction_of(
@@ -99,35 +102,29 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         mine + (0.75 * rest).min(0.6 * mine),
     );
     one.executions = Some(top.calls as u64);
-    one.fix = fix(&service.service).to_owned();
-    one.example = example(&service.service, top);
-    one.confirm = format!(
-        "strace -c -f shows the number; strace -e trace={} the sizes",
-        service.service
-    );
+    one.confirmation = Confirmation::TraceSystemCalls {
+        name: service.service.clone(),
+    };
     one = one
-        .counted(format!(
-            "{} system calls in a run, {} of them `{}` from here",
-            count(all),
-            percent((top.calls / all as f64).min(1.0)),
-            service.service
-        ))
-        .measured(format!(
-            "{} of the time is in them: {:.0} ns each",
-            percent(share),
-            each * 1e9
-        ));
+        .fact(KernelFact::SystemCalls {
+            calls: all,
+            name: service.service.clone(),
+            here: (top.calls / all as f64).min(1.0),
+        })
+        .fact(KernelFact::SystemCallTime {
+            share,
+            seconds: each,
+        });
     if copying > 0.005 {
-        one = one.measured(format!(
-            "copying is {} of their time",
-            percent(copying / share)
-        ));
+        one = one.fact(KernelFact::SystemCallCopies {
+            share: copying / share,
+        });
     }
     if let Some(empty) = empty {
-        one = one.model(format!(
-            "a system call that does nothing takes {:.0} ns on this host",
-            empty * 1e9
-        ));
+        one = one.fact(KernelFact::HostCost {
+            operation: HostOperation::EmptySystemCall,
+            seconds: empty,
+        });
     }
     Some(one)
 }
@@ -150,53 +147,4 @@ fn service_of<'a>(input: &'a AnalysisInput, line: &UserLine<'_>) -> Option<&'a R
     };
     let fitting = input.program.runtime.iter().filter(|one| one.system_call);
     fitting.max_by(|a, b| calls(a).total_cmp(&calls(b)))
-}
-
-fn fix(service: &str) -> &'static str {
-    match service {
-        "read" | "pread" | "readv" | "recv" | "recvfrom" | "recvmsg" => {
-            "Read through a buffer of some tens of kilobytes (fread, std::ifstream's own, \
-             BufReader) or map the file, so that one call serves many reads."
-        }
-        "write" | "pwrite" | "writev" | "send" | "sendto" | "sendmsg" => {
-            "Gather what is written in a buffer of some tens of kilobytes (stdio, BufWriter, \
-             writev) and hand it over when it is full; flush only where a reader waits for it."
-        }
-        "lseek" => "Use pread and pwrite, which need no position, or keep track of it yourself.",
-        "open" | "openat" | "close" | "stat" | "fstat" | "lstat" | "statx" | "access" => {
-            "Open or look at each file once and keep the descriptor, or what it said."
-        }
-        "sched_yield" => {
-            "Do not give up the processor after every operation: a thread that waits for a lock \
-             sleeps in the kernel (pthread_mutex, futex) and needs no one to make way."
-        }
-        "poll" | "recvmmsg" => {
-            "Take all that is ready at once (epoll, non-blocking reads in a loop)."
-        }
-        _ => "Ask once and keep the answer, or ask for more at a time.",
-    }
-}
-
-fn example(service: &str, line: &UserLine<'_>) -> Option<(&'static str, &'static str)> {
-    let rust = line
-        .site
-        .file
-        .as_deref()
-        .is_some_and(|file| file.ends_with(".rs"));
-    match (service, rust) {
-        ("read" | "pread", true) => Some((
-            "let mut input = File::open(path)?;",
-            "let mut input = BufReader::new(File::open(path)?);",
-        )),
-        ("write" | "pwrite", true) => Some((
-            "let mut out = File::create(path)?;",
-            "let mut out = BufWriter::new(File::create(path)?);",
-        )),
-        ("read", false) => Some((
-            "read(fd, &record, sizeof record);",
-            "fread(&record, sizeof record, 1, file);",
-        )),
-        ("write", false) => Some(("write(fd, line, length);", "fwrite(line, 1, length, file);")),
-        _ => None,
-    }
 }

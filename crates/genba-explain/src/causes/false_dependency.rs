@@ -16,15 +16,12 @@
 
 use genba_code::{DataFlow, Location};
 
+use genba_model::{Cause, Fix, LoopFact};
+
 use crate::candidate::Candidate;
-use crate::gain::loop_gain::words;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::hot_loops;
-use crate::words::{count, cycles};
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "false-dependency";
 
 /// Share of the time below which a loop is not looked at.
 const LEAST: f64 = 0.03;
@@ -57,7 +54,7 @@ pub(crate) fn keeps_upper_half(data: &DataFlow) -> bool {
     keeps && !own
 }
 
-/// Looks for it.
+/// Finds loops bound by a chain through instructions that keep a part of their destination.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -98,32 +95,28 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         if gain.residual_fraction.value > 0.8 {
             continue;
         }
-        let mut candidate = Candidate::new(ID, Some(one.function), links.clone());
+        let mut candidate = Candidate::new(
+            Cause::FalseDependency,
+            Some(one.function),
+            links.clone(),
+            Fix::ClearDestination,
+        );
         candidate.affected = one.members.clone();
         candidate.residual_fraction = gain.residual_fraction;
         candidate.executions = Some(one.cost.iterations);
         candidate.cycles = Some(one.cycles);
-        candidate.fix = "Clear the target before the instruction (xorps, which takes no time), which compilers do at -O2 but not at -Os and not in inline assembly; or load the operand's form that clears it."
-            .to_owned();
-        candidate.example = Some((
-            "cvtsi2sd xmm0, eax",
-            "xorps    xmm0, xmm0\ncvtsi2sd xmm0, eax",
-        ));
-        candidate.confirm = "change it, then: genba bench ./old ./new".to_owned();
         found.push(
             candidate
-                .counted(format!(
-                    "`{}` keeps the upper part of its target, {} times: it waits for what the register held",
-                    function.code[links[0]].text,
-                    count(function.counts[links[0]])
-                ))
-                .model(format!(
-                    "the chain through it takes {} of {} cycles a round",
-                    // It takes no longer than what is measured: its upper bound is the model's.
-                    cycles(chain.value.min(one.cycles.value)),
-                    cycles(one.cycles.value)
-                ))
-                .model(words(&gain)),
+                .fact(LoopFact::KeepsUpperPart {
+                    instruction: function.code[links[0]].text.clone(),
+                    executions: function.counts[links[0]],
+                })
+                .fact(LoopFact::ChainThrough {
+                    // The model's upper bound may be above what was measured.
+                    cycles: chain.value.min(one.cycles.value),
+                    iteration_cycles: one.cycles.value,
+                })
+                .fact(gain.fact()),
         );
     }
     found

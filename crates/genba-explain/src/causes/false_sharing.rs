@@ -14,13 +14,11 @@
 //! **Source.** W. Bolosky, M. Scott, *False sharing and its effect on shared memory performance*,
 //! SEDMS 1993.
 
+use genba_model::{Cause, Estimate, Fix, LoopFact, ModelCase, ThreadFact};
+
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, SharedLine};
 use crate::input::user_lines::residual_fraction_of;
-use crate::words::{count, cycles, percent};
-
-/// Identifier.
-pub const ID: &str = "false-sharing";
 
 /// Share of the time that must be in the loops.
 const LEAST_SHARE: f64 = 0.1;
@@ -28,7 +26,8 @@ const LEAST_SHARE: f64 = 0.1;
 /// Share of a loop's time that writing is, where nothing is known of its model.
 const UNKNOWN: f64 = 0.3;
 
-/// Looks for it: one finding for each loop.
+/// Finds loops of several threads that write to one cache line at different addresses, from
+/// samples with registers; one candidate for each loop.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let lines = input
@@ -101,7 +100,12 @@ fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> 
     writes.sort_by(|&a, &b| function.heat[b].total_cmp(&function.heat[a]));
     writes.dedup();
     let executions = function.counts.get(first.at).copied();
-    let mut found = Candidate::new(ID, Some(first.function), writes);
+    let mut found = Candidate::new(
+        Cause::FalseSharing,
+        Some(first.function),
+        writes,
+        Fix::SeparateCacheLines,
+    );
     found.affected = function.loop_instructions(first.around);
     found.share = Some(1.0);
     found.residual_fraction = residual_fraction_of(
@@ -111,36 +115,31 @@ fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> 
         most + 0.25 * (1.0 - most),
     );
     found.executions = executions;
-    found.fix = "Give each thread's variables a cache line of their own (alignas(64), or 128 where lines are \
-                 fetched in pairs), or add up in a local variable and store it once at the end."
-        .to_owned();
-    found.example = Some((
-        "struct tally { uint64_t n; } tallies[THREADS];",
-        "struct alignas(64) tally { uint64_t n; } tallies[THREADS];",
-    ));
-    found.confirm = "pad, then: genba bench ./old ./new".to_owned();
-    found = found.measured(format!(
-        "{} threads write to one line of 64 bytes, {} bytes from each other, by the registers in {} samples",
-        first.threads,
-        first.distance,
-        lines.iter().map(|line| line.samples).sum::<u32>()
-    ));
-    found = found.counted(format!(
-        "the store runs {} times, to the same address in every round",
-        count(executions.unwrap_or(0))
-    ));
-    if let Some((measured, side_by_side)) = known {
-        found = found.measured(format!(
-            "a round takes {} cycles; {} of the time; its instructions side by side would take {}",
-            cycles(measured),
-            percent(share),
-            cycles(side_by_side)
-        ));
+    found = found
+        .fact(ThreadFact::SharedCacheLine {
+            threads: first.threads,
+            distance_bytes: first.distance,
+            samples: lines.iter().map(|line| line.samples).sum(),
+        })
+        .fact(ThreadFact::FixedStore {
+            executions: executions.unwrap_or(0),
+        });
+    if let Some((cost, (measured, side_by_side))) = cost.zip(known) {
+        found = found
+            .fact(LoopFact::Time {
+                share: Some(share),
+                iterations: cost.iterations,
+                cycles: measured,
+                trip_count: None,
+            })
+            .fact(LoopFact::Model {
+                cycles: measured,
+                modelled: Estimate::exact(side_by_side),
+                case: ModelCase::Throughput,
+            });
     }
-    if let Some(fall) = fall.filter(|&fall| fall > 1.05) {
-        found = found.measured(format!(
-            "on one CPU alone the same work takes {fall:.2} times less CPU time"
-        ));
+    if let Some(ratio) = fall.filter(|&fall| fall > 1.05) {
+        found = found.fact(ThreadFact::OneCpu { ratio });
     }
     Some(found)
 }

@@ -11,14 +11,12 @@
 //!
 //! **Source.** mallopt(3), `M_MMAP_THRESHOLD`, on the cost of mapping and of clearing.
 
+use genba_model::{Cause, Confirmation, Fix, HostOperation, KernelFact};
+
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::input::user_lines::{UserLine, lines, residual_fraction_of, site_of};
-use crate::words::{count, percent};
-
-/// Identifier.
-pub const ID: &str = "first-touch";
 
 /// Share of the time from which it is worth a word.
 const LEAST_SHARE: f64 = 0.05;
@@ -32,7 +30,8 @@ const TURNOVER: f64 = 2.0;
 /// Part of the faults that one line must take to be named.
 const LEAST_PART: f64 = 0.2;
 
-/// Looks for it.
+/// Finds page faults of several times the peak memory, from the run's counters and the time in
+/// the kernel.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     find(input).into_iter().collect()
@@ -61,7 +60,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let first = (1.0 / turnover).min(1.0);
     let kernel = input.paging_share();
     let (site, part) = site(input)?;
-    let mut one = Candidate::new(ID, None, Vec::new());
+    let mut one = Candidate::new(Cause::FirstTouch, None, Vec::new(), Fix::KeepMemory);
     one.at = Some(site);
     one.share = Some(1.0);
     let likely = (0.3 * share + 0.7 * kernel) * (1.0 - first);
@@ -73,35 +72,25 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         kernel + 0.25 * (1.0 - kernel),
     );
     one.executions = Some(faults as u64);
-    one.fix = "Keep the buffer and use it again (one for all rounds, or a pool) instead of a new one each time; \
-               or keep the allocator from giving it back: mallopt(M_MMAP_THRESHOLD) and M_TRIM_THRESHOLD, \
-               or huge pages (madvise MADV_HUGEPAGE), which take 512 faults at once."
-        .to_owned();
-    one.example = Some((
-        "for (…) { p = malloc(n); fill(p); use(p); free(p); }",
-        "p = malloc(n);\nfor (…) { fill(p); use(p); }\nfree(p);",
-    ));
-    one.confirm = "Set MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_MMAP_THRESHOLD_=1000000000 in the environment and compare: genba bench".to_owned();
+    one.confirmation = Confirmation::KeepMemory;
     one = one
-        .measured(format!(
-            "{} page faults in a run: {:.0} MB of pages, {turnover:.0} times the most that it ever had ({:.0} MB)",
-            count(faults as u64),
-            faults * PAGE / 1e6,
-            peak / 1e6
-        ))
-        .measured(format!(
-            "{} of the time is in the kernel's handling of memory, {} of it for faults and clearing alone",
-            percent(kernel),
-            percent((share / kernel.max(1e-9)).min(1.0))
-        ));
-    if let Some(part) = part {
-        one = one.measured(format!("{} of the faults are taken here", percent(part)));
+        .fact(KernelFact::PageFaults {
+            faults: faults as u64,
+            bytes: faults * PAGE,
+            peak_bytes: peak,
+        })
+        .fact(KernelFact::MemoryManagement {
+            share: kernel,
+            faults: (share / kernel.max(1e-9)).min(1.0),
+        });
+    if let Some(share) = part {
+        one = one.fact(KernelFact::FaultsHere { share });
     }
-    if let Some(price) = input.host_seconds("page fault") {
-        one = one.model(format!(
-            "a page fault takes {:.0} ns on this host",
-            price * 1e9
-        ));
+    if let Some(seconds) = input.host_seconds("page fault") {
+        one = one.fact(KernelFact::HostCost {
+            operation: HostOperation::PageFault,
+            seconds,
+        });
     }
     Some(one)
 }

@@ -14,19 +14,22 @@
 //! **Source.** A. Fog, "Optimizing subroutines in assembly language", section 9.5, on loop-carried
 //! dependency chains; Intel's optimisation manual, "multiple accumulators".
 
+use genba_model::{Cause, Reduction};
+
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::latency_chain::{Chained, candidate, chained};
 use crate::patterns::memory_streams::bounded;
-use crate::patterns::reductions::Kind;
 
-/// Identifier.
-pub const ID: &str = "fp-latency-chain";
-
-/// Looks for it.
+/// Finds hot loops bound by a chain of floating-point additions, multiplications, minima or maxima
+/// that only accumulates.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let kinds = [Kind::FloatSum, Kind::FloatProduct, Kind::FloatExtreme];
+    let kinds = [
+        Reduction::FloatSum,
+        Reduction::FloatProduct,
+        Reduction::FloatExtreme,
+    ];
     let all = chained(input, &kinds);
     let mut found: Vec<Candidate> = all.iter().map(tell).collect();
     for (candidate, chained) in found.iter_mut().zip(&all) {
@@ -36,7 +39,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 }
 
 fn tell(chained: &Chained<'_>) -> Candidate {
-    let mut found = candidate(ID, chained);
+    let mut found = candidate(Cause::FpLatencyChain, chained);
     // Compilers make vectors of what stands side by side.
     let lanes = lanes(chained);
     if lanes > 1.0 {
@@ -45,18 +48,6 @@ fn tell(chained: &Chained<'_>) -> Candidate {
     }
     // Two sums instead of four are a fix as well.
     found.residual_fraction.high = found.residual_fraction.high.max(0.6);
-    let what = match chained.kind {
-        Kind::FloatProduct => "products",
-        Kind::FloatExtreme => "extremes",
-        _ => "sums",
-    };
-    found.fix = format!(
-        "Gather into four to eight partial {what} and put them together after the loop, by hand, or with -fassociative-math (-ffast-math) or `#pragma omp simd reduction`; the rounding of the result changes."
-    );
-    found.example = Some((
-        "for (i = 0; i < n; i++)\n    sum += a[i] * b[i];",
-        "for (i = 0; i + 4 <= n; i += 4) {\n    s0 += a[i] * b[i];         s1 += a[i + 1] * b[i + 1];\n    s2 += a[i + 2] * b[i + 2]; s3 += a[i + 3] * b[i + 3];\n}\nsum = (s0 + s1) + (s2 + s3);   /* and the rest */",
-    ));
     found
 }
 

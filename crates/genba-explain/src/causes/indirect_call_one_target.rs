@@ -15,15 +15,11 @@
 
 use std::collections::BTreeMap;
 
-use genba_model::Estimate;
+use genba_model::{CallFact, CallKind, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, all_calls, cycles_of_all, inlined};
-use crate::words::{count, cycle_range, cycles, percent};
-
-/// Identifier.
-pub const ID: &str = "indirect-call-one-target";
 
 /// Share of a site's calls to one target.
 const ONE: f64 = 0.9;
@@ -38,7 +34,8 @@ const SMALL_COMPARATOR: f64 = 30.0;
 /// Calls that are worth a look.
 const LEAST_CALLS: u64 = 100_000;
 
-/// Looks for it.
+/// Finds indirect calls nearly all of which go to one small function, and sorts of the C library
+/// with a small comparator, from counted call targets.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<usize, Vec<Call<'_>>> = BTreeMap::new();
@@ -103,7 +100,15 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
         return None;
     }
     let hottest = calls.iter().max_by_key(|call| call.target.count)?;
-    let mut one = Candidate::new(ID, Some(hottest.caller), vec![hottest.site.at]);
+    let fix = Fix::TestTarget {
+        function: hottest.target.function.clone(),
+    };
+    let mut one = Candidate::new(
+        Cause::IndirectCallOneTarget,
+        Some(hottest.caller),
+        vec![hottest.site.at],
+        fix,
+    );
     one.affected = found.around.iter().map(|one| one.1).collect();
     one.share = Some(found.share);
     one.residual_fraction = found.residual_fraction;
@@ -111,36 +116,25 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
     one.cycles = Some(Estimate::exact(found.each));
     for call in calls {
         let all: u64 = call.site.targets.iter().map(|target| target.count).sum();
-        one = one.counted(format!(
-            "{} of {} indirect calls went to `{}`, which executes {:.1} instructions a call",
-            percent(call.target.count as f64 / all.max(1) as f64),
-            count(all),
-            call.target.function,
-            call.target.instructions_per_call
-        ));
+        one = one.fact(CallFact::DominantTarget {
+            function: call.target.function.clone(),
+            share: call.target.count as f64 / all.max(1) as f64,
+            calls: all,
+            instructions: call.target.instructions_per_call,
+        });
     }
-    one = one
-        .measured(format!(
-            "calls and callees take {} of the time, {} cycles a call",
-            percent(found.share),
-            cycles(found.each)
-        ))
-        .model(format!(
-            "an indirect call and its return take {} cycles here; with the callee in place {} are left",
-            cycles(overhead),
-            cycle_range(&found.after)
-        ));
-    let name = &hottest.target.function;
-    one.fix = format!(
-        "Test for `{name}` and put its body in place, the indirect call for the rest; better before the loop, \
-         once for all items. In C++ a template parameter or `final` lets the compiler do it."
-    );
-    one.example = Some((
-        "while (!t->equal(slot->key, key))",
-        "if (t->equal == equal_integer)\n    while (slot->key != key) …\nelse\n    while (!t->equal(slot->key, key)) …",
-    ));
-    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
-    Some(one)
+    Some(
+        one.fact(CallFact::Time {
+            function: None,
+            share: found.share,
+            cycles: found.each,
+        })
+        .fact(CallFact::InlinedCost {
+            kind: CallKind::Indirect,
+            call_cycles: overhead,
+            inlined_cycles: found.after,
+        }),
+    )
 }
 
 /// A sort or search of the C library with a small comparator.
@@ -160,7 +154,12 @@ fn sort(input: &AnalysisInput, callee: usize, calls: &[Call<'_>]) -> Option<Cand
     let share = (library + comparator.share.value).min(1.0);
     let each = share * cycles_of_all(input)? / times as f64;
     let routine = &input.functions[callers[0]].function;
-    let mut one = Candidate::new(ID, Some(callee), (0..comparator.code.len()).collect());
+    let mut one = Candidate::new(
+        Cause::IndirectCallOneTarget,
+        Some(callee),
+        (0..comparator.code.len()).collect(),
+        Fix::SpecialisedSort,
+    );
     one.share = Some(share);
     one.residual_fraction = Estimate {
         value: 0.55,
@@ -169,26 +168,17 @@ fn sort(input: &AnalysisInput, callee: usize, calls: &[Call<'_>]) -> Option<Cand
     };
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
-    one.fix = "The library calls the comparator through a pointer and moves elements of a size that it does not know. \
-               Use a sort that the compiler specialises: std::sort with a lambda in C++, a sort written for the type \
-               (a macro or `static inline`) in C; for integer keys a radix sort."
-        .to_owned();
-    one.example = Some((
-        "qsort(keys, n, sizeof *keys, compare);",
-        "std::sort(keys, keys + n, [](key a, key b) { return a < b; });",
-    ));
-    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
     Some(
-        one.counted(format!(
-            "the library's `{routine}` called `{}` {} times, {:.1} instructions each",
-            comparator.function,
-            count(times),
-            calls[0].target.instructions_per_call
-        ))
-        .measured(format!(
-            "both take {} of the time, {} cycles a comparison",
-            percent(share),
-            cycles(each)
-        )),
+        one.fact(CallFact::Comparator {
+            routine: routine.clone(),
+            function: comparator.function.clone(),
+            calls: times,
+            instructions: calls[0].target.instructions_per_call,
+        })
+        .fact(CallFact::Time {
+            function: None,
+            share,
+            cycles: each,
+        }),
     )
 }

@@ -13,21 +13,17 @@
 //! U. Drepper, *Futexes are tricky*.
 
 use genba_code::{Flow, Instruction};
-use genba_model::FindingSite;
+use genba_model::{Cause, Confirmation, FindingSite, Fix, ThreadFact};
 
 use crate::candidate::{Candidate, site};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_lock;
 use crate::input::user_lines::{lines, residual_fraction_of};
-use crate::words::{count, percent};
-
-/// Identifier.
-pub const ID: &str = "lock-contention";
 
 /// Share of the time from which it is worth a word.
 const LEAST_SHARE: f64 = 0.1;
 
-/// Looks for it.
+/// Finds time of several threads in lock functions, futexes and loops with `pause`.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     find(input).into_iter().collect()
@@ -57,7 +53,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let taken = input.service("lock");
     let (at, calls) = place(input, &spinning, locks + futex)?;
     let rest = (1.0 - share).max(0.0);
-    let mut one = Candidate::new(ID, None, Vec::new());
+    let mut one = Candidate::new(Cause::LockContention, None, Vec::new(), Fix::PerThreadData);
     one.at = Some(at);
     one.share = Some(1.0);
     one.residual_fraction = {
@@ -66,39 +62,24 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         residual_fraction_of(1.0, taking, 0.5 * share, share + 0.5 * rest)
     };
     one.executions = calls;
-    one.fix = "Give each thread its own copy and add up once at the end, or one lock for each part of the \
-               data (shards); hold a lock for less, and take it once for many items."
-        .to_owned();
-    one.example = Some((
-        "for (…) { lock(&m); total[k] += x; unlock(&m); }",
-        "for (…) mine[k] += x;\nlock(&m); for (k…) total[k] += mine[k]; unlock(&m);",
-    ));
-    one.confirm = "Run with 1, 2, 4 … threads: the CPU time of the same work should not grow; perf lock contention says who waits".to_owned();
-    one = one.measured(format!(
-        "{} of the time is in locks{}, by {} threads",
-        percent(share),
-        if futex > 0.02 {
-            format!(", {} of it in the kernel", percent(futex))
-        } else {
-            String::new()
-        },
-        program.threads
-    ));
+    one.confirmation = Confirmation::ThreadSweep;
+    one = one.fact(ThreadFact::LockTime {
+        share,
+        futex_share: futex,
+        threads: program.threads,
+    });
     if let Some(taken) = taken.filter(|_| locks + futex > spin) {
-        one = one.counted(format!("locks were taken {} times", count(taken.calls)));
+        one = one.fact(ThreadFact::LockAcquisitions { times: taken.calls });
         if program.cpu_seconds > 0.0 && taken.calls > 0 {
-            one = one.measured(format!(
-                "{:.0} ns each time, with giving back",
-                (locks + futex) * program.cpu_seconds / taken.calls as f64 * 1e9
-            ));
+            one = one.fact(ThreadFact::LockCost {
+                seconds: (locks + futex) * program.cpu_seconds / taken.calls as f64,
+            });
         }
     }
     if let Some(alone) = program.follow_up.one_cpu_seconds {
         let ratio = program.cpu_seconds / alone.max(1e-9);
         if ratio > 1.15 {
-            one = one.measured(format!(
-                "on one CPU alone the same work takes {ratio:.1} times less CPU time"
-            ));
+            one = one.fact(ThreadFact::OneCpu { ratio });
         }
     }
     Some(one)

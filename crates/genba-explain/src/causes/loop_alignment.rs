@@ -12,17 +12,13 @@
 //! **Source.** T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously Wrong!",
 //! ASPLOS 2009.
 
-use genba_model::Estimate;
+use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::hot_loops;
 use crate::patterns::load_stalls::wrong_in;
-use crate::words::cycles;
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "loop-alignment";
 
 /// Share of the time below which a loop is not looked at.
 const LEAST: f64 = 0.2;
@@ -33,7 +29,7 @@ const TINY: u64 = 32;
 /// Bytes of a line.
 const LINE: u64 = 64;
 
-/// Looks for it.
+/// Finds tiny hot loops across a cache line that take far longer than their model.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -69,7 +65,12 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         if rest < 1.5 * round.high {
             continue;
         }
-        let mut candidate = Candidate::new(ID, Some(one.function), vec![first]);
+        let mut candidate = Candidate::new(
+            Cause::LoopAlignment,
+            Some(one.function),
+            vec![first],
+            Fix::AlignLoop,
+        );
         candidate.affected.clone_from(&one.members);
         let least = round.value / one.cycles.value;
         candidate.residual_fraction = Estimate {
@@ -79,20 +80,19 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         };
         candidate.executions = Some(one.cost.iterations);
         candidate.cycles = Some(one.cycles);
-        candidate.fix = "Take it as an accident of this build first: any change may move the loop. -falign-loops=64 puts it at a line's beginning."
-            .to_owned();
-        candidate.confirm = "build with -falign-loops=64, then: genba bench ./old ./new".to_owned();
+        candidate.confirmation = Confirmation::AlignLoops;
         found.push(
             candidate
-                .counted(format!(
-                    "the loop's {} bytes at {begin:#x} lie across a line of {LINE} bytes",
-                    end - begin
-                ))
-                .model(format!(
-                    "a round takes {} cycles; its instructions need {}",
-                    cycles(one.cycles.value),
-                    cycles(round.value)
-                )),
+                .fact(LoopFact::CrossesCacheLine {
+                    bytes: end - begin,
+                    address: begin,
+                    line_bytes: LINE,
+                })
+                .fact(LoopFact::Model {
+                    cycles: one.cycles.value,
+                    modelled: Estimate::exact(round.value),
+                    case: ModelCase::Bound,
+                }),
         );
     }
     found

@@ -12,18 +12,14 @@
 //! **Source.** A. Aho et al., "Compilers", 2nd edition, section 9.5 (code motion).
 
 use genba_code::Location;
-use genba_model::Estimate;
+use genba_model::{CallFact, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, all_calls, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_round, value_at};
-use crate::words::{count, cycles, percent};
 use genba_loop_model::entries_by_edges;
-
-/// Identifier.
-pub const ID: &str = "loop-invariant-call";
 
 /// Share of the time that the callee must have.
 const LEAST: f64 = 0.02;
@@ -61,7 +57,8 @@ fn arguments(name: &str) -> Option<&'static [Location]> {
     })
 }
 
-/// Looks for it.
+/// Finds calls in loops of functions that depend on their arguments alone, each argument the same
+/// in every iteration.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found: Vec<(u32, Candidate)> = Vec::new();
@@ -103,9 +100,13 @@ fn together(one: Candidate, other: Candidate, all: f64) -> Candidate {
     };
     first.share = Some(both);
     first.site.extend(second.site);
-    first.fix.push(' ');
-    first.fix.push_str(&second.fix);
-    first.evidence.extend(second.evidence);
+    if let (Fix::HoistCalls { functions }, Fix::HoistCalls { functions: more }) =
+        (&mut first.fix, second.fix)
+    {
+        functions.extend(more);
+        functions.dedup();
+    }
+    first.facts.extend(second.facts);
     first
 }
 
@@ -177,7 +178,17 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     if registers.contains(&XMM0) {
         value = value.min(0.5 * (value + 0.5 * least));
     }
-    let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
+    // `strlen` of `__strlen_avx2`.
+    let name = call.target.function.split('@').next().unwrap_or_default();
+    let name = name
+        .trim_start_matches('_')
+        .split('_')
+        .next()
+        .unwrap_or(name);
+    let fix = Fix::HoistCalls {
+        functions: vec![name.to_owned()],
+    };
+    let mut one = Candidate::new(Cause::LoopInvariantCall, Some(call.caller), vec![at], fix);
     one.share = Some(whole);
     one.residual_fraction = Estimate {
         value: value.min(1.0),
@@ -187,34 +198,18 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     };
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
-    // `strlen` of `__strlen_avx2`.
-    let name = call.target.function.split('@').next().unwrap_or_default();
-    let name = name
-        .trim_start_matches('_')
-        .split('_')
-        .next()
-        .unwrap_or(name);
-    one.fix = format!(
-        "Call `{name}` once before the loop and keep its result; if what it looks at changes in the loop, keep the \
-         result up to date there."
-    );
-    one.example = Some((
-        "for (i = 0; i < strlen(s); i++)",
-        "size_t n = strlen(s);\nfor (i = 0; i < n; i++)",
-    ));
-    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
     let one = one
-        .counted(format!(
-            "`{name}` is called {} times, {:.0} times for each time that its loop is entered",
-            count(times),
-            times as f64 / entries.max(1) as f64
-        ))
-        .counted("its argument is made of nothing that the loop changes".to_owned())
-        .measured(format!(
-            "the calls of `{name}` take {} of the time, {} cycles each",
-            percent(share),
-            cycles(each)
-        ));
+        .fact(CallFact::InvariantCall {
+            function: name.to_owned(),
+            calls: times,
+            per_entry: times as f64 / entries.max(1) as f64,
+        })
+        .fact(CallFact::InvariantArgument)
+        .fact(CallFact::Time {
+            function: Some(name.to_owned()),
+            share,
+            cycles: each,
+        });
     Some((index, one))
 }
 

@@ -14,19 +14,15 @@
 //! Multiplication", PLDI 1994; D. Lemire et al., "Faster remainder by direct computation", 2019.
 
 use genba_code::STACK_POINTER;
-use genba_model::Estimate;
+use genba_model::{Cause, DivisionFact, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::causes::division_as_overflow_check::check_divisions;
 use crate::causes::duplicate_division;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, Origin, Value};
-use crate::patterns::divisions::{Division, Divisor, cost_words, divisions};
-use crate::words::{count, percent};
+use crate::patterns::divisions::{Division, Divisor, divisions, time_fact};
 use genba_loop_model::{Change, Instead};
-
-/// Identifier.
-pub const ID: &str = "loop-invariant-divisor";
 
 /// Share of the time below which a division is not looked at.
 const LEAST: f64 = 0.02;
@@ -42,7 +38,7 @@ const RECIPROCAL: Estimate = Estimate {
     high: 11.0,
 };
 
-/// Looks for it.
+/// Finds hot divisions whose divisor keeps its value through many iterations of a loop.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -229,7 +225,12 @@ fn candidate(
         ..Change::default()
     };
     let here = costs.latency(&function.data[most].form);
-    let mut found = Candidate::new(ID, Some(index), site.clone());
+    let mut found = Candidate::new(
+        Cause::LoopInvariantDivisor,
+        Some(index),
+        site.clone(),
+        Fix::Reciprocal,
+    );
     match function.loop_after(costs, inner, &change) {
         Some(gain) => {
             // What comes in the division's place is not known: compares, shifts, more moves.
@@ -239,7 +240,7 @@ fn candidate(
             residual_fraction.high = residual_fraction.high.max(doubled);
             (found.affected, found.residual_fraction) =
                 around(function, inner, outer, residual_fraction);
-            found = found.model(crate::gain::loop_gain::words(&gain));
+            found = found.fact(gain.fact());
         }
         None => {
             let each = function.cycles.get(most).copied().flatten()?.value;
@@ -255,25 +256,13 @@ fn candidate(
     let times = function.counts[most];
     found.executions = Some(times);
     found.cycles = function.cycles.get(most).copied().flatten();
-    found.fix = "Where the divisor is a power of two, mask or shift; where the dividend is below twice the divisor, compare and subtract; else compute a reciprocal once before the loop and multiply by it (libdivide, fastmod), or make the divisor a constant (a template parameter, a switch over the usual ones)."
-        .to_owned();
-    found.example = Some((
-        "for (i = 0; i < n; i++)\n    slot = hash[i] % size;",
-        "mask = size - 1;            /* size is a power of two */\nfor (i = 0; i < n; i++)\n    slot = hash[i] & mask;",
-    ));
-    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
     Some(
         found
-            .counted(format!(
-                "`{}`: the divisor is not changed in the loop; {} divisions, the loop is entered {} times",
-                function.code[most].text,
-                count(times),
-                count(entries)
-            ))
-            .measured(format!(
-                "{} of the time at the division; {}",
-                percent(function.heat_of(site)),
-                cost_words(function, most, here)
-            )),
+            .fact(DivisionFact::InvariantDivisor {
+                instruction: function.code[most].text.clone(),
+                executions: times,
+                entries,
+            })
+            .fact(time_fact(function, most, function.heat_of(site), here)),
     )
 }

@@ -13,15 +13,13 @@
 //! **Source.** E. Berger, B. Zorn, K. McKinley, *Reconsidering custom memory allocation*,
 //! OOPSLA 2002: regions gain where much is freed together, general custom allocators seldom.
 
+use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
+
 use crate::candidate::Candidate;
 use crate::causes::realloc_growth;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::runtime_services::is_allocator;
 use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
-use crate::words::{count, percent};
-
-/// Identifier.
-pub const ID: &str = "malloc-churn";
 
 /// The allocator's share of the time from which it is worth a word.
 const LEAST_SHARE: f64 = 0.08;
@@ -35,7 +33,8 @@ const TURNOVER: f64 = 3.0;
 /// Allocations a second of CPU time.
 const LEAST_RATE: f64 = 1e5;
 
-/// Looks for it.
+/// Finds much time in the allocator for memory that is turned over several times, from counted
+/// allocations and frees.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     find(input).into_iter().collect()
@@ -86,7 +85,8 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     // functions and is no longer told apart.
     let containers = top.users.iter().any(|user| !user.through.is_empty());
     let inlined = if containers { 0.2 } else { 0.0 };
-    let mut one = Candidate::new(ID, None, Vec::new());
+    let fix = Fix::ReuseAllocations(Language::of_file(top.site.file.as_deref()));
+    let mut one = Candidate::new(Cause::MallocChurn, None, Vec::new(), fix);
     one.at = Some(top.site.clone());
     one.share = Some(1.0);
     one.residual_fraction = residual_fraction_of(
@@ -98,40 +98,31 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     );
     one.share = Some(1.0);
     one.executions = Some(top.calls as u64);
-    one.fix = fix(top);
-    one.example = Some(example(top));
-    one.confirm =
-        "LD_PRELOAD another allocator (libmimalloc.so, libjemalloc.so) and compare: genba bench"
-            .to_owned();
-    one = one.measured(format!(
-        "{} of the time is in the allocator itself",
-        percent(share)
-    ));
+    one.confirmation = Confirmation::OtherAllocator;
+    one = one.fact(MemoryFact::AllocatorTime { share });
     if machinery > 0.02 {
-        one = one.measured(format!(
-            "{} more in containers' functions and copies that go with it",
-            percent(machinery)
-        ));
+        one = one.fact(MemoryFact::ContainerTime { share: machinery });
     }
-    one = one.counted(format!(
-        "{} allocations and {} frees, {} of the allocations from this line",
-        count(calls),
-        count(frees),
-        percent(part),
-    ));
-    if let Some(words) = sizes.and_then(|sizes| sizes.allocated.words("allocations")) {
-        one = one.counted(words);
+    one = one.fact(MemoryFact::Allocations {
+        allocations: calls,
+        frees,
+        here: part,
+    });
+    if let Some(usual) = sizes.and_then(|sizes| sizes.allocated.usual()) {
+        one = one.fact(usual);
     }
-    if let Some(peak) = program.max_rss_bytes {
-        one = one.measured(format!(
-            "never more than {:.1} MB at once: what is allocated is soon given back",
-            peak / 1e6
-        ));
+    if let Some(bytes) = program.max_rss_bytes {
+        one = one.fact(MemoryFact::PeakMemory { bytes });
     }
     for other in lines.iter().skip(1).take(2) {
-        let part = other.calls / calls.max(1) as f64;
-        if part > 0.15 {
-            one = one.counted(format!("{} come from {}", percent(part), other.words()));
+        let share = other.calls / calls.max(1) as f64;
+        if share > 0.15 {
+            one = one.fact(MemoryFact::OtherLine {
+                share,
+                file: other.site.file.clone(),
+                line: other.site.line,
+                function: other.site.function.clone(),
+            });
         }
     }
     Some(one)
@@ -158,51 +149,4 @@ fn machinery(input: &AnalysisInput, lines: &[UserLine<'_>]) -> f64 {
         .map(|user| user.calls)
         .sum();
     functions + input.copy_share() * (of_library / copies.calls.max(1) as f64).min(1.0)
-}
-
-fn is_rust(line: &UserLine<'_>) -> bool {
-    line.site
-        .file
-        .as_deref()
-        .is_some_and(|file| file.ends_with(".rs"))
-}
-
-fn is_c(line: &UserLine<'_>) -> bool {
-    line.site
-        .file
-        .as_deref()
-        .is_some_and(|file| file.ends_with(".c"))
-}
-
-fn fix(line: &UserLine<'_>) -> String {
-    if is_rust(line) {
-        "Keep one buffer and clear it for each use, borrow (&str, &[T]) instead of owning, or put \
-         what dies together into one arena."
-    } else if is_c(line) {
-        "Take what dies together from one arena that is reset as a whole, keep a free list of the \
-         nodes, or keep one buffer for all rounds."
-    } else {
-        "Keep one object for all rounds and clear it, pass views (std::string_view, std::span) \
-         instead of copies, or take what dies together from one arena (std::pmr)."
-    }
-    .to_owned()
-}
-
-fn example(line: &UserLine<'_>) -> (&'static str, &'static str) {
-    if is_rust(line) {
-        (
-            "for item in items {\n    let mut row = Vec::new();\n    fill(&mut row, item);\n}",
-            "let mut row = Vec::new();\nfor item in items {\n    row.clear();\n    fill(&mut row, item);\n}",
-        )
-    } else if is_c(line) {
-        (
-            "n = malloc(sizeof *n); … free(n);",
-            "n = arena->next++; … arena->next = arena->first;  /* all at once */",
-        )
-    } else {
-        (
-            "for (auto &item : items) { std::vector<T> row; fill(row, item); }",
-            "std::vector<T> row;\nfor (auto &item : items) { row.clear(); fill(row, item); }",
-        )
-    }
 }

@@ -11,18 +11,13 @@
 //!
 //! **Source.** J. McCalpin, STREAM, 1995: a copy is bound by bandwidth, not by its instructions.
 
-use genba_model::{Estimate, FindingSite};
+use genba_model::{Cause, Confirmation, Estimate, FindingSite, Fix, MemoryFact};
 
 use crate::candidate::Candidate;
 use crate::causes::{quadratic, realloc_growth};
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::input::user_lines::{lines, site_of};
-use crate::words::{count, percent};
-use genba_units::format::bytes;
-
-/// Identifier.
-pub const ID: &str = "memory-bound-copy";
 
 /// Share of the time below which copies are not looked at.
 const LEAST: f64 = 0.1;
@@ -33,7 +28,7 @@ const LARGE: f64 = 1e-6;
 /// Sizes of as many bits, and more, are large: 8 kB.
 const LARGE_CLASS: usize = 14;
 
-/// Looks for it.
+/// Finds large copies that take much of the time, from counted copies and their time or sizes.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     find(input).into_iter().collect()
@@ -122,7 +117,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         .functions
         .iter()
         .position(|f| !f.own && is_copy_function(&f.function))?;
-    let mut one = Candidate::new(ID, None, Vec::new());
+    let mut one = Candidate::new(Cause::MemoryBoundCopy, None, Vec::new(), Fix::CopyLess);
     one.at = Some(site);
     // What a copy drives out of the caches costs the rest as well.
     let goes = share * part;
@@ -135,49 +130,31 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         high: 1.0 - 0.15 * goes,
     };
     one.executions = Some(copies.calls);
-    one.fix = "Copy less: only the part that changes or is read, or two buffers that swap their roles (swap the pointers) instead of one that is copied; pass by reference or move; append to a text in place (text += piece) instead of making a new one of both."
-        .to_owned();
-    one.example = Some((
-        "before = now;              /* all of it, each step */",
-        "std::swap(before, now);    /* and write all that changes */",
-    ));
-    one.confirm =
-        "leave the copy out of one run, or log its sizes; then: genba bench ./old ./new".to_owned();
+    one.confirmation = Confirmation::CopySizes;
     one = one
-        .measured(format!(
-            "{} of the time is in {}",
-            percent(share),
-            input.functions[function].function
-        ))
-        .counted(format!(
-            "{} copies, {} of {} from this line",
-            count(copies.calls),
-            percent(part),
-            match input.program.follow_up.copies.is_empty() {
-                true => "them",
-                false => "their time",
-            }
-        ));
+        .fact(MemoryFact::CopyTime {
+            share,
+            function: input.functions[function].function.clone(),
+        })
+        .fact(MemoryFact::Copies {
+            copies: copies.calls,
+            here: part,
+            of_time: !input.program.follow_up.copies.is_empty(),
+        });
     if let Some((sizes, large)) = sizes.zip(large(input)) {
-        one = one.counted(format!(
-            "{} of {} copies are of 8 kB and more, {} in all",
-            count(large as u64),
-            count(sizes.copied.total()),
-            bytes(sizes.copied.bytes as f64)
-        ));
+        one = one.fact(MemoryFact::LargeCopies {
+            large: large as u64,
+            copies: sizes.copied.total(),
+            from_bytes: 1 << (LARGE_CLASS - 1),
+            bytes: sizes.copied.bytes,
+        });
     }
     let bandwidth = input.program.costs.table.as_ref().and_then(|table| {
         let entry = table.entry("memcpy [memory]")?;
         entry.bytes_per_second
     });
-    let words = match bandwidth.filter(|_| sizes.is_none()) {
-        Some(speed) => format!(
-            "{:.0} µs for each copy: some {:.0} kB at the {:.0} GB/s that copies in memory reach here",
-            each * 1e6,
-            each * speed.value / 1e3,
-            speed.value / 1e9
-        ),
-        None => format!("{:.0} µs for each copy", each * 1e6),
-    };
-    Some(one.model(words))
+    Some(one.fact(MemoryFact::CopyCost {
+        seconds: each,
+        host_bytes_per_second: bandwidth.filter(|_| sizes.is_none()).map(|rate| rate.value),
+    }))
 }

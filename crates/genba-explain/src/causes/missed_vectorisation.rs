@@ -15,11 +15,10 @@
 //! (gcc 12 and later at -O2: `-fvect-cost-model=very-cheap`).
 
 use genba_code::{Flow, STACK_POINTER, Shortcut};
-use genba_model::Estimate;
+use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
 use crate::causes::false_dependency::keeps_upper_half;
-use crate::gain::loop_gain::words as gain_words;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin};
@@ -27,11 +26,7 @@ use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::latency_chain::overhead;
 use crate::patterns::memory_streams::bounded;
 use crate::patterns::value_steps::{Step, address_step, value_step};
-use crate::words::{count, cycles};
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "missed-vectorisation";
 
 /// Share of the time below which a loop is not looked at.
 const LEAST: f64 = 0.05;
@@ -42,7 +37,7 @@ const FEWEST_ROUNDS: f64 = 24.0;
 /// A branch goes one way if the other is taken in no more than this share.
 const RARE: f64 = 0.02;
 
-/// Looks for it.
+/// Finds hot loops of scalar arithmetic on consecutive elements that run at their throughput.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut uses: Option<(usize, Uses)> = None;
@@ -307,7 +302,25 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
         ..change
     };
     let best = function.loop_after(&input.program.costs, one.index, &most)?;
-    let mut found = Candidate::new(ID, Some(one.function), work.site.clone());
+    let gcc = function
+        .producer
+        .as_deref()
+        .is_some_and(|p| p.starts_with("GNU "));
+    let o2 = function
+        .producer
+        .as_deref()
+        .and_then(|p| p.split_whitespace().rfind(|word| word.starts_with("-O")))
+        .is_some_and(|level| matches!(level, "-O1" | "-O2" | "-Os" | "-O"));
+    let fix = Fix::Vectorise {
+        raise_level: gcc && o2,
+        hoist_loads: !work.reloads.is_empty(),
+    };
+    let mut found = Candidate::new(
+        Cause::MissedVectorisation,
+        Some(one.function),
+        work.site.clone(),
+        fix,
+    );
     found.affected = one.members.clone();
     let value = (1.15 * gain.residual_fraction.value).min(0.95);
     found.residual_fraction = Estimate {
@@ -318,51 +331,23 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
     found.residual_fraction = bounded(input, one, found.residual_fraction);
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
-    let gcc = function
-        .producer
-        .as_deref()
-        .is_some_and(|p| p.starts_with("GNU "));
-    let o2 = function
-        .producer
-        .as_deref()
-        .and_then(|p| p.split_whitespace().rfind(|word| word.starts_with("-O")))
-        .is_some_and(|level| matches!(level, "-O1" | "-O2" | "-Os" | "-O"));
-    let mut fix = String::new();
-    if gcc && o2 {
-        fix.push_str("Compile with -O3 (at -O2 gcc vectorises only what needs no check at run time and no rest). ");
-    }
-    if work.reloads.is_empty() {
-        fix.push_str("If the compiler still does not: tell it that the arrays do not overlap (restrict) and how long they are before the loop begins.");
-    } else {
-        fix.push_str("Read pointers, bounds and factors into locals before the loop, and tell the compiler that the arrays do not overlap (restrict): a store may change what it now reads again each round.");
-    }
-    found.fix = fix;
-    found.example = Some((
-        "for (i = 0; i < out->n; i++)\n    out->p[i] = a->p[i] * f + b->p[i];",
-        "T *restrict o = out->p; const T *x = a->p, *y = b->p;\nfor (i = 0, n = out->n; i < n; i++)\n    o[i] = x[i] * f + y[i];",
-    ));
-    found.confirm =
-        "the compiler's remarks (-fopt-info-vec-missed, -Rpass-missed=loop-vectorize), then: genba bench ./old ./new"
-            .to_owned();
-    let mut found = found
-        .measured(format!(
-            "{} rounds of {} cycles each",
-            count(one.cost.iterations),
-            cycles(one.cycles.value)
-        ))
-        .counted(format!(
-            "one element of {} bytes a round, loads and stores side by side from round to round, no vector arithmetic",
-            work.bytes
-        ));
+    found.confirmation = Confirmation::VectorisationRemarks;
+    found = found
+        .fact(LoopFact::Time {
+            share: None,
+            iterations: one.cost.iterations,
+            cycles: one.cycles.value,
+            trip_count: None,
+        })
+        .fact(LoopFact::ScalarElements { bytes: work.bytes });
     if !work.reloads.is_empty() {
-        found = found.counted(format!(
-            "{} of its loads read the same place each round",
-            work.reloads.len()
-        ));
+        found = found.fact(LoopFact::RepeatedLoads {
+            loads: work.reloads.len(),
+        });
     }
-    Some(found.model(format!(
-        "{}, with {} elements at once",
-        gain_words(&gain),
-        lanes
-    )))
+    Some(found.fact(LoopFact::Model {
+        cycles: gain.measured.value,
+        modelled: gain.iteration,
+        case: ModelCase::Vectors { elements: lanes },
+    }))
 }

@@ -10,21 +10,17 @@
 //! **Source.** Agner Fog, "Instruction tables"; P. McKenney, "Is Parallel Programming Hard",
 //! chapter 3.
 
-use genba_model::Estimate;
+use genba_model::{Cause, Estimate, Fix, ThreadFact};
 
 use crate::candidate::Candidate;
 use crate::gain::loop_gain::LoopGain;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::words::{count, cycles, percent};
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "needless-atomic";
 
 /// Share of the time that a function's locked operations must have.
 const LEAST: f64 = 0.01;
 
-/// Looks for it.
+/// Finds hot instructions with a lock prefix where all samples are of one thread.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     if input.program.threads > 1 {
@@ -68,7 +64,12 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
     // A locked operation that takes no longer than a plain one is none to replace.
     let saved = (here.value - 1.0).max(0.0);
     let value = ((each - saved).max(1.0) / each).min(1.0);
-    let mut one = Candidate::new(ID, Some(index), locked.clone());
+    let mut one = Candidate::new(
+        Cause::NeedlessAtomic,
+        Some(index),
+        locked.clone(),
+        Fix::PlainOperations,
+    );
     one.site.truncate(1);
     one.affected = affected;
     let high = (value + 0.3).min(0.97).max(value);
@@ -88,34 +89,24 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
             high,
         };
         one.affected = members;
-        one = one.model(crate::gain::loop_gain::words(&gain));
+        one = one.fact(gain.fact());
     }
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
-    one.fix = "If no other thread ever touches it, use plain variables (Rc instead of Arc, Cell instead of an atomic, \
-               a counter of its own for each thread that is added up at the end); if only the order does not matter, \
-               load and store with relaxed ordering need no lock prefix."
-        .to_owned();
-    one.example = Some((
-        "std::atomic<long> count;  count++;",
-        "long count;  count++;",
-    ));
-    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
     Some(
-        one.counted(format!(
-            "`{form}` and its like ran {} times here",
-            count(times)
-        ))
-        .measured("all samples are of one thread".to_owned())
-        .measured(format!(
-            "they take {} of the time, {} cycles each",
-            percent(share),
-            cycles(each)
-        ))
-        .model(format!(
-            "`{form}` takes {} cycles on this host without any contention, the plain operation one",
-            cycles(here.value)
-        )),
+        one.fact(ThreadFact::LockedOperations {
+            form: form.clone(),
+            executions: times,
+        })
+        .fact(ThreadFact::SingleThread)
+        .fact(ThreadFact::LockedTime {
+            share,
+            cycles: each,
+        })
+        .fact(ThreadFact::LockedCost {
+            form: form.clone(),
+            cycles: here.value,
+        }),
     )
 }
 

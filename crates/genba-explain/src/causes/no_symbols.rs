@@ -6,19 +6,15 @@
 //!
 //! **Gain.** None: with names, genba can say more.
 
-use genba_model::Estimate;
+use genba_model::{BuildFact, Cause, Confirmation, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::words::percent;
-
-/// Identifier.
-pub const ID: &str = "no-symbols";
 
 /// Share of the time without names from which it is worth a word.
 const LEAST_SHARE: f64 = 0.1;
 
-/// Looks for it: one note for each module.
+/// Finds time in functions without symbols; one note for each module.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut modules: Vec<(&str, usize, f64)> = Vec::new();
@@ -33,15 +29,20 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     }
     let much = modules.into_iter().filter(|one| one.2 >= LEAST_SHARE);
     much.map(|(module, index, share)| {
-        let mut one = Candidate::new(ID, Some(index), Vec::new());
+        let mut one = Candidate::new(
+            Cause::NoSymbols,
+            Some(index),
+            Vec::new(),
+            Fix::InstallSymbols,
+        );
         one.advice = true;
         one.share = Some(share);
         one.residual_fraction = Estimate::exact(1.0);
-        one.fix = "Install the package's debug symbols, or set DEBUGINFOD_URLS; of a program of your own, build \
-                   with -g and do not strip it."
-            .to_owned();
-        one.confirm = "file says whether it is stripped".to_owned();
-        one.measured(format!("{} of the time is in code of {module} without names", percent(share)))
+        one.confirmation = Confirmation::Stripped;
+        one.fact(BuildFact::NoSymbols {
+            share,
+            module: module.to_owned(),
+        })
     })
     .collect()
 }

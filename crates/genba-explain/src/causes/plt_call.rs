@@ -14,19 +14,17 @@
 
 use std::collections::BTreeMap;
 
+use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
+
 use crate::candidate::Candidate;
 use crate::causes::tiny_callee_not_inlined::is_tiny;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, all_calls, inlined};
-use crate::words::{count, cycle_range, cycles, percent};
-
-/// Identifier.
-pub const ID: &str = "plt-call";
 
 /// Calls that are worth a look.
 const LEAST_CALLS: u64 = 100_000;
 
-/// Looks for it.
+/// Finds hot calls through the PLT of small functions of the user's own, from counted calls.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<(usize, bool), Vec<Call<'_>>> = BTreeMap::new();
@@ -58,50 +56,51 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
     let hottest = calls.iter().max_by_key(|call| call.target.count)?;
     let caller = &input.functions[hottest.caller];
     let name = &hottest.target.function;
-    let mut one = Candidate::new(ID, Some(hottest.caller), vec![hottest.site.at]);
+    let fix = match same_module {
+        true => Fix::HideSymbol {
+            function: name.clone(),
+        },
+        false => Fix::DefineInHeader {
+            function: name.clone(),
+        },
+    };
+    let mut one = Candidate::new(
+        Cause::PltCall,
+        Some(hottest.caller),
+        vec![hottest.site.at],
+        fix,
+    );
     one.affected = found.around.iter().map(|one| one.1).collect();
     one.share = Some(found.share);
     one.residual_fraction = found.residual_fraction;
     one.executions = Some(found.calls);
-    one.cycles = Some(genba_model::Estimate::exact(found.each));
+    one.cycles = Some(Estimate::exact(found.each));
     let module = caller.module.rsplit('/').next().unwrap_or(&caller.module);
-    one = one
-        .counted(format!(
-            "`{name}` was called through the PLT {} times and executes {:.1} instructions a call",
-            count(found.calls),
-            hottest.target.instructions_per_call
-        ))
-        .counted(if same_module {
-            format!("caller and callee are both in {module}: exported functions may be replaced by another module's, so the compiler neither calls them directly nor inlines them")
-        } else {
-            "it is in another shared object, so it cannot be inlined".to_owned()
+    one.confirmation = Confirmation::NoInterposition;
+    Some(
+        one.fact(CallFact::SmallCallee {
+            function: name.clone(),
+            others: 0,
+            calls: found.calls,
+            instructions: hottest.target.instructions_per_call,
+            caller: None,
+            plt: true,
         })
-        .measured(format!(
-            "calls and callee take {} of the time, {} cycles a call",
-            percent(found.share),
-            cycles(found.each)
-        ))
-        .model(format!(
-            "a call through the PLT and its return take {} cycles here; the instructions that stay when it is inlined {}",
-            cycles(overhead),
-            cycle_range(&found.after)
-        ));
-    one.fix = if same_module {
-        format!(
-            "Hide what is only used inside the library: `static`, `__attribute__((visibility(\"hidden\")))`, \
-             or build with -fvisibility=hidden (or -fno-semantic-interposition); `{name}` can then be inlined."
-        )
-    } else {
-        format!(
-            "Define `{name}` in the header as `static inline`, link the library statically with -flto, \
-             or let one call do many items."
-        )
-    };
-    one.example = Some((
-        "uint32_t step(uint32_t sum, uint8_t byte);",
-        "__attribute__((visibility(\"hidden\")))\nuint32_t step(uint32_t sum, uint8_t byte);",
-    ));
-    one.confirm =
-        "build with -fno-semantic-interposition, then: genba bench ./old ./new".to_owned();
-    Some(one)
+        .fact(match same_module {
+            true => CallFact::Interposable {
+                module: module.to_owned(),
+            },
+            false => CallFact::OtherModule,
+        })
+        .fact(CallFact::Time {
+            function: None,
+            share: found.share,
+            cycles: found.each,
+        })
+        .fact(CallFact::InlinedCost {
+            kind: CallKind::Plt,
+            call_cycles: overhead,
+            inlined_cycles: found.after,
+        }),
+    )
 }

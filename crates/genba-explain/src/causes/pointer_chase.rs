@@ -10,16 +10,13 @@
 //!
 //! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 3.3.
 
-use genba_model::Estimate;
+use genba_model::{AddressPattern, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::slow_loads::{Kind, candidate, slow};
 
-/// Identifier.
-pub const ID: &str = "pointer-chase";
-
-/// Looks for it.
+/// Finds slow loads whose address was loaded in the previous iteration.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = slow(input, Kind::Chase);
@@ -30,16 +27,15 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
                 low: 0.3,
                 high: 1.0,
             };
-            let mut found = candidate(input, ID, slow, goes, true).counted(
-                "its address is what the loop loaded the round before: the next load cannot begin earlier",
-            );
-            found.fix = "Keep the elements side by side (an array or a vector instead of a list, nodes from one pool in the order of use, indices instead of pointers), so that addresses are known ahead and lines are shared; or walk several lists at once."
-                .to_owned();
-            found.example = Some((
-                "for (node *p = head; p; p = p->next)\n    sum += p->value;",
-                "for (size_t i = 0; i < n; i++)\n    sum += items[i].value;",
-            ));
-            found
+            candidate(
+                input,
+                Cause::PointerChase,
+                Fix::ContiguousElements,
+                slow,
+                goes,
+                true,
+            )
+            .fact(slow.address(input, AddressPattern::PreviousLoad))
         })
         .collect()
 }

@@ -17,16 +17,13 @@
 
 use genba_code::Location;
 
+use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
+
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::request_sizes::Sizes;
 use crate::input::runtime_services::{is_allocator, is_growth};
 use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
-use crate::words::{count, percent};
-use genba_units::format::bytes;
-
-/// Identifier.
-pub const ID: &str = "realloc-growth";
 
 /// More growths of one buffer than doubling makes of any usual size.
 const MOST_DOUBLINGS: f64 = 24.0;
@@ -40,17 +37,18 @@ const LEAST_COPY: f64 = 0.05;
 /// Seconds that a copy takes which is worth avoiding: some times an allocation.
 const LEAST_COPY_TIME: f64 = 40e-9;
 
-/// Looks for it.
+/// Finds buffers that are copied each time they grow, from counted calls of `realloc`, of
+/// `reserve`, or of an allocation, a copy and a free in one function.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     find(input).into_iter().collect()
 }
 
-/// What grows, and the sentence that proves it.
+/// What grows, and the fact that proves it.
 struct Growth<'a> {
     line: UserLine<'a>,
     growths: f64,
-    proof: String,
+    proof: MemoryFact,
     /// Part of all copies that it makes.
     copies: f64,
 }
@@ -75,7 +73,8 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let most = (copying + allocator + input.paging_share())
         .max(gone)
         .min(1.0);
-    let mut one = Candidate::new(ID, None, Vec::new());
+    let fix = Fix::GrowByFactor(Language::of_file(growth.line.site.file.as_deref()));
+    let mut one = Candidate::new(Cause::ReallocGrowth, None, Vec::new(), fix);
     one.at = Some(growth.line.site.clone());
     one.share = Some(1.0);
     one.residual_fraction = residual_fraction_of(
@@ -85,36 +84,30 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         most + 0.55 * (1.0 - most),
     );
     one.executions = Some(growth.growths as u64);
-    one.fix = fix(&growth.line).to_owned();
-    one.example = Some(example(&growth.line));
-    one.confirm = "Log the sizes that are asked for: they should grow by a factor each time; then genba bench".to_owned();
-    one = one.counted(growth.proof);
-    if let Some(words) = program.follow_up.sizes.as_ref().and_then(moved_words) {
-        one = one.counted(words);
+    one.confirmation = Confirmation::GrowthSizes;
+    one = one.fact(growth.proof);
+    if let Some(moves) = program.follow_up.sizes.as_ref().and_then(realloc_moves) {
+        one = one.fact(moves);
     }
-    one = one.measured(format!(
-        "{} of the time copies, {} is in the allocator",
-        percent(copying),
-        percent(allocator)
-    ));
+    one = one.fact(MemoryFact::CopyAndAllocatorTime {
+        copies: copying,
+        allocator,
+    });
     if program.cpu_seconds > 0.0 && growth.growths > 0.0 {
-        let each = (copying + allocator) * program.cpu_seconds / growth.growths;
-        one = one.measured(format!("{:.0} ns for each growth", each * 1e9));
+        one = one.fact(MemoryFact::GrowthCost {
+            seconds: (copying + allocator) * program.cpu_seconds / growth.growths,
+        });
     }
     Some(one)
 }
 
 /// What `realloc` copied for what it gained, where it copied at all.
-fn moved_words(sizes: &Sizes) -> Option<String> {
-    if sizes.moved == 0 || sizes.grown_bytes == 0 {
-        return None;
-    }
-    Some(format!(
-        "realloc gave another address {} times and copied {} there, {:.0} bytes for each byte by which blocks grew (doubling copies one)",
-        count(sizes.moved),
-        bytes(sizes.moved_bytes as f64),
-        sizes.moved_bytes as f64 / sizes.grown_bytes as f64
-    ))
+fn realloc_moves(sizes: &Sizes) -> Option<MemoryFact> {
+    (sizes.moved > 0 && sizes.grown_bytes > 0).then_some(MemoryFact::ReallocMoves {
+        moves: sizes.moved,
+        bytes: sizes.moved_bytes,
+        grown_bytes: sizes.grown_bytes,
+    })
 }
 
 /// Part of all copies that are made by lines, or within functions, that grow.
@@ -151,12 +144,10 @@ fn by_realloc(input: &AnalysisInput) -> Option<Growth<'_>> {
     Some(Growth {
         line,
         growths,
-        proof: format!(
-            "{} calls of realloc for {} buffers: {} for each, doubling needs 20 for a million elements",
-            count(realloc.calls),
-            count(buffers as u64),
-            count(each as u64)
-        ),
+        proof: MemoryFact::ReallocCalls {
+            calls: realloc.calls,
+            buffers: buffers as u64,
+        },
         copies: part.max(0.5),
     })
 }
@@ -185,11 +176,10 @@ fn by_reserve(input: &AnalysisInput) -> Option<Growth<'_>> {
         return None;
     }
     let growths = line.calls;
-    let proof = format!(
-        "reserve allocates {} times here, and moves the old contents {} times: room is taken for the next few elements only",
-        count(growths as u64),
-        count(calls as u64)
-    );
+    let proof = MemoryFact::ReserveMoves {
+        allocations: growths as u64,
+        moves: calls as u64,
+    };
     Some(Growth {
         line,
         growths,
@@ -236,11 +226,10 @@ fn by_hand(input: &AnalysisInput) -> Option<Growth<'_>> {
         let buffers = ended.max(line.calls - old.calls).max(1.0);
         if line.calls >= 1000.0 && each > LEAST_COPY_TIME && old.calls / buffers >= MOST_DOUBLINGS {
             let growths = line.calls;
-            let proof = format!(
-                "new memory, a copy of {:.0} ns and a free of the old, {} times each",
-                each * 1e9,
-                count(growths as u64)
-            );
+            let proof = MemoryFact::CopyAndFree {
+                copy_seconds: each,
+                times: growths as u64,
+            };
             return Some(Growth {
                 line,
                 growths,
@@ -289,37 +278,3 @@ fn same_memory(input: &AnalysisInput, copy: &UserCall, free: &UserCall) -> bool 
 /// rdi and rsi: the first two arguments of a call (System V AMD64 ABI, 3.2.3).
 const FIRST: Location = 7;
 const SECOND: Location = 6;
-
-fn fix(line: &UserLine<'_>) -> &'static str {
-    match line.site.file.as_deref() {
-        Some(file) if file.ends_with(".rs") => {
-            "Let the vector grow by itself (push, reserve), which doubles, or reserve all at once \
-             before the loop; not reserve_exact or a copy each time."
-        }
-        Some(file) if file.ends_with(".c") => {
-            "Grow by a factor, not by a constant: double the room each time it is used up, or ask \
-             for all at once where the size is known."
-        }
-        _ => {
-            "Let the container grow by itself (push_back, insert), which doubles, or reserve all \
-             of it once; reserve for the next batch takes exactly that and undoes the doubling."
-        }
-    }
-}
-
-fn example(line: &UserLine<'_>) -> (&'static str, &'static str) {
-    match line.site.file.as_deref() {
-        Some(file) if file.ends_with(".rs") => (
-            "v.reserve_exact(batch.len());\nv.extend(batch);",
-            "v.extend(batch);",
-        ),
-        Some(file) if file.ends_with(".c") => (
-            "room += 4;\np = realloc(p, room * sizeof *p);",
-            "room = room ? 2 * room : 16;\np = realloc(p, room * sizeof *p);",
-        ),
-        _ => (
-            "v.reserve(v.size() + n);\nfor (…) v.push_back(x);",
-            "for (…) v.push_back(x);  // or v.insert(v.end(), first, last)",
-        ),
-    }
-}

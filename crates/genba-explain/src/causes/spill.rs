@@ -12,15 +12,12 @@
 
 use genba_code::STACK_POINTER;
 
+use genba_model::{Cause, Fix, LoopFact, LoopPlace};
+
 use crate::candidate::Candidate;
-use crate::gain::loop_gain::words;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::hot_loops;
-use crate::words::percent;
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "spill";
 
 /// Share of the time below which a loop is not looked at.
 const LEAST: f64 = 0.1;
@@ -34,7 +31,7 @@ const STANDS: f64 = 0.6;
 /// Gains below this are not told: other bounds are near, and compilers know their registers.
 const LARGEST_REMAINS: f64 = 0.85;
 
-/// Looks for it.
+/// Finds hot loops a good part of whose instructions move values to the stack and back.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -76,27 +73,28 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         if !explained || gain.residual_fraction.value > LARGEST_REMAINS {
             continue;
         }
-        let mut candidate = Candidate::new(ID, Some(one.function), moves.clone());
+        let mut candidate = Candidate::new(
+            Cause::Spill,
+            Some(one.function),
+            moves.clone(),
+            Fix::FewerLiveValues,
+        );
         candidate.affected.clone_from(&one.members);
         candidate.residual_fraction = gain.residual_fraction;
         candidate.residual_fraction.high = candidate.residual_fraction.high.max(0.95);
         candidate.executions = Some(one.cost.iterations);
         candidate.cycles = Some(one.cycles);
-        candidate.fix = "Keep fewer values at once: a smaller block of sums, the loop split in two, or less unrolling; values that only move on by one place each round belong into an array with an index that goes round."
-            .to_owned();
-        candidate.confirm = "change it, then: genba bench ./old ./new".to_owned();
         found.push(
             candidate
-                .counted(format!(
-                    "{} of the {} instructions of a round move between registers and the stack frame",
-                    moves.len(),
-                    usual.len()
-                ))
-                .measured(format!(
-                    "{} of the loop's time stands at them",
-                    percent(function.heat_of(moves) / one.share)
-                ))
-                .model(words(&gain)),
+                .fact(LoopFact::StackMoves {
+                    moves: moves.len(),
+                    instructions: usual.len(),
+                })
+                .fact(LoopFact::TimeAt {
+                    share: function.heat_of(moves) / one.share,
+                    place: LoopPlace::StackMoves,
+                })
+                .fact(gain.fact()),
         );
     }
     found

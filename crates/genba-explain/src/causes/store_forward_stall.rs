@@ -11,18 +11,14 @@
 //!
 //! **Source.** Intel's and AMD's optimisation manuals on store forwarding.
 
-use genba_model::Estimate;
+use genba_model::{Cause, Estimate, Fix, LoadFact};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_copy_function;
 use crate::input::values::Address;
 use crate::patterns::load_stalls::{Pattern, Stall, stalls};
-use crate::words::{count, cycles, percent};
 use genba_loop_model::Change;
-
-/// Identifier.
-pub const ID: &str = "store-forward-stall";
 
 /// Share of the time below which a load is not looked at.
 const LEAST: f64 = 0.03;
@@ -37,7 +33,7 @@ const MEMORY: f64 = 60.0;
 /// Instructions before a load that outside of loops are searched for stores.
 const BEFORE: usize = 48;
 
-/// Looks for it.
+/// Finds slow loads of bytes of which a store shortly before wrote only a part.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
@@ -156,7 +152,12 @@ fn overlap(store: &Address, load: &Address) -> Overlap {
 
 fn candidate(input: &AnalysisInput, index: usize, load: &Stall, store: usize) -> Candidate {
     let function = &input.functions[index];
-    let mut found = Candidate::new(ID, Some(index), vec![store, load.at]);
+    let mut found = Candidate::new(
+        Cause::StoreForwardStall,
+        Some(index),
+        vec![store, load.at],
+        Fix::WiderStore,
+    );
     let waits = load.each - load.usual;
     let round = load.around.and_then(|around| {
         let cost = function.loops.get(around as usize)?.as_ref()?;
@@ -190,23 +191,17 @@ fn candidate(input: &AnalysisInput, index: usize, load: &Stall, store: usize) ->
     }
     found.executions = Some(function.counts[load.at]);
     found.cycles = Some(Estimate::exact(load.each));
-    found.fix = "Store as wide as it is loaded, or keep the value in a register and shift the new part in: a load can take its value from a store that is still under way only if that one store has all of it."
-        .to_owned();
-    found.example = Some((
-        "memmove(w, w + 1, 7); w[7] = byte;\nmemcpy(&word, w, 8);",
-        "word = word >> 8 | (uint64_t)byte << 56;",
-    ));
-    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
     found
-        .counted(format!(
-            "`{}` reads bytes that `{}` wrote in part just before",
-            function.code[load.at].text, function.code[store].text
-        ))
-        .measured(format!(
-            "{} of the time at the load and what waits for it: {} cycles for each of {} executions, where the first cache takes {}",
-            percent(load.share),
-            cycles(load.each),
-            count(function.counts[load.at]),
-            cycles(load.usual)
-        ))
+        .fact(LoadFact::PartialOverlap {
+            load: function.code[load.at].text.clone(),
+            store: function.code[store].text.clone(),
+        })
+        .fact(LoadFact::Wait {
+            instruction: function.code[load.at].text.clone(),
+            share: load.share,
+            cycles: load.each,
+            executions: function.counts[load.at],
+            l1d_cycles: load.usual,
+            levels: Vec::new(),
+        })
 }

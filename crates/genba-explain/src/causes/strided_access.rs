@@ -11,7 +11,7 @@
 //!
 //! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 6.2.
 
-use genba_model::Estimate;
+use genba_model::{AddressPattern, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
@@ -19,10 +19,7 @@ use crate::patterns::load_stalls::Pattern;
 use crate::patterns::slow_loads::{Kind, Slow, candidate, slow};
 use crate::patterns::value_steps::Step;
 
-/// Identifier.
-pub const ID: &str = "strided-access";
-
-/// Looks for it.
+/// Finds slow loads whose address advances by a cache line or more in each iteration.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = slow(input, Kind::Strides);
@@ -35,26 +32,19 @@ fn tell(input: &AnalysisInput, slow: &Slow) -> Candidate {
         low: 0.25,
         high: 1.0,
     };
-    let bytes = input.functions[slow.function].data[slow.list[0].at]
-        .memory
-        .iter()
-        .find(|access| access.reads)
-        .map_or(0, |access| access.bytes);
-    let fact = match slow.list[0].pattern {
-        Pattern::Strides(Step::Constant(step)) => format!(
-            "its address gains {} bytes each round, and {bytes} of them are read",
-            step.unsigned_abs()
-        ),
-        _ => format!(
-            "its address gains an amount each round that is fixed before the loop, and {bytes} bytes are read"
-        ),
+    let pattern = match slow.list[0].pattern {
+        Pattern::Strides(Step::Constant(step)) => AddressPattern::Stride {
+            bytes: step.unsigned_abs(),
+        },
+        _ => AddressPattern::InvariantStride,
     };
-    let mut found = candidate(input, ID, slow, goes, true).counted(fact);
-    found.fix = "Let the innermost loop go along memory: swap the loops, work in tiles, or keep the fields that this loop reads in an array of their own."
-        .to_owned();
-    found.example = Some((
-        "for (i …) for (j …) for (k …)\n    c[i][j] += a[i][k] * b[k][j];",
-        "for (i …) for (k …) for (j …)\n    c[i][j] += a[i][k] * b[k][j];",
-    ));
-    found
+    candidate(
+        input,
+        Cause::StridedAccess,
+        Fix::TraverseInOrder,
+        slow,
+        goes,
+        true,
+    )
+    .fact(slow.address(input, pattern))
 }

@@ -13,13 +13,11 @@
 
 use std::collections::BTreeMap;
 
+use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
+
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::patterns::calls::{Call, all_calls, inlined};
-use crate::words::{count, cycle_range, cycles, percent};
-
-/// Identifier.
-pub const ID: &str = "tiny-callee-not-inlined";
 
 /// Instructions a call above which the call is little beside the work.
 pub(crate) const MOST_INSTRUCTIONS: f64 = 20.0;
@@ -30,7 +28,7 @@ const LEAST: f64 = 0.02;
 /// Calls that are worth a look.
 const LEAST_CALLS: u64 = 100_000;
 
-/// Looks for it.
+/// Finds small functions called directly and often from another translation unit.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<(String, String), Vec<Call<'_>>> = BTreeMap::new();
@@ -109,57 +107,53 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
         .filter(|call| call.callee == Some(main))
         .max_by_key(|call| call.target.count)?;
     let caller = &input.functions[hottest.caller];
-    let mut one = Candidate::new(ID, Some(main), (0..callee.code.len()).collect());
+    let fix = Fix::Inline {
+        function: callee.function.clone(),
+    };
+    let mut one = Candidate::new(
+        Cause::TinyCalleeNotInlined,
+        Some(main),
+        (0..callee.code.len()).collect(),
+        fix,
+    );
     one.share = Some(found.share);
     one.residual_fraction = found.residual_fraction;
     one.executions = Some(found.calls);
-    one.cycles = Some(genba_model::Estimate::exact(found.each));
-    let name = &callee.function;
-    let others = match callees.len() {
-        1 => String::new(),
-        more => format!(" (and {} more of the same file)", more - 1),
-    };
+    one.cycles = Some(Estimate::exact(found.each));
     let from = caller
         .places
         .get(hottest.site.at)
         .and_then(|p| p.function.clone());
     let from = from.unwrap_or_else(|| caller.function.clone());
-    one = one
-        .counted(format!(
-            "`{name}`{others} was called {} times, most by `{from}`, and executes {:.1} instructions a call",
-            count(found.calls),
-            hottest.target.instructions_per_call
-        ))
-        .counted(format!(
-            "it is compiled in {}, its caller in {}: the compiler cannot inline it",
-            short(callee.unit.as_deref()),
-            short(caller.unit.as_deref())
-        ))
-        .measured(format!(
-            "calls and callees take {} of the time, {} cycles a call",
-            percent(found.share),
-            cycles(found.each)
-        ))
-        .model(format!(
-            "a call and its return take {} cycles here; the instructions that stay when it is inlined {}",
-            cycles(overhead),
-            cycle_range(&found.after)
-        ));
-    one.fix = format!(
-        "Let the compiler inline `{name}`: build with link-time optimisation (-flto; `lto = \"fat\"` in Cargo), \
-         or define it in the header (`static inline`; `#[inline]` in Rust)."
-    );
-    one.example = Some((
-        "/* header */ int at(const image *i, int x);\n/* image.c */ int at(const image *i, int x) { return i->data[x]; }",
-        "/* header */ static inline int at(const image *i, int x) { return i->data[x]; }",
-    ));
-    one.confirm = "build with -O2 -flto, then: genba bench ./old ./new".to_owned();
-    Some(one)
+    one.confirmation = Confirmation::LinkTimeOptimisation;
+    Some(
+        one.fact(CallFact::SmallCallee {
+            function: callee.function.clone(),
+            others: callees.len() - 1,
+            calls: found.calls,
+            instructions: hottest.target.instructions_per_call,
+            caller: Some(from),
+            plt: false,
+        })
+        .fact(CallFact::SeparateUnits {
+            callee: callee.unit.as_deref().map(file_of_unit),
+            caller: caller.unit.as_deref().map(file_of_unit),
+        })
+        .fact(CallFact::Time {
+            function: None,
+            share: found.share,
+            cycles: found.each,
+        })
+        .fact(CallFact::InlinedCost {
+            kind: CallKind::Direct,
+            call_cycles: overhead,
+            inlined_cycles: found.after,
+        }),
+    )
 }
 
-fn short(unit: Option<&str>) -> String {
-    let unit = unit.map_or("another unit", |unit| {
-        unit.split("/@/").next().unwrap_or(unit)
-    });
-    unit.rsplit('/').next().unwrap_or(unit).to_owned()
+/// The file name of a translation unit; of rustc's units that of the crate's root.
+fn file_of_unit(unit: &str) -> String {
+    let path = unit.split("/@/").next().unwrap_or(unit);
+    path.rsplit('/').next().unwrap_or(path).to_owned()
 }

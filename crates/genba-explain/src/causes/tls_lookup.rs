@@ -8,15 +8,11 @@
 //!
 //! **Source.** U. Drepper, "ELF Handling For Thread-Local Storage", 2013.
 
-use genba_model::Estimate;
+use genba_model::{CallFact, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, all_calls, around, cycles_of_all};
-use crate::words::{count, cycles, percent};
-
-/// Identifier.
-pub const ID: &str = "tls-lookup";
 
 /// Calls that are worth a look.
 const LEAST_CALLS: u64 = 100_000;
@@ -40,7 +36,7 @@ fn is_lookup(name: &str) -> bool {
     )
 }
 
-/// Looks for it.
+/// Finds hot calls of `pthread_getspecific` and `__tls_get_addr`.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     candidate(input).into_iter().collect()
@@ -79,7 +75,12 @@ fn candidate(input: &AnalysisInput) -> Option<Candidate> {
     }
     let share = (inside + beside).min(1.0);
     let each = share * all / times as f64;
-    let mut one = Candidate::new(ID, Some(hottest.caller), vec![hottest.site.at]);
+    let mut one = Candidate::new(
+        Cause::TlsLookup,
+        Some(hottest.caller),
+        vec![hottest.site.at],
+        Fix::ThreadLocalVariable,
+    );
     let mine = near.iter().filter(|one| one.0 == hottest.caller);
     one.affected = mine.map(|one| one.1).collect();
     one.share = Some(share);
@@ -98,23 +99,16 @@ fn candidate(input: &AnalysisInput) -> Option<Candidate> {
     };
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
-    let name = &hottest.target.function;
-    one.fix = "Keep a pointer to the thread's data in a `_Thread_local` (`thread_local`) variable of the program itself \
-               (initial-exec model: -ftls-model=initial-exec in libraries that are not loaded by dlopen), \
-               or look it up once and pass it on."
-        .to_owned();
-    one.example = Some((
-        "struct context *c = pthread_getspecific(key);",
-        "static _Thread_local struct context *current;\nstruct context *c = current;",
-    ));
-    one.confirm = "change it, then: genba bench ./old ./new".to_owned();
     Some(
-        one.counted(format!("`{name}` was called {} times", count(times)))
-            .measured(format!(
-                "looking up takes {} of the time, {} cycles each",
-                percent(share),
-                cycles(each)
-            ))
-            .model("a variable of the thread's own is one load"),
+        one.fact(CallFact::ThreadLocalLookups {
+            function: hottest.target.function.clone(),
+            calls: times,
+        })
+        .fact(CallFact::Time {
+            function: None,
+            share,
+            cycles: each,
+        })
+        .fact(CallFact::ThreadLocalLoad),
     )
 }

@@ -12,14 +12,10 @@
 //!
 //! **Source.** DWARF 5, section 3.1.1 (`DW_AT_producer`).
 
-use genba_model::Estimate;
+use genba_model::{BuildFact, Cause, Confirmation, Estimate, Fix};
 
 use crate::candidate::{Candidate, unoptimised_functions};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::words::percent;
-
-/// Identifier.
-pub const ID: &str = "unoptimised-build";
 
 /// What stays: optimised code usually takes a fifth to three quarters of the time.
 const REMAINS: Estimate = Estimate {
@@ -39,7 +35,8 @@ const REMAINS_OF_CALLS: Estimate = Estimate {
 /// Instructions a call below which code is made of calls.
 const CALLS: f64 = 40.0;
 
-/// Looks for it: one finding for each module.
+/// Finds modules compiled without optimisation, from the compiler's record of its options or from
+/// accesses to the stack; one candidate for each module.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut modules: Vec<&str> = Vec::new();
@@ -74,37 +71,33 @@ fn candidate(input: &AnalysisInput, unoptimised: &[bool], module: &str) -> Optio
         .sum();
     let calls: f64 = all().map(|(_, f)| f.calls.unwrap_or(0) as f64).sum();
     let of_calls = calls > 1e5 && instructions < CALLS * calls;
-    let mut one = Candidate::new(ID, Some(index), hottest_line(function));
+    let mut one = Candidate::new(
+        Cause::UnoptimisedBuild,
+        Some(index),
+        hottest_line(function),
+        Fix::Optimise,
+    );
     one.share = Some(share.min(1.0));
     one.residual_fraction = if of_calls { REMAINS_OF_CALLS } else { REMAINS };
     one.unoptimised_too = true;
-    one.fix = "Build with optimisation: -O2 (cargo build --release; a CMake build type of \
-               Release or RelWithDebInfo). Debug information stays with -g."
-        .to_owned();
-    one.confirm = "genba bench './as-it-is' './built-with-O2'".to_owned();
-    one = one.measured(format!(
-        "{} of the time is in {} compiled without optimisation",
-        percent(share),
-        match all().count() {
-            1 => "one function".to_owned(),
-            number => format!("{number} functions"),
-        },
-    ));
+    one.confirmation = Confirmation::OptimisedBuild;
+    one = one.fact(BuildFact::UnoptimisedTime {
+        share,
+        functions: all().count(),
+    });
     if of_calls {
-        one = one.counted(format!(
-            "{:.0} instructions a call: most is calls of small functions that optimisation would inline",
-            instructions / calls
-        ));
+        one = one.fact(BuildFact::InstructionsPerCall {
+            instructions: instructions / calls,
+        });
     }
     let gnu = |p: &str| p.starts_with("GNU ");
     if !function.producer.as_deref().is_some_and(gnu) {
-        one = one.counted(
-            "most of the instructions that it executes read or write its stack, which optimised code does not",
-        );
+        one = one.fact(BuildFact::StackAccesses);
     }
     if let Some(producer) = &function.producer {
-        let short: String = producer.chars().take(120).collect();
-        one = one.counted(format!("compiled by: {short}"));
+        one = one.fact(BuildFact::Producer {
+            text: producer.chars().take(120).collect(),
+        });
     }
     Some(one)
 }

@@ -14,17 +14,15 @@
 //! speculation); Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs", chapter 3.
 
 use genba_code::Flow;
-use genba_model::Estimate;
+use genba_model::{
+    Cause, Confirmation, Estimate, EvidenceSource, Fix, LoopFact, LoopPlace, ModelCase,
+};
 
 use crate::candidate::Candidate;
-use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::load_stalls::penalty;
 use crate::patterns::value_steps::{Step, address_step};
-use crate::words::{count, cycles, percent};
-
-/// Identifier.
-pub const ID: &str = "unpredictable-branch";
 
 /// Share of the time below which a loop is not looked at.
 const LEAST: f64 = 0.03;
@@ -44,7 +42,8 @@ const BEHIND: f64 = 0.4;
 /// Wrong guesses a round below which there is nothing to gain.
 const FEWEST: f64 = 0.05;
 
-/// Looks for it.
+/// Finds small loops whose cycles are those of mispredicted branches: counted or simulated where a
+/// follow-up run was made, else inferred from what the model leaves unexplained.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = hot_loops(input, LEAST);
@@ -152,60 +151,48 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         .iter()
         .filter(|one| one.stays && one.wrong >= 0.5 * main.wrong);
     site.extend(others.map(|one| one.at).filter(|&at| at != main.at));
-    let mut one = Candidate::new(ID, Some(found.function), site);
+    let mut one = Candidate::new(
+        Cause::UnpredictableBranch,
+        Some(found.function),
+        site,
+        Fix::Branchless,
+    );
     one.affected = found.members.clone();
     one.residual_fraction = after.scaled(1.0 / round);
     one.executions = Some(function.counts[main.at]);
     one.cycles = Some(found.cycles);
     for branch in branches.iter().take(3) {
-        one = one.counted(format!(
-            "the branch{} goes one way {} and the other {} of {} times",
-            line_of(function, branch.at),
-            percent(branch.taken),
-            percent(1.0 - branch.taken),
-            count(function.counts[branch.at])
-        ));
-    }
-    one.fix = "Decide without a branch: store always and add the comparison's result to the index, choose by `?:` on \
-               values that are both there (a conditional move), look up in a table; or sort or partition the data first, \
-               so that the branch can be foreseen."
-        .to_owned();
-    one.example = Some((
-        "if (price[i] < limit)\n    out[n++] = i;",
-        "out[n] = i;\nn += price[i] < limit;",
-    ));
-    one.confirm = match seen {
-        Some(_) => "run it on sorted input, or change it, then: genba bench ./old ./new",
-        None => "count wrong guesses (perf stat -e branch-misses; without counters valgrind --tool=cachegrind --branch-sim=yes), run it on sorted input, or change it, then: genba bench ./old ./new",
-    }
-    .to_owned();
-    one = one.measured(format!(
-        "a round takes {} cycles; its instructions and their longest chain need {}",
-        cycles(round),
-        cycles(least)
-    ));
-    if let (Some(seen), Some(events)) = (seen, counted) {
-        let fact = format!(
-            "{seen:.2} wrong guesses a round, of {possible:.2} if none could be foreseen; each costs {} cycles here",
-            cycles(penalty)
-        );
-        return Some(match events.simulated {
-            true => one.simulated(fact),
-            false => one.measured(fact),
+        one = one.fact(LoopFact::BranchOutcomes {
+            line: function.places.get(branch.at).and_then(|place| place.line),
+            taken: branch.taken,
+            executions: function.counts[branch.at],
         });
     }
-    Some(
-        one.measured(format!(
-            "{} of the loop's time stands right behind these branches, on either side",
-            percent(behind)
-        ))
-        .model(format!(
-            "a wrong guess costs {} cycles here: the rest is {:.2} wrong guesses a round, of {:.2} if none could be foreseen",
-            cycles(penalty),
-            taken / penalty,
-            possible
-        )),
-    )
+    one.confirmation = Confirmation::Mispredictions {
+        counted: seen.is_some(),
+    };
+    one = one.fact(LoopFact::Model {
+        cycles: round,
+        modelled: Estimate::exact(least),
+        case: ModelCase::Bound,
+    });
+    let source = match counted {
+        Some(events) if events.simulated => EvidenceSource::Simulated,
+        Some(_) => EvidenceSource::Measured,
+        None => EvidenceSource::Model,
+    };
+    if counted.is_none() {
+        one = one.fact(LoopFact::TimeAt {
+            share: behind,
+            place: LoopPlace::AfterBranches,
+        });
+    }
+    Some(one.fact(LoopFact::Mispredictions {
+        per_iteration: seen.unwrap_or(taken / penalty),
+        random: possible,
+        penalty_cycles: penalty,
+        source,
+    }))
 }
 
 /// Whether loads go to another place each round, so that memory may be what is waited for.
@@ -222,11 +209,6 @@ fn loads_far(found: &HotLoop<'_>) -> bool {
                 .map(|address| address_step(function, found.index, address))
                 .any(far)
     })
-}
-
-fn line_of(function: &FunctionInput, at: usize) -> String {
-    let line = function.places.get(at).and_then(|place| place.line);
-    line.map_or_else(String::new, |line| format!(" of line {line}"))
 }
 
 fn branches(found: &HotLoop<'_>) -> Vec<Branch> {

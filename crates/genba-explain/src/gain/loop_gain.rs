@@ -1,10 +1,9 @@
 //! What a change of a loop's instructions gains: loop-level, from measured cycles a round and
 //! the model before and after.
 
-use genba_model::Estimate;
+use genba_model::{Estimate, LoopFact, ModelCase};
 
 use crate::input::analysis_input::{CostTable, FunctionInput};
-use crate::words::{cycle_range, cycles};
 use genba_loop_model::{Change, LoopInputs, Model, iteration_after, model, operation};
 
 /// A loop before and after a change.
@@ -95,11 +94,14 @@ impl FunctionInput {
     }
 }
 
-/// The figures in words.
-pub(crate) fn words(gain: &LoopGain) -> String {
-    format!(
-        "a round of the loop takes {} cycles and would take {}",
-        cycles(gain.measured.value),
-        cycle_range(&gain.iteration)
-    )
+impl LoopGain {
+    /// Measured cycles of an iteration, and those that the model expects with the fix.
+    #[must_use]
+    pub fn fact(&self) -> LoopFact {
+        LoopFact::Model {
+            cycles: self.measured.value,
+            modelled: self.iteration,
+            case: ModelCase::Fixed,
+        }
+    }
 }

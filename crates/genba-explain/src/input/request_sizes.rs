@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use genba_model::MemoryFact;
+
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::service;
-use crate::words::{count, percent};
-use genba_units::format::bytes;
 
 /// Sizes for which one run asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl SizeClasses {
     }
 
     /// The narrowest range of classes that most calls are of.
-    fn usual(&self) -> Option<(usize, usize, f64)> {
+    fn usual_range(&self) -> Option<(usize, usize, f64)> {
         const MOST: f64 = 0.75;
         let total = self.total();
         if total == 0 {
@@ -79,25 +79,17 @@ impl SizeClasses {
         })
     }
 
-    /// `86 % of 12 M allocations are of 16 to 31 bytes, 240 MB in all`.
+    /// The sizes of most allocations; `None` without any.
     #[must_use]
-    pub fn words(&self, what: &str) -> Option<String> {
-        let (first, last, part) = self.usual()?;
-        let least = if first == 0 { 0 } else { 1u64 << (first - 1) };
-        let most = (1u64 << last.min(63)) - 1;
-        let range = match (least, most) {
-            (least, most) if least == most => {
-                format!("{least} byte{}", if least == 1 { "" } else { "s" })
-            }
-            (least, most) if most < 1000 => format!("{least} to {most} bytes"),
-            (least, most) => format!("{} to {}", bytes(least as f64), bytes(most as f64)),
-        };
-        Some(format!(
-            "{} of {} {what} are of {range}, {} in all",
-            percent(part),
-            count(self.total()),
-            bytes(self.bytes as f64)
-        ))
+    pub fn usual(&self) -> Option<MemoryFact> {
+        let (first, last, share) = self.usual_range()?;
+        Some(MemoryFact::AllocationSizes {
+            share,
+            allocations: self.total(),
+            low: if first == 0 { 0 } else { 1u64 << (first - 1) },
+            high: (1u64 << last.min(63)) - 1,
+            bytes: self.bytes,
+        })
     }
 }
 
@@ -136,18 +128,32 @@ mod tests {
     #[test]
     fn the_usual_size_is_said() {
         let mostly = classes(&[(5, 900), (12, 100)], 500_000);
-        assert_eq!(
-            mostly.words("allocations").unwrap(),
-            "90 % of 1000 allocations are of 16 to 31 bytes, 500.0 kB in all"
-        );
+        let usual = MemoryFact::AllocationSizes {
+            share: 0.9,
+            allocations: 1000,
+            low: 16,
+            high: 31,
+            bytes: 500_000,
+        };
+        assert_eq!(mostly.usual(), Some(usual));
         assert!((mostly.mean() - 500.0).abs() < 1e-9);
         assert!(mostly.part_of_bytes_from(10) > 0.8);
         assert!(mostly.part_of_bytes_from(13) < 0.01);
         let ones = classes(&[(1, 10)], 10);
-        assert!(ones.words("copies").unwrap().contains("of 1 byte,"));
-        assert_eq!(SizeClasses::default().words("copies"), None);
+        let of_one = |fact| {
+            matches!(
+                fact,
+                MemoryFact::AllocationSizes {
+                    low: 1,
+                    high: 1,
+                    ..
+                }
+            )
+        };
+        assert!(ones.usual().is_some_and(of_one));
+        assert_eq!(SizeClasses::default().usual(), None);
         // The largest class has no overflow.
-        assert!(classes(&[(48, 1)], u64::MAX).words("copies").is_some());
+        assert!(classes(&[(48, 1)], u64::MAX).usual().is_some());
     }
 
     #[test]

@@ -16,22 +16,6 @@ pub struct UserLine<'a> {
     pub users: Vec<&'a UserCall>,
 }
 
-impl UserLine<'_> {
-    /// `main.c:12 in f`.
-    #[must_use]
-    pub fn words(&self) -> String {
-        let file = self
-            .site
-            .file
-            .as_deref()
-            .and_then(|file| file.rsplit('/').next());
-        match (file, self.site.line) {
-            (Some(file), Some(number)) => format!("{file}:{number} in {}", self.site.function),
-            _ => self.site.function.clone(),
-        }
-    }
-}
-
 /// Users by line, most calls first.
 pub fn lines<'a>(users: impl IntoIterator<Item = &'a UserCall>) -> Vec<UserLine<'a>> {
     let mut list: Vec<UserLine<'a>> = Vec::new();

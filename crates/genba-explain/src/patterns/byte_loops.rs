@@ -5,8 +5,9 @@
 //! ends a run, whether it leaves the loop or handles something rare inside it.
 
 use genba_code::{BlockId, Flow, Shortcut};
-use genba_model::Estimate;
+use genba_model::{ByteOperation, Estimate, LoopFact};
 
+use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin, Value};
@@ -97,6 +98,22 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
 }
 
 impl ByteLoop {
+    /// Adds to a candidate what both causes about bytes rest on: runs, time, cost of wide code.
+    #[must_use]
+    pub fn facts(&self, operation: ByteOperation, candidate: Candidate) -> Candidate {
+        candidate
+            .fact(LoopFact::ByteRuns {
+                operation,
+                bytes: self.rounds,
+                mean_run: self.run,
+            })
+            .fact(LoopFact::ByteTime {
+                share: self.share,
+                cycles: self.each,
+            })
+            .fact(LoopFact::WideByteCost { operation })
+    }
+
     /// What stays if a run takes so many cycles: to begin, and a byte; value, least, most.
     #[must_use]
     pub fn residual_fraction(&self, begin: [f64; 3], byte: [f64; 3]) -> Estimate {

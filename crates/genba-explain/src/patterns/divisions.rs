@@ -2,7 +2,7 @@
 //! divisions share.
 
 use genba_code::Location;
-use genba_model::Estimate;
+use genba_model::{DivisionFact, Estimate};
 
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value, bits};
@@ -152,18 +152,19 @@ fn signs(function: &FunctionInput, at: usize, upper: Value) -> bool {
     (maker as usize) < at && matches!(form, Some("cqo" | "cdq" | "cwd"))
 }
 
-/// What one division is measured to cost and costs here, in words.
-pub(crate) fn cost_words(function: &FunctionInput, at: usize, here: Option<Estimate>) -> String {
-    let form = &function.data[at].form;
-    let each = match function.cycles.get(at).copied().flatten() {
-        Some(each) => format!("{} cycles a piece", crate::words::cycles(each.value)),
-        None => String::from("its cycles are not known"),
-    };
-    match here {
-        Some(here) => format!(
-            "{each}; `{form}` on this host: {}",
-            crate::words::cycle_range(&here)
-        ),
-        None => each,
+/// The time at divisions: `share` of all time, and what the one at `at` costs, measured and by the
+/// host's table.
+pub(crate) fn time_fact(
+    function: &FunctionInput,
+    at: usize,
+    share: f64,
+    host_cycles: Option<Estimate>,
+) -> DivisionFact {
+    let cycles = function.cycles.get(at).copied().flatten();
+    DivisionFact::Time {
+        share,
+        cycles: cycles.map(|cycles| cycles.value),
+        form: function.data[at].form.clone(),
+        host_cycles,
     }
 }

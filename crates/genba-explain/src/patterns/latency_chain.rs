@@ -1,16 +1,15 @@
 //! Loops that wait for a chain which could be several: what the causes about floating-point and
 //! integer chains share.
 
-use genba_model::Estimate;
+use genba_model::{Cause, Estimate, Fix, LoopFact, Reduction};
 
 use crate::candidate::Candidate;
-use crate::gain::loop_gain::{LoopGain, words};
+use crate::gain::loop_gain::LoopGain;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::value_uses::Uses;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
-use crate::patterns::reductions::{Kind, reduction};
-use crate::words::{count, cycles};
-use genba_loop_model::{Change, chain_text};
+use crate::patterns::reductions::reduction;
+use genba_loop_model::{Change, chain_mnemonics};
 
 /// Share of the time below which a loop is not looked at.
 const LEAST: f64 = 0.05;
@@ -24,8 +23,8 @@ const LONGER: f64 = 1.3;
 /// A loop whose rounds wait for chains that gather.
 pub(crate) struct Chained<'a> {
     pub one: HotLoop<'a>,
-    /// Kind of the longest.
-    pub kind: Kind,
+    /// Reduction of the longest.
+    pub kind: Reduction,
     /// Instructions of that.
     pub links: Vec<usize>,
     /// With all such chains split.
@@ -33,7 +32,7 @@ pub(crate) struct Chained<'a> {
 }
 
 /// Loops of the wanted kinds.
-pub(crate) fn chained<'a>(input: &'a AnalysisInput, wanted: &[Kind]) -> Vec<Chained<'a>> {
+pub(crate) fn chained<'a>(input: &'a AnalysisInput, wanted: &[Reduction]) -> Vec<Chained<'a>> {
     let mut found = Vec::new();
     let mut uses: Option<(usize, Uses)> = None;
     for one in hot_loops(input, LEAST) {
@@ -66,14 +65,14 @@ fn split<'a>(
     input: &AnalysisInput,
     one: HotLoop<'a>,
     uses: &Uses,
-    wanted: &[Kind],
+    wanted: &[Reduction],
 ) -> Option<Chained<'a>> {
     let first = reduction(&one, uses, &one.cost.chain)?;
     if !wanted.contains(&first.kind) {
         return None;
     }
     let ways = match first.kind {
-        Kind::Table | Kind::Mixing => 8.0,
+        Reduction::Table | Reduction::Mixing => 8.0,
         _ => 4.0,
     };
     let mut change = Change {
@@ -147,30 +146,27 @@ pub(crate) fn overhead(one: &HotLoop<'_>) -> Vec<usize> {
     one.usual().filter(|&at| counts(at)).collect()
 }
 
-/// What both causes say of such a loop.
-pub(crate) fn candidate(id: &'static str, chained: &Chained<'_>) -> Candidate {
+/// The candidate of either cause for such a loop.
+pub(crate) fn candidate(cause: Cause, chained: &Chained<'_>) -> Candidate {
     let one = &chained.one;
     let chain = one.cost.chain_cycles.unwrap_or(Estimate::exact(0.0));
-    let text = chain_text(&one.cost.chain, &one.input.code);
-    let mut found = Candidate::new(id, Some(one.function), chained.links.clone());
+    let fix = Fix::Accumulators(chained.kind);
+    let mut found = Candidate::new(cause, Some(one.function), chained.links.clone(), fix);
     found.affected = one.members.clone();
     found.residual_fraction = chained.gain.residual_fraction;
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
-    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
-    let entries = one.trips.map_or(String::new(), |trips| {
-        format!(", {} an entry", count(trips.round() as u64))
-    });
     found
-        .measured(format!(
-            "{} rounds of {} cycles each{entries}",
-            count(one.cost.iterations),
-            cycles(one.cycles.value)
-        ))
-        .model(format!(
-            "each round waits for the one before: {text} takes {} of these cycles; all else would take {}",
-            cycles(chain.value),
-            cycles(one.cost.throughput_cycles.map_or(0.0, |t| t.value))
-        ))
-        .model(words(&chained.gain))
+        .fact(LoopFact::Time {
+            share: None,
+            iterations: one.cost.iterations,
+            cycles: one.cycles.value,
+            trip_count: one.trips,
+        })
+        .fact(LoopFact::Chain {
+            instructions: chain_mnemonics(&one.cost.chain, &one.input.code),
+            cycles: chain.value,
+            throughput_cycles: one.cost.throughput_cycles.map_or(0.0, |t| t.value),
+        })
+        .fact(chained.gain.fact())
 }

@@ -11,12 +11,13 @@
 
 use genba_code::Location;
 
+use genba_model::DivisionFact;
+
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::Value;
 use crate::patterns::divisions::{Division, divisions};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
-use crate::words::{count, percent};
 
 /// Share of the time below which a loop's divisions are not worth a word.
 const LEAST: f64 = 0.1;
@@ -35,8 +36,8 @@ pub(crate) struct Needed<'a> {
     pub one: HotLoop<'a>,
     /// The divisions, or the multiplications in their place.
     pub at: Vec<usize>,
-    /// That it is so.
-    pub fact: String,
+    /// Why none of them is superfluous.
+    pub fact: DivisionFact,
 }
 
 /// Hot loops of divisions in which nothing is divided twice, most time first.
@@ -51,7 +52,7 @@ pub(crate) fn needed_divisions(input: &AnalysisInput) -> Vec<Needed<'_>> {
         .collect()
 }
 
-fn by_division(one: &HotLoop<'_>) -> Option<(Vec<usize>, String)> {
+fn by_division(one: &HotLoop<'_>) -> Option<(Vec<usize>, DivisionFact)> {
     let function = one.input;
     let all = divisions(function);
     let inside: Vec<&Division> = all
@@ -87,25 +88,13 @@ fn by_division(one: &HotLoop<'_>) -> Option<(Vec<usize>, String)> {
     let executed = inside.iter().fold(0u64, |sum, division| {
         sum.saturating_add(function.counts[division.at])
     });
-    let head = format!(
-        "{} divisions, {} of the loop's time at them",
-        count(executed),
-        percent(carried)
-    );
-    let at = inside.iter().map(|division| division.at).collect();
-    Some(match both {
-        0 => (
-            at,
-            format!("{head}: no two have the same operands, so nothing is divided twice"),
-        ),
-        _ => (
-            at,
-            format!(
-                "{head}: quotient and remainder come from one `{}`, and no two have the same operands: nothing is computed twice",
-                function.code[inside[0].at].mnemonic
-            ),
-        ),
-    })
+    let both_results = (both > 0).then(|| function.code[inside[0].at].mnemonic.to_owned());
+    let fact = DivisionFact::AllNeeded {
+        executions: executed,
+        share: carried,
+        both_results,
+    };
+    Some((inside.iter().map(|division| division.at).collect(), fact))
 }
 
 /// rdx: the high half of a product.
@@ -119,7 +108,7 @@ fn multiplies(function: &FunctionInput, at: usize) -> bool {
     matches!(name(function, at), "mul" | "imul" | "mulx")
 }
 
-fn by_reciprocal(one: &HotLoop<'_>) -> Option<(Vec<usize>, String)> {
+fn by_reciprocal(one: &HotLoop<'_>) -> Option<(Vec<usize>, DivisionFact)> {
     let function = one.input;
     let divides =
         |&at: &usize| matches!(name(function, at), "div" | "idiv") && one.times(at) >= SELDOM;
@@ -151,12 +140,11 @@ fn by_reciprocal(one: &HotLoop<'_>) -> Option<(Vec<usize>, String)> {
     if twice {
         return None;
     }
-    let fact = format!(
-        "no division is executed here: it multiplies with the divisor's reciprocal (`{}`) and takes the remainder from the quotient (`{}`, then a subtraction), {} times: nothing is divided twice",
-        function.code[first].text,
-        function.code[back].text,
-        count(function.counts[first])
-    );
+    let fact = DivisionFact::Reciprocal {
+        multiplication: function.code[first].text.clone(),
+        remainder: function.code[back].text.clone(),
+        executions: function.counts[first],
+    };
     Some((found.iter().map(|one| one.0).collect(), fact))
 }
 

@@ -3,45 +3,28 @@
 //!
 //! All that depends on what is carried must be of one kind of operation, and nothing else may
 //! look at it inside of the loop: sums that are stored each round, compared or used as addresses
-//! are results, not gathering.
+//! are results, not a reduction.
 
 use genba_code::{Flow, Shortcut};
+
+use genba_model::Reduction;
 
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 
-/// Kinds of gathering.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Sums of floating-point numbers: may be added in another order, with other rounding.
-    FloatSum,
-    /// Products of them.
-    FloatProduct,
-    /// Least or largest of them.
-    FloatExtreme,
-    /// Factor and sum of integers (`h * 31 + c`): exactly the same with powers of the factor.
-    Linear,
-    /// `crc32` instructions: streams can be put together.
-    Crc,
-    /// Look-ups that are combined by exclusive or (a checksum by table).
-    Table,
-    /// Exclusive or and factor (FNV): another function, not the same one quicker.
-    Mixing,
-}
-
 /// What a loop gathers by some chain.
 #[derive(Clone, Debug)]
-pub struct Reduction {
+pub struct ReductionChain {
     /// How.
-    pub kind: Kind,
+    pub kind: Reduction,
     /// Its instructions.
     pub instructions: Vec<usize>,
 }
 
 /// Whether the instructions of a chain gather, and how.
 #[must_use]
-pub fn reduction(one: &HotLoop<'_>, uses: &Uses, links: &[u32]) -> Option<Reduction> {
+pub fn reduction(one: &HotLoop<'_>, uses: &Uses, links: &[u32]) -> Option<ReductionChain> {
     let function = one.input;
     let body = function.flow.loop_blocks(one.index);
     let inside = |at: usize| {
@@ -73,25 +56,25 @@ pub fn reduction(one: &HotLoop<'_>, uses: &Uses, links: &[u32]) -> Option<Reduct
     }
     all.sort_unstable();
     let kinds = [
-        Kind::FloatSum,
-        Kind::FloatProduct,
-        Kind::FloatExtreme,
-        Kind::Crc,
-        Kind::Linear,
-        Kind::Mixing,
-        Kind::Table,
+        Reduction::FloatSum,
+        Reduction::FloatProduct,
+        Reduction::FloatExtreme,
+        Reduction::Crc32,
+        Reduction::Polynomial,
+        Reduction::Mixing,
+        Reduction::Table,
     ];
     let depends = |value: Value| depends(one, &carried, value);
     let kind = kinds.into_iter().find(|&kind| {
         all.iter().all(|&at| fits(one, kind, at, &depends)) && shows(one, kind, &all, &depends)
     })?;
-    Some(Reduction {
+    Some(ReductionChain {
         kind,
         instructions: all,
     })
 }
 
-/// Instructions beyond which it is no simple gathering.
+/// Instructions beyond which it is no simple reduction.
 const MOST: usize = 48;
 
 /// Whether a value is carried, or one that carried values meet in.
@@ -103,7 +86,7 @@ fn depends(one: &HotLoop<'_>, carried: &[Value], value: Value) -> bool {
 }
 
 /// Whether an instruction that depends on what is carried is one of a kind's.
-fn fits(one: &HotLoop<'_>, kind: Kind, at: usize, depends: &dyn Fn(Value) -> bool) -> bool {
+fn fits(one: &HotLoop<'_>, kind: Reduction, at: usize, depends: &dyn Fn(Value) -> bool) -> bool {
     let function = one.input;
     let data = &function.data[at];
     if data.stores() || data.opaque.is_some() || function.code[at].flow != Flow::Next {
@@ -121,35 +104,40 @@ fn fits(one: &HotLoop<'_>, kind: Kind, at: usize, depends: &dyn Fn(Value) -> boo
     let name = data.form.split(' ').next().unwrap_or_default();
     let stem = name.strip_prefix('v').unwrap_or(name);
     if addressed {
-        return kind == Kind::Table && matches!(name, "mov" | "xor");
+        return kind == Reduction::Table && matches!(name, "mov" | "xor");
     }
     match kind {
-        Kind::FloatSum => {
+        Reduction::FloatSum => {
             is_float(stem, "add")
                 || is_float(stem, "sub") && subtracts_from(one, at, depends)
                 || is_float(stem, "fmadd231")
                 || is_float(stem, "fnmadd231")
         }
-        Kind::FloatProduct => is_float(stem, "mul"),
-        Kind::FloatExtreme => is_float(stem, "min") || is_float(stem, "max"),
-        Kind::Crc => name == "crc32",
-        Kind::Linear => match name {
+        Reduction::FloatProduct => is_float(stem, "mul"),
+        Reduction::FloatExtreme => is_float(stem, "min") || is_float(stem, "max"),
+        Reduction::Crc32 => name == "crc32",
+        Reduction::Polynomial => match name {
             "add" | "sub" | "lea" | "inc" | "dec" | "shl" | "neg" => true,
             "imul" => by_invariant(one, at, depends),
             _ => false,
         },
-        Kind::Mixing => match name {
+        Reduction::Mixing => match name {
             "xor" => true,
             "imul" => by_invariant(one, at, depends),
             _ => false,
         },
-        Kind::Table => matches!(name, "xor" | "shr" | "movzx" | "mov" | "and"),
+        Reduction::Table => matches!(name, "xor" | "shr" | "movzx" | "mov" | "and"),
     }
 }
 
 /// What must be among the instructions besides: a step that takes more than a cycle, and
 /// something that comes in from outside (else it is a generator).
-fn shows(one: &HotLoop<'_>, kind: Kind, all: &[usize], depends: &dyn Fn(Value) -> bool) -> bool {
+fn shows(
+    one: &HotLoop<'_>,
+    kind: Reduction,
+    all: &[usize],
+    depends: &dyn Fn(Value) -> bool,
+) -> bool {
     let function = one.input;
     let name = |at: &usize| {
         function.data[*at]
@@ -173,14 +161,17 @@ fn shows(one: &HotLoop<'_>, kind: Kind, all: &[usize], depends: &dyn Fn(Value) -
         loads || function.values.reads(at).iter().any(operand)
     });
     let slow = match kind {
-        Kind::FloatSum | Kind::FloatProduct | Kind::FloatExtreme | Kind::Crc => true,
-        Kind::Linear => all
+        Reduction::FloatSum
+        | Reduction::FloatProduct
+        | Reduction::FloatExtreme
+        | Reduction::Crc32 => true,
+        Reduction::Polynomial => all
             .iter()
             .any(|at| matches!(name(at), "imul" | "shl" | "lea")),
-        Kind::Mixing => {
+        Reduction::Mixing => {
             all.iter().any(|at| name(at) == "imul") && all.iter().any(|at| name(at) == "xor")
         }
-        Kind::Table => {
+        Reduction::Table => {
             all.iter().any(|at| function.data[*at].loads())
                 && all.iter().any(|at| name(at) == "xor")
         }

@@ -1,14 +1,15 @@
 //! Findings about loads that wait: what `pointer-chase`, `strided-access` and `cache-miss` share.
 
 use genba_code::STACK_POINTER;
-use genba_model::Estimate;
+use genba_model::{
+    AddressPattern, Cause, Estimate, Fix, LoadFact, LoopFact, MemoryLevel, ModelCase,
+};
 
 use crate::candidate::Candidate;
 use crate::causes::store_forward_stall::stalled_loads;
 use crate::input::analysis_input::{AnalysisInput, EventCounts};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::load_stalls::{Pattern, Stall, stalls, wrong_in};
-use crate::words::{count, cycles, percent};
 use genba_loop_model::{Change, operation};
 
 /// Share of all time that the stalled loads of one loop must have.
@@ -206,11 +207,24 @@ fn outside(function: usize, mut list: Vec<Stall>) -> Option<Slow> {
     })
 }
 
-/// The finding, as far as all three say the same: `goes` is the share of the waiting that is
-/// likely to go; where the chain goes with it, `whole`.
+impl Slow {
+    /// What makes the address of the hottest of these loads.
+    pub(crate) fn address(&self, input: &AnalysisInput, pattern: AddressPattern) -> LoadFact {
+        let memory = &input.functions[self.function].data[self.list[0].at].memory;
+        let read = memory.iter().find(|access| access.reads);
+        LoadFact::Address {
+            pattern,
+            bytes: read.map_or(0, |access| access.bytes),
+        }
+    }
+}
+
+/// The candidate of any of the three causes: `goes` is the share of the waiting that the fix
+/// likely removes; `whole` if it removes the chain as well.
 pub(crate) fn candidate(
     input: &AnalysisInput,
-    id: &'static str,
+    cause: Cause,
+    fix: Fix,
     slow: &Slow,
     goes: Estimate,
     whole: bool,
@@ -219,15 +233,15 @@ pub(crate) fn candidate(
     let first = &slow.list[0];
     let mut site = vec![first.at];
     site.extend(slow.list[1..].iter().map(|one| one.at));
-    let mut found = Candidate::new(id, Some(slow.function), site);
+    let mut found = Candidate::new(cause, Some(slow.function), site, fix);
     let residual_fraction = match &slow.iteration {
         Some(round) => {
             found.affected = function.loop_instructions(round.index);
-            found = found.model(format!(
-                "a round takes {} cycles; with all loads from the first cache it would take {}",
-                cycles(round.measured),
-                cycles(round.model)
-            ));
+            found = found.fact(LoopFact::Model {
+                cycles: round.measured,
+                modelled: Estimate::exact(round.model),
+                case: ModelCase::LoadsHitL1d,
+            });
             let waiting = round.excess / round.measured;
             let least = if whole { round.free } else { round.model };
             Estimate {
@@ -256,36 +270,26 @@ pub(crate) fn candidate(
     found.residual_fraction = residual_fraction;
     found.executions = Some(function.counts[first.at]);
     found.cycles = Some(Estimate::exact(first.each));
-    found.confirm = "change it, then: genba bench ./old ./new".to_owned();
     let costs = &input.program.costs;
-    let levels: Vec<String> = operation::LEVELS
-        .iter()
-        .filter_map(|(name, forms)| {
-            let cost = costs.latency(forms[0])?;
-            Some(format!("{name} {}", cycles(cost.value)))
+    let levels = operation::LEVELS.iter().filter_map(|(name, forms)| {
+        Some(MemoryLevel {
+            name: (*name).to_owned(),
+            cycles: costs.latency(forms[0])?.value,
         })
-        .collect();
-    let levels = match levels.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", levels.join(", ")),
-    };
+    });
     if let Some((events, times)) = missed(input, slow) {
         let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
-        let fact = format!(
-            "the first cache did not have {} of what is loaded here",
-            percent((times / loads.max(1) as f64).min(1.0))
-        );
-        found = match events.simulated {
-            true => found.simulated(fact),
-            false => found.measured(fact),
-        };
+        found = found.fact(LoadFact::L1dMisses {
+            share: (times / loads.max(1) as f64).min(1.0),
+            simulated: events.simulated,
+        });
     }
-    found.measured(format!(
-        "`{}` and what waits for it: {} of the time, {} cycles for each of {} executions, where the first cache takes {}{levels}",
-        function.code[first.at].text,
-        percent(first.share),
-        cycles(first.each),
-        count(function.counts[first.at]),
-        cycles(first.usual),
-    ))
+    found.fact(LoadFact::Wait {
+        instruction: function.code[first.at].text.clone(),
+        share: first.share,
+        cycles: first.each,
+        executions: function.counts[first.at],
+        l1d_cycles: first.usual,
+        levels: levels.collect(),
+    })
 }

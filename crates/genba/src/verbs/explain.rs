@@ -9,7 +9,6 @@ use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits};
 use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
 use genba_investigate::join_counts::ExecutionCountOptions;
-use genba_investigate::source_lines::add_source_lines;
 use genba_investigate::{Options, noise_floor};
 use genba_model::{Calibration, Event, Explanation, Investigation, Trial};
 use genba_profile::sampler::RecordOptions;
@@ -214,8 +213,7 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
     };
     let mut input = AnalysisInput::of(&resolved, &facts.runs);
     input.program.follow_up = facts.follow_up;
-    let mut findings = genba_explain::explain(&input, limits);
-    add_source_lines(&mut findings, &mut SourceCache::new());
+    let findings = genba_investigate::findings(&input, limits, &mut SourceCache::new());
     let event: Event = profile.event;
     let mut notes = profile.notes;
     if profile.counted.is_none() {

@@ -18,20 +18,16 @@ mod search_by_call;
 mod shift;
 
 use genba_code::Location;
-use genba_model::Estimate;
+use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
 use crate::patterns::hot_loops::hot_loops;
-use crate::words::{count, cycles, percent};
 use search::search;
 use search_by_call::search_by_call;
 use shift::{onto_itself, shifts};
-
-/// Identifier.
-pub const ID: &str = "quadratic";
 
 /// Share of the time below which nothing is looked at: what grows takes most in the end.
 const LEAST: f64 = 0.1;
@@ -48,7 +44,8 @@ const LONG_MOVE_CYCLES: f64 = 300.0;
 const RDI: Location = 7;
 const RSI: Location = 6;
 
-/// Looks for it.
+/// Finds linear searches, shifts of arrays and appends to strings whose cost for each item shows
+/// long sequences.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let loops = hot_loops(input, LEAST);
@@ -75,7 +72,12 @@ fn append(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Opti
     if calls < MANY || function.share.value < LEAST || each < LONG_MOVE_CYCLES {
         return None;
     }
-    let mut one = Candidate::new(ID, Some(index), (0..function.code.len()).collect());
+    let mut one = Candidate::new(
+        Cause::Quadratic,
+        Some(index),
+        (0..function.code.len()).collect(),
+        Fix::RememberEnd,
+    );
     one.at = Some(site_of(
         &caller.function,
         &caller.module,
@@ -86,21 +88,16 @@ fn append(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Opti
     one.residual_fraction = residual_fraction(each, 20.0, 0.0, 80.0);
     one.executions = Some(calls);
     one.cycles = Some(Estimate::exact(each));
-    one.fix = "Keep a pointer to the string's end and append there: `strcat` looks for the end from the beginning each \
-               time."
-        .to_owned();
-    one.example = Some((
-        "strcat(text, piece);",
-        "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",
-    ));
-    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    one.confirmation = Confirmation::InputSweep;
     Some(
-        one.counted(format!("`strcat` was called {} times", count(calls)))
-            .measured(format!(
-                "it takes {} of the time, {} cycles a call: the strings that it goes through are long",
-                percent(function.share.value),
-                cycles(each)
-            )),
+        one.fact(QuadraticFact::Appends {
+            function: "strcat".to_owned(),
+            calls,
+        })
+        .fact(QuadraticFact::AppendTime {
+            share: function.share.value,
+            cycles: each,
+        }),
     )
 }
 

@@ -2,14 +2,15 @@
 
 use genba_code::Flow;
 
-use super::{ID, LONG, MANY, residual_fraction};
+use super::{LONG, MANY, residual_fraction};
+use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
+
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::cycles_of_all;
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::value_steps::{Step, address_step};
-use crate::words::{count, cycles, percent};
 
 /// A search from the beginning, for each of many items.
 pub(crate) fn search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
@@ -22,32 +23,28 @@ pub(crate) fn search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candi
     let compare = found.usual().find(|&at| looks_for(found, at))?;
     let all = cycles_of_all(input)?;
     let each = found.share * all / entries as f64;
-    let mut one = Candidate::new(ID, Some(found.function), vec![compare]);
+    let mut one = Candidate::new(
+        Cause::Quadratic,
+        Some(found.function),
+        vec![compare],
+        Fix::HashLookup { strings: false },
+    );
     one.affected = found.members.clone();
     one.residual_fraction = residual_fraction(each, 40.0, 8.0, 200.0);
     one.executions = Some(found.cost.iterations);
     one.cycles = Some(found.cycles);
-    one.fix = "Keep the elements in a hash table or set (or sorted, and search by halves), so that one look-up finds \
-               what each search now walks for."
-        .to_owned();
-    one.example = Some((
-        "if (!contains(list, key))\n    append(list, key);",
-        "if (set_insert(seen, key))\n    append(list, key);",
-    ));
-    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    one.confirmation = Confirmation::InputSweep;
     Some(
-        one.counted(format!(
-            "{} searches look at {:.0} elements each, one after another from the beginning: {} in all",
-            count(entries),
-            trips,
-            count(found.cost.iterations)
-        ))
-        .measured(format!(
-            "{} of the time, {} cycles a search",
-            percent(found.share),
-            cycles(each)
-        ))
-        .model("a look-up in a hash table takes some dozens of cycles, however many elements there are"),
+        one.fact(QuadraticFact::LinearSearches {
+            searches: entries,
+            elements: trips,
+            compared_by: None,
+        })
+        .fact(QuadraticFact::SearchTime {
+            share: found.share,
+            cycles: each,
+        })
+        .fact(QuadraticFact::HashLookup),
     )
 }
 

@@ -1,14 +1,13 @@
 //! A search that compares each element with a call.
 
 use genba_code::Flow;
-use genba_model::Estimate;
+use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::{ID, LEAST, LONG, MANY, RDI, RSI, residual_fraction};
+use super::{LEAST, LONG, MANY, RDI, RSI, residual_fraction};
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_round, value_at};
-use crate::words::{count, cycles, percent};
 
 /// A search that compares each element's name with a call.
 pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
@@ -54,29 +53,30 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     if share < LEAST {
         return None;
     }
-    let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
+    let mut one = Candidate::new(
+        Cause::Quadratic,
+        Some(call.caller),
+        vec![at],
+        Fix::HashLookup { strings: true },
+    );
     one.affected = members;
     one.share = Some(share);
     one.residual_fraction = residual_fraction(each, 100.0, 20.0, 500.0);
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
-    one.fix = "Keep the names in a hash table (or sorted, and search by halves), so that one look-up finds what each \
-               search now walks for."
-        .to_owned();
-    one.example = Some((
-        "for (i = 0; i < n; i++)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
-        "for (i = hash(name) & mask; table[i].name; i = (i + 1) & mask)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
-    ));
-    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    one.confirmation = Confirmation::InputSweep;
     Some(
-        one.counted(format!(
-            "{} searches compare {trips:.0} names each, one after another from the beginning",
-            count(entries)
-        ))
-        .measured(format!(
-            "{} of the time, {} cycles a search",
-            percent(share),
-            cycles(each)
-        )),
+        one.fact(QuadraticFact::LinearSearches {
+            searches: entries,
+            elements: trips,
+            compared_by: compares
+                .iter()
+                .find(|name| bare.starts_with(**name))
+                .map(|name| (*name).to_owned()),
+        })
+        .fact(QuadraticFact::SearchTime {
+            share,
+            cycles: each,
+        }),
     )
 }

@@ -1,14 +1,13 @@
 //! A move of memory onto itself, shifted: an element taken out of, or put into, a long array.
 
-use genba_model::Estimate;
+use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::{ID, LEAST, LONG_MOVE_CYCLES, MANY, RDI, RSI, residual_fraction};
+use super::{LEAST, LONG_MOVE_CYCLES, MANY, RDI, RSI, residual_fraction};
 use crate::candidate::Candidate;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::user_lines::lines;
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::value_at;
-use crate::words::{count, cycles, percent};
 
 /// Elements put into, or taken out of, long arrays by functions of the language's library.
 pub(crate) fn shifts(input: &AnalysisInput) -> Option<Candidate> {
@@ -33,35 +32,24 @@ pub(crate) fn shifts(input: &AnalysisInput) -> Option<Candidate> {
     }
     let user = line.users.first()?;
     let through = user.through.iter().find(|name| shifts(name))?;
-    let mut one = Candidate::new(ID, None, Vec::new());
+    let mut one = Candidate::new(Cause::Quadratic, None, Vec::new(), Fix::AvoidShifts);
     one.at = Some(line.site.clone());
     one.share = Some(share);
     one.residual_fraction = residual_fraction(each, 15.0, 0.0, 60.0);
     one.executions = Some(line.calls as u64);
     one.cycles = Some(Estimate::exact(each));
-    one.fix = SHIFT_FIX.to_owned();
-    one.example = SHIFT_EXAMPLE;
-    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
+    one.confirmation = Confirmation::InputSweep;
     Some(
-        one.counted(format!(
-            "`{through}` moves all elements behind the place, {} times",
-            count(line.calls as u64)
-        ))
-        .measured(format!(
-            "the moves take {} of the time, {} cycles each: the array is long",
-            percent(share),
-            cycles(each)
-        )),
+        one.fact(QuadraticFact::ElementMoves {
+            function: through.clone(),
+            times: line.calls as u64,
+        })
+        .fact(QuadraticFact::MoveTime {
+            share,
+            cycles: each,
+        }),
     )
 }
-
-const SHIFT_FIX: &str = "Put in and take out at the end, or use a ring or deque (std::deque, VecDeque), or keep an \
-    index of the first one: then nothing is moved. If order does not matter, swap with the last.";
-
-const SHIFT_EXAMPLE: Option<(&str, &str)> = Some((
-    "job = jobs.front();\njobs.erase(jobs.begin());",
-    "job = jobs.front();   // std::deque\njobs.pop_front();",
-));
 
 /// A move onto itself.
 pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
@@ -83,23 +71,27 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
         return None;
     }
     let shift = from.offset.wrapping_sub(to.offset);
-    let mut one = Candidate::new(ID, Some(call.caller), vec![at]);
+    let mut one = Candidate::new(
+        Cause::Quadratic,
+        Some(call.caller),
+        vec![at],
+        Fix::AvoidShifts,
+    );
     one.share = Some(share);
     one.residual_fraction = residual_fraction(each, 15.0, 0.0, 60.0);
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
-    one.confirm = "genba sweep over the input's size: time that grows with its square".to_owned();
-    one.fix = SHIFT_FIX.to_owned();
-    one.example = SHIFT_EXAMPLE;
-    one = one.counted(format!(
-        "`{name}` is called {} times to move an array onto itself by {} bytes: an element is {} and all behind it move",
-        count(call.target.count),
-        shift.unsigned_abs(),
-        if shift > 0 { "taken out" } else { "put in" }
-    ));
-    Some(one.measured(format!(
-        "the calls take {} of the time, {} cycles each",
-        percent(share),
-        cycles(each)
-    )))
+    one.confirmation = Confirmation::InputSweep;
+    Some(
+        one.fact(QuadraticFact::ArrayShift {
+            function: name.to_owned(),
+            times: call.target.count,
+            bytes: shift.unsigned_abs(),
+            removed: shift > 0,
+        })
+        .fact(QuadraticFact::MoveTime {
+            share,
+            cycles: each,
+        }),
+    )
 }

@@ -9,7 +9,8 @@ mod memory;
 mod quadratic;
 mod threads;
 
-use genba_model::{BuildFact, Estimate, Fact};
+use genba_model::{BuildFact, Fact};
+use genba_units::format::{cycle_range, cycles, short_percent as percent};
 
 use crate::number;
 
@@ -58,34 +59,6 @@ fn count(value: u64) -> String {
     number::count(value as f64)
 }
 
-/// A share: `34 %`, `3.4 %`.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent {
-        p if !p.is_finite() => "?".to_owned(),
-        p if p >= 9.95 => format!("{p:.0} %"),
-        p => format!("{p:.1} %"),
-    }
-}
-
-/// Cycles: `18`, `3.5`.
-fn cycles(value: f64) -> String {
-    match value {
-        v if !v.is_finite() => "?".to_owned(),
-        v if v >= 9.95 => format!("{v:.0}"),
-        v => format!("{v:.1}"),
-    }
-}
-
-/// A range of cycles: `7.0 to 18`; one number where both ends are about the same.
-fn cycle_range(range: &Estimate) -> String {
-    let (low, high) = (cycles(range.low), cycles(range.high));
-    if low == high || range.high - range.low < 0.1 * range.value {
-        return cycles(range.value);
-    }
-    format!("{low} to {high}")
-}
-
 /// A dependency chain: `div → div`, `load → imul → xor`; of a long one the beginning.
 fn chain(mnemonics: &[String]) -> String {
     const MOST_NAMED: usize = 6;
@@ -113,19 +86,6 @@ fn chain(mnemonics: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn figures_have_two_or_three_digits() {
-        assert_eq!(percent(0.034), "3.4 %");
-        assert_eq!(percent(0.34), "34 %");
-        let range = Estimate {
-            value: 12.0,
-            low: 7.0,
-            high: 18.0,
-        };
-        assert_eq!(cycle_range(&range), "7.0 to 18");
-        assert_eq!(cycle_range(&Estimate::exact(4.0)), "4.0");
-    }
 
     #[test]
     fn long_chains_are_cut_and_runs_are_counted() {

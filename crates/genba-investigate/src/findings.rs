@@ -1,13 +1,22 @@
-//! The lines of source that findings are about.
+//! Findings as the document has them: causes found, worded, with their lines of source.
 
 use genba_code::SourceCache;
+use genba_explain::{AnalysisInput, Limits, explain};
 use genba_model::{Finding, FindingSite, SourceLine};
+
+/// The findings for a program, most profitable first.
+#[must_use]
+pub fn findings(input: &AnalysisInput, limits: Limits, sources: &mut SourceCache) -> Vec<Finding> {
+    let mut findings = genba_report::findings(&explain(input, limits));
+    add_source_lines(&mut findings, sources);
+    findings
+}
 
 /// Lines of one site at most; of a longer range its first lines are shown.
 const MOST_LINES: u32 = 6;
 
 /// Puts the source into findings, where its files are found.
-pub fn add_source_lines(findings: &mut [Finding], sources: &mut SourceCache) {
+fn add_source_lines(findings: &mut [Finding], sources: &mut SourceCache) {
     for finding in findings {
         let mut lines = Vec::new();
         add(&mut lines, &finding.site, sources);
