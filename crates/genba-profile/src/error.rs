@@ -1,4 +1,4 @@
-//! What can go wrong, said so that a person can act on it.
+//! Errors of reading recordings, and of sampling and counting.
 
 use std::path::PathBuf;
 
@@ -10,16 +10,16 @@ pub enum ReadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: std::io::Error,
     },
-    /// It is no perf.data at all.
-    #[error("{0} is not a recording: it does not begin as perf.data does (PERFILE2)")]
+    /// The file is not perf.data.
+    #[error("{0} is not a perf.data recording: it does not start with PERFILE2")]
     NotARecording(String),
-    /// Recorded on a machine of the other byte order.
+    /// The file was recorded on a machine of the other byte order.
     #[error("{0} was recorded on a big-endian machine, which genba cannot read")]
     BigEndian(String),
-    /// The file breaks its own rules in a way that leaves nothing to read.
+    /// The file is malformed so that none of it can be read.
     #[error("{name} is damaged: {what}")]
     Damaged {
         /// The recording.
@@ -33,27 +33,27 @@ pub enum ReadError {
          unpack it first: perf inject -i {0} -o unpacked.data"
     )]
     Compressed(String),
-    /// The event asked for is not in the file.
+    /// The requested event is not in the file.
     #[error("{name} has no event `{event}`; it has: {known}")]
     NoSuchEvent {
         /// The recording.
         name: String,
-        /// What was asked for.
+        /// The requested event.
         event: String,
-        /// What there is.
+        /// The events in the file.
         known: String,
     },
-    /// More address-space state than any real recording has.
-    #[error("{0} describes more than {1} memory mappings at once: taken for damaged")]
+    /// The file describes more mappings than any real recording.
+    #[error("{0} is damaged: it describes more than {1} memory mappings at once")]
     TooMuch(String, usize),
 }
 
 /// Why sampling or counting could not be done.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// An event name that is not known.
+    /// An event name is not known.
     #[error(
-        "unknown event `{0}`; known are {known}, each with modifiers :u :k :p :pp :P",
+        "unknown event `{0}`; known events, each with modifiers :u :k :p :pp :P: {known}",
         known = crate::event::known_names()
     )]
     UnknownEvent(String),
@@ -65,25 +65,25 @@ pub enum ProfileError {
     NotSupported {
         /// The event.
         event: String,
-        /// The system's words.
+        /// The system's message.
         why: String,
     },
-    /// Another failure of perf_event_open or its ring buffers.
+    /// perf_event_open failed for another reason, or a ring buffer cannot be mapped.
     #[error("cannot sample `{event}`: {what}: {source}")]
     Perf {
         /// The event.
         event: String,
         /// The step that failed.
         what: &'static str,
-        /// The system's words.
+        /// The system's message.
         source: std::io::Error,
     },
-    /// The process to attach to is not there, or not ours.
+    /// The process to attach to does not exist or belongs to another user.
     #[error("cannot attach to process {pid}: {why}")]
     Attach {
         /// The process.
         pid: i32,
-        /// What is the matter and what to do.
+        /// The reason and what to do.
         why: String,
     },
     /// The recording could not be written.
@@ -91,7 +91,7 @@ pub enum ProfileError {
     Write {
         /// The recording.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: std::io::Error,
     },
     /// The timer-signal sampler cannot work on this target.
@@ -105,7 +105,7 @@ pub enum ProfileError {
     /// The target could not be started or waited for.
     #[error(transparent)]
     Run(#[from] genba_run::RunError),
-    /// Something of genba's own that went wrong.
+    /// genba itself failed.
     #[error("{0}")]
     Internal(String),
 }

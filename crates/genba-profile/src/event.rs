@@ -11,13 +11,13 @@ pub struct EventSpec {
     pub name: &'static str,
     /// `PERF_TYPE_*`.
     pub kind: u32,
-    /// Which event of the type.
+    /// `perf_event_attr.config`: the event within its type.
     pub config: u64,
     /// `:k` without `:u`.
     pub exclude_user: bool,
     /// `:u` without `:k`.
     pub exclude_kernel: bool,
-    /// What `:p` asks for: 0…3; [`EventSpec::HIGHEST`] for `:P`.
+    /// `precise_ip` that `:p` requests, 0…3; [`EventSpec::HIGHEST`] for `:P`.
     pub precise: u8,
 }
 
@@ -39,7 +39,7 @@ const fn cache(cache: u32, op: u32, result: u32) -> u64 {
     (cache | op << 8 | result << 16) as u64
 }
 
-/// First name of each event is the one that is printed.
+/// The first name of each event is the one that is printed.
 static KNOWN: &[Known] = &[
     known("cycles", HW, b::PERF_COUNT_HW_CPU_CYCLES as u64),
     known("cpu-cycles", HW, b::PERF_COUNT_HW_CPU_CYCLES as u64),
@@ -114,7 +114,7 @@ pub fn name_of(kind: u32, config: u64) -> Option<&'static str> {
         .map(|k| k.name)
 }
 
-/// All names, for messages.
+/// All names, separated by commas.
 #[must_use]
 pub fn known_names() -> String {
     let names: Vec<&str> = KNOWN.iter().map(|k| k.name).collect();
@@ -122,11 +122,11 @@ pub fn known_names() -> String {
 }
 
 impl EventSpec {
-    /// `:P`: as precise as the machine can.
+    /// `:P`: the highest precision that the machine supports.
     pub const HIGHEST: u8 = 255;
 
-    /// Understands `NAME[:MODIFIERS]`; of the modifiers `u`, `k`, `p` (up to three), `P` and `H`
-    /// (no effect here).
+    /// Parses `NAME[:MODIFIERS]` with the modifiers `u`, `k`, `p` (up to three), `P` and `H`
+    /// (ignored).
     ///
     /// # Errors
     /// [`ProfileError::UnknownEvent`] for anything else.
@@ -155,7 +155,7 @@ impl EventSpec {
         })
     }
 
-    /// Whether it counts in hardware.
+    /// Whether a hardware counter counts the event.
     #[must_use]
     pub fn hardware(&self) -> bool {
         self.kind != SW
@@ -167,7 +167,7 @@ impl EventSpec {
         is_clock(self.kind, self.config)
     }
 
-    /// Name with the modifiers that hold: `cycles:u`.
+    /// The name with its modifiers: `cycles:u`.
     #[must_use]
     pub fn full_name(&self) -> String {
         let mut modifiers = String::new();
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_modifiers() {
+    fn names_and_modifiers_are_parsed() {
         let e = EventSpec::parse("cpu-cycles:upp").unwrap();
         assert_eq!(e.full_name(), "cycles:upp");
         assert!(e.exclude_kernel && !e.exclude_user && e.hardware());

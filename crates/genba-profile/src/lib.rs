@@ -1,13 +1,14 @@
 //! Sampling and counting with perf events, stacks, and reading perf.data.
 //!
-//! **Scope.** Taking samples of a command or a running process ([`sampler`], by timer signals
-//! where perf events are forbidden), counting events ([`perf_stat`]), writing recordings in the
-//! format of `perf record`, and reading them back ([`reader`]) as compact samples whose
-//! locations are (module, offset) and whose stacks are nodes of a call tree. Stack copies are
-//! unwound here.
+//! **Scope.** Sampling a command or a running process ([`sampler`]; by timer signals where perf
+//! events are forbidden, [`timer_signal`]; by `ptrace` where memory of the sampled thread is needed,
+//! [`ptrace_sampler`]), saving code that a JIT generates ([`jit`]), counting events
+//! ([`perf_stat`]), writing recordings in the format of `perf record`, and reading them
+//! ([`reader`]) as compact samples whose locations are (module, offset) and whose stacks are nodes
+//! of a call tree. Stack copies are unwound here.
 //!
-//! **Not here.** Names: no symbols, no source lines, no demangling. Putting the skid right.
-//! Text for people beyond errors and notes.
+//! **Not here.** Symbols, source lines, demangling, skid correction; text for users other than
+//! errors and notes.
 
 pub mod error;
 pub mod event;
@@ -22,7 +23,7 @@ pub mod recording_tail;
 pub mod sampler;
 pub mod timer_signal;
 
-/// Name of the event of recordings that were made by timer signals.
+/// The event name of recordings made by timer signals.
 pub const TIMER_SIGNAL: &str = "timer-signal";
 
 pub use error::{ProfileError, ReadError};

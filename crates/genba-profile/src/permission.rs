@@ -1,15 +1,15 @@
-//! Why the kernel refuses perf events, in words with the command that mends it.
+//! Why the kernel refuses perf events, and the command that allows them.
 
 use std::fmt;
 
-/// A refusal by the kernel, or a part of what was asked that it refuses.
+/// A request that the kernel refuses in whole or in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What cannot be done.
+    /// What cannot be measured.
     pub what: String,
-    /// Why, as far as it can be told.
+    /// The reason, as far as it is known.
     pub why: String,
-    /// The command that mends it, where there is one.
+    /// The command that allows it, if there is one.
     pub remedy: Option<String>,
 }
 
@@ -33,20 +33,20 @@ pub fn paranoid() -> Option<i32> {
         .ok()
 }
 
-/// Explains that only user code can be seen. Levels: `perf_event_open(2)`, "paranoid".
+/// The explanation that only user code can be measured. Levels: `perf_event_open(2)`, "paranoid".
 #[must_use]
 pub fn kernel_refused(paranoid: Option<i32>) -> Refusal {
     Refusal {
-        what: "only user code is seen, not the kernel's".to_owned(),
+        what: "only user code is measured, not the kernel".to_owned(),
         why: paranoid.map_or_else(
-            || "the kernel refuses its own events to this user".to_owned(),
-            |n| format!("kernel.perf_event_paranoid is {n}, which keeps the kernel for root"),
+            || "this user may not measure the kernel".to_owned(),
+            |n| format!("kernel.perf_event_paranoid is {n}, so only root may measure the kernel"),
         ),
         remedy: Some("sudo sysctl kernel.perf_event_paranoid=1".to_owned()),
     }
 }
 
-/// Explains that perf_event_open is refused altogether.
+/// The explanation that perf_event_open is refused.
 #[must_use]
 pub fn all_refused(paranoid: Option<i32>, error: &std::io::Error) -> Refusal {
     let what = "the kernel refuses perf_event_open".to_owned();
@@ -65,8 +65,8 @@ pub fn all_refused(paranoid: Option<i32>, error: &std::io::Error) -> Refusal {
         Some(n) => Refusal {
             what,
             why: format!(
-                "{error}, though kernel.perf_event_paranoid is {n}: a seccomp filter of the \
-                 container, most likely"
+                "{error}, though kernel.perf_event_paranoid is {n}: most likely a seccomp filter \
+                 of the container"
             ),
             remedy: Some(
                 "start the container with --cap-add PERFMON, or with a seccomp profile that \
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_the_level_and_the_remedy() {
+    fn refusal_has_the_paranoid_level_and_the_remedy() {
         let text = kernel_refused(Some(2)).to_string();
         assert!(text.contains("perf_event_paranoid is 2"));
         assert!(text.contains("sudo sysctl kernel.perf_event_paranoid=1"));

@@ -16,26 +16,26 @@ use crate::sampler::{
     CallGraph, EventChoice, Rate, RecordOptions, RecordingSession, SampleCounts, Target,
     choose_event,
 };
-use crate::timer_signal::{TimerSampler, why_not};
+use crate::timer_signal::{TimerSampler, preload_obstacle};
 
-/// What came of a recording.
+/// The result of a recording.
 #[derive(Clone, Debug)]
 pub struct RecordOutcome {
-    /// What was sampled.
+    /// The event that was sampled.
     pub event: Event,
-    /// Why this event: a sentence to be said aloud.
+    /// Why this event was chosen, for the user.
     pub reason: String,
     /// Samples in the file.
     pub samples: u64,
-    /// Samples that were lost.
+    /// Samples that the kernel reports as lost.
     pub lost: u64,
-    /// Times that the kernel throttled sampling.
+    /// How often the kernel throttled sampling.
     pub throttled: u64,
-    /// How long it was recorded, seconds.
+    /// Duration of the recording, seconds.
     pub duration_seconds: f64,
-    /// The runs of the command, in order; none for a process that was attached to.
+    /// The runs of the command in order; empty for a process that was attached to.
     pub runs: Vec<Finished>,
-    /// What is less than asked for, with the command that mends it.
+    /// What was requested and could not be had, each with the command that allows it.
     pub notes: Vec<String>,
 }
 
@@ -68,15 +68,15 @@ fn panicked<T>(_: T) -> ProfileError {
     ProfileError::Internal("the recording thread ended unexpectedly".to_owned())
 }
 
-/// What goes along with a recording and sees the same processes.
+/// An observer of the processes that are recorded, started and stopped with the recording.
 pub trait Companion {
-    /// A target is about to begin, or runs already.
+    /// Called before a target starts, or when a running one is attached to.
     fn begin(&mut self, target: Target);
-    /// It has ended, or is not recorded any more. Gives what is less than asked for.
+    /// Called when the target has ended or is recorded no longer. Returns notes for the user.
     fn end(&mut self) -> Vec<String>;
 }
 
-/// Goes along with nothing.
+/// Observes nothing.
 impl Companion for () {
     fn begin(&mut self, _target: Target) {}
 
@@ -85,8 +85,8 @@ impl Companion for () {
     }
 }
 
-/// Runs a command once and records it into `path`: by perf events, or by timer signals where
-/// these are forbidden altogether (unless the options say otherwise).
+/// Runs a command once and records it into `path`: by perf events, or by timer signals where the
+/// kernel refuses all perf events (unless the options say otherwise).
 ///
 /// # Errors
 /// When the command cannot be started, nothing can be sampled, or the file cannot be written.
@@ -100,7 +100,7 @@ pub fn record(
     record_until(launcher, spec, options, path, cancel, &mut |_, _| true)
 }
 
-/// As [`record`], with a companion. None goes along with timer signals: a note says so.
+/// As [`record`], with a companion. Recordings by timer signals have none.
 ///
 /// # Errors
 /// As [`record`].
@@ -116,9 +116,9 @@ pub fn record_with(
     record_runs(launcher, spec, options, path, cancel, (once, companion))
 }
 
-/// Runs a command again and again and records all runs into one file, until `enough` says so of
-/// the last run and of what has been seen in all: a short command gives few samples a run.
-/// A cancelled run is the last; so is the first where timer signals have to serve.
+/// Runs a command repeatedly and records all runs into one file, until `enough` returns true for
+/// the last run and the counts over all runs: a short command gives few samples per run. A
+/// cancelled run is the last; by timer signals the first run is.
 ///
 /// # Errors
 /// As [`record`].
@@ -147,12 +147,12 @@ fn record_runs(
     (enough, companion): Until<'_>,
 ) -> Result<RecordOutcome, ProfileError> {
     if options.force_timer {
-        let reason = "timer signals were asked for".to_owned();
+        let reason = "timer signals were requested".to_owned();
         return record_by_timer(launcher, spec, options, path, cancel, reason);
     }
     let choice = match choose_event(options) {
         Ok(choice) => choice,
-        // Nobody asked for an event that only perf events have.
+        // The fallback samples CPU time: only where no other event was requested.
         Err(ProfileError::Forbidden(refusal))
             if !options.no_timer_fallback
                 && options
@@ -170,10 +170,10 @@ fn record_runs(
     let mut session =
         RecordingSession::open(Target::BeforeExec(gated.pid()), &choice, options, path)?;
     let mut runs = Vec::new();
-    let mut remarks = Vec::new();
-    let seen = loop {
+    let mut jit_notes = Vec::new();
+    let counts = loop {
         let (stop, stopper) = stop_pipe()?;
-        let keeper = JitArtifactRecorder::start(gated.pid(), path, true);
+        let jit_recorder = JitArtifactRecorder::start(gated.pid(), path, true);
         companion.begin(Target::BeforeExec(gated.pid()));
         let recording = &mut session;
         let (finished, recorded) = std::thread::scope(|scope| {
@@ -182,26 +182,26 @@ fn record_runs(
             drop(stopper);
             (finished, recorder.join())
         });
-        remarks.extend(keeper.and_then(JitArtifactRecorder::finish));
-        remarks.extend(companion.end());
-        let seen = recorded.map_err(panicked)??;
+        jit_notes.extend(jit_recorder.and_then(JitArtifactRecorder::finish));
+        jit_notes.extend(companion.end());
+        let counts = recorded.map_err(panicked)??;
         let finished = finished?;
-        let last = enough(&finished, &seen) || cancel.is_triggered();
+        let last = enough(&finished, &counts) || cancel.is_triggered();
         runs.push(finished);
         if last {
-            break seen;
+            break counts;
         }
         gated = launcher.prepare(spec)?;
         session.attach_next(Target::BeforeExec(gated.pid()), &choice, options)?;
     };
     let mut notes = choice.notes.clone();
     notes.append(&mut session.notes);
-    notes.append(&mut remarks);
+    notes.append(&mut jit_notes);
     let duration = session.close()?;
     Ok(outcome(
         event_of(&choice),
         choice.reason,
-        seen,
+        counts,
         duration,
         runs,
         notes,
@@ -211,7 +211,7 @@ fn record_runs(
 fn outcome(
     event: Event,
     reason: String,
-    seen: SampleCounts,
+    counts: SampleCounts,
     duration_ns: u64,
     runs: Vec<Finished>,
     notes: Vec<String>,
@@ -219,9 +219,9 @@ fn outcome(
     RecordOutcome {
         event,
         reason,
-        samples: seen.samples,
-        lost: seen.lost,
-        throttled: seen.throttled,
+        samples: counts.samples,
+        lost: counts.lost,
+        throttled: counts.throttled,
         duration_seconds: duration_ns as f64 / 1e9,
         runs,
         notes,
@@ -247,7 +247,8 @@ fn record_by_timer(
     if let Some(program) = spec.argv.first() {
         let search = spec.environment.get("PATH".as_ref());
         let found = resolve_program(program, search.as_deref(), spec.directory.as_deref())?;
-        if let Some(why) = why_not(&spec.directory.clone().unwrap_or_default().join(found)) {
+        if let Some(why) = preload_obstacle(&spec.directory.clone().unwrap_or_default().join(found))
+        {
             return Err(failed(why));
         }
     }
@@ -256,15 +257,17 @@ fn record_by_timer(
         Rate::Period(ns) => 1_000_000_000 / ns.max(1),
     };
     let mut notes = vec![
-        "timer signals: user code only, at the kernel's ticks (time between them is in the \
-         weights)"
+        "timer signals sample user code only, at the kernel's tick rate; samples are weighted by \
+         the time since the last one"
             .to_owned(),
     ];
     let stacks = match options.call_graph {
         CallGraph::None => false,
         CallGraph::FramePointer => true,
         CallGraph::Dwarf(_) => {
-            notes.push("timer signals copy no stacks: frame pointers are followed".to_owned());
+            notes.push(
+                "timer signals cannot copy stacks: call stacks follow frame pointers".to_owned(),
+            );
             true
         }
     };
@@ -282,10 +285,12 @@ fn record_by_timer(
         drop(stopper);
         (finished, recorder.join())
     });
-    let (seen, duration, loaded) = recorded.map_err(panicked)??;
+    let (counts, duration, loaded) = recorded.map_err(panicked)??;
     let finished = finished?;
     if !loaded {
-        return Err(failed("it did not load the sampling library".to_owned()));
+        return Err(failed(
+            "it did not load the sampling library (LD_PRELOAD)".to_owned(),
+        ));
     }
     let event = Event {
         name: TIMER_SIGNAL.to_owned(),
@@ -297,19 +302,19 @@ fn record_by_timer(
     Ok(outcome(
         event,
         reason,
-        seen,
+        counts,
         duration,
         vec![finished],
         notes,
     ))
 }
 
-/// Records a running process, with its threads and whatever it starts, until it ends or
+/// Records a running process with its threads and the processes that it starts, until it ends or
 /// `cancel` is triggered.
 ///
 /// # Errors
-/// When there is no such process, it belongs to somebody else, nothing can be sampled, or the
-/// file cannot be written. Timer signals cannot be sent into a process that runs already.
+/// When there is no such process, it belongs to another user, nothing can be sampled, or the file
+/// cannot be written. Timer signals cannot be used in a process that runs already.
 pub fn attach(
     pid: i32,
     options: &RecordOptions,
@@ -334,7 +339,7 @@ pub fn attach_with(
         pid,
         why: "there is no such process".to_owned(),
     };
-    // First of all, so that no other process can come by the number unnoticed.
+    // First of all, so that the number cannot be reused by another process unnoticed.
     if pid <= 0 {
         return Err(gone());
     }
@@ -349,7 +354,7 @@ pub fn attach_with(
     let choice = choose_event(options)?;
     JitArtifactRecorder::remove_old(path);
     let mut session = RecordingSession::open(Target::Running(pid), &choice, options, path)?;
-    let keeper = JitArtifactRecorder::start(pid, path, false);
+    let jit_recorder = JitArtifactRecorder::start(pid, path, false);
     companion.begin(Target::Running(pid));
     let mut notes = choice.notes.clone();
     notes.append(&mut session.notes);
@@ -358,8 +363,8 @@ pub fn attach_with(
         let recording = &mut session;
         let recorder = scope.spawn(move || recording.run(stop.as_fd()));
         while !recorder.is_finished() {
-            // Now and then a look at the recorder: it may have failed to write.
-            let turn = rustix::event::Timespec {
+            // Once a second the recorder is checked: it may have failed to write.
+            let interval = rustix::event::Timespec {
                 tv_sec: 1,
                 tv_nsec: 0,
             };
@@ -368,7 +373,7 @@ pub fn attach_with(
                 PollFd::from_borrowed_fd(cancel.as_fd(), PollFlags::IN),
             ];
             if !matches!(
-                poll(&mut fds, Some(&turn)),
+                poll(&mut fds, Some(&interval)),
                 Ok(0) | Err(rustix::io::Errno::INTR)
             ) {
                 break;
@@ -377,14 +382,14 @@ pub fn attach_with(
         drop(stopper);
         recorder.join()
     });
-    notes.extend(keeper.and_then(JitArtifactRecorder::finish));
+    notes.extend(jit_recorder.and_then(JitArtifactRecorder::finish));
     notes.extend(companion.end());
-    let seen = recorded.map_err(panicked)??;
+    let counts = recorded.map_err(panicked)??;
     let duration = session.close()?;
     Ok(outcome(
         event_of(&choice),
         choice.reason,
-        seen,
+        counts,
         duration,
         Vec::new(),
         notes,

@@ -1,8 +1,8 @@
-//! Reading a recording while it is being written: the last moments of it.
+//! The last moments of a recording that is being written, for live views.
 //!
-//! What says which code was where is kept from the beginning; of samples only those within a
-//! window of time. What was read is set free on the disk. Only for recordings of
-//! [`crate::record`] and [`crate::attach`] by perf events: their layout is known.
+//! Records of mappings and names are retained from the start, samples only within a window of
+//! time. What was read is freed on disk. Only for recordings of [`crate::record`] and
+//! [`crate::attach`] by perf events: their layout is known.
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::File;
@@ -16,17 +16,19 @@ use crate::perfdata::file_header::HEADER_SIZE;
 use crate::perfdata::record::{Raw, kind};
 use crate::reader::Recording;
 
-/// Where the header says how many bytes of records there are, and where these begin.
+/// Offset in the header of the field for the offset of the records.
 const DATA_OFFSET: usize = 40;
+/// Offset in the header of the field for the size of the records.
 const DATA_SIZE: usize = 48;
-/// Where the header names the features that follow the records: there are none yet.
+/// Offset in the header of the bits for feature sections; there are none yet.
 const FEATURES: usize = 72;
-/// Read at once, bytes.
+/// Bytes that are read at once.
 const CHUNK: usize = 1 << 20;
-/// When records that are no samples take more than this, those of ended processes go.
-const MANY_OTHERS: usize = 4 << 20;
+/// When records other than samples take more bytes than this, those of ended processes are
+/// discarded.
+const MAX_OTHER_BYTES: usize = 4 << 20;
 
-/// The end of a recording that grows.
+/// The last moments of a recording that is being written.
 #[derive(Debug)]
 pub struct RecordingTail {
     file: File,
@@ -34,22 +36,22 @@ pub struct RecordingTail {
     head: Vec<u8>,
     others: Vec<Vec<u8>>,
     others_bytes: usize,
-    /// Processes that have ended, and when.
+    /// Time of the end and id of processes that have ended.
     ended: Vec<(u64, i32)>,
     samples: VecDeque<(u64, Vec<u8>)>,
     rest: Vec<u8>,
     window: u64,
     newest: u64,
-    /// Samples that were ever read.
+    /// Number of samples read since the start.
     pub samples_read: u64,
 }
 
 impl RecordingTail {
-    /// Opens a recording that has begun; `None` as long as its header is not there. `window` is
-    /// how many nanoseconds of samples are kept.
+    /// Opens a recording; `None` as long as its header is not written. Samples of the last
+    /// `window` nanoseconds are retained.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the file cannot be read or its header is malformed.
     pub fn open(path: &Path, window: u64) -> io::Result<Option<Self>> {
         let file = match File::options().read(true).write(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -84,10 +86,10 @@ impl RecordingTail {
         }))
     }
 
-    /// Reads what has been written since.
+    /// Reads the records that were written since the last call.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the file cannot be read.
     pub fn read(&mut self) -> io::Result<()> {
         loop {
             let had = self.rest.len();
@@ -110,8 +112,8 @@ impl RecordingTail {
         let oldest = self.newest.saturating_sub(self.window);
         // Each CPU's samples are in order, those of several nearly so.
         self.samples.retain(|&(time, _)| time >= oldest);
-        if self.others_bytes > MANY_OTHERS {
-            self.forget_ended(oldest);
+        if self.others_bytes > MAX_OTHER_BYTES {
+            self.discard_ended(oldest);
         }
         Ok(())
     }
@@ -147,8 +149,8 @@ impl RecordingTail {
         self.rest.drain(..done);
     }
 
-    /// Forgets processes that ended before the window.
-    fn forget_ended(&mut self, oldest: u64) {
+    /// Discards records of processes that ended before the window.
+    fn discard_ended(&mut self, oldest: u64) {
         let gone = self.ended.iter().filter(|&&(time, _)| time < oldest);
         let gone: HashSet<i32> = gone.map(|&(_, pid)| pid).collect();
         self.ended.retain(|&(time, _)| time >= oldest);
@@ -159,17 +161,17 @@ impl RecordingTail {
         self.others_bytes = self.others.iter().map(Vec::len).sum();
     }
 
-    /// Keeps so many nanoseconds of samples from now on.
+    /// Sets the window, ns.
     pub fn set_window(&mut self, window: u64) {
         self.window = window;
     }
 
-    /// Forgets the samples so far.
+    /// Discards the samples in the window.
     pub fn clear(&mut self) {
         self.samples.clear();
     }
 
-    /// How many samples are in the window.
+    /// The number of samples in the window.
     #[must_use]
     pub fn samples(&self) -> usize {
         self.samples.len()
@@ -193,7 +195,7 @@ impl RecordingTail {
     /// The window as a recording.
     ///
     /// # Errors
-    /// When the file is none.
+    /// When the bytes are not a recording.
     pub fn recording(&self) -> Result<Recording, ReadError> {
         Recording::from_bytes(self.bytes(), "the recording in progress")
     }
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_a_window_and_what_names_it() {
+    fn samples_in_the_window_are_retained_with_names() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("growing");
         assert!(RecordingTail::open(&path, 100).unwrap().is_none());

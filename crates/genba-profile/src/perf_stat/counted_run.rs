@@ -1,4 +1,4 @@
-//! Counting a command: one run at a time, and what several say together.
+//! Counting events over one run of a command, and the statistics of several runs.
 
 use genba_model::{ExitKind, Stat};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
@@ -11,18 +11,18 @@ use crate::event::EventSpec;
 /// One run with its counters.
 #[derive(Clone, Debug)]
 pub struct CountedRun {
-    /// The run.
+    /// How the run ended, and its times.
     pub finished: Finished,
     /// The counters.
     pub readings: Vec<Reading>,
-    /// What is less than asked for.
+    /// What was requested and cannot be had, each with the command that allows it.
     pub notes: Vec<String>,
 }
 
-/// Runs a command once and counts `events` over it.
+/// Runs a command once and counts `events` over the run.
 ///
 /// # Errors
-/// When the command cannot be started. Events that cannot be counted are no error.
+/// When the command cannot be started. Events that cannot be counted are not an error.
 pub fn once(
     launcher: &mut Launcher,
     spec: &CommandSpec,

@@ -1,4 +1,4 @@
-//! Counters attached to one process and what it starts.
+//! Counters attached to a process and the processes that it starts.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -10,18 +10,18 @@ use crate::event::EventSpec;
 use crate::permission;
 use crate::sampler::syscalls;
 
-/// What one counter said at the end of one run.
+/// The value of one counter at the end of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reading {
-    /// Event with the modifiers that held (`cycles:u`).
+    /// Event name with modifiers (`cycles:u`).
     pub name: String,
     /// The event.
     pub event: EventSpec,
     /// Whether there is a value.
     pub state: CounterState,
-    /// Value, extrapolated to the whole time if the counter had to share the hardware.
+    /// The count, scaled to the whole run if the counter was multiplexed.
     pub value: f64,
-    /// Share of the time that it was on the hardware.
+    /// Share of the run for which it was on the hardware.
     pub running_share: f64,
 }
 
@@ -30,15 +30,15 @@ struct Slot {
     counter: Result<OwnedFd, CounterState>,
 }
 
-/// Counters that are attached.
+/// Counters attached to a process.
 pub struct CounterSet {
     slots: Vec<Slot>,
-    /// What is less than asked for, a sentence each.
+    /// What was requested and cannot be had, each with the command that allows it.
     pub notes: Vec<String>,
 }
 
-/// Events of the kernel's own doing: without the kernel they would count zero, which is no
-/// measurement.
+/// Whether the event happens only in the kernel: without the kernel it would count zero, which is
+/// not a measurement.
 fn happens_in_kernel(event: &EventSpec) -> bool {
     event.kind == b::PERF_TYPE_SOFTWARE
         && (event.config == b::PERF_COUNT_SW_CONTEXT_SWITCHES as u64
@@ -62,8 +62,8 @@ fn open_one(event: &EventSpec, pid: i32, exclude_kernel: bool) -> io::Result<Own
     syscalls::open(&mut attr, pid, -1)
 }
 
-/// Attaches counters to a process that waits before `execve`; they count from there on, with
-/// all threads and children. An event that cannot be had is no error: its reading says why.
+/// Attaches counters to a process that waits before `execve`; they count from there on, over all
+/// threads and children. An event that cannot be counted is not an error: its reading says why.
 #[must_use]
 pub fn open(pid: i32, events: &[EventSpec]) -> CounterSet {
     syscalls::raise_descriptor_limit();
@@ -104,7 +104,7 @@ pub fn open(pid: i32, events: &[EventSpec]) -> CounterSet {
 }
 
 impl CounterSet {
-    /// Reads all counters, in the order of the events.
+    /// Returns the readings of all counters in the order of the events.
     #[must_use]
     pub fn read(&self) -> Vec<Reading> {
         self.slots.iter().map(read_slot).collect()
@@ -137,8 +137,8 @@ fn read_slot(slot: &Slot) -> Reading {
     reading
 }
 
-/// Value for the whole time, and the share of it that was counted; `None` if none was.
-/// As `perf_event_open(2)` describes under "read_format".
+/// The count scaled to the whole run, and the share of the run that was counted; `None` if the
+/// counter never ran. Formula: `perf_event_open(2)`, "read_format".
 fn scaled(count: u64, enabled: u64, running: u64) -> Option<(f64, f64)> {
     if running == 0 {
         return None;
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn refusal_is_told_from_absence() {
+    fn refused_and_unsupported_events_have_different_states() {
         let events = super::super::detailed();
         for (errno, state) in [
             (libc::EACCES, CounterState::Forbidden),

@@ -1,9 +1,9 @@
-//! Readings of repeated runs as counters with intervals.
+//! Counters with intervals over the readings of repeated runs.
 
 use genba_model::{Counter, CounterState, Estimate};
 
 use super::counter_set::Reading;
-use super::derived_ratios::note;
+use super::derived_ratios::derived_ratio;
 
 /// Two-sided 95 % quantiles of Student's t for 1…30 degrees of freedom.
 const T95: [f64; 30] = [
@@ -12,7 +12,7 @@ const T95: [f64; 30] = [
     2.052, 2.048, 2.045, 2.042,
 ];
 
-/// Mean with its 95 % interval by Student's t; exact for a single value.
+/// Mean with its 95 % interval by Student's t; a single value has no width.
 pub fn mean(values: &[f64]) -> Estimate {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n.max(1.0);
@@ -28,7 +28,7 @@ pub fn mean(values: &[f64]) -> Estimate {
     }
 }
 
-/// One counter an event over all runs (each a list of readings of the same events), with the
+/// One counter per event over all runs (each a list of readings of the same events), with the
 /// derived ratios of the means. `wall_seconds` is the mean wall time of a run.
 #[must_use]
 pub fn summarise(runs: &[Vec<Reading>], wall_seconds: f64) -> Vec<Counter> {
@@ -45,7 +45,7 @@ pub fn summarise(runs: &[Vec<Reading>], wall_seconds: f64) -> Vec<Counter> {
         .collect();
     let notes: Vec<_> = counters
         .iter()
-        .map(|c| note(c, &counters, wall_seconds))
+        .map(|c| derived_ratio(c, &counters, wall_seconds))
         .collect();
     for (counter, note) in counters.iter_mut().zip(notes) {
         counter.note = note;
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_runs_give_an_interval() {
+    fn repeated_runs_have_an_interval() {
         let runs: Vec<_> = [2e6, 4e6]
             .map(|v| vec![reading(v, CounterState::Counted)])
             .into();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_counted_has_no_value() {
+    fn counter_that_never_ran_has_no_value() {
         let runs = [vec![reading(0.0, CounterState::NotCounted)]];
         let counters = summarise(&runs, 1.0);
         assert_eq!(

@@ -1,8 +1,8 @@
-//! Derived ratios in perf's words, from values alone.
+//! The derived ratios that `perf stat` prints, in its terms.
 
 use genba_model::{Counter, CounterNote, CounterState};
 
-/// Name without modifiers.
+/// Event name without modifiers.
 fn base(name: &str) -> &str {
     name.split(':').next().unwrap_or(name)
 }
@@ -15,10 +15,10 @@ fn value(counters: &[Counter], name: &str) -> Option<f64> {
         .map(|v| v.value)
 }
 
-/// The ratio that perf prints beside a counter. `task-clock` is in ms, as in the counters;
-/// shares are 0…1.
+/// The ratio that perf prints next to a counter; `None` where a value for it is missing.
+/// `task-clock` is in ms as in the counters; shares are 0…1.
 #[must_use]
-pub fn note(counter: &Counter, all: &[Counter], wall_seconds: f64) -> Option<CounterNote> {
+pub fn derived_ratio(counter: &Counter, all: &[Counter], wall_seconds: f64) -> Option<CounterNote> {
     if counter.state != CounterState::Counted {
         return None;
     }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn perfs_ratios() {
+    fn ratios_are_those_of_perf_stat() {
         let all = [
             counter("task-clock:u", 2000.0),
             counter("cycles:u", 8e9),
@@ -74,19 +74,23 @@ mod tests {
             counter("branch-misses:u", 1e7),
             counter("page-faults:u", 100.0),
         ];
-        let say = |i: usize| note(&all[i], &all, 4.0).map(|n| (n.value, n.text)).unwrap();
-        assert_eq!(say(0), (0.5, "CPUs utilized".to_owned()));
-        assert_eq!(say(1), (4.0, "GHz".to_owned()));
-        assert_eq!(say(2), (2.0, "insn per cycle".to_owned()));
-        assert_eq!(say(3), (500.0, "M/sec".to_owned()));
-        assert_eq!(say(4), (0.01, "of all branches".to_owned()));
-        assert_eq!(say(5), (50.0, "/sec".to_owned()));
+        let ratio = |i: usize| {
+            derived_ratio(&all[i], &all, 4.0)
+                .map(|n| (n.value, n.text))
+                .unwrap()
+        };
+        assert_eq!(ratio(0), (0.5, "CPUs utilized".to_owned()));
+        assert_eq!(ratio(1), (4.0, "GHz".to_owned()));
+        assert_eq!(ratio(2), (2.0, "insn per cycle".to_owned()));
+        assert_eq!(ratio(3), (500.0, "M/sec".to_owned()));
+        assert_eq!(ratio(4), (0.01, "of all branches".to_owned()));
+        assert_eq!(ratio(5), (50.0, "/sec".to_owned()));
     }
 
     #[test]
-    fn no_ratio_without_its_other_half_or_of_zero() {
+    fn there_is_no_ratio_without_denominator_or_of_zero() {
         let lone = [counter("branch-misses", 5.0), counter("branches", 0.0)];
-        assert_eq!(note(&lone[0], &lone[..1], 1.0), None);
-        assert_eq!(note(&lone[0], &lone, 1.0), None);
+        assert_eq!(derived_ratio(&lone[0], &lone[..1], 1.0), None);
+        assert_eq!(derived_ratio(&lone[0], &lone, 1.0), None);
     }
 }

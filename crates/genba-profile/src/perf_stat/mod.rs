@@ -2,7 +2,7 @@
 //!
 //! [`open`] attaches counters to a process that waits before `execve`; [`CounterSet::read`]
 //! reads them after it has ended; [`summarise`] turns the readings of one or more runs into
-//! [`genba_model::Counter`]s with perf's derived ratios.
+//! [`genba_model::Counter`]s with the derived ratios that perf prints.
 
 mod counted_run;
 mod counter_set;
@@ -12,7 +12,7 @@ mod derived_ratios;
 pub use counted_run::{CountedRun, once, stat_of};
 pub use counter_set::{CounterSet, Reading, open};
 pub use counter_summary::summarise;
-pub use derived_ratios::note;
+pub use derived_ratios::derived_ratio;
 
 use crate::error::ProfileError;
 use crate::event::EventSpec;
@@ -35,7 +35,7 @@ pub const DETAILED: [&str; 14] = [
     "LLC-load-misses",
 ];
 
-/// The events of `perf stat -d`.
+/// The events of [`DETAILED`].
 #[must_use]
 pub fn detailed() -> Vec<EventSpec> {
     DETAILED
@@ -44,10 +44,10 @@ pub fn detailed() -> Vec<EventSpec> {
         .collect()
 }
 
-/// Understands a list like `-e cycles:u,instructions`.
+/// Parses a list of events such as `cycles:u,instructions`.
 ///
 /// # Errors
-/// At the first name that is not known.
+/// When a name is not known.
 pub fn parse_list(text: &str) -> Result<Vec<EventSpec>, ProfileError> {
     text.split(',')
         .map(|name| EventSpec::parse(name.trim()))

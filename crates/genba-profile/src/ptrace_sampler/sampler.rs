@@ -103,12 +103,12 @@ impl<V: ThreadVisitor + 'static> PtraceSampler<V> {
             Target::BeforeExec(pid) | Target::Running(pid) => pid,
         };
         let before = match target {
-            Target::BeforeExec(_) => vec![initial_records::named(pid, pid)],
+            Target::BeforeExec(_) => vec![initial_records::thread_name(pid, pid)],
             Target::Running(_) => {
                 for event in &opened.events {
                     syscalls::enable(event).map_err(cannot_write)?;
                 }
-                initial_records::running(pid)
+                initial_records::running_process(pid)
             }
         };
         for record in before {

@@ -1,40 +1,41 @@
-//! The attribute of the event that is sampled.
+//! The `perf_event_attr` of the event that is sampled.
 
 use perf_event_open_sys::bindings::perf_event_attr;
 
-use super::record_options::{CallGraph, Rate};
+use super::record_options::CallGraph;
+use super::sampling_rate::Rate;
 use crate::event::EventSpec;
 use crate::perfdata::attr::sample;
 
-/// Registers that unwinding needs, and those that DWARF expressions of callers may name.
-/// All that x86-64 has but the segment registers (asm/perf_regs.h: DS…GS cannot be had).
+/// Registers that samples with stack copies carry, as a mask of `asm/perf_regs.h`: all of x86-64
+/// that the kernel gives, since DWARF expressions of callers may use any of them.
 #[cfg(target_arch = "x86_64")]
 pub const USER_REGS: u64 = 0xff_0fff;
 
-/// Everything that decides about the attribute.
+/// The settings from which an attribute is built.
 #[derive(Clone, Debug)]
 pub struct AttrPlan {
     /// The event.
     pub event: EventSpec,
     /// How often.
     pub rate: Rate,
-    /// Stacks.
+    /// How call stacks are sampled.
     pub call_graph: CallGraph,
-    /// Data addresses too.
+    /// Whether samples carry data addresses.
     pub addresses: bool,
-    /// Precision to ask for.
+    /// `precise_ip` to request, 0…3.
     pub precise_ip: u8,
-    /// Leave the kernel out.
+    /// Samples user code only.
     pub exclude_kernel: bool,
-    /// Begin at the target's `execve` (else when told).
+    /// Starts at the target's `execve`, else when it is enabled.
     pub on_exec: bool,
-    /// Let the kernel put build ids into map records.
+    /// Whether the kernel puts build ids into map records.
     pub build_ids: bool,
-    /// Wake the recorder when so many bytes are in a ring.
+    /// Bytes in a ring buffer that wake the recorder.
     pub watermark: u32,
 }
 
-/// Builds the attribute.
+/// Returns the attribute for these settings, not enabled.
 #[must_use]
 pub fn build(plan: &AttrPlan) -> perf_event_attr {
     let mut attr = perf_event_attr {
@@ -42,13 +43,7 @@ pub fn build(plan: &AttrPlan) -> perf_event_attr {
         config: plan.event.config,
         ..Default::default()
     };
-    match plan.rate {
-        Rate::Frequency(hz) => {
-            attr.set_freq(1);
-            attr.__bindgen_anon_1.sample_freq = hz;
-        }
-        Rate::Period(n) => attr.__bindgen_anon_1.sample_period = n,
-    }
+    plan.rate.set(&mut attr);
     attr.sample_type = sample::IP | sample::TID | sample::TIME | sample::CPU | sample::PERIOD;
     if plan.addresses {
         attr.sample_type |= sample::ADDR;
@@ -74,14 +69,14 @@ pub fn build(plan: &AttrPlan) -> perf_event_attr {
     attr.set_precise_ip(plan.precise_ip.into());
     attr.set_mmap(1);
     attr.set_mmap2(1);
-    // perf unwinds our files only if it knows where the read-only segments are mapped.
+    // perf unwinds stacks only if it knows where the read-only segments are mapped.
     attr.set_mmap_data(matches!(plan.call_graph, CallGraph::Dwarf(_)).into());
     attr.set_build_id(plan.build_ids.into());
     attr.set_comm(1);
     attr.set_comm_exec(1);
     attr.set_task(1);
     attr.set_sample_id_all(1);
-    // A clock that others can read too: samples can be put beside what else happened.
+    // A clock that other processes can read too, so that samples can be matched with other events.
     attr.set_use_clockid(1);
     attr.clockid = libc::CLOCK_MONOTONIC;
     attr.set_watermark(1);

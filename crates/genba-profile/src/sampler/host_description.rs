@@ -1,17 +1,17 @@
-//! What the file says of this host.
+//! The description of this host that a recording carries.
 
 use std::fs;
 
 use crate::perfdata::byte_cursor::Cursor;
 use crate::perfdata::writer::Description;
 
-/// Now, in the clock of the samples (`CLOCK_MONOTONIC`), ns.
+/// The present time in the clock of the samples (`CLOCK_MONOTONIC`), ns.
 pub fn monotonic_ns() -> u64 {
     let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     t.tv_sec.unsigned_abs() * 1_000_000_000 + t.tv_nsec.unsigned_abs()
 }
 
-/// CPUs that are online.
+/// The numbers of the CPUs that are online.
 pub fn online_cpus() -> Vec<i32> {
     let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let Ok(cpus) = genba_units::parse_cpu_list(&text) else {
@@ -21,7 +21,7 @@ pub fn online_cpus() -> Vec<i32> {
     cpus.into_iter().map(|cpu| cpu as i32).collect()
 }
 
-/// Describes this host and the recorder.
+/// Returns the description of this host, the recorder and its command line.
 pub fn describe(command: &[String]) -> Description {
     let names = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
@@ -40,7 +40,7 @@ pub fn describe(command: &[String]) -> Description {
     }
 }
 
-/// The GNU build id among ELF notes.
+/// Returns the GNU build id among ELF notes.
 fn build_id(notes: &[u8]) -> Option<Vec<u8>> {
     const NT_GNU_BUILD_ID: u32 = 3;
     let mut c = Cursor::new(notes);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes() {
+    fn gnu_build_id_is_found_among_other_notes() {
         let mut notes = b"\x04\0\0\0\x01\0\0\0\x07\0\0\0Xen\0z\0\0\0".to_vec();
         notes.extend(b"\x04\0\0\0\x03\0\0\0\x03\0\0\0GNU\0abc\0");
         assert_eq!(build_id(&notes).as_deref(), Some(&b"abc"[..]));

@@ -1,4 +1,4 @@
-//! What is there before recording begins: kernel code, threads, and maps of a process.
+//! Records of what exists before recording starts: kernel code, threads, mappings of a process.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -7,7 +7,7 @@ use genba_symbols::mappings_of_process;
 
 use crate::perfdata::synthesize;
 
-/// Threads of a process; empty if it is gone.
+/// The thread ids of a process; empty if it has ended.
 pub fn threads(pid: i32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
@@ -18,11 +18,11 @@ pub fn threads(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// Records for a running process: the names of its threads and its code.
-pub fn running(pid: i32) -> Vec<Vec<u8>> {
+/// Records of a running process: the names of its threads and its executable mappings.
+pub fn running_process(pid: i32) -> Vec<Vec<u8>> {
     let mut out: Vec<_> = threads(pid)
         .into_iter()
-        .map(|tid| named(pid, tid))
+        .map(|tid| thread_name(pid, tid))
         .collect();
     let mappings = mappings_of_process(pid).unwrap_or_default();
     out.extend(
@@ -34,13 +34,13 @@ pub fn running(pid: i32) -> Vec<Vec<u8>> {
     out
 }
 
-/// The name that a thread has now.
-pub fn named(pid: i32, tid: i32) -> Vec<u8> {
+/// The record of a thread's present name.
+pub fn thread_name(pid: i32, tid: i32) -> Vec<u8> {
     let comm = fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).unwrap_or_default();
     synthesize::comm(pid, tid, comm.trim_end(), false, 0)
 }
 
-/// Records for the kernel and its modules, as far as their addresses may be known.
+/// Records of the kernel and its modules, as far as this user may know their addresses.
 pub fn kernel_maps() -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     if let Some(start) = kernel_start() {
@@ -64,17 +64,17 @@ pub fn kernel_maps() -> Vec<Vec<u8>> {
         let (name, size) = (fields.next()?, fields.next()?.parse().ok()?);
         let address = fields.find(|f| f.starts_with("0x"))?;
         let start = u64::from_str_radix(address.strip_prefix("0x")?, 16).ok()?;
-        // Zero is what those see who may not know.
+        // The kernel shows address zero to users who may not know it.
         (start != 0).then(|| synthesize::kernel_map(start, size, 0, &format!("[{name}]")))
     }));
     out
 }
 
-/// Address of the kernel's `_text`, which stands among the first of its symbols.
+/// The address of the kernel's `_text`, which is among the first symbols of kallsyms.
 fn kernel_start() -> Option<u64> {
-    const NEAR_THE_TOP: usize = 4096;
+    const MAX_LINES: usize = 4096;
     let file = BufReader::new(File::open("/proc/kallsyms").ok()?);
-    for line in file.lines().take(NEAR_THE_TOP) {
+    for line in file.lines().take(MAX_LINES) {
         let line = line.ok()?;
         let mut fields = line.split_whitespace();
         let (address, _, name) = (fields.next()?, fields.next()?, fields.next()?);

@@ -1,9 +1,10 @@
 //! Sampling with `perf_event_open`.
 //!
-//! [`choose_event`] decides what can be sampled here and says why; [`RecordingSession::open`] attaches to a
-//! process that waits before `execve` or to a running one; [`RecordingSession::run`] moves records from
-//! the rings into the file until told to stop.
+//! [`choose_event`] decides what can be sampled on this machine and says why;
+//! [`RecordingSession::open`] attaches to a process that waits before `execve` or to a running
+//! one; [`RecordingSession::run`] moves records from the ring buffers into the file until stopped.
 
+mod cycles_probe;
 pub(crate) mod event_attr;
 mod event_choice;
 mod host_description;
@@ -11,12 +12,15 @@ pub(crate) mod initial_records;
 mod record_options;
 pub(crate) mod recording_session;
 pub(crate) mod ring_buffer;
+mod sampling_rate;
 pub(crate) mod syscalls;
 
-pub use event_choice::{EventChoice, choose_event, hardware_cycles_work};
-pub use record_options::{CallGraph, Rate, RecordOptions};
+pub use cycles_probe::hardware_cycles_work;
+pub use event_choice::{EventChoice, choose_event};
+pub use record_options::{CallGraph, RecordOptions};
 pub use recording_session::{RecordingSession, Target};
 pub use ring_buffer::SampleCounts;
+pub use sampling_rate::{DEFAULT_RATE_HZ, Rate};
 
 /// The attribute of a plain recording, as bytes.
 #[cfg(test)]

@@ -1,26 +1,28 @@
-//! What a person may ask of a recording.
+//! What the user may request of a recording.
 
+use super::sampling_rate::Rate;
 use crate::event::EventSpec;
 
-/// Call stacks with the samples.
+/// How call stacks are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CallGraph {
-    /// None.
+    /// No call stacks.
     #[default]
     None,
     /// Frame pointers (`-g`, `--call-graph fp`).
     FramePointer,
-    /// A copy of so many bytes of the stack, unwound when read (`--call-graph dwarf[,BYTES]`).
+    /// A copy of this many bytes of the stack, unwound when the recording is read
+    /// (`--call-graph dwarf[,BYTES]`).
     Dwarf(u32),
 }
 
 impl CallGraph {
-    /// Bytes of stack copied unless another size is asked for.
+    /// Default size of a stack copy, bytes.
     pub const DWARF_BYTES: u32 = 16 << 10;
-    /// Most that the kernel copies: a record's size has 16 bits.
+    /// Largest stack copy, bytes: a record's size has 16 bits.
     pub const MAX_DWARF_BYTES: u32 = 65528;
 
-    /// Understands `fp`, `none`, `dwarf` and `dwarf,BYTES`.
+    /// Parses `fp`, `none`, `dwarf` and `dwarf,BYTES`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -37,42 +39,26 @@ impl CallGraph {
     }
 }
 
-/// How often to sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rate {
-    /// So many samples a second of CPU time (`-F`).
-    Frequency(u64),
-    /// One sample every so many events (`-c`).
-    Period(u64),
-}
-
-impl Default for Rate {
-    /// 4,999 Hz: fine enough for instructions, and not in step with anything periodic.
-    fn default() -> Self {
-        Self::Frequency(4999)
-    }
-}
-
-/// What to record.
+/// What to record and how.
 #[derive(Clone, Debug, Default)]
 pub struct RecordOptions {
-    /// Event asked for; the best that works here if `None`.
+    /// The requested event; [`super::choose_event`] decides if `None`.
     pub event: Option<EventSpec>,
     /// How often.
     pub rate: Rate,
-    /// Stacks.
+    /// How call stacks are sampled.
     pub call_graph: CallGraph,
-    /// Data addresses with the samples.
+    /// Whether samples carry data addresses.
     pub addresses: bool,
-    /// User code only, even where the kernel could be seen.
+    /// Samples user code only, even where the kernel may be sampled.
     pub user_only: bool,
-    /// Size of each ring in pages, a power of two; chosen if `None`.
+    /// Size of each ring buffer, pages (a power of two); by the kind of call stacks if `None`.
     pub ring_pages: Option<usize>,
-    /// Never fall back on timer signals: fail where perf events are forbidden.
+    /// Fails where perf events are forbidden, instead of sampling by timer signals.
     pub no_timer_fallback: bool,
-    /// Sample by timer signals even where perf events work.
+    /// Samples by timer signals even where perf events work.
     pub force_timer: bool,
-    /// The recorder's own command line, for the file.
+    /// The recorder's own command line, stored in the file.
     pub command_line: Vec<String>,
 }
 
@@ -81,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn call_graphs() {
+    fn call_graph_arguments_are_parsed() {
         assert_eq!(CallGraph::parse("dwarf,4097"), Some(CallGraph::Dwarf(4104)));
         assert_eq!(CallGraph::parse("dwarf"), Some(CallGraph::Dwarf(16384)));
         for bad in ["dwarf,", "dwarf,0", "dwarf,70000", "lbr", ""] {

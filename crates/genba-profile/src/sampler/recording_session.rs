@@ -1,4 +1,4 @@
-//! A recording in progress.
+//! A recording in progress: events attached to a target, ring buffers, and the file.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -11,12 +11,12 @@ use super::event_attr::{AttrPlan, build};
 use super::event_choice::EventChoice;
 use super::host_description::{describe, monotonic_ns, online_cpus};
 use super::record_options::{CallGraph, RecordOptions};
-use super::ring_buffer::{Ring, SampleCounts};
+use super::ring_buffer::{RingBuffer, SampleCounts};
 use super::{initial_records, syscalls};
 use crate::error::ProfileError;
 use crate::perfdata::writer::{Description, Writer, WrittenEvent};
 
-/// What to attach to.
+/// The process to attach to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A process that waits just before `execve`: sampling begins there.
@@ -33,19 +33,19 @@ impl Target {
     }
 }
 
-/// Events that are open, their rings, and the file that their records go to.
+/// The open events of a target, their ring buffers, and the file for their records.
 pub struct RecordingSession {
     events: Vec<OwnedFd>,
-    rings: Vec<Ring>,
-    /// Index in `events` of each ring's event.
+    rings: Vec<RingBuffer>,
+    /// For each ring buffer the index of its event in `events`.
     ring_events: Vec<usize>,
     writer: Writer,
     path: PathBuf,
     description: Description,
-    seen: SampleCounts,
+    counts: SampleCounts,
     began: u64,
     ended: u64,
-    /// What is less than asked for.
+    /// What was requested and cannot be had, each with the command that allows it.
     pub notes: Vec<String>,
 }
 
@@ -53,26 +53,26 @@ impl std::fmt::Debug for RecordingSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
             .field("path", &self.path)
-            .field("seen", &self.seen)
+            .field("counts", &self.counts)
             .finish_non_exhaustive()
     }
 }
 
-/// Events of a target, opened on every CPU.
+/// The events of a target, opened on every CPU.
 pub(crate) struct OpenedEvents {
-    /// The events.
+    /// One event per thread and CPU.
     pub(crate) events: Vec<OwnedFd>,
-    /// A ring a CPU.
-    pub(crate) rings: Vec<Ring>,
-    /// Index of each ring's event.
+    /// One ring buffer per CPU.
+    pub(crate) rings: Vec<RingBuffer>,
+    /// For each ring buffer the index of its event.
     pub(crate) ring_events: Vec<usize>,
-    /// The attribute as the kernel took it.
+    /// The attribute as the kernel accepted it.
     pub(crate) attr: perf_event_attr,
 }
 
 impl RecordingSession {
-    /// Attaches to `target` and makes the file. A target before its `execve` may be let go
-    /// after this; nothing of it is missed.
+    /// Attaches to `target` and creates the file. A target before its `execve` may be released
+    /// after this: all of it is recorded.
     ///
     /// # Errors
     /// When the kernel refuses the events or the file cannot be written.
@@ -106,17 +106,17 @@ impl RecordingSession {
             writer: Writer::create(path, event).map_err(io)?,
             path: path.to_owned(),
             description: describe(&options.command_line),
-            seen: SampleCounts::default(),
+            counts: SampleCounts::default(),
             began: monotonic_ns(),
             ended: 0,
             notes,
         };
-        session.before(target, choice).map_err(io)?;
+        session.write_initial_records(target, choice).map_err(io)?;
         Ok(session)
     }
 
-    /// Writes what was there before, and starts sampling of a running target.
-    fn before(&mut self, target: Target, choice: &EventChoice) -> io::Result<()> {
+    /// Writes the records of what existed before, and starts sampling a running target.
+    fn write_initial_records(&mut self, target: Target, choice: &EventChoice) -> io::Result<()> {
         if choice.kernel {
             for record in initial_records::kernel_maps() {
                 self.writer.append(&record)?;
@@ -127,17 +127,19 @@ impl RecordingSession {
         self.begin(target)
     }
 
-    /// Names the target in the file, and starts sampling one that runs.
+    /// Writes the target's name and mappings, and starts sampling one that runs.
     fn begin(&mut self, target: Target) -> io::Result<()> {
         let pid = target.pid();
         match target {
-            Target::BeforeExec(_) => self.writer.append(&initial_records::named(pid, pid))?,
+            Target::BeforeExec(_) => self
+                .writer
+                .append(&initial_records::thread_name(pid, pid))?,
             Target::Running(_) => {
-                // First on, then look: what is mapped in between is in the rings, later in time.
+                // Enabled before its mappings are read: what is mapped in between is recorded, too.
                 for event in &self.events {
                     syscalls::enable(event)?;
                 }
-                for record in initial_records::running(pid) {
+                for record in initial_records::running_process(pid) {
                     self.writer.append(&record)?;
                 }
             }
@@ -145,17 +147,17 @@ impl RecordingSession {
         self.writer.flush()
     }
 
-    /// Moves records into the file until `stop` becomes readable; then stops the events and
-    /// writes what is left. Says what has gone through so far.
+    /// Moves records into the file until `stop` becomes readable, then disables the events and
+    /// writes the remaining records. Returns the counts over all targets so far.
     ///
     /// # Errors
-    /// When the file cannot be written; what was written before stays readable.
+    /// When the file cannot be written. Records written before can be read.
     pub fn run(&mut self, stop: BorrowedFd<'_>) -> Result<SampleCounts, ProfileError> {
         let result = self.move_records(stop);
         result.map_err(|source| self.cannot_write(source))
     }
 
-    /// Attaches to another target, which goes into the same file behind the first.
+    /// Attaches to another target, whose records are appended to the same file.
     ///
     /// # Errors
     /// As [`RecordingSession::open`].
@@ -165,7 +167,7 @@ impl RecordingSession {
         choice: &EventChoice,
         options: &RecordOptions,
     ) -> Result<(), ProfileError> {
-        // The rings of the last target take locked memory: they go first.
+        // The last target's ring buffers hold locked memory, so they are unmapped first.
         self.rings.clear();
         self.events.clear();
         let opened = open_all(target, choice, options, &mut Vec::new())?;
@@ -176,10 +178,11 @@ impl RecordingSession {
             .map_err(|source| self.cannot_write(source))
     }
 
-    /// Closes the file. Says for how many nanoseconds was recorded, from first to last.
+    /// Completes the file. Returns the nanoseconds from the start of the first target's recording
+    /// to the end of the last one's.
     ///
     /// # Errors
-    /// When the file cannot be written; what was written before stays readable.
+    /// When the file cannot be written. Records written before can be read.
     pub fn close(mut self) -> Result<u64, ProfileError> {
         self.description.sample_time = Some((self.began, self.ended));
         let result = self.writer.finish(&self.description);
@@ -195,9 +198,9 @@ impl RecordingSession {
     }
 
     fn move_records(&mut self, stop: BorrowedFd<'_>) -> io::Result<SampleCounts> {
-        // Rings that fill slowly are emptied now and then all the same, so that a recorder that
-        // is killed leaves all but the last moments.
-        const AT_LEAST_EVERY: rustix::event::Timespec = rustix::event::Timespec {
+        // Ring buffers that fill slowly are emptied all the same, so that a recorder that is killed
+        // loses one second at most.
+        const MAX_INTERVAL: rustix::event::Timespec = rustix::event::Timespec {
             tv_sec: 1,
             tv_nsec: 0,
         };
@@ -208,12 +211,12 @@ impl RecordingSession {
                 live.iter()
                     .map(|&e| PollFd::new(&self.events[e], PollFlags::IN)),
             );
-            match poll(&mut fds, Some(&AT_LEAST_EVERY)) {
+            match poll(&mut fds, Some(&MAX_INTERVAL)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(e) => return Err(e.into()),
             }
             let stopped = !fds[0].revents().is_empty();
-            // An event whose threads have all ended hangs up for good: no more to poll for.
+            // An event whose threads have all ended stays hung up: poll would return at once.
             let gone = PollFlags::HUP | PollFlags::ERR;
             let alive: Vec<usize> = live
                 .iter()
@@ -226,21 +229,21 @@ impl RecordingSession {
             if stopped {
                 break;
             }
-            self.round()?;
+            self.drain_rings()?;
         }
         for event in &self.events {
             syscalls::disable(event)?;
         }
         self.ended = monotonic_ns();
-        self.round()?;
-        Ok(self.seen)
+        self.drain_rings()?;
+        Ok(self.counts)
     }
 
-    fn round(&mut self) -> io::Result<()> {
+    fn drain_rings(&mut self) -> io::Result<()> {
         let before = self.writer.written();
         for ring in &mut self.rings {
             let writer = &mut self.writer;
-            ring.drain(&mut self.seen, &mut |bytes| writer.append(bytes))?;
+            ring.drain(&mut self.counts, &mut |bytes| writer.append(bytes))?;
         }
         if self.writer.written() > before {
             self.writer.finish_round()?;
@@ -250,7 +253,8 @@ impl RecordingSession {
     }
 }
 
-/// Half a megabyte a CPU, as perf has it; stack copies fill it 200 times as fast.
+/// Pages of a CPU's ring buffer: half a megabyte as perf has, and more for stack copies, which
+/// fill it 200 times as fast.
 fn default_pages(call_graph: CallGraph) -> usize {
     let bytes = match call_graph {
         CallGraph::Dwarf(_) => 8 << 20,
@@ -293,8 +297,8 @@ fn open_all(
             Ok(opened) => {
                 if pages < wanted {
                     notes.push(format!(
-                        "rings of {} instead of {} KiB a CPU (samples may be lost): the limit on \
-                         locked memory allows no more\n  to allow it: sudo sysctl \
+                        "ring buffers have {} instead of {} KiB per CPU (samples may be lost): the \
+                         limit on locked memory is reached\n  to allow more: sudo sysctl \
                          kernel.perf_event_mlock_kb={}",
                         pages * rustix::param::page_size() / 1024,
                         wanted * rustix::param::page_size() / 1024,
@@ -303,7 +307,7 @@ fn open_all(
                 }
                 return Ok(opened);
             }
-            // Locked memory is accounted to the user over all rings.
+            // Locked memory is accounted to the user over all ring buffers.
             Err((OpenStep::Ring, e))
                 if pages > 1 && matches!(e.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) =>
             {
@@ -322,24 +326,24 @@ fn open_all(
                 let why = if e.raw_os_error() == Some(libc::ESRCH) {
                     "there is no such process".to_owned()
                 } else {
-                    format!("{e}: it belongs to somebody else; run genba as its owner or as root")
+                    format!("{e}: it belongs to another user; run genba as that user or as root")
                 };
                 return Err(ProfileError::Attach { pid, why });
             }
             Err((OpenStep::Open, e)) => return Err(failed("perf_event_open", e)),
-            Err((OpenStep::Ring, e)) => return Err(failed("mapping a ring buffer", e)),
+            Err((OpenStep::Ring, e)) => return Err(failed("mapping its ring buffer", e)),
         }
     }
 }
 
-/// What failed.
+/// The step at which opening the events failed.
 #[derive(Debug)]
 pub(crate) enum OpenStep {
     Open,
     Ring,
 }
 
-/// One event a CPU and thread: only per CPU may inherited events share a ring.
+/// Opens one event per CPU and thread: inherited events may share a ring buffer only per CPU.
 pub(crate) fn open_events(
     target: Target,
     attr: &mut perf_event_attr,
@@ -399,7 +403,7 @@ fn open_thread(
             }
             None => {
                 out.rings
-                    .push(Ring::map(&fd, pages).map_err(|e| (OpenStep::Ring, e))?);
+                    .push(RingBuffer::map(&fd, pages).map_err(|e| (OpenStep::Ring, e))?);
                 out.ring_events.push(out.events.len());
                 *ring_of = Some(out.events.len());
             }

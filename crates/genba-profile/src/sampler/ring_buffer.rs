@@ -1,4 +1,4 @@
-//! A ring buffer that the kernel fills with records.
+//! The ring buffer into which the kernel writes the records of one event.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,29 +9,29 @@ use perf_event_open_sys::bindings::perf_event_mmap_page;
 
 use crate::perfdata::record::{HEADER_SIZE, kind};
 
-/// What went through rings.
+/// Samples that went through ring buffers, and those that did not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleCounts {
     /// Samples.
     pub samples: u64,
-    /// Samples that the kernel says it lost.
+    /// Samples that the kernel reports as lost.
     pub lost: u64,
-    /// Times that it throttled sampling.
+    /// How often the kernel throttled sampling.
     pub throttled: u64,
 }
 
-/// The mapped ring of one event.
-pub struct Ring {
+/// The mapped ring buffer of one event.
+pub struct RingBuffer {
     base: NonNull<u8>,
     mapped: usize,
     data: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone; nothing in it is tied to a thread.
-unsafe impl Send for Ring {}
+unsafe impl Send for RingBuffer {}
 
-impl Ring {
-    /// Maps the ring of an event: `pages` of data, a power of two.
+impl RingBuffer {
+    /// Maps the ring buffer of an event with `pages` pages of data, a power of two.
     pub fn map(fd: &OwnedFd, pages: usize) -> io::Result<Self> {
         let page = rustix::param::page_size();
         let mapped = (pages + 1) * page;
@@ -72,11 +72,11 @@ impl Ring {
         unsafe { AtomicU64::from_ptr(&raw mut (*self.page()).data_tail) }
     }
 
-    /// Hands all records that are there to `take`, in one or two pieces (at the wrap), frees
-    /// their room and counts them.
+    /// Passes all records in the buffer to `take`, in two parts where they wrap around, counts them
+    /// and frees their space.
     pub fn drain(
         &mut self,
-        seen: &mut SampleCounts,
+        counts: &mut SampleCounts,
         take: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         let head = self.head().load(Ordering::Acquire);
@@ -94,7 +94,7 @@ impl Ring {
         };
         let first = &data[start..self.data.min(start + length)];
         let second = &data[..length - first.len()];
-        count(first, second, seen);
+        count(first, second, counts);
         take(first)?;
         if !second.is_empty() {
             take(second)?;
@@ -104,16 +104,16 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
+impl Drop for RingBuffer {
     fn drop(&mut self) {
         // SAFETY: exactly what `map` mapped.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.mapped) };
     }
 }
 
-/// Walks over the records of two pieces that follow one another. Records are multiples of 8
-/// bytes and so are the pieces, so that no field of 8 bytes is split.
-fn count(first: &[u8], second: &[u8], seen: &mut SampleCounts) {
+/// Counts the records of two parts that follow one another. Records and parts are multiples of 8
+/// bytes, so no field of 8 bytes is split.
+fn count(first: &[u8], second: &[u8], counts: &mut SampleCounts) {
     let word = |at: usize| -> Option<u64> {
         let bytes = if at < first.len() {
             first.get(at..at + 8)?
@@ -129,10 +129,10 @@ fn count(first: &[u8], second: &[u8], seen: &mut SampleCounts) {
             return;
         }
         match header as u32 {
-            kind::SAMPLE => seen.samples += 1,
-            kind::THROTTLE => seen.throttled += 1,
-            kind::LOST => seen.lost += word(at + 16).unwrap_or(0),
-            kind::LOST_SAMPLES => seen.lost += word(at + 8).unwrap_or(0),
+            kind::SAMPLE => counts.samples += 1,
+            kind::THROTTLE => counts.throttled += 1,
+            kind::LOST => counts.lost += word(at + 16).unwrap_or(0),
+            kind::LOST_SAMPLES => counts.lost += word(at + 8).unwrap_or(0),
             _ => {}
         }
         at += size;
@@ -151,16 +151,16 @@ mod tests {
     }
 
     #[test]
-    fn counts_across_the_wrap() {
+    fn records_are_counted_across_the_wrap() {
         let mut all = record(kind::SAMPLE, &[1, 2]);
         all.extend(record(kind::LOST, &[9, 40]));
         all.extend(record(kind::THROTTLE, &[1, 1, 1]));
         all.extend(record(kind::LOST_SAMPLES, &[2]));
         for cut in (0..=all.len()).step_by(8) {
-            let mut seen = SampleCounts::default();
-            count(&all[..cut], &all[cut..], &mut seen);
+            let mut counts = SampleCounts::default();
+            count(&all[..cut], &all[cut..], &mut counts);
             assert_eq!(
-                seen,
+                counts,
                 SampleCounts {
                     samples: 1,
                     lost: 42,

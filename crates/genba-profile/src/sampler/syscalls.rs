@@ -1,4 +1,4 @@
-//! The system calls, nothing else.
+//! The system calls of perf events.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -8,7 +8,7 @@ use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, perf_event_attr};
 
 #[cfg(test)]
 thread_local! {
-    /// Error that `open` gives instead of asking the kernel, for tests of what is forbidden.
+    /// Error that `open` returns instead of calling the kernel, for tests.
     pub static REFUSE: std::cell::Cell<Option<i32>> = const { std::cell::Cell::new(None) };
 }
 
@@ -35,25 +35,25 @@ fn check(result: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts an event and those inherited from it.
+/// Enables an event and those inherited from it.
 pub fn enable(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: the descriptor is an event's; the request takes a number.
     check(unsafe { sys::ioctls::ENABLE(fd.as_raw_fd(), 0) })
 }
 
-/// Stops an event and those inherited from it.
+/// Disables an event and those inherited from it.
 pub fn disable(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: as for `enable`.
     check(unsafe { sys::ioctls::DISABLE(fd.as_raw_fd(), 0) })
 }
 
-/// Sends an event's records into another's ring.
+/// Redirects an event's records into the ring buffer of another event.
 pub fn set_output(fd: &OwnedFd, ring: &OwnedFd) -> io::Result<()> {
     // SAFETY: both descriptors are events'.
     check(unsafe { sys::ioctls::SET_OUTPUT(fd.as_raw_fd(), ring.as_raw_fd()) })
 }
 
-/// The id that an event's records carry.
+/// Returns the id that an event's records carry.
 pub fn id(fd: &OwnedFd) -> io::Result<u64> {
     let mut id = 0;
     // SAFETY: the kernel writes 8 bytes to `id`.
@@ -61,8 +61,8 @@ pub fn id(fd: &OwnedFd) -> io::Result<u64> {
     Ok(id)
 }
 
-/// The attribute as bytes, for the file: as short as holds all that genba sets
-/// (`PERF_ATTR_SIZE_VER5`), because perf refuses attributes longer than it knows.
+/// The attribute as bytes for a file, cut to the size that has all fields that genba sets
+/// (`PERF_ATTR_SIZE_VER5`): perf refuses attributes that are longer than it knows.
 pub fn attr_bytes(attr: &perf_event_attr) -> Vec<u8> {
     const VER5: usize = 112;
     let attr = perf_event_attr {
@@ -75,13 +75,13 @@ pub fn attr_bytes(attr: &perf_event_attr) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(pointer, VER5) }.to_vec()
 }
 
-/// Allows as many descriptors as the hard limit does: one event a CPU and thread is many.
+/// Raises the limit on descriptors to the hard limit: there is one event per CPU and thread.
 pub fn raise_descriptor_limit() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: both calls take a pointer to a whole rlimit; failure leaves things as they are.
+    // SAFETY: both calls take a pointer to a whole rlimit; on failure the limit stays.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0
             && limit.rlim_cur < limit.rlim_max

@@ -1,13 +1,13 @@
-//! Sampling by timer signals, where perf events are forbidden altogether.
+//! Sampling by timer signals, where the kernel refuses all perf events.
 //!
 //! A small library (`preload/timer.rs`) is loaded into the target with `LD_PRELOAD`. It gives
-//! every thread a timer on its own CPU time, whose signal's handler writes where the thread is
-//! into a ring in a shared file; the recorder turns that into the records that the kernel
-//! would have written.
+//! every thread a timer on its own CPU time. The signal handler writes the thread's instruction
+//! pointer into a ring buffer in a shared file; the recorder turns the entries into the records
+//! that the kernel would have written.
 //!
-//! **Limits.** User code only. The kernel looks at such timers at its ticks (100 to 1000 a
-//! second); what a tick missed is in the sample's weight. Static and setuid programs cannot be
-//! preloaded. Threads made by other means than `pthread_create` are not seen.
+//! **Limits.** User code only. The kernel checks such timers at its ticks (100 to 1000 per
+//! second); time between ticks is in the sample's weight. The library cannot be preloaded into
+//! static and setuid programs. Threads not created by `pthread_create` are not sampled.
 
 #[path = "../../preload/layout.rs"]
 mod layout;
@@ -29,20 +29,20 @@ use crate::error::ProfileError;
 use crate::perfdata::attr::sample;
 use crate::perfdata::writer::{Writer, WrittenEvent};
 use crate::sampler::{SampleCounts, describe, monotonic_ns, syscalls};
-pub use preload_check::why_not;
+pub use preload_check::preload_obstacle;
 use ring_to_records::Converter;
 use shared_ring::SharedRing;
 
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_timer.so"));
 
-/// How often the ring is emptied. It holds 4,096 samples; eight threads at 1,000 ticks a second
-/// fill a tenth of it meanwhile.
-const EVERY: Timespec = Timespec {
+/// Interval at which the ring buffer is drained. It holds 4,096 samples; eight threads at 1,000
+/// ticks per second fill a tenth of it in this time.
+const DRAIN_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 50_000_000,
 };
 
-/// The library unpacked and the ring made, in a directory of our own that goes with this value.
+/// The unpacked library and its ring buffer, in a temporary directory that this value removes.
 pub struct TimerSampler {
     _directory: TempDir,
     library: PathBuf,
@@ -61,10 +61,10 @@ impl std::fmt::Debug for TimerSampler {
 }
 
 impl TimerSampler {
-    /// Unpacks the library and makes the ring.
+    /// Unpacks the library and creates the ring buffer.
     ///
     /// # Errors
-    /// When no temporary directory can be used.
+    /// When no temporary directory can be written.
     pub fn new(hz: u64, stacks: bool) -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::Builder::new()
@@ -90,13 +90,13 @@ impl TimerSampler {
         })
     }
 
-    /// What to put before the target's own `LD_PRELOAD`.
+    /// The library to put first in the target's `LD_PRELOAD`.
     #[must_use]
     pub fn library(&self) -> &Path {
         &self.library
     }
 
-    /// What else to put into the target's environment.
+    /// The other variables for the target's environment.
     #[must_use]
     pub fn environment(&self) -> [(&'static str, std::ffi::OsString); 3] {
         let period = 1_000_000_000 / self.hz;
@@ -140,8 +140,8 @@ impl TimerSampler {
         }
     }
 
-    /// Moves samples into the file until `stop` becomes readable, then closes it. Gives what
-    /// went through, for how many nanoseconds, and whether the library was loaded at all.
+    /// Moves samples into the file until `stop` becomes readable, then completes it. Returns the
+    /// counts, the duration in nanoseconds, and whether the library was loaded.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -171,7 +171,7 @@ impl TimerSampler {
         loop {
             let stop = stop.as_fd();
             let mut fds = [PollFd::new(&stop, PollFlags::IN)];
-            let stopped = match poll(&mut fds, Some(&EVERY)) {
+            let stopped = match poll(&mut fds, Some(&DRAIN_INTERVAL)) {
                 Ok(n) => n > 0,
                 Err(rustix::io::Errno::INTR) => false,
                 Err(e) => return Err(e.into()),
@@ -193,11 +193,11 @@ impl TimerSampler {
         description.kernel_build_id = None;
         description.sample_time = Some((began, ended));
         writer.finish(&description)?;
-        let seen = SampleCounts {
+        let counts = SampleCounts {
             samples: converter.samples,
             lost: self.ring.lost(),
             throttled: 0,
         };
-        Ok((seen, ended - began, converter.loaded))
+        Ok((counts, ended - began, converter.loaded))
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a program can be sampled by a preloaded library.
+//! Whether the sampling library can be preloaded into a program.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,9 +7,9 @@ use std::path::Path;
 
 use crate::perfdata::byte_cursor::Cursor;
 
-/// Why the library cannot be loaded into this program, if that is plain to see.
+/// The reason why the library cannot be preloaded into this program; `None` if none is known.
 #[must_use]
-pub fn why_not(program: &Path) -> Option<String> {
+pub fn preload_obstacle(program: &Path) -> Option<String> {
     const SET_ID: u32 = 0o6000;
     let mut file = File::options()
         .read(true)
@@ -17,16 +17,17 @@ pub fn why_not(program: &Path) -> Option<String> {
         .open(program)
         .ok()?;
     if file.metadata().ok()?.mode() & SET_ID != 0 {
-        return Some("it is setuid or setgid, and the loader ignores LD_PRELOAD for such".into());
+        return Some("it is setuid or setgid: the loader ignores LD_PRELOAD".into());
     }
     let mut head = vec![0; 4096];
     let n = file.read(&mut head).ok()?;
     is_static(&head[..n]).then(|| {
-        "it is statically linked: there is no loader that could load the sampler".to_owned()
+        "it is statically linked: there is no loader that could preload the sampler".to_owned()
     })
 }
 
-/// Whether the head of an ELF file names no loader. Other files (scripts) are not static.
+/// Whether an ELF file that starts with `head` names no loader. Other files (scripts) are not
+/// static.
 fn is_static(head: &[u8]) -> bool {
     const PT_INTERP: u32 = 3;
     const CLASS_64: u8 = 2;
@@ -50,12 +51,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_and_rubbish_are_not_static() {
+    fn scripts_and_malformed_files_are_not_static() {
         assert!(!is_static(b"#!/bin/sh\n"));
         assert!(!is_static(b"\x7fELF"));
         assert!(!is_static(
             &[b"\x7fELF\x02".as_slice(), &[0xff; 90]].concat()
         ));
-        assert_eq!(why_not(Path::new("/proc/self/exe")), None);
+        assert_eq!(preload_obstacle(Path::new("/proc/self/exe")), None);
     }
 }
