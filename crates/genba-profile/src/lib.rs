@@ -16,6 +16,7 @@ pub mod jit;
 pub mod perf_stat;
 pub mod perfdata;
 pub mod permission;
+mod process_memory;
 pub mod ptrace_sampler;
 pub mod reader;
 mod record;
@@ -27,6 +28,7 @@ pub mod timer_signal;
 pub const TIMER_SIGNAL: &str = "timer-signal";
 
 pub use error::{ProfileError, ReadError};
+pub use process_memory::read_memory;
 pub use reader::{ReadOptions, Recording};
 pub use record::{
     Companion, RecordOutcome, attach, attach_with, record, record_until, record_with,

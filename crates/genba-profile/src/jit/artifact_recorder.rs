@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::code_index::{self, directory_of};
 use super::elf_image;
 use super::generated_functions;
-use super::process_memory::{self, MemoryRange};
+use super::process_code::{self, MemoryRange};
 use super::size_limits::{ArtifactBudget, ArtifactLimits};
 use super::temp_file_watch::TempFileWatch;
 use genba_symbols::{open_regular_nofollow, perf_map_path};
@@ -157,8 +157,8 @@ impl Work {
     fn look(&mut self) {
         // Those whose parent has ended stay known as long as they live.
         let known: Vec<i32> = self.processes.keys().copied().collect();
-        for pid in process_memory::tree(&known) {
-            let maps = process_memory::code_maps(pid);
+        for pid in process_code::tree(&known) {
+            let maps = process_code::code_maps(pid);
             if maps.is_empty() {
                 continue;
             }
@@ -174,7 +174,7 @@ impl Work {
             if let Some(process) = self.processes.get_mut(&pid)
                 && process.dumps.is_empty()
             {
-                let code = process_memory::generated(pid, &maps);
+                let code = process_code::generated(pid, &maps);
                 if !code.is_empty() {
                     process.code = code;
                 }
@@ -205,7 +205,7 @@ impl Work {
         let owner = process.owner;
         // Anybody can put a file of this name into the directory for temporary files.
         let is_its_own = |m: &fs::Metadata| m.uid() == 0 || owner.is_none_or(|o| o == m.uid());
-        let inside = process_memory::own_number(pid)
+        let inside = process_code::id_in_own_namespace(pid)
             .map(|own| PathBuf::from(format!("/proc/{pid}/root{}", perf_map_path(own).display())));
         let candidates = inside.into_iter().chain([perf_map_path(pid)]);
         let since = if self.fresh { self.since } else { 0 };

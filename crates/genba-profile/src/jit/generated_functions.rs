@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 
 use super::jitdump::{self, JitFunction};
-use super::process_memory::{self, MemoryRange};
+use super::process_code::{self, MemoryRange};
 use genba_symbols::PerfMap;
 
 /// Largest jitdump or perf map that is read.
@@ -43,7 +43,7 @@ pub fn of(
         if size == 0 || size > MAX_FUNCTION || dumped.contains(&symbol.start) {
             continue;
         }
-        let code = process_memory::code_at(code, symbol.start, size);
+        let code = process_code::code_at(code, symbol.start, size);
         // Bytes that nobody has seen are filling in the file: not megabytes of it.
         const MAX_UNSEEN: u64 = 1 << 20;
         if code.is_none() && size > MAX_UNSEEN {

@@ -14,7 +14,7 @@ mod dwarf_lines;
 pub mod elf_image;
 mod generated_functions;
 pub mod jitdump;
-mod process_memory;
+mod process_code;
 mod size_limits;
 mod temp_file_watch;
 

@@ -1,22 +1,22 @@
-//! Samples of threads that stand still for a moment, so that their memory can be read.
+//! Sampling threads by stopping them with ptrace, so that their memory can be read.
 //!
-//! A stack copy of the kernel's cannot say which function an interpreter is at: that is in
-//! memory that changes the next moment. So a clock event tells which thread has just used CPU
-//! time; that thread is stopped (`PTRACE_SEIZE`, `PTRACE_INTERRUPT`), its registers and the top
-//! of its stack are read, a [`ThreadVisitor`] reads what it knows about, and the thread goes on. Between
-//! samples nothing is attached. A thread that sleeps by then is not stopped, since that would
-//! interrupt its system call: its memory stands still as it is.
+//! A stack copy of the kernel does not tell which function an interpreter executes: that is in
+//! memory that may change the next moment. So a cpu-clock event shows which thread ran; the
+//! thread is stopped (`PTRACE_SEIZE`, `PTRACE_INTERRUPT`), its registers and the top of its stack
+//! are read, a [`ThreadVisitor`] reads the interpreter's frames, and the thread is resumed. No
+//! tracer is attached between samples. A thread that sleeps by then is not stopped, because that
+//! would interrupt its system call, and its memory does not change.
 //!
-//! Every sample stands for the CPU time since the last one of its thread, so that leaving some
-//! out keeps the sums: no more than [`MOST_STOPPED`] of the time is spent with a thread stopped.
+//! Each sample is weighted by its thread's CPU time since the last one, so sums stay right where
+//! samples are skipped: threads are stopped for at most [`MAX_STOPPED_SHARE`] of the time.
 
 mod sample_record;
 mod sampler;
+mod stop_throttle;
 mod stopped_thread;
 mod x86_64;
 
 pub use sampler::{PtraceSampler, StoppedThread, ThreadVisitor};
-pub use stopped_thread::read_memory;
 
-/// The part of the time for which threads may be stopped.
-pub const MOST_STOPPED: f64 = 0.03;
+/// Largest share of the time for which threads may be stopped.
+pub const MAX_STOPPED_SHARE: f64 = 0.03;

@@ -1,8 +1,8 @@
-//! A sample with registers and stack as a record.
+//! A sample with registers and a stack copy as a perf.data record.
 
 use crate::perfdata::record::{kind, misc};
 
-/// What is written.
+/// The fields of a sample.
 pub struct Sample<'a> {
     pub ip: u64,
     pub pid: i32,
@@ -10,7 +10,7 @@ pub struct Sample<'a> {
     pub time: u64,
     pub cpu: u32,
     pub period: u64,
-    /// In perf's order; `None` if they are not known.
+    /// In the order of `asm/perf_regs.h`; `None` if the thread was not stopped.
     pub registers: Option<[u64; 20]>,
     pub stack: &'a [u8],
 }
@@ -26,7 +26,7 @@ pub fn bytes(sample: &Sample<'_>) -> Vec<u8> {
     body.extend(sample.time.to_le_bytes());
     body.extend(u64::from(sample.cpu).to_le_bytes());
     body.extend(sample.period.to_le_bytes());
-    // No chain.
+    // An empty call chain.
     body.extend(0u64.to_le_bytes());
     let stack = match &sample.registers {
         Some(registers) => {
@@ -42,12 +42,12 @@ pub fn bytes(sample: &Sample<'_>) -> Vec<u8> {
     body.extend((stack.len() as u64).to_le_bytes());
     if !stack.is_empty() {
         body.extend(stack);
-        // All of it is of the stack.
+        // The dynamic size: all of the copy is valid.
         body.extend((stack.len() as u64).to_le_bytes());
     }
     let mut out = kind::SAMPLE.to_le_bytes().to_vec();
     out.extend(misc::USER.to_le_bytes());
-    // The copy is far shorter than 64 KiB.
+    // The stack copy is far shorter than 64 KiB.
     out.extend(((body.len() + 8) as u16).to_le_bytes());
     out.extend(body);
     out

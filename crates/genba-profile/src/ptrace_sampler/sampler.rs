@@ -1,63 +1,66 @@
-//! The thread that stops others.
+//! The thread that samples others: cpu-clock events, stops, and the recording.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::sample_record::{self, Sample};
-use super::stopped_thread::{PtraceStop, read_memory, sleeps};
-use super::{MOST_STOPPED, x86_64};
+use super::stop_throttle::StopThrottle;
+use super::stopped_thread::{PtraceStop, sleeps};
+use super::x86_64;
 use crate::error::ProfileError;
 use crate::event::EventSpec;
 use crate::perfdata::attr::sample;
 use crate::perfdata::record::{Raw, kind, misc};
 use crate::perfdata::writer::{Writer, WrittenEvent};
+use crate::process_memory::read_memory;
 use crate::sampler::event_attr::{AttrPlan, build};
 use crate::sampler::recording_session::{OpenedEvents, open_events};
 use crate::sampler::{
     CallGraph, Rate, SampleCounts, Target, describe, initial_records, monotonic_ns, syscalls,
 };
 
-/// Bytes of stack that are kept with a sample.
-const STACK: usize = 16 << 10;
-/// Pages of a ring.
-const PAGES: usize = 64;
+/// Bytes of stack that are copied with a sample.
+const STACK_COPY_BYTES: usize = 16 << 10;
+/// Pages of a ring buffer.
+const RING_PAGES: usize = 64;
 
-/// A thread that stands still.
+/// A thread that is stopped or asleep while it is sampled.
 #[derive(Clone, Copy, Debug)]
 pub struct StoppedThread {
-    /// Its process.
+    /// The process.
     pub pid: i32,
     /// The thread.
     pub tid: i32,
-    /// The time of its sample, ns: with the thread it names the sample.
+    /// Time of the sample, ns; with `tid` it identifies the sample.
     pub time: u64,
-    /// Its thread pointer, as far as it was ever seen.
+    /// Its thread pointer, if the thread was ever stopped.
     pub thread_pointer: Option<u64>,
 }
 
-/// Reads what it knows about in the memory of threads that stand still.
+/// Reads the memory of sampled threads.
 pub trait ThreadVisitor: Send {
-    /// A thread of this process is about to be stopped: what can be done before is done now.
-    /// Says whether it is worth while.
+    /// Prepares for a sample of this process, before its thread is stopped. Returns whether the
+    /// process is to be sampled.
     fn prepare(&mut self, pid: i32) -> bool;
-    /// A thread stands still; says whether its sample is to be kept.
+    /// Reads the memory of a stopped thread. Returns whether its sample is to be recorded.
     fn visit(&mut self, thread: &StoppedThread) -> bool;
-    /// A thread of this process could not be stopped: somebody traces it, or that is forbidden.
+    /// Called when a thread of this process could not be stopped: it has another tracer, or ptrace
+    /// is forbidden.
     fn refused(&mut self, pid: i32);
-    /// A process has begun another program.
+    /// Called when a process has executed another program.
     fn began(&mut self, pid: i32);
-    /// At the end: CPU time that samples stand for, and that of threads which ended before
-    /// another sample was due, ns.
-    fn ended(&mut self, read: u64, unread: u64);
+    /// Called at the end with the CPU time that samples cover, and the CPU time of threads that
+    /// ended before another sample was due, ns.
+    fn ended(&mut self, sampled: u64, unsampled: u64);
 }
 
-/// Samples threads by stopping them, in a thread of its own, until told to end.
+/// Samples threads by stopping them, in a thread of its own, until [`PtraceSampler::finish`].
 pub struct PtraceSampler<V> {
     stop: io::PipeWriter,
     thread: JoinHandle<(io::Result<SampleCounts>, V)>,
@@ -66,17 +69,17 @@ pub struct PtraceSampler<V> {
 
 impl<V> std::fmt::Debug for PtraceSampler<V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StopSampler")
+        f.debug_struct("PtraceSampler")
             .field("path", &self.path)
             .finish_non_exhaustive()
     }
 }
 
 impl<V: ThreadVisitor + 'static> PtraceSampler<V> {
-    /// Attaches to `target` at `hz` samples a second of CPU time, and writes them to `path`.
+    /// Attaches to `target` and writes `hz` samples per second of CPU time to `path`.
     ///
     /// # Errors
-    /// When the clock cannot be sampled or the file not be written.
+    /// When cpu-clock cannot be sampled or the file cannot be written.
     pub fn start(
         target: Target,
         hz: u64,
@@ -92,7 +95,7 @@ impl<V: ThreadVisitor + 'static> PtraceSampler<V> {
         let mut written = opened.attr;
         written.sample_type |= sample::CALLCHAIN | sample::REGS_USER | sample::STACK_USER;
         written.sample_regs_user = crate::sampler::event_attr::USER_REGS;
-        written.sample_stack_user = STACK as u32;
+        written.sample_stack_user = STACK_COPY_BYTES as u32;
         let event = WrittenEvent {
             attr: syscalls::attr_bytes(&written),
             name: name.to_owned(),
@@ -120,19 +123,19 @@ impl<V: ThreadVisitor + 'static> PtraceSampler<V> {
             opened,
             writer,
             visitor,
-            seen: SampleCounts::default(),
-            owed: HashMap::new(),
+            counts: SampleCounts::default(),
+            unattributed_ns: HashMap::new(),
             pointers: HashMap::new(),
-            known: HashSet::new(),
-            read: 0,
-            unread: 0,
-            pace: StopThrottle::new(),
+            sampled_processes: HashSet::new(),
+            sampled_ns: 0,
+            unsampled_ns: 0,
+            throttle: StopThrottle::new(),
         };
         let thread = std::thread::Builder::new()
-            .name("genba-stopper".to_owned())
+            .name("genba-ptrace".to_owned())
             .spawn(move || {
                 let result = work.run(reader.as_fd(), &command);
-                (result.map(|()| work.seen), work.visitor)
+                (result.map(|()| work.counts), work.visitor)
             })
             .map_err(cannot_write)?;
         Ok(Self {
@@ -142,25 +145,25 @@ impl<V: ThreadVisitor + 'static> PtraceSampler<V> {
         })
     }
 
-    /// Ends it; gives the number of samples, and the visitor back.
+    /// Stops sampling. Returns the sample counts and the visitor.
     ///
     /// # Errors
-    /// When the file could not be written.
+    /// When the file cannot be written.
     pub fn finish(self) -> Result<(SampleCounts, V), ProfileError> {
         drop(self.stop);
         let ended = self.thread.join();
         let (result, visitor) = ended.map_err(|_| {
-            ProfileError::Internal("the thread that stops others ended unexpectedly".to_owned())
+            ProfileError::Internal("the ptrace sampler's thread ended unexpectedly".to_owned())
         })?;
-        let seen = result.map_err(|source| ProfileError::Write {
+        let counts = result.map_err(|source| ProfileError::Write {
             path: self.path,
             source,
         })?;
-        Ok((seen, visitor))
+        Ok((counts, visitor))
     }
 }
 
-/// The clock, with the kernel's time where that may be seen.
+/// Opens cpu-clock, including time in the kernel where that may be sampled.
 fn open(target: Target, hz: u64) -> Result<(OpenedEvents, &'static str), ProfileError> {
     let mut last = None;
     for name in ["cpu-clock", "cpu-clock:u"] {
@@ -177,10 +180,10 @@ fn open(target: Target, hz: u64) -> Result<(OpenedEvents, &'static str), Profile
                 watermark: 0,
             };
             let mut attr = build(&plan);
-            // To be woken by every sample, at once.
+            // Every sample wakes this process at once.
             attr.set_watermark(0);
             attr.__bindgen_anon_2.wakeup_events = 1;
-            match open_events(target, &mut attr, PAGES) {
+            match open_events(target, &mut attr, RING_PAGES) {
                 Ok(opened) => return Ok((opened, name)),
                 Err((_, error)) => last = Some(error),
             }
@@ -188,7 +191,7 @@ fn open(target: Target, hz: u64) -> Result<(OpenedEvents, &'static str), Profile
     }
     Err(ProfileError::Perf {
         event: "cpu-clock".to_owned(),
-        what: "perf_event_open for samples of stopped threads",
+        what: "perf_event_open for the ptrace sampler",
         source: last.unwrap_or_else(|| io::ErrorKind::PermissionDenied.into()),
     })
 }
@@ -197,59 +200,19 @@ struct Worker<V> {
     opened: OpenedEvents,
     writer: Writer,
     visitor: V,
-    seen: SampleCounts,
-    /// CPU time by thread for which there is no sample yet, ns.
-    owed: HashMap<i32, u64>,
+    counts: SampleCounts,
+    /// CPU time by thread since its last sample, ns.
+    unattributed_ns: HashMap<i32, u64>,
     pointers: HashMap<i32, u64>,
-    /// Processes whose threads are worth while.
-    known: HashSet<i32>,
+    /// Processes that are sampled.
+    sampled_processes: HashSet<i32>,
     /// CPU time with and without a sample, ns.
-    read: u64,
-    unread: u64,
-    pace: StopThrottle,
+    sampled_ns: u64,
+    unsampled_ns: u64,
+    throttle: StopThrottle,
 }
 
-/// Lets so many ticks through that threads are stopped for no more than their part of the time.
-/// Those let through are evenly spaced, so that samples weigh nearly the same.
-struct StopThrottle {
-    /// Mean time between two ticks, and for which one stop lasts, seconds.
-    between: f64,
-    cost: f64,
-    last: Instant,
-    credit: f64,
-}
-
-impl StopThrottle {
-    fn new() -> Self {
-        Self {
-            between: 0.002,
-            cost: 0.0,
-            last: Instant::now(),
-            credit: 0.0,
-        }
-    }
-
-    /// A tick came: whether to stop its thread.
-    fn lets(&mut self, now: Instant) -> bool {
-        let since = now.saturating_duration_since(self.last).as_secs_f64();
-        self.last = now;
-        // A pause of the target says nothing about its rate.
-        self.between += (since.min(0.1) - self.between) * 0.02;
-        let share = (MOST_STOPPED * self.between / self.cost.max(1e-7)).min(1.0);
-        self.credit += share;
-        let lets = self.credit >= 1.0;
-        if lets {
-            self.credit -= 1.0;
-        }
-        lets
-    }
-
-    fn stopped(&mut self, time: Duration) {
-        self.cost += (time.as_secs_f64().min(0.01) - self.cost) * 0.05;
-    }
-}
-
-/// A sample of the clock.
+/// A sample of cpu-clock.
 #[derive(Clone, Copy)]
 struct ClockSample {
     ip: u64,
@@ -280,25 +243,26 @@ impl<V: ThreadVisitor> Worker<V> {
             drop(fds);
             let mut hung_up = states.into_iter();
             live.retain(|_| !hung_up.next().unwrap_or(true));
-            self.round()?;
+            self.drain_and_sample()?;
             if stopped {
                 break;
             }
         }
-        let left: u64 = self.owed.values().sum();
-        self.visitor.ended(self.read, self.unread + left);
+        let left: u64 = self.unattributed_ns.values().sum();
+        self.visitor
+            .ended(self.sampled_ns, self.unsampled_ns + left);
         let mut description = describe(command);
         description.sample_time = Some((began, monotonic_ns()));
         self.writer.finish(&description)
     }
 
-    /// Empties the rings, and samples the threads that they name.
-    fn round(&mut self) -> io::Result<()> {
+    /// Drains the ring buffers, and samples the threads that ran.
+    fn drain_and_sample(&mut self) -> io::Result<()> {
         let mut bytes = Vec::new();
-        // Counted are the samples that are written, not these.
-        let mut seen = SampleCounts::default();
+        // Not the counts of this recording: it counts the samples that it writes.
+        let mut counts = SampleCounts::default();
         for ring in &mut self.opened.rings {
-            ring.drain(&mut seen, &mut |part| {
+            ring.drain(&mut counts, &mut |part| {
                 bytes.extend_from_slice(part);
                 Ok(())
             })?;
@@ -306,8 +270,8 @@ impl<V: ThreadVisitor> Worker<V> {
         if bytes.is_empty() {
             return Ok(());
         }
-        self.seen.lost += seen.lost;
-        self.seen.throttled += seen.throttled;
+        self.counts.lost += counts.lost;
+        self.counts.throttled += counts.throttled;
         let mut ticks: HashMap<i32, ClockSample> = HashMap::new();
         let mut at = 0;
         while let Some((raw, size)) = Raw::parse(&bytes[at..]) {
@@ -324,8 +288,8 @@ impl<V: ThreadVisitor> Worker<V> {
                     self.exited(task.pid, task.tid);
                 }
                 self.writer.append(whole)?;
-            } else if let Some((tick, period)) = tick(raw.body) {
-                *self.owed.entry(tick.tid).or_default() += period;
+            } else if let Some((tick, period)) = parse_clock_sample(raw.body) {
+                *self.unattributed_ns.entry(tick.tid).or_default() += period;
                 let newest = ticks.entry(tick.tid).or_insert(tick);
                 if newest.time <= tick.time {
                     *newest = tick;
@@ -341,46 +305,46 @@ impl<V: ThreadVisitor> Worker<V> {
         self.writer.flush()
     }
 
-    /// What a thread is owed is no other's that gets its number.
+    /// Forgets a thread that has ended: its id may be reused.
     fn exited(&mut self, pid: i32, tid: i32) {
-        let owed = self.owed.remove(&tid).unwrap_or(0);
+        let unattributed = self.unattributed_ns.remove(&tid).unwrap_or(0);
         self.pointers.remove(&tid);
-        if self.known.contains(&pid) {
-            self.unread += owed;
+        if self.sampled_processes.contains(&pid) {
+            self.unsampled_ns += unattributed;
         }
         if pid == tid {
-            self.known.remove(&pid);
+            self.sampled_processes.remove(&pid);
         }
     }
 
     fn sample(&mut self, tick: ClockSample) -> io::Result<()> {
         if !self.visitor.prepare(tick.pid) {
-            // Nothing is known of its program: its time is nobody's.
-            self.owed.remove(&tick.tid);
+            // Not an interpreter: its CPU time is not counted as unsampled.
+            self.unattributed_ns.remove(&tick.tid);
             return Ok(());
         }
-        self.known.insert(tick.pid);
+        self.sampled_processes.insert(tick.pid);
         let began = Instant::now();
-        if !self.pace.lets(began) {
+        if !self.throttle.accepts(began) {
             return Ok(());
         }
         let asleep = sleeps(tick.pid, tick.tid);
-        let halt = if asleep {
+        let stop = if asleep {
             None
         } else {
             match PtraceStop::new(tick.tid) {
-                Ok(halt) => Some(halt),
+                Ok(stop) => Some(stop),
                 Err(error) => {
                     if error.raw_os_error() == Some(libc::EPERM) {
                         self.visitor.refused(tick.pid);
                     }
-                    // Or it has ended: its time goes to no one.
+                    // Or it has ended: its CPU time is counted as unsampled at its exit.
                     return Ok(());
                 }
             }
         };
-        if let Some(halt) = &halt {
-            let pointer = x86_64::thread_pointer(&halt.registers);
+        if let Some(stop) = &stop {
+            let pointer = x86_64::thread_pointer(&stop.registers);
             self.pointers.insert(tick.tid, pointer);
         }
         let keep = self.visitor.visit(&StoppedThread {
@@ -392,28 +356,28 @@ impl<V: ThreadVisitor> Worker<V> {
         let mut stack = Vec::new();
         let mut registers = None;
         let mut ip = tick.ip;
-        if let Some(halt) = &halt
+        if let Some(stop) = &stop
             && keep
         {
-            let (at, stack_pointer) = x86_64::place(&halt.registers);
+            let (at, stack_pointer) = x86_64::instruction_and_stack_pointer(&stop.registers);
             ip = at;
-            registers = Some(x86_64::in_perf_order(&halt.registers));
-            stack.resize(STACK, 0);
+            registers = Some(x86_64::in_perf_order(&stop.registers));
+            stack.resize(STACK_COPY_BYTES, 0);
             let n = read_memory(tick.pid, stack_pointer, &mut stack);
             stack.truncate(n);
         }
-        // What was read asleep holds only if it slept all the time.
+        // Memory read while it slept is consistent only if it slept all the time.
         let moved = asleep && !sleeps(tick.pid, tick.tid);
-        drop(halt);
+        drop(stop);
         if !asleep {
-            self.pace.stopped(began.elapsed());
+            self.throttle.stopped(began.elapsed());
         }
         if !keep || moved {
             return Ok(());
         }
-        let period = self.owed.remove(&tick.tid).unwrap_or(0);
-        self.read += period;
-        self.seen.samples += 1;
+        let period = self.unattributed_ns.remove(&tick.tid).unwrap_or(0);
+        self.sampled_ns += period;
+        self.counts.samples += 1;
         self.writer.append(&sample_record::bytes(&Sample {
             ip,
             pid: tick.pid,
@@ -427,8 +391,8 @@ impl<V: ThreadVisitor> Worker<V> {
     }
 }
 
-/// Reads a sample with IP, TID, TIME, CPU, PERIOD.
-fn tick(body: &[u8]) -> Option<(ClockSample, u64)> {
+/// Parses a sample with IP, TID, TIME, CPU, PERIOD; returns it with its period.
+fn parse_clock_sample(body: &[u8]) -> Option<(ClockSample, u64)> {
     let word = |n: usize| {
         let bytes = body.get(n * 8..n * 8 + 8)?;
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
@@ -442,32 +406,4 @@ fn tick(body: &[u8]) -> Option<(ClockSample, u64)> {
         cpu: word(3)? as u32,
     };
     Some((tick, word(4)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pace_keeps_to_its_part_of_the_time() {
-        for cost in [5e-6, 50e-6, 2e-3] {
-            let mut pace = StopThrottle::new();
-            let mut now = pace.last;
-            let (mut stopped, mut stops, ticks) = (0.0, 0, 20_000);
-            for _ in 0..ticks {
-                now += Duration::from_micros(2000);
-                if pace.lets(now) {
-                    pace.stopped(Duration::from_secs_f64(cost));
-                    stopped += cost;
-                    stops += 1;
-                }
-            }
-            let all = f64::from(ticks) * 0.002;
-            assert!(
-                stopped <= all * MOST_STOPPED * 1.1 + 0.1,
-                "{stopped} of {all}"
-            );
-            assert!(stops >= ticks / 50, "{stops} with {cost}");
-        }
-    }
 }

@@ -1,15 +1,15 @@
-//! Stopping a thread for a moment.
+//! Stopping a thread with ptrace to read its registers.
 
 use std::io;
 
 use super::x86_64::Registers;
 
-/// A thread that stands still as long as this lives.
+/// A thread that is stopped until this value is dropped.
 pub struct PtraceStop {
     tid: i32,
-    /// A signal that came first, for the thread.
+    /// A signal that stopped the thread first and must be delivered to it; 0 for none.
     signal: i32,
-    /// Its registers.
+    /// The thread's registers.
     pub registers: Registers,
 }
 
@@ -24,13 +24,13 @@ fn ptrace(request: libc::c_uint, tid: i32, data: usize) -> io::Result<()> {
 }
 
 impl PtraceStop {
-    /// Stops a thread. To be used by one and the same thread from stop to end.
+    /// Stops a thread. Must be dropped by the same thread that called this (ptrace's rule).
     ///
     /// # Errors
-    /// When the thread is gone, belongs to somebody else, or has a tracer already.
+    /// When the thread has ended, belongs to another user, or is being traced already.
     pub fn new(tid: i32) -> io::Result<Self> {
         ptrace(libc::PTRACE_SEIZE, tid, 0)?;
-        // From here on the thread is ours; if it ends, waiting says so.
+        // If the thread ends now, waitpid reports that.
         let _ = ptrace(libc::PTRACE_INTERRUPT, tid, 0);
         let mut status = 0;
         loop {
@@ -47,7 +47,7 @@ impl PtraceStop {
         if !libc::WIFSTOPPED(status) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        // A stop of ptrace's own has an event in the upper half; else a signal is on its way.
+        // A ptrace stop has an event in the upper half; else a signal is being delivered.
         let event = status >> 16;
         let signal = if event == 0 {
             libc::WSTOPSIG(status)
@@ -73,7 +73,7 @@ impl Drop for PtraceStop {
     }
 }
 
-/// Whether a thread waits for something at this moment; a thread that is gone does not.
+/// Whether a thread sleeps at this moment; false if it has ended.
 pub fn sleeps(pid: i32, tid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat"));
     let stat = stat.unwrap_or_default();
@@ -83,29 +83,13 @@ pub fn sleeps(pid: i32, tid: i32) -> bool {
     matches!(state, Some(b'S' | b'D'))
 }
 
-/// Memory of another process: fills as much of `buffer` as can be read from its beginning, and
-/// says how much that is.
-pub fn read_memory(pid: i32, address: u64, buffer: &mut [u8]) -> usize {
-    let local = libc::iovec {
-        iov_base: buffer.as_mut_ptr().cast(),
-        iov_len: buffer.len(),
-    };
-    let remote = libc::iovec {
-        iov_base: address as *mut libc::c_void,
-        iov_len: buffer.len(),
-    };
-    // SAFETY: the kernel writes into `buffer` only; the other address is of another process.
-    let n = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
-    usize::try_from(n).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::process::Command;
 
     #[test]
-    fn a_thread_is_stopped_and_goes_on() {
+    fn thread_is_stopped_and_runs_again_when_dropped() {
         let mut child = Command::new("sh")
             .args(["-c", "while :; do :; done"])
             .spawn()
@@ -121,7 +105,7 @@ mod tests {
                 assert!(stat.contains(") R "), "{stat}");
             }
             Err(error) => genba_testing::skip(
-                "a_thread_is_stopped_and_goes_on",
+                "thread_is_stopped_and_runs_again_when_dropped",
                 genba_testing::MACHINE,
                 &format!("{error}"),
             ),

@@ -1,4 +1,4 @@
-//! Registers of a stopped thread.
+//! Registers of a stopped thread on x86-64.
 
 /// Registers as `PTRACE_GETREGS` gives them.
 pub type Registers = libc::user_regs_struct;
@@ -11,12 +11,12 @@ pub fn in_perf_order(r: &Registers) -> [u64; 20] {
     ]
 }
 
-/// Where the thread's own variables are: the thread pointer.
+/// The thread pointer: the base of thread-local storage.
 pub fn thread_pointer(r: &Registers) -> u64 {
     r.fs_base
 }
 
-/// Address of the next instruction, and the stack pointer.
-pub fn place(r: &Registers) -> (u64, u64) {
+/// The instruction pointer and the stack pointer.
+pub fn instruction_and_stack_pointer(r: &Registers) -> (u64, u64) {
     (r.rip, r.rsp)
 }

@@ -1,6 +1,6 @@
 //! Memory of a thread that stands still.
 
-use genba_profile::ptrace_sampler::read_memory;
+use genba_profile::read_memory;
 
 /// Something that can be read by address.
 pub trait Memory {
