@@ -73,7 +73,7 @@ mod tests {
     fn culprit(name: &str, verified: bool) -> Culprit {
         Culprit {
             name: name.to_owned(),
-            items: vec![name.to_owned()],
+            elements: vec![name.to_owned()],
             before: None,
             ratio: None,
             verified,
