@@ -1,9 +1,9 @@
-//! A map from code addresses: open addressing, linear probing, at most 2/3 full.
+//! A map with code addresses as keys: open addressing, linear probing, at most 2/3 full.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Map from an address (not 0) to something small.
+/// A map from addresses other than 0 to small values.
 pub struct AddressMap<V> {
     keys: Vec<u64>,
     values: Vec<V>,
@@ -37,13 +37,13 @@ impl<V: Copy + Default> AddressMap<V> {
         }
     }
 
-    /// What is there for an address.
+    /// Returns the value for an address.
     #[must_use]
     pub fn get(&self, key: u64) -> Option<V> {
         self.find(key).ok().map(|at| self.values[at])
     }
 
-    /// Sets it. An address of 0 is not kept: nobody can execute there.
+    /// Sets the value for an address. An address of 0 is ignored: no code can be there.
     pub fn insert(&mut self, key: u64, value: V) {
         if key == 0 {
             return;
@@ -62,7 +62,7 @@ impl<V: Copy + Default> AddressMap<V> {
         }
     }
 
-    /// Removes it, moving up what had been pushed on by it.
+    /// Removes an address, and moves up entries that it had displaced.
     pub fn remove(&mut self, key: u64) -> Option<V> {
         let mut hole = self.find(key).ok()?;
         let removed = self.values[hole];
@@ -74,7 +74,7 @@ impl<V: Copy + Default> AddressMap<V> {
                 break;
             }
             let home = self.home(self.keys[at]);
-            // May it move to the hole? Only if its home is not between the two.
+            // An entry may move to the hole unless its home is between the two.
             if (at.wrapping_sub(home) & mask) >= (at.wrapping_sub(hole) & mask) {
                 self.keys[hole] = self.keys[at];
                 self.values[hole] = self.values[at];
@@ -106,7 +106,7 @@ impl<V: Copy + Default> AddressMap<V> {
         self.used
     }
 
-    /// Whether there is none.
+    /// Whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.used == 0
@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_as_a_map(steps in prop::collection::vec((1u64..300, any::<u32>(), any::<bool>()), 0..2000)) {
+        fn behaves_as_a_standard_map(steps in prop::collection::vec((1u64..300, any::<u32>(), any::<bool>()), 0..2000)) {
             let mut map = AddressMap::default();
             let mut model = HashMap::new();
             for (key, value, insert) in steps {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-/// Ranges, from first address to behind the last; none overlaps another.
+/// Disjoint ranges, each from its first address to the address after its last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressRanges(Vec<(u64, u64)>);
 
@@ -25,8 +25,8 @@ impl AddressRanges {
             }
             found = true;
             self.0.swap_remove(index);
-            // What is left of it overlaps nothing that is removed: it is not looked at again
-            // to any effect.
+            // The remaining parts do not overlap what is removed, so looking at them again has no
+            // effect.
             if from < start {
                 self.0.push((from, start));
             }
@@ -46,7 +46,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_a_set(steps in proptest::collection::vec((any::<bool>(), 0u64..40, 1u64..20), 0..40)) {
+        fn behaves_as_a_set_of_addresses(steps in proptest::collection::vec((any::<bool>(), 0u64..40, 1u64..20), 0..40)) {
             let mut ranges = AddressRanges::default();
             let mut set = BTreeSet::new();
             for (add, start, length) in steps {

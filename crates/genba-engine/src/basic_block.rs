@@ -1,4 +1,4 @@
-//! Decoding a block: the instructions from an address to the first that may go elsewhere.
+//! Decoding basic blocks: the instructions from an address to the first that may branch elsewhere.
 
 use alloc::vec::Vec;
 
@@ -7,36 +7,36 @@ use iced_x86::{
     OpKind, Register,
 };
 
-/// Most instructions of a block; a longer run of them becomes several blocks.
+/// Maximum number of instructions of a block; a longer run becomes several blocks.
 pub const MAX_BLOCK_INSTRUCTIONS: usize = 64;
 
 /// How a block ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockEnd {
-    /// It does not: the next block follows.
+    /// It does not branch: the next block follows.
     Falls,
-    /// A jump to a fixed place.
+    /// A jump to a fixed address.
     Jump(u64),
-    /// A conditional jump; otherwise what follows.
+    /// A conditional jump to this address; if it is not taken, the next block follows.
     Branch(u64),
-    /// A call of a fixed place.
+    /// A call of a fixed address.
     Call(u64),
-    /// A jump to where an operand says.
+    /// A jump to the address in a register or memory operand.
     JumpIndirect,
-    /// A call of what an operand says.
+    /// A call of the address in a register or memory operand.
     CallIndirect,
-    /// A return; so many bytes of arguments are popped.
+    /// A return, which pops this many bytes of arguments.
     Return(u16),
     /// A system call.
     Syscall,
-    /// The block's only instruction cannot be executed, or traps: it is left to the processor,
-    /// at its own place.
+    /// The block's only instruction faults or traps: the processor executes it at its own address,
+    /// so that the program sees the fault there.
     Native,
-    /// The block's only instruction is one that this engine does not do.
+    /// The block's only instruction cannot be counted; the reason.
     Refused(&'static str),
 }
 
-/// A decoded block.
+/// A decoded basic block.
 #[derive(Clone, Debug)]
 pub struct Block {
     /// Address of the first instruction.
@@ -57,7 +57,7 @@ impl Block {
             .map_or(self.pc, Instruction::next_ip)
     }
 
-    /// Instructions without the one that ends the block.
+    /// Number of instructions without the one that ends the block.
     #[must_use]
     pub fn body(&self) -> usize {
         match self.end {
@@ -86,7 +86,7 @@ pub fn decode(pc: u64, code: &[u8]) -> Block {
         let end = classify(&instruction, raw, decoder.last_error());
         match end {
             None => instructions.push(instruction),
-            // It begins a block of its own, if control gets there.
+            // It becomes a block of its own, translated only when control reaches it.
             Some(BlockEnd::Native | BlockEnd::Refused(_)) if !instructions.is_empty() => {
                 return Block {
                     pc,
@@ -113,12 +113,12 @@ pub fn decode(pc: u64, code: &[u8]) -> Block {
     }
 }
 
-/// How a block ends with this instruction, if it does.
+/// How this instruction ends its block; `None` if the block goes on.
 fn classify(instruction: &Instruction, raw: &[u8], error: DecoderError) -> Option<BlockEnd> {
     if error != DecoderError::None {
         return Some(BlockEnd::Native);
     }
-    if let Some(reason) = refuse(instruction, raw) {
+    if let Some(reason) = refusal(instruction, raw) {
         return Some(BlockEnd::Refused(reason));
     }
     match instruction.flow_control() {
@@ -141,21 +141,22 @@ fn classify(instruction: &Instruction, raw: &[u8], error: DecoderError) -> Optio
     }
 }
 
-/// Instructions that fault in a program, which must see the fault at the right place.
+/// Whether an instruction faults in user mode; the program must see the fault at its own address.
 fn privileged(instruction: &Instruction) -> bool {
     instruction.is_privileged()
 }
 
-/// What this engine refuses to translate, because it would be wrong silently.
-fn refuse(instruction: &Instruction, raw: &[u8]) -> Option<&'static str> {
-    const GS: &str = "it uses the segment register %gs, which the engine has for itself";
-    const FAR: &str = "it uses far calls, jumps or returns, or old kinds of system calls";
+/// Why an instruction cannot be translated without a wrong result; `None` if it can.
+fn refusal(instruction: &Instruction, raw: &[u8]) -> Option<&'static str> {
+    const GS: &str = "it uses the segment register %gs, which the engine needs";
+    const FAR: &str =
+        "it uses far calls, jumps or returns, or system calls by interrupt or sysenter";
     if instruction.segment_prefix() == Register::GS && has_memory(instruction) {
         return Some(GS);
     }
     let memory = instruction.is_ip_rel_memory_operand();
     if memory && instruction.memory_base() == Register::EIP {
-        return Some("it uses 32-bit addresses relative to the instruction");
+        return Some("it uses 32-bit addresses relative to rip");
     }
     match instruction.mnemonic() {
         Mnemonic::Rdgsbase | Mnemonic::Wrgsbase | Mnemonic::Swapgs | Mnemonic::Lgs => {
@@ -174,7 +175,7 @@ fn refuse(instruction: &Instruction, raw: &[u8]) -> Option<&'static str> {
         instruction.flow_control(),
         FlowControl::Next | FlowControl::Interrupt | FlowControl::Exception
     );
-    if branch && instruction.code() != Code::Syscall && narrow(raw) {
+    if branch && instruction.code() != Code::Syscall && has_operand_size_prefix(raw) {
         return Some("it jumps with 16-bit addresses");
     }
     let near = match instruction.flow_control() {
@@ -196,9 +197,9 @@ fn refuse(instruction: &Instruction, raw: &[u8]) -> Option<&'static str> {
     (!near).then_some(FAR)
 }
 
-/// Whether a branch has an operand-size prefix, which Intel's processors ignore and AMD's do
-/// not; with REX.W they agree.
-fn narrow(raw: &[u8]) -> bool {
+/// Whether a branch has an operand-size prefix, which Intel's processors ignore and AMD's do not.
+/// With REX.W they agree.
+fn has_operand_size_prefix(raw: &[u8]) -> bool {
     let prefix = |byte: &&u8| {
         matches!(
             byte,
@@ -210,7 +211,7 @@ fn narrow(raw: &[u8]) -> bool {
     raw.iter().take(prefixes).any(|&byte| byte == 0x66) && !wide
 }
 
-/// No 16-bit variants (operand-size prefix), whose targets Intel and AMD see differently.
+/// Whether a branch has a 64-bit target. Intel and AMD differ in the targets of 16-bit branches.
 fn branch_is_64(instruction: &Instruction) -> bool {
     matches!(instruction.op0_kind(), OpKind::NearBranch64)
 }
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_end_where_control_may_go_elsewhere() {
+    fn a_block_ends_at_its_first_branch() {
         assert_eq!(end(&[0x90, 0xC3]), (2, BlockEnd::Return(0)));
         assert_eq!(end(&[0xC2, 8, 0]), (1, BlockEnd::Return(8)));
         assert_eq!(end(&[0x90, 0xEB, 0x10]), (2, BlockEnd::Jump(0x1013)));
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_faults_or_traps_is_a_block_of_its_own() {
+    fn faulting_and_trapping_instructions_are_blocks_of_their_own() {
         assert_eq!(end(&[0x90, 0x0F, 0x0B]), (1, BlockEnd::Falls));
         for code in [
             &[0x0F, 0x0B][..],
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_wrong_silently_is_refused() {
+    fn instructions_that_cannot_be_translated_correctly_are_refused() {
         for code in [
             &[0x65, 0x48, 0x8B, 0x04, 0x25, 0, 0, 0, 0][..],
             &[0xF3, 0x48, 0x0F, 0xAE, 0xD8],
@@ -287,7 +288,7 @@ mod tests {
                 end(code)
             );
         }
-        // A prefix without effect.
+        // A segment prefix without a memory operand has no effect.
         assert_eq!(end(&[0x65, 0x90, 0xC3]), (2, BlockEnd::Return(0)));
     }
 }

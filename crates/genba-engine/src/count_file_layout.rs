@@ -1,53 +1,53 @@
-//! The file that carries the counts: shared memory of the target and genba, so that what has
-//! been counted survives any end of the target. Sparse; offsets are fixed.
+//! Layout of the count file: memory shared by the target and genba, so that the counts survive
+//! however the target ends. Sparse; all offsets are fixed.
 //!
 //! ```text
-//! CONTROL   one page: how much of each table is in use, status, mailbox
+//! CONTROL   one page: how much of each table is in use, status, request
 //! MODULES   ModuleRecord[]            NAMES    their paths
 //! RECORDS   Record[]: what counter number i counts
 //! LENGTHS   lengths of the instructions of blocks, a byte each
 //! SLOTS     a slot for each thread: u64 counters, from COUNTERS on
 //! ```
 //!
-//! What must hold: a table's entry is complete before the count of entries in [`Control`]
-//! includes it. Readers treat everything as hostile.
+//! What must hold: a table's entry is complete before the number of entries in [`Control`] includes
+//! it. Readers trust nothing in the file.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// First bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"genbacnt");
-/// Of this layout; genba and the engine must have the same.
+/// Version of this layout; genba and the engine must have the same.
 pub const VERSION: u32 = 4;
 
 /// Offset of [`ModuleRecord`]s.
 pub const MODULES: u64 = 0x1_0000;
-/// Most modules.
+/// Maximum number of modules.
 pub const MODULE_CAPACITY: u32 = 8192;
-/// Offset of [`CodeRange`]es.
+/// Offset of the [`CodeRange`]s.
 pub const CODE_RANGES: u64 = 0x8_0000;
-/// Most code ranges.
+/// Maximum number of code ranges.
 pub const CODE_RANGE_CAPACITY: u32 = 16384;
 /// Offset of the paths.
 pub const NAMES: u64 = 0x10_0000;
-/// Bytes for paths.
+/// Maximum size of all paths, bytes.
 pub const NAMES_CAPACITY: u32 = 0xF0_0000;
 /// Offset of [`Record`]s.
 pub const RECORDS: u64 = 0x100_0000;
-/// Most counters.
+/// Maximum number of counters.
 pub const COUNTER_CAPACITY: u32 = 4 << 20;
-/// Offset of the lengths.
+/// Offset of the instruction lengths.
 pub const LENGTHS: u64 = 0x900_0000;
-/// Bytes for lengths.
+/// Maximum number of instruction lengths, a byte each.
 pub const LENGTHS_CAPACITY: u32 = 0x400_0000;
-/// Offset of the slots.
+/// Offset of the thread slots.
 pub const SLOTS: u64 = 0x1000_0000;
-/// Bytes of a slot.
+/// Bytes of a thread slot.
 pub const SLOT_SIZE: u64 = 0x204_0000;
-/// Offset of the counters in a slot; what is before them is private to the process.
+/// Offset of the counters in a slot. The part before them is private to the process.
 pub const COUNTERS: u64 = 0x4_0000;
-/// Most threads at a time.
+/// Maximum number of threads at a time.
 pub const SLOT_CAPACITY: u32 = 2048;
-/// Size of the whole file (its holes cost nothing).
+/// Size of the whole file, bytes; its holes take no memory.
 pub const FILE_SIZE: u64 = SLOTS + SLOT_SIZE * SLOT_CAPACITY as u64;
 
 const _: () = assert!(MODULES + MODULE_CAPACITY as u64 * 56 <= CODE_RANGES);
@@ -57,16 +57,17 @@ const _: () = assert!(COUNTERS + COUNTER_CAPACITY as u64 * 8 <= SLOT_SIZE);
 
 /// [`Control::status`]: counting.
 pub const STATUS_RUNNING: u32 = 0;
-/// [`Control::status`]: the engine met what it cannot count, and ended the process.
+/// [`Control::status`]: the program did something that cannot be counted, and the engine ended it.
 pub const STATUS_REFUSED: u32 = 1;
 /// [`Control::status`]: the engine itself failed, and ended the process.
 pub const STATUS_FAILED: u32 = 2;
-/// [`Control::status`]: counting; the program has a way to change its code unseen.
+/// [`Control::status`]: counting; the program can change its code without the engine seeing it.
 pub const STATUS_CODE_CHANGES_UNSEEN: u32 = 3;
 
 /// [`Control::slot_class`]: a thread of the process.
 pub const SLOT_THREAD: u8 = 1;
-/// [`Control::slot_class`]: a child of `vfork` until it executes a program; another process.
+/// [`Control::slot_class`]: a child of `vfork`, which is another process, until it executes a
+/// program.
 pub const SLOT_VFORK: u8 = 2;
 
 /// First page of the file.
@@ -78,40 +79,39 @@ pub struct Control {
     pub version: u32,
     /// One of the `STATUS_` constants.
     pub status: AtomicU32,
-    /// Process that counts.
+    /// The counted process.
     pub pid: AtomicU32,
-    /// Records in use; counters have the same numbers.
+    /// Number of records in use; a counter has the number of its record.
     pub records: AtomicU32,
-    /// Modules in use.
+    /// Number of modules in use.
     pub modules: AtomicU32,
     /// Bytes of paths in use.
     pub names: AtomicU32,
-    /// Bytes of lengths in use.
+    /// Bytes of instruction lengths in use.
     pub lengths: AtomicU32,
-    /// Slots that have ever been used.
+    /// Number of slots that have ever been used.
     pub slots: AtomicU32,
     /// Bytes of [`Control::detail`] in use.
     pub detail_length: AtomicU32,
-    /// What genba must do for the process: one of the `REQUEST_` constants.
+    /// The request to genba: one of the `REQUEST_` constants.
     pub request: AtomicU32,
-    /// Who asks: its process.
+    /// Process that sent the request.
     pub request_pid: AtomicU32,
-    /// Its thread.
+    /// Thread that sent the request.
     pub request_thread: AtomicU32,
-    /// A descriptor of the asking process.
+    /// File descriptor in the requesting process.
     pub request_fd: AtomicU32,
-    /// Who has the mailbox: its thread, and in the upper ten bits what tells its PID namespace from
-    /// others; 0 for nobody.
+    /// Owner of the request channel: its thread, and in the upper ten bits a hash of its PID
+    /// namespace; 0 for none.
     pub request_lock: AtomicU32,
-    /// PID namespace that the numbers in the mailbox are of, as its inode; 0 if that is not known.
+    /// PID namespace of the numbers in the request, as its inode; 0 if not known.
     pub request_namespace: AtomicU32,
-    /// Children and executed programs that could not be counted: nobody answered in time, or there
-    /// was no descriptor or memory for the counts.
+    /// Number of children and executed programs that could not be counted: genba did not answer in
+    /// time, or no descriptor or memory was left for the counts.
     pub uncounted: AtomicU32,
-    /// Stretches of code in which jumps are recorded; written by genba before the start.
+    /// Number of code ranges in which jumps are recorded; written by genba before the start.
     pub code_ranges: AtomicU32,
-    /// Blocks translated again because the code had changed, and so on: for those who work on
-    /// the engine.
+    /// Internal figures, such as blocks translated again because their code changed.
     pub statistics: [AtomicU64; 16],
     /// Why the engine ended the process, UTF-8.
     pub detail: [u8; 512],
@@ -119,22 +119,22 @@ pub struct Control {
     pub request_path: [u8; 4096],
     /// One of the `SLOT_` constants for each slot.
     pub slot_class: [u8; SLOT_CAPACITY as usize],
-    /// Processes that slots of [`SLOT_VFORK`] have counted; 0 for none, or several.
+    /// Process that each [`SLOT_VFORK`] slot has counted; 0 for none, or several.
     pub slot_pid: [AtomicU32; SLOT_CAPACITY as usize],
 }
 
 const _: () = assert!(size_of::<Control>() <= MODULES as usize);
 
-/// [`Control::request`]: nothing.
+/// [`Control::request`]: none.
 pub const REQUEST_NONE: u32 = 0;
 /// [`Control::request`]: a process is about to execute [`Control::request_path`] and wants to be
 /// counted afterwards.
 pub const REQUEST_EXEC: u32 = 1;
 /// [`Control::request`]: a forked process keeps its counts in its descriptor `request_fd`.
 pub const REQUEST_FORK: u32 = 2;
-/// [`Control::request`]: genba has done it.
+/// [`Control::request`]: genba has served the request.
 pub const REQUEST_DONE: u32 = 3;
-/// [`Control::request`]: genba does not do it.
+/// [`Control::request`]: genba has refused the request.
 pub const REQUEST_REFUSED: u32 = 4;
 
 /// A range of a file's code in which jumps are to be recorded.
@@ -149,7 +149,7 @@ pub struct CodeRange {
     pub end: u64,
 }
 
-/// FNV-1a, 64 bits.
+/// 64-bit FNV-1a hash of a path.
 #[must_use]
 pub const fn path_hash(path: &[u8]) -> u64 {
     let mut hash = 0xCBF2_9CE4_8422_2325u64;
@@ -163,9 +163,9 @@ pub const fn path_hash(path: &[u8]) -> u64 {
 
 /// Which jumps are recorded: none.
 pub const TRANSFERS_NONE: u64 = 0;
-/// Which jumps are recorded: those back to where functions begin.
+/// Which jumps are recorded: those back to the first instruction of a function.
 pub const TRANSFERS_ENTRIES: u64 = 1;
-/// Which jumps are recorded: those as well that leave an instruction in a [`CodeRange`].
+/// Which jumps are recorded: in addition those from an instruction in a [`CodeRange`].
 pub const TRANSFERS_WITHIN: u64 = 2;
 /// Which jumps are recorded: all.
 pub const TRANSFERS_ALL: u64 = 3;
@@ -174,13 +174,13 @@ pub const TRANSFERS_ALL: u64 = 3;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModuleRecord {
-    /// Where the mapping was.
+    /// First address.
     pub start: u64,
-    /// Its end.
+    /// Address after the last.
     pub end: u64,
-    /// Offset in the file of its start.
+    /// Offset in the file of the first byte.
     pub offset: u64,
-    /// Offset of the path in the names.
+    /// Offset of the path in the table of paths.
     pub name: u32,
     /// Bytes of the path.
     pub name_length: u32,
@@ -190,32 +190,32 @@ pub struct ModuleRecord {
     pub reserved: u64,
 }
 
-/// [`Record::kind`]: executions of a block. If `to` is not 0, it is a copy of a loop that was
-/// entered each time by the jump at its own end, to `to`.
+/// [`Record::kind`]: executions of a block. If `to` is not 0, it is a copy in an unrolled loop,
+/// which is entered only by the jump at its own end, to `to`.
 pub const KIND_BLOCK: u16 = 1;
-/// [`Record::kind`]: how often a block was counted whose instructions from here on had not been
-/// executed, because a signal came between.
+/// [`Record::kind`]: how often a signal interrupted the block after its counter was incremented and
+/// before these instructions were executed; to be subtracted.
 pub const KIND_SUBTRACT: u16 = 2;
-/// [`Record::kind`]: how often instructions from here on were executed without the block having
-/// been counted.
+/// [`Record::kind`]: how often these instructions were executed before a signal interrupted the
+/// block, whose counter had not been incremented; to be added.
 pub const KIND_ADD: u16 = 3;
-/// [`Record::kind`]: the jump or call at `pc` went to `to`. Not recorded for those that always
-/// go to the same place.
+/// [`Record::kind`]: the jump or call at `pc` went to `to`. Branches with one possible target are
+/// not recorded.
 pub const KIND_TRANSFER: u16 = 4;
 /// [`Record::kind`]: the PLT stub whose jump is at `pc` was bound to `to` on its first call.
 pub const KIND_BINDING: u16 = 5;
-/// [`Record::kind`]: nothing any more.
+/// [`Record::kind`]: not in use.
 pub const KIND_NONE: u16 = 0;
 
 /// What a counter counts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Record {
-    /// First instruction, or the one that jumps.
+    /// Address of the first instruction, or of the branch.
     pub pc: u64,
-    /// Where it jumps to.
+    /// Target of the branch.
     pub to: u64,
-    /// Index of the first length in the lengths.
+    /// Index of the first instruction's length in the table of lengths.
     pub lengths: u32,
     /// Index of the module of `pc`.
     pub module: u32,

@@ -1,33 +1,35 @@
-//! Where in a block its counter goes up, and how, so that the program does not notice.
+//! Where in a block its counter is incremented, and by which instructions, so that no live flag or
+//! register changes. The increment itself is emitted in `fragment/counter_increment.rs`.
 
 use iced_x86::{CpuidFeature, Instruction, InstructionInfoFactory, Mnemonic, OpKind};
 
 use crate::basic_block::{Block, BlockEnd};
 use crate::liveness::{ALL_FLAGS, ProgramCode, flags_before, flags_live_at, registers};
 
-/// Register number of rsp, which signals need, and so is never free.
+/// Number of rsp. It is never free, as the kernel writes signal frames below it.
 const RSP: u32 = 4;
 
-/// How a counter goes up.
+/// The instructions that increment a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IncrementMethod {
-    /// `inc`: the flags it destroys are dead there.
+    /// `inc` in memory, where the flags that it overwrites are dead.
     Memory,
-    /// Through this register, which is dead there, with `lea`, which leaves the flags.
+    /// Load, `lea`, store through this register, which is dead there; `lea` leaves the flags
+    /// unchanged.
     DeadRegister(u8),
-    /// Through rax, which is put aside and back.
+    /// The same through rax, which is saved before and restored after.
     SpilledRax,
-    /// Through rax, where the branch that ends the block has put it aside anyway.
+    /// The same through rcx, where the indirect branch that ends the block has saved rcx already.
     SavedRcx,
 }
 
-/// Where and how.
+/// Where a block's counter is incremented, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Before this instruction of the block.
+    /// Index of the instruction before which the counter is incremented.
     pub at: usize,
-    /// How.
-    pub how: IncrementMethod,
+    /// How it is incremented.
+    pub method: IncrementMethod,
 }
 
 /// Flags that are live after the last instruction of a block.
@@ -40,8 +42,8 @@ fn live_out(block: &Block, code: &dyn ProgramCode) -> u32 {
     }
 }
 
-/// Decides for a block. The earliest place of the cheapest kind: the sooner the counter is
-/// loaded, the sooner it is out of the way.
+/// Places the counter of a block: the earliest place of the cheapest method, because the sooner the
+/// load of the counter is issued, the less the block waits for it.
 #[must_use]
 pub fn place(
     block: &Block,
@@ -53,7 +55,7 @@ pub fn place(
     for (at, instruction) in block.instructions.iter().enumerate().rev() {
         let after = match live {
             Some(live) => live,
-            // Looking ahead is dear; what writes all flags itself does not need it.
+            // Looking ahead is expensive, and not needed if the instruction writes all flags.
             None if crate::liveness::flags_written(instruction) == ALL_FLAGS => 0,
             None => live_out(block, code),
         };
@@ -66,23 +68,23 @@ pub fn place(
     if let Some(at) = best {
         return Placement {
             at,
-            how: IncrementMethod::Memory,
+            method: IncrementMethod::Memory,
         };
     }
-    // A register that is dead, as early as there is one.
+    // The earliest place at which a register is dead.
     let mut dead = 0u32;
     let mut found = None;
     for (at, instruction) in block.instructions.iter().enumerate().rev() {
         let (read, written) = registers(instruction, factory);
         dead = (dead | written) & !read & !(1 << RSP);
         if may_fault(instruction) {
-            // A handler may skip it and then read what the register had before.
+            // A signal handler may skip the instruction and then read the register's old value.
             dead = 0;
         }
         if dead != 0 {
             found = Some(Placement {
                 at,
-                how: IncrementMethod::DeadRegister(dead.trailing_zeros() as u8),
+                method: IncrementMethod::DeadRegister(dead.trailing_zeros() as u8),
             });
         }
     }
@@ -92,7 +94,7 @@ pub fn place(
     );
     found.unwrap_or(Placement {
         at: if indirect { block.body() } else { 0 },
-        how: if indirect {
+        method: if indirect {
             IncrementMethod::SavedRcx
         } else {
             IncrementMethod::SpilledRax
@@ -100,7 +102,7 @@ pub fn place(
     })
 }
 
-/// Whether a signal handler may see the state before this instruction because of it.
+/// Whether the instruction may fault, so that a signal handler sees the state before it.
 fn may_fault(instruction: &Instruction) -> bool {
     let memory = (0..instruction.op_count()).any(|operand| {
         !matches!(
@@ -119,9 +121,9 @@ fn may_fault(instruction: &Instruction) -> bool {
         )
     });
     let harmless = matches!(instruction.mnemonic(), Mnemonic::Lea | Mnemonic::Nop);
-    // Selectors may be wrong; what the kernel keeps for itself (UMIP) raises SIGSEGV.
+    // Loads of invalid segment selectors fault; so do instructions that the kernel forbids (UMIP).
     let segments = instruction.op_count() > 0 && instruction.op0_register().is_segment_register();
-    let kept = matches!(
+    let forbidden = matches!(
         instruction.mnemonic(),
         Mnemonic::Sldt | Mnemonic::Str | Mnemonic::Smsw
     );
@@ -129,21 +131,22 @@ fn may_fault(instruction: &Instruction) -> bool {
     (memory && !harmless)
         || divides
         || segments
-        || kept
+        || forbidden
         || raises_floating_point(instruction)
         || instruction.is_stack_instruction()
-        || !everywhere(instruction)
+        || !is_baseline(instruction)
 }
 
-/// Whether an instruction without memory may raise SIGFPE for floating-point arithmetic: x87's
-/// exceptions, which the next x87 or MMX instruction reports, or SSE's, if they are unmasked. What
-/// [`everywhere`] excludes is not looked at; nor are x87's own instructions, which it excludes.
+/// Whether an instruction without a memory operand may raise SIGFPE for floating-point arithmetic:
+/// pending x87 exceptions, which the next x87 or MMX instruction reports, or unmasked SSE
+/// exceptions. Instructions that [`is_baseline`] excludes, among them those of x87, are not
+/// examined.
 fn raises_floating_point(instruction: &Instruction) -> bool {
     use Mnemonic::*;
     let mmx = (0..instruction.op_count()).any(|operand| {
         instruction.op_kind(operand) == OpKind::Register && instruction.op_register(operand).is_mm()
     });
-    // Moves, logic, shuffles, and what is done with integers raise nothing.
+    // Moves, logic, shuffles and integer arithmetic raise nothing.
     let arithmetic = matches!(
         instruction.mnemonic(),
         Addpd
@@ -205,13 +208,14 @@ fn raises_floating_point(instruction: &Instruction) -> bool {
             | Cvttsd2si
             | Cvttss2si
     );
-    // Reports what an x87 instruction before it raised, and is older than x87 itself.
+    // `wait` reports what an x87 instruction before it raised; it is older than x87 itself.
     let waits = instruction.mnemonic() == Mnemonic::Wait;
     mmx || arithmetic || waits
 }
 
-/// Whether every x86-64 processor has the instruction; others raise SIGILL.
-fn everywhere(instruction: &Instruction) -> bool {
+/// Whether every x86-64 processor has the instruction. On processors without an instruction it
+/// raises SIGILL.
+fn is_baseline(instruction: &Instruction) -> bool {
     use CpuidFeature::*;
     if instruction.mnemonic() == Mnemonic::Reservednop {
         return false;
@@ -251,14 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_kind_wins() {
+    fn the_cheapest_increment_that_is_safe_is_chosen() {
         // mov rax,rcx; add rax,rdx; ret
         let add = [0x48, 0x89, 0xC8, 0x48, 0x01, 0xD0, 0xC3];
         assert_eq!(
             placed(&add),
             Placement {
                 at: 0,
-                how: IncrementMethod::Memory
+                method: IncrementMethod::Memory
             }
         );
         // mov eax,ecx; ret: flags may be read by the caller, eax is dead before.
@@ -266,21 +270,21 @@ mod tests {
             placed(&[0x89, 0xC8, 0xC3]),
             Placement {
                 at: 0,
-                how: IncrementMethod::DeadRegister(0)
+                method: IncrementMethod::DeadRegister(0)
             }
         );
         // ret; syscall
-        assert_eq!(placed(&[0xC3]).how, IncrementMethod::SavedRcx);
-        assert_eq!(placed(&[0x0F, 0x05]).how, IncrementMethod::SpilledRax);
-        // mov rax,[rdi]; ret: a handler may skip it.
+        assert_eq!(placed(&[0xC3]).method, IncrementMethod::SavedRcx);
+        assert_eq!(placed(&[0x0F, 0x05]).method, IncrementMethod::SpilledRax);
+        // mov rax,[rdi]; ret: a signal handler may skip the load.
         assert_eq!(
-            placed(&[0x48, 0x8B, 0x07, 0xC3]).how,
+            placed(&[0x48, 0x8B, 0x07, 0xC3]).method,
             IncrementMethod::SavedRcx
         );
-        // …; mov eax,ecx; ret, behind what may raise SIGFPE: psubq mm0,mm5; fsqrt; fwait, also
-        // with a prefix; addsd xmm0,xmm1; cvttsd2si edx,xmm0; and behind what raises nothing:
-        // pxor, movaps.
-        for (code, how) in [
+        // …; mov eax,ecx; ret, after instructions that may raise SIGFPE (psubq mm0,mm5; fsqrt;
+        // fwait, also with a prefix; addsd xmm0,xmm1; cvttsd2si edx,xmm0) and after those that
+        // cannot (pxor, movaps).
+        for (code, method) in [
             (&[0x0F, 0xFB, 0xC5][..], IncrementMethod::SavedRcx),
             (&[0xD9, 0xFA], IncrementMethod::SavedRcx),
             (&[0x9B], IncrementMethod::SavedRcx),
@@ -292,27 +296,31 @@ mod tests {
         ] {
             let behind = [code, &[0x89, 0xC8, 0xC3]].concat();
             let placement = placed(&behind);
-            assert_eq!(placement.how, IncrementMethod::DeadRegister(0), "{code:x?}");
+            assert_eq!(
+                placement.method,
+                IncrementMethod::DeadRegister(0),
+                "{code:x?}"
+            );
             assert_eq!(
                 placement.at,
-                usize::from(how == IncrementMethod::SavedRcx),
+                usize::from(method == IncrementMethod::SavedRcx),
                 "{code:x?}"
             );
         }
-        // mov ds,ecx with a selector that there is not; sldt edx where the kernel keeps it for
-        // itself: behind them.
+        // The counter is placed after mov ds,ecx, whose selector may be invalid, and after sldt
+        // edx, which UMIP forbids.
         for code in [[0x8E, 0xD9].as_slice(), &[0x0F, 0x00, 0xC2]] {
             let behind = [code, &[0x89, 0xD0, 0xC3]].concat();
             assert_eq!(
-                (placed(&behind).at, placed(&behind).how),
+                (placed(&behind).at, placed(&behind).method),
                 (1, IncrementMethod::DeadRegister(0))
             );
         }
         // pop rsp; ret: rsp is not free, though it is overwritten.
-        assert_eq!(placed(&[0x5C, 0xC3]).how, IncrementMethod::SavedRcx);
+        assert_eq!(placed(&[0x5C, 0xC3]).method, IncrementMethod::SavedRcx);
         // adc rax,rdx reads CF, which inc keeps.
         assert_eq!(
-            placed(&[0x48, 0x11, 0xD0, 0xC3]).how,
+            placed(&[0x48, 0x11, 0xD0, 0xC3]).method,
             IncrementMethod::Memory
         );
         // sete al; cmp: the flags are live until sete.
@@ -321,7 +329,7 @@ mod tests {
             placed(&sete),
             Placement {
                 at: 1,
-                how: IncrementMethod::Memory
+                method: IncrementMethod::Memory
             }
         );
     }

@@ -1,14 +1,14 @@
-//! Bytes of machine code, and where they will be.
+//! Emitting machine code for a known address.
 
 use alloc::vec::Vec;
 
 use iced_x86::{Decoder, Instruction, Register};
 
-/// An instruction that cannot be copied to where it is wanted.
+/// An instruction's operand is out of reach from where the instruction is to be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFar;
 
-/// Collects code that will be at `base`.
+/// Machine code that will be at `base`.
 #[derive(Default)]
 pub struct Emitter {
     /// Address of the first byte.
@@ -87,9 +87,9 @@ impl Emitter {
         self.u32(offset);
     }
 
-    /// Makes rcx 0 if it is `value`, and something else if not; the flags stay.
+    /// Makes rcx 0 if it is `value`, and not 0 otherwise; the flags stay unchanged.
     pub fn compare_rcx(&mut self, value: u64) {
-        // lea rcx, [rcx - …]: takes away what 32 bits can. rorx rcx, rcx, 32; lea: and the rest.
+        // lea rcx, [rcx - …] subtracts the lower 32 bits; rorx rcx, rcx, 32 and lea the upper ones.
         let first = (value as i32).wrapping_neg();
         let rest = value.wrapping_add(i64::from(first) as u64);
         self.bytes(&[0x48, 0x8D, 0x89]);
@@ -100,18 +100,18 @@ impl Emitter {
         }
     }
 
-    /// `nop`s until the next `length` bytes after `before` more do not cross a cache line, so
-    /// that they can be changed in one go while other threads execute them.
+    /// Emits `nop`s until the `length` bytes that come after `before` more do not cross a cache
+    /// line, so that one store can change them while other threads execute them.
     pub fn keep_in_line(&mut self, before: u64, length: u64) {
         while ((self.here() + before) & 63) + length > 64 {
             self.bytes(&[0x90]);
         }
     }
 
-    /// Sets the 32-bit displacement at `at` so that it leads to the address.
+    /// Sets the 32-bit displacement at offset `at` so that it leads to the address `to`.
     ///
     /// # Errors
-    /// When that is more than 2 GiB away.
+    /// When it is more than 2 GiB away.
     pub fn aim(&mut self, at: usize, to: u64) -> Result<(), TooFar> {
         let from = self.base + at as u64 + 4;
         let displacement = i32::try_from(to.wrapping_sub(from) as i64).map_err(|_| TooFar)?;
@@ -119,7 +119,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// Copies an instruction; what it addresses relative to itself stays what it was.
+    /// Copies an instruction; an operand relative to rip keeps its address.
     ///
     /// # Errors
     /// When that is more than 2 GiB away.
@@ -154,7 +154,7 @@ impl Emitter {
         let mut at = 0;
         while let Some(&byte) = raw.get(at) {
             match byte {
-                // Segments fs and gs, and 32-bit addresses; others mean nothing here.
+                // %fs, %gs and 32-bit addresses; other prefixes have no effect here.
                 0x64 | 0x67 => self.bytes(&[byte]),
                 0x26 | 0x2E | 0x36 | 0x3E | 0x65 | 0x66 | 0xF2 | 0xF3 => {}
                 0x40..=0x4F => rex |= byte & 3,
@@ -174,7 +174,7 @@ impl Emitter {
     }
 }
 
-/// Offset in an instruction of its displacement relative to rip.
+/// Offset in an instruction of its rip-relative displacement.
 fn displacement_at(instruction: &Instruction, raw: &[u8]) -> Option<usize> {
     debug_assert_eq!(instruction.memory_base(), Register::RIP);
     let mut decoder = Decoder::with_ip(64, raw, instruction.ip(), 0);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn accesses_to_the_state_are_what_they_say() {
+    fn state_accesses_decode_to_the_documented_instructions() {
         assert_eq!(
             emitted(0, |e| {
                 e.store(1, 0x18);
@@ -242,8 +242,8 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_knows_all_64_bits() {
-        // What the instructions do.
+    fn compare_rcx_distinguishes_all_64_bits() {
+        // Computes what the emitted instructions compute.
         let zero = |rcx: u64, value: u64| {
             let first = (value as i32).wrapping_neg();
             let rest = value.wrapping_add(i64::from(first) as u64);
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn relative_operands_stay_where_they_were() {
+    fn rip_relative_operands_keep_their_address() {
         // mov dword ptr [rip+0x100], 5 at 0x1000
         let raw = [0xC7, 0x05, 0, 1, 0, 0, 5, 0, 0, 0];
         let instruction = decoded(&raw, 0x1000);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_of_indirect_branches_are_loaded() {
+    fn load_target_loads_the_operand_of_an_indirect_branch() {
         for (raw, expected) in [
             (&[0xFF, 0xD0][..], "mov rcx,rax"),
             (&[0x41, 0xFF, 0xE3], "mov rcx,r11"),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_change_do_not_cross_cache_lines() {
+    fn displacements_that_are_linked_later_do_not_cross_cache_lines() {
         for start in 0..64 {
             let mut emitter = Emitter {
                 base: 0x1000 + start,

@@ -1,8 +1,9 @@
-//! The engine's own heap: size classes with free lists over large mappings. Never the
-//! program's `malloc`, which may be in the middle of something, or be the program itself.
+//! The engine's own heap: size classes with free lists over large mappings. It never uses the
+//! program's `malloc`, which may be interrupted in the middle of an operation, or be the program's
+//! own.
 //!
-//! What must hold: only whoever has the engine's lock allocates. The heap has a bound; beyond
-//! it an allocation fails, and the engine ends with a message.
+//! What must hold: only a thread that holds the engine's lock allocates. The heap is bounded;
+//! beyond its bound the engine ends the process with a message.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
@@ -10,15 +11,15 @@ use core::ptr;
 
 use crate::raw_syscall;
 
-/// Bytes to map at a time.
+/// Bytes that are mapped at a time.
 const CHUNK_BYTES: usize = 1 << 20;
-/// From this size on an allocation is a mapping of its own.
+/// Allocations of this size or more are mappings of their own.
 const LARGE_BYTES: usize = 128 << 10;
-/// Bytes at most.
+/// Maximum size of the heap, bytes.
 const MAX_BYTES: usize = 3 << 30;
-/// Smallest class, as a power of two.
+/// Base-2 logarithm of the smallest size class, bytes.
 const SMALLEST_CLASS_LOG2: u32 = 4;
-/// Number of classes: 16 bytes to 128 KiB.
+/// Number of size classes: 16 bytes to 128 KiB.
 const SIZE_CLASSES: usize = 14;
 
 struct Inner {
@@ -41,7 +42,7 @@ impl Default for Heap {
 }
 
 impl Heap {
-    /// Empty.
+    /// Returns an empty heap.
     #[must_use]
     pub const fn new() -> Self {
         Self(UnsafeCell::new(Inner {
@@ -53,7 +54,7 @@ impl Heap {
     }
 }
 
-/// Class of a small size, which is rounded up to a power of two.
+/// Returns the size class of a small allocation, whose size is rounded up to a power of two.
 fn class(size: usize) -> usize {
     let bits = usize::BITS
         - size
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_aligned_disjoint_and_keep_what_is_in_them() {
+    fn blocks_are_aligned_and_keep_their_contents_when_reallocated() {
         let heap = Heap::new();
         let mut blocks = Vec::new();
         for step in 0..2000usize {
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_powers_of_two() {
+    fn size_classes_are_powers_of_two() {
         assert_eq!(class(1), 0);
         assert_eq!(class(16), 0);
         assert_eq!(class(17), 1);

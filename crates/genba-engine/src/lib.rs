@@ -1,19 +1,19 @@
-//! Exact execution counts from inside the target's process: a binary translator that copies
-//! the program's code, block by block, into a cache of its own, with one increment of a
-//! per-thread counter in every block, and runs the copy.
+//! Exact execution counts from inside the target's process: a binary translator. It copies the
+//! program's code basic block by basic block into a code cache, adds one increment of a per-thread
+//! counter to every block, and the program runs the translated code instead of its own.
 //!
-//! **Scope.** Everything that runs in the target: decoding and block building, placing
-//! counters, laying out and linking copies, indirect branches, system calls, threads, signals,
-//! exits, memory. And [`count_file_layout`]: the file in which the counts are kept, which genba reads.
+//! **Scope.** Everything that runs in the target: decoding, counter placement, layout and linking
+//! of fragments (translated code), indirect branches, system calls, threads, signals, process exit,
+//! memory. And [`count_file_layout`]: the file in which the counts are kept, which genba reads.
 //!
-//! **How it is loaded.** `binary/` builds it as a shared object without libc and std (the
-//! *engine binary*), which genba maps into a process stopped at its first instruction. It then runs between the program's own
-//! instructions, so it may use nothing that the program uses: it makes system calls itself
-//! ([`raw_syscall`]), has a heap of its own ([`heap`]), runs on stacks of its own with all signals
-//! blocked, and leaves every register as it was.
+//! **How it is loaded.** `binary/` builds it as a shared object without libc and std (the *engine
+//! binary*), which genba maps into a process stopped at its first instruction. It runs between the
+//! program's own instructions, so it may use nothing that the program uses: it makes system calls
+//! itself ([`raw_syscall`]), has a heap of its own ([`heap`]), runs on stacks of its own with all
+//! signals blocked, and leaves every register as it was.
 //!
-//! **Not here.** Choosing the engine, starting the process, reading the counts, names:
-//! genba-count. Architectures other than x86-64.
+//! **Not here.** Choosing the engine, starting the process, reading the counts, names: genba-count.
+//! Architectures other than x86-64.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 

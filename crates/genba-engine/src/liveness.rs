@@ -1,25 +1,26 @@
-//! What is dead where: the arithmetic flags, and general registers.
+//! Liveness: where the arithmetic flags and general registers are dead.
 //!
-//! Conservative: what is not known is live. "Dead before an instruction" means that on every
-//! way from there the value is overwritten before it is read, so that it may be destroyed.
+//! Conservative: a value is live unless it is shown to be dead. "Dead before an instruction" means
+//! that on every path from there the value is overwritten before it is read, so it may be
+//! destroyed.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
     Register, RflagsBits,
 };
 
-/// The six arithmetic flags that `inc` changes or may be read; CF too, though `inc` keeps it.
+/// The arithmetic flags that `inc` overwrites.
 pub const ALL_FLAGS: u32 =
     RflagsBits::OF | RflagsBits::SF | RflagsBits::ZF | RflagsBits::AF | RflagsBits::PF;
 
-/// The same with CF.
+/// [`ALL_FLAGS`] and CF, which `inc` keeps.
 const ALL_AND_CARRY: u32 = ALL_FLAGS | RflagsBits::CF;
 
-/// Instructions to look at beyond the end of a block, on each way.
+/// Instructions examined beyond the end of a block, on each path.
 const LOOK_AHEAD_INSTRUCTIONS: usize = 8;
 
-/// Flags that are surely written by an instruction. Shifts by zero write none; string
-/// instructions with a count of zero neither.
+/// Flags that an instruction certainly writes. Shifts by zero and string instructions with a count
+/// of zero write none.
 #[must_use]
 pub fn flags_written(instruction: &Instruction) -> u32 {
     all_written(instruction) & ALL_FLAGS
@@ -47,10 +48,11 @@ fn all_written(instruction: &Instruction) -> u32 {
         | Mnemonic::Rcr
         | Mnemonic::Shld
         | Mnemonic::Shrd => 0,
-        // Undefined on paper, but zero on every processor: too many blocks would suffer.
+        // AF is undefined by the manual and zero on every processor; if it counted as live, too
+        // many blocks would need the slower increment.
         Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test => ALL_AND_CARRY,
         _ if instruction.has_rep_prefix() || instruction.has_repne_prefix() => 0,
-        // What is left undefined may be what it was.
+        // A flag that is left undefined may keep its value.
         _ => instruction.rflags_modified() & !instruction.rflags_undefined() & ALL_AND_CARRY,
     }
 }
@@ -61,20 +63,21 @@ pub fn flags_before(instruction: &Instruction, after: u32) -> u32 {
     (after & !flags_written(instruction)) | (all_read(instruction) & ALL_FLAGS)
 }
 
-/// Code of the program, as far as it may be read.
+/// The program's code, as far as it is readable.
 pub trait ProgramCode {
-    /// Bytes from an address to the end of executable memory; empty where there is none.
+    /// Returns the bytes from an address to the end of executable memory; none where there is no
+    /// code.
     fn bytes(&self, pc: u64) -> &[u8];
 }
 
-/// Flags that are live at an address, found by looking a few instructions ahead, through
-/// `depth` jumps.
+/// Flags that are live at an address, found by looking some instructions ahead, through `depth`
+/// jumps.
 #[must_use]
 pub fn flags_live_at(code: &dyn ProgramCode, pc: u64, depth: u32) -> u32 {
     live_at(code, pc, depth, ALL_FLAGS)
 }
 
-/// The same for a set of flags.
+/// Which of `flags` are live at an address.
 fn live_at(code: &dyn ProgramCode, pc: u64, depth: u32, flags: u32) -> u32 {
     let bytes = code.bytes(pc);
     let mut decoder = Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE);
@@ -111,7 +114,7 @@ fn live_at(code: &dyn ProgramCode, pc: u64, depth: u32, flags: u32) -> u32 {
     unwritten
 }
 
-/// Number of a general register, whatever part of it.
+/// Number of the general register that a register is part of; `None` for others.
 #[must_use]
 pub fn general(register: Register) -> Option<u8> {
     let full = register.full_register();
@@ -122,12 +125,12 @@ pub fn general(register: Register) -> Option<u8> {
     }
 }
 
-/// General registers (a bit each) that an instruction reads, and that it overwrites entirely
-/// without condition.
+/// General registers, a bit each: those that an instruction reads, and those that it overwrites
+/// entirely and unconditionally.
 #[must_use]
 pub fn registers(instruction: &Instruction, factory: &mut InstructionInfoFactory) -> (u32, u32) {
     let (mut read, mut written) = (0, 0);
-    // What the kernel does in the processor's place writes the lower half only.
+    // Where the kernel emulates them (UMIP), these write the lower half only.
     let emulated = matches!(
         instruction.mnemonic(),
         Mnemonic::Str | Mnemonic::Sldt | Mnemonic::Smsw
@@ -142,7 +145,7 @@ pub fn registers(instruction: &Instruction, factory: &mut InstructionInfoFactory
             _ => read |= 1 << number,
         }
     }
-    // `f3 41 90`: `pause` for the decoder, an exchange of rax and r8 for some processors.
+    // `f3 41 90` is `pause` for the decoder, and an exchange of rax and r8 for some processors.
     if instruction.mnemonic() == Mnemonic::Pause && instruction.len() > 2 {
         read |= 1 | 1 << 8;
     }
@@ -167,7 +170,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn flags_are_dead_before_what_writes_them_all() {
+    fn flags_are_dead_before_an_instruction_that_writes_all() {
         let live = |code: &[u8]| flags_live_at(&Bytes(0x1000, code), 0x1000, 2);
         assert_eq!(live(&[0x48, 0x01, 0xC0, 0x74, 0]), 0); // add; je
         assert_eq!(live(&[0x89, 0xC1, 0x48, 0x01, 0xC0]), 0); // mov; add
@@ -178,12 +181,12 @@ pub(crate) mod tests {
         assert_eq!(live(&[0xD3, 0xE0, 0xC3]), ALL_FLAGS); // shl eax, cl
         assert_eq!(live(&[0xEB, 1, 0x90, 0x48, 0x01, 0xC0]), 0); // jmp; add
         assert_eq!(live(&[]), ALL_FLAGS);
-        // inc leaves CF, and so do we: adc reads CF only.
+        // `inc` keeps CF, and adc reads CF only.
         assert_eq!(live(&[0x48, 0x11, 0xC0]), 0);
     }
 
     #[test]
-    fn partial_writes_do_not_kill() {
+    fn partial_register_writes_do_not_make_a_register_dead() {
         let mut factory = InstructionInfoFactory::new();
         let mut of = |code: &[u8]| {
             let instruction = Decoder::new(64, code, 0).decode();

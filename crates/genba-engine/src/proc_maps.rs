@@ -1,17 +1,18 @@
-//! `/proc/self/maps`: which memory may be executed, and which file it is of.
+//! Parses `/proc/self/maps`: which memory is executable, and which file it is mapped from. Not the
+//! parser of genba-symbols, because this one runs inside the target without libc and std.
 
-/// A line.
+/// A mapping: one line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping<'a> {
     /// First address.
     pub start: u64,
-    /// After the last.
+    /// Address after the last.
     pub end: u64,
-    /// It may be written.
+    /// Whether it is writable.
     pub writable: bool,
-    /// It may be executed.
+    /// Whether it is executable.
     pub executable: bool,
-    /// Others may change what is in it.
+    /// Whether it is shared, so that others may change its contents.
     pub shared: bool,
     /// Offset in the file.
     pub offset: u64,
@@ -25,7 +26,7 @@ fn number(bytes: &[u8], radix: u32) -> Option<u64> {
     u64::from_str_radix(core::str::from_utf8(bytes).ok()?, radix).ok()
 }
 
-/// Reads a line: `start-end perms offset dev inode path`.
+/// Parses a line: `start-end perms offset dev inode path`; `None` if it is malformed.
 #[must_use]
 pub fn parse_line(line: &[u8]) -> Option<Mapping<'_>> {
     let mut rest = line;
@@ -59,7 +60,7 @@ pub fn parse_line(line: &[u8]) -> Option<Mapping<'_>> {
     })
 }
 
-/// The mapping that an address is in.
+/// Returns the mapping that contains an address.
 #[must_use]
 pub fn find(maps: &[u8], pc: u64) -> Option<Mapping<'_>> {
     maps.split(|&byte| byte == b'\n')
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read() {
+    fn mappings_are_found_by_address_and_garbage_is_skipped() {
         let maps = b"55d0-55e0 r-xp 00002000 fe:00 1234                       /usr/bin/a b\n\
             7f00-7f10 rwxs 00000000 00:00 0 \n\
             ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n";

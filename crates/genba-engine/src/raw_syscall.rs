@@ -1,4 +1,4 @@
-//! System calls without libc. Results as the kernel gives them: −errno for a failure.
+//! System calls without libc. Results are the kernel's: −errno for a failure.
 
 use core::arch::asm;
 
@@ -69,10 +69,10 @@ pub const FIXED_NOREPLACE: usize = 0x10_0000;
 /// `MAP_SHARED`.
 pub const SHARED: usize = 1;
 
-/// A system call.
+/// Makes a system call; its result, or −errno.
 ///
 /// # Safety
-/// What the call does to memory must be right.
+/// The call's effect on memory must be sound.
 pub unsafe fn call(number: usize, args: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the kernel clobbers rcx and r11 only; the rest is the caller's promise.
@@ -94,7 +94,7 @@ pub unsafe fn call(number: usize, args: [usize; 6]) -> isize {
     result
 }
 
-/// Maps memory; `None` when that fails.
+/// Maps memory; the address, or `None` if that fails.
 ///
 /// # Safety
 /// With [`FIXED`], nothing that is in use may be there.
@@ -115,7 +115,7 @@ pub unsafe fn mmap(
     (result > 0).then_some(result as usize)
 }
 
-/// Leaves memory out of core dumps: they are the program's.
+/// Excludes memory from core dumps, which are the program's.
 ///
 /// # Safety
 /// It must be the engine's own memory.
@@ -125,7 +125,7 @@ pub unsafe fn exclude_from_core_dumps(address: usize, length: usize) {
     unsafe { call(nr::MADVISE, [address, length, DONTDUMP, 0, 0, 0]) };
 }
 
-/// Where the program's heap ends (`brk`); 0 where the kernel does not say.
+/// End of the program's heap (`brk`); 0 if the kernel does not say.
 #[must_use]
 pub fn program_break() -> u64 {
     // SAFETY: 0 asks and changes nothing.
@@ -135,13 +135,13 @@ pub fn program_break() -> u64 {
 /// Unmaps memory.
 ///
 /// # Safety
-/// Nobody may use it any more.
+/// The memory must not be used any more.
 pub unsafe fn munmap(address: usize, length: usize) {
     // SAFETY: the caller's promise.
     unsafe { call(nr::MUNMAP, [address, length, 0, 0, 0, 0]) };
 }
 
-/// Ends all threads of the process at once, leaving no core and running no handler.
+/// Ends all threads of the process at once, without a core dump or a signal handler.
 pub fn kill_process() -> ! {
     loop {
         // SAFETY: touches no memory.

@@ -1,64 +1,67 @@
-//! What holds where in a translation: from which offset on which registers of the program are
-//! where. Made while code is emitted, read when a signal interrupts it.
+//! Recovery marks: for each offset of a fragment, how to recover the program's state there. Made
+//! while code is emitted, read when a signal interrupts it.
 
-/// What holds from a place in the cache on.
+/// How to recover the program's state from a place in the code cache on. *Saved* means that the
+/// thread's state has the program's value, and the register has the engine's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mark {
-    /// A block begins here, its counter has not gone up, its first instruction is next.
+    /// A block begins: its counter has not been incremented, its first instruction is next.
     Block,
     /// The block's next instruction begins here.
     Instruction,
-    /// The block's counter has gone up; else nothing changes.
+    /// The block's counter has been incremented; nothing else changes.
     Counted,
-    /// rax is in its place (and whatever the register has is ours).
+    /// rax is saved.
     RaxSaved,
-    /// rcx is in its place.
+    /// rcx is saved.
     RcxSaved,
-    /// A call has pushed our address; else nothing has happened.
+    /// A call has pushed the return address in the code cache; nothing else has happened.
     ReturnPushed,
-    /// As [`Mark::ReturnPushed`], rcx in its place. So it is when a return has pushed our address.
+    /// As [`Mark::ReturnPushed`], and rcx is saved. Also where a return has pushed the landing
+    /// pad's address.
     ReturnPushedRcxSaved,
-    /// It has been popped again; nothing has happened.
+    /// That return address has been popped again; nothing else has happened.
     ReturnPopped,
-    /// The same with rcx in its place.
+    /// As [`Mark::ReturnPopped`], and rcx is saved.
     ReturnPoppedRcxSaved,
-    /// The block's last instruction is done, and went where it says.
+    /// The block's last instruction, a branch, was executed and taken.
     Taken,
-    /// As [`Mark::Taken`], but this has not been recorded yet.
+    /// As [`Mark::Taken`], and has not been recorded yet.
     TakenUnrecorded,
-    /// The same, and rax is in its place.
+    /// As [`Mark::TakenUnrecorded`], and rax is saved.
     TakenUnrecordedRaxSaved,
-    /// As [`Mark::Taken`], and rax is in its place.
+    /// As [`Mark::Taken`], and rax is saved.
     TakenRaxSaved,
-    /// The same, and did not go there.
+    /// The block's last instruction was executed and not taken.
     NotTaken,
-    /// The block's last instruction, a call or jump, is done; TARGET says where it goes; rcx is
-    /// in its place. It has not been recorded yet, where that is wanted.
+    /// The block's last instruction, an indirect call or jump, was executed; TARGET is its target;
+    /// rcx is saved. It has not been recorded yet, if it is to be.
     BranchedIndirectly,
-    /// A landing pad: TARGET says where control goes; rcx is in its place.
+    /// A landing pad for jumps and calls, before the target is checked: TARGET is the target; rcx
+    /// is saved.
     JumpPad,
-    /// A landing pad behind a return: the top of the stack says where control goes, and is to be
-    /// popped; rcx is in its place.
+    /// A landing pad for returns, before the target is checked: the top of the stack is the target
+    /// and is still to be popped; rcx is saved.
     ReturnPad,
-    /// The same, and it has been popped: it is below the top of the stack.
+    /// As [`Mark::ReturnPad`], after the pop: the target is below the top of the stack.
     ReturnPadPopped,
-    /// A landing pad: it is the block; rcx is in its place.
+    /// A landing pad whose check has succeeded: the block is next; rcx is saved.
     PadMatched,
-    /// After a system call, rcx is ours.
+    /// A system call was executed; rcx has the engine's value.
     SyscallDone,
-    /// Nothing is here that could be interrupted (constants).
+    /// Constants, which no thread executes.
     Data,
-    /// An exit's stub: see the fragment's exits.
+    /// An exit stub; the fragment's exits have the target.
     ExitStub,
 }
 
-/// A mark with its place and block.
+/// A mark, from an offset on, for a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marked {
     /// Offset in the fragment.
     pub offset: u16,
-    /// What holds from there.
+    /// What holds from there on.
     pub mark: Mark,
     /// Index of the block in the fragment.
     pub block: u8,

@@ -1,4 +1,4 @@
-//! The first steps in a process that genba has put the engine into.
+//! Starting the engine in a process into which genba has injected it.
 
 use core::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ use crate::raw_syscall;
 use crate::runtime::code_map::CodeMap;
 use crate::runtime::context_switch::{TABLE, label};
 use crate::runtime::count_file::CountFile;
-use crate::runtime::dispatch::go_on;
+use crate::runtime::dispatch::set_resume_point;
 use crate::runtime::engine::Engine;
 use crate::runtime::indirect_branch_tables::miss;
 use crate::runtime::new_thread::XSAVE_BYTES;
@@ -17,30 +17,30 @@ use crate::runtime::thread_slots::{ThreadSlots, fresh_vectors};
 use crate::runtime::{self, EngineLock};
 use crate::thread_state;
 
-/// What genba tells the engine; written into the process before it starts.
+/// Parameters of the engine, which genba writes into the process before it starts.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BootParameters {
-    /// Where the file of counts is mapped, all of it.
+    /// Address of the mapped count file.
     pub shared: u64,
-    /// The program's registers, by number.
+    /// The program's registers, by their numbers.
     pub registers: [u64; 16],
-    /// Its flags.
+    /// The program's flags.
     pub flags: u64,
-    /// Its first instruction.
+    /// Address of the program's first instruction.
     pub pc: u64,
-    /// Its signal mask; while the engine starts, all signals are blocked.
+    /// The program's signal mask. All signals are blocked while the engine starts.
     pub mask: u64,
-    /// 1 if children are to be counted.
+    /// 1 if child processes are counted, else 0.
     pub children: u64,
     /// Which jumps are to be recorded: one of the `TRANSFERS_` constants of [`crate::count_file_layout`].
     pub transfers: u64,
 }
 
-/// Bytes of the tables of indirect branches: of jumps, of returns.
-const BYTES: usize = 2 * TABLE_BYTES as usize;
+/// Bytes of both tables of indirect branches: of jumps, and of returns.
+const BRANCH_TABLES_BYTES: usize = 2 * TABLE_BYTES as usize;
 
-/// Starts the engine, and the program in it.
+/// Starts the engine, and the program under it.
 ///
 /// # Safety
 /// `boot` must be the address of a [`BootParameters`] that is true; all signals must be blocked.
@@ -69,33 +69,39 @@ pub unsafe fn start(boot: usize) -> ! {
         fresh_vectors(state);
         let mut locked = EngineLock::take();
         let place = locked.engine().get(boot.pc);
-        go_on(state, boot.pc, place);
+        set_resume_point(state, boot.pc, place);
         drop(locked);
         label::genba_begin(state.0)
     }
 }
 
-/// The tables that indirect branches look into must be where 31 bits reach.
+/// Reserves the tables that indirect branches look into. Their addresses must fit 31 bits.
 unsafe fn reserve_table() -> usize {
-    const HIGHEST: usize = 0x7000_0000;
+    const HIGHEST_ADDRESS: usize = 0x7000_0000;
     const SEARCH_STEP: usize = 0x0100_0000;
     for step in 0..64 {
-        let hint = HIGHEST - step * SEARCH_STEP;
+        let hint = HIGHEST_ADDRESS - step * SEARCH_STEP;
         // SAFETY: replaces nothing.
         unsafe {
             let flags = raw_syscall::PRIVATE | raw_syscall::FIXED_NOREPLACE;
-            match raw_syscall::mmap(hint, BYTES, raw_syscall::READ_WRITE, flags, -1) {
+            match raw_syscall::mmap(
+                hint,
+                BRANCH_TABLES_BYTES,
+                raw_syscall::READ_WRITE,
+                flags,
+                -1,
+            ) {
                 Some(at) if at == hint => {
                     for index in 0..1 << 16 {
                         let entry = (at + index * 8) as *mut u64;
                         *entry = miss(LandingPad::Jump);
                         *entry.add(1 << 16) = miss(LandingPad::Return);
                     }
-                    raw_syscall::exclude_from_core_dumps(at, BYTES);
+                    raw_syscall::exclude_from_core_dumps(at, BRANCH_TABLES_BYTES);
                     TABLE.store(at, Ordering::Relaxed);
                     return at;
                 }
-                Some(at) => raw_syscall::munmap(at, BYTES),
+                Some(at) => raw_syscall::munmap(at, BRANCH_TABLES_BYTES),
                 None => {}
             }
         }
@@ -103,7 +109,7 @@ unsafe fn reserve_table() -> usize {
     runtime::refuse("the lowest 2 GiB of its memory are full")
 }
 
-/// Bytes that `xsave` needs for what this system has switched on (leaf 0xD of `cpuid`).
+/// Bytes that `xsave` needs for the components that this system has enabled (`cpuid`, leaf 0xD).
 fn xsave_bytes() -> usize {
     let bytes = core::arch::x86_64::__cpuid_count(0xD, 0).ebx as usize;
     if bytes > thread_state::XSAVE_CAPACITY as usize || bytes == 0 {

@@ -1,9 +1,9 @@
-//! From a place in the cache to the state of the program: where it is, what its registers are,
-//! and what has been counted too much or too little.
+//! Recovers the program's state from a place in translated code: its program counter and registers,
+//! and what its counters have too much or too little.
 //!
-//! What must hold: the state found is one that the program has natively — before the
-//! instruction named, or after it — and going on from there has the same effect as going on in
-//! the cache. Values that are dead may differ.
+//! What must hold: the recovered state is one that the program has natively, before or after an
+//! instruction, and resuming there has the same effect as resuming in the code cache. Dead values
+//! may differ.
 
 use iced_x86::{Decoder, DecoderOptions};
 
@@ -11,7 +11,7 @@ use crate::liveness::ProgramCode;
 use crate::recovery_marks::{Mark, Marked};
 use crate::thread_state::register;
 
-/// A block as far as needed here.
+/// What recovery needs of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockView<'a> {
     /// Address in the program.
@@ -21,7 +21,7 @@ pub struct BlockView<'a> {
 }
 
 impl BlockView<'_> {
-    /// Address of an instruction, or of what follows the last.
+    /// Address of an instruction by its index; for one past the last, of what follows the block.
     #[must_use]
     pub fn address(&self, index: usize) -> u64 {
         let before = self.lengths.iter().take(index);
@@ -33,50 +33,51 @@ impl BlockView<'_> {
     }
 }
 
-/// A block's count does not fit what has been executed.
+/// A correction of the count of a block that was left in the middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Correction {
     /// Index of the block in the fragment.
     pub block: usize,
-    /// The first instruction that has not been executed.
+    /// Index of the first instruction that was not executed.
     pub from: usize,
-    /// Whether the block has been counted.
+    /// Whether the block's counter had been incremented.
     pub counted: bool,
 }
 
-/// The state found.
+/// The program's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveredState {
-    /// Next instruction of the program.
+    /// Address of the next instruction.
     pub pc: u64,
     /// General registers, rsp included.
     pub registers: [u64; 16],
-    /// Address of the word that says what is next, instead of `pc`.
+    /// If set, the address of the word that has the address of the next instruction; `pc` is not
+    /// valid.
     pub next_at: Option<u64>,
-    /// What is to be corrected.
+    /// The count that is to be corrected, if any.
     pub correction: Option<Correction>,
-    /// The jump at the first address went to the second, which has not been recorded.
+    /// A jump from the first address to the second which was executed and not recorded.
     pub unrecorded: Option<(u64, u64)>,
 }
 
-/// A fragment as far as needed here.
+/// What recovery needs of a fragment.
 pub struct FragmentView<'a, B: Fn(usize) -> BlockView<'a>, E: Fn(u16) -> Option<u64>> {
-    /// What holds where.
+    /// The fragment's recovery marks, by offset.
     pub marks: &'a [Marked],
-    /// A block by its index.
+    /// Returns a block by its index in the fragment.
     pub block: B,
-    /// Target of the exit whose stub this offset is in.
+    /// Returns the target of the exit whose stub an offset is in.
     pub stub: E,
 }
 
-/// Registers put aside.
+/// The program's registers that translated code has saved in the thread's state.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SavedRegisters {
-    /// rax.
+    /// The program's rax.
     pub rax: u64,
-    /// rcx.
+    /// The program's rcx.
     pub rcx: u64,
-    /// Where an indirect branch goes.
+    /// Target of the indirect branch that is under way.
     pub target: u64,
 }
 
@@ -125,22 +126,22 @@ pub fn block_at(marks: &[Marked], offset: u16) -> Option<usize> {
     position(marks, offset).map(|at| at.block)
 }
 
-/// The block at an offset whose counter has not gone up yet, if that is so.
+/// Index of the block at an offset if its counter has not been incremented there.
 #[must_use]
-pub fn uncounted_at(marks: &[Marked], offset: u16) -> Option<usize> {
+pub fn uncounted_block_at(marks: &[Marked], offset: u16) -> Option<usize> {
     position(marks, offset)
         .filter(|at| !at.counted && at.mark != Mark::Data)
         .map(|at| at.block)
 }
 
-/// Finds the state at an offset of a fragment. `None` where the cache has nothing to execute.
+/// Recovers the state at an offset of a fragment; `None` where the code cache has no instruction.
 #[must_use]
 pub fn recover<'a, B, E>(
     view: &FragmentView<'a, B, E>,
     code: &dyn ProgramCode,
     offset: u16,
     registers: &[u64; 16],
-    aside: SavedRegisters,
+    saved: SavedRegisters,
 ) -> Option<RecoveredState>
 where
     B: Fn(usize) -> BlockView<'a>,
@@ -159,16 +160,16 @@ where
         return Some(found);
     }
     let block = (view.block)(at.block);
-    let rax_aside =
-        |found: &mut RecoveredState| found.registers[register::RAX as usize] = aside.rax;
-    let rcx_aside =
-        |found: &mut RecoveredState| found.registers[register::RCX as usize] = aside.rcx;
+    let restore_rax =
+        |found: &mut RecoveredState| found.registers[register::RAX as usize] = saved.rax;
+    let restore_rcx =
+        |found: &mut RecoveredState| found.registers[register::RCX as usize] = saved.rcx;
     let add_rsp = |found: &mut RecoveredState, bytes: u64| {
         let rsp = &mut found.registers[register::RSP as usize];
         *rsp = rsp.wrapping_add(bytes);
         *rsp
     };
-    // Backwards to before an instruction: what of the block has not been executed?
+    // Goes back to before an instruction, and corrects the block's count accordingly.
     let back = |found: &mut RecoveredState, index: usize| {
         found.pc = block.address(index);
         let executed_uncounted = !at.counted && index > 0;
@@ -182,36 +183,36 @@ where
     match at.mark {
         Mark::Block | Mark::Instruction | Mark::Counted => back(&mut found, at.index),
         Mark::RaxSaved => {
-            rax_aside(&mut found);
+            restore_rax(&mut found);
             back(&mut found, at.index);
         }
         Mark::RcxSaved => {
-            rcx_aside(&mut found);
+            restore_rcx(&mut found);
             back(&mut found, at.index);
         }
         Mark::ReturnPushed | Mark::ReturnPushedRcxSaved => {
             add_rsp(&mut found, 8);
             if at.mark == Mark::ReturnPushedRcxSaved {
-                rcx_aside(&mut found);
+                restore_rcx(&mut found);
             }
             back(&mut found, block.last());
         }
         Mark::ReturnPopped => back(&mut found, block.last()),
         Mark::ReturnPoppedRcxSaved => {
-            rcx_aside(&mut found);
+            restore_rcx(&mut found);
             back(&mut found, block.last());
         }
         Mark::Taken => found.pc = branch_target(code, block.address(block.last())),
         Mark::TakenUnrecorded | Mark::TakenUnrecordedRaxSaved => {
             if at.mark == Mark::TakenUnrecordedRaxSaved {
-                rax_aside(&mut found);
+                restore_rax(&mut found);
             }
             let from = block.address(block.last());
             found.pc = branch_target(code, from);
             found.unrecorded = Some((from, found.pc));
         }
         Mark::TakenRaxSaved => {
-            rax_aside(&mut found);
+            restore_rax(&mut found);
             found.pc = branch_target(code, block.address(block.last()));
         }
         Mark::NotTaken => found.pc = block.address(block.lengths.len()),
@@ -220,21 +221,21 @@ where
             found.registers[register::RCX as usize] = found.pc;
         }
         Mark::BranchedIndirectly => {
-            rcx_aside(&mut found);
-            found.pc = aside.target;
-            found.unrecorded = Some((block.address(block.last()), aside.target));
+            restore_rcx(&mut found);
+            found.pc = saved.target;
+            found.unrecorded = Some((block.address(block.last()), saved.target));
         }
         Mark::JumpPad => {
-            rcx_aside(&mut found);
-            found.pc = aside.target;
+            restore_rcx(&mut found);
+            found.pc = saved.target;
         }
         Mark::ReturnPad | Mark::ReturnPadPopped => {
-            rcx_aside(&mut found);
+            restore_rcx(&mut found);
             let popped = if at.mark == Mark::ReturnPad { 8 } else { 0 };
             found.next_at = Some(add_rsp(&mut found, popped).wrapping_sub(8));
         }
         Mark::PadMatched => {
-            rcx_aside(&mut found);
+            restore_rcx(&mut found);
             found.pc = block.pc;
         }
         Mark::Data | Mark::ExitStub => return None,
@@ -242,7 +243,7 @@ where
     Some(found)
 }
 
-/// Where the jump at an address goes.
+/// Target of the direct branch at an address.
 fn branch_target(code: &dyn ProgramCode, pc: u64) -> u64 {
     let mut decoder = Decoder::with_ip(64, code.bytes(pc), pc, DecoderOptions::NONE);
     decoder.decode().near_branch_target()

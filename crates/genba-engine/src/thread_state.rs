@@ -1,27 +1,28 @@
-//! What every thread has at `gs:0`: places for registers, vectors into the runtime, then the
-//! counters. Offsets are part of the translated code.
+//! What every thread has at `gs:0`: saved registers, addresses of the engine's entry points, then
+//! the counters. The offsets are part of the translated code.
 
 use crate::count_file_layout;
 
-/// Own address.
+/// Address of the state itself.
 pub const SELF: u32 = 0x00;
-/// Top of the thread's stack in the engine.
+/// Top of the thread's stack for the engine's code.
 pub const ENGINE_STACK: u32 = 0x08;
-/// Where a translation puts the program's rax aside.
+/// Where translated code saves the program's rax.
 pub const RAX: u32 = 0x10;
-/// The same for rcx.
+/// Where translated code saves the program's rcx.
 pub const RCX: u32 = 0x18;
-/// The same for rdx.
+/// Where translated code saves the program's rdx.
 pub const RDX: u32 = 0x20;
-/// Where an indirect branch goes, as an address of the program.
+/// Target of an indirect branch, as an address of the program.
 pub const TARGET: u32 = 0x28;
-/// Why the cache is left: an exit's number, or one of the `EXIT_` constants.
+/// Why translated code was left: an exit's number, or one of the `EXIT_` constants.
 pub const EXIT: u32 = 0x30;
-/// Address to go on at: in the cache, or the program's own for what must fault there.
+/// Address at which the thread resumes: in the code cache, or the program's own for an instruction
+/// that must fault there.
 pub const RESUME_CODE: u32 = 0x38;
-/// The same place as the program knows it.
+/// Address at which the thread resumes, as the program knows it.
 pub const RESUME_PC: u32 = 0x40;
-/// Flags as `lahf` and `seto` give them.
+/// Flags in the form of `lahf` and `seto`.
 pub const FLAGS: u32 = 0x48;
 /// Address of `genba_dispatch`.
 pub const DISPATCH: u32 = 0x50;
@@ -29,54 +30,54 @@ pub const DISPATCH: u32 = 0x50;
 pub const JUMP_LOOKUP: u32 = 0x58;
 /// Address of `genba_syscall`.
 pub const SYSCALL: u32 = 0x60;
-/// Signal mask to restore.
+/// The program's signal mask, to be restored.
 pub const MASK: u32 = 0x68;
-/// All signals.
+/// A mask of all signals.
 pub const MASK_ALL: u32 = 0x70;
-/// Address in the cache after a system call.
+/// Address in the code cache after the system call under way.
 pub const SYSCALL_NEXT: u32 = 0x78;
-/// Argument of the signal entry: number.
+/// Signal entry: the signal's number.
 pub const SIGNAL_NUMBER: u32 = 0x80;
-/// … `siginfo_t`.
+/// Signal entry: address of the `siginfo_t`.
 pub const SIGNAL_INFO: u32 = 0x88;
-/// … `ucontext_t`.
+/// Signal entry: address of the `ucontext_t`.
 pub const SIGNAL_CONTEXT: u32 = 0x90;
-/// … the stack pointer, which points to the frame.
+/// Signal entry: the stack pointer, which points to the signal frame.
 pub const SIGNAL_FRAME: u32 = 0x98;
-/// Temporary of the lookup.
+/// Temporary of the branch lookup.
 pub const LOOKUP: u32 = 0xA0;
-/// Index of the slot.
+/// Index of the thread's slot.
 pub const SLOT: u32 = 0xA8;
-/// Index of the process: whose signal handlers.
+/// Index of the process whose signal handlers the thread has.
 pub const PROCESS: u32 = 0xB0;
 /// Whether the thread is about to make the system call in [`CONTEXT`] itself.
 pub const AT_SYSCALL: u32 = 0xB8;
-/// Number of the indirect branch whose targets are recorded.
+/// Number of the indirect branch whose target is being recorded.
 pub const SITE: u32 = 0xC0;
 /// Address of `genba_record_transfer`.
 pub const RECORD_TRANSFER: u32 = 0xC8;
-/// The PLT stub's jump that the thread went through last to have it bound; 0 for none.
+/// Address of the PLT stub's jump that the thread went through last to have it bound; 0 for none.
 pub const BINDING: u32 = 0xD0;
 /// Address of `genba_return_lookup`.
 pub const RETURN_LOOKUP: u32 = 0xD8;
 /// The program's registers: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15, flags.
 pub const CONTEXT: u32 = 0x100;
-/// Offset of the flags.
+/// Offset of the program's flags.
 pub const CONTEXT_FLAGS: u32 = CONTEXT + 16 * 8;
-/// A byte for each system call: whether the engine must see it.
+/// A byte for each system call: 1 if the engine must see it.
 pub const SYSCALL_TABLE: u32 = 0x200;
-/// System calls that the table knows; the engine sees those beyond, too.
+/// Number of system calls in the table; the engine sees all calls beyond it.
 pub const SYSCALLS: u32 = 512;
-/// Registers that `xsave` saves.
+/// Where `xsave` saves the program's vector registers.
 pub const XSAVE: u32 = 0x1000;
-/// The component of `xsave` that stays as it is: the rights of protection keys (PKRU), which in a
-/// new program, and in signal handlers, the kernel sets to what is not all zero.
+/// The `xsave` component that is neither saved nor restored: the rights of protection keys (PKRU).
+/// The kernel sets them to a value that is not all zero in new programs and signal handlers.
 pub const PROTECTION_KEYS: i32 = 1 << 9;
-/// Bytes for them.
+/// Bytes for the `xsave` area.
 pub const XSAVE_CAPACITY: u32 = 0x4000;
-/// Lowest address of the thread's stack in the engine.
+/// Lowest offset of the thread's stack for the engine's code.
 pub const ENGINE_STACK_LOW: u32 = 0x6000;
-/// The first counter.
+/// Offset of the first counter.
 pub const COUNTERS: u32 = count_file_layout::COUNTERS as u32;
 
 const _: () = assert!(XSAVE + XSAVE_CAPACITY <= ENGINE_STACK_LOW && ENGINE_STACK_LOW < COUNTERS);
@@ -90,18 +91,18 @@ pub const EXIT_RETURN: u32 = u32::MAX - 2;
 /// [`EXIT`]: a system call that the engine must see.
 pub const EXIT_SYSCALL: u32 = u32::MAX;
 
-/// Offset from gs of a counter.
+/// Offset of a counter from %gs.
 #[must_use]
 pub const fn counter(number: u32) -> u32 {
     COUNTERS + number * 8
 }
 
-/// A thread's state.
+/// Address of a thread's state.
 #[derive(Clone, Copy)]
 pub struct State(pub usize);
 
 impl State {
-    /// A field.
+    /// Reads a field.
     ///
     /// # Safety
     /// The state must be mapped, and the thread's own or at rest.
@@ -111,7 +112,7 @@ impl State {
         unsafe { *((self.0 + offset as usize) as *const u64) }
     }
 
-    /// Sets a field.
+    /// Writes a field.
     ///
     /// # Safety
     /// As [`Self::get`].
@@ -120,7 +121,7 @@ impl State {
         unsafe { *((self.0 + offset as usize) as *mut u64) = value }
     }
 
-    /// A general register of the program, by its number.
+    /// Reads a general register of the program, by its number.
     ///
     /// # Safety
     /// As [`Self::get`].
@@ -130,7 +131,7 @@ impl State {
         unsafe { self.get(CONTEXT + number * 8) }
     }
 
-    /// Sets it.
+    /// Writes a general register of the program, by its number.
     ///
     /// # Safety
     /// As [`Self::get`].
@@ -140,7 +141,7 @@ impl State {
     }
 }
 
-/// Numbers of registers as instructions have them.
+/// Numbers of registers in instructions.
 #[expect(missing_docs)]
 pub mod register {
     pub const RAX: u32 = 0;

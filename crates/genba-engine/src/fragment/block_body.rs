@@ -1,47 +1,20 @@
-//! Blocks: their instructions and their counter, and what their ends make of them.
+//! Emits blocks: their instructions, and the branches that end them.
 
-use super::{BuildContext, Builder, Error, NewBlock, Next, RAX, RCX};
+use super::{BuildContext, Builder, Error, NewBlock, NextBlock};
 use crate::basic_block::{Block, BlockEnd};
 use crate::counter_placement::{IncrementMethod, place};
 use crate::recovery_marks::Mark;
-use crate::thread_state;
 
 impl<W: BuildContext> Builder<'_, W> {
-    fn count(&mut self, how: IncrementMethod, counter: u32) {
-        let offset = thread_state::counter(counter);
-        match how {
-            IncrementMethod::Memory => self.emitter().increment(offset),
-            IncrementMethod::DeadRegister(register) => {
-                let emitter = self.emitter();
-                emitter.load(register, offset);
-                emitter.add_one(register);
-                emitter.store(register, offset);
-            }
-            // Later, by `count_through_saved_rcx`.
-            IncrementMethod::SavedRcx => return,
-            IncrementMethod::SpilledRax => {
-                self.emitter().store(RAX, thread_state::RAX);
-                self.mark(Mark::RaxSaved);
-                self.emitter().load(RAX, offset);
-                self.emitter().add_one(RAX);
-                self.emitter().store(RAX, offset);
-                self.mark(Mark::Counted);
-                self.mark(Mark::RaxSaved);
-                self.emitter().load(RAX, thread_state::RAX);
-            }
-        }
-        self.mark(Mark::Counted);
-    }
-
-    /// Emits a block. `None` if control does not go on behind it.
-    pub(super) fn block(&mut self, block: &Block) -> Result<Option<Next>, Error> {
+    /// Emits a block; the block that follows it, or `None` if control does not fall through.
+    pub(super) fn block(&mut self, block: &Block) -> Result<Option<NextBlock>, Error> {
         if let BlockEnd::Refused(reason) = block.end {
             return Err(Error::Refused(reason));
         }
         if block.end == BlockEnd::Native {
             self.open(block, u32::MAX, false);
-            // To the program's own place: jmp [rip]; address, aligned, as the program may have
-            // that checked.
+            // Jumps to the program's own address: jmp [rip]; address. The constant is aligned, as
+            // the program may have alignment checked.
             while (self.fragment.emitter.here() + 6) & 7 != 0 {
                 self.emitter().bytes(&[0x90]);
             }
@@ -49,10 +22,10 @@ impl<W: BuildContext> Builder<'_, W> {
             self.emitter().bytes(&block.pc.to_le_bytes());
             return Ok(None);
         }
-        let counter = self.world.counter(block, false)?;
+        let counter = self.context.counter(block, false)?;
         self.open(block, counter, false);
-        let aside = self.body(block, counter)?;
-        self.end(block, aside)
+        let saved_rcx_counter = self.body(block, counter)?;
+        self.end(block, saved_rcx_counter)
     }
 
     pub(super) fn open(&mut self, block: &Block, counter: u32, copy: bool) {
@@ -68,38 +41,32 @@ impl<W: BuildContext> Builder<'_, W> {
         self.mark(Mark::Block);
     }
 
-    /// Emits the instructions of a block up to the one that ends it, and the counter; gives it
-    /// back if it is to go up later.
+    /// Emits the instructions of a block without the one that ends it, and the counter increment;
+    /// returns the counter if it is to be incremented later, through rcx.
     pub(super) fn body(&mut self, block: &Block, counter: u32) -> Result<Option<u32>, Error> {
-        let placement = place(block, &*self.world, self.factory);
+        let placement = place(block, &*self.context, self.factory);
         let body = block.body();
         for (index, instruction) in block.instructions.iter().enumerate() {
             if index > 0 {
                 self.mark(Mark::Instruction);
             }
             if index == placement.at {
-                self.count(placement.how, counter);
+                self.count(placement.method, counter);
             }
             if index < body {
                 let raw = self.raw(instruction);
                 self.emitter().copy(instruction, &raw)?;
             }
         }
-        Ok((placement.how == IncrementMethod::SavedRcx).then_some(counter))
+        Ok((placement.method == IncrementMethod::SavedRcx).then_some(counter))
     }
 
-    /// Counts where rcx is in its place.
-    pub(super) fn count_through_saved_rcx(&mut self, counter: Option<u32>) {
-        let Some(counter) = counter else { return };
-        self.emitter().load(RCX, thread_state::counter(counter));
-        self.emitter().add_one(RCX);
-        self.emitter().store(RCX, thread_state::counter(counter));
-        self.mark(Mark::Counted);
-        self.mark(Mark::RcxSaved);
-    }
-
-    fn end(&mut self, block: &Block, aside: Option<u32>) -> Result<Option<Next>, Error> {
-        let falls = |pc| Ok(Some(Next { pc, landing: false }));
+    fn end(
+        &mut self,
+        block: &Block,
+        saved_rcx_counter: Option<u32>,
+    ) -> Result<Option<NextBlock>, Error> {
+        let falls = |pc| Ok(Some(NextBlock { pc, landing: false }));
         let Some(last) = block.instructions.last() else {
             return Ok(None);
         };
@@ -109,54 +76,56 @@ impl<W: BuildContext> Builder<'_, W> {
                 falls(block.next())
             }
             BlockEnd::Jump(to) => {
-                self.world.enters(to);
-                // What runs next is put next, without a jump.
+                self.context.enters(to);
+                // The target is laid out next, without a jump.
                 falls(to)
             }
             BlockEnd::Branch(to) => {
                 self.branch(last, to)?;
-                // What follows may be a jump to the next block. If this was taken for a place before
-                // the branch or on its other way, a `loop` would count down once more.
+                // What follows may be a jump to the next block. If recovery took it for a place
+                // before the branch or on its other path, a `loop` would count down twice.
                 self.mark(Mark::NotTaken);
                 falls(block.next())
             }
             BlockEnd::Call(to) => {
-                self.world.enters(to);
+                self.context.enters(to);
                 if self.reuse_call(block.next()) {
                     return Ok(None);
                 }
                 self.call(last, Some(to));
-                Ok(Some(Next {
+                Ok(Some(NextBlock {
                     pc: block.next(),
                     landing: true,
                 }))
             }
             BlockEnd::CallIndirect => {
-                // The counter is in front of what is shared.
-                if aside.is_none() && self.reuse_call(block.next()) {
+                // The increment comes before the shared call, so it cannot be one that needs the
+                // saved rcx.
+                if saved_rcx_counter.is_none() && self.reuse_call(block.next()) {
                     return Ok(None);
                 }
                 let site = self.fragment.emitter.offset() as u16;
-                self.target(last, aside)?;
+                self.target(last, saved_rcx_counter)?;
                 self.call(last, None);
-                if aside.is_some() {
-                    // Here it is behind the site: who shared it would count this block, too.
+                if saved_rcx_counter.is_some() {
+                    // Here the increment is part of the call's code: another block that jumped to
+                    // it would count this one, too.
                     self.fragment.calls.pop();
                 } else if let Some(call) = self.fragment.calls.last_mut() {
                     call.1 = site;
                 }
-                Ok(Some(Next {
+                Ok(Some(NextBlock {
                     pc: block.next(),
                     landing: true,
                 }))
             }
             BlockEnd::JumpIndirect => {
-                self.target(last, aside)?;
+                self.target(last, saved_rcx_counter)?;
                 self.jump_indirect(last.ip());
                 Ok(None)
             }
             BlockEnd::Return(pops) => {
-                self.returns(pops, aside);
+                self.returns(pops, saved_rcx_counter);
                 Ok(None)
             }
             BlockEnd::Syscall => {
@@ -167,15 +136,16 @@ impl<W: BuildContext> Builder<'_, W> {
         }
     }
 
-    /// If this call has been translated before, behind another beginning of the block, uses
-    /// that: a return address has one landing, and the processor's prediction should lead there.
+    /// Jumps to the translation of this call if there is one, as the end of a block that begins
+    /// elsewhere: a return address has one landing pad, and the processor should predict that one.
+    /// Returns whether there is one.
     fn reuse_call(&mut self, returns_to: u64) -> bool {
         let local = self.fragment.calls.iter();
         let known = local
             .filter(|call| call.0 == returns_to)
             .map(|call| self.fragment.emitter.base + u64::from(call.1))
             .next()
-            .or_else(|| self.world.call_site(returns_to));
+            .or_else(|| self.context.call_site(returns_to));
         let Some(known) = known else { return false };
         let offset = self.fragment.emitter.offset();
         self.emitter().bytes(&[0xE9, 0, 0, 0, 0]);

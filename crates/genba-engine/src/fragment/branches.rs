@@ -1,8 +1,10 @@
-//! Branches: what ends blocks.
+//! Emits the branches that end blocks.
 
 use iced_x86::Instruction;
 
-use super::{BuildContext, Builder, Error, PendingCall, PendingTaken, RCX, TABLE_BYTES, condition};
+use super::{
+    BuildContext, Builder, Error, PendingCall, PendingTaken, RCX, TABLE_BYTES, condition_code,
+};
 use crate::recovery_marks::Mark;
 use crate::thread_state;
 
@@ -13,14 +15,14 @@ impl<W: BuildContext> Builder<'_, W> {
         self.exit(to);
     }
 
-    /// The displacement of a conditional jump, which comes next: to its target, or first to
-    /// where it is recorded.
+    /// Emits the displacement of a conditional jump: to its target, or first to where the jump is
+    /// recorded.
     pub(super) fn taken(&mut self, from: u64, to: u64) -> Result<(), Error> {
-        if !self.world.records(from, Some(to)) {
+        if !self.context.records(from, Some(to)) {
             self.exit(to);
             return Ok(());
         }
-        let counter = self.world.transfer(from, to)?;
+        let counter = self.context.transfer(from, to)?;
         self.taken.push(PendingTaken {
             at: self.fragment.emitter.offset(),
             counter,
@@ -33,19 +35,20 @@ impl<W: BuildContext> Builder<'_, W> {
 
     pub(super) fn branch(&mut self, instruction: &Instruction, to: u64) -> Result<(), Error> {
         let raw = self.raw(instruction);
-        if let Some(condition) = condition(&raw) {
+        if let Some(condition) = condition_code(&raw) {
             self.emitter().keep_in_line(2, 4);
             self.emitter().bytes(&[0x0F, 0x80 | condition]);
             return self.taken(instruction.ip(), to);
         }
-        // loop, jrcxz: only with 8 bits. Over a jump that is taken if they do not go.
+        // loop and jrcxz have 8-bit displacements only: emitted over a jump that is executed if
+        // they are not taken.
         let head = raw.len() - 1;
         self.emitter().keep_in_line(head as u64 + 1 + 2 + 1, 4);
         self.emitter().bytes(&raw[..head]);
         self.emitter().bytes(&[2]);
         self.mark(Mark::NotTaken);
         self.emitter().bytes(&[0xEB, 5]);
-        self.mark(if self.world.records(instruction.ip(), Some(to)) {
+        self.mark(if self.context.records(instruction.ip(), Some(to)) {
             Mark::TakenUnrecorded
         } else {
             Mark::Taken
@@ -54,18 +57,18 @@ impl<W: BuildContext> Builder<'_, W> {
         self.taken(instruction.ip(), to)
     }
 
-    /// Puts rcx aside, the target into TARGET, its low 16 bits into rcx.
+    /// Puts rcx saved_rcx_counter, the target into TARGET, its low 16 bits into rcx.
     pub(super) fn target(
         &mut self,
         instruction: &Instruction,
-        aside: Option<u32>,
+        saved_rcx_counter: Option<u32>,
     ) -> Result<(), Error> {
         let raw = self.raw(instruction);
         self.emitter().store(RCX, thread_state::RCX);
         self.mark(Mark::RcxSaved);
-        self.count_through_saved_rcx(aside);
-        if aside.is_some() {
-            // The operand may need it.
+        self.count_through_saved_rcx(saved_rcx_counter);
+        if saved_rcx_counter.is_some() {
+            // The operand may use rcx.
             self.emitter().load(RCX, thread_state::RCX);
         }
         self.emitter().load_target(instruction, &raw)?;
@@ -75,17 +78,17 @@ impl<W: BuildContext> Builder<'_, W> {
         Ok(())
     }
 
-    /// `jmp [table + rcx * 8]`
+    /// Emits `jmp [table + rcx * 8]`.
     fn jump_by_table(&mut self) {
-        let table = self.world.table();
+        let table = self.context.table();
         self.emitter().bytes(&[0xFF, 0x24, 0xCD]);
         self.emitter().u32(table);
     }
 
-    /// On to where TARGET says, after a jump or call from there.
+    /// Continues at TARGET after the jump or call at `from`.
     pub(super) fn jump_indirect(&mut self, from: u64) {
-        if self.world.records(from, None) {
-            let site = self.world.site(from);
+        if self.context.records(from, None) {
+            let site = self.context.site(from);
             self.emitter().store_number(thread_state::SITE, site);
             self.emitter().jump_vector(thread_state::RECORD_TRANSFER);
         } else {
@@ -107,14 +110,16 @@ impl<W: BuildContext> Builder<'_, W> {
         });
     }
 
-    /// Pushes the address in the cache, so that both are on the stack, and returns to that.
-    pub(super) fn returns(&mut self, pops: u16, aside: Option<u32>) {
-        let table = self.world.table();
+    /// Emits a return: pushes the landing pad's address on top of the program's return address, and
+    /// returns to it.
+    pub(super) fn returns(&mut self, pops: u16, saved_rcx_counter: Option<u32>) {
+        let table = self.context.table();
         self.emitter().store(RCX, thread_state::RCX);
         self.mark(Mark::RcxSaved);
-        self.count_through_saved_rcx(aside);
+        self.count_through_saved_rcx(saved_rcx_counter);
         if pops > 0 {
-            // Rare: as an indirect jump. mov rcx, [rsp]; …; lea rsp, [rsp + …]; movzx ecx, cx
+            // A return that pops arguments is rare, and emitted as an indirect jump: mov rcx,
+            // [rsp]; …; lea rsp, [rsp + …]; movzx ecx, cx.
             self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
             self.emitter().store(RCX, thread_state::TARGET);
             self.emitter().bytes(&[0x48, 0x8D, 0xA4, 0x24]);
@@ -123,8 +128,8 @@ impl<W: BuildContext> Builder<'_, W> {
             self.emitter().bytes(&[0x0F, 0xB7, 0xC9]);
             return self.jump_by_table();
         }
-        // mov rcx, [rsp]: all of it, so that it faults as the return would. movzx ecx, cx;
-        // push [table + rcx * 8]; ret
+        // mov rcx, [rsp] reads all eight bytes, so that it faults as the return would; movzx ecx,
+        // cx; push [table + rcx * 8]; ret
         self.emitter().bytes(&[0x48, 0x8B, 0x0C, 0x24]);
         self.emitter().bytes(&[0x0F, 0xB7, 0xC9, 0xFF, 0x34, 0xCD]);
         self.emitter().u32(table + TABLE_BYTES);
@@ -132,13 +137,14 @@ impl<W: BuildContext> Builder<'_, W> {
         self.emitter().bytes(&[0xC3]);
     }
 
-    /// rcx is free, as the kernel overwrites it: it says where to come back to.
+    /// Emits a system call. The kernel overwrites rcx, so rcx can carry the address to come back
+    /// to.
     pub(super) fn syscall(&mut self, next: u64) -> Result<(), Error> {
         // lea rcx, [rip + 8]; jmp gs:[SYSCALL]
         self.emitter().bytes(&[0x48, 0x8D, 0x0D, 8, 0, 0, 0]);
         self.emitter().jump_vector(thread_state::SYSCALL);
         self.mark(Mark::SyscallDone);
-        // As the kernel would have left it: lea rcx, [rip + …]
+        // rcx as the kernel would have left it: lea rcx, [rip + …]
         self.emitter().bytes(&[0x48, 0x8D, 0x0D]);
         let at = self.fragment.emitter.offset();
         self.emitter().u32(0);

@@ -1,13 +1,13 @@
-//! Landing pads: where indirect branches arrive.
+//! Emits landing pads: where indirect branches arrive.
 
 use super::{BuildContext, Builder, LandingPad, PendingMismatch, RCX};
 use crate::recovery_marks::Mark;
 use crate::thread_state;
 
 impl<W: BuildContext> Builder<'_, W> {
-    /// Where indirect branches to `pc` arrive: TARGET has their target, or for returns the top of
-    /// the stack; rcx of the program is in its place. Goes on if the target is `pc`.
-    pub(super) fn landing(&mut self, pc: u64, kind: LandingPad) {
+    /// Emits a landing pad for `pc`. On arrival TARGET, or for returns the top of the stack, has
+    /// the branch's target, and rcx is saved. Falls through if the target is `pc`.
+    pub(super) fn landing_pad(&mut self, pc: u64, kind: LandingPad) {
         let block = self.fragment.blocks.len() as u8;
         self.block = block;
         let offset = self.fragment.emitter.offset() as u16;
@@ -25,13 +25,13 @@ impl<W: BuildContext> Builder<'_, W> {
                 self.mark(Mark::ReturnPadPopped);
             }
         }
-        // The flags must stay: the target may be another, at which they are live.
+        // The flags must not change: the target may be another block, in which they are live.
         self.emitter().compare_rcx(pc);
-        // jrcxz +5; jmp miss
+        // jrcxz +5; jmp mismatch
         self.emitter().bytes(&[0xE3, 5, 0xE9]);
         let at = self.fragment.emitter.offset();
         self.emitter().u32(0);
-        self.misses.push(PendingMismatch { at, kind, block });
+        self.mismatches.push(PendingMismatch { at, kind, block });
         self.mark(Mark::PadMatched);
         self.emitter().load(RCX, thread_state::RCX);
     }

@@ -1,22 +1,23 @@
-//! Layout of a fragment: the copies of several blocks, one behind the other as control most
-//! likely runs, then what is needed seldom.
+//! Building fragments. A *fragment* is the translated code of several blocks, laid out in the order
+//! in which control most likely runs, followed by what is executed rarely.
 //!
 //! ```text
-//! landing   where indirect branches arrive: checks that it is they who are meant
-//! block     instructions, counter, branch ─ falls into the next block
+//! landing pad  where indirect branches arrive; checks that their target is this block
+//! block        instructions, counter increment, branch; falls through into the next block
 //! …
-//! call      a real call, so that the processor predicts the return; behind it a landing pad
-//! …         for returns, and the block at the return address
-//! calls     put the program's return address on the stack in place of ours, jump to the callee
-//! misses    another target than the landing pad's: to the lookup
-//! exits     to the dispatcher, which translates what is missing and links
+//! call         a real call, so that the processor predicts the return; after it a landing pad
+//! …            for returns, and the block at the return address
+//! call stubs   replace the pushed return address by the program's, jump to the callee
+//! mismatches   of landing pads whose target is another block: to the branch lookup
+//! exit stubs   enter the dispatcher, which translates what is missing and links the exit
 //! ```
 //!
-//! What must hold: at every place the marks say where the program's registers are. A branch's
-//! displacement does not cross a cache line, so that linking is one store.
+//! What must hold: at every place the recovery marks say where the program's registers are. The
+//! displacement of an exit does not cross a cache line, so that linking is one store.
 
 mod block_body;
 mod branches;
+mod counter_increment;
 mod landing_pad;
 mod out_of_line;
 #[cfg(test)]
@@ -32,53 +33,53 @@ use crate::emitter::{Emitter, TooFar};
 use crate::liveness::ProgramCode;
 use crate::recovery_marks::{Mark, Marked};
 
-/// Most blocks of a fragment.
+/// Maximum number of blocks of a fragment.
 const MAX_FRAGMENT_BLOCKS: usize = 16;
-/// Bytes of code after which no further block is begun.
+/// No further block is begun after this many bytes of code.
 const MAX_FRAGMENT_BYTES: usize = 8 << 10;
-/// Copies of a short loop.
+/// Number of copies of an unrolled loop.
 const UNROLL_COPIES: usize = 16;
-/// Most instructions of a loop that is copied.
+/// Maximum number of instructions of a loop that is unrolled.
 const MAX_UNROLLED_INSTRUCTIONS: usize = 10;
 const RAX: u8 = 0;
 const RCX: u8 = 1;
-/// Bytes of an exit's stub.
+/// Bytes of an exit stub.
 pub const EXIT_STUB_BYTES: usize = 20;
 /// Bytes of a table of indirect branches.
 pub const TABLE_BYTES: u32 = 8 << 16;
 
-/// What building needs to know of the rest.
+/// What building a fragment needs to know of the engine, and allocates from it.
 pub trait BuildContext: ProgramCode {
-    /// Address in the cache of the block at this address.
+    /// Returns the address in the code cache of the block at a program address.
     fn known(&self, pc: u64) -> Option<u64>;
-    /// Address in the cache of the call that returns to this address.
+    /// Returns the address in the code cache of the call that returns to a program address.
     fn call_site(&self, returns_to: u64) -> Option<u64>;
-    /// A new counter for a block; a copy of one that loops is entered by its own jump only, so its
-    /// count is also that of the jump.
+    /// Allocates a counter for a block. An `unrolled` copy of a loop is entered only by its own
+    /// jump, so its count is also the jump's.
     ///
     /// # Errors
-    /// When there are no more.
-    fn counter(&mut self, block: &Block, copy: bool) -> Result<u32, Error>;
-    /// Whether a jump from there is recorded: a conditional one to a place, or an indirect one.
+    /// If there are no counters left.
+    fn counter(&mut self, block: &Block, unrolled: bool) -> Result<u32, Error>;
+    /// Whether a jump is recorded: a conditional one to `to`, or an indirect one.
     fn records(&self, from: u64, to: Option<u64>) -> bool;
-    /// A function may begin there.
+    /// Notes that a function may begin at an address.
     fn enters(&mut self, pc: u64);
-    /// A new counter for how often a jump is taken.
+    /// Allocates a counter for a jump that is taken.
     ///
     /// # Errors
-    /// When there are no more.
+    /// If there are no counters left.
     fn transfer(&mut self, from: u64, to: u64) -> Result<u32, Error>;
-    /// The number of an indirect jump whose targets are recorded.
+    /// Returns the number of an indirect jump whose targets are recorded.
     fn site(&mut self, from: u64) -> u32;
-    /// Address of the table that indirect branches look into by the low 16 bits of the target;
-    /// in the low 2 GiB. That for returns is [`TABLE_BYTES`] behind.
+    /// Returns the address, below 2 GiB, of the table that indirect branches look into by the low
+    /// 16 bits of their target. The table of returns is [`TABLE_BYTES`] after it.
     fn table(&self) -> u32;
 }
 
-/// Why there is no fragment.
+/// Why a fragment could not be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// What the engine does not do.
+    /// The code cannot be counted; the reason.
     Refused(&'static str),
     /// A table is full.
     Full(&'static str),
@@ -93,7 +94,7 @@ impl From<TooFar> for Error {
 /// A block of a fragment.
 #[derive(Clone, Copy, Debug)]
 pub struct NewBlock {
-    /// Address in the program.
+    /// Address in the program to which it leads.
     pub pc: u64,
     /// Offset in the fragment.
     pub offset: u16,
@@ -101,47 +102,48 @@ pub struct NewBlock {
     pub instructions: u16,
     /// Its counter; `u32::MAX` for none.
     pub counter: u32,
-    /// There is another copy of it, which others are led to.
+    /// It is an additional copy; other fragments are linked to the first one.
     pub copy: bool,
 }
 
-/// A place where control leaves a block for a fixed address.
+/// An exit: a branch that leaves a block for a fixed address.
 #[derive(Clone, Copy, Debug)]
 pub struct NewExit {
     /// Address in the program.
     pub target: u64,
-    /// Offset of the displacement.
+    /// Offset of the branch's displacement.
     pub site: u16,
-    /// Offset of the stub that goes to the dispatcher; 0 for none, as the target was known.
+    /// Offset of the exit stub, which enters the dispatcher; 0 for none, as the target was
+    /// translated before.
     pub stub: u16,
-    /// Address in the cache of the copy of the target that is meant.
+    /// Address in the code cache of the copy of the target that is meant, if not the first.
     aimed: Option<u64>,
 }
 
-/// A fragment, ready to be put at its base.
+/// A fragment, ready to be put at its base address.
 pub struct Fragment {
-    /// Code, to be at its base.
+    /// The code, to be at its base.
     pub emitter: Emitter,
-    /// Its blocks; the first is the one that was asked for.
+    /// Its blocks; the first is the one that was requested.
     pub blocks: Vec<NewBlock>,
-    /// Its exits.
+    /// Its exits, in the order of their numbers.
     pub exits: Vec<NewExit>,
-    /// Landing pads: address in the program, offset.
+    /// Landing pads for jumps and calls: address in the program, offset.
     pub landing_pads: Vec<(u64, u16)>,
     /// Landing pads for returns: address in the program, offset.
     pub returns: Vec<(u64, u16)>,
     /// Calls: return address in the program, offset.
     pub calls: Vec<(u64, u16)>,
-    /// What holds where.
+    /// Recovery marks, in the order of their offsets.
     pub marks: Vec<Marked>,
 }
 
-/// A call whose second half is still to be written.
+/// A call whose call stub is still to be emitted.
 struct PendingCall {
     /// Offset after the call instruction.
     after: usize,
     returns_to: u64,
-    /// `None`: rcx says.
+    /// `None` for an indirect call: rcx has the low bits of the target.
     target: Option<u64>,
     /// Address of the call.
     from: u64,
@@ -157,7 +159,7 @@ struct PendingTaken {
     block: u8,
 }
 
-/// A landing pad's way out when it was not meant.
+/// A landing pad's branch for another target than its own.
 struct PendingMismatch {
     /// Offset of the displacement.
     at: usize,
@@ -165,23 +167,23 @@ struct PendingMismatch {
     block: u8,
 }
 
-/// What arrives at a landing pad.
+/// The two kinds of landing pads, by what arrives there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LandingPad {
-    /// Indirect jumps and calls: TARGET says where they go.
+    /// Indirect jumps and calls; TARGET has their target.
     Jump,
-    /// Returns: the top of the stack says it.
+    /// Returns; the top of the stack has their target.
     Return,
 }
 
-/// How it goes on behind a block.
-struct Next {
+/// The block that follows another one.
+struct NextBlock {
     pc: u64,
     landing: bool,
 }
 
-/// Number of a conditional jump's condition; `None` for `loop` and `jrcxz`.
-fn condition(raw: &[u8]) -> Option<u8> {
+/// Condition code of a conditional jump; `None` for `loop` and `jrcxz`.
+fn condition_code(raw: &[u8]) -> Option<u8> {
     let prefix = |byte: &u8| {
         matches!(
             byte,
@@ -197,34 +199,34 @@ fn condition(raw: &[u8]) -> Option<u8> {
 }
 
 struct Builder<'a, W: BuildContext> {
-    world: &'a mut W,
+    context: &'a mut W,
     factory: &'a mut InstructionInfoFactory,
     fragment: Fragment,
     pending_calls: Vec<PendingCall>,
-    misses: Vec<PendingMismatch>,
+    mismatches: Vec<PendingMismatch>,
     taken: Vec<PendingTaken>,
     /// The block that is being emitted.
     block: u8,
 }
 
-/// Builds the fragment that begins with the block at `pc`, for the address `base`; with a
-/// landing in front of it if wanted. Exits' stubs number exits from `first_exit` on.
+/// Builds the fragment that begins with the block at `pc`, to be put at the address `base`, with a
+/// landing pad in front of it if one is requested. Its exits are numbered from `first_exit` on.
 ///
 /// # Errors
-/// When the block cannot be translated.
+/// If the block cannot be translated.
 pub fn build<W: BuildContext>(
-    world: &mut W,
+    context: &mut W,
     factory: &mut InstructionInfoFactory,
     pc: u64,
     landing: Option<LandingPad>,
     base: u64,
     first_exit: u32,
 ) -> Result<Fragment, Error> {
-    let mut builder = Builder::new(world, factory, base);
+    let mut builder = Builder::new(context, factory, base);
     if let Some(kind) = landing {
-        builder.landing(pc, kind);
+        builder.landing_pad(pc, kind);
     }
-    let mut block = decode(pc, builder.world.bytes(pc));
+    let mut block = decode(pc, builder.context.bytes(pc));
     loop {
         let next = if builder.is_short_loop(&block) {
             builder.unroll(&block)?
@@ -235,11 +237,11 @@ pub fn build<W: BuildContext>(
             break;
         };
         if next.landing {
-            builder.landing(next.pc, LandingPad::Return);
+            builder.landing_pad(next.pc, LandingPad::Return);
         }
-        let Some(following) = builder.goes_on(next.pc) else {
+        let Some(following) = builder.appendable_block(next.pc) else {
             if next.landing {
-                builder.stand_in(next.pc);
+                builder.add_placeholder_block(next.pc);
             }
             builder.jump(next.pc);
             break;
@@ -249,29 +251,29 @@ pub fn build<W: BuildContext>(
     builder.finish(first_exit)
 }
 
-/// A landing pad alone, for a block that exists at `code`.
+/// Builds a landing pad alone, for a block that is translated already.
 ///
 /// # Errors
-/// When that is too far away.
+/// If the block is out of reach.
 pub fn build_landing_pad<W: BuildContext>(
-    world: &mut W,
+    context: &mut W,
     factory: &mut InstructionInfoFactory,
     pc: u64,
     kind: LandingPad,
     base: u64,
     first_exit: u32,
 ) -> Result<Fragment, Error> {
-    let mut builder = Builder::new(world, factory, base);
-    builder.landing(pc, kind);
-    builder.stand_in(pc);
+    let mut builder = Builder::new(context, factory, base);
+    builder.landing_pad(pc, kind);
+    builder.add_placeholder_block(pc);
     builder.jump(pc);
     builder.finish(first_exit)
 }
 
 impl<'a, W: BuildContext> Builder<'a, W> {
-    fn new(world: &'a mut W, factory: &'a mut InstructionInfoFactory, base: u64) -> Self {
+    fn new(context: &'a mut W, factory: &'a mut InstructionInfoFactory, base: u64) -> Self {
         Self {
-            world,
+            context,
             factory,
             fragment: Fragment {
                 emitter: Emitter {
@@ -286,7 +288,7 @@ impl<'a, W: BuildContext> Builder<'a, W> {
                 marks: Vec::with_capacity(128),
             },
             pending_calls: Vec::new(),
-            misses: Vec::new(),
+            mismatches: Vec::new(),
             taken: Vec::new(),
             block: 0,
         }
@@ -305,9 +307,9 @@ impl<'a, W: BuildContext> Builder<'a, W> {
         &mut self.fragment.emitter
     }
 
-    /// A landing pad needs a block behind it, whose address says what it is for; here it is
-    /// somewhere else.
-    fn stand_in(&mut self, pc: u64) {
+    /// Adds a block without instructions after a landing pad whose block is elsewhere, as marks
+    /// need a block whose address is the pad's.
+    fn add_placeholder_block(&mut self, pc: u64) {
         self.block = self.fragment.blocks.len() as u8;
         self.fragment.blocks.push(NewBlock {
             pc,
@@ -319,7 +321,7 @@ impl<'a, W: BuildContext> Builder<'a, W> {
         self.mark(Mark::Block);
     }
 
-    fn local(&self, pc: u64) -> Option<u64> {
+    fn translated_here(&self, pc: u64) -> Option<u64> {
         let blocks = self.fragment.blocks.iter();
         blocks
             .filter(|block| block.pc == pc && block.counter != u32::MAX)
@@ -327,25 +329,25 @@ impl<'a, W: BuildContext> Builder<'a, W> {
             .next()
     }
 
-    /// The block at `pc`, if it may be put behind what is there.
-    fn goes_on(&self, pc: u64) -> Option<Block> {
+    /// Returns the block at `pc` if it may be appended to the fragment.
+    fn appendable_block(&self, pc: u64) -> Option<Block> {
         if self.fragment.blocks.len() >= MAX_FRAGMENT_BLOCKS
             || self.fragment.emitter.offset() >= MAX_FRAGMENT_BYTES
-            || self.local(pc).is_some()
-            || self.world.known(pc).is_some()
+            || self.translated_here(pc).is_some()
+            || self.context.known(pc).is_some()
         {
             return None;
         }
-        let block = decode(pc, self.world.bytes(pc));
+        let block = decode(pc, self.context.bytes(pc));
         (!matches!(block.end, BlockEnd::Native | BlockEnd::Refused(_))).then_some(block)
     }
 
     fn raw(&self, instruction: &Instruction) -> Vec<u8> {
-        let bytes = self.world.bytes(instruction.ip());
+        let bytes = self.context.bytes(instruction.ip());
         bytes.get(..instruction.len()).unwrap_or_default().to_vec()
     }
 
-    /// Notes that the displacement about to be written is an exit to `target`.
+    /// Emits a displacement that is an exit to `target`.
     fn exit(&mut self, target: u64) {
         let site = self.fragment.emitter.offset() as u16;
         self.fragment.exits.push(NewExit {
@@ -360,7 +362,7 @@ impl<'a, W: BuildContext> Builder<'a, W> {
     fn finish(mut self, first_exit: u32) -> Result<Fragment, Error> {
         self.write_calls();
         self.write_taken();
-        self.write_misses();
+        self.write_mismatches();
         self.write_exits(first_exit);
         debug_assert!(
             self.fragment

@@ -1,5 +1,5 @@
-//! What is needed seldom, behind the blocks: second halves of calls, recording of jumps, misses,
-//! exits.
+//! Emits what is executed rarely, after the blocks: call stubs, recording of taken jumps, landing
+//! pad mismatches, exit stubs.
 
 use core::mem::take;
 
@@ -14,7 +14,7 @@ impl<W: BuildContext> Builder<'_, W> {
             self.block = call.block;
             let offset = self.fragment.emitter.offset();
             let to = self.fragment.emitter.here();
-            // Within the fragment, so never too far.
+            // The target is within the fragment, so it is never out of reach.
             let _ = self.emitter().aim(call.after - 4, to);
             debug_assert!(offset > call.after);
             let direct = call.target.is_some();
@@ -67,7 +67,7 @@ impl<W: BuildContext> Builder<'_, W> {
             let _ = self.emitter().aim(taken.at, to);
             let offset = thread_state::counter(taken.counter);
             self.mark(Mark::TakenUnrecorded);
-            if flags_live_at(&*self.world, taken.target, 1) == 0 {
+            if flags_live_at(&*self.context, taken.target, 1) == 0 {
                 self.emitter().increment(offset);
             } else {
                 self.emitter().store(RAX, thread_state::RAX);
@@ -83,8 +83,8 @@ impl<W: BuildContext> Builder<'_, W> {
         }
     }
 
-    pub(super) fn write_misses(&mut self) {
-        for miss in take(&mut self.misses) {
+    pub(super) fn write_mismatches(&mut self) {
+        for miss in take(&mut self.mismatches) {
             self.block = miss.block;
             let to = self.fragment.emitter.here();
             let _ = self.emitter().aim(miss.at, to);
@@ -113,7 +113,8 @@ impl<W: BuildContext> Builder<'_, W> {
                 aimed,
                 ..
             } = self.fragment.exits[index];
-            let known = (aimed.or_else(|| self.local(target))).or_else(|| self.world.known(target));
+            let known = (aimed.or_else(|| self.translated_here(target)))
+                .or_else(|| self.context.known(target));
             let site = usize::from(site);
             if known.is_some_and(|code| self.fragment.emitter.aim(site, code).is_ok()) {
                 continue;

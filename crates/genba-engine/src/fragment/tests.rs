@@ -1,4 +1,4 @@
-//! Whatever the code, a fragment's marks say something true of every place in it.
+//! Properties of fragments of random code: at every offset, the program's state can be recovered.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::state_recovery::{BlockView, FragmentView, SavedRegisters, recover};
 const PC: u64 = 0x7F00_0000;
 const BASE: u64 = 0x7E00_0000;
 
-/// A world around some code.
-struct Fake<'a> {
+/// A build context that knows only some code.
+struct FakeContext<'a> {
     code: Bytes<'a>,
     counters: u32,
     /// Lengths of the instructions that a counter counts.
@@ -23,13 +23,13 @@ struct Fake<'a> {
     transfers: bool,
 }
 
-impl ProgramCode for Fake<'_> {
+impl ProgramCode for FakeContext<'_> {
     fn bytes(&self, pc: u64) -> &[u8] {
         self.code.bytes(pc)
     }
 }
 
-impl BuildContext for Fake<'_> {
+impl BuildContext for FakeContext<'_> {
     fn known(&self, pc: u64) -> Option<u64> {
         pc.is_multiple_of(5).then_some(BASE + 0x10_0000)
     }
@@ -66,8 +66,8 @@ impl BuildContext for Fake<'_> {
     }
 }
 
-/// Instructions that make every kind of block; 4 bytes are random where an operand is.
-fn pieces() -> impl Strategy<Value = Vec<u8>> {
+/// Instructions that make blocks of every kind; operands are random.
+fn instructions() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(vec![0x48, 0x01, 0xC8]),
         Just(vec![0x8B, 0x07]),
@@ -89,7 +89,7 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
 
 /// Jumps and calls in all their forms, before and among the rest: with 8 and 32 bits, forwards and
 /// backwards, and with prefixes that make them as long as each other.
-fn branches_and_pieces() -> impl Strategy<Value = Vec<u8>> {
+fn branches_and_instructions() -> impl Strategy<Value = Vec<u8>> {
     let displacement = any::<[u8; 2]>().prop_map(|[low, high]| match high % 3 {
         0 => [low, 0, 0, 0],
         1 => [low, 0xFF, 0xFF, 0xFF],
@@ -111,17 +111,17 @@ fn branches_and_pieces() -> impl Strategy<Value = Vec<u8>> {
             [prefixes, branch].concat()
         },
     );
-    (prop::collection::vec(branch, 0..4), pieces())
+    (prop::collection::vec(branch, 0..4), instructions())
         .prop_map(|(branches, pieces)| [branches.concat(), pieces].concat())
 }
 
-/// Without this, the property below could miss a mark that the code it is given never has.
+/// Guards the property below, which would not test a mark that its code never has.
 #[test]
 fn random_code_has_every_mark() {
     let mut runner = TestRunner::deterministic();
     let mut marks = BTreeSet::new();
     for _ in 0..100 {
-        let tree = branches_and_pieces().new_tree(&mut runner);
+        let tree = branches_and_instructions().new_tree(&mut runner);
         let code = tree.expect("code").current();
         let landing_pads = [None, Some(LandingPad::Jump), Some(LandingPad::Return)];
         // Return addresses above 2 GiB do not fit an immediate: calls push them in another way.
@@ -130,14 +130,14 @@ fn random_code_has_every_mark() {
             .into_iter()
             .flat_map(|landing| places.map(|place| (landing, place)))
         {
-            let mut world = Fake {
+            let mut context = FakeContext {
                 code: Bytes(pc, &code),
                 counters: 0,
                 lengths: Vec::new(),
                 transfers: true,
             };
             let mut factory = InstructionInfoFactory::new();
-            if let Ok(fragment) = build(&mut world, &mut factory, pc, landing, base, 1) {
+            if let Ok(fragment) = build(&mut context, &mut factory, pc, landing, base, 1) {
                 marks.extend(fragment.marks.iter().map(|marked| marked.mark as u8));
             }
         }
@@ -148,24 +148,25 @@ fn random_code_has_every_mark() {
     );
 }
 
-/// The address that a signal's frame shows for each place where an instruction of the copy begins.
-fn shown(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
+/// Disassembles a fragment; for each instruction, the recovered program counter relative to the
+/// code.
+fn recovered_addresses(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
     use iced_x86::{Decoder, Formatter, IntelFormatter};
-    let mut world = Fake {
+    let mut context = FakeContext {
         code: Bytes(PC, code),
         counters: 0,
         lengths: Vec::new(),
         transfers: false,
     };
     let mut factory = InstructionInfoFactory::new();
-    let fragment = build(&mut world, &mut factory, PC, None, BASE, 1).expect("a fragment");
+    let fragment = build(&mut context, &mut factory, PC, None, BASE, 1).expect("a fragment");
     let view = FragmentView {
         marks: &fragment.marks,
         block: |index: usize| {
             let block = &fragment.blocks[index];
             BlockView {
                 pc: block.pc,
-                lengths: (world.lengths.get(block.counter as usize)).map_or(&[], Vec::as_slice),
+                lengths: (context.lengths.get(block.counter as usize)).map_or(&[], Vec::as_slice),
             }
         },
         stub: |_| Some(0),
@@ -179,7 +180,7 @@ fn shown(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
             let offset = (instruction.ip() - BASE) as u16;
             let found = recover(
                 &view,
-                &world,
+                &context,
                 offset,
                 &registers,
                 SavedRegisters {
@@ -195,11 +196,12 @@ fn shown(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// `loop` counts down: what comes after it must not be taken for before it, nor the way on for the
-/// way back. (It was, where the way on is a jump: a signal there made it count down from 0.)
+/// `loop` counts down, so recovery after it must not go back to before it, nor to its other path.
+/// (Where the fall-through path is a jump, it once did, and a signal there made the loop count down
+/// from 0.)
 #[test]
-fn behind_a_loop_it_is_done() {
-    // 3: add rax,rcx; loop 3; then what is known, so that a jump leads there.
+fn recovery_after_a_loop_instruction_does_not_repeat_it() {
+    // 3: add rax,rcx; loop 3; then a block that is translated already, so that a jump leads there.
     let code = [
         0x90, 0x90, 0x90, 0x48, 0x01, 0xC8, 0xE2, 0xFB, 0x90, 0x90, 0xC3,
     ];
@@ -208,7 +210,7 @@ fn behind_a_loop_it_is_done() {
         let from = 3;
         let code = [&code[..from], &vec![0x90; skipped], &code[from..]].concat();
         let looping = (from + skipped + 3) as u64;
-        let places = shown(&code, 0);
+        let places = recovered_addresses(&code, 0);
         let at = places
             .iter()
             .position(|(text, _)| text.starts_with("loop"))
@@ -231,14 +233,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
     #[test]
     fn every_offset_of_a_fragment_recovers_to_an_instruction_of_the_program(
-        code in branches_and_pieces(),
+        code in branches_and_instructions(),
         landing in 0..3,
         transfers: bool,
     ) {
         let landing = [None, Some(LandingPad::Jump), Some(LandingPad::Return)][landing as usize];
-        let mut world = Fake { code: Bytes(PC, &code), counters: 0, lengths: Vec::new(), transfers };
+        let mut context = FakeContext { code: Bytes(PC, &code), counters: 0, lengths: Vec::new(), transfers };
         let mut factory = InstructionInfoFactory::new();
-        let built = build(&mut world, &mut factory, PC, landing, BASE, 1);
+        let built = build(&mut context, &mut factory, PC, landing, BASE, 1);
         let Ok(fragment) = built else { return Ok(()) };
         let marks = &fragment.marks;
         prop_assert!(marks.windows(2).all(|two| two[0].offset <= two[1].offset));
@@ -250,7 +252,7 @@ proptest! {
             let site = BASE + u64::from(exit.site);
             prop_assert_eq!(site / 64, (site + 3) / 64, "a displacement crosses a line");
         }
-        // Landing pads stand for the block that follows them.
+        // A landing pad is for the block that follows it.
         for &(pc, offset) in fragment.landing_pads.iter().chain(&fragment.returns) {
             let at = marks.iter().find(|marked| marked.offset == offset).expect("a mark");
             prop_assert_eq!(fragment.blocks[usize::from(at.block)].pc, pc);
@@ -259,7 +261,7 @@ proptest! {
             marks,
             block: |index: usize| {
                 let block = &fragment.blocks[index];
-                let lengths = world.lengths.get(block.counter as usize);
+                let lengths = context.lengths.get(block.counter as usize);
                 BlockView { pc: block.pc, lengths: lengths.map_or(&[], Vec::as_slice) }
             },
             stub: |_| Some(PC),
@@ -272,7 +274,7 @@ proptest! {
             .flat_map(|block| (0..=block.lengths.len()).map(move |index| block.address(index)))
             .collect();
         for offset in 0..fragment.emitter.offset() {
-            let found = recover(&view, &world, offset as u16, &registers, aside);
+            let found = recover(&view, &context, offset as u16, &registers, aside);
             if let Some(found) = found {
                 if let Some(correction) = found.correction {
                     let block = &fragment.blocks[correction.block];

@@ -1,15 +1,17 @@
-//! Short loops, copied.
+//! Emits short loops, unrolled.
 
 use iced_x86::Instruction;
 
 use super::{
-    BuildContext, Builder, Error, MAX_UNROLLED_INSTRUCTIONS, Next, UNROLL_COPIES, condition,
+    BuildContext, Builder, Error, MAX_UNROLLED_INSTRUCTIONS, NextBlock, UNROLL_COPIES,
+    condition_code,
 };
 use crate::basic_block::{Block, BlockEnd};
 
 impl<W: BuildContext> Builder<'_, W> {
-    /// Whether a block is a short loop by itself. Its counter would go up every few cycles, and
-    /// each time wait for the time before: several copies with counters of their own take turns.
+    /// Whether a block is a short loop by itself. Its counter would be incremented every few
+    /// cycles, and each increment would wait for the one before; so several copies with counters of
+    /// their own take turns.
     pub(super) fn is_short_loop(&self, block: &Block) -> bool {
         let jumps = block
             .instructions
@@ -21,18 +23,18 @@ impl<W: BuildContext> Builder<'_, W> {
             && self.fragment.blocks.len() + UNROLL_COPIES <= usize::from(u8::MAX)
     }
 
-    /// Emits the copies of a short loop: each but the last leaves the loop or falls into the
-    /// next; the last goes back to the second. So the first counts how often the loop was entered,
-    /// and the others how often it jumped back.
-    pub(super) fn unroll(&mut self, block: &Block) -> Result<Option<Next>, Error> {
+    /// Emits the copies of a short loop. Each but the last leaves the loop or falls through into
+    /// the next; the last jumps back to the second. So the first counts how often the loop was
+    /// entered, the others how often it was repeated.
+    pub(super) fn unroll(&mut self, block: &Block) -> Result<Option<NextBlock>, Error> {
         let last = block.instructions.last();
-        let jump = last.and_then(|last| Some((last, condition(&self.raw(last))?)));
+        let jump = last.and_then(|last| Some((last, condition_code(&self.raw(last))?)));
         let Some((last, condition)) = jump else {
             return self.block(block);
         };
         let mut second = None;
         for copy in 1..=UNROLL_COPIES {
-            let counter = self.world.counter(block, copy > 1)?;
+            let counter = self.context.counter(block, copy > 1)?;
             self.open(block, counter, copy > 1);
             if copy == 2 {
                 second = Some(self.fragment.emitter.here());
@@ -40,7 +42,7 @@ impl<W: BuildContext> Builder<'_, W> {
             let _ = self.body(block, counter)?;
             self.emitter().keep_in_line(2, 4);
             if copy < UNROLL_COPIES {
-                // The opposite condition is the number beside it.
+                // The opposite condition has the neighbouring code.
                 self.emitter().bytes(&[0x0F, 0x80 | (condition ^ 1)]);
                 self.exit(last.next_ip());
             } else {
@@ -51,7 +53,7 @@ impl<W: BuildContext> Builder<'_, W> {
                 }
             }
         }
-        Ok(Some(Next {
+        Ok(Some(NextBlock {
             pc: block.next(),
             landing: false,
         }))

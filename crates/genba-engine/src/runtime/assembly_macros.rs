@@ -1,6 +1,7 @@
-//! Pieces of assembly that are needed more than once, in [`super::entry`] and [`super::leave`].
+//! Assembly that is needed more than once, in [`super::context_switch`] and
+//! [`super::uncounted_child`].
 
-/// All registers of CONTEXT but rax and rsp.
+/// Loads all registers of CONTEXT but rax and rsp.
 macro_rules! load_registers {
     () => {
         concat!(
@@ -21,7 +22,8 @@ macro_rules! load_registers {
         )
     };
 }
-/// Vector registers, flags and stack pointer of XSAVE and CONTEXT; all but flags and rsp is lost.
+/// Loads vector registers of XSAVE, flags and stack pointer of CONTEXT; overwrites all other
+/// registers.
 macro_rules! load_state {
     () => {
         concat!(
@@ -49,7 +51,8 @@ macro_rules! unblock {
         )
     };
 }
-/// The system call of the arguments that rdi points to; in a child, on with the state in rsi.
+/// Makes the system call of the arguments that rdi points to; in the child, continues with the
+/// state in rsi.
 macro_rules! clone {
     () => {
         concat!(
@@ -70,14 +73,14 @@ macro_rules! clone {
         )
     };
 }
-/// … and in the parent.
-macro_rules! cloned {
+/// Continues in the parent.
+macro_rules! return_to_parent {
     () => {
         concat!("6:\n", "pop rbp\n", "pop rbx\n", "ret\n",)
     };
 }
-/// rcx in the table of all targets at rax: on at 4 if it is not there, else its landing pad in rdx and
-/// LOOKUP, and its place in the table by 16 bits in rax.
+/// Looks rcx up in the table of all targets at rax. If it is there, its landing pad is in rdx and
+/// LOOKUP, and the address of its entry in the table by 16 bits in rax; else continues at label 4.
 macro_rules! look_up {
     () => {
         concat!(
@@ -105,4 +108,4 @@ macro_rules! look_up {
     };
 }
 
-pub(super) use {clone, cloned, load_registers, load_state, look_up, unblock};
+pub(super) use {clone, load_registers, load_state, look_up, return_to_parent, unblock};

@@ -1,4 +1,5 @@
-//! Memory for translations: zones within reach of the code that is translated into them.
+//! The code cache: memory for fragments, in zones within reach of the code that is translated into
+//! them.
 
 use alloc::vec::Vec;
 
@@ -6,36 +7,36 @@ use crate::raw_syscall;
 
 /// Bytes of a zone.
 const ZONE_BYTES: u64 = 32 << 20;
-/// Distance between places that are tried.
+/// Distance between the places that are tried for a zone, bytes.
 const SEARCH_STEP: u64 = 64 << 20;
-/// The same between the code and the heap, where there may be little room.
+/// The same between the program's code and its heap, where there may be little room.
 const SMALL_SEARCH_STEP: u64 = 4 << 20;
-/// How far a zone may be from code: addresses relative to the instruction reach 2 GiB, and data
-/// may be on the other side.
+/// Maximum distance of a zone from the code. Operands relative to rip reach 2 GiB, and data may be
+/// on the other side of the code.
 const MAX_DISTANCE: u64 = 1 << 30;
-/// Bytes that must be left for a fragment.
+/// Bytes that a zone must have left for a fragment.
 const MIN_ROOM_BYTES: u64 = 64 << 10;
-/// Bytes of translations at most.
+/// Maximum size of all zones, bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Some memory for translations.
+/// Some memory for fragments.
 struct Zone {
     low: u64,
     next: u64,
     end: u64,
 }
 
-/// All zones.
+/// The code cache of a process.
 pub struct Cache {
     zones: Vec<Zone>,
-    /// Where the program's heap (`brk`) began.
+    /// Address at which the program's heap (`brk`) began.
     heap: u64,
 }
 
-/// Places to try for code at an address, the best first. What must hold: the program's heap can
-/// grow as far as without us, or, where only what is above it is left, as far as can be. So:
-/// below the code; between the code and where the heap begins (the kernel leaves up to 1 GiB
-/// there by chance); above, where the heap is above the code, too, from far to near.
+/// Places to try for a zone for the code at `pc`, the best first. What must hold: the program's
+/// heap can grow as far as natively, or, if only addresses above it are left, as far as possible.
+/// So the order is: below the code; between the code and the start of the heap (the kernel leaves
+/// up to 1 GiB there at random); above, from far to near if the heap is above the code, too.
 fn places(pc: u64, heap: u64) -> impl Iterator<Item = u64> {
     let middle = pc & !0xF_FFFF;
     let steps = 1..MAX_DISTANCE / SEARCH_STEP;
@@ -57,7 +58,7 @@ fn places(pc: u64, heap: u64) -> impl Iterator<Item = u64> {
 }
 
 impl Cache {
-    /// Nothing yet, in a process whose heap (`brk`) begins here.
+    /// Returns an empty cache, in a process whose heap (`brk`) begins at `heap`.
     #[must_use]
     pub fn new(heap: u64) -> Self {
         Self {
@@ -66,7 +67,8 @@ impl Cache {
         }
     }
 
-    /// Index of a zone for code at this address.
+    /// Returns the index of a zone with room for the code at this address; reserves one if there is
+    /// none.
     fn zone(&mut self, pc: u64) -> Option<usize> {
         let near = |zone: &Zone| {
             zone.low.abs_diff(pc) < MAX_DISTANCE && zone.end - zone.next > MIN_ROOM_BYTES
@@ -86,16 +88,16 @@ impl Cache {
         None
     }
 
-    /// Where the next fragment for code at this address will be.
+    /// Returns the address of the next fragment for code at this address.
     pub fn place(&mut self, pc: u64) -> Option<u64> {
         let index = self.zone(pc)?;
         Some((self.zones[index].next + 15) & !15)
     }
 
-    /// Puts code where [`Self::place`] said; the number of the zone.
+    /// Copies code to the address that [`Self::place`] returned; the number of the zone.
     pub fn put(&mut self, base: u64, code: &[u8]) -> usize {
         let Some(index) = self.zone_of(base) else {
-            super::fatal("a translation has no place");
+            super::fatal("a fragment is outside of the code cache");
         };
         let zone = &mut self.zones[index];
         debug_assert!(base >= zone.next && base + code.len() as u64 <= zone.end);
@@ -105,17 +107,17 @@ impl Cache {
         index
     }
 
-    /// Number of the zone that an address is in.
+    /// Returns the number of the zone that contains an address.
     #[must_use]
     pub fn zone_of(&self, address: u64) -> Option<usize> {
         let mut zones = self.zones.iter();
         zones.position(|zone| (zone.low..zone.end).contains(&address))
     }
 
-    /// Unmaps all.
+    /// Unmaps all zones.
     ///
     /// # Safety
-    /// Nobody may be in a translation, or go into one.
+    /// No thread may be in a fragment, or enter one.
     pub unsafe fn unmap(&self) {
         for zone in &self.zones {
             // SAFETY: a mapping of ours, and the caller's promise.
@@ -123,7 +125,7 @@ impl Cache {
         }
     }
 
-    /// Bytes of translations.
+    /// Bytes of the cache that are in use.
     pub fn used(&self) -> u64 {
         self.zones.iter().map(|zone| zone.next - zone.low).sum()
     }
@@ -141,7 +143,7 @@ fn reserve(hint: u64) -> Option<Zone> {
         )
     }? as u64;
     if got != hint {
-        // A kernel that does not know the flag.
+        // A kernel before 4.17, which ignores MAP_FIXED_NOREPLACE.
         // SAFETY: our own new mapping.
         unsafe { raw_syscall::munmap(got as usize, ZONE_BYTES as usize) };
         return None;
@@ -166,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_first_leaves_the_heap_its_room() {
-        // A program at a fixed low address has nothing below it: first what is just below its
-        // heap, and whatever overlaps the heap's way comes last and from afar.
+    fn places_in_the_way_of_the_heap_are_tried_last() {
+        // Below a program at a fixed low address there is nothing. The place just below its heap is
+        // tried first; places in the way of the heap are tried last, from far to near.
         let (pc, heap) = (0x40_1000, 0x40_1000 + 200 * MIB);
         let places = of(pc, heap);
         assert_eq!(places[0] + ZONE_BYTES, heap & !0xFFF);
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_heap_right_behind_the_program_keeps_most_of_the_reach() {
+    fn a_heap_next_to_the_program_can_grow_by_800_mib() {
         for gap in [0, 1, 31, 63] {
             let heap = 0x60_0000 + gap * MIB;
             let first = of(0x40_1000, heap)
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_has_what_is_below_it_first_and_all_is_within_reach() {
+    fn places_below_a_library_are_tried_first_and_all_are_within_reach() {
         let pc = 0x7fff_f7d0_1234;
         let places = of(pc, 0x5555_5555_9000);
         assert_eq!(places[0], (pc & !0xF_FFFF) - SEARCH_STEP);

@@ -1,4 +1,5 @@
-//! What is known of the program's code: executable memory, translated blocks, their counters.
+//! What the engine knows of the program's code: executable memory, translated blocks, landing pads,
+//! counters.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,10 +18,10 @@ use crate::raw_syscall;
 
 use super::count_file::CountFile;
 
-/// Pages without code that are remembered.
+/// Maximum number of pages without code that are remembered.
 const MAX_ABSENT_PAGES: usize = 32;
 
-/// No exit, no block.
+/// Stands for no exit and no block.
 pub const NONE: u32 = u32::MAX;
 
 /// Executable memory from which code was translated.
@@ -28,11 +29,11 @@ pub const NONE: u32 = u32::MAX;
 pub struct Region {
     /// First address.
     pub start: u64,
-    /// After the last.
+    /// Address after the last.
     pub end: u64,
     /// Index of its module.
     pub module: u32,
-    /// The program can write to it.
+    /// Whether the program can write to it.
     pub writable: bool,
 }
 
@@ -41,88 +42,88 @@ pub struct Region {
 pub struct BlockInfo {
     /// Address in the program.
     pub pc: u64,
-    /// Address in the cache.
+    /// Address in the code cache.
     pub code: u64,
-    /// Its counter.
+    /// Number of its counter.
     pub counter: u32,
-    /// Index of the lengths of its instructions.
+    /// Index of the lengths of its instructions in the count file.
     pub lengths: u32,
-    /// The first of the linked exits that lead here.
+    /// The first of the linked exits that lead to it.
     pub incoming: u32,
     /// Number of instructions.
     pub instructions: u16,
 }
 
-/// From where to where a fragment's code is in the program.
+/// The range of program code that a fragment was translated from.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
-    /// Its lowest address.
+    /// Lowest address.
     pub start: u64,
-    /// After its highest.
+    /// Address after the highest.
     pub end: u64,
     /// Number of the fragment.
     pub fragment: u32,
 }
 
-/// What is known.
+/// What the engine knows of the program's code.
 pub struct CodeMap {
-    /// The file of counts.
+    /// The count file.
     pub shared: CountFile,
-    /// Executable memory.
+    /// Executable memory that has been looked up.
     pub regions: Vec<Region>,
-    /// Pages that were found not to be executable since memory last changed.
+    /// Pages that were found not to be executable since the memory map last changed.
     absent: Vec<u64>,
-    /// Another process changes this memory unseen: what is absent may appear.
+    /// Whether another process changes this memory unseen, so that absent pages may appear.
     pub changes_unseen: bool,
-    /// Memory that code was translated from, whatever has become of its region.
+    /// Memory that code was translated from, even if its region was forgotten since.
     pub translated: AddressRanges,
-    /// All blocks ever translated.
+    /// All blocks ever translated, by number.
     pub blocks: Vec<BlockInfo>,
-    /// Fragments in use, as far as [`Self::spanned`]: programs that make code change their memory
-    /// again and again, and most of what was ever translated has nothing to do with that.
+    /// Fragments in use, among the first [`Self::spanned`]. Programs that generate code change
+    /// their memory again and again, and most fragments have nothing to do with that.
     pub spans: Vec<Span>,
-    /// How many of the fragments have been looked at for that.
+    /// Number of fragments that have been considered for [`Self::spans`].
     pub spanned: usize,
-    /// Those that are valid, by address.
+    /// Numbers of the valid blocks, by program address.
     pub by_pc: AddressMap<u32>,
-    /// Calls by the address that they return to.
+    /// Calls in the code cache, by the program address that they return to.
     pub calls: AddressMap<u64>,
-    /// Landing pads by address.
+    /// Landing pads for jumps and calls, by program address.
     pub landing_pads: AddressMap<u64>,
-    /// Landing pads for returns by address.
+    /// Landing pads for returns, by program address.
     pub returns: AddressMap<u64>,
-    /// Lengths of a counter's instructions, between `counter` and `adopt`.
+    /// Counters whose block is not adopted yet, with the index of their instruction lengths.
     pub lengths_of: Vec<(u32, u32)>,
     /// Address of the table of indirect branches.
     pub table: u32,
     /// Which jumps are recorded: one of the `TRANSFERS_` constants.
     pub transfers: u64,
-    /// Where, for `TRANSFERS_WITHIN`: code ranges of files.
-    wanted: Vec<CodeRange>,
-    /// The same in memory, as far as it is known.
+    /// For `TRANSFERS_WITHIN`: the ranges of files in which jumps are recorded.
+    file_ranges: Vec<CodeRange>,
+    /// The parts of these ranges that are mapped, in order.
     code_ranges: Vec<(u64, u64)>,
-    /// Where functions begin, as far as calls and jumps have said.
+    /// Addresses at which functions begin, as far as calls and jumps show.
     entries: AddressMap<u8>,
     /// Numbers of indirect jumps whose targets are recorded.
     pub sites: AddressMap<u32>,
-    /// Their addresses.
+    /// Addresses of these jumps, by number.
     pub site_pcs: Vec<u64>,
 }
 
-/// What a region turned out to be.
+/// What is at an address.
 pub enum CodeLookup {
     /// Code.
     Code(Region),
-    /// Nothing that can be executed.
+    /// Nothing executable.
     Nothing,
-    /// The page of old system calls, which the kernel emulates.
+    /// The vsyscall page, which the kernel emulates.
     Vsyscall,
-    /// Code that others may change without our notice.
+    /// Code that others may change without the engine seeing it.
     CountFile,
 }
 
 impl CodeMap {
-    /// Nothing known yet.
+    /// Returns a map of nothing.
     #[must_use]
     pub fn new(shared: CountFile, table: u32, transfers: u64) -> Self {
         Self {
@@ -141,7 +142,7 @@ impl CodeMap {
             lengths_of: Vec::new(),
             table,
             transfers,
-            wanted: shared.code_ranges(),
+            file_ranges: shared.code_ranges(),
             code_ranges: Vec::new(),
             entries: AddressMap::default(),
             sites: AddressMap::default(),
@@ -149,20 +150,20 @@ impl CodeMap {
         }
     }
 
-    /// The known region that an address is in.
+    /// Returns the known region that contains an address.
     #[must_use]
     pub fn region(&self, pc: u64) -> Option<&Region> {
         let mut regions = self.regions.iter();
         regions.find(|region| region.start <= pc && pc < region.end)
     }
 
-    /// Finds out about an address, from the kernel if need be.
+    /// Looks an address up, in `/proc/self/maps` if it is in no known region.
     pub fn find(&mut self, pc: u64) -> CodeLookup {
         if let Some(region) = self.region(pc) {
             return CodeLookup::Code(*region);
         }
-        // A thread that is interrupted where there is no code comes here again after every handler:
-        // if that took longer than a timer's interval, it would never get to its fault.
+        // A thread that is interrupted where there is no code comes here again after every handler.
+        // If that took longer than a timer's interval, the thread would never reach its fault.
         if self.absent.contains(&(pc & !4095)) {
             return CodeLookup::Nothing;
         }
@@ -174,7 +175,7 @@ impl CodeMap {
         if mapping.path == b"[vsyscall]" {
             return CodeLookup::Vsyscall;
         }
-        // A file in memory is written to through its descriptor.
+        // A memfd can be written to through its descriptor.
         let in_memory = mapping.path.starts_with(b"/memfd:");
         if in_memory || (mapping.shared && mapping.inode != 0) {
             return CodeLookup::CountFile;
@@ -187,7 +188,7 @@ impl CodeMap {
             ..ModuleRecord::default()
         };
         let Some(module) = self.shared.module(record, mapping.path) else {
-            super::fatal("there are more pieces of executable memory than the engine has room for");
+            super::fatal("there are more executable mappings than the count file has room for");
         };
         let region = Region {
             start: mapping.start,
@@ -211,23 +212,24 @@ impl CodeMap {
         self.absent.push(pc & !4095);
     }
 
-    /// What is known of memory in a range is no longer true.
+    /// Forgets what is known of memory in a range.
     pub fn forget_region(&mut self, start: u64, end: u64) {
         let touches = |region: &Region| region.start < end && start < region.end;
         self.regions.retain(|region| !touches(region));
         self.absent.clear();
     }
 
-    /// Where the code ranges of a file are in a new region that begins at this offset of it.
+    /// Places the ranges in which jumps are recorded in a new region, which begins at `offset` of
+    /// its file.
     fn place_code_ranges(&mut self, region: Region, offset: u64, path: u64) {
-        if self.wanted.is_empty() {
+        if self.file_ranges.is_empty() {
             return;
         }
-        // What was there before is gone.
+        // Ranges of an earlier mapping at these addresses are gone.
         let gone = |&(begin, end): &(u64, u64)| begin < region.end && region.start < end;
         self.code_ranges.retain(|range| !gone(range));
         let size = region.end - region.start;
-        for range in self.wanted.iter().filter(|range| range.path == path) {
+        for range in self.file_ranges.iter().filter(|range| range.path == path) {
             let begin = range.begin.saturating_sub(offset).min(size);
             let end = range.end.saturating_sub(offset).min(size);
             if begin < end {
@@ -236,7 +238,7 @@ impl CodeMap {
             }
         }
         self.code_ranges.sort_unstable();
-        // Those that overlap become one.
+        // Overlapping ranges are merged.
         self.code_ranges.dedup_by(|next, kept| {
             let touches = next.0 <= kept.1;
             if touches {
@@ -246,8 +248,8 @@ impl CodeMap {
         });
     }
 
-    /// Whether a jump is recorded because of where it is. Calls of other modules are everywhere:
-    /// without them no chain of callers would be whole.
+    /// Whether a jump is recorded because of its place. Calls between modules are recorded
+    /// everywhere: without them call chains would have gaps.
     fn within(&self, from: u64, to: Option<u64>) -> bool {
         self.in_code_range(from) || (to.is_none() && between_modules(self.bytes(from)))
     }
@@ -258,10 +260,10 @@ impl CodeMap {
         before.is_some_and(|range| pc < range.1)
     }
 
-    /// A new counter for something that goes from one place to another.
+    /// Allocates a counter for a transfer from one address to another.
     ///
     /// # Errors
-    /// When there are no more.
+    /// If there are no counters left.
     pub fn recorded(&mut self, kind: u16, from: u64, to: u64) -> Result<u32, Error> {
         let module = |code_map: &Self, pc| code_map.region(pc).map_or(NONE, |region| region.module);
         let record = Record {
@@ -273,18 +275,18 @@ impl CodeMap {
             instructions: 0,
             kind,
         };
-        let full = Error::Full("it has more code than the engine has room for");
+        let full = Error::Full("it has more code than the count file has room for");
         self.shared.record(record).ok_or(full)
     }
 
-    /// Path of the module of an address.
+    /// Returns the path of the mapping that contains an address.
     #[must_use]
     pub fn path(&self, pc: u64) -> Vec<u8> {
         let maps = read_maps();
         proc_maps::find(&maps, pc).map_or(Vec::new(), |mapping| mapping.path.to_vec())
     }
 
-    /// The block at an address.
+    /// Returns the number of the valid block at an address.
     #[must_use]
     pub fn block(&self, pc: u64) -> Option<u32> {
         self.by_pc.get(pc)
@@ -314,7 +316,7 @@ impl BuildContext for CodeMap {
     }
 
     fn counter(&mut self, block: &Block, copy: bool) -> Result<u32, Error> {
-        let full = Error::Full("it has more code than the engine has room for");
+        let full = Error::Full("it has more code than the count file has room for");
         let lengths: Vec<u8> = block
             .instructions
             .iter()
@@ -374,15 +376,15 @@ impl BuildContext for CodeMap {
     }
 }
 
-/// Whether an indirect jump or call goes through a slot relative to itself, as a PLT stub's does
-/// or a call without one; or through r11, as ld.so's to what it has bound.
+/// Whether an indirect branch is one between modules: through a slot relative to rip, as in a PLT
+/// stub or a call without one, or through r11, by which ld.so enters a function that it has bound.
 fn between_modules(code: &[u8]) -> bool {
     let bare = code.strip_prefix(&[0xF2]).unwrap_or(code);
     let forms: [&[u8]; 3] = [&[0xFF, 0x25], &[0xFF, 0x15], &[0x41, 0xFF, 0xE3]];
     forms.iter().any(|form| bare.starts_with(form))
 }
 
-/// All of `/proc/self/maps`.
+/// Reads all of `/proc/self/maps`.
 #[must_use]
 pub fn read_maps() -> Vec<u8> {
     let mut text = vec![0u8; 64 << 10];

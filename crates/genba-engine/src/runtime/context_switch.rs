@@ -1,27 +1,29 @@
-//! Ways between the program's code and the engine's: assembly, and the ranges of it in which
-//! the program's registers are to be looked for in different places.
+//! Context switches between translated code and the engine, in assembly. Labels divide it into the
+//! ranges in which the program's registers are in different places (`signal_recovery`).
 //!
-//! What must hold: the engine's own code runs on its own stack with all signals blocked. So a
-//! signal never interrupts it, and its frame is always where it would be natively: the kernel
-//! sees the program's stack pointer whenever it delivers one.
+//! What must hold: the engine's own code runs on its own stack with all signals blocked, so that a
+//! signal never interrupts it. So signal frames are always where they would be natively: the kernel
+//! sees the program's stack pointer whenever it delivers a signal.
 
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicU64, AtomicUsize};
 
 use crate::thread_state;
 
-use super::assembly_macros::{clone, cloned, load_registers, load_state, look_up, unblock};
+use super::assembly_macros::{
+    clone, load_registers, load_state, look_up, return_to_parent, unblock,
+};
 
-/// The tables of indirect branches by the low 16 bits of their targets: 65536 addresses in the
-/// cache for jumps and calls, behind them as many for returns. In the low 2 GiB.
+/// Address, below 2 GiB, of the tables of indirect branches by the low 16 bits of their targets:
+/// 65536 addresses in the code cache for jumps and calls, then as many for returns.
 pub static TABLE: AtomicUsize = AtomicUsize::new(0);
-/// The table of recorded transfers: target, site and counter, 16 bytes; empty where the target
-/// is 0; the mask for indices is in the word before it.
+/// Address of the table of recorded transfers. An entry has target, site and counter, 16 bytes; it
+/// is empty if the target is 0. The word before the table is the mask for indices.
 pub static TRANSFERS: AtomicU64 = AtomicU64::new(0);
-/// The table of all indirect branches: pairs of target and landing, empty where the target is
-/// 0; the mask for indices is in the word before it.
+/// Address of the table of all targets of jumps and calls. An entry has target and landing pad; it
+/// is empty if the target is 0. The word before the table is the mask for indices.
 pub static LOOKUP: AtomicU64 = AtomicU64::new(0);
-/// The same of all returns.
+/// Address of the same table for returns.
 pub static RETURNS: AtomicU64 = AtomicU64::new(0);
 
 global_asm!(
@@ -42,7 +44,7 @@ global_asm!(
     ".hidden genba_syscall_now, genba_syscall_done, genba_syscall_special, genba_syscall_end",
     ".hidden genba_signal, genba_clone, genba_exit, genba_sigreturn, genba_begin",
 
-    // Out of the cache, every register the program's. EXIT says why.
+    // Leaves translated code; every register has the program's value, EXIT has the reason.
     "genba_dispatch:",
     "mov gs:[{context} + 0], rax",
     "mov gs:[{context} + 8], rcx",
@@ -73,7 +75,7 @@ global_asm!(
     "mov rsp, gs:[{engine_stack}]",
     "pushfq",
     "pop qword ptr gs:[{context} + 128]",
-    // Flags as functions expect them: no direction, no alignment check.
+    // Flags as functions expect them: direction and alignment check clear.
     "push 0x202",
     "popfq",
     "mov eax, {components}",
@@ -82,7 +84,7 @@ global_asm!(
     "mov rdi, gs:[{self_}]",
     "call {dispatch}",
 
-    // Into the cache, with the registers in CONTEXT and XSAVE. Signals are blocked.
+    // Enters translated code with the registers in CONTEXT and XSAVE. Signals are blocked.
     "genba_resume:",
     load_state!(),
     unblock!(),
@@ -92,8 +94,8 @@ global_asm!(
     "jmp qword ptr gs:[{resume_code}]",
     "genba_resume_end:",
 
-    // An indirect branch that the table of 65536 does not know: TARGET has the target, rcx is in
-    // its place.
+    // Looks up an indirect branch that the table by 16 bits does not have: TARGET is its target,
+    // rcx is saved.
     "genba_jump_lookup:",
     "mov gs:[{rax}], rax",
     "genba_jump_lookup_rax_saved:",
@@ -123,7 +125,7 @@ global_asm!(
     "jmp genba_dispatch",
     "genba_jump_lookup_end:",
 
-    // The same for a return: the target is on the stack.
+    // The same for a return, whose target is on the stack.
     "genba_return_lookup:",
     "mov gs:[{rax}], rax",
     "genba_return_lookup_rax_saved:",
@@ -156,8 +158,7 @@ global_asm!(
     "jmp genba_dispatch",
     "genba_return_lookup_end:",
 
-    // An indirect branch whose targets are recorded: TARGET has the target, rcx is in its place,
-    // SITE says where it is.
+    // Records an indirect branch: TARGET is its target, SITE its number, rcx is saved.
     "genba_record_transfer:",
     "mov gs:[{rax}], rax",
     "genba_record_transfer_rax_saved:",
@@ -215,7 +216,8 @@ global_asm!(
     "jmp genba_dispatch",
     "genba_record_transfer_end:",
 
-    // A system call: rcx says where in the cache to come back to; rcx and r11 are free.
+    // Makes a system call: rcx is the address in the code cache to come back to; rcx and r11 are
+    // free.
     "genba_syscall:",
     "mov gs:[{syscall_next}], rcx",
     "mov r11, rax",
@@ -247,8 +249,8 @@ global_asm!(
     "jmp genba_dispatch",
     "genba_syscall_end:",
 
-    // Every handled signal, as the kernel delivers it: on the program's stack, all signals
-    // blocked, the program's registers in the frame.
+    // Entry of every handled signal, as the kernel delivers it: on the program's stack, with all
+    // signals blocked; the program's registers are in the frame.
     "genba_signal:",
     "mov gs:[{signal_number}], rdi",
     "mov gs:[{signal_info}], rsi",
@@ -262,13 +264,14 @@ global_asm!(
     "call {signal}",
     "jmp genba_resume",
 
-    // genba_clone(arguments, state): the child goes on with the state.
+    // genba_clone(arguments, state): the child resumes as its state says.
     "genba_clone:",
     clone!(),
     "jmp genba_resume",
-    cloned!(),
+    return_to_parent!(),
 
-    // genba_exit(flag, status): sets the flag to 0, ends the thread, touches no memory between.
+    // genba_exit(flag, status): sets the flag to 0 and ends the thread, without touching memory in
+    // between.
     "genba_exit:",
     "mov dword ptr [rdi], 0",
     "mov rdi, rsi",
@@ -276,14 +279,14 @@ global_asm!(
     "syscall",
     "ud2",
 
-    // genba_sigreturn(rsp): goes on as the frame says.
+    // genba_sigreturn(rsp): resumes as the frame says.
     "genba_sigreturn:",
     "mov rsp, rdi",
     "mov eax, 15",
     "syscall",
     "ud2",
 
-    // genba_begin(state): a process's first entry into the cache.
+    // genba_begin(state): enters translated code for the first time.
     "genba_begin:",
     "wrgsbase rdi",
     "jmp genba_resume",
@@ -320,7 +323,7 @@ global_asm!(
     signal = sym super::signal_delivery::signal,
 );
 
-/// Labels of the assembly above.
+/// Labels in the assembly above.
 #[expect(missing_docs)]
 pub mod label {
     unsafe extern "C" {

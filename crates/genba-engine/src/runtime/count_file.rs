@@ -1,16 +1,16 @@
-//! Writing the file that carries the counts ([`crate::count_file_layout`]).
+//! Writes the count file ([`crate::count_file_layout`]).
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::count_file_layout::{self, CodeRange, Control, ModuleRecord, Record};
 
-/// Where the file is mapped.
+/// Address of the mapped count file.
 #[derive(Clone, Copy)]
 pub struct CountFile(pub usize);
 
 impl CountFile {
-    /// The first page.
+    /// Returns the control page.
     #[must_use]
     pub fn control(&self) -> &'static Control {
         // SAFETY: mapped for as long as the process lives; all that changes is atomic or
@@ -22,7 +22,7 @@ impl CountFile {
         self.0 as *mut Control
     }
 
-    /// Writes `bytes` behind what is in a table of bytes.
+    /// Appends bytes to a table of bytes; their offset, or `None` if there is no room.
     fn append(&self, table: u64, capacity: u32, used: &AtomicU32, bytes: &[u8]) -> Option<u32> {
         let at = used.load(Ordering::Relaxed);
         let end = at.checked_add(u32::try_from(bytes.len()).ok()?)?;
@@ -36,7 +36,7 @@ impl CountFile {
         Some(at)
     }
 
-    /// Adds lengths of instructions; their index.
+    /// Appends instruction lengths; their index.
     #[must_use]
     pub fn lengths(&self, lengths: &[u8]) -> Option<u32> {
         let used = &self.control().lengths;
@@ -48,7 +48,7 @@ impl CountFile {
         )
     }
 
-    /// Reads lengths back.
+    /// Returns instruction lengths.
     #[must_use]
     pub fn read_lengths(&self, at: u32, count: usize) -> &'static [u8] {
         let from = (self.0 as u64 + count_file_layout::LENGTHS + u64::from(at)) as *const u8;
@@ -56,7 +56,7 @@ impl CountFile {
         unsafe { core::slice::from_raw_parts(from, count) }
     }
 
-    /// Adds a counter; its number.
+    /// Allocates a counter; its number.
     #[must_use]
     pub fn record(&self, record: Record) -> Option<u32> {
         let used = &self.control().records;
@@ -71,7 +71,7 @@ impl CountFile {
         Some(number)
     }
 
-    /// Reads a record back.
+    /// Returns the record of a counter.
     #[must_use]
     pub fn read_record(&self, number: u32) -> Option<Record> {
         let used = self.control().records.load(Ordering::Relaxed);
@@ -80,7 +80,7 @@ impl CountFile {
         (number < used).then(|| unsafe { from.add(number as usize).read() })
     }
 
-    /// Adds a module, unless it is there already, as where a program takes away and gives back the
+    /// Adds a module unless it is there already, as when a program revokes and grants again the
     /// right to execute its code; its index.
     #[must_use]
     pub fn module(&self, mut module: ModuleRecord, path: &[u8]) -> Option<u32> {
@@ -107,8 +107,8 @@ impl CountFile {
         Some(number)
     }
 
-    /// The module of this path that was mapped at the same place. Memory without a name is one
-    /// module wherever it is: there, addresses are what instructions are known by.
+    /// Returns the module of this path that was mapped at the same place. All memory without a name
+    /// is one module, in which instructions are known by their address.
     fn known_module(&self, module: &ModuleRecord, path: &[u8]) -> Option<u32> {
         let place = |record: &ModuleRecord| (record.start, record.end, record.offset, record.inode);
         let used = self.control().modules.load(Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl CountFile {
         })
     }
 
-    /// Where jumps are to be recorded.
+    /// Returns the ranges of code in which jumps are recorded.
     #[must_use]
     pub fn code_ranges(&self) -> Vec<CodeRange> {
         let count = self.control().code_ranges.load(Ordering::Relaxed);
@@ -143,7 +143,7 @@ impl CountFile {
         (0..used).any(|index| unsafe { (*modules.add(index)).inode == inode })
     }
 
-    /// Where files with this inode were mapped.
+    /// Returns the address ranges at which files with this inode were mapped.
     #[must_use]
     pub fn modules_of(&self, inode: u64) -> Vec<(u64, u64)> {
         let used = self.control().modules.load(Ordering::Relaxed) as usize;
@@ -156,7 +156,7 @@ impl CountFile {
             .collect()
     }
 
-    /// Says why the process ends.
+    /// Writes why the process ends.
     pub fn fail(&self, status: u32, parts: &[&[u8]]) {
         let control = self.control();
         let mut at = 0;
@@ -169,7 +169,7 @@ impl CountFile {
         control.status.store(status, Ordering::Release);
     }
 
-    /// Writes the path of a program into the mailbox, cut to its size.
+    /// Writes the path of a program into the request channel, cut to its size.
     pub fn request_path(&self, path: &[u8]) {
         for (index, byte) in path.iter().take(4095).chain([&0]).enumerate() {
             // SAFETY: within the array; whoever writes has the mailbox's lock.

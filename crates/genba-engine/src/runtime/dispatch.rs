@@ -1,4 +1,4 @@
-//! What is done when the cache is left.
+//! The dispatcher: what the engine does when a thread leaves translated code.
 
 use crate::fragment::LandingPad;
 use crate::thread_state::{
@@ -11,30 +11,30 @@ use super::new_thread::{self, Clone};
 use super::thread_slots::ThreadSlots;
 use super::{EngineLock, syscall_interception, uncounted_child};
 
-/// How the thread goes on after the engine has done its part, without the lock.
+/// How a thread continues when the engine is done, without the engine's lock.
 pub enum NextAction {
-    /// In the cache, as the state says.
+    /// Resumes as its state says.
     Resume,
-    /// Makes a thread first.
+    /// Creates a thread first.
     Clone(Clone),
-    /// Ends, with this status; frees its slot unless it has somebody else's.
+    /// Ends with this status, and frees its slot unless the slot is its parent's.
     Exit {
-        /// Status.
+        /// Exit status.
         status: usize,
-        /// Slot to free.
+        /// The slot to be freed.
         slot: Option<u32>,
     },
-    /// In the program's own code: a process that is not counted.
+    /// Runs the program's own code, in a process that is not counted.
     Leave,
-    /// As a signal frame says, which is at this stack pointer.
+    /// Returns from a signal handler, whose frame is at this stack pointer.
     Sigreturn(usize),
 }
 
-/// Sets where a thread goes on.
+/// Sets where a thread resumes.
 ///
 /// # Safety
 /// The state must be the caller's own.
-pub unsafe fn go_on(state: State, pc: u64, place: ResumePoint) {
+pub unsafe fn set_resume_point(state: State, pc: u64, place: ResumePoint) {
     // SAFETY: the caller's promise.
     unsafe {
         state.set(thread_state::AT_SYSCALL, 0);
@@ -43,7 +43,8 @@ pub unsafe fn go_on(state: State, pc: u64, place: ResumePoint) {
     }
 }
 
-/// Called by `genba_dispatch` with the thread's state, on the engine's stack, signals blocked.
+/// Called by `genba_dispatch` with the thread's state, on the engine's stack, with all signals
+/// blocked.
 pub extern "C" fn dispatch(state: usize) {
     let state = State(state);
     // SAFETY: it is this thread's own state.
@@ -54,13 +55,13 @@ pub extern "C" fn dispatch(state: usize) {
             EXIT_INDIRECT => {
                 let pc = state.get(thread_state::TARGET);
                 let place = locked.engine().follow_indirect(pc, LandingPad::Jump);
-                go_on(state, pc, place);
+                set_resume_point(state, pc, place);
                 NextAction::Resume
             }
             EXIT_RETURN => {
                 let pc = state.get(thread_state::TARGET);
                 let place = locked.engine().follow_indirect(pc, LandingPad::Return);
-                go_on(state, pc, place);
+                set_resume_point(state, pc, place);
                 NextAction::Resume
             }
             EXIT_TRANSFER => {
@@ -69,12 +70,12 @@ pub extern "C" fn dispatch(state: usize) {
                 let from = engine.site(state);
                 engine.record_transfer(state, from, pc);
                 let place = engine.follow_indirect(pc, LandingPad::Jump);
-                go_on(state, pc, place);
+                set_resume_point(state, pc, place);
                 NextAction::Resume
             }
             number => {
                 let (pc, place) = locked.engine().follow(number);
-                go_on(state, pc, place);
+                set_resume_point(state, pc, place);
                 NextAction::Resume
             }
         }

@@ -1,4 +1,4 @@
-//! Translating on demand, linking, and taking translations out of use.
+//! The engine of a process: translates on demand, and links fragments.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,11 +7,10 @@ use core::sync::atomic::Ordering;
 use iced_x86::InstructionInfoFactory;
 
 use crate::address_map::AddressMap;
-use crate::count_file_layout::{KIND_ADD, KIND_SUBTRACT, Record, TRANSFERS_WITHIN};
-use crate::fragment::{self, BuildContext, EXIT_STUB_BYTES, Error, Fragment, LandingPad};
+use crate::count_file_layout::TRANSFERS_WITHIN;
+use crate::fragment::{self, BuildContext, Error, Fragment, LandingPad};
 use crate::recovery_marks::Marked;
-use crate::state_recovery::{self, BlockView, Correction, FragmentView, SavedRegisters};
-use crate::thread_state::{self, EXIT_INDIRECT, State};
+use crate::thread_state::EXIT_INDIRECT;
 
 use super::code_cache::Cache;
 use super::code_map::{BlockInfo, CodeLookup, CodeMap, NONE};
@@ -20,45 +19,45 @@ use super::signal_delivery::SignalActions;
 use super::thread_slots::ThreadSlots;
 use super::transfer_recording::Transfers;
 
-/// An exit that has a displacement to be aimed.
+/// An exit of a fragment: a branch to a fixed address, whose displacement can be linked.
 #[derive(Clone, Copy)]
 pub struct Exit {
-    /// Address in the program; 0 for one that is no longer in use.
+    /// Program address to which it leads; 0 for one that is not in use any more.
     pub target: u64,
-    /// Address of the displacement.
+    /// Address of the branch's displacement.
     pub site: u64,
-    /// Address of the stub; 0 for none.
+    /// Address of its exit stub; 0 for none.
     pub stub: u64,
-    /// The next of those that lead to the same block.
+    /// The next exit that is linked to the same block.
     pub next: u32,
-    /// It leads to a block, and is among those of it.
+    /// Whether it is linked to a block.
     pub linked: bool,
 }
 
-/// What is remembered of a fragment.
+/// A fragment in the code cache.
 pub struct PlacedFragment {
-    /// Its address.
+    /// Address of the fragment.
     pub start: u64,
-    /// Its bytes.
+    /// Size, bytes.
     pub size: u32,
     /// Number of its first block.
     pub first_block: u32,
-    /// How many blocks it has.
+    /// Number of its blocks.
     pub blocks: u16,
     /// Number of its first exit.
     pub first_exit: u32,
-    /// How many exits it has.
+    /// Number of its exits.
     pub exits: u16,
-    /// It is in use.
+    /// Whether it is in use.
     pub valid: bool,
-    /// What holds where in it.
+    /// Its recovery marks, in the order of their offsets.
     pub marks: Box<[Marked]>,
 }
 
 impl PlacedFragment {
-    /// A fragment, where it is built for, in use.
+    /// Returns a built fragment as one in use at its base address.
     #[must_use]
-    pub fn of(fragment: Fragment, first_block: u32, first_exit: u32) -> Self {
+    pub fn from_fragment(fragment: Fragment, first_block: u32, first_exit: u32) -> Self {
         Self {
             start: fragment.emitter.base,
             size: fragment.emitter.code.len() as u32,
@@ -72,17 +71,17 @@ impl PlacedFragment {
     }
 }
 
-/// Where to go on.
+/// Where a thread resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumePoint {
-    /// In the cache.
+    /// In the code cache.
     Cache(u64),
-    /// At the program's own place: it faults there.
+    /// At the program's own address, where it faults.
     Native(u64),
 }
 
 impl ResumePoint {
-    /// The address to jump to.
+    /// Returns the address to jump to.
     #[must_use]
     pub fn address(self) -> u64 {
         match self {
@@ -93,35 +92,36 @@ impl ResumePoint {
 
 /// The engine of a process.
 pub struct Engine {
-    /// What is known of the program's code.
+    /// What the engine knows of the program's code.
     pub code_map: CodeMap,
-    /// Threads.
+    /// The slots of threads.
     pub slots: ThreadSlots,
-    /// Signal handlers, by the threads' index of their process.
+    /// Signal actions of this process and of children of `vfork`, by the index in
+    /// [`thread_state::PROCESS`].
     pub processes: Vec<SignalActions>,
-    /// Children are counted.
+    /// Whether child processes are counted.
     pub children: bool,
-    /// Counters of indirect jumps.
+    /// Counters of recorded indirect jumps and calls.
     pub transfers: Transfers,
-    /// Jumps by which ld.so enters functions that it has bound.
+    /// Addresses of the jumps by which ld.so enters functions that it has bound.
     pub resolvers: AddressMap<u8>,
-    /// Memory for translations.
+    /// The code cache.
     pub cache: Cache,
     factory: InstructionInfoFactory,
-    /// All fragments.
+    /// All fragments, by number.
     pub fragments: Vec<PlacedFragment>,
-    /// Numbers of fragments by zone.
+    /// Numbers of the fragments in each zone of the code cache, in the order of their addresses.
     fragments_by_zone: Vec<Vec<u32>>,
-    /// Numbers of the counters that correct others, by block, instruction and direction.
-    corrections: AddressMap<u32>,
-    /// All exits.
+    /// Numbers of correction counters, by block, instruction and sign.
+    pub(super) corrections: AddressMap<u32>,
+    /// All exits, by number.
     pub exits: Vec<Exit>,
-    /// Entries of the tables of all indirect targets: of jumps, of returns.
+    /// Number of entries in the tables of all branch targets: of jumps, of returns.
     pub lookup_entries: [u64; 2],
 }
 
 impl Engine {
-    /// An engine with nothing translated.
+    /// Returns an engine with an empty code cache.
     #[must_use]
     pub fn new(code_map: CodeMap, slots: ThreadSlots, children: bool) -> Self {
         let none = Exit {
@@ -143,7 +143,7 @@ impl Engine {
             fragments: Vec::new(),
             fragments_by_zone: Vec::new(),
             corrections: AddressMap::default(),
-            // Number 0 means an indirect branch.
+            // EXIT_INDIRECT, 0, is not the number of an exit.
             exits: alloc::vec![none; EXIT_INDIRECT as usize + 1],
             lookup_entries: [0; 2],
         };
@@ -155,7 +155,7 @@ impl Engine {
         engine
     }
 
-    /// Where the program's `pc` is to be executed; translates it if need be.
+    /// Returns where the program's code at `pc` is executed; translates it if necessary.
     pub fn get(&mut self, pc: u64) -> ResumePoint {
         match self.code_map.block(pc) {
             Some(index) => ResumePoint::Cache(self.code_map.blocks[index as usize].code),
@@ -165,24 +165,24 @@ impl Engine {
 
     fn translate(&mut self, pc: u64, landing: Option<LandingPad>) -> ResumePoint {
         match self.code_map.find(pc) {
-            // Natively nothing is there, and it would fault.
+            // Natively no memory is there, and the jump would fault.
             CodeLookup::Code(_) if self.in_cache(pc) => {
-                super::refuse("it jumps to where the engine has its own memory")
+                super::refuse("it jumps to an address at which the engine has its own memory")
             }
             CodeLookup::Code(region) if region.writable => {
                 let path = self.code_map.path(pc);
-                super::refuse_at("it runs code that it makes at run time", pc, &path)
+                super::refuse_at("it executes code that it generates at run time", pc, &path)
             }
             CodeLookup::Code(_) => {}
             CodeLookup::Nothing => return ResumePoint::Native(pc),
-            CodeLookup::Vsyscall => super::refuse("it uses the old vsyscall page"),
+            CodeLookup::Vsyscall => super::refuse("it uses the vsyscall page"),
             CodeLookup::CountFile => super::refuse_at(
-                "it runs code from memory that others can write to",
+                "it executes code from memory that others can write to",
                 pc,
                 &self.code_map.path(pc),
             ),
         }
-        let base = self.room(pc);
+        let base = self.next_fragment_address(pc);
         let first_exit = self.exits.len() as u32;
         let (code_map, factory) = (&mut self.code_map, &mut self.factory);
         match fragment::build(code_map, factory, pc, landing, base, first_exit) {
@@ -191,15 +191,15 @@ impl Engine {
         }
         match self.code_map.block(pc) {
             Some(index) => ResumePoint::Cache(self.code_map.blocks[index as usize].code),
-            None => super::fatal("a translated block is not there"),
+            None => super::fatal("a translated block is missing"),
         }
     }
 
-    /// Where the next fragment for code at this address will be.
-    pub fn room(&mut self, pc: u64) -> u64 {
+    /// Returns the address of the next fragment for code at `pc`.
+    pub fn next_fragment_address(&mut self, pc: u64) -> u64 {
         match self.cache.place(pc) {
             Some(base) => base,
-            None => super::refuse("there is no room for translations near its code"),
+            None => super::refuse("there is no free memory near its code for translated code"),
         }
     }
 
@@ -208,7 +208,7 @@ impl Engine {
         super::refuse_at(reason, pc, &self.code_map.path(pc))
     }
 
-    /// Puts a fragment into the cache and the books.
+    /// Puts a fragment into the code cache, and enters it into the code map.
     fn adopt(&mut self, fragment: Fragment) {
         let base = fragment.emitter.base;
         let zone = self.cache.put(base, &fragment.emitter.code);
@@ -263,13 +263,17 @@ impl Engine {
         for number in first_exit..self.exits.len() as u32 {
             let exit = self.exits[number as usize];
             if exit.stub == 0 {
-                self.note_link(number, exit.target);
+                self.note_linked(number, exit.target);
             }
         }
-        self.remember(zone, PlacedFragment::of(fragment, first_block, first_exit));
+        self.remember(
+            zone,
+            PlacedFragment::from_fragment(fragment, first_block, first_exit),
+        );
     }
 
-    /// Within a zone, fragments come in the order of their addresses.
+    /// Remembers a fragment. What must hold: fragments of a zone come in the order of their
+    /// addresses.
     pub fn remember(&mut self, zone: usize, fragment: PlacedFragment) {
         while self.fragments_by_zone.len() <= zone {
             self.fragments_by_zone.push(Vec::new());
@@ -278,8 +282,8 @@ impl Engine {
         self.fragments.push(fragment);
     }
 
-    fn note_link(&mut self, number: u32, target: u64) {
-        // Two threads may have come out of the same exit.
+    fn note_linked(&mut self, number: u32, target: u64) {
+        // Two threads may have left through the same exit.
         if self.exits[number as usize].linked {
             return;
         }
@@ -292,7 +296,7 @@ impl Engine {
         block.incoming = number;
     }
 
-    /// Target of an exit.
+    /// Returns the program address to which an exit leads.
     #[must_use]
     pub fn exit_target(&self, number: u32) -> u64 {
         self.exits
@@ -300,20 +304,20 @@ impl Engine {
             .map_or(0, |exit| exit.target)
     }
 
-    /// Where an exit leads; links it.
+    /// Returns where an exit leads, and links it.
     pub fn follow(&mut self, number: u32) -> (u64, ResumePoint) {
         let target = self.exit_target(number);
         let place = self.get(target);
         if let ResumePoint::Cache(code) = place {
             let exit = self.exits[number as usize];
             if aim(exit.site, code) {
-                self.note_link(number, target);
+                self.note_linked(number, target);
             }
         }
         (target, place)
     }
 
-    /// Where an indirect branch to `pc` goes on; enters it into the tables.
+    /// Returns where an indirect branch to `pc` resumes, and enters it into the lookup tables.
     pub fn follow_indirect(&mut self, pc: u64, kind: LandingPad) -> ResumePoint {
         if kind == LandingPad::Jump {
             self.code_map.enters(pc);
@@ -328,7 +332,7 @@ impl Engine {
             return place;
         }
         if self.landing(pc, kind).is_none() {
-            let base = self.room(pc);
+            let base = self.next_fragment_address(pc);
             let first_exit = self.exits.len() as u32;
             let (code_map, factory) = (&mut self.code_map, &mut self.factory);
             match fragment::build_landing_pad(code_map, factory, pc, kind, base, first_exit) {
@@ -343,7 +347,7 @@ impl Engine {
         place
     }
 
-    /// The landing pad for `pc`.
+    /// Returns the landing pad for `pc`.
     fn landing(&self, pc: u64, kind: LandingPad) -> Option<u64> {
         match kind {
             LandingPad::Jump => self.code_map.landing_pads.get(pc),
@@ -351,8 +355,8 @@ impl Engine {
         }
     }
 
-    /// Index of the fragment that an address in the cache is in.
-    fn fragment_at(&self, address: u64) -> Option<usize> {
+    /// Returns the index of the fragment that contains an address.
+    pub(super) fn fragment_at(&self, address: u64) -> Option<usize> {
         let zone = self.fragments_by_zone.get(self.cache.zone_of(address)?)?;
         let start = |&number: &u32| self.fragments[number as usize].start;
         let after = zone.partition_point(|number| start(number) <= address);
@@ -361,139 +365,14 @@ impl Engine {
         (address - fragment.start < u64::from(fragment.size)).then_some(index)
     }
 
-    /// Whether an address is in the cache.
+    /// Whether an address is in the code cache.
     #[must_use]
     pub fn in_cache(&self, address: u64) -> bool {
         self.cache.zone_of(address).is_some()
     }
-
-    /// Makes sure that the program's code behind an address in the cache can be read: what was
-    /// known of its memory may have been forgotten.
-    pub fn know(&mut self, address: u64) {
-        let Some(index) = self.fragment_at(address) else {
-            return;
-        };
-        let first = self.fragments[index].first_block as usize;
-        let count = usize::from(self.fragments[index].blocks);
-        for block in first..first + count {
-            let _ = self.code_map.find(self.code_map.blocks[block].pc);
-        }
-    }
-
-    /// The program's state at an address in the cache, and the number of the block that a
-    /// correction is for.
-    #[must_use]
-    pub fn recover(
-        &self,
-        address: u64,
-        registers: &[u64; 16],
-        aside: SavedRegisters,
-    ) -> Option<(state_recovery::RecoveredState, u32)> {
-        let fragment = &self.fragments[self.fragment_at(address)?];
-        let offset = (address - fragment.start) as u16;
-        let first = fragment.first_block as usize;
-        let code_map = &self.code_map;
-        let exits = &self.exits[fragment.first_exit as usize..][..usize::from(fragment.exits)];
-        let view = FragmentView {
-            marks: &fragment.marks,
-            block: |index: usize| {
-                let index = index.min(usize::from(fragment.blocks).saturating_sub(1));
-                let block = &code_map.blocks[first + index];
-                BlockView {
-                    pc: block.pc,
-                    lengths: code_map
-                        .shared
-                        .read_lengths(block.lengths, usize::from(block.instructions)),
-                }
-            },
-            stub: |offset: u16| {
-                let at = fragment.start + u64::from(offset);
-                let within =
-                    |stub: u64| stub != 0 && at.wrapping_sub(stub) < EXIT_STUB_BYTES as u64;
-                exits
-                    .iter()
-                    .find(|exit| within(exit.stub))
-                    .map(|exit| exit.target)
-            },
-        };
-        let mut found = state_recovery::recover(&view, code_map, offset, registers, aside)?;
-        // A copy of a short loop is counted when the jump into it is.
-        if let Some(index) = state_recovery::uncounted_at(&fragment.marks, offset)
-            && let Some(block) = code_map.blocks.get(first + index)
-            && let Some(record) = code_map.shared.read_record(block.counter)
-            && record.to != 0
-        {
-            let view = (view.block)(index);
-            let last = view.lengths.len().saturating_sub(1);
-            found.unrecorded = Some((view.address(last), record.to));
-        }
-        let block = found.correction.map_or(0, |correction| correction.block);
-        Some((found, fragment.first_block + block as u32))
-    }
-
-    /// The system call after which control comes back to an address in the cache: what follows
-    /// it in the program, and its block.
-    #[must_use]
-    pub fn syscall_before(&self, address: u64) -> Option<(u64, u32)> {
-        let fragment = &self.fragments[self.fragment_at(address)?];
-        let offset = (address - fragment.start) as u16;
-        let block = state_recovery::block_at(&fragment.marks, offset)?;
-        let number = fragment.first_block + block as u32;
-        let info = self.code_map.blocks.get(number as usize)?;
-        let lengths = self
-            .code_map
-            .shared
-            .read_lengths(info.lengths, usize::from(info.instructions));
-        let size: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
-        Some((info.pc + size, number))
-    }
-
-    /// Puts right the count of a block that was left in the middle.
-    ///
-    /// # Safety
-    /// The state must be the caller's own.
-    pub unsafe fn correct(&mut self, state: State, block: u32, correction: Correction) {
-        let Correction { from, counted, .. } = correction;
-        let key = u64::from(block) << 8 | (from as u64) << 1 | u64::from(counted) | 1 << 48;
-        let number = match self.corrections.get(key) {
-            Some(number) => number,
-            None => {
-                let info = self.code_map.blocks[block as usize];
-                let total = usize::from(info.instructions);
-                let lengths = self.code_map.shared.read_lengths(info.lengths, total);
-                let skipped: u64 = lengths
-                    .iter()
-                    .take(from)
-                    .map(|&length| u64::from(length))
-                    .sum();
-                let module = self
-                    .code_map
-                    .shared
-                    .read_record(info.counter)
-                    .map_or(NONE, |record| record.module);
-                let record = Record {
-                    pc: info.pc + if counted { skipped } else { 0 },
-                    to: 0,
-                    lengths: info.lengths + if counted { from as u32 } else { 0 },
-                    module,
-                    to_module: NONE,
-                    instructions: if counted { total - from } else { from } as u16,
-                    kind: if counted { KIND_SUBTRACT } else { KIND_ADD },
-                };
-                let Some(number) = self.code_map.shared.record(record) else {
-                    super::refuse("it has more code than the engine has room for");
-                };
-                self.corrections.insert(key, number);
-                number
-            }
-        };
-        let offset = thread_state::counter(number);
-        // SAFETY: a counter of the caller's.
-        unsafe { state.set(offset, state.get(offset).wrapping_add(1)) };
-    }
 }
 
-/// Aims a displacement in the cache, in one store; `false` if it is too far.
+/// Sets a displacement in the code cache in one store; `false` if the target is out of reach.
 pub fn aim(site: u64, to: u64) -> bool {
     let Ok(displacement) = i32::try_from(to.wrapping_sub(site + 4) as i64) else {
         return false;

@@ -1,4 +1,4 @@
-//! Before a program is executed in place of this one: genba is asked to count it.
+//! Before an `execve`: asks genba to count the new program.
 
 use crate::count_file_layout::REQUEST_EXEC;
 use crate::raw_syscall::nr;
@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::syscall_interception::Call;
 use super::{request_channel, signal_delivery};
 
-/// Asks genba to be there when the program begins, if that is to be counted: always for the
+/// Asks genba to inject the engine into the new program if that is to be counted: always for the
 /// target itself, for children on request.
 ///
 /// # Safety
@@ -24,17 +24,18 @@ pub unsafe fn before(engine: &Engine, state: State, call: &Call) {
         read(call.arguments[0], &mut path, 0)
     } else {
         let fd = call.arguments[0] as i32;
-        let start = describe(fd, &mut path);
+        let start = write_descriptor_path(fd, &mut path);
         read(call.arguments[1], &mut path, start)
     };
     if let Some(length) = length {
-        let _ = request_channel::ask(engine.code_map.shared, REQUEST_EXEC, 0, &path[..length]);
+        let _ =
+            request_channel::send_request(engine.code_map.shared, REQUEST_EXEC, 0, &path[..length]);
     }
 }
 
-/// Reads a string of the program's; its end.
+/// Reads a string of the program's into `path` from `start` on; its end.
 fn read(at: usize, path: &mut [u8; 4096], start: usize) -> Option<usize> {
-    // What is read is `at & !7` and on, a word at a time.
+    // Memory is checked a word at a time.
     let mut checked = usize::MAX;
     for (index, byte) in path.iter_mut().enumerate().skip(start) {
         let from = at + index - start;
@@ -47,7 +48,7 @@ fn read(at: usize, path: &mut [u8; 4096], start: usize) -> Option<usize> {
         // SAFETY: just found to be readable.
         *byte = unsafe { *(from as *const u8) };
         if *byte == 0 {
-            // A directory's descriptor and nothing more.
+            // An empty path: the directory's descriptor alone.
             return Some(if index == start {
                 index.saturating_sub(1)
             } else {
@@ -58,8 +59,8 @@ fn read(at: usize, path: &mut [u8; 4096], start: usize) -> Option<usize> {
     None
 }
 
-/// `/proc/self/fd/N/` for a descriptor, nothing for `AT_FDCWD`.
-fn describe(fd: i32, path: &mut [u8; 4096]) -> usize {
+/// Writes `/proc/self/fd/N/` for a descriptor, nothing for `AT_FDCWD`; the length.
+fn write_descriptor_path(fd: i32, path: &mut [u8; 4096]) -> usize {
     const HEAD: &[u8] = b"/proc/self/fd/";
     if fd < 0 {
         return 0;

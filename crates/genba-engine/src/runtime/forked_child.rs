@@ -1,5 +1,6 @@
-//! A forked child's counts are not its parent's: it gets a file of its own. Where children are not
-//! counted it leaves ([`super::leave`]).
+//! Gives a forked child a count file of its own, so that its counts are not added to its parent's.
+//! Where children are not counted, the child leaves the engine instead
+//! ([`super::uncounted_child`]).
 
 use core::sync::atomic::Ordering;
 
@@ -10,7 +11,7 @@ use super::count_file::CountFile;
 use super::engine::Engine;
 use super::request_channel;
 
-/// Tables, with how much of each is in use.
+/// Tables of the count file: offset, and bytes in use.
 fn tables(shared: CountFile) -> [(u64, usize); 5] {
     let control = shared.control();
     let used = |word: &core::sync::atomic::AtomicU32| word.load(Ordering::Relaxed) as usize;
@@ -29,8 +30,9 @@ fn tables(shared: CountFile) -> [(u64, usize); 5] {
     ]
 }
 
-/// In a forked child, its only thread: gives it counts of its own. Whether that could be done.
-pub fn detach(engine: &mut Engine) -> bool {
+/// Gives the forked child, of which this is the only thread, a count file of its own; whether that
+/// succeeded.
+pub fn give_own_count_file(engine: &mut Engine) -> bool {
     let shared = engine.code_map.shared;
     let Some(fd) = own_file(shared) else {
         return false;
@@ -66,7 +68,7 @@ pub fn detach(engine: &mut Engine) -> bool {
     true
 }
 
-/// Maps a part of the file in the place of the parent's.
+/// Maps a part of the file over the parent's.
 unsafe fn replace(base: usize, fd: usize, start: usize, end: usize) {
     let flags = raw_syscall::SHARED | 0x4000 | raw_syscall::FIXED;
     let arguments = [
@@ -85,7 +87,7 @@ unsafe fn replace(base: usize, fd: usize, start: usize, end: usize) {
     unsafe { raw_syscall::exclude_from_core_dumps(base + start, end - start) };
 }
 
-/// Makes a file with what is in the parent's tables, and no counts; gives it to genba.
+/// Creates a file with the contents of the parent's tables and no counts, and hands it to genba.
 fn own_file(shared: CountFile) -> Option<usize> {
     // SAFETY: system calls on a new descriptor, and a mapping that is gone at the end.
     unsafe {
@@ -128,7 +130,7 @@ fn own_file(shared: CountFile) -> Option<usize> {
         control.request_lock.store(0, Ordering::Relaxed);
         control.uncounted.store(0, Ordering::Relaxed);
         raw_syscall::munmap(new as usize, length);
-        if request_channel::ask(shared, REQUEST_FORK, fd as u32, &[]) {
+        if request_channel::send_request(shared, REQUEST_FORK, fd as u32, &[]) {
             Some(fd)
         } else {
             close()

@@ -1,6 +1,6 @@
-//! The tables in which indirect branches look up where they go: one by the low 16 bits of the
-//! target, which the copy of the code reads, and one of all targets, behind it. Jumps (and calls)
-//! and returns have two of their own, as they arrive at landing pads of their own.
+//! The tables in which indirect branches look up their landing pads: one by the low 16 bits of the
+//! target, which translated code reads, and behind it one of all targets. Jumps and calls have
+//! tables of their own, and so have returns, because their landing pads differ.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,8 @@ use super::context_switch::{LOOKUP, RETURNS, TABLE, label};
 use super::engine::Engine;
 
 impl Engine {
-    /// A larger table of all targets; the one before stays for those that are reading it.
+    /// Replaces a table of all targets by a larger one. The old one stays for threads that are
+    /// reading it.
     pub fn new_lookup(&mut self, kind: LandingPad, bits: u32) {
         let (table, used) = (lookup(kind), &mut self.lookup_entries[kind as usize]);
         let bytes = 4096 + (16usize << bits);
@@ -43,7 +44,7 @@ impl Engine {
         table.store(base, Ordering::Release);
     }
 
-    /// Enters where indirect branches to `pc` go; 0 for nowhere.
+    /// Enters the landing pad of indirect branches to `pc`; 0 for none.
     pub fn enter_lookup(&mut self, pc: u64, kind: LandingPad, code: u64) {
         let base = lookup(kind).load(Ordering::Relaxed);
         // SAFETY: the table's mask.
@@ -63,7 +64,8 @@ fn lookup(kind: LandingPad) -> &'static AtomicU64 {
     }
 }
 
-/// Inserts or replaces; whether it was new. Threads read meanwhile: the value comes first.
+/// Inserts or replaces an entry; whether it is new. Other threads read meanwhile, so the value is
+/// written before the key.
 fn lookup_insert(base: u64, pc: u64, code: u64) -> bool {
     // SAFETY: the table's mask, and entries within it; never full.
     unsafe {
@@ -85,14 +87,14 @@ fn lookup_insert(base: u64, pc: u64, code: u64) -> bool {
     }
 }
 
-/// The entry of a table by the low 16 bits.
+/// Returns the entry of `pc` in a table by the low 16 bits.
 pub fn table_entry(pc: u64, kind: LandingPad) -> &'static AtomicU64 {
     let base = TABLE.load(Ordering::Relaxed) + kind as usize * TABLE_BYTES as usize;
     // SAFETY: each of the two tables has 65536 entries.
     unsafe { &*((base + (pc as usize & 0xFFFF) * 8) as *const AtomicU64) }
 }
 
-/// Where a table leads that has no entry.
+/// Returns the content of an empty entry: the address of the lookup.
 #[must_use]
 pub fn miss(kind: LandingPad) -> u64 {
     match kind {

@@ -1,4 +1,4 @@
-//! Taking translations out of use: their code has changed or gone.
+//! Invalidates fragments whose code has changed or was unmapped.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,9 +13,9 @@ use super::engine::{Engine, Exit, PlacedFragment, aim};
 use super::indirect_branch_tables::{miss, table_entry};
 
 impl Engine {
-    /// Takes out of use all translations of code in a range: it has changed or gone.
+    /// Invalidates all fragments of code in a range, which has changed or was unmapped.
     pub fn invalidate(&mut self, start: u64, end: u64) {
-        self.look_at_new_fragments();
+        self.note_new_spans();
         let mut retired = false;
         for at in 0..self.code_map.spans.len() {
             let span = self.code_map.spans[at];
@@ -32,14 +32,14 @@ impl Engine {
         }
     }
 
-    /// Notes where the code of fragments is that have come since.
-    fn look_at_new_fragments(&mut self) {
+    /// Notes the code ranges of fragments that were added since the last call.
+    fn note_new_spans(&mut self) {
         for index in self.code_map.spanned..self.fragments.len() {
             if !self.fragments[index].valid {
                 continue;
             }
-            let start = self.code_of(index).map(|(start, _)| start).min();
-            let end = self.code_of(index).map(|(_, end)| end).max();
+            let start = self.code_ranges_of(index).map(|(start, _)| start).min();
+            let end = self.code_ranges_of(index).map(|(_, end)| end).max();
             let (Some(start), Some(end)) = (start, end) else {
                 continue;
             };
@@ -52,8 +52,8 @@ impl Engine {
         self.code_map.spanned = self.fragments.len();
     }
 
-    /// Beginning and end of the code of each of a fragment's blocks.
-    fn code_of(&self, index: usize) -> impl Iterator<Item = (u64, u64)> {
+    /// Returns start and end of the code of each of a fragment's blocks.
+    fn code_ranges_of(&self, index: usize) -> impl Iterator<Item = (u64, u64)> {
         let fragment = &self.fragments[index];
         let first = fragment.first_block as usize;
         let code_map = &self.code_map;
@@ -67,14 +67,14 @@ impl Engine {
         })
     }
 
-    /// Whether code of a fragment is in a range.
+    /// Whether a fragment has code in a range.
     fn touches(&self, index: usize, start: u64, end: u64) -> bool {
-        self.code_of(index)
+        self.code_ranges_of(index)
             .any(|(first, after)| first < end && start < after)
     }
 
-    /// Takes a fragment out of use: nothing leads to it any more. Its code stays for threads
-    /// that are in it.
+    /// Invalidates a fragment: nothing leads to it any more. Its code stays for threads that are in
+    /// it.
     fn retire(&mut self, index: usize) {
         let fragment = &mut self.fragments[index];
         fragment.valid = false;
@@ -91,7 +91,7 @@ impl Engine {
             self.unlink(incoming);
             self.forget_landing_pads(pc, start, end);
         }
-        // Calls are found by where they return to: the landing pad behind them, in this fragment.
+        // Calls are known by their return address, whose landing pad is in this fragment.
         let marks = &self.fragments[index];
         let first = marks.first_block as usize;
         for block in first..first + usize::from(marks.blocks) {
@@ -109,19 +109,19 @@ impl Engine {
             if self.code_map.calls.get(after).is_some_and(inside) {
                 self.code_map.calls.remove(after);
             }
-            // A landing pad whose block was never put behind it.
+            // A landing pad without a block after it.
             self.forget_landing_pads(after, start, end);
         }
         for exit in exits {
             self.exits[exit as usize].target = match self.exits[exit as usize].stub {
-                // Threads may still come out through the stub.
+                // Threads may still leave through the exit stub.
                 0 => 0,
                 _ => self.exits[exit as usize].target,
             };
         }
     }
 
-    /// Leads linked exits back to their stubs.
+    /// Leads linked exits back to their exit stubs.
     fn unlink(&mut self, mut number: u32) {
         while number != NONE {
             let Exit {
@@ -144,9 +144,9 @@ impl Engine {
         }
     }
 
-    /// A stub for an exit that was linked from the beginning.
+    /// Emits an exit stub for an exit that was linked from the beginning.
     fn late_stub(&mut self, number: u32, site: u64) -> u64 {
-        let base = self.room(site);
+        let base = self.next_fragment_address(site);
         let mut emitter = Emitter {
             base,
             code: Vec::with_capacity(EXIT_STUB_BYTES),
@@ -175,7 +175,7 @@ impl Engine {
         base
     }
 
-    /// Forgets the landing pads for `pc` that are in a range of the cache.
+    /// Forgets the landing pads for `pc` that are in a range of the code cache.
     fn forget_landing_pads(&mut self, pc: u64, start: u64, end: u64) {
         let inside = |code: u64| start <= code && code < end;
         if self.code_map.landing_pads.get(pc).is_some_and(inside) {

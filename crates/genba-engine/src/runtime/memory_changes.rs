@@ -1,4 +1,5 @@
-//! Changes of memory: translations of what is no longer there, or may change, go out of use.
+//! System calls that change memory: fragments of code that is unmapped or may change are
+//! invalidated.
 
 use core::sync::atomic::Ordering;
 
@@ -13,27 +14,26 @@ const PROT_WRITE: usize = 2;
 const PROT_EXEC: usize = 4;
 /// `MAP_ANONYMOUS`.
 const ANONYMOUS: usize = 0x20;
-/// Of a file's flags: not only for reading.
+/// Mask of a file's access mode, which is 0 for read-only.
 const ACCESS: usize = 3;
-/// Advice after which memory has something else in it: `MADV_DONTNEED`, `FREE`, `REMOVE`,
-/// `DONTNEED_LOCKED`.
+/// `madvise` advice that discards contents: `MADV_DONTNEED`, `FREE`, `REMOVE`, `DONTNEED_LOCKED`.
 const DISCARD: [usize; 4] = [4, 8, 9, 24];
 
-/// Does the call, and what follows from it.
+/// Makes the system call, and invalidates what it changed; its result.
 ///
 /// # Safety
-/// The program asked for it.
+/// The call must be the program's.
 pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
     // SAFETY: the caller's promise.
     let result = unsafe { raw_syscall::call(call.number, call.arguments) };
-    // What fails may have been done in part.
+    // A call that fails may have had part of its effect.
     let partly = matches!(call.number, nr::MPROTECT | nr::PKEY_MPROTECT | nr::MADVISE);
     if result < 0 && result > -4096 && !partly {
         return result;
     }
     let [address, length, third, ..] = call.arguments.map(|argument| argument as u64);
     match call.number {
-        // What was there before is gone.
+        // What was mapped there before is gone.
         nr::MMAP => {
             engine.forget(result as u64, length);
             // SAFETY: the call has succeeded.
@@ -60,11 +60,11 @@ pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
     result
 }
 
-/// `mlockall`, except that the engine's file, of many gigabytes with next to nothing in them, is
-/// not filled: pages are locked when they are first used.
+/// `mlockall`, except that pages are locked when they are first used: locking all at once would
+/// fill the count file, many gigabytes of holes.
 ///
 /// # Safety
-/// The program asked for it.
+/// The call must be the program's.
 pub unsafe fn lock_all(call: &Call) -> isize {
     const CURRENT_OR_FUTURE: usize = 3;
     const ON_FAULT: usize = 4;
@@ -77,7 +77,7 @@ pub unsafe fn lock_all(call: &Call) -> isize {
     unsafe { raw_syscall::call(call.number, [flags | on_fault, 0, 0, 0, 0, 0]) }
 }
 
-/// System calls that write to the file of their first or third argument.
+/// Whether a system call writes to the file of its first or third argument.
 #[must_use]
 pub fn writes(number: usize) -> bool {
     matches!(
@@ -95,7 +95,7 @@ pub fn writes(number: usize) -> bool {
     )
 }
 
-/// The descriptor that one of [`writes`] writes to.
+/// Returns the descriptor that one of [`writes`] writes to.
 fn written(call: &Call) -> usize {
     match call.number {
         nr::SPLICE | nr::COPY_FILE_RANGE => call.arguments[2],
@@ -112,7 +112,7 @@ fn is_writable(file: usize) -> bool {
     opened > 0 && opened as usize & ACCESS != 0
 }
 
-/// Inode of a descriptor's file, if it is a regular one.
+/// Returns the inode of a descriptor's file if it is a regular file.
 fn inode_of(file: usize) -> Option<u64> {
     const FSTAT: usize = 5;
     let mut data = [0u64; 18];
@@ -122,7 +122,7 @@ fn inode_of(file: usize) -> Option<u64> {
     (found == 0 && data[3] as u32 & 0o170_000 == 0o100_000).then_some(data[1])
 }
 
-/// Whether a call opens a file for writing from which code was translated.
+/// Whether a system call opens a file for writing from which code was translated.
 ///
 /// # Safety
 /// Its arguments must be those of the caller's program.
@@ -146,7 +146,7 @@ pub unsafe fn opens_code_for_writing(engine: &Engine, call: &Call) -> bool {
     found == 0 && regular && engine.code_map.shared.has_module_of(data[1])
 }
 
-/// Whether a call gives the program a way to write to its own memory past all protection.
+/// Whether a system call lets the program write to its own memory whatever its protection.
 ///
 /// # Safety
 /// Its arguments must be those of the caller's program.
@@ -169,7 +169,7 @@ pub unsafe fn opens_own_memory(call: &Call) -> bool {
     is_own_memory(&text[..length], own())
 }
 
-/// A string of the program's, if it ends within the buffer; its length.
+/// Reads a string of the program's if it ends within the buffer; its length.
 unsafe fn read_text(at: usize, text: &mut [u8; 64]) -> Option<usize> {
     let mut checked = usize::MAX;
     for (index, byte) in text.iter_mut().enumerate() {
@@ -189,7 +189,7 @@ unsafe fn read_text(at: usize, text: &mut [u8; 64]) -> Option<usize> {
     None
 }
 
-/// Whether a path is that of a process's own memory.
+/// Whether a path is that of the memory of the process `pid`.
 fn is_own_memory(path: &[u8], pid: usize) -> bool {
     let middle = path
         .strip_prefix(b"/proc/")
@@ -210,12 +210,12 @@ fn page_end(start: u64, length: u64) -> u64 {
 }
 
 impl Engine {
-    /// A file was mapped. If its code may change, by this mapping or through a descriptor, that is
-    /// watched from now on, or told.
+    /// A file was mapped. If its code can change through this mapping or a descriptor, the engine
+    /// watches writes from now on, or notes that it cannot see them.
     unsafe fn mapped(&mut self, call: &Call) {
         const SHARED: usize = 1;
-        /// Descriptors that are looked at.
-        const MOST: usize = 256;
+        /// Number of descriptors that are checked.
+        const CHECKED_DESCRIPTORS: usize = 256;
         let [_, _, protection, flags, file, _] = call.arguments;
         let executable = protection & PROT_EXEC != 0;
         let changes = protection & PROT_WRITE != 0 && flags & SHARED != 0;
@@ -223,7 +223,10 @@ impl Engine {
             return;
         }
         let Some(inode) = inode_of(file) else { return };
-        let others = || (0..MOST).any(|other| is_writable(other) && inode_of(other) == Some(inode));
+        let others = || {
+            (0..CHECKED_DESCRIPTORS)
+                .any(|other| is_writable(other) && inode_of(other) == Some(inode))
+        };
         if executable && (is_writable(file) || others()) {
             self.slots.watch();
             let maps = super::code_map::read_maps();
@@ -239,8 +242,8 @@ impl Engine {
         }
     }
 
-    /// One of [`writes`]. If it is to a file from which code was translated, it is done, and
-    /// translations of that are taken out of use; its result. Else the program can do it itself.
+    /// Makes one of [`writes`] if it is to a file from which code was translated, and invalidates
+    /// that code; its result. `None` if the program can make it itself.
     ///
     /// # Safety
     /// The program asked for it.
@@ -257,24 +260,24 @@ impl Engine {
         Some(result)
     }
 
-    /// The program has a way to change its code unseen. Debuggers have it only to see whether they
-    /// can.
+    /// Notes that the program can change its code without the engine seeing it. Debuggers open
+    /// their own memory only to see whether they can.
     pub fn note_unseen_code_changes(&self) {
         let status = &self.code_map.shared.control().status;
         status.store(STATUS_CODE_CHANGES_UNSEEN, Ordering::Relaxed);
     }
 
-    /// Code in a range is not what it was.
+    /// Forgets memory in a range and invalidates its code, which may have changed.
     pub fn forget(&mut self, start: u64, length: u64) {
         self.forget_region(start, length);
         let end = page_end(start, length);
-        // Not whether a region is known: that may have been forgotten before, its code not.
+        // A region that was forgotten before may still have translated code.
         if self.code_map.translated.remove(start, end) {
             self.invalidate(start, end);
         }
     }
 
-    /// What is known of memory in a range is no longer true; its code is what it was.
+    /// Forgets what is known of memory in a range, whose code has not changed.
     pub fn forget_region(&mut self, start: u64, length: u64) {
         self.code_map.forget_region(start, page_end(start, length));
     }
@@ -285,7 +288,7 @@ mod tests {
     use super::is_own_memory;
 
     #[test]
-    fn own_memory_is_told_from_that_of_others() {
+    fn own_memory_file_is_distinguished_from_others() {
         for path in [
             "/proc/self/mem",
             "/proc/thread-self/mem",

@@ -1,4 +1,4 @@
-//! The engine at work: one for a process and all its threads, behind one lock.
+//! The engine at run time: one for a process and all its threads, behind one lock.
 
 mod assembly_macros;
 pub mod code_cache;
@@ -9,6 +9,7 @@ pub mod dispatch;
 pub mod engine;
 pub mod exec;
 pub mod forked_child;
+mod fragment_recovery;
 pub mod indirect_branch_tables;
 pub mod invalidation;
 pub mod memory_changes;
@@ -35,16 +36,16 @@ struct Global(UnsafeCell<Option<Engine>>);
 unsafe impl Sync for Global {}
 
 static ENGINE: Global = Global(UnsafeCell::new(None));
-/// 0 free, 1 taken, 2 taken and waited for.
+/// 0 free, 1 taken, 2 taken and waited for by others.
 static LOCK: AtomicU32 = AtomicU32::new(0);
-/// Where the file of counts is mapped, for messages from places without the lock.
+/// Address of the count file, for messages from places without the lock.
 static SHARED: AtomicUsize = AtomicUsize::new(0);
 
-/// The lock, taken; gives the engine.
+/// The engine's lock, held until dropped.
 pub struct EngineLock(());
 
 impl EngineLock {
-    /// Waits for the lock.
+    /// Waits for the lock and takes it.
     #[must_use]
     pub fn take() -> Self {
         if LOCK
@@ -60,7 +61,7 @@ impl EngineLock {
         Self(())
     }
 
-    /// The engine.
+    /// Returns the engine.
     pub fn engine(&mut self) -> &mut Engine {
         // SAFETY: we have the lock, and the borrow ends with it.
         match unsafe { &mut *ENGINE.0.get() } {
@@ -69,8 +70,8 @@ impl EngineLock {
         }
     }
 
-    /// In a forked child, where other threads that waited are gone.
-    pub fn alone(&self) {
+    /// Makes the lock taken and not waited for: in a forked child, threads that waited are gone.
+    pub fn discard_waiters(&self) {
         LOCK.store(1, Ordering::Relaxed);
     }
 }
@@ -85,17 +86,17 @@ impl Drop for EngineLock {
     }
 }
 
-/// Puts the engine in place.
+/// Installs the engine of the process.
 ///
 /// # Safety
-/// Once, before there is a second thread.
+/// To be called once, before there is a second thread.
 pub unsafe fn install(engine: Engine) {
     SHARED.store(engine.code_map.shared.0, Ordering::Relaxed);
     // SAFETY: the caller's promise.
     unsafe { *ENGINE.0.get() = Some(engine) };
 }
 
-/// Tells the signal handlers and others where to complain.
+/// Sets the count file to which reasons for ending the process are written.
 pub fn set_count_file(shared: CountFile) {
     SHARED.store(shared.0, Ordering::Relaxed);
 }
@@ -108,17 +109,17 @@ fn end(status: u32, parts: &[&[u8]]) -> ! {
     raw_syscall::kill_process()
 }
 
-/// Ends the process because the engine itself is wrong.
+/// Ends the process because the engine itself has failed.
 pub fn fatal(message: &str) -> ! {
     end(STATUS_FAILED, &[message.as_bytes()])
 }
 
-/// Ends the process because it does what the engine cannot count.
+/// Ends the process because it does something that cannot be counted.
 pub fn refuse(reason: &str) -> ! {
     end(STATUS_REFUSED, &[reason.as_bytes()])
 }
 
-/// The same with a place.
+/// The same as [`refuse`], with the address and the mapping in question.
 pub fn refuse_at(reason: &str, pc: u64, path: &[u8]) -> ! {
     let mut digits = [0u8; 16];
     for (index, digit) in digits.iter_mut().enumerate() {

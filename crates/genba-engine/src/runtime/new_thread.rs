@@ -1,4 +1,4 @@
-//! New threads and processes.
+//! Creating threads and processes for the program: clone, clone3, fork, vfork.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -21,46 +21,46 @@ const SIGCHLD: u64 = 17;
 const EFAULT: isize = -14;
 const EAGAIN: isize = -11;
 const EINVAL: isize = -22;
-/// Words of `struct clone_args` that we can copy.
-const WORDS: usize = 16;
+/// Maximum number of words of `struct clone_args` that can be copied.
+const MAX_CLONE_ARGS_WORDS: usize = 16;
 
-/// Bytes that `xsave` uses here; set at the start.
+/// Bytes of the `xsave` area that are in use here; set at the start.
 pub static XSAVE_BYTES: AtomicUsize = AtomicUsize::new(thread_state::XSAVE_CAPACITY as usize);
 
-/// A thread to be made.
+/// A thread, or a process that shares the memory, to be created.
 pub struct Clone {
-    /// Its state.
+    /// The child's state.
     pub child: State,
     number: usize,
     arguments: [usize; 5],
     /// Copy of `struct clone_args`, to which the first argument will point.
-    block: Option<[u64; WORDS]>,
+    block: Option<[u64; MAX_CLONE_ARGS_WORDS]>,
     vfork: bool,
-    /// It runs by itself, uncounted.
+    /// Whether it runs the program's own code, uncounted.
     native: bool,
     slot: u32,
     shared: CountFile,
 }
 
-/// What is to be done for a call.
+/// What is to be done for a system call.
 pub enum Prepared {
-    /// To be run with [`run`], without the lock.
+    /// A thread, to be created by [`run`] without the engine's lock.
     Thread(Clone),
-    /// For [`fork`].
+    /// A process, to be created by [`fork`].
     Fork(Fork),
-    /// The call fails.
+    /// The call fails with this error.
     Failed(isize),
 }
 
-/// A process to be made.
+/// A process with memory of its own, to be created.
 pub struct Fork {
     number: usize,
     arguments: [usize; 6],
-    block: Option<[u64; WORDS]>,
+    block: Option<[u64; MAX_CLONE_ARGS_WORDS]>,
     stack: u64,
 }
 
-/// Reads what a call asks for.
+/// Reads the arguments of a system call, and takes a slot if the child needs one.
 ///
 /// # Safety
 /// The state must be the caller's own.
@@ -72,10 +72,10 @@ pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepare
         nr::CLONE => (a[0] as u64, a[1] as u64, None),
         _ => {
             let (from, size) = (a[0], a[1]);
-            if !(64..=WORDS * 8).contains(&size) || size % 8 != 0 {
+            if !(64..=MAX_CLONE_ARGS_WORDS * 8).contains(&size) || size % 8 != 0 {
                 return Prepared::Failed(EINVAL);
             }
-            let mut block = [0u64; WORDS];
+            let mut block = [0u64; MAX_CLONE_ARGS_WORDS];
             for (index, word) in block.iter_mut().take(size / 8).enumerate() {
                 let at = from + index * 8;
                 if !super::signal_delivery::readable(at) {
@@ -95,7 +95,7 @@ pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepare
         return Prepared::Fork(plan_fork(call, flags, stack, block));
     }
     let vfork = flags & CLONE_THREAD == 0;
-    // As a sanitizer's, which stops the others and looks for leaks.
+    // Sanitizers create such a process to stop the others and look for leaks.
     let native = vfork && flags & CLONE_VFORK == 0;
     if native && flags & CLONE_SIGHAND != 0 {
         super::refuse("it makes a process that shares its memory and its signal handlers");
@@ -116,7 +116,7 @@ pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepare
             child.set_register(register::RSP, stack);
         }
         if vfork {
-            // Handlers of signals are no longer shared.
+            // A process of its own has signal actions of its own.
             let process = state.get(thread_state::PROCESS) as usize;
             let copy = engine.processes[process];
             let index = child.get(thread_state::SLOT) as usize + 1;
@@ -147,9 +147,14 @@ pub unsafe fn prepare(engine: &mut Engine, state: State, call: &Call) -> Prepare
     }
 }
 
-fn plan_fork(call: &Call, flags: u64, stack: u64, block: Option<[u64; WORDS]>) -> Fork {
-    // The child goes on on the engine's stack, of which it has a copy; the program's stack
-    // comes with its registers.
+fn plan_fork(
+    call: &Call,
+    flags: u64,
+    stack: u64,
+    block: Option<[u64; MAX_CLONE_ARGS_WORDS]>,
+) -> Fork {
+    // The child continues on the engine's stack, of which it has a copy. The program's stack
+    // pointer is among its registers.
     let mut arguments = call.arguments;
     let mut number = call.number;
     let block = block.map(|mut block| {
@@ -173,7 +178,7 @@ fn plan_fork(call: &Call, flags: u64, stack: u64, block: Option<[u64; WORDS]>) -
     }
 }
 
-/// Gives a child its parent's registers, mask and place.
+/// Copies a parent's registers, signal mask and resume point to its child.
 unsafe fn copy(from: State, to: State) {
     // SAFETY: both states are the caller's.
     unsafe {
@@ -192,10 +197,10 @@ unsafe fn copy(from: State, to: State) {
     }
 }
 
-/// Makes a thread, or a child of `vfork`, for whose end it waits. Without the lock.
+/// Creates a thread, or a child of `vfork`, for whose end it waits. Without the engine's lock.
 ///
 /// # Safety
-/// As prepared.
+/// The states must be as [`prepare`] left them.
 pub unsafe fn run(clone: &Clone) -> isize {
     let [a, b, c, d, e] = clone.arguments;
     let first = clone
@@ -213,7 +218,7 @@ pub unsafe fn run(clone: &Clone) -> isize {
     };
     if result > 0 && clone.vfork {
         let process = &clone.shared.control().slot_pid[clone.slot as usize];
-        // A second child in it: of several.
+        // The slot has counted a child before: it is now of several.
         let known = process.load(Ordering::Relaxed) != 0;
         process.store(if known { 0 } else { result as u32 }, Ordering::Relaxed);
     }
@@ -227,8 +232,8 @@ pub unsafe fn run(clone: &Clone) -> isize {
     result
 }
 
-/// Makes a process with memory of its own; its number, or `None` in one that is not counted: it is to
-/// leave.
+/// Creates a process with memory of its own; its number, or `None` in a child that is not counted
+/// and is to leave the engine.
 ///
 /// # Safety
 /// The state must be the caller's own.
@@ -240,23 +245,24 @@ pub unsafe fn fork(locked: &mut EngineLock, state: State, fork: Fork) -> Option<
     // SAFETY: as the program asks; the child has a copy of all memory, this stack included.
     let result = unsafe { raw_syscall::call(fork.number, arguments) };
     if result == 0 {
-        locked.alone();
+        locked.discard_waiters();
         let engine = locked.engine();
         // SAFETY: the child's only thread.
         unsafe {
             if fork.stack != 0 {
                 state.set_register(register::RSP, fork.stack);
             }
-            engine.slots.only(state.get(thread_state::SLOT) as u32);
+            engine.slots.keep_only(state.get(thread_state::SLOT) as u32);
         }
-        if !(engine.children && forked_child::detach(engine)) {
+        if !(engine.children && forked_child::give_own_count_file(engine)) {
             return None;
         }
     }
     Some(result)
 }
 
-/// The slot that a thread frees when it ends; a child of `vfork` leaves that to its parent.
+/// Returns the slot that a thread frees when it ends. The slot of a child of `vfork` is freed by
+/// its parent.
 ///
 /// # Safety
 /// The state must be the caller's own.

@@ -1,8 +1,8 @@
-//! Asking genba for something: to count a program that is about to be executed, to take the
-//! file of a forked process.
+//! The request channel: by it the engine asks genba to count a program that is about to be
+//! executed, or to take the count file of a forked process.
 //!
-//! What must hold: if genba does not answer, the program goes on all the same, uncounted. A process may
-//! be killed at any moment, also while it asks: the mailbox is then taken from it.
+//! What must hold: if genba does not answer, the program continues uncounted. A process may be
+//! killed at any moment, also while it owns the channel; the channel is then taken over.
 
 use core::sync::atomic::Ordering;
 
@@ -11,22 +11,22 @@ use crate::raw_syscall::{self, nr};
 
 use super::count_file::CountFile;
 
-/// Nanoseconds between looks at the answer.
-const PAUSE: u64 = 200_000;
-/// Looks before genba is taken to be dead: ten seconds.
-const PATIENCE: u32 = 50_000;
+/// Nanoseconds between polls.
+const POLL_NANOSECONDS: u64 = 200_000;
+/// Polls before genba is taken to be dead: ten seconds.
+const MAX_POLLS: u32 = 50_000;
 const NANOSLEEP: usize = 35;
 
 fn pause() {
-    let time = [0u64, PAUSE];
+    let time = [0u64, POLL_NANOSECONDS];
     // SAFETY: reads the time.
     unsafe { raw_syscall::call(NANOSLEEP, [time.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Looks at who has the mailbox between looks at whether it has ended.
-const LOOKS: u32 = 50;
+/// Polls between checks whether the channel's owner has ended.
+const POLLS_PER_OWNER_CHECK: u32 = 50;
 
-/// The inode of our PID namespace; 0 if it cannot be told.
+/// Returns the inode of this process's PID namespace; 0 if it is not known.
 fn namespace() -> u32 {
     let mut text = [0u8; 32];
     let path = c"/proc/self/ns/pid".as_ptr() as usize;
@@ -42,8 +42,8 @@ fn namespace() -> u32 {
     })
 }
 
-/// Whether a thread of our namespace has ended, waited for or not; not if that cannot be told.
-fn ended(thread: u32) -> bool {
+/// Whether a thread of this PID namespace has ended, reaped or not; `false` if that is not known.
+fn has_ended(thread: u32) -> bool {
     let mut digits = [0u8; 10];
     let mut first = digits.len();
     let mut rest = thread;
@@ -62,14 +62,14 @@ fn ended(thread: u32) -> bool {
 const ENOENT: isize = -2;
 const ESRCH: isize = -3;
 
-/// The letter for a process's or thread's state in `/proc`; otherwise an error's number.
+/// Returns the letter for a process's or thread's state in `/proc`, or −errno.
 fn state_of(name: &[u8]) -> Result<u8, isize> {
     let mut path = [0u8; 32];
     let parts = [&b"/proc/"[..], name, &b"/stat"[..]];
     for (to, from) in path.iter_mut().zip(parts.into_iter().flatten()) {
         *to = *from;
     }
-    // Number, name in parentheses, of at most 64 bytes, state.
+    // The file has the number, the name in parentheses of at most 64 bytes, and the state.
     let mut text = [0u8; 128];
     // SAFETY: the path ends with a zero; reads into the array, within its length.
     let read = unsafe {
@@ -90,8 +90,8 @@ fn state_of(name: &[u8]) -> Result<u8, isize> {
     Ok(text.get(end + 2).copied().unwrap_or(0))
 }
 
-/// Takes the mailbox, from a thread that was ended while it had it if need be; whether that could be
-/// done.
+/// Takes the channel, if need be from a thread that ended while it owned it; whether that
+/// succeeded.
 fn take(shared: CountFile, mine: u32) -> bool {
     const THREAD: u32 = (1 << 22) - 1;
     let control = shared.control();
@@ -100,14 +100,20 @@ fn take(shared: CountFile, mine: u32) -> bool {
             .compare_exchange(from, mine, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     };
-    for look in 1..=PATIENCE {
+    for poll in 1..=MAX_POLLS {
         if swap(0) {
             return true;
         }
-        let holder = control.request_lock.load(Ordering::Relaxed);
-        let ours = holder & !THREAD == mine & !THREAD;
-        if look % LOOKS == 0 && ours && holder != 0 && ended(holder & THREAD) && swap(holder) {
-            // What it asked for is answered all the same, and must not be taken for ours.
+        let owner = control.request_lock.load(Ordering::Relaxed);
+        let ours = owner & !THREAD == mine & !THREAD;
+        if poll % POLLS_PER_OWNER_CHECK == 0
+            && ours
+            && owner != 0
+            && has_ended(owner & THREAD)
+            && swap(owner)
+        {
+            // The former owner's request is answered all the same, and that answer must not be
+            // taken for ours.
             return wait(shared).is_some();
         }
         pause();
@@ -115,9 +121,9 @@ fn take(shared: CountFile, mine: u32) -> bool {
     false
 }
 
-/// Waits until nothing is asked; what the answer was.
+/// Waits until no request is pending; the answer.
 fn wait(shared: CountFile) -> Option<u32> {
-    for _ in 0..PATIENCE {
+    for _ in 0..MAX_POLLS {
         let answer = shared.control().request.load(Ordering::Acquire);
         if !matches!(answer, REQUEST_EXEC | REQUEST_FORK) {
             return Some(answer);
@@ -127,8 +133,8 @@ fn wait(shared: CountFile) -> Option<u32> {
     None
 }
 
-/// Asks, and waits for the answer; whether it was done. All signals must be blocked.
-pub fn ask(shared: CountFile, what: u32, fd: u32, path: &[u8]) -> bool {
+/// Sends a request and waits for the answer; whether it was served. All signals must be blocked.
+pub fn send_request(shared: CountFile, what: u32, fd: u32, path: &[u8]) -> bool {
     let control = shared.control();
     // SAFETY: no memory is touched.
     let (process, thread) = unsafe {

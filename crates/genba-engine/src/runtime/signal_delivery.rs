@@ -1,14 +1,14 @@
-//! Signals. The kernel delivers every signal that the program handles to `genba_signal`, on the
-//! program's own stack and with all its flags, so frames, alternate stacks and restarts of
-//! system calls are the kernel's. Here the frame is made what the program would find in it
-//! natively, the counts are put right, and the program's handler is run in the cache.
+//! Signal delivery. The kernel delivers every signal that the program handles to `genba_signal`, on
+//! the program's own stack and with the program's flags, so signal frames, alternate stacks and
+//! restarts of system calls are the kernel's. Here the frame is changed to what the program would
+//! find natively, the counts are corrected, and the program's handler is run as translated code.
 
 use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State, register};
 
 use super::EngineLock;
 use super::context_switch::label;
-use super::dispatch::{NextAction, go_on};
+use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
 use super::signal_recovery::InterruptedState;
 use super::syscall_interception::Call;
@@ -24,9 +24,10 @@ const SIGSEGV: usize = 11;
 const SIGXCPU: usize = 24;
 const SIGXFSZ: usize = 25;
 const SIGSYS: usize = 31;
-/// Raised by instructions, or leaving a core; watched even when the program does not handle them,
-/// so that the counts are right when it dies of them, and the core has the program's registers.
-const FAULTS: [usize; 10] = [
+/// Signals that instructions raise, or that leave a core dump. They are handled even if the program
+/// does not, so that the counts are correct when it dies of them, and the core has the program's
+/// registers.
+const HANDLED_FAULTS: [usize; 10] = [
     SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGABRT, SIGQUIT, SIGXCPU, SIGXFSZ,
 ];
 
@@ -50,7 +51,7 @@ pub struct Action {
     mask: u64,
 }
 
-/// A process's signal handlers, by number.
+/// A process's signal actions, by number.
 #[derive(Clone, Copy)]
 pub struct SignalActions {
     actions: [Action; 65],
@@ -61,13 +62,13 @@ mod context {
     pub const FLAGS: usize = 176;
     pub const RIP: usize = 168;
     pub const MASK: usize = 296;
-    /// Of the registers, by their numbers.
+    /// Offsets of the general registers, by their numbers.
     pub const REGISTERS: [usize; 16] = [
         144, 152, 136, 128, 160, 120, 112, 104, 40, 48, 56, 64, 72, 80, 88, 96,
     ];
 }
 
-/// Whether eight bytes can be read: asked of the kernel, which adds them to the signal mask;
+/// Whether eight bytes are readable. The kernel is asked to add them to the signal mask, in which
 /// all signals are blocked anyway.
 #[must_use]
 pub fn readable(address: usize) -> bool {
@@ -75,7 +76,7 @@ pub fn readable(address: usize) -> bool {
     unsafe { raw_syscall::call(nr::RT_SIGPROCMASK, [0, address, 0, 8, 0, 0]) == 0 }
 }
 
-/// Whether eight bytes can be written, which are lost.
+/// Whether eight bytes are writable; overwrites them.
 #[must_use]
 pub fn writable(address: usize) -> bool {
     // SAFETY: the program gave the address to be written to.
@@ -89,12 +90,12 @@ unsafe fn kernel_action(signal: usize, new: Option<&Action>, old: Option<&mut Ac
     unsafe { raw_syscall::call(nr::RT_SIGACTION, [signal, new, old, 8, 0, 0]) }
 }
 
-/// What the kernel is told for an action of the program's.
-fn ours(signal: usize, action: &Action) -> Action {
+/// Returns the action that is registered with the kernel for an action of the program's.
+fn registered_action(signal: usize, action: &Action) -> Action {
     let handled = action.handler != SIG_DFL && action.handler != SIG_IGN;
-    // What is ignored must not interrupt system calls, as a handler would; a fault ends the
-    // program all the same, its block then counted as a whole.
-    if !handled && (action.handler == SIG_IGN || !FAULTS.contains(&signal)) {
+    // An ignored signal must not interrupt system calls, as a handled one would. An ignored fault
+    // ends the program all the same; its block is counted as a whole.
+    if !handled && (action.handler == SIG_IGN || !HANDLED_FAULTS.contains(&signal)) {
         return *action;
     }
     Action {
@@ -110,20 +111,21 @@ fn ours(signal: usize, action: &Action) -> Action {
 }
 
 impl SignalActions {
-    /// Registers with the kernel what the program has registered.
+    /// Registers the program's own actions with the kernel.
     ///
     /// # Safety
-    /// The process must be one that leaves, with handlers of its own, and all signals blocked.
+    /// The process must be about to leave the engine, with signal actions of its own, and all
+    /// signals blocked.
     pub unsafe fn register_with_kernel(&self) {
         for (signal, action) in self.actions.iter().enumerate().skip(1) {
-            if ours(signal, action) != *action {
+            if registered_action(signal, action) != *action {
                 // SAFETY: as the program has asked for.
                 unsafe { kernel_action(signal, Some(action), None) };
             }
         }
     }
 
-    /// As the kernel has it in a new program; watches faults from now on.
+    /// Returns the actions of a new program; handles faults from now on.
     #[must_use]
     pub fn first() -> Self {
         let mut process = Self {
@@ -133,8 +135,12 @@ impl SignalActions {
             // SAFETY: nothing but handlers of faults changes, which the engine understands.
             unsafe {
                 kernel_action(signal, None, Some(&mut process.actions[signal]));
-                if FAULTS.contains(&signal) {
-                    kernel_action(signal, Some(&ours(signal, &process.actions[signal])), None);
+                if HANDLED_FAULTS.contains(&signal) {
+                    kernel_action(
+                        signal,
+                        Some(&registered_action(signal, &process.actions[signal])),
+                        None,
+                    );
                 }
             }
         }
@@ -142,7 +148,7 @@ impl SignalActions {
     }
 }
 
-/// `rt_sigaction`.
+/// Makes `rt_sigaction` for the program; its result.
 ///
 /// # Safety
 /// The state must be the caller's own.
@@ -160,9 +166,9 @@ pub unsafe fn action(engine: &mut Engine, state: State, call: &Call) -> isize {
                 return EFAULT;
             }
             let mut action = (new as *const Action).read_unaligned();
-            // The kernel never blocks these two.
+            // SIGKILL and SIGSTOP are never blocked.
             action.mask &= !(1 << 8 | 1 << 18);
-            let result = kernel_action(signal, Some(&ours(signal, &action)), None);
+            let result = kernel_action(signal, Some(&registered_action(signal, &action)), None);
             if result != 0 {
                 return result;
             }
@@ -178,8 +184,8 @@ pub unsafe fn action(engine: &mut Engine, state: State, call: &Call) -> isize {
     }
 }
 
-/// `rt_sigreturn`: the kernel does it, except that the program's address becomes one in the
-/// cache.
+/// Prepares `rt_sigreturn`: the kernel makes it, after the program's address in the frame was
+/// replaced by one in the code cache.
 ///
 /// # Safety
 /// The state must be the caller's own.
@@ -197,7 +203,7 @@ pub unsafe fn sigreturn(engine: &mut Engine, state: State) -> NextAction {
     }
 }
 
-/// Called by `genba_signal`, on the engine's stack, signals blocked.
+/// Called by `genba_signal` on the engine's stack, with all signals blocked.
 pub extern "C" fn signal(state: usize) {
     let state = State(state);
     // SAFETY: it is this thread's own state, and the kernel's frame is whole.
@@ -221,7 +227,7 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> NextAction {
         let rip = word(context::RIP).read();
         let registers = context::REGISTERS.map(|offset| word(offset).read());
         let flags = word(context::FLAGS).read();
-        engine.know(rip);
+        engine.look_up_code_of(rip);
         let found = InterruptedState::find(engine, state, rip, registers, flags);
         for (offset, value) in context::REGISTERS.into_iter().zip(found.registers) {
             word(offset).write(value);
@@ -234,7 +240,7 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> NextAction {
         if let Some((from, to)) = found.unrecorded {
             engine.record_transfer(state, from, to);
         }
-        // Where these say an address, it is the instruction's.
+        // For these signals, the address in `siginfo_t` is the instruction's.
         let address = (info + 16) as *mut u64;
         if matches!(number, SIGILL | SIGFPE | SIGTRAP | SIGSYS) && address.read() == rip {
             address.write(found.pc);
@@ -243,7 +249,7 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> NextAction {
     }
 }
 
-/// Does what the program wants to be done with a signal.
+/// Does what the program's action for a signal says.
 unsafe fn run(
     engine: &mut Engine,
     state: State,
@@ -258,16 +264,16 @@ unsafe fn run(
         let action = engine.processes[process].actions[number];
         let code = ((info + 8) as *const i32).read();
         match action.handler {
-            // Faults are not ignored.
+            // Faults cannot be ignored.
             SIG_IGN if code <= 0 => return resume(engine, frame),
             SIG_DFL | SIG_IGN => return die(number, info, frame),
             _ => {}
         }
         if action.flags & SA_RESETHAND != 0 {
             engine.processes[process].actions[number].handler = SIG_DFL;
-            if FAULTS.contains(&number) {
+            if HANDLED_FAULTS.contains(&number) {
                 let default = engine.processes[process].actions[number];
-                kernel_action(number, Some(&ours(number, &default)), None);
+                kernel_action(number, Some(&registered_action(number, &default)), None);
             }
         }
         for (number, value) in (0..).zip(found.registers) {
@@ -278,7 +284,7 @@ unsafe fn run(
         state.set_register(register::RSI, info);
         state.set_register(register::RDX, frame);
         state.set_register(register::RSP, state.get(thread_state::SIGNAL_FRAME));
-        // Direction, trap and resume are cleared for handlers.
+        // The kernel clears direction, trap and resume flags for handlers.
         state.set(
             thread_state::CONTEXT_FLAGS,
             found.flags & !(0x400 | 0x100 | 0x1_0000),
@@ -290,12 +296,12 @@ unsafe fn run(
         state.set(thread_state::MASK, mask);
         fresh_vectors(state);
         let place = engine.get(action.handler);
-        go_on(state, action.handler, place);
+        set_resume_point(state, action.handler, place);
         NextAction::Resume
     }
 }
 
-/// Goes on where the signal came.
+/// Resumes where the signal came.
 unsafe fn resume(engine: &mut Engine, frame: u64) -> NextAction {
     let rip = (frame as usize + context::RIP) as *mut u64;
     // SAFETY: the kernel's frame.
@@ -303,7 +309,7 @@ unsafe fn resume(engine: &mut Engine, frame: u64) -> NextAction {
     NextAction::Sigreturn(frame as usize)
 }
 
-/// Lets the program die of the signal, with the registers and at the place that are its own.
+/// Lets the program die of the signal, with its own registers and program counter.
 unsafe fn die(number: usize, info: u64, frame: u64) -> NextAction {
     let default = Action::default();
     // SAFETY: the signal is sent again with all that is known of it, blocked until the kernel
@@ -314,7 +320,7 @@ unsafe fn die(number: usize, info: u64, frame: u64) -> NextAction {
         let thread = raw_syscall::call(nr::GETTID, [0; 6]) as usize;
         let arguments = [pid, thread, number, info as usize, 0, 0];
         raw_syscall::call(RT_TGSIGQUEUEINFO, arguments);
-        // It must not be blocked, even if the program had it so.
+        // The signal must not stay blocked, even if the program had blocked it.
         let mask = (frame as usize + context::MASK) as *mut u64;
         mask.write(mask.read() & !(1 << (number - 1)));
     }

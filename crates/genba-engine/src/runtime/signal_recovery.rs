@@ -1,5 +1,5 @@
-//! What the program's state was when a signal interrupted the copy of its code, or the way
-//! between that and the engine.
+//! Translates a signal's place back to the program's: the state that the program had when a signal
+//! interrupted its translated code, or a context switch between that and the engine.
 
 use crate::state_recovery::{Correction, SavedRegisters};
 use crate::thread_state::{self, State, register};
@@ -7,17 +7,17 @@ use crate::thread_state::{self, State, register};
 use super::context_switch::label;
 use super::engine::Engine;
 
-/// The program as it was when a signal came.
+/// The program's state when the signal came.
 pub struct InterruptedState {
-    /// Next instruction.
+    /// Address of the next instruction.
     pub pc: u64,
     /// General registers.
     pub registers: [u64; 16],
     /// Flags.
     pub flags: u64,
-    /// The block that was left in the middle.
+    /// The block that was left in the middle, and the correction of its count.
     pub correction: Option<(u32, Correction)>,
-    /// The jump from there to there has not been recorded.
+    /// A jump from the first address to the second which was executed and not recorded.
     pub unrecorded: Option<(u64, u64)>,
 }
 
@@ -25,7 +25,7 @@ fn within(address: u64, from: unsafe extern "C" fn(), to: unsafe extern "C" fn()
     (from as *const () as u64..to as *const () as u64).contains(&address)
 }
 
-/// Flags from the form of `lahf` and `seto`.
+/// Restores flags from the form of `lahf` and `seto`.
 fn with_saved_flags(flags: u64, saved: u64) -> u64 {
     const LOW: u64 = 0xD5;
     const OVERFLOW: u64 = 0x800;
@@ -35,7 +35,7 @@ fn with_saved_flags(flags: u64, saved: u64) -> u64 {
 }
 
 impl InterruptedState {
-    /// Finds out, from where the thread was and what it had in its registers.
+    /// Recovers the state from the interrupted thread's place and registers.
     ///
     /// # Safety
     /// The state must be the caller's own.
@@ -56,16 +56,16 @@ impl InterruptedState {
                 unrecorded: None,
             };
             if engine.in_cache(rip) {
-                let aside = SavedRegisters {
+                let saved = SavedRegisters {
                     rax: state.get(thread_state::RAX),
                     rcx: state.get(thread_state::RCX),
                     target: state.get(thread_state::TARGET),
                 };
-                let Some((found, block)) = engine.recover(rip, &registers, aside) else {
-                    super::fatal("a signal came where there is no code");
+                let Some((found, block)) = engine.recover(rip, &registers, saved) else {
+                    super::fatal("a signal came where the code cache has no code");
                 };
                 at.pc = match found.next_at {
-                    // Behind a return, which has read this word.
+                    // After a return, which has read this word.
                     Some(address) => (address as *const u64).read_unaligned(),
                     None => found.pc,
                 };
@@ -73,14 +73,14 @@ impl InterruptedState {
                 at.unrecorded = found.unrecorded;
                 at.correction = found.correction.map(|correction| (block, correction));
             } else if within(rip, label::genba_dispatch, label::genba_dispatch_saved) {
-                at.leaving(engine, state);
+                at.leave_translated_code(engine, state);
             } else if within(
                 rip,
                 label::genba_dispatch_saved,
                 label::genba_dispatch_blocked,
             ) {
                 at.take_context(state);
-                at.leaving(engine, state);
+                at.leave_translated_code(engine, state);
             } else if within(rip, label::genba_resume_unblocked, label::genba_resume_end) {
                 at.take_context(state);
                 at.pc = state.get(thread_state::RESUME_PC);
@@ -88,33 +88,33 @@ impl InterruptedState {
                     at.before_syscall(engine, state.get(thread_state::SYSCALL_NEXT));
                 }
             } else if within(rip, label::genba_jump_lookup, label::genba_jump_lookup_end) {
-                let aside = within(
+                let rax_saved = within(
                     rip,
                     label::genba_jump_lookup_rax_saved,
                     label::genba_jump_lookup_end,
                 );
-                let saved = within(
+                let all_saved = within(
                     rip,
                     label::genba_jump_lookup_all_saved,
                     label::genba_jump_lookup_end,
                 );
-                at.missing(state, aside, saved);
+                at.look_up_target(state, rax_saved, all_saved);
             } else if within(
                 rip,
                 label::genba_return_lookup,
                 label::genba_return_lookup_end,
             ) {
-                let aside = within(
+                let rax_saved = within(
                     rip,
                     label::genba_return_lookup_rax_saved,
                     label::genba_return_lookup_end,
                 );
-                let saved = within(
+                let all_saved = within(
                     rip,
                     label::genba_return_lookup_all_saved,
                     label::genba_return_lookup_end,
                 );
-                at.missing(state, aside, saved);
+                at.look_up_target(state, rax_saved, all_saved);
                 if !within(
                     rip,
                     label::genba_return_lookup_popped,
@@ -129,17 +129,17 @@ impl InterruptedState {
                 label::genba_record_transfer,
                 label::genba_record_transfer_end,
             ) {
-                let aside = within(
+                let rax_saved = within(
                     rip,
                     label::genba_record_transfer_rax_saved,
                     label::genba_record_transfer_end,
                 );
-                let saved = within(
+                let all_saved = within(
                     rip,
                     label::genba_record_transfer_all_saved,
                     label::genba_record_transfer_end,
                 );
-                at.missing(state, aside, saved);
+                at.look_up_target(state, rax_saved, all_saved);
                 let counted = within(
                     rip,
                     label::genba_record_transfer_counted,
@@ -147,7 +147,7 @@ impl InterruptedState {
                 );
                 at.unrecorded = (!counted).then(|| (engine.site(state), at.pc));
             } else if within(rip, label::genba_syscall, label::genba_syscall_end) {
-                at.calling(engine, state, rip);
+                at.make_syscall(engine, state, rip);
             }
             at
         }
@@ -160,8 +160,8 @@ impl InterruptedState {
         }
     }
 
-    /// On the way out of the cache: EXIT says where to.
-    unsafe fn leaving(&mut self, engine: &Engine, state: State) {
+    /// The state while translated code is being left; EXIT is the reason.
+    unsafe fn leave_translated_code(&mut self, engine: &Engine, state: State) {
         // SAFETY: the caller's own state.
         unsafe {
             match state.get(thread_state::EXIT) as u32 {
@@ -180,24 +180,24 @@ impl InterruptedState {
         }
     }
 
-    /// In the lookup of an indirect branch's target.
-    unsafe fn missing(&mut self, state: State, aside: bool, saved: bool) {
+    /// The state during the lookup of an indirect branch's target.
+    unsafe fn look_up_target(&mut self, state: State, rax_saved: bool, all_saved: bool) {
         // SAFETY: the caller's own state.
         unsafe {
             self.pc = state.get(thread_state::TARGET);
             self.registers[register::RCX as usize] = state.get(thread_state::RCX);
-            if aside {
+            if rax_saved {
                 self.registers[register::RAX as usize] = state.get(thread_state::RAX);
             }
-            if saved {
+            if all_saved {
                 self.registers[register::RDX as usize] = state.get(thread_state::RDX);
                 self.flags = with_saved_flags(self.flags, state.get(thread_state::FLAGS));
             }
         }
     }
 
-    /// Around a system call that the program makes itself.
-    unsafe fn calling(&mut self, engine: &Engine, state: State, rip: u64) {
+    /// The state around a system call that the program makes itself.
+    unsafe fn make_syscall(&mut self, engine: &Engine, state: State, rip: u64) {
         let at = |label: unsafe extern "C" fn()| rip == label as *const () as u64;
         let rcx = self.registers[register::RCX as usize];
         // SAFETY: the caller's own state.
@@ -225,17 +225,17 @@ impl InterruptedState {
             }
             self.before_syscall(engine, back);
             if at(label::genba_syscall_now) && rcx == done {
-                // The kernel was in it, and wants it to be made again: it has been executed.
+                // The kernel restarts the call, so it was executed and counted already.
                 self.correction = None;
                 self.registers[register::RCX as usize] = self.pc + 2;
             }
         }
     }
 
-    /// Just before the system call that returns to `back`.
+    /// The state just before the system call that returns to `back`.
     fn before_syscall(&mut self, engine: &Engine, back: u64) {
         let Some((next, block)) = engine.syscall_before(back) else {
-            super::fatal("a system call comes from nowhere");
+            super::fatal("a system call has no block");
         };
         self.pc = next - 2;
         let last = usize::from(engine.code_map.blocks[block as usize].instructions) - 1;

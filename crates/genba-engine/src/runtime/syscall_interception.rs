@@ -1,17 +1,17 @@
 //! System calls that the engine must see: those that change memory, threads, signals, or the
-//! engine's own registers. All others the program makes itself, from the cache.
+//! registers that the engine uses. The program makes all others itself, from translated code.
 
 use crate::raw_syscall::{self, nr};
 use crate::thread_state::{self, State, register};
 
 use super::context_switch::label;
-use super::dispatch::{NextAction, go_on};
+use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
 use super::{EngineLock, exec, memory_changes, new_thread, signal_delivery};
 
 const EINVAL: isize = -22;
 const ENOSYS: isize = -38;
-/// System calls of the x32 ABI begin here.
+/// Number of the first system call of the x32 ABI.
 const X32: usize = 0x4000_0000;
 
 /// Whether the engine must see a system call.
@@ -50,13 +50,13 @@ pub fn is_special(number: usize) -> bool {
     )
 }
 
-/// A system call with its arguments, and what follows it.
+/// A system call of the program's.
 pub struct Call {
-    /// Number.
+    /// Its number.
     pub number: usize,
-    /// Arguments.
+    /// Its arguments.
     pub arguments: [usize; 6],
-    /// Address in the program of the next instruction.
+    /// Address in the program of the instruction after it.
     pub next: u64,
 }
 
@@ -65,7 +65,7 @@ unsafe fn read(engine: &Engine, state: State) -> Call {
     unsafe {
         let back = state.get(thread_state::SYSCALL_NEXT);
         let Some((next, _)) = engine.syscall_before(back) else {
-            super::fatal("a system call comes from nowhere");
+            super::fatal("a system call has no block");
         };
         let argument = |number| state.register(number) as usize;
         Call {
@@ -83,7 +83,7 @@ unsafe fn read(engine: &Engine, state: State) -> Call {
     }
 }
 
-/// Does a system call for the program.
+/// Makes a system call for the program; how the thread continues.
 ///
 /// # Safety
 /// The state must be the caller's own.
@@ -92,7 +92,7 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
     unsafe {
         let engine = locked.engine();
         let call = read(engine, state);
-        // As the kernel leaves them.
+        // rcx and r11 as the kernel leaves them.
         state.set_register(register::RCX, call.next);
         state.set_register(register::R11, state.get(thread_state::CONTEXT_FLAGS));
         let [first, ..] = call.arguments;
@@ -113,7 +113,7 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
                 } else if memory_changes::opens_code_for_writing(engine, &call) {
                     engine.slots.watch();
                 }
-                // It may wait, for who needs the engine: without the lock.
+                // It may wait for a thread that needs the engine, so it is made without the lock.
                 return pass_through(state, &call);
             }
             number if memory_changes::writes(number) => match engine.write(&call) {
@@ -126,8 +126,8 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
                 match new_thread::prepare(engine, state, &call) {
                     new_thread::Prepared::Thread(clone) => {
                         let place = engine.get(call.next);
-                        go_on(state, call.next, place);
-                        go_on(clone.child, call.next, place);
+                        set_resume_point(state, call.next, place);
+                        set_resume_point(clone.child, call.next, place);
                         return NextAction::Clone(clone);
                     }
                     new_thread::Prepared::Fork(arguments) => {
@@ -155,11 +155,11 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
             }
             nr::ARCH_PRCTL => arch_prctl(&call),
             nr::PRCTL => prctl(&call),
-            nr::SECCOMP if first < 2 => super::refuse("it forbids itself system calls (seccomp)"),
+            nr::SECCOMP if first < 2 => super::refuse("it installs a seccomp filter"),
             nr::SECCOMP => raw_syscall::call(call.number, call.arguments),
             nr::MODIFY_LDT => super::refuse("it uses segments of its own (modify_ldt)"),
-            // The kernel compares program counters with the program's critical sections; ours
-            // are never in them. Without rseq the C library does without.
+            // The kernel compares program counters with the program's critical sections, in which
+            // translated code never is. Without rseq the C library uses other code.
             nr::RSEQ => ENOSYS,
             nr::MAP_SHADOW_STACK => EINVAL,
             number if (X32..X32 + 1024).contains(&number) => super::refuse("it uses the x32 ABI"),
@@ -168,7 +168,7 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
         state.set_register(register::RAX, result as u64);
         let engine = locked.engine();
         let place = engine.get(call.next);
-        go_on(state, call.next, place);
+        set_resume_point(state, call.next, place);
         NextAction::Resume
     }
 }
@@ -193,9 +193,7 @@ unsafe fn arch_prctl(call: &Call) -> isize {
     const GET_GS: usize = 0x1004;
     const SHADOW_STACK: core::ops::RangeInclusive<usize> = 0x5001..=0x5005;
     match call.arguments[0] {
-        SET_GS => {
-            super::refuse("it uses the segment register %gs, which the engine has for itself")
-        }
+        SET_GS => super::refuse("it uses the segment register %gs, which the engine needs"),
         GET_GS => {
             let to = call.arguments[1];
             if !signal_delivery::writable(to) {
@@ -215,8 +213,10 @@ unsafe fn prctl(call: &Call) -> isize {
     const SET_SECCOMP: usize = 22;
     const SET_SYSCALL_USER_DISPATCH: usize = 59;
     match call.arguments[0] {
-        SET_SECCOMP => super::refuse("it forbids itself system calls (seccomp)"),
-        SET_SYSCALL_USER_DISPATCH => super::refuse("it intercepts its own system calls"),
+        SET_SECCOMP => super::refuse("it installs a seccomp filter"),
+        SET_SYSCALL_USER_DISPATCH => {
+            super::refuse("it intercepts its own system calls (PR_SET_SYSCALL_USER_DISPATCH)")
+        }
         // SAFETY: as above.
         _ => unsafe { raw_syscall::call(call.number, call.arguments) },
     }

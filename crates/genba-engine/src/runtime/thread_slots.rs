@@ -1,5 +1,5 @@
-//! Slots for threads: each has a state ([`crate::thread_state`]), a stack in the engine, and counters
-//! in the file.
+//! Thread slots: each has a state ([`crate::thread_state`]), a stack for the engine's code, and
+//! counters in the count file.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,49 +11,49 @@ use super::context_switch::label;
 use super::count_file::CountFile;
 use super::{memory_changes, syscall_interception};
 
-/// Bytes that the whole state has before its counters.
-const PRIVATE: u64 = COUNTERS;
+/// Bytes of a slot before its counters, which are private to the process.
+const PRIVATE_BYTES: u64 = COUNTERS;
 
-/// 1 where a slot is in use. A thread that ends sets it to 0 as the last thing it does.
+/// 1 for a slot in use. A thread that ends sets it to 0 as the last thing it does.
 static IN_USE: [AtomicU32; SLOT_CAPACITY as usize] =
     [const { AtomicU32::new(0) }; SLOT_CAPACITY as usize];
 
-/// Slots after which children of `vfork` share such.
+/// From this many slots on, children of `vfork` share slots.
 const MAX_SEPARATE_VFORK_SLOTS: u32 = SLOT_CAPACITY / 2;
 
-/// All slots of the process.
+/// The slots of a process.
 pub struct ThreadSlots {
     shared: CountFile,
     used: u32,
     class: [u8; SLOT_CAPACITY as usize],
-    /// Children of `vfork` are counted, each in a slot of its own.
-    apart: bool,
-    /// System calls that may change code in files are looked at.
+    /// Whether children of `vfork` are counted, each in a slot of its own.
+    vfork_apart: bool,
+    /// Whether the engine sees the system calls that may change code in files.
     watching: bool,
 }
 
 impl ThreadSlots {
-    /// None yet.
+    /// Returns a process without slots in use.
     #[must_use]
-    pub fn new(shared: CountFile, apart: bool) -> Self {
+    pub fn new(shared: CountFile, vfork_apart: bool) -> Self {
         Self {
             shared,
-            apart,
+            vfork_apart,
             watching: false,
             used: 0,
             class: [0; SLOT_CAPACITY as usize],
         }
     }
 
-    /// The state of a slot.
+    /// Returns the state of a slot.
     #[must_use]
     pub fn state(&self, slot: u32) -> State {
         State((self.shared.0 as u64 + SLOTS + u64::from(slot) * SLOT_SIZE) as usize)
     }
 
-    /// A slot for a new thread: one of a thread that has ended, or a new one.
+    /// Takes a slot for a new thread, that of an ended thread if there is one; its state.
     pub fn take(&mut self, class: u8) -> Option<State> {
-        let fresh = self.apart && class == SLOT_VFORK && self.used < MAX_SEPARATE_VFORK_SLOTS;
+        let fresh = self.vfork_apart && class == SLOT_VFORK && self.used < MAX_SEPARATE_VFORK_SLOTS;
         let free = (0..self.used).find(|&slot| {
             !fresh
                 && self.class[slot as usize] == class
@@ -71,14 +71,14 @@ impl ThreadSlots {
                 unsafe {
                     raw_syscall::mmap(
                         state.0,
-                        PRIVATE as usize,
+                        PRIVATE_BYTES as usize,
                         raw_syscall::READ_WRITE,
                         raw_syscall::PRIVATE | raw_syscall::FIXED,
                         -1,
                     )?;
                 }
                 // SAFETY: as above.
-                unsafe { raw_syscall::exclude_from_core_dumps(state.0, PRIVATE as usize) };
+                unsafe { raw_syscall::exclude_from_core_dumps(state.0, PRIVATE_BYTES as usize) };
                 self.used += 1;
                 self.class[slot as usize] = class;
                 self.shared.slot_class(slot, class);
@@ -96,7 +96,7 @@ impl ThreadSlots {
         Some(state)
     }
 
-    /// From now on the engine sees the system calls that may change code in files.
+    /// Makes the engine see system calls that may change code in files.
     pub fn watch(&mut self) {
         self.watching = true;
         for slot in 0..self.used {
@@ -105,20 +105,20 @@ impl ThreadSlots {
         }
     }
 
-    /// The word that a thread sets to 0 when it no longer needs its slot.
+    /// Returns the word that a thread sets to 0 when it does not need its slot any more.
     #[must_use]
     pub fn flag(slot: u32) -> *const u32 {
         IN_USE[slot as usize].as_ptr()
     }
 
-    /// Number of slots ever used.
+    /// Returns the number of slots ever used.
     #[must_use]
     pub fn used(&self) -> u32 {
         self.used
     }
 
-    /// In a forked child: only this slot is in use.
-    pub fn only(&mut self, slot: u32) {
+    /// Frees all slots but one, in a forked child.
+    pub fn keep_only(&mut self, slot: u32) {
         for other in 0..self.used {
             if other != slot {
                 IN_USE[other as usize].store(0, Ordering::Relaxed);
@@ -127,12 +127,15 @@ impl ThreadSlots {
     }
 }
 
-/// Fills in what never changes.
+/// Writes the fields of a state that never change.
 unsafe fn initialise(state: State, slot: u32, watching: bool) {
     // SAFETY: the caller's promise; all within the private part.
     unsafe {
         state.set(thread_state::SELF, state.0 as u64);
-        state.set(thread_state::ENGINE_STACK, state.0 as u64 + PRIVATE - 64);
+        state.set(
+            thread_state::ENGINE_STACK,
+            state.0 as u64 + PRIVATE_BYTES - 64,
+        );
         state.set(
             thread_state::DISPATCH,
             label::genba_dispatch as *const () as u64,
@@ -172,12 +175,13 @@ unsafe fn special_calls(state: State, watching: bool) {
     }
 }
 
-/// Makes the vector registers what they are in a new program.
+/// Sets the vector registers to their values in a new program.
 ///
 /// # Safety
 /// The state must be the caller's.
 pub unsafe fn fresh_vectors(state: State) {
-    // Legacy area: x87 control word, MXCSR; header: nothing saved, so all is as at first.
+    // Legacy area: x87 control word and MXCSR. Header: no component is saved, so all have their
+    // initial values.
     // SAFETY: within the private part.
     unsafe {
         state.set(thread_state::XSAVE, 0x037F);

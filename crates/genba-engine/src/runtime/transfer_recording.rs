@@ -1,4 +1,5 @@
-//! Recording where indirect jumps and calls go.
+//! Records the targets of indirect jumps and calls, and jumps that a signal has interrupted before
+//! they were recorded.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +14,7 @@ use crate::thread_state::{self, State};
 use super::context_switch::TRANSFERS;
 use super::engine::Engine;
 
-/// The table that the assembly looks into ([`TRANSFERS`]).
+/// The table of recorded transfers, which assembly reads ([`TRANSFERS`]).
 #[derive(Default)]
 pub struct Transfers {
     used: u64,
@@ -25,7 +26,7 @@ fn hash(site: u32, target: u64) -> u64 {
 }
 
 /// # Safety
-/// `base` must be a table, with room.
+/// `base` must be the address of a table that is not full.
 unsafe fn entry(base: u64, site: u32, target: u64) -> Result<u32, *mut u64> {
     // SAFETY: the table's mask, and entries within it.
     unsafe {
@@ -47,7 +48,7 @@ unsafe fn entry(base: u64, site: u32, target: u64) -> Result<u32, *mut u64> {
 }
 
 /// # Safety
-/// As [`entry`], for a place that it gave.
+/// The entry must be an empty one that [`entry`] returned.
 unsafe fn fill(entry: *mut u64, site: u32, target: u64, counter: u32) {
     // SAFETY: other threads read: the target comes last.
     unsafe {
@@ -61,7 +62,8 @@ unsafe fn fill(entry: *mut u64, site: u32, target: u64, counter: u32) {
 }
 
 impl Transfers {
-    /// An empty table; the one before is copied, and stays for those that are reading it.
+    /// Replaces the table by one of twice the size. The old one stays for threads that are reading
+    /// it.
     pub fn grow(&mut self) {
         let old = TRANSFERS.load(Ordering::Relaxed);
         let count = if old == 0 {
@@ -115,7 +117,7 @@ impl Transfers {
 }
 
 impl Engine {
-    /// Address of the indirect jump that a thread is recording.
+    /// Returns the address of the indirect jump that a thread is recording.
     ///
     /// # Safety
     /// The state must be the caller's own.
@@ -126,9 +128,10 @@ impl Engine {
         self.code_map.site_pcs.get(site).copied().unwrap_or(0)
     }
 
-    /// Follows lazy binding: a PLT stub's jump that leads on to `push` asks ld.so to look the
-    /// function up, which then jumps to it through r11 (the x86-64 psABI's resolver). Whether
-    /// the jump from there is ld.so's: it must always come here, and is not put into the table.
+    /// Follows lazy binding: the jump of a PLT stub that leads to a `push` asks ld.so to look the
+    /// function up, and ld.so then jumps to it through r11 (the x86-64 psABI's resolver). Returns
+    /// whether the jump at `from` is ld.so's: such a jump must always come here, and is not entered
+    /// into the table.
     unsafe fn bind(&mut self, state: State, from: u64, to: u64) -> bool {
         const JUMP_R11: [u8; 3] = [0x41, 0xFF, 0xE3];
         let code = |pc| self.code_map.bytes(pc);
@@ -163,7 +166,7 @@ impl Engine {
         self.resolvers.get(from).is_some()
     }
 
-    /// Whether the jump is one of those that are recorded.
+    /// Whether a jump is among those that are recorded.
     fn recorded(&self, from: u64, to: u64) -> bool {
         let mut decoder =
             Decoder::with_ip(64, self.code_map.bytes(from), from, DecoderOptions::NONE);
@@ -171,7 +174,7 @@ impl Engine {
         self.code_map.records(from, conditional.then_some(to))
     }
 
-    /// Records that the jump `from` went to `to`, once.
+    /// Records that the jump at `from` went to `to` once.
     ///
     /// # Safety
     /// The state must be the caller's own.
@@ -180,11 +183,11 @@ impl Engine {
             return;
         }
         let site = self.code_map.site(from);
-        // Where it goes may be in memory that is not known yet.
+        // The target may be in memory that has not been looked up yet.
         let _ = self.code_map.find(to);
         // SAFETY: the caller's promise.
         let resolver = unsafe { self.bind(state, from, to) };
-        // Where only jumps to entries are recorded, there is no table until a signal comes between.
+        // If only jumps to entries are recorded, there is no table until a signal interrupts one.
         if TRANSFERS.load(Ordering::Relaxed) == 0 {
             self.transfers.grow();
         }

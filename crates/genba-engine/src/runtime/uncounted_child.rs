@@ -1,9 +1,10 @@
-//! Processes that are not counted run their own code: a forked child, where children are not
-//! wanted, and one that shares its parent's memory without being a thread of it.
+//! Processes that are not counted leave the engine and run the program's own code: a forked child
+//! where children are not counted, and a process that shares its parent's memory without being a
+//! thread of it.
 //!
-//! What must hold: the program finds nothing of the engine's but memory that it does not know
-//! of. Its signal handlers are registered with the kernel as it did that itself; all registers
-//! are its own, and %gs is 0.
+//! What must hold: of the engine, the program finds only memory that it does not know of. Its
+//! signal handlers are registered with the kernel as if it had done that itself, all registers are
+//! its own, and %gs is 0.
 
 use core::arch::global_asm;
 
@@ -12,20 +13,21 @@ use crate::raw_syscall;
 use crate::thread_state::{self, State, register};
 
 use super::EngineLock;
-use super::assembly_macros::{clone, cloned, load_registers, load_state, unblock};
+use super::assembly_macros::{clone, load_registers, load_state, return_to_parent, unblock};
 use super::engine::Engine;
 use super::signal_delivery::{self, SignalActions};
 use super::thread_slots::ThreadSlots;
 
-/// Below the stack pointer and what a leaf function may have there: where the last two words
-/// are put that are needed when %gs is gone.
-const BELOW: u32 = 128;
+/// Offset below the stack pointer, and below the red zone, of the last two words that are needed
+/// after %gs is gone.
+const RED_ZONE_BYTES: u32 = 128;
 
 global_asm!(
     ".globl genba_leave, genba_clone_native",
     ".hidden genba_leave, genba_clone_native",
 
-    // With the registers in CONTEXT and XSAVE to RESUME_PC in the program. Signals are blocked.
+    // Leaves with the registers in CONTEXT and XSAVE to RESUME_PC in the program. Signals are
+    // blocked.
     "genba_leave:",
     load_state!(),
     "mov rax, gs:[{resume_pc}]",
@@ -34,7 +36,7 @@ global_asm!(
     "mov [rsp - {below} - 16], rax",
     unblock!(),
     load_registers!(),
-    // The state may be somebody else's from here on.
+    // From here on the state may belong to another thread.
     "mov rax, gs:[{lookup_slot}]",
     "mov dword ptr [rax], 0",
     "mov eax, 0",
@@ -49,7 +51,7 @@ global_asm!(
     "mov rdi, rbp",
     "call {child}",
     "ud2",
-    cloned!(),
+    return_to_parent!(),
     components = const !thread_state::PROTECTION_KEYS,
     xsave = const thread_state::XSAVE,
     engine_stack = const thread_state::ENGINE_STACK,
@@ -57,7 +59,7 @@ global_asm!(
     resume_pc = const thread_state::RESUME_PC,
     mask = const thread_state::MASK,
     lookup_slot = const thread_state::LOOKUP,
-    below = const BELOW,
+    below = const RED_ZONE_BYTES,
     child = sym child,
 );
 
@@ -66,8 +68,8 @@ unsafe extern "C" {
     fn genba_clone_native(arguments: *const usize, state: usize) -> isize;
 }
 
-/// Makes a process that shares the memory, and runs by itself with a state that is its own until
-/// it has left.
+/// Creates a process that shares the memory and runs uncounted; until it has left, its state is its
+/// own.
 ///
 /// # Safety
 /// As for the system call; the state must be complete.
@@ -76,7 +78,7 @@ pub unsafe fn clone(arguments: &[usize; 6], child: State) -> isize {
     unsafe { genba_clone_native(arguments.as_ptr(), child.0) }
 }
 
-/// The first thing that such a process does.
+/// The first code of such a process.
 extern "C" fn child(state: usize) -> ! {
     let state = State(state);
     // SAFETY: its own state; handlers are not shared with the parent.
@@ -91,11 +93,11 @@ extern "C" fn child(state: usize) -> ! {
     }
 }
 
-/// A forked child, its only thread, leaves to `pc`; the engine's memory goes, as far as nothing
-/// of it is needed for that.
+/// A forked child, of which this is the only thread, leaves the engine to `pc`. The engine's memory
+/// is unmapped as far as it is not needed for that.
 ///
 /// # Safety
-/// The state must be the caller's own, and the process nobody else's.
+/// The state must be the caller's own, and the process must have no other thread.
 pub unsafe fn forked(state: State) -> ! {
     // SAFETY: the caller's promise: nobody uses what is unmapped.
     unsafe {
@@ -103,17 +105,17 @@ pub unsafe fn forked(state: State) -> ! {
             let mut locked = EngineLock::take();
             let engine = locked.engine();
             let process = engine.processes[state.get(thread_state::PROCESS) as usize];
-            forget(engine, state);
+            unmap_engine(engine, state);
             process
         };
-        // A word that nobody reads.
+        // A word that is not read again.
         let unused = (state.0 + thread_state::EXIT as usize) as *const u32;
         go(state, &process, unused)
     }
 }
 
-/// Unmaps translations and counts, but for the state.
-unsafe fn forget(engine: &Engine, state: State) {
+/// Unmaps the code cache and the count file, except the state.
+unsafe fn unmap_engine(engine: &Engine, state: State) {
     let base = engine.code_map.shared.0;
     let end = base + FILE_SIZE as usize;
     let after = state.0 + COUNTERS as usize;
@@ -129,7 +131,7 @@ unsafe fn go(state: State, process: &SignalActions, flag: *const u32) -> ! {
     // SAFETY: the state is the caller's, and its stack is there.
     unsafe {
         let rsp = state.register(register::RSP) as usize;
-        if !signal_delivery::writable(rsp.wrapping_sub(BELOW as usize + 16)) {
+        if !signal_delivery::writable(rsp.wrapping_sub(RED_ZONE_BYTES as usize + 16)) {
             super::refuse("it makes a process that has no stack");
         }
         process.register_with_kernel();
