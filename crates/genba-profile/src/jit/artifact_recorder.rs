@@ -1,4 +1,4 @@
-//! The thread that keeps what would be gone.
+//! The thread that saves generated code while a target runs.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -8,27 +8,28 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use genba_symbols::{open_regular_nofollow, perf_map_path};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::code_index::{self, directory_of};
 use super::elf_image;
-use super::generated_functions;
+use super::generated_functions::generated_functions;
 use super::process_code::{self, MemoryRange};
 use super::size_limits::{ArtifactBudget, ArtifactLimits};
 use super::temp_file_watch::TempFileWatch;
-use genba_symbols::{open_regular_nofollow, perf_map_path};
 
-/// Bytes of a file that is copied.
-const MAX_FILE: u64 = 64 << 20;
-/// Files that are held open because they are not complete yet.
-const MAX_OPEN: usize = 256;
-/// Processes are looked at this often at first, and ever more seldom.
-const FIRST_LOOK: Duration = Duration::from_millis(10);
-const LAST_LOOK: Duration = Duration::from_millis(500);
-/// Looking takes at most this part of the time.
-const SHARE: u32 = 100;
+/// Largest file that is copied, bytes.
+const MAX_FILE_BYTES: u64 = 64 << 20;
+/// Most files that are held open because they are still being written.
+const MAX_OPEN_FILES: usize = 256;
+/// First interval at which the target's processes are inspected; it doubles up to the longest.
+const FIRST_INTERVAL: Duration = Duration::from_millis(10);
+/// Longest interval at which the target's processes are inspected.
+const MAX_INTERVAL: Duration = Duration::from_millis(500);
+/// An interval is at least this many times as long as the inspection before it took.
+const MIN_INTERVAL_PER_INSPECTION: u32 = 100;
 
-/// Keeps, in a thread of its own, what a target generates, until told to stop.
+/// Saves, in a thread of its own, the code that a target generates, until [`Self::finish`].
 #[derive(Debug)]
 pub struct JitArtifactRecorder {
     stop: io::PipeWriter,
@@ -36,49 +37,48 @@ pub struct JitArtifactRecorder {
 }
 
 impl JitArtifactRecorder {
-    /// Removes what was kept with an earlier recording of the same name.
+    /// Removes the artifacts of an earlier recording of the same name.
     pub fn remove_old(recording: &Path) {
         let directory = directory_of(recording);
-        // Only what a keeper made: it leaves a list, always.
-        if directory.join(code_index::FILES).is_file() {
+        // Only a directory that a recorder created: it always has a list of files.
+        if directory.join(code_index::FILE_LIST).is_file() {
             let _ = fs::remove_dir_all(directory);
         }
     }
 
-    /// Watches a process and all that come of it. `fresh`: it does not run yet, so that files
-    /// older than this are not its own.
+    /// Watches a process and its descendants. `fresh` means that it does not run yet, so files
+    /// that are older than this moment are not its own.
     #[must_use]
     pub fn start(pid: i32, recording: &Path, fresh: bool) -> Option<Self> {
         let (reader, stop) = io::pipe().ok()?;
-        // Before this returns and the target may run: its first files may be complete before the
-        // thread has its first turn.
+        // Made before this returns and the target may run: its first files may be complete before
+        // the thread is scheduled.
         let watch = TempFileWatch::new(std::env::var_os("TMPDIR").map(PathBuf::from)).ok();
         let mut work = Work::new(pid, directory_of(recording), fresh);
         let thread = std::thread::Builder::new()
-            .name("genba-keeper".to_owned())
+            .name("genba-jit".to_owned())
             .spawn(move || work.run(&reader, watch.as_ref()))
             .ok()?;
         Some(Self { stop, thread })
     }
 
-    /// Ends it, after the target's end or when nothing more is recorded of it. Gives a remark
-    /// if something could not be kept.
+    /// Stops watching and writes the artifacts. Returns a note if something could not be saved.
     pub fn finish(self) -> Option<String> {
         drop(self.stop);
         self.thread.join().ok().flatten()
     }
 }
 
-/// What is known of one process.
+/// A process of the target and its generated code.
 #[derive(Default)]
 struct Process {
-    /// Who it belongs to: so do its maps.
+    /// The user who owns it, and thus its perf map.
     owner: Option<u32>,
-    /// Its perf map, open since it was first seen.
+    /// Its perf map, opened when it was first found.
     map: Option<File>,
     /// Its jitdumps.
     dumps: HashMap<PathBuf, File>,
-    /// Its generated code when it was last read.
+    /// Its generated code as last read.
     code: Vec<MemoryRange>,
 }
 
@@ -92,8 +92,8 @@ struct Work {
     unfinished: HashMap<PathBuf, File>,
     /// Names in the directory by original path.
     copied: HashMap<PathBuf, String>,
-    /// Deleted libraries that were looked at.
-    looked_at: HashSet<(i32, u64)>,
+    /// Process and address of deleted libraries that were handled.
+    handled_deleted: HashSet<(i32, u64)>,
     budget: ArtifactBudget,
     problem: Option<String>,
 }
@@ -103,21 +103,21 @@ impl Work {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self {
             root,
-            budget: ArtifactBudget::of(&directory, ArtifactLimits::USUAL),
+            budget: ArtifactBudget::of(&directory, ArtifactLimits::DEFAULT),
             directory,
             fresh,
             since: now.map_or(0, |d| d.as_secs() as i64) - 1,
             processes: HashMap::from([(root, Process::default())]),
             unfinished: HashMap::new(),
             copied: HashMap::new(),
-            looked_at: HashSet::new(),
+            handled_deleted: HashSet::new(),
             problem: None,
         }
     }
 
     fn run(&mut self, stop: &io::PipeReader, watch: Option<&TempFileWatch>) -> Option<String> {
-        let mut pause = FIRST_LOOK;
-        let mut next = std::time::Instant::now() + pause;
+        let mut interval = FIRST_INTERVAL;
+        let mut next = std::time::Instant::now() + interval;
         loop {
             let wait = next.saturating_duration_since(std::time::Instant::now());
             let wait = rustix::event::Timespec {
@@ -138,24 +138,26 @@ impl Work {
             }
             let began = std::time::Instant::now();
             if began >= next {
-                self.look();
-                pause = (pause * 2).min(LAST_LOOK).max(began.elapsed() * SHARE);
-                next = std::time::Instant::now() + pause;
+                self.inspect_processes();
+                interval = (interval * 2)
+                    .min(MAX_INTERVAL)
+                    .max(began.elapsed() * MIN_INTERVAL_PER_INSPECTION);
+                next = std::time::Instant::now() + interval;
             }
         }
         let result = self.finish();
         if let Err(error) = result {
             let into = self.directory.display();
-            self.problem = Some(format!("generated code was not kept in {into}: {error}"));
+            self.problem = Some(format!("generated code was not saved in {into}: {error}"));
         }
         self.problem
             .take()
-            .or_else(|| self.budget.remark(&self.directory))
+            .or_else(|| self.budget.note(&self.directory))
     }
 
-    /// Looks at all processes of the target.
-    fn look(&mut self) {
-        // Those whose parent has ended stay known as long as they live.
+    /// Finds perf maps, jitdumps, deleted libraries and generated code of the target's processes.
+    fn inspect_processes(&mut self) {
+        // Processes whose parent has ended stay known as long as they live.
         let known: Vec<i32> = self.processes.keys().copied().collect();
         for pid in process_code::tree(&known) {
             let maps = process_code::code_maps(pid);
@@ -182,7 +184,7 @@ impl Work {
         }
         let gone: Vec<i32> = self.processes.keys().copied().collect();
         for pid in gone {
-            // Kept are the first, and those that left something to write down.
+            // The root stays, and processes with something to write at the end.
             let empty = self
                 .processes
                 .get(&pid)
@@ -203,7 +205,7 @@ impl Work {
         let now = fs::metadata(format!("/proc/{pid}")).map(|m| m.uid());
         process.owner = process.owner.or(now.ok());
         let owner = process.owner;
-        // Anybody can put a file of this name into the directory for temporary files.
+        // Any user can create a file of this name in the directory for temporary files.
         let is_its_own = |m: &fs::Metadata| m.uid() == 0 || owner.is_none_or(|o| o == m.uid());
         let inside = process_code::id_in_own_namespace(pid)
             .map(|own| PathBuf::from(format!("/proc/{pid}/root{}", perf_map_path(own).display())));
@@ -232,7 +234,7 @@ impl Work {
         }
     }
 
-    /// Takes files that appeared in the directory for temporary files.
+    /// Handles files that appeared in the directory for temporary files.
     fn take_events(&mut self, watch: &TempFileWatch) {
         for event in watch.events() {
             let name = event.path.file_name().and_then(|n| n.to_str());
@@ -256,24 +258,24 @@ impl Work {
 
     fn take_file(&mut self, path: &Path, complete: bool) {
         if !complete {
-            if self.unfinished.len() < MAX_OPEN
+            if self.unfinished.len() < MAX_OPEN_FILES
                 && let Some(file) = open_regular_nofollow(path)
             {
                 self.unfinished.insert(path.to_owned(), file);
             }
             return;
         }
-        // What was opened first may have been replaced; by the path it is the newest.
+        // The file opened first may have been replaced; the path leads to the newest one.
         let held = self.unfinished.remove(path);
         if let Some(file) = open_regular_nofollow(path).or(held) {
             self.copy(file, path);
         }
     }
 
-    /// Copies a library that has no name any more but is still mapped.
+    /// Copies a library that was deleted but is still mapped.
     fn copy_deleted(&mut self, pid: i32, start: u64, end: u64, path: &str) {
         let path = PathBuf::from(path.trim_end_matches(" (deleted)"));
-        if self.copied.contains_key(&path) || !self.looked_at.insert((pid, start)) {
+        if self.copied.contains_key(&path) || !self.handled_deleted.insert((pid, start)) {
             return;
         }
         let link = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
@@ -291,15 +293,15 @@ impl Work {
         }
         let name = name.to_owned();
         let mut bytes = Vec::new();
-        // One byte more than there is room for, so that half a library is never taken for a whole.
-        let most = MAX_FILE.min(self.budget.bytes()) + 1;
+        // One byte more than fits, so that a truncated library is never taken for a whole one.
+        let most = MAX_FILE_BYTES.min(self.budget.bytes()) + 1;
         if file.take(most).read_to_end(&mut bytes).is_err() || bytes.is_empty() {
             return;
         }
-        if bytes.len() as u64 > MAX_FILE {
+        if bytes.len() as u64 > MAX_FILE_BYTES {
             self.problem = Some(format!(
-                "{name} is larger than {} MiB: not kept",
-                MAX_FILE >> 20
+                "{name} was not saved: it is larger than {} MiB",
+                MAX_FILE_BYTES >> 20
             ));
             return;
         }
@@ -307,13 +309,13 @@ impl Work {
             Ok(true) => {
                 self.copied.insert(path.to_owned(), name);
             }
-            // Said at the end.
+            // The budget's note tells at the end.
             Ok(false) => {}
-            Err(error) => self.problem = Some(format!("{name} was not kept: {error}")),
+            Err(error) => self.problem = Some(format!("{name} was not saved: {error}")),
         }
     }
 
-    /// Writes a file, if there is room for it.
+    /// Writes a file. Returns false if the budget does not allow it.
     fn write(&mut self, name: &str, bytes: &[u8]) -> io::Result<bool> {
         let size = bytes.len() as u64;
         if !self.budget.take(size) {
@@ -329,7 +331,7 @@ impl Work {
         file.write_all(bytes).map(|()| true)
     }
 
-    /// Writes down what was found.
+    /// Writes the generated code of all processes, and the list of copied files.
     fn finish(&mut self) -> io::Result<()> {
         for (path, file) in std::mem::take(&mut self.unfinished) {
             self.copy(open_regular_nofollow(&path).unwrap_or(file), &path);
@@ -341,23 +343,23 @@ impl Work {
                 continue;
             };
             let dumps = process.dumps.into_values();
-            let functions = generated_functions::of(dumps, process.map, &process.code);
+            let functions = generated_functions(dumps, process.map, &process.code);
             if functions.is_empty() {
                 continue;
             }
             let (file, placed) = elf_image::write(&functions);
             let (image_name, index_name) = code_index::file_names(pid);
             let entries = code_index::entries(&functions, &placed);
-            // One is of no use without the other.
+            // The image is of no use without its index.
             if self.write(&image_name, &file)? {
                 self.write(&index_name, code_index::write(&entries).as_bytes())?;
             }
         }
         if self.directory.is_dir() && !self.copied.is_empty() {
-            // Runs of one recording follow one another: each adds to the list.
+            // Each run of a recording appends to the list.
             let mut list = File::options()
                 .append(true)
-                .open(self.directory.join(code_index::FILES))?;
+                .open(self.directory.join(code_index::FILE_LIST))?;
             for (path, name) in &self.copied {
                 if let Some(path) = path.to_str().filter(|p| !p.contains('\n')) {
                     writeln!(list, "{name}\t{path}")?;
@@ -374,7 +376,7 @@ fn is_dump(path: &str) -> bool {
     name.starts_with("jit-") && name.ends_with(".dump")
 }
 
-/// The numbers in a name.
+/// The decimal numbers in a file name.
 fn numbers(name: &str) -> impl Iterator<Item = i32> + '_ {
     name.split(|c: char| !c.is_ascii_digit())
         .filter_map(|n| n.parse().ok())
@@ -384,23 +386,23 @@ fn numbers(name: &str) -> impl Iterator<Item = i32> + '_ {
 mod tests {
     use super::*;
 
-    /// The keeper's thread may get its turn late: what is written from the moment that the target
-    /// may run must be seen all the same.
+    /// The recorder's thread may be scheduled late: files written from the moment at which the
+    /// target may run must be saved all the same.
     #[test]
-    fn what_is_written_right_after_the_start_is_kept() {
+    fn files_written_right_after_the_start_are_saved() {
         let place = tempfile::tempdir().unwrap();
         let recording = place.path().join("x.data");
         let pid = std::process::id();
         for round in 0..10 {
-            let name = format!("_genba_keeper_p{pid}u{round}.c");
+            let name = format!("_genba_jit_p{pid}u{round}.c");
             let source = Path::new("/tmp").join(&name);
-            let keeper = JitArtifactRecorder::start(pid as i32, &recording, true).unwrap();
+            let recorder = JitArtifactRecorder::start(pid as i32, &recording, true).unwrap();
             fs::write(&source, "int n;").unwrap();
-            let remark = keeper.finish();
+            let note = recorder.finish();
             fs::remove_file(&source).unwrap();
-            assert_eq!(remark, None);
-            let kept = directory_of(&recording).join(&name);
-            assert!(kept.is_file(), "round {round}");
+            assert_eq!(note, None);
+            let saved = directory_of(&recording).join(&name);
+            assert!(saved.is_file(), "round {round}");
         }
     }
 }

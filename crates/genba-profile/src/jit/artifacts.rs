@@ -1,4 +1,4 @@
-//! The directory of kept files as the reader sees it.
+//! The artifacts saved with a recording, as the reader uses them.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use super::code_index::{self, CodeRange};
 
 /// Largest index or list that is read, bytes.
-const MAX_SIZE: u64 = 256 << 20;
+const MAX_TEXT_BYTES: u64 = 256 << 20;
 
-/// What was kept with a recording.
+/// The artifacts saved with a recording: generated code and copies of deleted files.
 #[derive(Clone, Debug, Default)]
 pub struct JitArtifacts {
     directory: PathBuf,
@@ -20,21 +20,21 @@ pub struct JitArtifacts {
 /// The generated code of one process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GeneratedCode {
-    /// The image.
+    /// Path of the ELF image.
     pub path: String,
-    /// Ascending by time.
+    /// Where its code was, ascending by time.
     pub entries: Vec<CodeRange>,
 }
 
 impl JitArtifacts {
-    /// What was kept with the recording at this path; empty if nothing was.
+    /// The artifacts of the recording at this path; empty if there are none.
     #[must_use]
     pub fn of(recording: &Path) -> Self {
         let directory = code_index::directory_of(recording);
-        let list = read_text(&directory.join(code_index::FILES)).unwrap_or_default();
+        let list = read_text(&directory.join(code_index::FILE_LIST)).unwrap_or_default();
         let copies = list.lines().filter_map(|line| {
             let (name, original) = line.split_once('\t')?;
-            // A name, never a way out of the directory.
+            // Names with a path could lead out of the directory.
             let plain = !name.is_empty() && !name.contains('/') && name != "..";
             plain.then(|| (original.to_owned(), directory.join(name)))
         });
@@ -44,20 +44,20 @@ impl JitArtifacts {
         }
     }
 
-    /// The copy of a file, if one was kept; ` (deleted)` behind the path does not matter.
+    /// The copy of a file, if one was saved; a trailing ` (deleted)` of the path is ignored.
     #[must_use]
     pub fn copy_of(&self, path: &str) -> Option<&Path> {
         let path = path.strip_suffix(" (deleted)").unwrap_or(path);
         self.copies.get(path).map(PathBuf::as_path)
     }
 
-    /// Whether nothing was kept.
+    /// Whether nothing was saved.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.directory.as_os_str().is_empty() || !self.directory.is_dir()
     }
 
-    /// The generated code of a process, if there is some.
+    /// The generated code of a process, if some was saved.
     pub(crate) fn generated(&self, pid: i32) -> Option<GeneratedCode> {
         if self.directory.as_os_str().is_empty() {
             return None;
@@ -75,6 +75,6 @@ impl JitArtifacts {
 fn read_text(path: &Path) -> Option<String> {
     let file = genba_symbols::open_regular(path)?;
     let mut bytes = Vec::new();
-    file.take(MAX_SIZE).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_TEXT_BYTES).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -1,7 +1,7 @@
-//! Which generated code stood where, and when: the text file beside each image.
+//! The index of an ELF image: which generated code was at which addresses from when on.
 //!
-//! A line is time (ns, decimal), first address, one past the last, and offset in the image
-//! (hexadecimal). Of two that overlap the later one counts, from its time on.
+//! A line has the time (ns, decimal), first address, end address, and offset in the image
+//! (hexadecimal). Where ranges overlap, the later one replaces the earlier from its time on.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,24 @@ use std::path::{Path, PathBuf};
 use super::elf_image::PlacedFunction;
 use super::jitdump::JitFunction;
 
-/// A stretch of generated code.
+/// An address range of generated code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeRange {
-    /// From when on it stood there, ns; 0 for always.
+    /// Time from which on the code was there, ns; 0 for always.
     pub time: u64,
     /// First address.
     pub start: u64,
-    /// One past the last.
+    /// End address (exclusive).
     pub end: u64,
     /// Offset in the image.
     pub offset: u64,
 }
 
-/// Entries that are read of one file.
+/// Most entries that are read from one file.
 const MAX_ENTRIES: usize = 2 << 20;
 
-/// The entries of functions that were placed in an image, in the order in which they count.
+/// The entries of functions that were placed in an image, in the order in which they replace one
+/// another.
 #[must_use]
 pub fn entries(functions: &[JitFunction], placed: &[PlacedFunction]) -> Vec<CodeRange> {
     let mut placed: Vec<_> = placed
@@ -55,7 +56,7 @@ pub fn write(entries: &[CodeRange]) -> String {
     out
 }
 
-/// Reads an index; what makes no sense is passed over. Ascending by time.
+/// Parses an index, skipping malformed lines. Ascending by time.
 #[must_use]
 pub fn parse(text: &str) -> Vec<CodeRange> {
     let hex = |s: &str| u64::from_str_radix(s, 16).ok();
@@ -77,7 +78,7 @@ pub fn parse(text: &str) -> Vec<CodeRange> {
     entries
 }
 
-/// The directory of what was kept with a recording.
+/// The directory of the artifacts saved with a recording: `RECORDING.kept`.
 #[must_use]
 pub fn directory_of(recording: &Path) -> PathBuf {
     let mut name = recording.as_os_str().to_owned();
@@ -85,14 +86,14 @@ pub fn directory_of(recording: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Names of the files of one process in it.
+/// The names of a process's ELF image and index.
 #[must_use]
 pub fn file_names(pid: i32) -> (String, String) {
     (format!("jit-{pid}.so"), format!("jit-{pid}.index"))
 }
 
-/// The list of copied files: `NAME<TAB>ORIGINAL PATH`.
-pub const FILES: &str = "files";
+/// Name of the list of copied files: `NAME<TAB>ORIGINAL PATH` per line.
+pub const FILE_LIST: &str = "files";
 
 #[cfg(test)]
 mod tests {
@@ -101,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(all in prop::collection::vec((0u64..9, 0u64..99, 1u64..9, any::<u64>()), 0..20)) {
+        fn written_index_reads_back(all in prop::collection::vec((0u64..9, 0u64..99, 1u64..9, any::<u64>()), 0..20)) {
             let mut entries: Vec<CodeRange> = all
                 .iter()
                 .map(|&(time, start, size, offset)| CodeRange { time, start, end: start + size, offset })
@@ -111,7 +112,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text(text in "\\PC{0,80}") {
+        fn any_text_parses_without_panic(text in "\\PC{0,80}") {
             let _ = parse(&text);
         }
     }

@@ -1,10 +1,10 @@
-//! The least of DWARF 4 that tells the source lines of generated code.
+//! The minimal DWARF 4 that gives generated code its source lines.
 
 use std::collections::BTreeMap;
 
 use super::jitdump::JitFunction;
 
-/// The sections.
+/// The DWARF sections.
 pub struct Debug {
     /// `.debug_abbrev`.
     pub abbrev: Vec<u8>,
@@ -24,32 +24,32 @@ const ABBREV: &[u8] = &[
     0, 0, 0,
 ];
 
-/// Writes the lines of functions that have some, each with the address it has in the file.
-/// `None` if none has.
+/// Returns the lines of functions, each given with its address in the file; `None` if no function
+/// has lines.
 ///
-/// A unit stands for one function, so that units are ranges that never overlap.
+/// There is one unit per function, so units are ranges that never overlap.
 pub fn write<'a>(functions: impl Iterator<Item = (&'a JitFunction, u64)>) -> Option<Debug> {
     let mut debug = Debug {
         abbrev: ABBREV.to_vec(),
         info: Vec::new(),
         line: Vec::new(),
     };
-    let mut by_home: BTreeMap<u64, &JitFunction> = BTreeMap::new();
-    by_home.extend(
+    let mut by_address: BTreeMap<u64, &JitFunction> = BTreeMap::new();
+    by_address.extend(
         functions
             .filter(|(f, _)| !f.lines.is_empty())
-            .map(|(f, home)| (home, f)),
+            .map(|(f, image_address)| (image_address, f)),
     );
-    for (home, function) in by_home {
+    for (image_address, function) in by_address {
         let program = debug.line.len() as u32;
-        debug.line.extend(line_program(function, home));
+        debug.line.extend(line_program(function, image_address));
         let mut unit = 4u16.to_le_bytes().to_vec();
         unit.extend(0u32.to_le_bytes());
         unit.extend([8, 1]);
         unit.extend(path(&function.file));
         unit.push(0);
         unit.extend(program.to_le_bytes());
-        unit.extend(home.to_le_bytes());
+        unit.extend(image_address.to_le_bytes());
         unit.extend(function.size.to_le_bytes());
         debug.info.extend((unit.len() as u32).to_le_bytes());
         debug.info.extend(unit);
@@ -61,7 +61,7 @@ fn path(file: &str) -> impl Iterator<Item = u8> + '_ {
     file.bytes().filter(|&b| b != 0)
 }
 
-fn line_program(function: &JitFunction, home: u64) -> Vec<u8> {
+fn line_program(function: &JitFunction, image_address: u64) -> Vec<u8> {
     const SET_ADDRESS: u8 = 2;
     const END_SEQUENCE: u8 = 1;
     const COPY: u8 = 1;
@@ -78,7 +78,7 @@ fn line_program(function: &JitFunction, home: u64) -> Vec<u8> {
     body.extend((head.len() as u32).to_le_bytes());
     body.extend(head);
     body.extend([0, 9, SET_ADDRESS]);
-    body.extend(home.to_le_bytes());
+    body.extend(image_address.to_le_bytes());
     let (mut at, mut line) = (function.address, 1i64);
     for &(address, number) in &function.lines {
         body.push(ADVANCE_PC);

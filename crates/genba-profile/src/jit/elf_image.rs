@@ -1,26 +1,26 @@
-//! Generated code as an ELF file: what reads libraries reads it too.
+//! Generated code as an ELF file, so that readers of libraries read it, too.
 //!
-//! Addresses in the file are those that the code had while it ran, so that calls between
-//! generated functions lead where they led. Where code was put over older code, the last one has
-//! the place, and the older ones stand in a range of their own that no process can have.
+//! Addresses in the file are those that the code had while it ran, so calls between generated
+//! functions have the right targets. Where newer code replaced older code, the newest has the
+//! address, and older code is relocated to a range that no process uses.
 
 use std::collections::BTreeMap;
 
 use super::dwarf_lines;
 use super::jitdump::JitFunction;
 
-/// Where code stands that is not at its own address: above every user address of x86-64.
+/// First address of relocated code: above every user address of x86-64.
 const RELOCATED_BASE: u64 = 0x7000_0000_0000_0000;
-/// Functions nearer than this share a segment; what is between them is filled.
-const SAME_SEGMENT: u64 = 4 << 10;
-/// Fills what is not known: no instruction of 64-bit code begins with it.
-const NO_CODE: u8 = 0x06;
-/// An ELF header has no room for more.
+/// Functions with a smaller gap between them share a segment; the gap is padded. Bytes.
+const MAX_GAP: u64 = 4 << 10;
+/// Byte for unknown code: no instruction of 64-bit code starts with it.
+const PADDING: u8 = 0x06;
+/// Most segments: the field of an ELF header has 16 bits.
 const MAX_SEGMENTS: usize = 60_000;
-/// Bytes of code in one file at most.
-const MAX_CODE: u64 = 256 << 20;
+/// Most bytes of code in one file.
+const MAX_CODE_BYTES: u64 = 256 << 20;
 
-/// Where a function went.
+/// Where a function is in the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedFunction {
     /// Index among the functions.
@@ -31,36 +31,36 @@ pub struct PlacedFunction {
 
 struct Segment {
     address: u64,
-    /// Offset among the code.
+    /// Offset in the code of all segments.
     at: u64,
     size: u64,
 }
 
-/// Makes the file. Later functions are taken for the newer ones. Functions for which there is no
-/// room are left out.
+/// Returns the file and where each function is in it. Later functions replace earlier ones.
+/// Functions that do not fit are skipped.
 #[must_use]
 pub fn write(functions: &[JitFunction]) -> (Vec<u8>, Vec<PlacedFunction>) {
-    let homes = homes(functions);
+    let addresses = image_addresses(functions);
     let mut order: Vec<usize> = (0..functions.len()).collect();
-    order.sort_by_key(|&f| homes[f]);
+    order.sort_by_key(|&f| addresses[f]);
     let mut text: Vec<u8> = Vec::new();
     let mut segments: Vec<Segment> = Vec::new();
     let mut inside = Vec::new();
     for f in order {
-        let (function, home) = (&functions[f], homes[f]);
+        let (function, address) = (&functions[f], addresses[f]);
         let end = segments.last().map(|s| s.address + s.size);
         let gap = end
-            .and_then(|end| home.checked_sub(end))
-            .filter(|&gap| gap < SAME_SEGMENT);
-        if text.len() as u64 + gap.unwrap_or(16) + function.size > MAX_CODE {
+            .and_then(|end| address.checked_sub(end))
+            .filter(|&gap| gap < MAX_GAP);
+        if text.len() as u64 + gap.unwrap_or(16) + function.size > MAX_CODE_BYTES {
             break;
         }
         if let (Some(gap), Some(last)) = (gap, segments.last_mut()) {
-            text.resize(text.len() + gap as usize, NO_CODE);
+            text.resize(text.len() + gap as usize, PADDING);
             last.size += gap + function.size;
         } else if segments.len() < MAX_SEGMENTS {
             segments.push(Segment {
-                address: home,
+                address,
                 at: text.len() as u64,
                 size: function.size,
             });
@@ -70,9 +70,9 @@ pub fn write(functions: &[JitFunction]) -> (Vec<u8>, Vec<PlacedFunction>) {
         inside.push((f, text.len() as u64));
         let begin = text.len();
         text.extend(&function.code[..function.code.len().min(function.size as usize)]);
-        text.resize(begin + function.size as usize, NO_CODE);
+        text.resize(begin + function.size as usize, PADDING);
     }
-    let file = assemble(functions, &homes, &text, &segments, &inside);
+    let file = assemble(functions, &addresses, &text, &segments, &inside);
     let first = code_offset(segments.len());
     let placed = inside.iter().map(|&(function, at)| PlacedFunction {
         function,
@@ -81,25 +81,25 @@ pub fn write(functions: &[JitFunction]) -> (Vec<u8>, Vec<PlacedFunction>) {
     (file, placed.collect())
 }
 
-/// The address in the file for each function.
-fn homes(functions: &[JitFunction]) -> Vec<u64> {
+/// The address of each function in the file.
+fn image_addresses(functions: &[JitFunction]) -> Vec<u64> {
     let mut taken: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut homes = vec![0; functions.len()];
-    let mut elsewhere = RELOCATED_BASE;
+    let mut addresses = vec![0; functions.len()];
+    let mut relocated = RELOCATED_BASE;
     for (f, function) in functions.iter().enumerate().rev() {
         let end = function.address.saturating_add(function.size.max(1));
         let before = taken.range(..end).next_back();
         let free = before.is_none_or(|(_, &other_end)| other_end <= function.address);
-        homes[f] = if free && end <= RELOCATED_BASE {
+        addresses[f] = if free && end <= RELOCATED_BASE {
             taken.insert(function.address, end);
             function.address
         } else {
-            let home = elsewhere;
-            elsewhere = (elsewhere + function.size.max(1)).next_multiple_of(16);
-            home
+            let address = relocated;
+            relocated = (relocated + function.size.max(1)).next_multiple_of(16);
+            address
         };
     }
-    homes
+    addresses
 }
 
 const HEADER: usize = 64;
@@ -116,7 +116,7 @@ struct Section(&'static str, u32, u64, u64, u64, u64, u32, u32, u64);
 
 fn assemble(
     functions: &[JitFunction],
-    homes: &[u64],
+    addresses: &[u64],
     text: &[u8],
     segments: &[Segment],
     inside: &[(usize, u64)],
@@ -132,10 +132,10 @@ fn assemble(
         // STB_GLOBAL, STT_FUNC
         symbols.extend([0x12, 0]);
         symbols.extend(TEXT.to_le_bytes());
-        symbols.extend(homes[f].to_le_bytes());
+        symbols.extend(addresses[f].to_le_bytes());
         symbols.extend(functions[f].size.to_le_bytes());
     }
-    let placed = inside.iter().map(|&(f, _)| (&functions[f], homes[f]));
+    let placed = inside.iter().map(|&(f, _)| (&functions[f], addresses[f]));
     let debug = dwarf_lines::write(placed);
     let mut out = Vec::with_capacity(text.len() + symbols.len() + strings.len() + 4096);
     out.resize(first as usize, 0);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_where_it_was_and_old_code_is_kept() {
+    fn newest_code_keeps_its_address_and_replaced_code_is_relocated() {
         let functions = [
             function(0x1008, b"old!", "old"),
             function(0x1000, b"twelve bytes", "new"),
@@ -300,7 +300,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_overlaps(all in prop::collection::vec((0u64..5000, 1usize..40), 0..40)) {
+        fn overlapping_functions_are_all_in_the_image(all in prop::collection::vec((0u64..5000, 1usize..40), 0..40)) {
             let functions: Vec<_> = all
                 .iter()
                 .enumerate()

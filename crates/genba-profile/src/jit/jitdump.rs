@@ -1,72 +1,56 @@
-//! jitdump: code that a just-in-time compiler made, with its bytes
+//! jitdump files: functions that a JIT generated, with their code
 //! (linux, tools/perf/Documentation/jitdump-specification.txt).
 
-/// A function as the compiler wrote it down.
+use crate::perfdata::byte_cursor::Cursor;
+
+/// A generated function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JitFunction {
-    /// When its code stood there, in the recording's clock, ns; 0 for all the time.
+    /// Time from which on the code was there, in the recording's clock, ns; 0 for always.
     pub time: u64,
     /// First address.
     pub address: u64,
-    /// Bytes of code.
+    /// Size of the code, bytes.
     pub size: u64,
-    /// The code; empty where it is not known.
+    /// The code; empty if it is not known.
     pub code: Vec<u8>,
-    /// Name.
+    /// The function's name as the JIT gives it.
     pub name: String,
     /// Address and line in [`Self::file`], ascending.
     pub lines: Vec<(u64, u32)>,
-    /// The source file that most of it is from; empty if unknown.
+    /// The source file of most of its lines; empty if unknown.
     pub file: String,
 }
 
 const MAGIC: u32 = 0x4A69_5444;
-/// Names and paths are cut here, bytes.
-const MAX_NAME: usize = 4096;
-/// Functions that are kept of one file.
+/// Longest name or path that is retained, bytes.
+const MAX_NAME_BYTES: usize = 4096;
+/// Most functions that are read from one file.
 const MAX_FUNCTIONS: usize = 1 << 20;
 
 const CODE_LOAD: u32 = 0;
 const CODE_MOVE: u32 = 1;
 const DEBUG_INFO: u32 = 2;
 
-/// A cursor that never reads beyond its bytes.
-struct Bytes<'a>(&'a [u8]);
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (head, tail) = self.0.split_at_checked(n)?;
-        self.0 = tail;
-        Some(head)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(self.take(4)?.try_into().ok()?))
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
-    }
-
-    fn text(&mut self) -> Option<String> {
-        let end = self.0.iter().position(|&b| b == 0)?;
-        let text = self.take(end)?;
-        self.take(1)?;
-        Some(String::from_utf8_lossy(&text[..text.len().min(MAX_NAME)]).into_owned())
-    }
+/// A string that ends with NUL.
+fn text(cursor: &mut Cursor<'_>) -> Option<String> {
+    let end = cursor.rest().iter().position(|&b| b == 0)?;
+    let text = cursor.take(end)?;
+    cursor.skip(1)?;
+    Some(String::from_utf8_lossy(&text[..text.len().min(MAX_NAME_BYTES)]).into_owned())
 }
 
-/// The functions of a dump, in the order of the file; a damaged or unfinished end is left out.
-/// `None` if it is no jitdump of a little-endian machine.
+/// The functions of a jitdump in the order of the file; a damaged or unfinished end is skipped.
+/// `None` if the file is not a jitdump of a little-endian machine.
 #[must_use]
 pub fn parse(data: &[u8]) -> Option<Vec<JitFunction>> {
-    let mut header = Bytes(data);
+    let mut header = Cursor::new(data);
     if header.u32()? != MAGIC {
         return None;
     }
     let _version = header.u32()?;
     let size = header.u32()? as usize;
-    let mut rest = Bytes(data.get(size..)?);
+    let mut rest = Cursor::new(data.get(size..)?);
     let mut functions: Vec<JitFunction> = Vec::new();
     let mut by_index = std::collections::HashMap::new();
     let mut lines: Option<(u64, Vec<Line>)> = None;
@@ -79,8 +63,8 @@ pub fn parse(data: &[u8]) -> Option<Vec<JitFunction>> {
                 let Some((index, mut function)) = load(body, time) else {
                     continue;
                 };
-                if let Some((_, told)) = lines.take_if(|(of, _)| *of == function.address) {
-                    put_lines(&mut function, told);
+                if let Some((_, lines)) = lines.take_if(|(of, _)| *of == function.address) {
+                    assign_lines(&mut function, lines);
                 }
                 by_index.insert(index, functions.len());
                 functions.push(function);
@@ -109,18 +93,18 @@ pub fn parse(data: &[u8]) -> Option<Vec<JitFunction>> {
     Some(functions)
 }
 
-fn record<'a>(rest: &mut Bytes<'a>) -> Option<(u32, u64, Bytes<'a>)> {
+fn record<'a>(rest: &mut Cursor<'a>) -> Option<(u32, u64, Cursor<'a>)> {
     const PREFIX: usize = 16;
     let (id, size, time) = (rest.u32()?, rest.u32()? as usize, rest.u64()?);
-    Some((id, time, Bytes(rest.take(size.checked_sub(PREFIX)?)?)))
+    Some((id, time, Cursor::new(rest.take(size.checked_sub(PREFIX)?)?)))
 }
 
-fn load(mut body: Bytes<'_>, time: u64) -> Option<(u64, JitFunction)> {
+fn load(mut body: Cursor<'_>, time: u64) -> Option<(u64, JitFunction)> {
     let _pid_tid = body.u64()?;
     let _vma = body.u64()?;
     let (address, size, index) = (body.u64()?, body.u64()?, body.u64()?);
     address.checked_add(size)?;
-    let name = body.text()?;
+    let name = text(&mut body)?;
     let code = body.take(usize::try_from(size).ok()?)?.to_vec();
     let function = JitFunction {
         time,
@@ -134,7 +118,7 @@ fn load(mut body: Bytes<'_>, time: u64) -> Option<(u64, JitFunction)> {
     Some((index, function))
 }
 
-fn moved(mut body: Bytes<'_>) -> Option<(u64, u64)> {
+fn moved(mut body: Cursor<'_>) -> Option<(u64, u64)> {
     let _pid_tid = body.u64()?;
     let (_vma, _old, new, size) = (body.u64()?, body.u64()?, body.u64()?, body.u64()?);
     new.checked_add(size)?;
@@ -143,7 +127,7 @@ fn moved(mut body: Bytes<'_>) -> Option<(u64, u64)> {
 
 type Line = (u64, u32, String);
 
-fn debug_info(mut body: Bytes<'_>) -> Option<(u64, Vec<Line>)> {
+fn debug_info(mut body: Cursor<'_>) -> Option<(u64, Vec<Line>)> {
     let (address, count) = (body.u64()?, body.u64()?);
     let mut lines = Vec::new();
     for _ in 0..count {
@@ -151,12 +135,12 @@ fn debug_info(mut body: Bytes<'_>) -> Option<(u64, Vec<Line>)> {
         let (Some(line), Some(_column)) = (body.u32(), body.u32()) else {
             break;
         };
-        // V8 and perf write 0xff for "the same file as the last".
-        let file = if body.0.starts_with(b"\xff\0") {
+        // V8 and perf write 0xff for the file of the previous line.
+        let file = if body.rest().starts_with(b"\xff\0") {
             body.take(2);
             lines.last().map(|(_, _, file): &Line| file.clone())
         } else {
-            body.text()
+            text(&mut body)
         };
         let Some(file) = file else { break };
         lines.push((at, line, file));
@@ -164,18 +148,18 @@ fn debug_info(mut body: Bytes<'_>) -> Option<(u64, Vec<Line>)> {
     Some((address, lines))
 }
 
-/// Gives a function its lines: those of the file that most of them name.
-fn put_lines(function: &mut JitFunction, told: Vec<Line>) {
+/// Assigns lines to a function: those of the file that most of them name.
+fn assign_lines(function: &mut JitFunction, lines: Vec<Line>) {
     let mut votes = std::collections::HashMap::new();
-    for (_, _, file) in &told {
+    for (_, _, file) in &lines {
         *votes.entry(file.as_str()).or_insert(0usize) += 1;
     }
-    // By name where votes are equal, so that the same file is found every time.
+    // By name where votes are equal, so that the result is deterministic.
     let most = votes.into_iter().max_by_key(|&(file, n)| (n, file));
     let Some((file, _)) = most else { return };
     let file = file.to_owned();
     let end = function.address.saturating_add(function.size);
-    function.lines = told
+    function.lines = lines
         .into_iter()
         .filter(|(at, _, of)| *of == file && (function.address..end).contains(at))
         .map(|(at, line, _)| (at, line))
@@ -231,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_moves_and_lines() {
+    fn loads_moves_and_lines_are_parsed() {
         let functions = parse(&dump()).unwrap();
         assert_eq!(functions.len(), 2);
         assert_eq!((functions[0].time, functions[0].address), (6, 0x1000));
@@ -246,7 +230,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_damage(at in 0usize..300, byte: u8, len in 0usize..300) {
+        fn damaged_files_parse_without_panic(at in 0usize..300, byte: u8, len in 0usize..300) {
             let mut data = dump();
             if let Some(b) = data.get_mut(at) {
                 *b = byte;

@@ -1,11 +1,11 @@
-//! What would be gone when a recording is read: generated code, and libraries that a compiler at
-//! run time wrote, loaded and deleted.
+//! Code that would be gone when a recording is read: generated code, and libraries that a JIT
+//! wrote, loaded and deleted.
 //!
-//! While recording, a [`JitArtifactRecorder`] watches the processes of the target. Beside the recording, in
-//! `RECORDING.kept/`, it leaves for each process that generated code an ELF file with its names
-//! and (as far as it could be read) its bytes, with an index of what stood where and when; and
-//! copies of shared objects and C files from the directory for temporary files whose names hold
-//! the number of one of these processes. [`JitArtifacts`] is that directory as the reader sees it.
+//! While recording, a [`JitArtifactRecorder`] watches the processes of the target. For each process
+//! that generated code it writes an ELF file with the names and (as far as they can be read) the
+//! bytes of the code into `RECORDING.kept/`, with an index of the addresses and times. It also
+//! copies shared objects and C files from the directory for temporary files whose names contain the
+//! id of one of these processes. [`JitArtifacts`] is that directory as the reader uses it.
 
 mod artifact_recorder;
 mod artifacts;
@@ -24,10 +24,10 @@ pub use code_index::directory_of;
 
 pub(crate) use artifacts::GeneratedCode;
 
-/// Makes the directory of what is kept, readable by its owner only, unless it is there.
+/// Creates the directory for artifacts, readable by its owner only, unless it exists.
 ///
 /// # Errors
-/// What the system says.
+/// When it cannot be created.
 pub fn create_directory(directory: &std::path::Path) -> std::io::Result<()> {
     use std::io::ErrorKind::AlreadyExists;
     use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -38,7 +38,7 @@ pub fn create_directory(directory: &std::path::Path) -> std::io::Result<()> {
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(directory.join(code_index::FILES));
+        .open(directory.join(code_index::FILE_LIST));
     list.map(drop)
         .or_else(|error| if there(&error) { Ok(()) } else { Err(error) })
 }

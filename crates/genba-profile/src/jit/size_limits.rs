@@ -1,26 +1,26 @@
-//! How much may be kept beside one recording, whatever its targets generate.
+//! Limits on the artifacts saved with one recording, whatever its targets generate.
 
 use std::path::Path;
 
-/// What may be kept beside a recording, all of its runs together.
+/// Limits on the artifacts of all runs of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArtifactLimits {
     /// Bytes of all files.
     pub bytes: u64,
-    /// Files.
+    /// Number of files.
     pub files: usize,
 }
 
 impl ArtifactLimits {
-    /// A JIT that compiles every method of a large program into a library of its own stays far
-    /// below.
-    pub const USUAL: Self = Self {
+    /// The default: far more than a JIT needs that compiles every method of a large program into a
+    /// library of its own.
+    pub const DEFAULT: Self = Self {
         bytes: 512 << 20,
         files: 8192,
     };
 }
 
-/// What is left of it.
+/// What may still be saved within the limits.
 #[derive(Debug)]
 pub struct ArtifactBudget {
     limits: ArtifactLimits,
@@ -30,7 +30,7 @@ pub struct ArtifactBudget {
 }
 
 impl ArtifactBudget {
-    /// The room in a directory, which may hold what earlier runs of the same recording left.
+    /// The budget for a directory, which may contain artifacts of earlier runs of the recording.
     pub fn of(directory: &Path, limits: ArtifactLimits) -> Self {
         let mut budget = Self {
             limits,
@@ -46,12 +46,12 @@ impl ArtifactBudget {
         budget
     }
 
-    /// Whether a file may be read at all, and how much of it: what is cut short is never kept.
+    /// Bytes that may still be saved; 0 if no more files may. Truncated files are never saved.
     pub fn bytes(&self) -> u64 {
         if self.files == 0 { 0 } else { self.bytes }
     }
 
-    /// Takes room for a file; refused, it is counted.
+    /// Accounts for a file of this size. Returns false, and counts the refusal, if it does not fit.
     pub fn take(&mut self, size: u64) -> bool {
         if self.files == 0 || size > self.bytes {
             self.refused += 1;
@@ -62,12 +62,12 @@ impl ArtifactBudget {
         true
     }
 
-    /// What must be said if something found no room.
-    pub fn remark(&self, directory: &Path) -> Option<String> {
+    /// A note for the user if files were refused.
+    pub fn note(&self, directory: &Path) -> Option<String> {
         (self.refused > 0).then(|| {
             format!(
-                "{} files of generated code were not kept: {} holds at most {} files and {} MiB \
-                 of them; what is not there has no names and no annotation later",
+                "{} files of generated code were not saved: {} may have {} files and {} MiB at most. \
+                 Code in them has no names and cannot be annotated.",
                 self.refused,
                 directory.display(),
                 self.limits.files,
@@ -87,19 +87,19 @@ mod tests {
     };
 
     #[test]
-    fn bytes_and_files_are_bounded_over_all_runs_and_it_is_said() {
+    fn bytes_and_files_are_bounded_over_all_runs_with_a_note() {
         let directory = tempfile::tempdir().unwrap();
         let mut budget = ArtifactBudget::of(directory.path(), SMALL);
         assert!(budget.take(1 << 20));
-        assert_eq!(budget.remark(directory.path()), None);
+        assert_eq!(budget.note(directory.path()), None);
         assert!(!budget.take(2 << 20), "more bytes than are left");
         assert!(budget.take(0) && budget.take(5));
         assert!(!budget.take(1), "more files than there may be");
         assert_eq!(budget.bytes(), 0);
-        let said = budget.remark(directory.path()).unwrap();
+        let note = budget.note(directory.path()).unwrap();
         assert!(
-            said.starts_with("2 files") && said.contains("3 files and 2 MiB"),
-            "{said}"
+            note.starts_with("2 files") && note.contains("3 files and 2 MiB"),
+            "{note}"
         );
 
         // The next run of the same recording begins with what this one left.
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_is_not_there_is_empty() {
+    fn missing_directory_uses_no_budget() {
         let directory = tempfile::tempdir().unwrap();
         let budget = ArtifactBudget::of(&directory.path().join("none"), SMALL);
         assert_eq!(budget.bytes(), SMALL.bytes);

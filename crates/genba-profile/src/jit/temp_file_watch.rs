@@ -1,4 +1,4 @@
-//! Files that appear in the directory for temporary files.
+//! Watching the directories for temporary files with inotify.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -7,23 +7,23 @@ use std::path::PathBuf;
 
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 
-/// Watches directories for files being written.
+/// Watches directories for files that are being written.
 pub struct TempFileWatch {
     inotify: OwnedFd,
     directories: Vec<(i32, PathBuf)>,
 }
 
-/// What happened to a file.
+/// A file that appeared or was completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its path.
+    /// The file's path.
     pub path: PathBuf,
     /// Whether it is complete: closed after writing, or moved here.
     pub complete: bool,
 }
 
 impl TempFileWatch {
-    /// Watches `/tmp`, and where `TMPDIR` points to.
+    /// Watches `/tmp` and one more directory (`TMPDIR`).
     pub fn new(extra: Option<PathBuf>) -> io::Result<Self> {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
         let mut directories = Vec::new();
@@ -39,12 +39,12 @@ impl TempFileWatch {
         })
     }
 
-    /// Becomes readable when there is something.
+    /// A descriptor that becomes readable when there are events.
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.inotify.as_fd()
     }
 
-    /// All that happened since the last call.
+    /// The events since the last call.
     pub fn events(&self) -> Vec<Event> {
         let mut buffer = [MaybeUninit::uninit(); 16 << 10];
         let mut reader = inotify::Reader::new(&self.inotify, &mut buffer);

@@ -1,49 +1,49 @@
-//! What is mapped where in one process.
+//! The mappings of one process.
 
 use std::sync::Arc;
 
 use super::fast_hash::FastMap;
 use super::sample_tables::{LocationId, ModuleId};
 
-/// A range of addresses that holds (part of) a module.
+/// A range of addresses at which (a part of) a module is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// First address.
     pub start: u64,
-    /// One past the last.
+    /// End address (exclusive).
     pub end: u64,
-    /// What is there.
+    /// The module.
     pub module: ModuleId,
-    /// Added to an address gives the module's offset.
+    /// Added to an address (wrapping) it gives the module's offset.
     pub to_offset: u64,
 }
 
-/// An address space: maps in address order, never overlapping.
+/// An address space: mappings in address order that do not overlap.
 ///
-/// A forked process shares its parent's maps until one of them changes.
+/// A forked process shares its parent's mappings until one of the two changes.
 #[derive(Clone, Debug, Default)]
 pub struct AddressSpace {
     maps: Arc<Vec<Mapping>>,
-    /// Locations of addresses, valid for the present maps.
+    /// Locations of addresses, valid for the present mappings.
     pub cache: FastMap<u64, LocationId>,
-    /// Changes with every change of the maps.
+    /// Changes with every change of the mappings.
     pub generation: u64,
 }
 
 impl AddressSpace {
-    /// All maps.
+    /// All mappings in address order.
     pub fn maps(&self) -> &[Mapping] {
         &self.maps
     }
 
-    /// The map that holds an address.
+    /// The mapping that contains an address.
     pub fn find(&self, address: u64) -> Option<&Mapping> {
         let after = self.maps.partition_point(|m| m.start <= address);
         let map = self.maps.get(after.checked_sub(1)?)?;
         (address < map.end).then_some(map)
     }
 
-    /// A copy for a child process.
+    /// The address space of a forked child.
     pub fn fork(&self) -> Self {
         Self {
             maps: Arc::clone(&self.maps),
@@ -52,7 +52,7 @@ impl AddressSpace {
         }
     }
 
-    /// Forgets everything, as `execve` does. Gives the number of maps set free.
+    /// Removes all mappings, as `execve` does. Returns how many were freed in memory.
     pub fn clear(&mut self) -> usize {
         let freed = if Arc::strong_count(&self.maps) == 1 {
             self.maps.len()
@@ -64,8 +64,8 @@ impl AddressSpace {
         freed
     }
 
-    /// Puts a map in place of what was there; parts of older maps beside it stay.
-    /// Gives the number of maps that this made in memory.
+    /// Maps a range, replacing what was mapped there; parts of older mappings outside stay.
+    /// Returns the number of mappings that this added in memory.
     pub fn insert(&mut self, map: Mapping) -> usize {
         if map.start >= map.end || self.find(map.start) == Some(&map) {
             return 0;
@@ -95,7 +95,7 @@ impl AddressSpace {
         after.saturating_sub(before)
     }
 
-    /// Says that addresses may stand for something else although no map has changed.
+    /// Invalidates cached locations: addresses may have other code although no mapping changed.
     pub fn changed(&mut self) {
         self.cache.clear();
         self.generation += 1;
@@ -117,9 +117,9 @@ mod tests {
     }
 
     proptest! {
-        /// Against an array with one cell an address.
+        /// Compared with an array with one cell per address.
         #[test]
-        fn later_maps_win(inserts in prop::collection::vec((0u64..60, 0u64..20), 0..40)) {
+        fn later_mappings_replace_earlier_ones(inserts in prop::collection::vec((0u64..60, 0u64..20), 0..40)) {
             let mut space = AddressSpace::default();
             let mut cells = [None; 90];
             for (index, &(start, len)) in inserts.iter().enumerate() {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_keeps_its_maps_when_the_parent_execs() {
+    fn forked_child_keeps_its_mappings_when_the_parent_execs() {
         let mut parent = AddressSpace::default();
         parent.insert(map(10, 20, 1));
         let mut child = parent.fork();

@@ -1,20 +1,20 @@
-//! Which event a record belongs to.
+//! The event to which a record belongs.
 
 use super::fast_hash::FastMap;
 use crate::perfdata::attr::sample;
 use crate::perfdata::feature_sections::FileEvent;
 use crate::perfdata::record::{Layout, Raw};
 
-/// The events of a recording: their layouts, and their ids.
+/// The events of a recording: their sample layouts and their ids.
 pub struct EventLookup {
     layouts: Vec<Layout>,
     ids: FastMap<u64, u32>,
-    /// All events lay their ids out alike, so the first one's layout finds them.
+    /// All events have the id at the same place, so the first one's layout finds it.
     one_layout: bool,
 }
 
 impl EventLookup {
-    /// There must be at least one.
+    /// For at least one event.
     pub fn new(events: &[FileEvent]) -> Self {
         let mut ids = FastMap::default();
         for (index, FileEvent { ids: own, .. }) in events.iter().enumerate() {
@@ -31,7 +31,7 @@ impl EventLookup {
         }
     }
 
-    /// The event's index and layout.
+    /// The index and layout of a record's event.
     #[inline]
     pub fn of(&self, raw: &Raw<'_>) -> (usize, &Layout) {
         let mut event = 0;

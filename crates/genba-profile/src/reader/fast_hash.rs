@@ -1,15 +1,15 @@
-//! A fast hash for small keys of numbers.
+//! A fast hash for small keys that are numbers.
 //!
-//! Keys come from files, so somebody may craft collisions; what that costs is time in reading
-//! their own file, and a multiply-and-fold of all bits keeps accidents away.
+//! Keys come from files, so collisions can be crafted; they cost only time in reading that file.
+//! Multiplying and folding all bits prevents accidental ones.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Hash map over numbers.
+/// A hash map whose keys are numbers.
 pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<MultiplyFoldHasher>>;
 
-/// Multiply, fold the upper half onto the lower.
+/// Multiplies, and folds the upper half onto the lower.
 #[derive(Clone, Copy, Default)]
 pub struct MultiplyFoldHasher(u64);
 

@@ -1,10 +1,10 @@
-//! Generated code that was kept with a recording, put where it was at each time.
+//! Saved generated code, mapped at each time where it was then.
 
 use super::address_space::{AddressSpace, Mapping};
 use super::sample_tables::ModuleId;
 use crate::jit::GeneratedCode;
 
-/// The generated code of one process.
+/// The generated code of one process and where it is mapped at present.
 pub struct GeneratedMappings {
     generated: GeneratedCode,
     module: ModuleId,
@@ -13,7 +13,7 @@ pub struct GeneratedMappings {
 }
 
 impl GeneratedMappings {
-    /// `module` is the image.
+    /// Starts before the first entry; `module` is the ELF image.
     pub fn new(generated: GeneratedCode, module: ModuleId) -> Self {
         Self {
             generated,
@@ -23,12 +23,12 @@ impl GeneratedMappings {
         }
     }
 
-    /// When something changes next, ns.
+    /// The time of the next change, ns; `None` after the last.
     pub fn next_time(&self) -> Option<u64> {
         self.generated.entries.get(self.next).map(|e| e.time)
     }
 
-    /// Puts there what stood there at this time; false if nothing is new.
+    /// Maps the code that was there at this time. Returns whether anything changed.
     pub fn advance(&mut self, time: u64) -> bool {
         let before = self.next;
         while let Some(entry) = self.generated.entries.get(self.next)
@@ -45,7 +45,7 @@ impl GeneratedMappings {
         self.next > before
     }
 
-    /// What stands at an address.
+    /// The mapping of generated code at an address.
     pub fn find(&self, address: u64) -> Option<&Mapping> {
         self.space.find(address)
     }

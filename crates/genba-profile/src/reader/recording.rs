@@ -1,4 +1,4 @@
-//! A recording as a file and what it says about itself.
+//! A recording: the file, and the host, command and events that it describes.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,19 +18,19 @@ use crate::perfdata::file_header::{self, Structure};
 /// An event of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventInfo {
-    /// perf's name of it.
+    /// perf's name of the event.
     pub name: String,
-    /// Whether it counts in hardware.
+    /// Whether a hardware counter counts the event.
     pub hardware: bool,
     /// Whether weights are nanoseconds (`cpu-clock`, `task-clock`, `timer-signal`).
     pub clock: bool,
-    /// Samples a second asked for; 0 if there was a fixed period.
+    /// Requested samples per second; 0 if the period was fixed.
     pub frequency_hz: u64,
-    /// Fixed period; 0 if there was a frequency.
+    /// The fixed period; 0 if a frequency was requested.
     pub period: u64,
-    /// Precision asked for, 0…3.
+    /// Requested `precise_ip`, 0…3.
     pub precise_ip: u8,
-    /// Whether kernel code was sampled too.
+    /// Whether kernel code was sampled, too.
     pub kernel: bool,
     /// Whether samples carry call chains or stack copies.
     pub stacks: bool,
@@ -61,7 +61,7 @@ impl EventInfo {
         }
     }
 
-    /// The same in the common vocabulary.
+    /// The event as the documents of genba describe it.
     #[must_use]
     pub fn event(&self) -> Event {
         Event {
@@ -78,26 +78,26 @@ impl EventInfo {
     }
 }
 
-/// What a recording says about itself.
+/// The description in a recording: host, recorder and events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingInfo {
-    /// Host name.
+    /// Host name of the machine that was recorded.
     pub hostname: Option<String>,
-    /// Kernel release.
+    /// Kernel release of that machine.
     pub os_release: Option<String>,
-    /// Version of the tool that recorded.
+    /// Version of the recorder.
     pub version: Option<String>,
-    /// Machine (`x86_64`).
+    /// Machine architecture (`x86_64`).
     pub arch: Option<String>,
-    /// CPU model.
+    /// CPU model name.
     pub cpu: Option<String>,
-    /// CPUs online.
+    /// Number of CPUs that were online.
     pub cpus: Option<u32>,
     /// The recorder's command line (`perf record …`, `genba record …`).
     pub command: Vec<String>,
-    /// Events, at least one.
+    /// The events, at least one.
     pub events: Vec<EventInfo>,
-    /// Why the end is missing, if it is.
+    /// Why the end of the file is missing, if it is.
     pub cut_short: Option<String>,
 }
 
@@ -122,7 +122,7 @@ pub struct Recording {
     name: String,
     structure: Structure,
     info: RecordingInfo,
-    kept: JitArtifacts,
+    artifacts: JitArtifacts,
 }
 
 impl std::fmt::Debug for Recording {
@@ -135,14 +135,14 @@ impl std::fmt::Debug for Recording {
 }
 
 impl Recording {
-    /// Opens a `perf.data` of genba's or perf's.
+    /// Opens a `perf.data` file of genba or perf.
     ///
-    /// The file is mapped, not read: it must not be cut while it is in use (the system would
-    /// end this process with SIGBUS).
+    /// The file is mapped: it must not be truncated while it is in use (the system would end this
+    /// process with SIGBUS).
     ///
     /// # Errors
-    /// When it cannot be read, is no recording, or describes no event. A file whose end is
-    /// missing is no error: [`RecordingInfo::cut_short`] says so.
+    /// When it cannot be read, is not a recording, or describes no event. A file whose end is
+    /// missing is not an error: see [`RecordingInfo::cut_short`].
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let io = |source| ReadError::Io {
             path: path.to_owned(),
@@ -151,8 +151,8 @@ impl Recording {
         let file = File::open(path).map_err(io)?;
         let meta = file.metadata().map_err(io)?;
         let bytes = if meta.is_file() && meta.len() > 0 {
-            // SAFETY: the mapping is private and read-only; that nobody cuts the file meanwhile
-            // is the caller's part, as documented.
+            // SAFETY: the mapping is private and read-only; the caller ensures that the file is not
+            // truncated meanwhile, as documented.
             Bytes::Mapped(unsafe { Mmap::map(&file) }.map_err(io)?)
         } else if meta.is_dir() {
             return Err(io(std::io::Error::from_raw_os_error(libc::EISDIR)));
@@ -160,11 +160,11 @@ impl Recording {
             Bytes::Owned(Vec::new())
         };
         let mut recording = Self::new(bytes, path.display().to_string())?;
-        recording.kept = JitArtifacts::of(path);
+        recording.artifacts = JitArtifacts::of(path);
         Ok(recording)
     }
 
-    /// The same from memory; `name` is for messages.
+    /// Opens the bytes of a recording; `name` is for messages.
     ///
     /// # Errors
     /// As [`Recording::open`].
@@ -191,26 +191,26 @@ impl Recording {
             name,
             structure,
             info,
-            kept: JitArtifacts::default(),
+            artifacts: JitArtifacts::default(),
         })
     }
 
-    /// What the file says about itself.
+    /// The file's description of host, recorder and events.
     #[must_use]
     pub fn info(&self) -> &RecordingInfo {
         &self.info
     }
 
-    /// What was kept beside it: generated code, copies of files that were deleted.
+    /// The artifacts saved with the recording: generated code, and copies of deleted files.
     #[must_use]
-    pub fn kept(&self) -> &JitArtifacts {
-        &self.kept
+    pub fn jit_artifacts(&self) -> &JitArtifacts {
+        &self.artifacts
     }
 
-    /// Index of an event by name (`cycles` finds `cycles:u` too) or by number from 0.
+    /// The index of an event by name (`cycles` also finds `cycles:u`) or by number from 0.
     ///
     /// # Errors
-    /// When there is none such.
+    /// When the recording has no such event.
     pub fn find_event(&self, wanted: &str) -> Result<usize, ReadError> {
         let events = &self.info.events;
         let base = |name: &str| name.split(':').next().unwrap_or("").to_owned();
@@ -230,13 +230,13 @@ impl Recording {
             })
     }
 
-    /// Goes once over the records in time order and gives `sink` every sample of the chosen
-    /// event with the tables as far as they have grown. Memory is bounded by the number of
-    /// distinct places and stacks, not by that of samples.
+    /// Reads the records once in time order and passes every sample of the chosen event to `sink`,
+    /// with the tables as far as they have grown. Memory is bounded by the number of distinct
+    /// locations and stacks, not by the number of samples.
     ///
     /// # Errors
-    /// When the records are compressed or absurd; damaged single records are counted in
-    /// [`super::Totals::damaged`] and passed over.
+    /// When the event does not exist, or the records are compressed or describe too many mappings.
+    /// Single damaged records are skipped and counted in [`super::Totals::damaged`].
     pub fn scan(
         &self,
         options: &ReadOptions,
@@ -244,14 +244,18 @@ impl Recording {
     ) -> Result<Tables, ReadError> {
         let source = scan::Source {
             records: &self.bytes[self.structure.data.clone()],
+            event: match &options.event {
+                Some(event) => self.find_event(event)?,
+                None => 0,
+            },
             structure: &self.structure,
             name: &self.name,
-            kept: &self.kept,
+            artifacts: &self.artifacts,
         };
-        scan::scan(&source, options, sink)
+        scan::scan(&source, options.stacks, sink)
     }
 
-    /// All samples of one event.
+    /// Reads all samples of one event into memory.
     ///
     /// # Errors
     /// As [`Recording::scan`].

@@ -1,4 +1,4 @@
-//! One pass over a recording: processes, their maps, and samples put in their places.
+//! One pass over a recording: follows processes and their mappings, and locates samples.
 
 mod mappings;
 mod sample_stack;
@@ -20,15 +20,16 @@ use crate::perfdata::attr::sample;
 use crate::perfdata::file_header::Structure;
 use crate::perfdata::record::{self, Raw, kind};
 
-/// No real recording has more maps alive at once; a file that says so is meant to fill memory.
-const MAX_MAPS: usize = 4 << 20;
+/// Most mappings that exist at once. No real recording has more: such a file is malformed and would
+/// fill the memory.
+const MAX_MAPPINGS: usize = 4 << 20;
 
-/// What to read.
+/// What to read of a recording.
 #[derive(Clone, Debug)]
 pub struct ReadOptions {
-    /// Which event, by name or number; the first if `None`.
+    /// The event, by name or number; the first if `None`.
     pub event: Option<String>,
-    /// Whether call stacks are wanted; without, every stack is its innermost frame.
+    /// Whether call stacks are read; without them every stack has its innermost frame only.
     pub stacks: bool,
 }
 
@@ -41,7 +42,7 @@ impl Default for ReadOptions {
     }
 }
 
-/// A frame before it has a place: address and whether it is a return address.
+/// The address of a frame, and whether it is a return address.
 type Address = (u64, bool);
 
 #[derive(Default)]
@@ -50,7 +51,7 @@ struct Process {
     threads: u32,
     unwinder: Option<ProcessUnwinder>,
     anonymous: Option<ModuleId>,
-    /// Generated code that was kept; looked for with the first memory that may hold some.
+    /// Saved generated code, opened with the first mapping that may contain some.
     generated: Option<Option<GeneratedMappings>>,
     unknown: Option<ModuleId>,
 }
@@ -59,33 +60,33 @@ struct ThreadState {
     pid: i32,
     comm: String,
     id: ThreadId,
-    /// The last stack, outermost first: most of it is the next one's too.
+    /// The last stack, outermost first: the next one shares most of it.
     last: Vec<(u64, bool, StackId)>,
     last_generation: u64,
 }
 
-/// Of so many threads the names are at hand.
-const RECENT: usize = 8;
+/// Number of threads in the cache of recent ones.
+const RECENT_THREADS: usize = 8;
 
-/// Of so many addresses the stacks are at hand, as a power of two.
-const PLACES_BITS: u32 = 13;
+/// Number of addresses in the cache of stacks, as a power of two.
+const STACK_CACHE_BITS: u32 = 13;
 
-/// The stack that an address alone is.
+/// The stack that has an address only.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct CachedStack {
     address: u64,
     pid: i32,
-    /// Zero for none.
+    /// The generation for which it holds; 0 for none.
     generation: u64,
     stack: Option<StackId>,
 }
 
 struct Scan<'k> {
-    kept: &'k JitArtifacts,
-    /// When generated code changes next, ns.
+    artifacts: &'k JitArtifacts,
+    /// Time at which generated code changes next, ns.
     next_change: u64,
     tables: Tables,
-    /// Whether call stacks are wanted.
+    /// Whether call stacks are read.
     stacks: bool,
     build_ids: FastMap<u64, Vec<u8>>,
     processes: FastMap<i32, Process>,
@@ -98,11 +99,11 @@ struct Scan<'k> {
     regs_mask: u64,
     chain: Vec<Address>,
     unwound: Vec<u64>,
-    /// Threads of the last samples, until a record of another kind may have changed them.
-    recent: [Option<((i32, i32), ThreadId)>; RECENT],
-    /// Without stacks: those of the last addresses, of this generation.
-    places: Vec<Known>,
-    /// Changes with every record that may change what is where.
+    /// Threads of the last samples, until another record may have changed them.
+    recent: [Option<((i32, i32), ThreadId)>; RECENT_THREADS],
+    /// Without stacks: those of recent addresses, in this generation.
+    stack_cache: Vec<CachedStack>,
+    /// Changes with every record that may change mappings or threads.
     generation: u64,
     /// Without stacks: the frame of each location.
     flat: Vec<Option<StackId>>,
@@ -120,30 +121,31 @@ fn path_key(path: &str) -> u64 {
 pub struct Source<'a> {
     /// Its records, one after the other.
     pub records: &'a [u8],
+    /// Index of the event whose samples are wanted.
+    pub event: usize,
     /// The events and features that its header describes.
     pub structure: &'a Structure,
     /// Its name in messages.
     pub name: &'a str,
-    /// What was kept beside the file.
-    pub kept: &'a JitArtifacts,
+    /// The artifacts saved with the recording.
+    pub artifacts: &'a JitArtifacts,
 }
 
 /// See [`super::Recording::scan`].
 pub fn scan(
     source: &Source<'_>,
-    options: &ReadOptions,
+    stacks: bool,
     sink: &mut dyn FnMut(&Sample, &Tables),
 ) -> Result<Tables, ReadError> {
     let &Source {
         structure, name, ..
     } = source;
-    let wanted = chosen(structure, name, options)?;
-    let mut scan = Scan::new(structure, source.kept, wanted, options.stacks);
+    let mut scan = Scan::new(structure, source.artifacts, source.event, stacks);
     let events = EventLookup::new(&structure.events);
     let mut records = TimeOrderedRecords::new(source.records, &events);
     while let Some((event, layout, raw)) = records.next() {
         let understood = match raw.kind {
-            kind::SAMPLE if event != wanted => Some(()),
+            kind::SAMPLE if event != source.event => Some(()),
             kind::SAMPLE => layout.sample(raw.body).map(|record| {
                 let sample = scan.sample(&record, raw.misc);
                 sink(&sample, &scan.tables);
@@ -153,8 +155,8 @@ pub fn scan(
         if understood.is_none() {
             scan.tables.totals.damaged += 1;
         }
-        if scan.maps > MAX_MAPS {
-            return Err(ReadError::TooMuch(name.to_owned(), MAX_MAPS));
+        if scan.maps > MAX_MAPPINGS {
+            return Err(ReadError::TooMuch(name.to_owned(), MAX_MAPPINGS));
         }
     }
     if records.compressed {
@@ -164,37 +166,20 @@ pub fn scan(
     Ok(scan.tables)
 }
 
-fn chosen(structure: &Structure, name: &str, options: &ReadOptions) -> Result<usize, ReadError> {
-    let Some(wanted) = &options.event else {
-        return Ok(0);
-    };
-    let names: Vec<String> = structure
-        .events
-        .iter()
-        .map(|e| e.name.clone().unwrap_or_else(|| e.attr.guess_name()))
-        .collect();
-    let base = |n: &str| n.split(':').next().unwrap_or("").to_owned();
-    names
-        .iter()
-        .position(|n| n == wanted)
-        .or_else(|| names.iter().position(|n| base(n) == *wanted))
-        .or_else(|| wanted.parse().ok().filter(|&n: &usize| n < names.len()))
-        .ok_or_else(|| ReadError::NoSuchEvent {
-            name: name.to_owned(),
-            event: wanted.clone(),
-            known: names.join(", "),
-        })
-}
-
 impl<'k> Scan<'k> {
-    fn new(structure: &Structure, kept: &'k JitArtifacts, wanted: usize, stacks: bool) -> Self {
+    fn new(
+        structure: &Structure,
+        artifacts: &'k JitArtifacts,
+        wanted: usize,
+        stacks: bool,
+    ) -> Self {
         let attr = &structure.events[wanted].attr;
         let build_ids = structure.features.build_ids.iter();
         let mut tables = Tables::default();
         tables.totals.stacks =
             attr.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0 && stacks;
         Self {
-            kept,
+            artifacts,
             next_change: u64::MAX,
             tables,
             stacks,
@@ -211,8 +196,8 @@ impl<'k> Scan<'k> {
             regs_mask: attr.regs_user,
             chain: Vec::new(),
             unwound: Vec::new(),
-            recent: [None; RECENT],
-            places: Vec::new(),
+            recent: [None; RECENT_THREADS],
+            stack_cache: Vec::new(),
             generation: 1,
             flat: Vec::new(),
         }
@@ -223,7 +208,7 @@ impl<'k> Scan<'k> {
             raw.kind,
             kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK | kind::EXIT
         ) {
-            self.recent = [None; RECENT];
+            self.recent = [None; RECENT_THREADS];
             self.generation += 1;
         }
         match raw.kind {

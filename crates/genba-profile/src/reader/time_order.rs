@@ -1,15 +1,15 @@
 //! Records in time order with bounded memory.
 //!
-//! Every CPU's records are in order among themselves but not with those of others. perf and
-//! genba write `FINISHED_ROUND` after each pass over all rings: nothing after round N+1 is older
-//! than the newest of round N (tools/perf/util/ordered-events.c), so that two rounds at most
-//! have to be held. Here "held" means 16 bytes a record; the records stay in the file.
+//! The records of each CPU are in time order, but not relative to those of other CPUs. perf and
+//! genba write `FINISHED_ROUND` after each pass over all ring buffers: no record after round N+1 is
+//! older than the newest of round N (tools/perf/util/ordered-events.c), so at most two rounds are
+//! queued. A queued record takes 16 bytes; the records stay in the file.
 
 use super::event_lookup::EventLookup;
 use crate::perfdata::file_header::trailing;
 use crate::perfdata::record::{Layout, Raw, kind};
 
-/// Gives the kernel's records in time order.
+/// Returns the kernel's records in time order.
 pub struct TimeOrderedRecords<'a> {
     data: &'a [u8],
     at: usize,
@@ -19,9 +19,9 @@ pub struct TimeOrderedRecords<'a> {
     newest: u64,
     newest_of_last_round: u64,
     ended: bool,
-    /// The data end in the middle of a record.
+    /// The data ends in the middle of a record.
     pub cut_short: bool,
-    /// A compressed record was met.
+    /// A compressed record was found.
     pub compressed: bool,
 }
 
@@ -46,7 +46,7 @@ impl<'a> TimeOrderedRecords<'a> {
     pub fn next(&mut self) -> Option<(usize, &'a Layout, Raw<'a>)> {
         loop {
             if let Some((_, at)) = self.ready.next() {
-                // It was parsed from here before.
+                // It was parsed at this offset before.
                 let (raw, _) = self.data.get(at..).and_then(Raw::parse)?;
                 let (event, layout) = self.events.of(&raw);
                 return Some((event, layout, raw));
@@ -58,11 +58,11 @@ impl<'a> TimeOrderedRecords<'a> {
         }
     }
 
-    /// Reads up to the end of a round and makes ready what cannot be overtaken any more.
+    /// Reads to the end of a round and releases the records that no later one can precede.
     fn read_round(&mut self) {
         while let Some((raw, size)) = self.data.get(self.at..).and_then(Raw::parse) {
             let at = self.at;
-            // Below 8 would stand still; `Raw::parse` has refused it.
+            // Progress is certain: `Raw::parse` refuses sizes below 8.
             self.at = at.saturating_add(size).saturating_add(trailing(&raw));
             match raw.kind {
                 kind::FINISHED_ROUND => {
@@ -78,7 +78,7 @@ impl<'a> TimeOrderedRecords<'a> {
                 }
                 n if n < kind::USER_FIRST => {
                     let (_, layout) = self.events.of(&raw);
-                    // Without a time of its own a record keeps its place in the file.
+                    // A record without a time stays after the newest one before it.
                     let time = layout.time(&raw).unwrap_or(self.newest);
                     self.newest = self.newest.max(time);
                     self.queue.push((time, at));

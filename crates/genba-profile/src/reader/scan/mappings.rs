@@ -1,4 +1,4 @@
-//! What is mapped where: modules, the kernel, and code that a process generated.
+//! Mapping records: modules, the kernel, and code that a process generated.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl Scan<'_> {
             && !symbol.is_empty()
             && self.tables.kernel_reference.is_none()
         {
-            // The offset of the kernel's map is the address of the symbol that its name ends in.
+            // The offset of the kernel's mapping is the address of the symbol that its name ends with.
             self.tables.kernel_reference = Some((symbol.to_owned(), mmap.pgoff));
         }
         let id = match kind {
@@ -63,7 +63,7 @@ impl Scan<'_> {
         if let Some(&id) = self.modules.get(&key) {
             return id;
         }
-        let copy = self.kept.copy_of(&key.0).and_then(Path::to_str);
+        let copy = self.artifacts.copy_of(&key.0).and_then(Path::to_str);
         let id = self.tables.add_module(Module {
             path: copy.map_or_else(|| key.0.clone(), str::to_owned),
             build_id: key.2.clone(),
@@ -74,13 +74,13 @@ impl Scan<'_> {
         id
     }
 
-    /// Looks once whether code that this process generated was kept.
+    /// Opens the generated code saved of this process; once per process.
     fn find_generated(&mut self, pid: i32) {
         let process = self.processes.entry(pid).or_default();
         if process.generated.is_some() {
             return;
         }
-        let standing = self.kept.generated(pid).map(|generated| {
+        let generated = self.artifacts.generated(pid).map(|generated| {
             let module = self.tables.add_module(Module {
                 path: generated.path.clone(),
                 build_id: None,
@@ -89,22 +89,22 @@ impl Scan<'_> {
             });
             GeneratedMappings::new(generated, module)
         });
-        let first = standing.as_ref().and_then(GeneratedMappings::next_time);
+        let first = generated.as_ref().and_then(GeneratedMappings::next_time);
         self.next_change = self.next_change.min(first.unwrap_or(u64::MAX));
-        process.generated = Some(standing);
+        process.generated = Some(generated);
     }
 
-    /// Puts generated code where it was at this time.
+    /// Maps the generated code of all processes as it was at this time.
     #[cold]
     pub(super) fn advance(&mut self, time: u64) {
         self.next_change = u64::MAX;
         for process in self.processes.values_mut() {
-            if let Some(Some(standing)) = &mut process.generated {
-                if standing.advance(time) {
+            if let Some(Some(generated)) = &mut process.generated {
+                if generated.advance(time) {
                     process.space.changed();
                     self.generation += 1;
                 }
-                let next = standing.next_time().unwrap_or(u64::MAX);
+                let next = generated.next_time().unwrap_or(u64::MAX);
                 self.next_change = self.next_change.min(next);
             }
         }

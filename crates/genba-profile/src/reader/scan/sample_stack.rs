@@ -1,13 +1,13 @@
-//! One sample with its stack: chains as recorded, stack copies unwound, nodes of the call tree.
+//! The stack of a sample: recorded call chains, unwound stack copies, nodes of the call tree.
 
-use super::{Known, PLACES_BITS, RECENT, Scan};
+use super::{CachedStack, RECENT_THREADS, STACK_CACHE_BITS, Scan};
 use crate::perfdata::byte_cursor::Cursor;
 use crate::perfdata::record::{self, CONTEXT_KERNEL, CONTEXT_MAX, CONTEXT_USER, misc};
 use crate::reader::sample_tables::{Frame, Sample, StackId, ThreadId};
 use crate::reader::stack_unwinder::ProcessUnwinder;
 use crate::reader::x86_64::{general_registers, user_regs};
 
-/// Registers of a process of 64 bits.
+/// `PERF_SAMPLE_REGS_ABI_64`: registers of a 64-bit process.
 const ABI_64: u64 = 2;
 
 impl Scan<'_> {
@@ -60,9 +60,9 @@ impl Scan<'_> {
         }
     }
 
-    /// The thread under its name of now. Most samples are of the thread of the one before.
+    /// The thread under its present name. Most samples have the same thread as the one before.
     fn thread_of(&mut self, pid: i32, tid: i32) -> ThreadId {
-        let slot = tid as usize % RECENT;
+        let slot = tid as usize % RECENT_THREADS;
         if let Some((known, id)) = self.recent[slot]
             && known == (pid, tid)
         {
@@ -76,14 +76,15 @@ impl Scan<'_> {
         id
     }
 
-    /// The stack that is the sampled address alone.
+    /// The stack that has the sampled address only.
     fn flat_stack(&mut self, pid: i32, address: u64) -> StackId {
-        if self.places.is_empty() {
-            self.places.resize(1 << PLACES_BITS, Known::default());
+        if self.stack_cache.is_empty() {
+            self.stack_cache
+                .resize(1 << STACK_CACHE_BITS, CachedStack::default());
         }
         let key = address ^ u64::from(pid.cast_unsigned()) << 32;
-        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - PLACES_BITS);
-        let known = self.places[hash as usize];
+        let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - STACK_CACHE_BITS);
+        let known = self.stack_cache[hash as usize];
         if known.generation == self.generation
             && (known.address, known.pid) == (address, pid)
             && let Some(stack) = known.stack
@@ -91,7 +92,7 @@ impl Scan<'_> {
             return stack;
         }
         let stack = self.look_up_flat(pid, address);
-        self.places[hash as usize] = Known {
+        self.stack_cache[hash as usize] = CachedStack {
             address,
             pid,
             generation: self.generation,
@@ -122,8 +123,8 @@ impl Scan<'_> {
     /// Appends the callers in a recorded chain, innermost first, to the chain.
     fn frame_pointer_chain(&mut self, chain: &[u8], in_kernel: bool) {
         let mut cursor = Cursor::new(chain);
-        // The first entry of the sample's own mode is the sample's address itself; the first
-        // of the user part under a kernel sample is where user code went into the kernel.
+        // The first entry of the sample's own mode is the sample's address; the first entry of the
+        // user part of a kernel sample is where user code entered the kernel.
         let mut at_start = true;
         let mut exact = false;
         while let Some(address) = cursor.u64() {
@@ -143,7 +144,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Appends the user frames that a stack copy unwinds to; false if they do not reach the end.
+    /// Appends the user frames unwound from a stack copy; returns false if unwinding does not reach
+    /// the outermost frame.
     fn unwind(&mut self, record: &record::SampleRecord<'_>, kernel: bool) -> bool {
         let Some(regs) = user_regs(self.regs_mask, record.regs).filter(|_| record.abi == ABI_64)
         else {
@@ -169,7 +171,7 @@ impl Scan<'_> {
             return false;
         };
         let complete = unwinder.unwind(regs, record.stack, &mut self.unwound);
-        // In user mode the innermost frame is the sample itself.
+        // In user mode the innermost frame is the sample's address.
         let skip = usize::from(!kernel);
         let frames = self.unwound.iter().enumerate().skip(skip);
         self.chain
@@ -177,8 +179,8 @@ impl Scan<'_> {
         complete
     }
 
-    /// Interns the chain from the outermost frame in, reusing what the last stack of the thread
-    /// had in common with it.
+    /// Interns the chain from the outermost frame inwards, starting from the frames that it shares
+    /// with the thread's last stack.
     fn intern_stack(&mut self, pid: i32, tid: i32) -> StackId {
         let generation = self.processes.get(&pid).map_or(0, |p| p.space.generation);
         let mut last = Vec::new();
@@ -214,7 +216,7 @@ impl Scan<'_> {
             thread.last = last;
             thread.last_generation = generation;
         }
-        // The chain has the sample's own address at least.
+        // The chain has at least the sample's address.
         parent.unwrap_or(StackId(0))
     }
 }
