@@ -90,12 +90,10 @@ impl Subject<'_> {
     /// Why no chain can be given, if none can.
     pub(super) fn why_not(&self, irreducible: bool, inner: &Option<Inner>) -> Option<String> {
         if irreducible {
-            return Some(
-                "it is entered in the middle, so that its rounds have no beginning".to_owned(),
-            );
+            return Some("it is irreducible (entered in more than one place)".to_owned());
         }
         if inner.is_some() {
-            return Some("its rounds contain other loops".to_owned());
+            return Some("it contains other loops".to_owned());
         }
         None
     }

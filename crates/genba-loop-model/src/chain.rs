@@ -27,7 +27,7 @@ impl Subject<'_> {
             let run = |case| recurrence::of_path(code, &steps, case);
             let [low, value, high] = [run(Case::Low), run(Case::Value), run(Case::High)];
             let (Some(low), Some(value), Some(high)) = (low, value, high) else {
-                return Err("its rounds are too long to be modelled".to_owned());
+                return Err("its iterations are too long for the model".to_owned());
             };
             return Ok(self.chain_of(low.cycles, value, high.cycles, way(&path), false, timings));
         }
@@ -42,7 +42,7 @@ impl Subject<'_> {
         inside: &dyn Fn(BlockId) -> bool,
     ) -> Result<(Chain, Vec<u32>), String> {
         let Some((paths, order)) = path::drawn(self.edges, self.head, inside) else {
-            return Err("the ways that its rounds take were not counted".to_owned());
+            return Err("the paths of its iterations were not counted".to_owned());
         };
         let steps: Vec<Vec<u32>> = paths.iter().map(|blocks| self.steps(blocks)).collect();
         let mut times = vec![0usize; steps.len()];
@@ -60,7 +60,7 @@ impl Subject<'_> {
         let run = |case| recurrence::of_rounds(code, &rounds, case);
         let [low, value, high] = [run(Case::Low), run(Case::Value), run(Case::High)];
         let (Some(low), Some(value), Some(high)) = (low, value, high) else {
-            return Err("its rounds are too long to be modelled".to_owned());
+            return Err("its iterations are too long for the model".to_owned());
         };
         // Branches are not independent of each other in fact: the ways by themselves bound what
         // other orders of the same rounds could make.
@@ -76,7 +76,7 @@ impl Subject<'_> {
             most = most.max(alone.cycles);
         }
         let differ = most > 1.25 * least + 0.25;
-        let way = format!(" over {} ways through it", paths.len());
+        let way = format!(" over {} paths", paths.len());
         let (low, high) = (low.cycles.min(least), high.cycles.max(most));
         Ok(self.chain_of(low, value, high, way, differ, timings))
     }
@@ -144,11 +144,11 @@ impl Subject<'_> {
             let text = brief(&self.inputs.instructions[index].text);
             return Err(match why {
                 Opaque::Call => format!(
-                    "each round calls (`{text}`), and chains through calls are not modelled"
+                    "each iteration calls (`{text}`), and chains through calls are not modelled"
                 ),
-                Opaque::Kernel => format!("each round enters the kernel (`{text}`)"),
-                Opaque::Repeated => format!("the time of `{text}` depends on a count"),
-                Opaque::Serialising => format!("`{text}` waits for all before it"),
+                Opaque::Kernel => format!("each iteration enters the kernel (`{text}`)"),
+                Opaque::Repeated => format!("the time of `{text}` depends on its repeat count"),
+                Opaque::Serialising => format!("`{text}` is serialising"),
                 Opaque::Exit => format!("`{text}` is not modelled"),
             });
         }
@@ -164,7 +164,7 @@ fn way(path: &Path) -> String {
         return String::new();
     }
     format!(
-        " on the way that at least {} of its rounds take",
+        " on the path of at least {} of its iterations",
         short_percent(path.share)
     )
 }

@@ -27,9 +27,9 @@ pub(super) struct Chain {
     pub cycles: Estimate,
     /// `div → div`.
     pub text: String,
-    /// How it was come by: ` on the way that at least 83 % of the rounds take`.
+    /// Of which paths: ` on the path of at least 83 % of its iterations`.
     pub way: String,
-    /// Whether rounds that go different ways have chains too different for one figure.
+    /// Whether the chains of its paths are too different for one figure.
     pub various: bool,
     /// An instruction of it that the table does not have.
     pub unknown: Option<String>,
@@ -62,11 +62,11 @@ pub(super) struct Facts {
 /// Names the bound, and says why.
 pub(super) fn decide(facts: &Facts) -> (LoopBound, String) {
     let Some(measured) = &facts.measured else {
-        return unexplained(format!("no time was measured for it; {}", model(facts)));
+        return unexplained(format!("no time was measured in it; {}", model(facts)));
     };
     if facts.samples < FEWEST_SAMPLES {
         return unexplained(format!(
-            "only {} samples fell into it; {}",
+            "only {} samples are in it; {}",
             number(facts.samples),
             model(facts)
         ));
@@ -85,7 +85,7 @@ pub(super) fn decide(facts: &Facts) -> (LoopBound, String) {
     }
     if let Some(trips) = short {
         return unexplained(format!(
-            "it is left after {} rounds on average, so that getting in and out weighs as much as its rounds; {}",
+            "it is left after {} iterations on average, so entering and leaving it cost as much as its iterations; {}",
             number(trips),
             model(facts)
         ));
@@ -105,7 +105,7 @@ fn contradiction(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, Strin
         let waiting = facts.trips.map_or(1.0, |trips| 1.0 - 1.0 / trips.max(1.0));
         if chain.cycles.low * waiting > most {
             return Some(unexplained(format!(
-                "its longest chain ({}{}) would take {}, more than the {} measured: the model does not hold here",
+                "the model does not hold: its longest dependency chain ({}{}) would take {}, more than the {} measured",
                 chain.text,
                 chain.way,
                 cycles(&chain.cycles),
@@ -116,7 +116,7 @@ fn contradiction(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, Strin
     let throughput = facts.throughput.as_ref()?;
     (throughput.cycles.low > most).then(|| {
         unexplained(format!(
-            "its {} would take {}, more than the {} measured: the model does not hold here",
+            "the model does not hold: its {} would take {}, more than the {} measured",
             throughput.what,
             cycles(&throughput.cycles),
             range(measured)
@@ -139,13 +139,13 @@ fn by_model(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
         && chain_value >= throughput_value
     {
         let beside = match throughput {
-            Some(t) => format!("; its {} would take {} as well", t.what, range(&t.cycles)),
+            Some(t) => format!("; its {} would take {}", t.what, range(&t.cycles)),
             None => String::new(),
         };
         return Some((
             LoopBound::Latency,
             format!(
-                "each round waits for the one before: {} takes {}{}{beside}",
+                "each iteration waits for the previous one: {} takes {}{}{beside}",
                 chain.text,
                 part(&chain.cycles, measured),
                 chain.way
@@ -154,7 +154,10 @@ fn by_model(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
     }
     let throughput = throughput?;
     let beside = match &facts.chain {
-        Ok(chain) => format!("; its longest chain takes {}", range(&chain.cycles)),
+        Ok(chain) => format!(
+            "; its longest dependency chain takes {}",
+            range(&chain.cycles)
+        ),
         Err(_) => String::new(),
     };
     Some((
@@ -208,7 +211,7 @@ fn by_evidence(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)
         (true, false) => Some((LoopBound::Memory, memory_text(facts, measured))),
         (false, true) => Some((LoopBound::FrontEnd, branch_text(facts, measured))),
         (true, true) => Some(unexplained(format!(
-            "{} of its {} stand at loads and {} at branches that go both ways",
+            "{} of its {} are at loads and {} at branches with varying outcome",
             percent(facts.loads.share),
             cycles(measured),
             percent(facts.branches.share)
@@ -261,10 +264,10 @@ fn memory_text(facts: &Facts, measured: &Estimate) -> String {
     let loads = &facts.loads;
     let share = loads.most.map_or(0.0, |(_, share)| share);
     let mut text = format!(
-        "{} holds {} of its {}, {} an execution where the first cache takes {}",
-        facts.load_text,
+        "{} of its {} are at {}: {} per execution, {} if it hits L1d",
         percent(share),
         cycles(measured),
+        facts.load_text,
         number(loads.each),
         number(loads.usual)
     );
@@ -281,25 +284,21 @@ fn memory_text(facts: &Facts, measured: &Estimate) -> String {
 
 fn branch_text(facts: &Facts, measured: &Estimate) -> String {
     let branches = &facts.branches;
-    let both = format!(
-        "{} goes both ways ({} taken)",
-        facts.branch_text,
-        percent(branches.usual)
-    );
+    let both = format!("{} is taken {}", facts.branch_text, percent(branches.usual));
     let each = number(facts.penalty.value);
     let excess = measured.value - floor(facts);
     if branches.excess < 0.5 * excess {
         let wrong = excess / (facts.penalty.value * branches.times).max(f64::MIN_POSITIVE);
         return format!(
-            "{both}: nothing else explains {} of its {}, and wrong predictions in {} of its executions, about {each} cycles each, would",
+            "{both}: mispredictions in {} of its executions, about {each} cycles each, would explain {} of its {}, and nothing else does",
+            percent(wrong.min(branches.usual.min(1.0 - branches.usual))),
             number(excess),
-            cycles(measured),
-            percent(wrong.min(branches.usual.min(1.0 - branches.usual)))
+            cycles(measured)
         );
     }
     let share = branches.most.map_or(0.0, |(_, share)| share);
     format!(
-        "{both} and holds {} of its {}; a wrong prediction takes about {each}",
+        "{both}, and {} of its {} are at it; a misprediction costs about {each}",
         percent(share),
         cycles(measured),
     )
@@ -309,10 +308,10 @@ fn branch_text(facts: &Facts, measured: &Estimate) -> String {
 fn model(facts: &Facts) -> String {
     let chain = match &facts.chain {
         Ok(chain) if chain.text.is_empty() => {
-            "by the model nothing is carried from round to round".to_owned()
+            "in the model no iteration depends on the previous one".to_owned()
         }
         Ok(chain) => format!(
-            "by the model its longest chain takes {} ({}{})",
+            "in the model its longest dependency chain takes {} ({}{})",
             cycles(&chain.cycles),
             chain.text,
             chain.way
@@ -327,30 +326,32 @@ fn model(facts: &Facts) -> String {
 
 fn remainder(facts: &Facts, measured: &Estimate) -> String {
     let mut text = format!(
-        "{} a round are not explained: {}",
+        "{} per iteration are unexplained: {}",
         cycles(measured),
         model(facts)
     );
     if let Ok(chain) = &facts.chain {
         if let Some(form) = &chain.unknown {
-            text.push_str(&format!("; the host's table does not have `{form}`"));
+            text.push_str(&format!("; the host table has no `{form}`"));
         }
         if chain.various {
-            text.push_str("; rounds go different ways with different chains");
+            text.push_str("; its paths have different dependency chains");
         }
         if chain.partial_forward {
-            text.push_str("; a load overlaps an earlier store in part, which stalls");
+            text.push_str(
+                "; a load overlaps a part of an earlier store, so store forwarding fails",
+            );
         }
     }
     if facts.loads.share >= 0.3 {
         text.push_str(&format!(
-            "; {} of the time stands at loads",
+            "; {} of the time is at loads",
             percent(facts.loads.share)
         ));
     }
     if facts.branches.share >= 0.2 {
         text.push_str(&format!(
-            "; {} at branches that go both ways",
+            "; {} is at branches with varying outcome",
             percent(facts.branches.share)
         ));
     }

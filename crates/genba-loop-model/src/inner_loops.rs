@@ -76,7 +76,7 @@ impl Inner {
         let share = short_percent(self.share);
         if self.share >= 0.7 && self.bound != LoopBound::Unexplained {
             let why = format!(
-                "{share} of its time is in the loop at {:#x}, which is {}",
+                "{share} of its time is in the inner loop at {:#x}, which is {}",
                 self.address,
                 name(self.bound)
             );
@@ -84,12 +84,12 @@ impl Inner {
         }
         let why = if self.share >= 0.5 {
             format!(
-                "{share} of its time is in the loop at {:#x}: see there",
+                "{share} of its time is in the inner loop at {:#x}",
                 self.address
             )
         } else {
             format!(
-                "its rounds contain other loops with {} of its time, and such rounds are not modelled",
+                "{} of its time is in inner loops, and such loops are not modelled",
                 short_percent(self.all)
             )
         };
@@ -102,7 +102,7 @@ fn name(bound: LoopBound) -> &'static str {
         LoopBound::Latency => "latency-bound",
         LoopBound::Throughput => "throughput-bound",
         LoopBound::Memory => "memory-bound",
-        LoopBound::FrontEnd => "held up by the front end",
+        LoopBound::FrontEnd => "front-end-bound",
         LoopBound::Unexplained => "unexplained",
     }
 }
