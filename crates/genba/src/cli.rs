@@ -4,14 +4,20 @@ use clap::{Parser, Subcommand};
 
 use crate::verbs;
 
-/// Find where a program's time goes, on the machine it runs on.
+/// Finds where a program's time goes, on the machine it runs on.
 #[derive(Debug, Parser)]
 #[command(
     name = "genba",
     version,
     about = "A performance-investigation workbench for native programs and language runtimes",
-    after_help = "Start with:\n  genba investigate -- ./prog args      the whole road: measure, profile, annotate, page\n  genba record -g -- ./prog args        sample only; then: genba report, genba annotate FUNCTION\n  genba bench './old' './new'           which is faster, and by how much
-  genba stat -- ./prog args             counters, as perf stat -d\n\nExit codes: 0 done; 1 a gate refused; 2 usage; 3 the target failed; 4 this machine cannot do that.",
+    after_help = "Examples:
+  genba investigate -- ./prog args      measure, profile, count, explain; writes a case and a page
+  genba record -g -- ./prog args        sample only; then: genba report, genba annotate FUNCTION
+  genba bench './old' './new'           which is faster, and by how much
+  genba stat -- ./prog args             hardware and software counters, as perf stat -d
+
+Exit codes: 0 success; 1 a gate refused; 2 usage error; 3 the target failed; 4 not supported on this
+machine; 130 interrupted.",
     max_term_width = 100,
     arg_required_else_help = true
 )]
@@ -24,7 +30,7 @@ pub struct Cli {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
 
-    /// No progress, no remarks; only the answer and errors.
+    /// Print no progress and no notes; only the result and errors.
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }
@@ -43,46 +49,44 @@ pub enum ColorWhen {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Measure, profile and annotate a command; leaves a case and a page.
+    /// Measure, profile, count and explain a command; writes a case and a page.
     Investigate(verbs::investigate::Args),
-    /// Compare commands: interleaved, paired, until the difference is known.
+    /// Compare commands by interleaved, paired runs until the difference is decided.
     Bench(verbs::bench::Args),
-    /// What is responsible: a value, a commit, items of a set, regions of a source file.
+    /// Find the culprit: a parameter value, a commit, elements of a set, regions of a source file.
     Bisect(verbs::bisect::Args),
-    /// As bench, and exit with 1 if a variant is slower: for CI.
+    /// Compare as bench does, and exit with 1 if a variant is slower: for CI.
     Gate(verbs::gate::Args),
-    /// This machine: what it can see.
+    /// Show what this machine can measure, and what its instructions cost.
     Host(verbs::host::Args),
-    /// Count events of a command: what `perf stat -d` shows.
+    /// Count hardware and software events of a command, as `perf stat -d`.
     Stat(verbs::stat::Args),
-    /// Count executions exactly: functions by calls and instructions, callers and callees.
+    /// Count executions exactly: calls and instructions of functions, callers and callees.
     Count(verbs::count::Args),
     /// Sample a command or a process into a perf.data file.
     Record(verbs::record::Args),
-    /// Where the samples of a recording are: functions, lines, modules, threads.
+    /// Show where the samples of a recording are: functions, lines, modules, threads.
     Report(verbs::report::Args),
-    /// Live: functions by self time over the last seconds; Enter annotates.
+    /// Show functions by self time over the last seconds, live; Enter annotates.
     Top(verbs::top::Args),
-    /// One function of a recording: source and assembly with the share of each instruction.
+    /// Show source and assembly of one function with the share of each instruction.
     Annotate(verbs::annotate::Args),
-    /// Why the time goes where it goes: causes, with evidence and what a fix would gain.
+    /// Explain the time: causes with evidence, fix and predicted gain.
     Explain(verbs::explain::Args),
-    /// A flame graph (interactive SVG) of a recording.
+    /// Write a flame graph (interactive SVG) of a recording.
     Flame(verbs::flame::Args),
-    /// Parts of a workload switched off one at a time: what each costs.
+    /// Measure what each component costs by switching components off one at a time.
     Ablate(verbs::ablate::Args),
-    /// A metric over a parameter: knees with their interval, the law of growth.
+    /// Measure a metric over a parameter: change points with intervals, scaling law.
     Sweep(verbs::sweep::Args),
-    /// Two profiles of the same work side by side: what gained and what lost.
+    /// Compare two profiles of the same work: which functions and lines gained or lost.
     Diff(verbs::diff::Args),
-    /// Other ways of building and running a program: each proven or refuted.
+    /// Try other builds, allocators and settings of a program, each compared with the baseline.
     Try(verbs::try_variants::Args),
-    /// The cases under .genba: list, show, export, import.
+    /// List, show, export, import, resume and repeat the cases under .genba.
     Case(verbs::case::Args),
-    /// Shell completions on standard output.
-    #[command(hide = true)]
+    /// Print the completion script of a shell.
     Completions(verbs::completions_and_man::CompletionsArgs),
-    /// Man pages into a directory.
-    #[command(hide = true)]
+    /// Write man pages into a directory.
     Man(verbs::completions_and_man::ManArgs),
 }

@@ -1,4 +1,4 @@
-//! The arguments that say what to run and how; shared by all verbs that run a command.
+//! Arguments of the command to run, shared by all verbs that run one.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use genba_units::parse_duration;
 
 use crate::exit_code::Failure;
 
-/// What to run and how.
+/// The command to run, and how.
 #[derive(Debug, Args)]
 pub struct CommandArgs {
-    /// Interpret a single-string command with this shell.
+    /// Shell that runs a command given as one string.
     #[arg(short = 'S', long, value_name = "SHELL", default_value = "sh")]
     pub shell: String,
 
-    /// Run a single-string command without a shell (the same as --shell=none).
+    /// Run a command given as one string without a shell (the same as --shell=none).
     #[arg(short = 'N')]
     pub no_shell: bool,
 
@@ -26,8 +26,8 @@ pub struct CommandArgs {
     #[arg(long, value_name = "WHERE", default_value = "null")]
     pub input: String,
 
-    /// Standard output and error of the command: `null`, `inherit`, or a file for standard
-    /// output; without this each verb has its own default.
+    /// Standard output of the command: `null`, `inherit`, or a file; the default depends on the
+    /// verb.
     #[arg(long, value_name = "WHERE")]
     pub output: Option<String>,
 
@@ -48,20 +48,20 @@ pub struct CommandArgs {
     pub command: Vec<String>,
 }
 
-/// A command with its streams, and the same as the case keeps it.
+/// A command ready to start, and as the case stores it.
 pub struct Prepared {
-    /// For the launcher.
+    /// The command for the launcher.
     pub spec: CommandSpec,
-    /// For the case.
+    /// The command as the case stores it.
     pub workload: Workload,
 }
 
 impl CommandArgs {
-    /// Makes the command; `default_output` is where its output goes unless told otherwise.
+    /// Makes the command; its output goes to `default_output` without `--output`.
     pub fn prepare(&self, default_output: Output) -> Result<Prepared, Failure> {
         let Some(first) = self.command.first() else {
             return Err(Failure::usage(
-                "there is no command to run; write it after `--`, as in: genba stat -- ls -l",
+                "no command to run: write it after `--`, as in: genba stat -- ls -l",
             ));
         };
         let shell = if self.no_shell {
@@ -109,7 +109,7 @@ impl CommandArgs {
         let mut prepared = self.prepare(if json { Output::Null } else { Output::Inherit })?;
         prepared.spec.stderr = if json {
             Output::Capture {
-                limit: crate::verbs::ERROR_OUTPUT,
+                limit: crate::verbs::MAX_ERROR_OUTPUT,
             }
         } else {
             Output::Inherit
@@ -117,7 +117,7 @@ impl CommandArgs {
         Ok(prepared)
     }
 
-    /// Another command line, run where and as this command is.
+    /// Another command line with the shell, input, directory and time-out of this command.
     pub fn line(&self, line: &str) -> Result<CommandSpec, Failure> {
         let other = Self {
             shell: self.shell.clone(),
@@ -136,7 +136,7 @@ impl CommandArgs {
     }
 }
 
-/// Whether a single word asks for a shell.
+/// Whether a single word contains shell syntax and does not name a file.
 fn has_shell_syntax(word: &str) -> bool {
     word.chars()
         .any(|c| c.is_whitespace() || "|&;<>()$`\\\"'*?[]#~=%!{}".contains(c))

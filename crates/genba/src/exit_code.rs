@@ -1,4 +1,4 @@
-//! Exit codes, and what a failed verb says.
+//! Exit codes, and the error message of a failed verb.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -14,17 +14,17 @@ use genba_run::{ErrorKind, RunError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done.
+    /// Success.
     Done = 0,
-    /// The verdict that a gate was asked to refuse.
+    /// `genba gate` refused: a variant is slower than the threshold allows.
     Refused = 1,
-    /// The command line or an input file cannot be used.
+    /// The command line or an input file is invalid.
     Usage = 2,
     /// The target could not be started, or failed.
     TargetFailed = 3,
-    /// This machine cannot do that.
+    /// This machine does not support it: no permission, no counter, no tool.
     Unsupported = 4,
-    /// Ended by Ctrl-C or SIGTERM; what shells report of a command that SIGINT ended.
+    /// Ended by Ctrl-C or SIGTERM: 128 + SIGINT, as shells report it.
     Interrupted = 130,
 }
 
@@ -37,14 +37,14 @@ impl From<Exit> for ExitCode {
 /// Why a verb could not do its work.
 #[derive(Debug)]
 pub struct Failure {
-    /// Exit code.
+    /// The exit code of the process.
     pub exit: Exit,
     /// What happened, to which input, and what to do.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure with this code.
+    /// A failure with this exit code and message.
     pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
         Self {
             exit,
@@ -52,7 +52,7 @@ impl Failure {
         }
     }
 
-    /// For `map_err`: an input that cannot be used.
+    /// A usage error; for `map_err`.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self::new(Exit::Usage, message)
     }
@@ -119,7 +119,7 @@ impl From<ExperimentError> for Failure {
     }
 }
 
-/// A plan that an experiment asked for and could not be given.
+/// The plan of a variant that the command line could not make, inside an experiment.
 impl From<Failure> for ExperimentError {
     fn from(failure: Failure) -> Self {
         Self::Plan {
@@ -128,5 +128,5 @@ impl From<Failure> for ExperimentError {
     }
 }
 
-/// What every verb returns.
+/// The result of every verb.
 pub type VerbResult = Result<Exit, Failure>;

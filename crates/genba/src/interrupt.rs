@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: the first ends the run and keeps what was measured, the second ends
-//! genba at once.
+//! Ctrl-C and SIGTERM: the first ends the run and keeps what was measured; the second ends genba
+//! immediately.
 
 use std::thread;
 
@@ -9,13 +9,13 @@ use signal_hook::iterator::Signals;
 
 use crate::exit_code::{Exit, Failure};
 
-/// A token that the first signal triggers.
+/// Returns a token that the first signal triggers.
 pub fn token() -> Result<Cancel, Failure> {
     let cancel = Cancel::new()?;
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| {
         Failure::new(
             Exit::Unsupported,
-            format!("cannot watch for signals: {error}"),
+            format!("cannot install signal handlers: {error}"),
         )
     })?;
     let trigger = cancel.clone();
@@ -24,7 +24,7 @@ pub fn token() -> Result<Cancel, Failure> {
         for _ in signals.forever() {
             seen += 1;
             if seen > 1 {
-                // The launcher sees this end and takes the whole process tree with it.
+                // The launcher notices that genba has ended, and ends the whole process tree.
                 std::process::exit(Exit::Interrupted as i32);
             }
             trigger.trigger();

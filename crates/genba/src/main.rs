@@ -1,4 +1,4 @@
-//! The `genba` command: parses arguments, calls the verb, turns its result into an exit code.
+//! The `genba` command: parses arguments, runs the verb, maps its result to an exit code.
 
 mod cli;
 mod command_args;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Calls the verb.
+/// Runs the verb that the command line names.
 fn dispatch(verb: Verb, output: &Output) -> VerbResult {
     match verb {
         Verb::Investigate(args) => verbs::investigate::run(args, output),

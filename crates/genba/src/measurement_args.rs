@@ -1,5 +1,5 @@
-//! How runs are made and judged: what `bench`, `gate`, `try`, `ablate`, `sweep` and `bisect` all
-//! take.
+//! Arguments of all verbs that compare runs (`bench`, `gate`, `try`, `ablate`, `sweep`,
+//! `bisect`): how commands run, which metrics are read, and the statistics.
 
 use std::time::Duration;
 
@@ -11,66 +11,66 @@ use genba_units::{parse_cpu_list, parse_duration, parse_share};
 
 use crate::exit_code::Failure;
 
-/// How commands are run, what is read off them, and what decides.
+/// How commands run, which metrics are read, and the statistics.
 #[derive(Debug, ClapArgs)]
 pub struct MeasurementArgs {
-    /// A metric in the output, found by a regular expression (group 1, or the group `value`).
+    /// Metric in the target's output, found by a regular expression (group 1, or group `value`).
     #[arg(long, value_name = "NAME[:UNIT][:more|less]=REGEX")]
     pub metric_regex: Vec<String>,
 
-    /// A metric in JSON output.
+    /// Metric in the target's JSON output, found by a JSON pointer.
     #[arg(long, value_name = "NAME[:UNIT][:more|less]=/POINTER")]
     pub metric_json: Vec<String>,
 
-    /// A metric that the command writes to $GENBA_METRICS_FD as a line `NAME VALUE [UNIT]`; this
-    /// gives one a unit and a direction.
+    /// Unit and direction of a metric that the target writes to $GENBA_METRICS_FD as a line
+    /// `NAME VALUE [UNIT]`.
     #[arg(long, value_name = "NAME[:UNIT][:more|less]")]
     pub metric_fd: Vec<String>,
 
-    /// Differences up to this are of no interest [default: 1%].
+    /// Equivalence margin: differences smaller than this are treated as equal [default: 1%].
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub delta: Option<f64>,
 
-    /// Rate of false alarms allowed [default: 5%].
+    /// Significance level α: the rate of false verdicts allowed [default: 5%].
     #[arg(long, value_name = "PERCENT", value_parser = parse_share)]
     pub alpha: Option<f64>,
 
-    /// Seed of all that is random, the order first of all; the report names the one that was used.
+    /// Seed of the random order of runs; the report shows the seed that was used.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// Rounds before the measurement that are not counted.
+    /// Warm-up runs of each command before the measurement.
     #[arg(short, long, value_name = "N")]
     pub warmup: Option<u32>,
 
-    /// Measure commands that fail.
+    /// Measure commands although they exit with an error.
     #[arg(short, long)]
     pub ignore_failure: bool,
 
-    /// The shell for all commands that are one string.
+    /// Shell that runs all commands given as one string [default: sh].
     #[arg(short = 'S', long, value_name = "SHELL")]
     pub shell: Option<String>,
 
-    /// No shell: split commands into words and start them directly (--shell=none).
+    /// Run commands without a shell: split them into words and start them directly (--shell=none).
     #[arg(short = 'N')]
     pub no_shell: bool,
 
-    /// Variable of the environment for all commands; placeholders are replaced here, too.
+    /// Environment variable for all commands; placeholders are replaced in the value.
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
 
-    /// End a run after so long, and leave its command out.
+    /// End a run after this time, and exclude its command.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub timeout: Option<Duration>,
 
-    /// Run on these CPUs only, as in 0,2-3.
+    /// Run commands on these CPUs only, as in 0,2-3.
     #[arg(long, value_name = "CPUS")]
     pub pin: Option<String>,
 }
 
 impl MeasurementArgs {
-    /// Puts over a plan what was said on the command line, with the time for all of it.
-    pub fn put_over(&self, plan: &mut Plan, budget: Option<Duration>) {
+    /// Overrides the settings of a plan with those of the command line and the budget.
+    pub fn apply_to(&self, plan: &mut Plan, budget: Option<Duration>) {
         if let Some(budget) = budget {
             plan.stop = Stop::Budget {
                 seconds: budget.as_secs_f64(),
@@ -84,13 +84,13 @@ impl MeasurementArgs {
         plan.ignore_failure |= self.ignore_failure;
     }
 
-    /// The CPUs to run on, if not on any.
+    /// The CPUs of `--pin`; `None` if commands may run on all.
     pub fn cpus(&self) -> Result<Option<Vec<usize>>, Failure> {
         let cpus = self.pin.as_deref().map(parse_cpu_list).transpose();
         cpus.map_err(|error| Failure::usage(format!("--pin: {error}")))
     }
 
-    /// The shell for commands that are one string.
+    /// The shell for commands given as one string.
     pub fn shell(&self) -> Result<Shell, Failure> {
         match (&self.shell, self.no_shell) {
             (_, true) => Ok(Shell::None),
@@ -99,7 +99,7 @@ impl MeasurementArgs {
         }
     }
 
-    /// Metrics of the target's own.
+    /// The target's own metrics that the command line defines.
     pub fn metrics(&self) -> Result<Vec<MetricPlan>, Failure> {
         let regex = (self.metric_regex.iter()).map(|text| MetricPlan::parse_regex(text));
         let json = (self.metric_json.iter()).map(|text| MetricPlan::parse_json(text));

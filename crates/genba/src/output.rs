@@ -1,4 +1,4 @@
-//! Standard output and error: the answer goes to the one, everything else to the other.
+//! Standard output carries the result, standard error everything else.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -7,7 +7,7 @@ use genba_report::Screen;
 use crate::cli::ColorWhen;
 use crate::exit_code::Failure;
 
-/// Where answers and remarks go.
+/// Writes results to standard output, notes and errors to standard error.
 #[derive(Clone, Copy, Debug)]
 pub struct Output {
     color_out: bool,
@@ -16,7 +16,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Decides about colour once, for the whole run.
+    /// Decides about colour once for the whole run.
     pub fn new(when: ColorWhen, quiet: bool) -> Self {
         let unwanted = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty())
             || std::env::var_os("TERM").is_some_and(|v| v == "dumb");
@@ -32,9 +32,9 @@ impl Output {
         }
     }
 
-    /// The screen that answers are laid out for.
+    /// Width and colour that results are laid out for.
     pub fn screen(&self) -> Screen {
-        // A pipe has no width: names are cut only where a line would be absurd.
+        // A pipe has no width: long names are shortened only far out.
         let usual = if io::stdout().is_terminal() { 100 } else { 160 };
         let width = clap_width().unwrap_or(usual).clamp(60, 200);
         Screen {
@@ -48,8 +48,8 @@ impl Output {
         !self.quiet && io::stderr().is_terminal()
     }
 
-    /// Prints an answer. A reader that has gone away (`| head`) is no error.
-    pub fn answer(&self, text: &str) -> Result<(), Failure> {
+    /// Prints a result. A closed pipe (`| head`) is not an error.
+    pub fn result(&self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         let result = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         match result {
@@ -66,17 +66,17 @@ impl Output {
         let mut text = serde_json::to_string(&document)
             .map_err(|error| Failure::usage(format!("cannot write this as JSON: {error}")))?;
         text.push('\n');
-        self.answer(&text)
+        self.result(&text)
     }
 
-    /// A remark on standard error.
+    /// Prints a note on standard error, unless `--quiet`.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             let _ = writeln!(io::stderr(), "{}", genba_report::sanitise_lines(text));
         }
     }
 
-    /// An error on standard error.
+    /// Prints an error on standard error.
     pub fn error(&self, failure: &Failure) {
         let label = if self.color_err {
             "\x1b[1;31merror:\x1b[0m"

@@ -1,4 +1,4 @@
-//! Progress on standard error, for anything longer than a second.
+//! The progress line on standard error, for anything that takes longer than a second.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::Output;
 
-/// A progress line that appears after a second and vanishes at the end.
+/// A progress line that appears after a second and is erased at the end.
 pub struct ProgressLine {
     bar: ProgressBar,
     shown: bool,
@@ -15,11 +15,11 @@ pub struct ProgressLine {
     wanted: bool,
 }
 
-/// What lasts less than this shows no progress.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Work shorter than this shows no progress.
+const SHOW_AFTER: Duration = Duration::from_secs(1);
 
 impl ProgressLine {
-    /// A line that nothing has been said on yet.
+    /// A line without text, not shown yet.
     pub fn new(output: &Output) -> Self {
         let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
@@ -39,7 +39,7 @@ impl Progress for ProgressLine {
         if !self.wanted {
             return;
         }
-        if !self.shown && self.started.elapsed() >= PATIENCE {
+        if !self.shown && self.started.elapsed() >= SHOW_AFTER {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.enable_steady_tick(Duration::from_millis(120));
             self.shown = true;

@@ -1,4 +1,5 @@
-//! Which recording to read, and how; shared by `report`, `annotate` and `flame`.
+//! Arguments of the recording to read, shared by `report`, `annotate`, `flame`, `explain` and
+//! `diff`.
 
 use std::path::PathBuf;
 
@@ -15,23 +16,23 @@ use genba_units::parse_positive_number;
 
 use crate::exit_code::{Exit, Failure};
 
-/// Which recording to read, and how.
+/// The recording to read, with counts to join.
 #[derive(Debug, Args)]
 pub struct RecordingArgs {
-    /// Recording to read: a perf.data of genba's or perf's, or the id of a case (`latest` too).
+    /// Recording to read: a perf.data file of genba or perf, or a case id (or `latest`).
     #[arg(short, long, value_name = "FILE|CASE", default_value = "perf.data")]
     input: PathBuf,
 
-    /// Which event of a recording that has several.
+    /// Event to show, of a recording of several events.
     #[arg(short, long, value_name = "EVENT")]
     event: Option<String>,
 
-    /// Join exact counts: a file of `genba count -o`. A case brings its own.
+    /// Join exact counts: a file written by `genba count -o`. A case has its own.
     #[arg(long, value_name = "FILE")]
     counts: Option<PathBuf>,
 
-    /// What the counts are multiplied with: runs in the recording, or how many times the work
-    /// of the smaller run that was counted.
+    /// Multiply the counts by this: the number of runs in the recording, or its work divided by
+    /// the work of the run that was counted.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "counts",
           value_parser = parse_positive_number)]
     counts_scale: f64,
@@ -48,23 +49,24 @@ impl RecordingArgs {
         }
     }
 
-    /// The case that is meant, if the input is no file: what it keeps needs no binaries.
+    /// The case that the input names, if its stored documents can answer without reading the
+    /// recording again; `None` for a file, an event or other counts.
     pub fn case(&self) -> Option<Case> {
         if self.event.is_some() || self.counts.is_some() {
             return None;
         }
-        self.kept()
+        self.stored_case()
     }
 
-    /// The case that the input names.
-    fn kept(&self) -> Option<Case> {
+    /// The case that the input names, if it is not a file.
+    fn stored_case(&self) -> Option<Case> {
         if self.input.exists() {
             return None;
         }
         Store::open_root().find(&self.input.to_string_lossy()).ok()
     }
 
-    /// Where source files are looked for: also among what was kept with the recording.
+    /// The source files, also those that were stored with the recording.
     pub fn sources(&self) -> SourceCache {
         let sources = SourceCache::new();
         match self.path() {
@@ -73,12 +75,12 @@ impl RecordingArgs {
         }
     }
 
-    /// What was recorded of an interpreter's own functions.
+    /// The recorded functions of Python or Ruby.
     pub fn script(&self) -> Result<ScriptProfile, Failure> {
         let path = self.path()?;
         match genba_runtime::script::profile(&path) {
-            // An investigation has it without the samples.
-            Err(ScriptError::None(_)) if let Some(kept) = self.script_of_case()? => Ok(kept),
+            // An investigation stores the profile without the samples.
+            Err(ScriptError::None(_)) if let Some(stored) = self.script_of_case()? => Ok(stored),
             read => read.map_err(Failure::usage),
         }
     }
@@ -119,19 +121,19 @@ impl RecordingArgs {
         Ok(resolved)
     }
 
-    /// Joins the counts that were asked for, or that the case has.
+    /// Joins the counts of `--counts`, or those of the case.
     fn join(&self, resolved: &mut ResolvedProfile) -> Result<(), Failure> {
         if let Some(file) = &self.counts {
             let raw = genba_count::saved_counts::read(file).map_err(Failure::usage)?;
             resolved.join_counts(join_here(self.counts_scale).with(&raw));
-        } else if let Some(case) = self.kept()
+        } else if let Some(case) = self.stored_case()
             && let Some(join) = case.get_document::<Join>(JOIN)?
         {
             let file = case.directory().join(COUNTS_FILE);
             let raw = genba_count::saved_counts::read(&file).map_err(|error| {
                 let recording = case.recording_path();
                 Failure::usage(format!(
-                    "{error}\n  without counts: -i {}",
+                    "{error}\n  to read it without counts: -i {}",
                     recording.display()
                 ))
             })?;
@@ -140,7 +142,7 @@ impl RecordingArgs {
         Ok(())
     }
 
-    /// The file itself, or the recording of the case of that name.
+    /// The path of the recording: the input itself, or the recording of the case it names.
     fn path(&self) -> Result<PathBuf, Failure> {
         if self.input.exists() {
             return Ok(self.input.clone());
@@ -148,19 +150,19 @@ impl RecordingArgs {
         let name = self.input.to_string_lossy();
         if name == "perf.data" {
             return Err(Failure::usage(
-                "there is no perf.data here; make one with: genba record -- COMMAND",
+                "no perf.data in this directory; make one with: genba record -- COMMAND",
             ));
         }
         match Store::open_root().find(&name) {
             Ok(case) => Ok(case.recording_path()),
             Err(_) => Err(Failure::usage(format!(
-                "{name} is neither a file nor a case here"
+                "{name} is neither a file nor a case under .genba; list cases with: genba case list"
             ))),
         }
     }
 }
 
-/// Counts and samples that were taken one after another on this host.
+/// How counts of one run join samples of one run, both taken on this host.
 fn join_here(scale: f64) -> Join {
     let host = genba_host::load(&genba_host::fingerprint(false).id);
     Join {
@@ -175,7 +177,7 @@ fn join_here(scale: f64) -> Join {
     }
 }
 
-/// The exit code of an error in reading.
+/// The failure, with its exit code, of an error in reading a recording.
 pub fn failure(error: &AttributionError) -> Failure {
     let exit = match error {
         AttributionError::Read(_)

@@ -1,10 +1,10 @@
-//! How to sample; shared by `record` and `investigate`.
+//! Arguments of sampling, shared by `record`, `investigate` and `top`.
 
 use clap::{Args, ValueEnum};
 use genba_profile::event::EventSpec;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
 
-/// What takes the samples.
+/// The sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SamplerArg {
     /// perf_event_open where it is allowed, else timer signals.
@@ -18,17 +18,17 @@ pub enum SamplerArg {
 /// How to sample.
 #[derive(Debug, Args)]
 pub struct SamplingArgs {
-    /// Event, with perf's modifiers (`cycles:u`); without this cycles, or cpu-clock where the
-    /// machine has no counter for them or its interrupts would slow the program by over 3 %.
+    /// Event, with perf's modifiers (`cycles:u`) [default: cycles; cpu-clock where there is no
+    /// cycle counter or its overhead exceeds 3 %].
     #[arg(short, long, value_name = "EVENT", value_parser = EventSpec::parse)]
     event: Option<EventSpec>,
 
-    /// Samples a second.
+    /// Samples per second.
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = 4999,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "count")]
     freq: u64,
 
-    /// One sample every so many events instead.
+    /// Sample every N events instead.
     #[arg(short, long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 

@@ -1,4 +1,4 @@
-//! The arguments of a comparison, and the plan that they make.
+//! The arguments of a comparison, and the plan made of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use genba_units::parse_duration;
 use crate::exit_code::Failure;
 use crate::measurement_args::MeasurementArgs;
 
-/// What to compare, and how.
+/// The commands to compare, and how.
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
     #[command(flatten)]
@@ -27,40 +27,40 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub measurement: MeasurementArgs,
 
-    /// A parameter with its values, separated by commas, for {VAR} in commands; several of
-    /// these make a product.
+    /// Parameter with a list of values, separated by commas, replacing {VAR} in commands; several
+    /// parameters are combined.
     #[arg(short = 'L', long, num_args = 2, value_names = ["VAR", "VALUES"], allow_hyphen_values = true)]
     pub parameter_list: Vec<String>,
 
-    /// A parameter with a range of numbers.
+    /// Parameter with a range of numbers.
     #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], allow_hyphen_values = true)]
     pub parameter_scan: Vec<String>,
 
-    /// Step of the range (1); give one for all ranges or one each.
+    /// Step of the range [default: 1]; once for all ranges, or once for each.
     #[arg(short = 'D', long, value_name = "STEP", allow_hyphen_values = true)]
     pub parameter_step_size: Vec<String>,
 
-    /// Exactly so many runs of each command, instead of as many as the answer needs.
+    /// Number of runs of each command, instead of as many as the verdict needs.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub runs: Option<u32>,
 
-    /// Run this before each run; one for all commands, or one for each in order.
+    /// Command before each run; once for all commands, or once for each in order.
     #[arg(short, long, value_name = "COMMAND")]
     pub prepare: Vec<String>,
 
-    /// Run this after each run; one for all, or one for each.
+    /// Command after each run; once for all, or once for each.
     #[arg(short, long, value_name = "COMMAND")]
     pub conclude: Vec<String>,
 
-    /// Run this once before the first run; one for all, or one for each.
+    /// Command once before the first run; once for all, or once for each.
     #[arg(short, long, value_name = "COMMAND")]
     pub setup: Vec<String>,
 
-    /// Run this once after the last run; one for all, or one for each.
+    /// Command once after the last run; once for all, or once for each.
     #[arg(short = 'C', long, value_name = "COMMAND")]
     pub cleanup: Vec<String>,
 
-    /// Standard input: `null` or a file; one for all commands, or one for each.
+    /// Standard input: `null` or a file; once for all commands, or once for each.
     #[arg(long, value_name = "WHERE")]
     pub input: Vec<String>,
 
@@ -68,28 +68,29 @@ pub struct CompareArgs {
     #[arg(long, value_name = "WHERE", default_value = "null")]
     pub output: String,
 
-    /// Working directory; one for all commands, or one for each.
+    /// Working directory; once for all commands, or once for each.
     #[arg(long, value_name = "DIR")]
     pub directory: Vec<String>,
 
-    /// The metric that decides: wall, user, system, cpu, max_rss, an event (instructions), or
-    /// one of the target's own [default: wall].
+    /// Primary metric, which decides the verdict: wall, user, system, cpu, max_rss, an event
+    /// (instructions), or one of the target's own [default: wall].
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
 
-    /// Time for all of it; it ends sooner when all is decided [default: 10s for each command].
+    /// Time for the whole comparison; it ends sooner when all verdicts are decided [default: 10s
+    /// per command].
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Duration>,
 
-    /// Iterations that one run makes, for the cost of one.
+    /// Iterations per run, to report the cost of one iteration.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub per_iteration: Option<u64>,
 
-    /// Take the cost of this command (the empty loop) off all others.
+    /// Subtract the cost of this command (the empty loop) from all others.
     #[arg(long, value_name = "NAME")]
     pub subtract: Option<String>,
 
-    /// Count events as well, those named or the usual ones.
+    /// Count events as well: those named, or instructions, cycles, branch and cache misses.
     #[arg(long, value_name = "EVENTS", num_args = 0..=1, require_equals = true,
           default_missing_value = "instructions,cycles,branch-misses,cache-misses")]
     pub counters: Option<String>,
@@ -97,27 +98,27 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub runtime: RuntimeArgs,
 
-    /// Leave out commands that write something else to standard output than the first.
+    /// Exclude commands whose standard output differs from that of the first.
     #[arg(long)]
     pub check_output: bool,
 
-    /// Compare with the runs of this case as well, if it was measured on this host.
+    /// Compare with the runs of this case as well; it must have been measured on this host.
     #[arg(long, value_name = "CASE")]
     pub against: Option<String>,
 
-    /// Keep no case.
+    /// Do not store a case.
     #[arg(long)]
     pub no_case: bool,
 
-    /// Interpreters for a suite of snippets, as benchmark_driver's -e: NAME::COMMAND;…
+    /// Interpreters for a suite of snippets, as in benchmark_driver's -e: NAME::COMMAND;…
     #[arg(short = 'e', long, value_name = "LIST")]
     pub executables: Vec<String>,
 
-    /// Time that the loop round a snippet takes in one run.
+    /// Duration of one run of the loop around a snippet.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub loop_time: Option<Duration>,
 
-    /// Only the benchmarks of a suite whose name contains this.
+    /// Run only the benchmarks of a suite whose name contains this.
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
 
@@ -139,32 +140,32 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// The plan for the commands; the shims, where there are some, must live as long.
+    /// The plan for the commands; the shims, if any, must live as long as it.
     pub fn plan(&self, shims: Option<&Shims>) -> Result<Plan, Failure> {
         if self.commands.commands.is_empty() {
             return Err(Failure::usage(
-                "there is no command to measure; write: genba bench 'COMMAND' 'OTHER COMMAND'",
+                "no command to measure: write genba bench 'COMMAND' 'OTHER COMMAND'",
             ));
         }
         if let Some(name) = &self.commands.left_over {
             return Err(Failure::usage(format!(
-                "-n {name}: there are more names than commands"
+                "-n {name}: more names than commands"
             )));
         }
         let mut plan = Plan::new(self.variants(shims)?);
         plan.metrics = self.measurement.metrics()?;
         if let Some(shims) = shims {
-            self.runtime.put_into(&mut plan, shims)?;
+            self.runtime.prepare_plan(&mut plan, shims)?;
         }
         if self.runtime.per_request.is_some() {
             plan.primary = PER_REQUEST.to_owned();
         }
-        self.put_over(&mut plan)?;
+        self.apply_to(&mut plan)?;
         Ok(plan)
     }
 
-    /// What was said on the command line goes over what a suite says.
-    pub fn put_over(&self, plan: &mut Plan) -> Result<(), Failure> {
+    /// Overrides the settings of a plan (of a suite) with those of the command line.
+    pub fn apply_to(&self, plan: &mut Plan) -> Result<(), Failure> {
         if let Some(metric) = &self.metric {
             plan.primary.clone_from(metric);
         }
@@ -179,14 +180,14 @@ impl CompareArgs {
             || plan.counters.contains(&plan.primary);
         if !known {
             let iterations = plan.variants.iter().any(|one| one.iterations.is_some());
-            // A number of the runtime's, or an event, may be asked for by naming it as the metric.
+            // Naming a runtime's metric or an event as the primary metric asks for it.
             if let Some(metric) = self.runtime.metric(&plan.primary, iterations)? {
                 plan.metrics.push(metric);
             } else if EventSpec::parse(&plan.primary).is_ok() {
                 plan.counters.push(plan.primary.clone());
             }
         }
-        self.measurement.put_over(plan, self.budget);
+        self.measurement.apply_to(plan, self.budget);
         if let Some(runs) = self.runs {
             plan.stop = Stop::Blocks(runs);
         }
@@ -244,7 +245,7 @@ impl CompareArgs {
         }
         if let Some(unused) = parameters.iter().find(|one| !used.contains(&one.name)) {
             return Err(Failure::usage(format!(
-                "no command has {{{}}} in it, which -L or -P gives values for",
+                "no command contains {{{}}}, which -L or -P defines",
                 unused.name
             )));
         }
@@ -252,25 +253,25 @@ impl CompareArgs {
         Ok(variants)
     }
 
-    /// What belongs to a command, before parameters are put in.
-    fn texts(&self, index: usize, count: usize) -> Result<Texts<'_>, Failure> {
+    /// The texts of one command, before parameters are replaced.
+    fn texts(&self, index: usize, count: usize) -> Result<CommandTexts<'_>, Failure> {
         let (name, command) = &self.commands.commands[index];
-        Ok(Texts {
+        Ok(CommandTexts {
             name: name.as_deref(),
             command,
-            setup: each("--setup", &self.setup, index, count)?,
-            prepare: each("--prepare", &self.prepare, index, count)?,
-            conclude: each("--conclude", &self.conclude, index, count)?,
-            cleanup: each("--cleanup", &self.cleanup, index, count)?,
-            input: each("--input", &self.input, index, count)?,
-            directory: each("--directory", &self.directory, index, count)?,
+            setup: value_for("--setup", &self.setup, index, count)?,
+            prepare: value_for("--prepare", &self.prepare, index, count)?,
+            conclude: value_for("--conclude", &self.conclude, index, count)?,
+            cleanup: value_for("--cleanup", &self.cleanup, index, count)?,
+            input: value_for("--input", &self.input, index, count)?,
+            directory: value_for("--directory", &self.directory, index, count)?,
             env: &self.measurement.env,
         })
     }
 
     fn variant(
         &self,
-        texts: &Texts<'_>,
+        texts: &CommandTexts<'_>,
         values: BTreeMap<String, String>,
         shims: Option<&Shims>,
     ) -> Result<VariantPlan, Failure> {
@@ -321,7 +322,7 @@ impl CompareArgs {
     }
 }
 
-struct Texts<'a> {
+struct CommandTexts<'a> {
     name: Option<&'a str>,
     command: &'a str,
     setup: Option<&'a str>,
@@ -333,7 +334,7 @@ struct Texts<'a> {
     env: &'a [String],
 }
 
-impl<'a> Texts<'a> {
+impl<'a> CommandTexts<'a> {
     fn all(&self) -> impl Iterator<Item = &'a str> {
         let one = [
             self.name,
@@ -350,8 +351,8 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// One value for all commands, or one for each.
-fn each<'a>(
+/// The value of an option that is given once for all commands or once for each.
+fn value_for<'a>(
     option: &str,
     values: &'a [String],
     index: usize,
@@ -361,12 +362,12 @@ fn each<'a>(
         0 | 1 => Ok(values.first().map(String::as_str)),
         some if some == count => Ok(values.get(index).map(String::as_str)),
         some => Err(Failure::usage(format!(
-            "{option} is given {some} times for {count} commands: once for all, or once for each"
+            "{option} is given {some} times for {count} commands: give it once for all or once for each"
         ))),
     }
 }
 
-/// Tells variants of one name apart: by their parameters, else by a number.
+/// Makes the names of variants unique: by their parameters, else by a number.
 fn make_unique(variants: &mut [VariantPlan]) {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for variant in variants.iter() {

@@ -1,4 +1,4 @@
-//! Keeps runs in a case, shows progress.
+//! Stores the runs of a comparison in a case, and shows progress.
 
 use genba_case::{Case, Store, VariantRun};
 use genba_experiment::{FinishedRun, Observer, Progress, Stage};
@@ -9,8 +9,8 @@ use genba_report::terminal;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
-/// The case of a comparison, made when the first run has ended: a command that is not there
-/// leaves none.
+/// Writes the case of a comparison. The case is created when the first run has ended, so that a
+/// command that cannot start leaves none.
 pub struct ComparisonWriter {
     store: Option<Store>,
     workload: Workload,
@@ -19,7 +19,7 @@ pub struct ComparisonWriter {
 }
 
 impl ComparisonWriter {
-    /// A keeper that keeps in `store`, if there is one.
+    /// A writer into `store`; without a store nothing is written.
     pub fn new(store: Option<Store>, workload: Workload, host: HostFingerprint) -> Self {
         Self {
             store,
@@ -29,7 +29,7 @@ impl ComparisonWriter {
         }
     }
 
-    /// The case, if a run was kept.
+    /// The case, if a run was stored.
     pub fn case(&mut self) -> Option<&mut Case> {
         self.case.as_mut()
     }
@@ -59,17 +59,17 @@ impl ComparisonWriter {
     }
 }
 
-/// Watches one plan.
+/// Observes the runs of one plan.
 pub struct Watcher<'a> {
-    /// Where the runs go.
-    pub keeper: &'a mut ComparisonWriter,
-    /// Title of the plan, where there are several.
+    /// Stores the runs.
+    pub writer: &'a mut ComparisonWriter,
+    /// Title of the plan, if there are several.
     pub title: Option<&'a str>,
-    /// Metric that decides.
+    /// Primary metric.
     pub metric: &'a str,
     /// The progress line.
     pub line: &'a mut ProgressLine,
-    /// The screen.
+    /// Layout of the progress text.
     pub output: &'a Output,
 }
 
@@ -83,11 +83,11 @@ impl Observer for Watcher<'_> {
     }
 
     fn keep(&mut self, run: &FinishedRun<'_>) -> Result<(), String> {
-        self.keeper.keep(self.title, run)
+        self.writer.keep(self.title, run)
     }
 }
 
-/// Where a measurement is, in words.
+/// The progress of a measurement as text.
 pub fn progress_text(progress: &Progress<'_>, metric: &str, output: &Output) -> String {
     match (progress.stage, progress.current) {
         (Stage::SetUp, _) => "setting up".to_owned(),

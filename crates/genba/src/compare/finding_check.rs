@@ -1,14 +1,14 @@
-//! `--proves`: a comparison kept beside the finding that it is about.
+//! `--proves`: stores a comparison as the check of a finding's predicted gain.
 
 use genba_case::{Case, Store};
 use genba_model::{ComparisonReport, Finding, Trial};
 
 use crate::exit_code::Failure;
 
-/// Kind of the case's document that keeps trials.
+/// Name of the case document with the checked predictions.
 pub const TRIALS: &str = "trials";
 
-/// The finding that a comparison is about.
+/// The finding whose prediction a comparison checks.
 pub struct FindingCheck {
     case: Case,
     number: u32,
@@ -16,7 +16,7 @@ pub struct FindingCheck {
 }
 
 impl FindingCheck {
-    /// Finds it before anything is measured: `CASE` or `CASE:NUMBER`.
+    /// Finds the finding by `CASE` or `CASE:NUMBER`, before anything is measured.
     pub fn find(text: &str) -> Result<Self, Failure> {
         let (case, number) = match text.split_once(':') {
             Some((case, number)) => (case, number.parse().ok()),
@@ -32,7 +32,7 @@ impl FindingCheck {
         let many = findings.len();
         let Some(finding) = findings.into_iter().nth(number as usize - 1) else {
             return Err(Failure::usage(format!(
-                "case {} has {many} findings, no number {number}; `genba explain -i {}` lists them",
+                "case {} has {many} findings, no number {number}; list them with: genba explain -i {}",
                 case.id(),
                 case.id()
             )));
@@ -44,19 +44,19 @@ impl FindingCheck {
         })
     }
 
-    /// Keeps the comparison in its first variant's primary metric; says what it means.
-    pub fn keep(&self, report: &ComparisonReport) -> Result<String, Failure> {
+    /// Stores the first comparison with the finding, and returns the result as a sentence.
+    pub fn store(&self, report: &ComparisonReport) -> Result<String, Failure> {
         let trial = report.comparisons.first().and_then(|comparison| {
             let kept = report.case.as_deref();
             Trial::of(self.case.id(), self.number, &self.finding, comparison, kept)
         });
         let Some(trial) = trial else {
-            return Ok("nothing was compared that could prove the finding".to_owned());
+            return Ok("no comparison was decided, so the finding was not checked".to_owned());
         };
         let mut trials: Vec<Trial> = self.case.get_document(TRIALS)?.unwrap_or_default();
         let predicted = trial.predicted;
         let words = format!(
-            "finding {} of case {} ({}) promised {:.2}× ({:.2}–{:.2}), measured {:.2}×: the prediction {}",
+            "finding {} of case {} ({}): predicted {:.2}× ({:.2}–{:.2}), measured {:.2}×; the prediction {}",
             self.number,
             self.case.id(),
             self.finding.cause,

@@ -1,4 +1,4 @@
-//! A plan measured on this host.
+//! Measures a plan on this host.
 
 use genba_experiment::{HostRunner, Observer, Plan, ReportContext, now, report, run};
 use genba_host::NoiseWatch;
@@ -7,14 +7,14 @@ use genba_run::Cancel;
 
 use crate::exit_code::Failure;
 
-/// This host.
+/// The host that genba runs on.
 pub struct ThisHost {
-    /// What tells it from others.
+    /// Identity of the host, for comparing cases.
     pub fingerprint: HostFingerprint,
 }
 
 impl ThisHost {
-    /// Looks at the machine.
+    /// Reads the host's identity and whether cycles can be counted.
     pub fn detect() -> Self {
         let hardware = genba_profile::sampler::hardware_cycles_work();
         Self {
@@ -23,7 +23,7 @@ impl ThisHost {
     }
 }
 
-/// Measures a plan and judges it.
+/// Measures a plan and returns its report with verdicts.
 pub fn measure(
     plan: &Plan,
     here: &ThisHost,

@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
 
-/// Commands with the names that they were given.
+/// Commands with their names.
 #[derive(Clone, Debug, Default)]
 pub struct NamedCommands {
     /// Commands with their names, in the order of the command line.
@@ -16,7 +16,10 @@ const COMMAND: &str = "commands";
 
 impl FromArgMatches for NamedCommands {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        Ok(pair(&placed(matches, NAME), &placed(matches, COMMAND)))
+        Ok(pair(
+            &with_index(matches, NAME),
+            &with_index(matches, COMMAND),
+        ))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -41,7 +44,7 @@ impl clap::Args for NamedCommands {
                     .value_name("COMMAND")
                     .action(ArgAction::Append)
                     .num_args(1..)
-                    .help("Commands, one string each, or one suite (.toml, .yml); the first command is the baseline"),
+                    .help("Commands, one string each, or one suite (.toml, .yml); the first is the baseline"),
             )
     }
 
@@ -50,8 +53,8 @@ impl clap::Args for NamedCommands {
     }
 }
 
-/// Values with their place on the command line.
-fn placed(matches: &ArgMatches, id: &str) -> Vec<(usize, String)> {
+/// Values with their index on the command line.
+fn with_index(matches: &ArgMatches, id: &str) -> Vec<(usize, String)> {
     let (Some(places), Some(values)) = (matches.indices_of(id), matches.get_many::<String>(id))
     else {
         return Vec::new();
@@ -59,8 +62,8 @@ fn placed(matches: &ArgMatches, id: &str) -> Vec<(usize, String)> {
     places.zip(values.cloned()).collect()
 }
 
-/// Where every name stands right before a command of its own, it is that one's (`A -n b B`);
-/// otherwise names go to the commands in their order, as hyperfine has it (`-n a -n b A B`).
+/// Pairs names with commands. If every name directly precedes a command of its own, it names that
+/// command (`A -n b B`); otherwise names are assigned in order, as in hyperfine (`-n a -n b A B`).
 fn pair(names: &[(usize, String)], commands: &[(usize, String)]) -> NamedCommands {
     let next = |place: usize| commands.iter().position(|(at, _)| *at > place);
     let own: Option<Vec<usize>> = names
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn each_name_finds_its_command() {
+    fn names_are_paired_with_commands_in_any_order() {
         let names = |words: &[&str]| -> Vec<String> {
             parse(words)
                 .0

@@ -1,4 +1,4 @@
-//! From arguments to reports: measure, keep, export.
+//! From arguments to reports: measure, store, export.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -18,37 +18,37 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
-/// What was measured.
+/// The result of a comparison.
 pub struct Compared {
-    /// The reports with their titles; one, without a title, unless a suite was given.
+    /// The reports with their titles; one without a title, unless a suite was given.
     pub reports: Vec<(Option<String>, ComparisonReport)>,
-    /// All of them in one document.
+    /// All reports in one document.
     pub whole: ComparisonReport,
-    /// Exit code, a gate's refusal aside.
+    /// Exit code, without a gate's refusal.
     pub exit: Exit,
-    /// The page, if a case is kept.
+    /// Path of the page, if a case was stored.
     pub page: Option<String>,
-    /// What is to be said beside the reports.
+    /// Notes printed after the reports.
     pub notes: Vec<String>,
 }
 
-/// Measures what the arguments say.
+/// Measures the commands or the suite of the arguments, stores the case, writes the exports.
 pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
     let cancel = interrupt::token()?;
     let mut line = ProgressLine::new(output);
     let shims = args.runtime.shims()?;
     let mut suite = match suite::file(args) {
-        Some(path) => Some(suite::ready(path, args, &cancel, &mut line)?),
+        Some(path) => Some(suite::prepare(path, args, &cancel, &mut line)?),
         None => None,
     };
     if let (Some(ready), Some(shims)) = (&mut suite, &shims) {
         if args.runtime.per_request.is_some() {
             return Err(Failure::usage(
-                "--per-request wants commands that start Ruby, not a suite",
+                "--per-request needs commands that start Ruby, not a suite",
             ));
         }
         for plan in &mut ready.plans {
-            args.runtime.put_into(plan, shims)?;
+            args.runtime.prepare_plan(plan, shims)?;
         }
     }
     let single;
@@ -64,12 +64,12 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
     let earlier = earlier(args, &store, &here)?;
     let workload = workload(plans, args);
     let kept = (!args.no_case).then(|| store.clone());
-    let mut keeper = ComparisonWriter::new(kept, workload, here.fingerprint.clone());
+    let mut writer = ComparisonWriter::new(kept, workload, here.fingerprint.clone());
     let result = all(
         plans,
         &here,
         &cancel,
-        &mut keeper,
+        &mut writer,
         &mut line,
         output,
         &mut notes,
@@ -78,7 +78,7 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
     let (mut reports, mut exit) = match result {
         Ok(done) => done,
         Err(failure) => {
-            if let Some(case) = keeper.case() {
+            if let Some(case) = writer.case() {
                 let _ = case.interrupt();
             }
             return Err(failure);
@@ -89,7 +89,7 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
             *now = compare_with_case(now.clone(), report, case)?;
         }
     }
-    if let Some(case) = keeper.case() {
+    if let Some(case) = writer.case() {
         for (_, report) in &mut reports {
             report.case = Some(case.id().to_owned());
         }
@@ -98,9 +98,10 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
         .iter()
         .map(|(title, report)| (title.clone().unwrap_or_default(), report.clone()))
         .collect();
-    let mut whole = merge(titled).ok_or_else(|| Failure::usage("nothing was measured"))?;
+    let mut whole =
+        merge(titled).ok_or_else(|| Failure::usage("no report: nothing was measured"))?;
     whole.notes.extend(notes.iter().cloned());
-    let page = keep(&mut keeper, &whole, &cancel)?;
+    let page = store_report(&mut writer, &whole, &cancel)?;
     let left_out = suite.as_ref().is_some_and(|ready| ready.excludes);
     if left_out
         || whole
@@ -129,7 +130,7 @@ fn all(
     plans: &[Plan],
     here: &ThisHost,
     cancel: &Cancel,
-    keeper: &mut ComparisonWriter,
+    writer: &mut ComparisonWriter,
     line: &mut ProgressLine,
     output: &Output,
     notes: &mut Vec<String>,
@@ -144,7 +145,7 @@ fn all(
         }
         let title = plan.name.as_deref().filter(|_| several);
         let mut watcher = Watcher {
-            keeper: &mut *keeper,
+            writer: &mut *writer,
             title,
             metric: &plan.primary,
             line: &mut *line,
@@ -168,7 +169,7 @@ fn all(
     }
 }
 
-/// The report of the case to compare with; of another host it is refused before anything runs.
+/// The report of the case of `--against`; a case of another host is refused before anything runs.
 fn earlier(
     args: &CompareArgs,
     store: &Store,
@@ -180,7 +181,7 @@ fn earlier(
     let case = store.find(wanted)?;
     let Some(report) = case.comparison()? else {
         return Err(Failure::usage(format!(
-            "case {} holds no comparison that was brought to its end; make one with: genba bench",
+            "case {} has no complete comparison; make one with: genba bench",
             case.id()
         )));
     };
@@ -204,13 +205,13 @@ fn workload(plans: &[Plan], args: &CompareArgs) -> Workload {
     }
 }
 
-/// Keeps the report and its page in the case.
-fn keep(
-    keeper: &mut ComparisonWriter,
+/// Stores the report and its page in the case; returns the path of the page.
+fn store_report(
+    writer: &mut ComparisonWriter,
     whole: &ComparisonReport,
     cancel: &Cancel,
 ) -> Result<Option<String>, Failure> {
-    let Some(case) = keeper.case() else {
+    let Some(case) = writer.case() else {
         return Ok(None);
     };
     case.put_comparison(whole)?;
@@ -237,8 +238,8 @@ fn write_exports(args: &CompareArgs, whole: &ComparisonReport) -> Result<(), Fai
     Ok(())
 }
 
-/// Writes a file beside its place and moves it there, so that no half one is ever found; `-` is
-/// standard output.
+/// Writes a file through a temporary file and a rename, so that no partial file is ever seen; `-`
+/// is standard output.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let fail = |error| Failure::usage(format!("cannot write {}: {error}", path.display()));
     if path == Path::new("-") {

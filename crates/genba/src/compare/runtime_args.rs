@@ -1,4 +1,4 @@
-//! The runtime's own numbers as metrics, and requests to a Rack application.
+//! Metrics of the language runtime itself, and requests to a Rack application.
 
 use std::path::PathBuf;
 
@@ -9,37 +9,36 @@ use genba_runtime::shim::{PER_REQUEST, Reporter, Shims, Which, reported};
 
 use crate::exit_code::Failure;
 
-/// Which runtime to ask.
+/// The runtime whose metrics are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RuntimeArg {
     /// CRuby.
     Ruby,
     /// CPython.
     Python,
-    /// Whichever a command turns out to be.
+    /// Whichever runtime a command starts.
     Auto,
 }
 
-/// What to ask the runtime.
+/// Metrics of the runtime and requests.
 #[derive(Debug, ClapArgs)]
 pub struct RuntimeArgs {
-    /// Ask the runtime for its own numbers: runs and time of its garbage collector, objects
-    /// allocated, heap pages, methods compiled; as metrics, nothing to change in the program.
+    /// Read the runtime's own metrics: garbage collections and their time, objects allocated, heap
+    /// pages, methods compiled. The program needs no change.
     #[arg(long, value_enum, value_name = "WHICH")]
     pub runtime: Option<RuntimeArg>,
 
-    /// Send requests to this Rack application (config.ru, or a Ruby file) in its own process,
-    /// and compare the cost of one; each COMMAND is then how to start Ruby, as in
-    /// `ruby --mjit`.
+    /// Send requests to this Rack application (config.ru or a Ruby file) inside its process, and
+    /// compare the cost of one request; each COMMAND then starts Ruby, as in `ruby --mjit`.
     #[arg(long, value_name = "APP")]
     pub per_request: Option<PathBuf>,
 
-    /// Requests that a run sends and counts.
+    /// Measured requests per run.
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "per_request",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub requests: u32,
 
-    /// Requests before that, which are not counted.
+    /// Warm-up requests per run, not measured.
     #[arg(
         long,
         value_name = "N",
@@ -48,7 +47,7 @@ pub struct RuntimeArgs {
     )]
     pub requests_warmup: u32,
 
-    /// Paths to ask for in turn, separated by commas.
+    /// Paths requested in turn, separated by commas.
     #[arg(
         long,
         value_name = "PATHS",
@@ -59,8 +58,8 @@ pub struct RuntimeArgs {
 }
 
 impl RuntimeArgs {
-    /// Commands as they are to be run: with the program that sends requests, where these are
-    /// wanted. The shims must live as long as the commands.
+    /// The command line as it runs: with the program that sends requests, if requests are measured.
+    /// The shims must live as long as the command.
     pub fn command(&self, command: &str, shims: Option<&Shims>) -> String {
         match (&self.per_request, shims) {
             (Some(_), Some(shims)) => format!("{command} {}", shims.requests().display()),
@@ -68,8 +67,7 @@ impl RuntimeArgs {
         }
     }
 
-    /// The definition of a number of the runtime's by which a plan is to decide; `None` if it is
-    /// the name of none.
+    /// The definition of a runtime's metric as the primary metric; `None` if `name` is not one.
     pub fn metric(&self, name: &str, iterations: bool) -> Result<Option<MetricPlan>, Failure> {
         let Some(one) = reported(name) else {
             return Ok(None);
@@ -82,7 +80,7 @@ impl RuntimeArgs {
         };
         if !asked {
             return Err(Failure::usage(format!(
-                "the metric {name:?} is reported with {option} only"
+                "the metric {name:?} needs {option}"
             )));
         }
         let direction = if one.more {
@@ -93,18 +91,22 @@ impl RuntimeArgs {
         Ok(Some(MetricPlan::channel(name, one.unit, Some(direction))))
     }
 
-    /// The shims, if they are needed.
+    /// Writes the shims, if the arguments need them.
     pub fn shims(&self) -> Result<Option<Shims>, Failure> {
         if self.runtime.is_none() && self.per_request.is_none() {
             return Ok(None);
         }
         let shims = Shims::new();
-        let cannot = |error| Failure::usage(format!("cannot write what Ruby is to load: {error}"));
+        let cannot = |error| {
+            Failure::usage(format!(
+                "cannot write the files that the runtime loads: {error}"
+            ))
+        };
         shims.map(Some).map_err(cannot)
     }
 
-    /// Puts them into the environment of a plan's commands.
-    pub fn put_into(&self, plan: &mut Plan, shims: &Shims) -> Result<(), Failure> {
+    /// Sets the shims and requests in the environment of a plan's commands.
+    pub fn prepare_plan(&self, plan: &mut Plan, shims: &Shims) -> Result<(), Failure> {
         let which = self.runtime.map(|runtime| match runtime {
             RuntimeArg::Ruby => Which::Ruby,
             RuntimeArg::Python => Which::Python,
@@ -124,7 +126,7 @@ impl RuntimeArgs {
                     .map_err(|error| Failure::usage(format!("{}: {error}", app.display())))?;
                 if !app.is_file() {
                     return Err(Failure::usage(format!(
-                        "there is no {}: --per-request wants the file of a Rack application",
+                        "{} does not exist: --per-request needs the file of a Rack application",
                         app.display()
                     )));
                 }

@@ -1,4 +1,4 @@
-//! A suite's file made ready to be measured.
+//! Reads a suite's file, builds it, and makes its plans.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::compare_args::CompareArgs;
 use crate::exit_code::{Exit, Failure};
 use crate::progress_line::ProgressLine;
 
-/// The suite that the only argument names, if it names one.
+/// The path of the suite, if the only argument is one.
 pub fn file(args: &CompareArgs) -> Option<&Path> {
     match args.commands.commands.as_slice() {
         [(None, word)] => {
@@ -22,26 +22,25 @@ pub fn file(args: &CompareArgs) -> Option<&Path> {
     }
 }
 
-/// What is to be measured, and what is to be said about it. The session must live as long as
-/// the plans are run: its scripts go with it.
-pub struct Ready {
-    /// The session.
+/// The plans of a suite. The session owns the scripts that the plans run.
+pub struct PreparedSuite {
+    /// Owns the scripts.
     _session: Session,
-    /// Its plans.
+    /// The plans.
     pub plans: Vec<Plan>,
-    /// Remarks.
+    /// Notes of the suite.
     pub notes: Vec<String>,
-    /// Whether a variant had to be left out before anything was measured.
+    /// Whether a variant was excluded before anything was measured.
     pub excludes: bool,
 }
 
-/// Reads the file, builds what it asks for, finds loop counts.
-pub fn ready(
+/// Reads the file, runs its builds, and finds the loop counts.
+pub fn prepare(
     path: &Path,
     args: &CompareArgs,
     cancel: &Cancel,
     line: &mut ProgressLine,
-) -> Result<Ready, Failure> {
+) -> Result<PreparedSuite, Failure> {
     let mut executables = Vec::new();
     for list in &args.executables {
         executables.extend(parse_executables(list).map_err(failure)?);
@@ -71,16 +70,16 @@ pub fn ready(
     let excludes = !session.excluded().is_empty();
     let mut plans = session.plans(&args.measurement.shell()?).map_err(failure)?;
     if plans.is_empty() {
-        let mut message = format!("{}: there is nothing to measure", path.display());
+        let mut message = format!("{}: nothing left to measure", path.display());
         for note in &notes {
             message.push_str(&format!("\n  {note}"));
         }
         return Err(Failure::new(Exit::TargetFailed, message));
     }
     for plan in &mut plans {
-        args.put_over(plan)?;
+        args.apply_to(plan)?;
     }
-    Ok(Ready {
+    Ok(PreparedSuite {
         _session: session,
         plans,
         notes,
@@ -88,7 +87,7 @@ pub fn ready(
     })
 }
 
-/// The documented exit code of what is wrong with a suite.
+/// The failure of a suite with its documented exit code.
 fn failure(error: SuiteError) -> Failure {
     let exit = match error.exit_code() {
         3 => Exit::TargetFailed,

@@ -1,4 +1,4 @@
-//! How a program is built in copies of its sources: what `try` and `ablate` share.
+//! Arguments of builds in copies of the source tree, shared by `try` and `ablate`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,22 +7,22 @@ use clap::Args as ClapArgs;
 use genba_experiment::try_variants::BuildPlan;
 use genba_units::parse_duration;
 
-/// The project's own build.
+/// How the project is built.
 #[derive(Debug, ClapArgs)]
 pub struct BuildArgs {
-    /// The project's own build, run in copies of the sources.
+    /// Build command of the project, run in copies of the source tree.
     #[arg(long, value_name = "COMMAND")]
     pub build: Option<String>,
 
-    /// What removes a former build, run before each build.
+    /// Command that removes an earlier build, run before each build.
     #[arg(long, value_name = "COMMAND", requires = "build")]
     pub clean: Option<String>,
 
-    /// Directory of the sources.
+    /// Root of the source tree.
     #[arg(long, value_name = "DIR", default_value = ".", requires = "build")]
     pub source: PathBuf,
 
-    /// End a build after so long [default: 20 times that of the project's own, 5 min at least].
+    /// End a build after this time [default: 20 times the baseline build, at least 5min].
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub build_timeout: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! The case of an experiment, made when its first run has ended.
+//! Writes the case of an experiment; the case is created when its first run has ended.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,18 +7,22 @@ use genba_case::{Case, ExperimentPlan, Store};
 use genba_experiment::run_journal::{Journal, JournalEntry};
 use genba_model::{CaseKind, HostFingerprint, Workload};
 
-/// Where the runs of an experiment are kept.
+/// Writes the runs of an experiment into its case.
 pub struct CaseWriter {
-    /// `None` if no case is wanted.
+    /// `None` with `--no-case`.
     pub store: Option<Store>,
+    /// Kind of the experiment.
     pub kind: CaseKind,
+    /// Command line and seed, for resuming.
     pub plan: ExperimentPlan,
+    /// The command.
     pub workload: Workload,
+    /// The host.
     pub host: HostFingerprint,
     /// The case, once there is one.
     pub case: Option<Case>,
-    /// Why a run could not be kept.
-    pub trouble: Option<String>,
+    /// Why a run could not be stored.
+    pub write_error: Option<String>,
 }
 
 impl CaseWriter {
@@ -38,15 +42,15 @@ impl CaseWriter {
     }
 }
 
-/// The book, as the runner holds it.
+/// The case writer, shared with the runner.
 pub struct SharedWriter(pub Rc<RefCell<CaseWriter>>);
 
 impl Journal for SharedWriter {
     fn keep(&mut self, entry: &JournalEntry) -> Result<(), String> {
-        let mut book = self.0.borrow_mut();
-        book.keep(entry).map_err(|error| {
+        let mut writer = self.0.borrow_mut();
+        writer.keep(entry).map_err(|error| {
             let text = error.to_string();
-            book.trouble.get_or_insert_with(|| text.clone());
+            writer.write_error.get_or_insert_with(|| text.clone());
             text
         })
     }

@@ -1,4 +1,4 @@
-//! What `try`, `ablate`, `sweep` and `bisect` have in common on the command line.
+//! Arguments shared by `try`, `ablate`, `sweep` and `bisect`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,34 +13,35 @@ use genba_units::parse_duration;
 use crate::exit_code::Failure;
 use crate::measurement_args::MeasurementArgs;
 
-/// How variants are run and judged.
+/// How variants are run and compared.
 #[derive(Debug, ClapArgs)]
 pub struct ExperimentArgs {
     #[command(flatten)]
     pub measurement: MeasurementArgs,
 
-    /// The metric that decides: wall, user, system, cpu, max_rss, an event (instructions), one
-    /// of the target's own, or exact-instructions (counted, without noise) [default: wall].
+    /// Primary metric, which decides the verdict: wall, user, system, cpu, max_rss, an event
+    /// (instructions), one of the target's own, or exact-instructions (counted, without noise)
+    /// [default: wall].
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
 
-    /// Time for all of it.
+    /// Time for the whole experiment.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub budget: Option<Duration>,
 
-    /// Run this before each run.
+    /// Command before each run.
     #[arg(long, value_name = "COMMAND")]
     pub prepare: Option<String>,
 
-    /// Run this after each run.
+    /// Command after each run.
     #[arg(long, value_name = "COMMAND")]
     pub conclude: Option<String>,
 
-    /// Run this once before the first run.
+    /// Command once before the first run.
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
 
-    /// Run this once after the last run.
+    /// Command once after the last run.
     #[arg(long, value_name = "COMMAND")]
     pub cleanup: Option<String>,
 
@@ -52,11 +53,11 @@ pub struct ExperimentArgs {
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
 
-    /// Say what would be done and about how long it would take, and do nothing.
+    /// Print the plan and its expected time without running anything.
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Keep no case: it can then be neither taken up again nor repeated.
+    /// Do not store a case: the experiment can then be neither resumed nor repeated.
     #[arg(long, conflicts_with = "continue_case")]
     pub no_case: bool,
 
@@ -64,7 +65,7 @@ pub struct ExperimentArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Go on with this case; `genba case resume` adds it.
+    /// Resume this case; added by `genba case resume`.
     #[arg(long, value_name = "CASE", hide = true)]
     pub continue_case: Option<String>,
 }
@@ -74,16 +75,16 @@ impl ExperimentArgs {
     /// replaced.
     pub fn variant(&self, name: &str, line: &str) -> Result<VariantPlan, Failure> {
         let spec = CommandSpec::from_line(line, &self.measurement.shell()?)?;
-        self.around(name, line, spec)
+        self.with_steps(name, line, spec)
     }
 
-    /// A variant of words that no shell sees (what stands behind `--`).
+    /// A variant of words that are started without a shell (those after `--`).
     pub fn variant_of_words(&self, name: &str, words: &[String]) -> Result<VariantPlan, Failure> {
-        self.around(name, &line_of(words), CommandSpec::direct(words))
+        self.with_steps(name, &line_of(words), CommandSpec::direct(words))
     }
 
-    /// A variant of a command as it was given: one string with blanks is a line for the shell,
-    /// all else words.
+    /// A variant of a command as it was given: one string with blanks is a line for the shell, all
+    /// else are words.
     pub fn variant_as_given(&self, name: &str, command: &[String]) -> Result<VariantPlan, Failure> {
         match command {
             [line] if line.contains(char::is_whitespace) => self.variant(name, line),
@@ -91,13 +92,14 @@ impl ExperimentArgs {
         }
     }
 
-    fn around(
+    /// The variant with its streams, time-out and the commands before and after it.
+    fn with_steps(
         &self,
         name: &str,
         line: &str,
         mut spec: CommandSpec,
     ) -> Result<VariantPlan, Failure> {
-        self.place(&mut spec)?;
+        self.set_surroundings(&mut spec)?;
         spec.stdin = match self.input.as_str() {
             "null" => Stdin::Null,
             path => Stdin::File(path.into()),
@@ -111,7 +113,7 @@ impl ExperimentArgs {
                 return Ok(Vec::new());
             };
             let mut spec = CommandSpec::from_line(line, &self.measurement.shell()?)?;
-            self.place(&mut spec)?;
+            self.set_surroundings(&mut spec)?;
             Ok(vec![spec])
         };
         variant.setup = step(&self.setup)?;
@@ -121,8 +123,8 @@ impl ExperimentArgs {
         Ok(variant)
     }
 
-    /// Directory and environment of a command.
-    fn place(&self, spec: &mut CommandSpec) -> Result<(), Failure> {
+    /// Sets directory and environment of a command.
+    fn set_surroundings(&self, spec: &mut CommandSpec) -> Result<(), Failure> {
         spec.directory.clone_from(&self.directory);
         for variable in &self.measurement.env {
             let Some((name, value)) = variable.split_once('=') else {
@@ -150,7 +152,7 @@ impl ExperimentArgs {
         if !known && (self.is_exact() || EventSpec::parse(&plan.primary).is_ok()) {
             plan.counters.push(plan.primary.clone());
         }
-        self.measurement.put_over(&mut plan, self.budget);
+        self.measurement.apply_to(&mut plan, self.budget);
         plan.check().map_err(Failure::usage)?;
         Ok(plan)
     }
@@ -161,7 +163,7 @@ impl ExperimentArgs {
     }
 }
 
-/// A command as it was given, for people: one string as it is, words as a shell would take them.
+/// A command as it was given, for display: one string as it is, words quoted for a shell.
 pub fn line_as_given(command: &[String]) -> String {
     match command {
         [line] => line.clone(),
@@ -169,7 +171,7 @@ pub fn line_as_given(command: &[String]) -> String {
     }
 }
 
-/// Words as a shell would take them, for people.
+/// Words quoted for a shell, for display.
 pub fn line_of(words: &[String]) -> String {
     let plain = |word: &String| {
         !word.is_empty()

@@ -1,4 +1,4 @@
-//! One sitting of an experiment.
+//! One session of an experiment: its case, its journal, the signal handler, its result.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,20 +25,20 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
-/// An experiment with its case.
+/// A session of an experiment with its case.
 pub struct Session {
     kind: CaseKind,
     seed: u64,
     started: String,
     host: HostFingerprint,
     cancel: Cancel,
-    book: Rc<RefCell<CaseWriter>>,
+    writer: Rc<RefCell<CaseWriter>>,
     earlier: Vec<JournalEntry>,
     output: Output,
 }
 
 impl Session {
-    /// Begins an experiment about this command, or takes up the one that the arguments name.
+    /// Starts an experiment on this command, or resumes the case that the arguments name.
     pub fn open(
         kind: CaseKind,
         args: &ExperimentArgs,
@@ -72,14 +72,14 @@ impl Session {
             name: None,
         };
         let seed = plan.seed;
-        let book = CaseWriter {
+        let writer = CaseWriter {
             store: (!args.no_case).then_some(store),
             kind,
             plan,
             workload,
             host: host.clone(),
             case,
-            trouble: None,
+            write_error: None,
         };
         Ok(Self {
             kind,
@@ -87,13 +87,13 @@ impl Session {
             started: now(),
             host,
             cancel: interrupt::token()?,
-            book: Rc::new(RefCell::new(book)),
+            writer: Rc::new(RefCell::new(writer)),
             earlier,
             output: *output,
         })
     }
 
-    /// Seed of all that is random in this experiment, the same in all its sittings.
+    /// Seed of everything random in this experiment, the same in all its sessions.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -107,7 +107,7 @@ impl Session {
     pub fn comparer(&mut self, plan: &Plan) -> Result<Comparer<'static>, Failure> {
         let earlier = std::mem::take(&mut self.earlier);
         let clock = ExperimentClock::new(earlier.len());
-        let shared = SharedWriter(Rc::clone(&self.book));
+        let shared = SharedWriter(Rc::clone(&self.writer));
         let observer = Watcher {
             line: ProgressLine::new(&self.output),
             metric: plan.primary.clone(),
@@ -126,7 +126,7 @@ impl Session {
         })
     }
 
-    /// What every document of an experiment says of itself.
+    /// Case, version, start, host and hazards, which every document of an experiment has.
     pub fn setting(&self) -> ReportContext {
         ReportContext {
             case: self.case_id(),
@@ -137,39 +137,39 @@ impl Session {
         }
     }
 
-    /// Identifier of the case, once a run was kept.
+    /// Identifier of the case, once a run was stored.
     pub fn case_id(&self) -> Option<String> {
-        let book = self.book.borrow();
-        book.case.as_ref().map(|case| case.id().to_owned())
+        let writer = self.writer.borrow();
+        writer.case.as_ref().map(|case| case.id().to_owned())
     }
 
-    /// Keeps what another sitting must begin with; nothing where no case is kept.
-    pub fn remember(&self, name: &str, what: &impl Serialize) -> Result<(), Failure> {
-        match &self.book.borrow().case {
+    /// Stores a document that a later session needs; does nothing without a case.
+    pub fn put_document(&self, name: &str, what: &impl Serialize) -> Result<(), Failure> {
+        match &self.writer.borrow().case {
             Some(case) => Ok(case.put_document(name, what)?),
             None => Ok(()),
         }
     }
 
-    /// What an earlier sitting kept.
-    pub fn remembered<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        let book = self.book.borrow();
-        book.case.as_ref()?.get_document(name).ok()?
+    /// A document that an earlier session stored.
+    pub fn document<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let writer = self.writer.borrow();
+        writer.case.as_ref()?.get_document(name).ok()?
     }
 
-    /// Why the last measurement ended, where that was neither its own end nor the person.
-    pub fn trouble(&self) -> Result<(), Failure> {
-        match &self.book.borrow().trouble {
+    /// Fails if a run could not be stored.
+    pub fn check_stored(&self) -> Result<(), Failure> {
+        match &self.writer.borrow().write_error {
             Some(what) => Err(Failure::usage(format!(
-                "cannot keep what was measured: {what}"
+                "cannot store the runs in the case: {what}"
             ))),
             None => Ok(()),
         }
     }
 
-    /// Keeps the document with its page and answers: as JSON, or in these words and with the
-    /// place of the page. Of what was interrupted it is said how to go on with it.
-    pub fn answer(
+    /// Stores the document with its page and prints the result: as JSON, or as the text that `words`
+    /// renders with the path of the page. After an interruption it prints how to resume.
+    pub fn finish(
         self,
         document: &impl Serialize,
         page: &str,
@@ -177,8 +177,8 @@ impl Session {
         words: impl FnOnce(Screen) -> String,
     ) -> Result<(), Failure> {
         let (kind, output) = (self.kind, self.output);
-        let go_on = self.how_to_go_on();
-        let page = self.finish(document, page)?;
+        let resume = self.resume_hint();
+        let page = self.store_document(document, page)?;
         if json {
             output.json(kind.name(), document)?;
         } else {
@@ -186,19 +186,24 @@ impl Session {
             if let Some(page) = page {
                 text.push_str(&format!("\nPAGE  {}\n", genba_report::sanitise(&page)));
             }
-            output.answer(&text)?;
+            output.result(&text)?;
         }
-        if let Some(how) = go_on {
+        if let Some(how) = resume {
             output.note(&how);
         }
         Ok(())
     }
 
-    /// Keeps document and page, and closes the case; the path of the page, if a case is kept.
-    fn finish(self, document: &impl Serialize, page: &str) -> Result<Option<String>, Failure> {
-        self.trouble()?;
-        let mut book = self.book.borrow_mut();
-        let Some(case) = &mut book.case else {
+    /// Stores document and page, and closes the case; returns the path of the page, if there is a
+    /// case.
+    fn store_document(
+        self,
+        document: &impl Serialize,
+        page: &str,
+    ) -> Result<Option<String>, Failure> {
+        self.check_stored()?;
+        let mut writer = self.writer.borrow_mut();
+        let Some(case) = &mut writer.case else {
             return Ok(None);
         };
         case.put_experiment(self.kind, document)?;
@@ -212,11 +217,11 @@ impl Session {
         Ok(Some(path.display().to_string()))
     }
 
-    /// How to go on with what was interrupted, if it was and a case was kept.
-    fn how_to_go_on(&self) -> Option<String> {
+    /// How to resume an interrupted experiment that has a case.
+    fn resume_hint(&self) -> Option<String> {
         let id = self.case_id()?;
         (self.cancel.is_triggered())
-            .then(|| format!("interrupted; go on with: genba case resume {id}"))
+            .then(|| format!("interrupted; resume with: genba case resume {id}"))
     }
 }
 
@@ -224,7 +229,7 @@ impl Session {
 fn arguments() -> Result<Vec<String>, Failure> {
     let wrong = |word: std::ffi::OsString| {
         Failure::usage(format!(
-            "the argument {} is not UTF-8, and could not be kept for a second sitting",
+            "the argument {} is not UTF-8, so the experiment could not be resumed; rename it, or give --no-case",
             word.display()
         ))
     };
@@ -234,7 +239,7 @@ fn arguments() -> Result<Vec<String>, Failure> {
         .collect()
 }
 
-/// Shows progress; the journal keeps the runs.
+/// Shows progress; the journal stores the runs.
 struct Watcher {
     line: ProgressLine,
     metric: String,

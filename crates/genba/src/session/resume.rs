@@ -1,4 +1,4 @@
-//! `genba case resume` and `genba case repeat`: the kept command line, parsed again.
+//! `genba case resume` and `genba case repeat`: run the stored command line again.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -10,18 +10,21 @@ use crate::cli::Cli;
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 
-/// Goes on with an experiment that was interrupted; its runs are not made again.
+/// Resumes an interrupted experiment; its stored runs are not repeated.
 pub fn resume(store: &Store, id: &str, output: &Output) -> VerbResult {
     let (id, kind, mut plan) = {
         let case = store.find(id)?;
         let (kind, plan) = plan_of(&case)?;
         match case.state()? {
             CaseState::Running => {
-                return Err(Failure::usage(format!("case {} is running", case.id())));
+                return Err(Failure::usage(format!(
+                    "case {} is still running",
+                    case.id()
+                )));
             }
             CaseState::Complete => {
                 return Err(Failure::usage(format!(
-                    "case {0} was brought to its end; make it again with: genba case repeat {0}",
+                    "case {0} is complete; run it again with: genba case repeat {0}",
                     case.id()
                 )));
             }
@@ -31,26 +34,26 @@ pub fn resume(store: &Store, id: &str, output: &Output) -> VerbResult {
     let here = env!("CARGO_PKG_VERSION");
     if plan.genba != here {
         return Err(Failure::usage(format!(
-            "case {id} was begun by genba {}, this is {here}: runs of two versions are not mixed; \
-             make it again with: genba case repeat {id}",
+            "case {id} was started by genba {}, this is {here}: runs of two versions are not mixed; \
+             run it again with: genba case repeat {id}",
             plan.genba
         )));
     }
     let verb = verb_of(kind);
     let place = (plan.arguments.iter())
         .position(|word| word == verb)
-        .ok_or_else(|| Failure::usage(format!("case {id} does not say how it was made")))?;
+        .ok_or_else(|| Failure::usage(format!("case {id} has no stored command line")))?;
     let root = std::path::absolute(store.root()).unwrap_or_else(|_| store.root().to_owned());
     plan.arguments
         .insert(place + 1, format!("--continue-case={id}"));
-    go(&plan, &root, output)
+    run_stored(&plan, &root, output)
 }
 
-/// Makes an experiment again, as a case of its own.
+/// Repeats an experiment as a new case.
 pub fn repeat(store: &Store, id: &str, output: &Output) -> VerbResult {
     let plan = plan_of(&store.find(id)?)?.1;
     let root = std::path::absolute(store.root()).unwrap_or_else(|_| store.root().to_owned());
-    go(&plan, &root, output)
+    run_stored(&plan, &root, output)
 }
 
 fn plan_of(case: &genba_case::Case) -> Result<(CaseKind, ExperimentPlan), Failure> {
@@ -59,8 +62,8 @@ fn plan_of(case: &genba_case::Case) -> Result<(CaseKind, ExperimentPlan), Failur
     match plan {
         Some(plan) if kind.is_experiment() => Ok((kind, plan)),
         _ => Err(Failure::usage(format!(
-            "case {} is no experiment made here; only those of try, ablate, sweep and bisect can \
-             be taken up again",
+            "case {} cannot be resumed or repeated: only cases of try, ablate, sweep and bisect that \
+             were not imported can",
             case.id()
         ))),
     }
@@ -77,29 +80,30 @@ fn verb_of(kind: CaseKind) -> &'static str {
     }
 }
 
-fn go(plan: &ExperimentPlan, root: &std::path::Path, output: &Output) -> VerbResult {
+fn run_stored(plan: &ExperimentPlan, root: &std::path::Path, output: &Output) -> VerbResult {
     std::env::set_current_dir(&plan.directory).map_err(|error| {
         Failure::usage(format!(
-            "the directory {} that it was made in cannot be entered: {error}",
+            "cannot enter the directory {} in which the case was made: {error}",
             plan.directory
         ))
     })?;
     let there = std::path::absolute(Store::open_root().root()).unwrap_or_default();
     if there != root {
         return Err(Failure::usage(format!(
-            "the case lies under {}, but from {} cases go to {}",
+            "the case is under {}, but in {} cases are stored under {}; set GENBA_HOME or run it there",
             root.display(),
             plan.directory,
             there.display()
         )));
     }
     let words = std::iter::once("genba").chain(plan.arguments.iter().map(String::as_str));
-    let cli = Cli::try_parse_from(words)
-        .map_err(|error| Failure::usage(format!("the kept command line: {error}")))?;
+    let cli = Cli::try_parse_from(words).map_err(|error| {
+        Failure::usage(format!("cannot parse the stored command line: {error}"))
+    })?;
     crate::dispatch(cli.verb, output)
 }
 
-/// A seed from the hasher's keys, which the standard library takes from the system.
+/// A random seed, from the hasher's keys that the standard library takes from the system.
 pub fn seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }

@@ -1,4 +1,4 @@
-//! The kept document of an experiment, shown again.
+//! Renders the stored document of an experiment.
 
 use genba_case::Case;
 use genba_model::CaseKind;
@@ -7,17 +7,17 @@ use serde::de::DeserializeOwned;
 
 use crate::exit_code::Failure;
 
-/// A kept document: for a terminal, and as a page.
+/// A stored document, rendered for a terminal and as a page.
 pub struct StoredDocument {
-    /// Words.
+    /// Text for a terminal.
     pub text: String,
-    /// A page.
+    /// The HTML page.
     pub page: String,
     /// The document itself.
     pub body: serde_json::Value,
 }
 
-/// The document of an experiment; an error if it was interrupted before there was one.
+/// Renders the document of an experiment; an error if it was interrupted before it had one.
 pub fn stored_document(
     case: &Case,
     kind: CaseKind,
@@ -25,15 +25,15 @@ pub fn stored_document(
 ) -> Result<StoredDocument, Failure> {
     let Some(body) = case.experiment::<serde_json::Value>(kind)? else {
         return Err(Failure::usage(format!(
-            "case {0} is of kind {1} and was interrupted: {2} runs ended, there is no result; go \
-             on with: genba case resume {0}",
+            "case {0} ({1}) was interrupted after {2} runs and has no result; resume with: genba case \
+             resume {0}",
             case.id(),
             kind.name(),
             case.summary()?.runs
         )));
     };
     let rendered: Option<(String, String)> = match kind {
-        // Each kind renders its own document here: (words, page).
+        // (text, page)
         CaseKind::Sweep => {
             let sweep: genba_model::Sweep = parsed(&body)?;
             Some((terminal::sweep(&sweep, screen), page::sweep_html(&sweep)))
@@ -64,5 +64,5 @@ pub fn stored_document(
 
 fn parsed<T: DeserializeOwned>(body: &serde_json::Value) -> Result<T, Failure> {
     T::deserialize(body)
-        .map_err(|error| Failure::usage(format!("the case's document cannot be read: {error}")))
+        .map_err(|error| Failure::usage(format!("cannot read the document of the case: {error}")))
 }

@@ -1,5 +1,5 @@
-//! What `explain` says of the workload of a trial: kept with the trial, taken from the newest case
-//! of the same command, or found out now.
+//! The causes that `explain` finds for the workload of `genba try`: stored with the trial, taken
+//! from the newest case of the same command, or found now.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,22 +16,23 @@ use crate::output::Output;
 use crate::progress_line::ProgressLine;
 use crate::verbs::explain::options;
 
-/// The document in the trial's case: another sitting must begin with the same causes.
-const CAUSES: &str = "trial-causes";
-/// Of the budget so much may go into explaining, and no more than this, seconds.
-const SHARE: f64 = 0.2;
-const MOST: f64 = 25.0;
-/// Explaining takes about so many runs: a few that are timed, one that is sampled, and one that is
-/// counted, which is several times as slow.
-const RUNS: f64 = 6.0;
-/// Of the time for explaining what the timed runs and the counted one may each take.
-const EACH: f64 = 1.0 / 3.0;
-/// Standard error of the program that is kept, bytes.
-const ERROR_OUTPUT: usize = 4096;
+/// Name of the document in the trial's case: a resumed session must start with the same causes.
+const CAUSES_DOCUMENT: &str = "trial-causes";
+/// Share of the budget that explaining may take.
+const MAX_SHARE_OF_BUDGET: f64 = 0.2;
+/// Upper limit of that time, seconds.
+const MAX_SECONDS: f64 = 25.0;
+/// Explaining takes about as long as this many runs: a few are timed, one is sampled, and one is
+/// counted, which is several times slower.
+const RUNS_TO_EXPLAIN: f64 = 6.0;
+/// Share of the time for explaining that the timed runs, and the counted run, may each take.
+const SHARE_OF_TIME: f64 = 1.0 / 3.0;
+/// Bytes of standard error that are captured.
+const MAX_ERROR_OUTPUT: usize = 4096;
 
-/// Causes that explain the time of a trial's baseline, most profitable first, or why they are not
-/// known. `words` are the command as it was given; nothing earlier is believed of a program that is
-/// `built` for the trial.
+/// The causes in a trial's baseline, most profitable first, or why they are not known. `words` are
+/// the command as it was given; for a program that is `built` by the trial, cases of earlier
+/// binaries are not used.
 pub fn causes(
     session: &Session,
     words: &[String],
@@ -41,7 +42,7 @@ pub fn causes(
     budget: f64,
     output: &Output,
 ) -> Result<Vec<String>, String> {
-    if let Some(known) = session.remembered::<Vec<String>>(CAUSES) {
+    if let Some(known) = session.document::<Vec<String>>(CAUSES_DOCUMENT) {
         return Ok(known);
     }
     let found = match earlier(words, &baseline.spec).filter(|_| !built) {
@@ -49,12 +50,12 @@ pub fn causes(
         None => found_now(session, baseline, run_seconds, budget, output)?,
     };
     session
-        .remember(CAUSES, &found)
+        .put_document(CAUSES_DOCUMENT, &found)
         .map_err(|failure| failure.message)?;
     Ok(found)
 }
 
-/// Those of the newest investigation of this command, if the program is no newer.
+/// The causes of the newest investigation of this command, if the program has not changed since.
 fn earlier(words: &[String], spec: &CommandSpec) -> Option<Vec<String>> {
     let store = Store::open_root();
     let program = spec.argv.first()?;
@@ -85,16 +86,16 @@ fn found_now(
     budget: f64,
     output: &Output,
 ) -> Result<Vec<String>, String> {
-    let time = (budget * SHARE).min(MOST);
-    if run_seconds * RUNS > time {
+    let time = (budget * MAX_SHARE_OF_BUDGET).min(MAX_SECONDS);
+    if run_seconds * RUNS_TO_EXPLAIN > time {
         return Err(format!(
-            "a run of {run_seconds:.1} s leaves no time to explain it first (--budget)"
+            "a run takes {run_seconds:.1} s, too long to explain it first; increase --budget"
         ));
     }
     let mut spec = baseline.spec.clone();
     spec.stdout = Stream::Null;
     spec.stderr = Stream::Capture {
-        limit: ERROR_OUTPUT,
+        limit: MAX_ERROR_OUTPUT,
     };
     let words = spec.argv.iter().map(|word| word.to_string_lossy());
     let workload = Workload {
@@ -108,8 +109,12 @@ fn found_now(
         name: None,
     };
     let time = Duration::from_secs_f64(time);
-    let options = options(time.mul_f64(EACH), time.mul_f64(EACH), time);
-    // Not among the cases: nobody asked for one, and the program is a copy that goes away.
+    let options = options(
+        time.mul_f64(SHARE_OF_TIME),
+        time.mul_f64(SHARE_OF_TIME),
+        time,
+    );
+    // Not among the user's cases: nobody asked for one, and the program is a temporary copy.
     let place = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut progress = ProgressLine::new(output);
     let outcome = investigate(
@@ -123,13 +128,13 @@ fn found_now(
     match outcome {
         Ok(outcome) => Ok(in_order(outcome.investigation.findings)),
         Err(error) => Err(format!(
-            "it cannot be explained: {}",
+            "the baseline could not be explained: {}",
             Failure::from(error).message
         )),
     }
 }
 
-/// The causes of findings, each once.
+/// The causes of findings, without duplicates.
 fn in_order(findings: Vec<Finding>) -> Vec<String> {
     let mut causes: Vec<String> = Vec::new();
     for finding in findings {

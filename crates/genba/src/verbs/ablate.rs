@@ -1,4 +1,4 @@
-//! `genba ablate`: parts switched off one at a time.
+//! `genba ablate`: measure what components cost by switching them off one at a time.
 
 use std::path::PathBuf;
 
@@ -24,16 +24,16 @@ use crate::session::{BuildArgs, ExperimentArgs, Session, line_as_given};
   genba ablate --metric user --without 'jit: ./ruby --disable-jit page.rb' -- ./ruby page.rb
   genba ablate --patch checks=no-checks.diff --patch log=no-log.diff --build make -- ./app input
 
-What a part costs is the whole minus the variant without it, measured in the same blocks. With
-two parts or more all are switched off at once as well: that shows whether they add up, and what
-is left.")]
+The cost of a component is the baseline minus the variant without it, measured in the same blocks.
+With two or more components, a variant without all of them shows whether costs add up, and the
+residual.")]
 pub struct Args {
-    /// A part and how to switch it off: 'NAME=VARIABLE=VALUE…' (environment) or 'NAME: COMMAND'
+    /// Component and how to switch it off: 'NAME=VARIABLE=VALUE…' (environment) or 'NAME: COMMAND'
     /// (the command without it).
-    #[arg(long, value_name = "PART", required_unless_present = "patch")]
+    #[arg(long, value_name = "COMPONENT", required_unless_present = "patch")]
     without: Vec<String>,
 
-    /// A patch of the sources that takes a part out, for `git apply` or `patch`; built with
+    /// Patch of the source tree that removes a component, for `git apply` or `patch`; built with
     /// --build.
     #[arg(long, value_name = "[NAME=]FILE", requires = "build")]
     patch: Vec<String>,
@@ -41,30 +41,30 @@ pub struct Args {
     #[command(flatten)]
     building: BuildArgs,
 
-    /// The command without any of the parts, where that does not follow from the parts.
+    /// Command without any component, if it does not follow from --without.
     #[arg(long, value_name = "COMMAND")]
     all_off: Option<String>,
 
-    /// The empty loop: its cost is taken off everything.
+    /// Command of the empty loop; its cost is subtracted from all others.
     #[arg(long, value_name = "COMMAND")]
     baseline_loop: Option<String>,
 
-    /// Iterations that one run makes, for the cost of one.
+    /// Iterations per run, to report the cost of one iteration.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     per_iteration: Option<u64>,
 
-    /// Leave out variants that write something else to standard output than the whole.
+    /// Exclude variants whose standard output differs from the baseline's.
     #[arg(long)]
     check_output: bool,
 
-    /// Exactly so many runs of each variant, instead of as many as the answer needs.
+    /// Number of runs of each variant, instead of as many as the verdict needs.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: Option<u32>,
 
     #[command(flatten)]
     experiment: ExperimentArgs,
 
-    /// The whole: a program with its arguments, or one string for the shell.
+    /// Baseline command: a program with its arguments, or one string for the shell.
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -74,12 +74,12 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Blocks at least: the interval of a cost needs more than that of a verdict.
-const LEAST_BLOCKS: u32 = 10;
-/// Time for each variant when nobody said how much, seconds.
-const SECONDS_EACH: f64 = 10.0;
+/// Minimum number of blocks: the interval of a cost needs more than a verdict.
+const MIN_BLOCKS: u32 = 10;
+/// Default budget for each variant, seconds.
+const SECONDS_PER_VARIANT: f64 = 10.0;
 
-/// Runs it.
+/// Runs `genba ablate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let line = line_as_given(&args.command);
     if args.experiment.dry_run {
@@ -105,16 +105,16 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let said = place.as_ref().map_or_else(Vec::new, VariantBuilder::notes);
     ablate.notes.extend(said);
     drop((comparer, place));
-    session.trouble()?;
+    session.check_stored()?;
     let found = ablation(&ablate, &measured?, session.setting());
     let html = page::ablation_html(&found);
-    session.answer(&found, &html, args.experiment.json, |screen| {
+    session.finish(&found, &html, args.experiment.json, |screen| {
         terminal::ablation(&found, screen)
     })?;
     Ok(Exit::Done)
 }
 
-/// Puts a command into the build that it belongs to.
+/// Makes the variant of a command in its build.
 type Build<'a> = dyn FnMut(VariantPlan, &[PathBuf]) -> Result<AblatedVariant, Failure> + 'a;
 
 fn planned(args: &Args, seed: u64, build: &mut Build<'_>) -> Result<AblatePlan, Failure> {
@@ -135,14 +135,14 @@ fn planned(args: &Args, seed: u64, build: &mut Build<'_>) -> Result<AblatePlan, 
         build(variant, &switched.patches)
     };
     let finish = |variants: Vec<VariantPlan>| {
-        let budget = SECONDS_EACH * variants.len() as f64;
+        let budget = SECONDS_PER_VARIANT * variants.len() as f64;
         let mut plan = args.experiment.plan(variants, seed)?;
         plan.stop = match (args.runs, args.experiment.budget) {
             (Some(runs), _) => Stop::Blocks(runs),
             (None, Some(_)) => plan.stop,
             (None, None) => Stop::Budget {
                 seconds: budget,
-                min_blocks: LEAST_BLOCKS,
+                min_blocks: MIN_BLOCKS,
             },
         };
         plan.check_output = args.check_output;
@@ -162,7 +162,7 @@ fn dry_run(args: &Args, ablate: &AblatePlan, output: &Output) -> VerbResult {
     let most = match ablate.plan.stop {
         Stop::Budget { seconds, .. } | Stop::Time { seconds } => {
             format!(
-                "at most {}, less if all is decided sooner",
+                "at most {}, less if all verdicts are decided sooner",
                 genba_report::number::duration(seconds)
             )
         }
@@ -193,6 +193,6 @@ fn dry_run(args: &Args, ablate: &AblatePlan, output: &Output) -> VerbResult {
     for note in &ablate.notes {
         text.push_str(&format!("! {}\n", genba_report::sanitise(note)));
     }
-    output.answer(&text)?;
+    output.result(&text)?;
     Ok(Exit::Done)
 }

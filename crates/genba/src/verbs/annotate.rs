@@ -1,4 +1,4 @@
-//! `genba annotate`: one function of a recording, source and assembly together.
+//! `genba annotate`: source and assembly of one function of a recording.
 
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_attribution::{AnnotateOptions, AttributionError};
@@ -10,39 +10,39 @@ use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::output::Output;
 use crate::recording_args::{RecordingArgs, failure};
 
-/// How instructions are written.
+/// Syntax of assembly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum SyntaxArg {
-    /// Destination first.
+    /// Intel syntax: destination first.
     Intel,
-    /// As the GNU tools do by default.
+    /// AT&T syntax, the default of GNU tools.
     Att,
 }
 
 /// Arguments of `genba annotate`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba annotate qsort_r                 of ./perf.data
-  genba annotate -i latest main          of the newest case here
+  genba annotate qsort_r                 a function of ./perf.data
+  genba annotate -i latest main          a function of the newest case
   genba annotate --raw --syntax att f    as `perf annotate` shows it
-  genba annotate 0x12d0                  the function at an address, where there is no name")]
+  genba annotate 0x12d0                  the function at an address, where it has no name")]
 pub struct Args {
     #[command(flatten)]
     recording: RecordingArgs,
 
-    /// Leave the samples where the machine put them: the skid is not put right.
+    /// Show samples where the hardware put them, without skid correction.
     #[arg(long)]
     raw: bool,
 
-    /// How instructions are written.
+    /// Syntax of assembly.
     #[arg(long, value_enum, default_value_t = SyntaxArg::Intel)]
     syntax: SyntaxArg,
 
-    /// Show the whole function, the parts without samples too.
+    /// Show the whole function, including code without samples.
     #[arg(long)]
     all: bool,
 
-    /// Where sources are that have moved since the build.
+    /// Source directory at build time and its directory now.
     #[arg(long, value_name = "OLD=NEW")]
     source_prefix: Vec<String>,
 
@@ -50,17 +50,17 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// The function: its name, its name in the symbol table, or an address in it.
+    /// Function: its name, its linkage name, or an address in it.
     function: String,
 }
 
-/// Functions of more instructions than this are folded where they are cold.
-const FOLD_ABOVE: usize = 60;
+/// Cold code is folded in functions of more instructions than this.
+const FOLD_ABOVE_INSTRUCTIONS: usize = 60;
 
-/// What is cold: less than this share of the function's samples.
-const COLD: f64 = 0.005;
+/// Code below this share of the function's samples is cold.
+const COLD_BELOW_SHARE: f64 = 0.005;
 
-/// Runs it.
+/// Runs `genba annotate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let mut sources = args.recording.sources();
     for prefix in &args.source_prefix {
@@ -78,7 +78,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             SyntaxArg::Att => Syntax::Att,
         },
     };
-    let annotation = match kept(&args) {
+    let annotation = match stored(&args) {
         Some(annotation) => annotation,
         None => from_recording(&args, &options, &mut sources)?,
     };
@@ -86,17 +86,17 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.json("annotation", annotation)?;
         return Ok(Exit::Done);
     }
-    let folds = !args.all && annotation.instructions.len() > FOLD_ABOVE;
+    let folds = !args.all && annotation.instructions.len() > FOLD_ABOVE_INSTRUCTIONS;
     let options = terminal::AnnotateOptions {
-        hide_below: folds.then_some(COLD),
+        hide_below: folds.then_some(COLD_BELOW_SHARE),
         ..Default::default()
     };
-    output.answer(&terminal::annotation(&annotation, options, output.screen()))?;
+    output.result(&terminal::annotation(&annotation, options, output.screen()))?;
     Ok(Exit::Done)
 }
 
-/// The annotation that the case keeps, if it is of this function and as asked for.
-fn kept(args: &Args) -> Option<Annotation> {
+/// The annotation stored in the case, if there is one of this function with these options.
+fn stored(args: &Args) -> Option<Annotation> {
     if args.raw || args.syntax != SyntaxArg::Intel {
         return None;
     }
@@ -106,7 +106,7 @@ fn kept(args: &Args) -> Option<Annotation> {
         .find(|annotation| annotation.function == args.function)
 }
 
-/// The annotation made of the recording and the binaries.
+/// The annotation, made from the recording and the binaries.
 fn from_recording(
     args: &Args,
     options: &AnnotateOptions,
@@ -119,14 +119,14 @@ fn from_recording(
     let annotation = match args.recording.open_for(&args.function)? {
         Some(resolved) => {
             let annotation = resolved.annotate(&args.function, options, sources);
-            // This process ends soon: setting free what the resolved holds would only take time.
+            // This process ends soon: freeing the profile would only take time.
             std::mem::forget(resolved);
             annotation
         }
         None => whole(false, sources)?,
     };
     let annotation = match annotation {
-        // It may be a function of the kernel: then the reason why it has no code is told.
+        // It may be a kernel function: then the error says why it has no code.
         Err(AttributionError::NoSuchFunction { .. }) => whole(true, sources)?,
         other => other,
     };

@@ -1,4 +1,4 @@
-//! `genba bench`: commands against one another.
+//! `genba bench`: compare commands.
 
 use clap::Args as ClapArgs;
 use genba_report::terminal;
@@ -10,31 +10,32 @@ use crate::output::Output;
 /// Arguments of `genba bench`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba bench './old input' './new input'            until the difference is known, at most 20 s
+  genba bench './old input' './new input'            until the verdict is decided, at most 20 s
   genba bench -n old ./old -n new ./new --metric user --delta 0.5%
   genba bench -L level 1,6,9 'gzip -k -{level} -c file'
   genba bench -N -r 30 true                          one command, 30 runs, no shell
   genba bench --metric rate --metric-regex 'rate:op/s=(\\d+) op/s' './server-a' './server-b'
-  genba bench suite.toml                             a suite; also benchmark_driver's YAML
+  genba bench --budget 2min suite.toml               a suite; also benchmark_driver's YAML
 
-Runs are interleaved in random order, compared pair by pair, and judged as they come in.
-Every {NAME} of -L and -P is replaced in commands, names, steps, --env, --input, --directory.")]
+Runs are interleaved in random order and compared in pairs by a sequential test.
+Every {NAME} of -L and -P is replaced in commands, names, --prepare and other steps, --env, --input
+and --directory.")]
 pub struct Args {
     #[command(flatten)]
     compare: CompareArgs,
 
-    /// This compares the program as it was with one mended after a finding of this case (its
-    /// number, 1 unless given): kept beside it, for `genba explain --calibration`.
+    /// Compare the original program with one fixed according to a finding of this case (number,
+    /// default 1), and store the measured gain for `genba explain --calibration`.
     #[arg(long, value_name = "CASE[:FINDING]")]
     proves: Option<String>,
 }
 
-/// Runs it.
+/// Runs `genba bench`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let check = args.proves.as_deref().map(FindingCheck::find).transpose()?;
     let mut done = compare::run(&args.compare, output)?;
     if let Some(check) = check {
-        done.notes.push(check.keep(&done.whole)?);
+        done.notes.push(check.store(&done.whole)?);
     }
     if args.compare.json {
         for note in &done.notes {
@@ -44,11 +45,11 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         output.json("comparison", done.whole)?;
         return Ok(exit);
     }
-    output.answer(&text(&done, output))?;
+    output.result(&text(&done, output))?;
     Ok(done.exit)
 }
 
-/// The reports in words, with what belongs beside them.
+/// The reports as text, with notes and the path of the page.
 pub fn text(done: &Compared, output: &Output) -> String {
     let screen = output.screen();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! `genba bisect`: what is responsible.
+//! `genba bisect`: find the culprit of a difference.
 
 mod git;
 mod placeholders;
@@ -25,32 +25,32 @@ use crate::session::{ExperimentArgs, Session};
   genba bisect set --items inline,unroll,gvn,licm -- ./jit --enable={ITEMS} page.rb
   genba bisect source big.c -- gcc -O2 -c {FILE} -o /dev/null
 
-The ends are verified first, the culprit last, both by the judge of genba bench. In between a
-search chooses what to run next: it needs few runs, and believes none of them alone. With
---metric exact-instructions there is no noise, and a logarithm of runs is enough.")]
+The ends are compared first and the culprit last, both by the sequential test of genba bench. In
+between, a probabilistic search chooses what to run next. With --metric exact-instructions there is
+no noise, and a binary search is enough.")]
 pub struct Args {
     #[command(subcommand)]
     what: What,
 
-    /// Go on with this case; `genba case resume` adds it behind the verb.
+    /// Resume this case; added by `genba case resume`.
     #[arg(long, value_name = "CASE", hide = true)]
     continue_case: Option<String>,
 }
 
-/// What is searched.
+/// What to search.
 #[derive(Debug, Subcommand)]
 enum What {
-    /// From which value of a parameter on a metric is at another level.
+    /// Find the parameter value from which a metric changes.
     Range(range::Args),
-    /// From which commit on a metric is at another level.
+    /// Find the commit from which a metric changes.
     Git(git::Args),
-    /// Which items of a set are responsible: options, methods, files.
+    /// Find the culprits among the elements of a set: options, methods, files.
     Set(set::Args),
-    /// Which regions of a C or C++ file cost its compile time, or another metric.
+    /// Find the regions of a C or C++ file that cost its compile time, or another metric.
     Source(source::Args),
 }
 
-/// Runs it.
+/// Runs `genba bisect`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let mut what = args.what;
     let experiment = match &mut what {
@@ -70,23 +70,23 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
 }
 
-/// The budget: what the person said, else so many seconds.
+/// The budget of the command line, else this many seconds.
 fn budget(args: &ExperimentArgs, seconds: f64) -> SearchBudget {
     SearchBudget {
         seconds: args.budget.map_or(seconds, |budget| budget.as_secs_f64()),
     }
 }
 
-/// Says what would be done.
+/// Prints the plan.
 fn dry_run(search: &SearchRequest, how: &str, output: &Output) -> VerbResult {
-    output.answer(&format!(
-        "would search {} {} with: {}\n  metric {}, differences up to {} % are of no interest\n  \
+    output.result(&format!(
+        "would search {} {} with: {}\n  metric {}, differences smaller than {} % are treated as equal\n  \
          {how}\n  time: unknown until the first run, {} at most\n",
         search.candidates,
         match search.of {
             BisectionKind::Range => "values",
             BisectionKind::Git => "commits",
-            BisectionKind::Set => "items",
+            BisectionKind::Set => "elements",
             BisectionKind::Source => "regions",
         },
         genba_report::sanitise(&search.command),
@@ -101,15 +101,14 @@ fn dry_run(search: &SearchRequest, how: &str, output: &Output) -> VerbResult {
 fn step_plan(points: u64) -> String {
     let log = 64 - points.saturating_sub(1).leading_zeros();
     format!(
-        "ends first (13 pairs of runs or more), then about {log} places or, where the noise is \
-         half of the step, {} runs, at last 13 pairs or more at the place found; without noise \
-         {} runs",
+        "ends first (13 or more pairs of runs), then about {log} candidates or, with noise of half \
+         the difference, {} runs, then 13 or more pairs at the culprit; without noise {} runs",
         5 * log,
         log + 6
     )
 }
 
-/// Keeps and shows what was found.
+/// Stores and prints the result.
 fn finish(
     session: Session,
     search: SearchRequest,
@@ -117,10 +116,10 @@ fn finish(
     seconds: f64,
     args: &ExperimentArgs,
 ) -> VerbResult {
-    session.trouble()?;
+    session.check_stored()?;
     let document = document(search, found, seconds, session.setting());
     let html = page::bisection_html(&document);
-    session.answer(&document, &html, args.json, |screen| {
+    session.finish(&document, &html, args.json, |screen| {
         terminal::bisection(&document, screen)
     })?;
     Ok(match document.outcome {
@@ -132,20 +131,20 @@ fn finish(
 /// The plan with the metric and settings of the arguments.
 fn plan(args: &ExperimentArgs, first: VariantPlan, session: &Session) -> Result<Plan, Failure> {
     let mut plan = args.plan(vec![first], session.seed())?;
-    // A longer environment costs the loader instructions.
+    // The length of the environment changes the instructions that the loader executes.
     plan.vary_environment &= !args.is_exact();
     Ok(plan)
 }
 
-/// Opens a session for a bisection.
+/// Opens the session of a bisection.
 fn open(args: &ExperimentArgs, command: &str, output: &Output) -> Result<Session, Failure> {
     Session::open(CaseKind::Bisection, args, command, output)
 }
 
-/// The words of the workload, which must not be missing.
+/// The words of the command; an error if there are none.
 fn words(words: &[String]) -> Result<&[String], Failure> {
     if words.is_empty() {
-        return Err(Failure::usage("there is no command; write it behind --"));
+        return Err(Failure::usage("no command: write it after --"));
     }
     Ok(words)
 }

@@ -19,7 +19,7 @@ use crate::session;
   genba case show latest
   genba case export 7f3a -o page.html          one self-contained page
   genba case export 7f3a --format json -o case.json
-  genba case resume latest                     an experiment that was interrupted goes on
+  genba case resume latest                     resume an interrupted experiment
   genba case import case.json                  on another machine")]
 pub struct Args {
     #[command(subcommand)]
@@ -28,53 +28,53 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// All cases here, newest first.
+    /// List all cases, newest first.
     List {
         /// Print one JSON document.
         #[arg(long)]
         json: bool,
     },
-    /// What a case found.
+    /// Show the result of a case.
     Show {
         /// Print one JSON document.
         #[arg(long)]
         json: bool,
-        /// Its id, the beginning of it, or `latest`.
+        /// Case id, a prefix of it, or `latest`.
         #[arg(default_value = "latest")]
         case: String,
     },
     /// Write a case as a page or as JSON.
     Export {
-        /// What to write; by the file's ending, else a page.
+        /// Format [default: by the file's extension, else html].
         #[arg(long, value_enum)]
         format: Option<Format>,
         /// File to write; `-` is standard output.
         #[arg(short, long, value_name = "FILE", default_value = "-")]
         output: PathBuf,
-        /// Its id, the beginning of it, or `latest`.
+        /// Case id, a prefix of it, or `latest`.
         #[arg(default_value = "latest")]
         case: String,
     },
-    /// Go on with an experiment that was interrupted; no run is made twice.
+    /// Resume an interrupted experiment; stored runs are not repeated.
     Resume {
-        /// Its id, the beginning of it, or `latest`.
+        /// Case id, a prefix of it, or `latest`.
         #[arg(default_value = "latest")]
         case: String,
     },
-    /// Make an experiment again, as a case of its own.
+    /// Repeat an experiment as a new case.
     Repeat {
-        /// Its id, the beginning of it, or `latest`.
+        /// Case id, a prefix of it, or `latest`.
         #[arg(default_value = "latest")]
         case: String,
     },
-    /// Read a case that was exported as JSON.
+    /// Import a case that was exported as JSON.
     Import {
-        /// The file.
+        /// The JSON file.
         file: PathBuf,
     },
 }
 
-/// What to write.
+/// Format of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// One self-contained page.
@@ -83,7 +83,7 @@ enum Format {
     Json,
 }
 
-/// Runs it.
+/// Runs `genba case`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let store = Store::open_root();
     match args.action {
@@ -110,7 +110,7 @@ fn list(store: &Store, json: bool, output: &Output) -> VerbResult {
             store.root().display()
         ));
     } else {
-        output.answer(&terminal::cases(&cases, output.screen()))?;
+        output.result(&terminal::cases(&cases, output.screen()))?;
     }
     Ok(Exit::Done)
 }
@@ -125,7 +125,7 @@ fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
         if json {
             output.json(kind.name(), shown.body)?;
         } else {
-            output.answer(&shown.text)?;
+            output.result(&shown.text)?;
             if let Some(page) = page {
                 output.note(&format!("PAGE  {page}"));
             }
@@ -136,7 +136,7 @@ fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
         if json {
             output.json("comparison", comparison)?;
         } else {
-            output.answer(&terminal::comparison(&comparison, output.screen()))?;
+            output.result(&terminal::comparison(&comparison, output.screen()))?;
             if let Some(page) = page {
                 output.note(&format!("PAGE  {page}"));
             }
@@ -146,8 +146,8 @@ fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
     if case.kind()? == CaseKind::Comparison {
         let runs = case.variant_runs()?;
         return Err(Failure::usage(format!(
-            "case {} is a comparison that was interrupted: {} runs ended, there is no report; \
-             run it again",
+            "case {} is a comparison that was interrupted after {} runs and has no report; run it \
+             again",
             case.id(),
             runs.len()
         )));
@@ -161,7 +161,7 @@ fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
         page: page.as_deref(),
         command: None,
     };
-    output.answer(&terminal::investigation(
+    output.result(&terminal::investigation(
         &investigation,
         next,
         output.screen(),
@@ -194,7 +194,7 @@ fn export(
         Format::Json => case.export_json()?,
     };
     if file.as_os_str() == "-" {
-        output.answer(&text)?;
+        output.result(&text)?;
         return Ok(Exit::Done);
     }
     std::fs::write(file, text)

@@ -1,4 +1,4 @@
-//! `genba completions` and `genba man`: made from the one definition of the arguments.
+//! `genba completions` and `genba man`, generated from the definition of the arguments.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,8 @@ use crate::exit_code::{Exit, Failure, VerbResult};
 
 /// Arguments of `genba completions`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  genba completions bash > ~/.local/share/bash-completion/completions/genba")]
 pub struct CompletionsArgs {
     /// Shell.
     shell: clap_complete::Shell,
@@ -16,12 +18,14 @@ pub struct CompletionsArgs {
 
 /// Arguments of `genba man`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  genba man ~/.local/share/man/man1; man genba-bench")]
 pub struct ManArgs {
-    /// Directory to write the pages to.
+    /// Directory for the pages; created if missing.
     directory: PathBuf,
 }
 
-/// Prints a shell's completion script.
+/// Prints the completion script of a shell.
 pub fn completions(args: &CompletionsArgs) -> VerbResult {
     clap_complete::generate(
         args.shell,
@@ -32,7 +36,7 @@ pub fn completions(args: &CompletionsArgs) -> VerbResult {
     Ok(Exit::Done)
 }
 
-/// Writes genba.1 and one page for each verb.
+/// Writes genba.1 and one page per verb.
 pub fn man(args: &ManArgs) -> VerbResult {
     let fail = |error| {
         Failure::usage(format!(

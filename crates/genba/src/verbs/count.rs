@@ -18,7 +18,7 @@ use crate::interrupt;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
-/// What the functions are sorted by.
+/// Sort order of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Sort {
     /// Instructions executed.
@@ -37,11 +37,11 @@ enum Sort {
   genba count -o counts.json -- ./prog        then: genba annotate --counts counts.json FUNCTION
   genba count --export-callgrind out -- ./prog; callgrind_annotate out")]
 pub struct Args {
-    /// Engine: `genba`, `callgrind` or `qemu`; without this the best that can serve.
+    /// Count engine: `genba`, `callgrind` or `qemu` [default: the first that supports the command].
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
 
-    /// Divide by so many units, or by the calls of this function.
+    /// Divide counts by this number of units, or by the calls of this function.
     #[arg(long, value_name = "N|FUNCTION", value_parser = per_unit)]
     per: Option<PerUnit>,
 
@@ -49,42 +49,41 @@ pub struct Args {
     #[arg(long, value_name = "FUNCTION")]
     calls: Option<String>,
 
-    /// Record jumps and calls, too: totals, callers and callees, how often each jump is taken.
-    /// This may double the time that counting takes; --calls, -o and the exports imply it.
+    /// Record jumps and calls as well: totals, callers and callees, taken counts of branches. This
+    /// may double the overhead; implied by --calls, -o and the exports.
     #[arg(long)]
     transfers: bool,
 
-    /// Do not record jumps and calls, whatever would imply it.
+    /// Do not record jumps and calls, even if another option implies it.
     #[arg(long, conflicts_with = "transfers")]
     no_transfers: bool,
 
-    /// What the functions are sorted by.
+    /// Sort functions by this.
     #[arg(long, value_enum, default_value_t = Sort::Instructions)]
     sort: Sort,
 
-    /// Most rows; 0 for all.
+    /// Maximum number of rows; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 30)]
     limit: usize,
 
-    /// Count in processes that the command starts, too; for a shell's command line it is so
-    /// anyway.
+    /// Count child processes as well; always on for a shell's command line.
     #[arg(long)]
     children: bool,
 
-    /// Run the command only once, under the engine; the slow-down is then not known.
+    /// Run the command only under the engine; the slowdown is then unknown.
     #[arg(long)]
     once: bool,
 
-    /// Succeed although the command fails.
+    /// Exit with 0 although the command fails.
     #[arg(short, long)]
     ignore_failure: bool,
 
-    /// Write the counts for `report --counts` and `annotate --counts`.
+    /// Write the counts to a file for `report --counts` and `annotate --counts`.
     #[arg(short = 'o', long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Write every executed instruction as CSV: module,offset,count; the offset is the address
-    /// in the module as objdump prints it.
+    /// Write every executed instruction as CSV module,offset,count; the offset is the address that
+    /// objdump prints.
     #[arg(long, value_name = "FILE")]
     sites: Option<PathBuf>,
 
@@ -105,8 +104,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// Which jumps and calls are needed for what is asked.
-    fn recorded(&self) -> Transfers {
+    /// Which jumps and calls to record for the requested output.
+    fn transfers(&self) -> Transfers {
         let implied = self.calls.is_some()
             || self.file.is_some()
             || self.export_callgrind.is_some()
@@ -118,14 +117,14 @@ impl Args {
     }
 }
 
-/// Runs it.
+/// Runs `genba count`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let prepared = args.run.prepare_shown(args.json)?;
     let plan = CountPlan {
         engine: args.engine.clone(),
-        transfers: args.recorded(),
+        transfers: args.transfers(),
         children: args.children || prepared.spec.shell_line.is_some(),
-        // What is read from here cannot be read twice.
+        // Standard input that is inherited cannot be read by a second run.
         native: !args.once && !matches!(prepared.spec.stdin, Stdin::Inherit),
         ignore_failure: true,
     };
@@ -135,22 +134,22 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let counted =
         execution_counts::count(&mut launcher, &prepared.spec, &plan, &cancel, &mut progress)?;
     drop(progress);
-    // What was counted is written before anything that may fail on its content.
+    // The counts are written before anything that could fail on their content.
     if let Some(file) = &args.file {
         genba_count::saved_counts::write(file, &counted.raw).map_err(Failure::usage)?;
     }
     if let Some(file) = &args.sites {
-        written(file, |out| sites(out, &counted.raw))?;
+        write_file(file, |out| write_sites(out, &counted.raw))?;
     }
     if args.export_callgrind.is_some() || args.export_pprof.is_some() {
         let detail = genba_attribution::counted_detail(&counted.raw);
         if let Some(file) = &args.export_callgrind {
-            written(file, |out| {
+            write_file(file, |out| {
                 out.write_all(export::callgrind(&detail).as_bytes())
             })?;
         }
         if let Some(file) = &args.export_pprof {
-            written(file, |out| out.write_all(&export::pprof(&detail)))?;
+            write_file(file, |out| out.write_all(&export::pprof(&detail)))?;
         }
     }
     let native = counted.native_cpu_seconds();
@@ -172,7 +171,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             },
             calls_of: args.calls,
         };
-        output.answer(&terminal::counts(&counts, &options, output.screen()))?;
+        output.result(&terminal::counts(&counts, &options, output.screen()))?;
     }
     Ok(exit)
 }
@@ -186,8 +185,8 @@ fn exit(counts: &Counts, ignore_failure: bool, cancelled: bool) -> Exit {
     }
 }
 
-/// Every executed instruction, all processes together.
-fn sites(out: &mut dyn Write, raw: &RawCounts) -> io::Result<()> {
+/// Writes every executed instruction of all processes as CSV.
+fn write_sites(out: &mut dyn Write, raw: &RawCounts) -> io::Result<()> {
     writeln!(out, "module,offset,count")?;
     for module in genba_attribution::merged(raw) {
         let name = csv::field(&module.path);
@@ -198,7 +197,8 @@ fn sites(out: &mut dyn Write, raw: &RawCounts) -> io::Result<()> {
     Ok(())
 }
 
-fn written(
+/// Writes a file through a buffer.
+fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
@@ -214,8 +214,12 @@ fn written(
 fn per_unit(text: &str) -> Result<PerUnit, String> {
     match text.parse::<f64>() {
         Ok(units) if units.is_finite() && units > 0.0 => Ok(PerUnit::Number(units)),
-        Ok(_) => Err(format!("`{text}` is not a number above zero")),
-        Err(_) if text.is_empty() => Err("give a number or the name of a function".to_owned()),
+        Ok(_) => Err(format!(
+            "invalid number {text:?}: write a number above zero, or the name of a function"
+        )),
+        Err(_) if text.is_empty() => {
+            Err("empty: write a number above zero, or the name of a function".to_owned())
+        }
         Err(_) => Ok(PerUnit::Calls(text.to_owned())),
     }
 }

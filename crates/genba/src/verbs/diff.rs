@@ -1,4 +1,4 @@
-//! `genba diff`: two profiles of the same work side by side.
+//! `genba diff`: compare two profiles of the same work.
 
 use std::path::{Path, PathBuf};
 
@@ -16,35 +16,35 @@ use crate::recording_args::RecordingArgs;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   genba diff 7f3a 81c0                       two cases: functions, lines, instructions
-  genba diff before.data after.data          two recordings, of genba's or perf's
+  genba diff before.data after.data          two recordings, of genba or perf
   genba diff --counts-before a.json --counts-after b.json before.data after.data
-  genba diff a.json b.json                   two files of genba count -o: executions alone
-  genba diff 5b1e                            what genba try kept of its winner and a loser
+  genba diff a.json b.json                   two files of genba count -o: executions only
+  genba diff 5b1e                            winner and worst loser of a case of genba try
 
-Times are those of one run. Code that has been inlined is found in its new place by the debug
-information (-g), copies by their names; without it, who called it and grew is named as likely.")]
+Times are per run. Inlined code is found by debug information (-g), clones by their names; without
+debug information, a caller that grew is reported as the likely place.")]
 pub struct Args {
-    /// Before: a recording, a file of counts, or a case.
+    /// Profile before: a recording, a file of counts, or a case.
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
 
-    /// After. Left away where BEFORE is a case of genba try.
+    /// Profile after; omitted if BEFORE is a case of genba try.
     #[arg(value_name = "AFTER")]
     after: Option<PathBuf>,
 
-    /// Exact counts of the first: a file of `genba count -o`.
+    /// Exact counts of BEFORE: a file written by `genba count -o`.
     #[arg(long, value_name = "FILE")]
     counts_before: Option<PathBuf>,
 
-    /// Exact counts of the second.
+    /// Exact counts of AFTER.
     #[arg(long, value_name = "FILE")]
     counts_after: Option<PathBuf>,
 
-    /// Most rows of a table.
+    /// Maximum number of rows per table.
     #[arg(long, value_name = "N", default_value_t = 15)]
     limit: usize,
 
-    /// Write a page to this file.
+    /// Write an HTML page to this file.
     #[arg(long, value_name = "FILE")]
     export_html: Option<PathBuf>,
 
@@ -53,14 +53,14 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs it.
+/// Runs `genba diff`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let found = match &args.after {
         Some(after) => {
             let before = side(&args.before, args.counts_before.as_ref())?;
             vec![diff(&before, &side(after, args.counts_after.as_ref())?)]
         }
-        None => kept(&args.before)?,
+        None => stored(&args.before)?,
     };
     if let (Some(path), Some(first)) = (&args.export_html, found.first()) {
         crate::compare::write(path, &page::profile_diff_html(first))?;
@@ -75,12 +75,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let texts: Vec<String> = (found.iter())
         .map(|one| terminal::profile_diff(one, args.limit, output.screen()))
         .collect();
-    output.answer(&texts.join("\n"))?;
+    output.result(&texts.join("\n"))?;
     Ok(Exit::Done)
 }
 
-/// The differences that a trial kept.
-fn kept(case: &Path) -> Result<Vec<ProfileDiff>, Failure> {
+/// The differential profiles that a case of `genba try` stored.
+fn stored(case: &Path) -> Result<Vec<ProfileDiff>, Failure> {
     let found = Store::open_root().find(&case.to_string_lossy())?;
     let report: Option<genba_model::TrialReport> =
         found.experiment(genba_model::CaseKind::Trial)?;
@@ -93,7 +93,7 @@ fn kept(case: &Path) -> Result<Vec<ProfileDiff>, Failure> {
 
 fn nothing(case: &Path) -> Failure {
     Failure::usage(format!(
-        "{} holds no differential profile; give two recordings or cases: genba diff BEFORE AFTER",
+        "{} has no differential profile; give two recordings or cases: genba diff BEFORE AFTER",
         case.display()
     ))
 }
@@ -109,7 +109,7 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
         return Ok(Side::of_counts(&name, &read(path)?));
     }
     let recording = RecordingArgs::of(path.to_owned(), counts.cloned());
-    // Of a case the time of a run is known, and how many runs the samples are of.
+    // A case knows the time of a run and the number of sampled runs.
     let case = recording.case();
     let investigation = case
         .as_ref()
@@ -133,7 +133,7 @@ fn side(path: &Path, counts: Option<&PathBuf>) -> Result<Side, Failure> {
     Ok(side)
 }
 
-/// Recordings begin with a magic number, counts with a brace.
+/// Whether a file is a JSON document: recordings start with a magic number, counts with a brace.
 fn is_json(path: &Path) -> bool {
     use std::io::Read;
     let mut first = [0];

@@ -1,4 +1,4 @@
-//! `genba explain`: why the time goes where it goes.
+//! `genba explain`: the causes of the time, with evidence, fix and predicted gain.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -28,36 +28,36 @@ use crate::recording_args::RecordingArgs;
 /// Arguments of `genba explain`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba explain -- ./prog args              measure, count, say why; leaves a case
-  genba explain -i latest                   of the newest case here
+  genba explain -- ./prog args              measure, count, explain; writes a case
+  genba explain -i latest                   explain the newest case
   genba explain -i perf.data --counts counts.json
   genba bench --proves latest:1 ./old ./new; genba explain --calibration")]
 pub struct Args {
-    /// Explain a recording (of genba's or perf's) or a case (`latest` too) instead of a command.
+    /// Explain a recording (of genba or perf) or a case (or `latest`) instead of a command.
     #[arg(short = 'i', long, value_name = "FILE|CASE")]
     recording: Option<PathBuf>,
 
-    /// Join exact counts: a file of `genba count -o`. A case brings its own.
+    /// Join exact counts: a file written by `genba count -o`. A case has its own.
     #[arg(long, value_name = "FILE", requires = "recording")]
     counts: Option<PathBuf>,
 
-    /// Look again at what a case measured, with the rules that this version has.
-    #[arg(long, requires = "recording")]
-    anew: bool,
+    /// Re-evaluate the measurements of a case with the detectors of this version.
+    #[arg(long, requires = "recording", alias = "anew")]
+    reevaluate: bool,
 
-    /// Time for repeated runs, seconds; counting comes on top.
+    /// Time for repeated runs; counting takes additional time.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     budget: Duration,
 
-    /// Time for counting executions, seconds; without it, what half a minute in all leaves.
+    /// Time limit for counting executions [default: what is left of half a minute in total].
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     count_limit: Option<Duration>,
 
-    /// Explain a command that fails.
+    /// Explain a command although it exits with an error.
     #[arg(long)]
     ignore_failure: bool,
 
-    /// Show what experiments made of the findings of all cases here: `genba bench --proves`.
+    /// Show predicted and measured gains of all findings that `genba bench --proves` checked.
     #[arg(long, conflicts_with_all = ["recording", "command"])]
     calibration: bool,
 
@@ -69,7 +69,7 @@ pub struct Args {
     run: CommandArgs,
 }
 
-/// Runs it.
+/// Runs `genba explain`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     if args.calibration {
         return calibration(&args, output);
@@ -77,11 +77,13 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let explanation = match &args.recording {
         None => of_command(&args, output)?,
         Some(_) if !args.run.command.is_empty() => {
-            return Err(Failure::usage("give -i or a command, not both"));
+            return Err(Failure::usage(
+                "-i and a command exclude each other: give one of them",
+            ));
         }
         Some(input) => {
             let recording = RecordingArgs::of(input.clone(), args.counts.clone());
-            match recording.case().filter(|_| !args.anew) {
+            match recording.case().filter(|_| !args.reevaluate) {
                 Some(case) => of_investigation(case.investigation()?)?,
                 None => of_recording(&recording)?,
             }
@@ -90,12 +92,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     if args.json {
         output.json("explanation", explanation)?;
     } else {
-        output.answer(&terminal::explanation(&explanation, output.screen()))?;
+        output.result(&terminal::explanation(&explanation, output.screen()))?;
     }
     Ok(Exit::Done)
 }
 
-/// Trials of all cases here.
+/// Prints the checked predictions of all cases.
 fn calibration(args: &Args, output: &Output) -> VerbResult {
     let store = Store::open_root();
     let mut all = Calibration::default();
@@ -111,17 +113,16 @@ fn calibration(args: &Args, output: &Output) -> VerbResult {
     if args.json {
         output.json("calibration", all)?;
     } else {
-        output.answer(&terminal::calibration(&all, output.screen()))?;
+        output.result(&terminal::calibration(&all, output.screen()))?;
     }
     Ok(Exit::Done)
 }
 
-/// Who asks why waits no longer than half a minute for an answer: what takes a few seconds is run
-/// once or twice, and beyond this time nothing more is tried.
-const SOON: Duration = Duration::from_secs(25);
+/// Users wait about half a minute for an explanation: after this time no optional run is started.
+const ANSWER_WITHIN: Duration = Duration::from_secs(25);
 
-/// An investigation that finds out why, and nothing beside it: so much time for the runs and for
-/// the count, and no run that could be skipped is begun after `answer_within`.
+/// Options of an investigation for its findings alone: the time for runs, the time for the count,
+/// and the time after which no optional run is started.
 pub fn options(budget: Duration, count: Duration, answer_within: Duration) -> Options {
     Options {
         budget,
@@ -138,7 +139,7 @@ pub fn options(budget: Duration, count: Duration, answer_within: Duration) -> Op
         stacks: false,
         script: false,
         answer_within: Some(answer_within),
-        annotations: super::investigate::ANNOTATIONS,
+        annotations: super::investigate::MAX_ANNOTATIONS,
         source_prefixes: Vec::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }
@@ -147,16 +148,16 @@ pub fn options(budget: Duration, count: Duration, answer_within: Duration) -> Op
 fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     let mut prepared = args.run.prepare(Stream::Null)?;
     prepared.spec.stderr = Stream::Capture {
-        limit: super::ERROR_OUTPUT,
+        limit: super::MAX_ERROR_OUTPUT,
     };
     let limit = args.count_limit;
     let options = Options {
         ignore_failure: args.ignore_failure,
-        // Who gives the count more time waits for it.
+        // A longer limit for the count extends the total time.
         ..options(
             args.budget,
-            limit.unwrap_or(SOON),
-            limit.map_or(SOON, |limit| limit.max(SOON)),
+            limit.unwrap_or(ANSWER_WITHIN),
+            limit.map_or(ANSWER_WITHIN, |limit| limit.max(ANSWER_WITHIN)),
         )
     };
     let cancel = interrupt::token()?;
@@ -178,13 +179,14 @@ fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
     let Some(profile) = all.profile else {
         return Err(Failure::new(
             Exit::Unsupported,
-            format!("there are no samples to explain: {}", all.notes.join("; ")),
+            format!("no samples to explain: {}", all.notes.join("; ")),
         ));
     };
     let mut notes = all.notes;
     if profile.counted.is_none() {
         notes.push(
-            "executions were not counted: only what time alone shows was looked for".to_owned(),
+            "executions were not counted: only causes that samples alone show were searched"
+                .to_owned(),
         );
     }
     Ok(Explanation {
@@ -218,7 +220,7 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
     let mut notes = profile.notes;
     if profile.counted.is_none() {
         notes.push(
-            "executions were not counted (--counts joins them): only what time alone shows was looked for"
+            "executions were not counted (--counts joins them): only causes that samples alone show were searched"
                 .to_owned(),
         );
     }

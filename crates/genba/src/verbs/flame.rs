@@ -1,4 +1,4 @@
-//! `genba flame`: a flame graph of a recording.
+//! `genba flame`: write a flame graph of a recording.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::recording_args::RecordingArgs;
 #[command(after_help = "Examples:
   genba record -g -- ./prog && genba flame     writes flame.svg
   genba flame -i latest -o -                   to standard output
-  genba flame --collapsed -o stacks.txt        the text that other flame graph tools read")]
+  genba flame --collapsed -o stacks.txt        collapsed stacks for other flame graph tools")]
 pub struct Args {
     #[command(flatten)]
     recording: RecordingArgs,
@@ -25,24 +25,24 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE", default_value = "flame.svg")]
     output: PathBuf,
 
-    /// Grow downwards.
+    /// Draw the graph downwards (icicle graph).
     #[arg(long)]
     inverted: bool,
 
-    /// Merge from the leaves: who calls the hot functions.
+    /// Merge stacks from the leaves: callers of the hot functions.
     #[arg(long)]
     reversed: bool,
 
-    /// Functions of Python and Ruby with the C functions under them (needs record --script).
+    /// Show functions of Python and Ruby with the C functions they call (needs record --script).
     #[arg(long)]
     script: bool,
 
-    /// Write collapsed stacks instead of a picture.
+    /// Write collapsed stacks instead of an SVG.
     #[arg(long)]
     collapsed: bool,
 }
 
-/// Runs it.
+/// Runs `genba flame`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let kept = args
         .recording
@@ -62,7 +62,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         }
     };
     if !profile.stacks {
-        output.note("note: the samples have no call stacks, so this is one layer; record with -g");
+        output.note(
+            "note: the samples have no call stacks, so the graph has one level; record with -g",
+        );
     }
     let text = if args.collapsed {
         flame_graph::collapsed(&profile)
@@ -75,7 +77,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         flame_graph::svg(&profile, &options).map_err(Failure::usage)?
     };
     if args.output.as_os_str() == "-" {
-        output.answer(&text)?;
+        output.result(&text)?;
         return Ok(Exit::Done);
     }
     std::fs::write(&args.output, text).map_err(|error| {
@@ -85,7 +87,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     Ok(Exit::Done)
 }
 
-/// The stacks of a script profile as a profile.
+/// The stacks of a script profile as a native profile.
 fn of_script(script: ScriptProfile) -> Profile {
     Profile {
         event: Event {

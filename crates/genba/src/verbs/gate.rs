@@ -1,4 +1,4 @@
-//! `genba gate`: refuse a variant that is slower.
+//! `genba gate`: exit with 1 if a variant is slower than the threshold allows.
 
 use std::path::PathBuf;
 
@@ -15,17 +15,17 @@ use crate::output::Output;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
   genba gate -n main ./main -n change ./change                 exit 1 if change is slower by 2 %
-  genba gate --threshold 5% --against 7f3a ./change            against runs kept in a case
-  genba gate --markdown \"$GITHUB_STEP_SUMMARY\" ./main ./change  in a workflow of GitHub
+  genba gate --threshold 5% --against 7f3a ./change            against the runs of a case
+  genba gate --markdown \"$GITHUB_STEP_SUMMARY\" ./main ./change  in a GitHub workflow
 
 Prints GitHub-flavoured Markdown.
-Exit codes: 0 not slower beyond the threshold, as far as the runs tell; 1 slower; 3 a command failed.")]
+Exit codes: 0 no variant was found slower by the threshold; 1 slower; 3 a command failed.")]
 pub struct Args {
-    /// A verdict of slower by this share or more is refused.
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = parse_share)]
+    /// Refuse a variant whose verdict is `slower` by this much or more.
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = parse_share)]
     threshold: f64,
 
-    /// Add the Markdown to this file, and print the table for terminals instead.
+    /// Append the Markdown to this file, and print the terminal table instead.
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 
@@ -33,7 +33,7 @@ pub struct Args {
     compare: CompareArgs,
 }
 
-/// Runs it.
+/// Runs `genba gate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let done = compare::run(&args.compare, output)?;
     let refused = (done.whole.comparisons.iter())
@@ -41,7 +41,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         .any(|one| one.is_worse_by(args.threshold));
     let text = export::github_markdown(&done.whole, args.threshold);
     if let Some(path) = &args.markdown {
-        // A workflow's summary gathers the words of several steps.
+        // A workflow's summary gathers the text of several steps.
         let before = std::fs::read_to_string(path).unwrap_or_default();
         write(path, &format!("{before}{text}"))?;
     }
@@ -56,9 +56,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     if args.compare.json {
         output.json("comparison", done.whole)?;
     } else if args.markdown.is_some() {
-        output.answer(&super::bench::text(&done, output))?;
+        output.result(&super::bench::text(&done, output))?;
     } else {
-        output.answer(&text)?;
+        output.result(&text)?;
     }
     Ok(exit)
 }

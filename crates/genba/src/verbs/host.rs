@@ -1,4 +1,4 @@
-//! `genba host`: this machine.
+//! `genba host`: what this machine can measure, and what its instructions cost.
 
 #[path = "host/host_table.rs"]
 mod host_table;
@@ -24,11 +24,11 @@ use crate::progress_line::ProgressLine;
 /// Arguments of `genba host`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba host calibrate                     measure what instructions cost here, and keep it
-  genba host table                         print that, measuring it if need be
+  genba host calibrate                     measure instruction costs, and store them
+  genba host table                         print them, measuring first if necessary
   genba host table --json | jq '.entries[] | select(.form | startswith(\"div\"))'
-  genba host doctor                        which differences can be seen here in 20 s
-  genba host doctor --budget 60s -- ./prog args")]
+  genba host doctor                        smallest differences visible here in 20 s
+  genba host doctor --budget 1min -- ./prog args")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -38,30 +38,30 @@ pub struct Args {
 enum Action {
     /// Measure what instructions and system operations cost on this host, in about a second.
     ///
-    /// Latency is measured by dependent chains and throughput by independent streams; cycles by
-    /// a chain of additions beside each. The table is kept for this host (below
-    /// $XDG_CACHE_HOME, or ~/.cache) and used wherever costs are explained.
+    /// Latency is measured with dependent chains, throughput with independent streams, and cycles
+    /// with a chain of additions run beside each. The table is stored for this host (under
+    /// $XDG_CACHE_HOME or ~/.cache) and used wherever costs are explained.
     Calibrate(host_table::CalibrateArgs),
-    /// Print this host's instruction table; measured first if there is none.
+    /// Print the instruction costs of this host; measured first if none are stored.
     Table(host_table::TableArgs),
-    /// Run a command against itself: what this machine can see, and what spoils it.
+    /// Compare a command with itself: which differences are visible here, and what disturbs them.
     Doctor {
-        /// Time to take.
+        /// Time for the measurement.
         #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
         budget: Duration,
         /// Print one JSON document.
         #[arg(long)]
         json: bool,
-        /// The command, instead of a short loop of the shell's.
+        /// The command [default: a short loop of the shell].
         #[arg(last = true, value_name = "COMMAND")]
         command: Vec<String>,
     },
 }
 
-/// About 10 ms of work for the CPU and nothing else.
-const LOOP: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+/// About 10 ms of CPU work.
+const DEFAULT_COMMAND: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
 
-/// Runs it.
+/// Runs `genba host`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     match args.action {
         Action::Calibrate(args) => host_table::calibrate(&args, output),
@@ -76,7 +76,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 
 fn doctor_verb(budget: Duration, json: bool, command: &[String], output: &Output) -> VerbResult {
     let (spec, line) = if command.is_empty() {
-        (CommandSpec::shell(LOOP), LOOP.to_owned())
+        (
+            CommandSpec::shell(DEFAULT_COMMAND),
+            DEFAULT_COMMAND.to_owned(),
+        )
     } else {
         (CommandSpec::direct(command), command.join(" "))
     };
@@ -93,7 +96,7 @@ fn doctor_verb(budget: Duration, json: bool, command: &[String], output: &Output
     if json {
         output.json("doctor", diagnosis)?;
     } else {
-        output.answer(&text(&diagnosis, output))?;
+        output.result(&text(&diagnosis, output))?;
     }
     Ok(if cancel.is_triggered() {
         Exit::Interrupted
@@ -107,7 +110,10 @@ struct Watcher(ProgressLine);
 impl Observer for Watcher {
     fn progress(&mut self, progress: &Progress<'_>) {
         let left = (progress.left_seconds).and_then(|left| Duration::try_from_secs_f64(left).ok());
-        let stage = format!("the command against itself: pair {}", progress.blocks + 1);
+        let stage = format!(
+            "comparing the command with itself: pair {}",
+            progress.blocks + 1
+        );
         self.0.update(&stage, left);
     }
 
@@ -133,24 +139,24 @@ fn text(found: &Diagnosis, output: &Output) -> String {
     let time = number::duration(found.seconds);
     if seen.is_empty() {
         text.push_str(&format!(
-            "{time} are too short to see anything: give it more time (--budget)\n"
+            "{time} is too short to show any difference: increase --budget\n"
         ));
     } else {
         text.push_str(&format!(
-            "differences under {} are invisible in {time}\n",
+            "smallest visible difference in {time}: {}\n",
             seen.join(", ")
         ));
     }
     for one in &found.metrics {
         let verdict = match one.verdict {
-            VerdictName::Same => "same, as it should be",
-            VerdictName::Undecided => "undecided, which is no false alarm",
+            VerdictName::Same => "same, as expected",
+            VerdictName::Undecided => "undecided, not a false alarm",
             VerdictName::Faster | VerdictName::Slower => {
-                "called different: a false alarm, which may happen once in twenty times"
+                "different: a false alarm, expected once in twenty times"
             }
         };
         text.push_str(&format!(
-            "  {:<13} {} pairs, scatter of a pair {}; against itself {verdict}\n",
+            "  {:<13} {} pairs, standard deviation of a pair {}; compared with itself: {verdict}\n",
             one.metric,
             one.pairs,
             number::share(one.scatter),

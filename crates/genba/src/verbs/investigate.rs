@@ -1,4 +1,4 @@
-//! `genba investigate`: the whole road.
+//! `genba investigate`: measure, profile, count and explain a command.
 
 use std::time::Duration;
 
@@ -22,24 +22,24 @@ use crate::sampling_args::SamplingArgs;
 /// Arguments of `genba investigate`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba investigate -- ./prog args          measure, profile, annotate; page under .genba/
-  genba investigate --budget 10 'gzip -c file | wc -c'
-  genba investigate -g -- ./prog            stacks by frame pointers, in one sampled run
+  genba investigate -- ./prog args          measure, profile, explain; page under .genba/
+  genba investigate --budget 10s 'gzip -c file | wc -c'
+  genba investigate -g -- ./prog            call stacks by frame pointers
   genba investigate --count-cmd './prog 100' --count-scale 1000 -- ./prog 100000")]
 pub struct Args {
-    /// Time for repeated runs, seconds; they stop sooner when the time is known to 1 %.
+    /// Time for repeated runs; they stop sooner when the wall time is known to ±1 %.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
     budget: Duration,
 
-    /// Measure a command that fails.
+    /// Measure a command although it exits with an error.
     #[arg(short, long)]
     ignore_failure: bool,
 
     #[command(flatten)]
     sampling: SamplingArgs,
 
-    /// Do not read the functions of Python 3.11 and Ruby 3.1 (a run of its own, in which a thread
-    /// is stopped for some microseconds up to 499 times a second).
+    /// Do not sample the functions of Python 3.11 and Ruby 3.1 (a separate run, in which a thread is
+    /// stopped for some microseconds up to 499 times a second).
     #[arg(long)]
     no_script: bool,
 
@@ -47,12 +47,11 @@ pub struct Args {
     #[arg(long)]
     no_count: bool,
 
-    /// Engine that counts executions: `genba`, `callgrind` or `qemu`; without this the best that
-    /// can serve.
+    /// Count engine: `genba`, `callgrind` or `qemu` [default: the first that supports the command].
     #[arg(long, value_name = "NAME", conflicts_with = "no_count")]
     count_engine: Option<String>,
 
-    /// Count a smaller run of the same program instead: a line for the shell.
+    /// Count a smaller run of the same program instead: a command line for the shell.
     #[arg(
         long,
         value_name = "LINE",
@@ -61,15 +60,15 @@ pub struct Args {
     )]
     count_cmd: Option<String>,
 
-    /// How many times the work of --count-cmd the command does.
+    /// Work of the command divided by the work of --count-cmd.
     #[arg(long, value_name = "FACTOR", requires = "count_cmd", value_parser = parse_positive_number)]
     count_scale: Option<f64>,
 
-    /// Leave out a count that takes longer than this, seconds.
+    /// Time limit for counting; a longer count is skipped.
     #[arg(long, value_name = "DURATION", default_value = "300s", value_parser = parse_duration)]
     count_limit: Duration,
 
-    /// Where sources are that have moved since the build.
+    /// Source directory at build time and its directory now.
     #[arg(long, value_name = "OLD=NEW")]
     source_prefix: Vec<String>,
 
@@ -85,14 +84,14 @@ pub struct Args {
     run: CommandArgs,
 }
 
-/// Functions that are annotated on the page.
-pub const ANNOTATIONS: usize = 8;
+/// Number of functions annotated on the page.
+pub const MAX_ANNOTATIONS: usize = 8;
 
-/// Runs it.
+/// Runs `genba investigate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let mut prepared = args.run.prepare(Stream::Null)?;
     prepared.spec.stderr = Stream::Capture {
-        limit: super::ERROR_OUTPUT,
+        limit: super::MAX_ERROR_OUTPUT,
     };
     prepared.workload.name.clone_from(&args.name);
     let mut source_prefixes = Vec::new();
@@ -112,7 +111,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         stacks: true,
         script: !args.no_script,
         answer_within: None,
-        annotations: ANNOTATIONS,
+        annotations: MAX_ANNOTATIONS,
         source_prefixes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
@@ -144,7 +143,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         page: Some(&page),
         command: command.as_deref(),
     };
-    output.answer(&terminal::investigation(
+    output.result(&terminal::investigation(
         &outcome.investigation,
         next,
         output.screen(),

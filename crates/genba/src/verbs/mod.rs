@@ -20,5 +20,5 @@ pub mod sweep;
 pub mod top;
 pub mod try_variants;
 
-/// Bytes of a command's error output that are kept for messages.
-pub const ERROR_OUTPUT: usize = 64 << 10;
+/// Bytes of the target's standard error that are captured for messages.
+pub const MAX_ERROR_OUTPUT: usize = 64 << 10;

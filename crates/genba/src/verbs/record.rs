@@ -22,7 +22,7 @@ use crate::sampling_args::SamplingArgs;
   genba record --call-graph dwarf -- ./prog  stacks of programs built without frame pointers
   genba record --script -- python3 prog.py   functions of Python and Ruby as well
   genba record -p 1234                       a running process, until Ctrl-C or its end
-  genba report; genba annotate FUNCTION      what was recorded")]
+  genba report; genba annotate FUNCTION      show the recording")]
 pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
@@ -31,8 +31,8 @@ pub struct Args {
     #[arg(short, long, value_name = "PID", conflicts_with = "command")]
     pid: Option<i32>,
 
-    /// Read the functions of Python 3.11 and Ruby 3.1 too, by stopping a thread for some
-    /// microseconds 499 times a second of its CPU time: genba report --by script.
+    /// Sample the functions of Python 3.11 and Ruby 3.1 as well, by stopping a thread for some
+    /// microseconds 499 times per second of its CPU time; shown by genba report --by script.
     #[arg(long)]
     script: bool,
 
@@ -44,7 +44,7 @@ pub struct Args {
     run: CommandArgs,
 }
 
-/// Runs it. The command's output is passed through, as perf does.
+/// Runs `genba record`. The command's output is passed through, as perf does.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let options = args.sampling.options(CallGraph::None);
     let cancel = interrupt::token()?;
@@ -69,7 +69,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         let file = &args.file;
         genba_profile::record_with(&mut launcher, spec, &options, file, &cancel, companion)?
     };
-    say(&outcome, &args.file, output);
+    print_summary(&outcome, &args.file, output);
     let Some(finished) = outcome.runs.last() else {
         return Ok(Exit::Done);
     };
@@ -83,8 +83,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     Ok(Exit::Done)
 }
 
-/// Says what was recorded: the choice of the event, what is missing, how much there is.
-fn say(outcome: &RecordOutcome, file: &Path, output: &Output) {
+/// Prints the number of samples, why this event was chosen, and what was lost.
+fn print_summary(outcome: &RecordOutcome, file: &Path, output: &Output) {
     for note in &outcome.notes {
         output.note(&format!("note: {note}"));
     }
@@ -119,7 +119,7 @@ fn keep_old(file: &Path) -> Result<(), Failure> {
     old.push(".old");
     std::fs::rename(file, &old)
         .map_err(|error| Failure::usage(format!("cannot rename {}: {error}", file.display())))?;
-    // What was kept with it goes with it.
+    // The files stored with the recording move with it.
     genba_profile::jit::JitArtifactRecorder::remove_old(Path::new(&old));
     let kept = genba_profile::jit::directory_of(file);
     if kept.is_dir() {

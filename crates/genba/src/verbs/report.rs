@@ -1,4 +1,4 @@
-//! `genba report`: where the samples of a recording are.
+//! `genba report`: functions, lines, modules and threads of a recording by samples.
 
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_attribution::ProfileOptions;
@@ -8,7 +8,7 @@ use crate::exit_code::{Exit, VerbResult};
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
 
-/// What the rows are.
+/// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum By {
     /// Functions by self and total time.
@@ -19,7 +19,7 @@ enum By {
     Module,
     /// Threads.
     Thread,
-    /// Processes: the target, and those that it started.
+    /// Processes: the target and its children.
     Process,
     /// Functions of Python and Ruby, recorded with --script.
     Script,
@@ -31,12 +31,12 @@ enum By {
   genba report                          functions of ./perf.data
   genba report -i 7f3a --by line        source lines of a case
   genba report --by script              functions of Python or Ruby (needs record --script)
-  genba report --calls qsort            who calls qsort, and whom it calls (needs -g)")]
+  genba report --calls qsort            callers and callees of qsort (needs -g)")]
 pub struct Args {
     #[command(flatten)]
     recording: RecordingArgs,
 
-    /// What the rows are.
+    /// Group samples by this.
     #[arg(long, value_enum, default_value_t = By::Function)]
     by: By,
 
@@ -44,15 +44,15 @@ pub struct Args {
     #[arg(long, value_name = "FUNCTION")]
     calls: Option<String>,
 
-    /// Most rows; 0 for all.
+    /// Maximum number of rows; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 30)]
     limit: usize,
 
-    /// Leave out rows below this share, in percent.
+    /// Hide rows below this percentage.
     #[arg(long, value_name = "PERCENT", default_value_t = 0.1)]
     percent_limit: f64,
 
-    /// Leave the samples where the machine put them: the skid is not put right (lines).
+    /// Show lines without skid correction.
     #[arg(long)]
     raw: bool,
 
@@ -61,7 +61,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs it.
+/// Runs `genba report`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     if args.by == By::Script {
         return script(&args, output);
@@ -104,7 +104,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         least_share: args.percent_limit / 100.0,
         calls_of: args.calls,
     };
-    output.answer(&terminal::report(&profile, &options, output.screen()))?;
+    output.result(&terminal::report(&profile, &options, output.screen()))?;
     Ok(Exit::Done)
 }
 
@@ -125,6 +125,6 @@ fn script(args: &Args, output: &Output) -> VerbResult {
         },
         least_share: args.percent_limit / 100.0,
     };
-    output.answer(&terminal::script(&profile, options, output.screen()))?;
+    output.result(&terminal::script(&profile, options, output.screen()))?;
     Ok(Exit::Done)
 }

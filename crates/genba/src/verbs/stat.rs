@@ -1,4 +1,4 @@
-//! `genba stat`: count events of a command.
+//! `genba stat`: count hardware and software events of a command.
 
 use clap::Args as ClapArgs;
 use genba_investigate::event_counters::{self, CounterOptions};
@@ -16,15 +16,15 @@ use crate::progress_line::ProgressLine;
 /// Arguments of `genba stat`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba stat -- gzip -k9 file               what perf stat -d shows
+  genba stat -- gzip -k9 file               the events of perf stat -d
   genba stat -r 10 -- ./prog                means with intervals over ten runs
   genba stat -e cycles:u,branch-misses -- ./prog")]
 pub struct Args {
-    /// Events instead of the usual ones, separated by commas.
+    /// Events instead of the default list, separated by commas.
     #[arg(short, long, value_name = "EVENTS")]
     event: Option<String>,
 
-    /// The detailed list of events, as in perf; it is what genba counts anyway.
+    /// The detailed list of events, as in perf (the default).
     #[arg(short, long, conflicts_with = "event")]
     detailed: bool,
 
@@ -33,7 +33,7 @@ pub struct Args {
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     runs: u32,
 
-    /// Count a command that fails.
+    /// Exit with 0 although the command fails.
     #[arg(short, long)]
     ignore_failure: bool,
 
@@ -45,7 +45,7 @@ pub struct Args {
     run: CommandArgs,
 }
 
-/// Runs it.
+/// Runs `genba stat`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let prepared = args.run.prepare_shown(args.json)?;
     let events = match &args.event {
@@ -76,7 +76,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     if args.json {
         output.json("stat", stat)?;
     } else {
-        output.answer(&terminal::stat(&stat, output.screen()))?;
+        output.result(&terminal::stat(&stat, output.screen()))?;
     }
     Ok(match exit {
         _ if cancel.is_triggered() => Exit::Interrupted,

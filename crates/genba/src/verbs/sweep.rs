@@ -1,4 +1,4 @@
-//! `genba sweep`: a metric over one parameter or two.
+//! `genba sweep`: measure a metric over one or two parameters.
 
 use std::collections::BTreeMap;
 
@@ -21,20 +21,20 @@ use crate::session::{ExperimentArgs, Session, line_as_given};
   genba sweep --param SIZE=4K..256M:log2 --metric ns --metric-regex 'ns=([0-9.]+) ns' -- ./chase {SIZE}
   genba sweep --param N=0..64:8 --param M=1,2,4 -- ./prog {N} {M}     two parameters: a table
 
-It measures a coarse grid, every setting once a block in random order, then places settings where
-the curve has a knee, until the knee's place is as fine as the parameter or the time is spent.
-A step, a hinge, or none: a smooth curve is not called a knee.")]
+Measures a coarse grid first, every setting once per block in random order, then adds settings where
+the curve changes, until each change point (knee) is located as finely as the parameter allows or
+the budget is spent. Change points are steps or hinges; a smooth curve has none.")]
 pub struct Args {
-    /// A parameter: NAME=1..1024:log2 (powers of two and what lies between), NAME=0..64:8 (steps
-    /// of 8), NAME=1..9, NAME=a,b,c; twice for two.
+    /// Parameter: NAME=1..1024:log2 (powers of two, refined between them), NAME=0..64:8 (steps of
+    /// 8), NAME=1..9 or NAME=a,b,c; twice for two parameters.
     #[arg(long = "param", value_name = "NAME=VALUES", required = true)]
     params: Vec<String>,
 
     #[command(flatten)]
     experiment: ExperimentArgs,
 
-    /// The command with {NAME} where the parameter goes (also in --env): a program with its
-    /// arguments, or one string for the shell.
+    /// Command with {NAME} in place of the value (also in --env): a program with its arguments, or
+    /// one string for the shell.
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -44,12 +44,12 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Time for each setting of the first look when nobody said how much, seconds.
-const SECONDS_EACH: f64 = 10.0;
-/// And for what is placed later.
-const SECONDS_LATER: f64 = 60.0;
+/// Default budget for each setting of the first grid, seconds.
+const SECONDS_PER_SETTING: f64 = 10.0;
+/// Default budget for settings added later, seconds.
+const SECONDS_FOR_REFINING: f64 = 60.0;
 
-/// Runs it.
+/// Runs `genba sweep`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let parameters = parameters(&args)?;
     let line = line_as_given(&args.command);
@@ -57,10 +57,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         .iter()
         .map(|one| one.first_look().len())
         .product();
-    let budget = (args.experiment.budget)
-        .map_or(SECONDS_EACH * first as f64 + SECONDS_LATER, |budget| {
-            budget.as_secs_f64()
-        });
+    let budget = (args.experiment.budget).map_or(
+        SECONDS_PER_SETTING * first as f64 + SECONDS_FOR_REFINING,
+        |budget| budget.as_secs_f64(),
+    );
     if args.experiment.dry_run {
         return dry_run(&args, &parameters, first, budget, output);
     }
@@ -84,10 +84,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     let swept = genba_experiment::sweep::sweep(&mut comparer, &plan, &make);
     drop(comparer);
-    session.trouble()?;
+    session.check_stored()?;
     let found = document(&plan, &swept?, session.setting(), &line);
     let html = page::sweep_html(&found);
-    session.answer(&found, &html, args.experiment.json, |screen| {
+    session.finish(&found, &html, args.experiment.json, |screen| {
         terminal::sweep(&found, screen)
     })?;
     Ok(Exit::Done)
@@ -96,7 +96,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 fn parameters(args: &Args) -> Result<Vec<SweptParameter>, Failure> {
     if args.params.len() > 2 {
         return Err(Failure::usage(
-            "a sweep has one parameter or two; take -L and -P of genba bench for more",
+            "a sweep has at most two parameters; for more, use -L and -P of genba bench",
         ));
     }
     let mut parameters: Vec<SweptParameter> = Vec::new();
@@ -108,7 +108,7 @@ fn parameters(args: &Args) -> Result<Vec<SweptParameter>, Failure> {
             .any(|text| mentions(text, &parameter.name))
         {
             return Err(Failure::usage(format!(
-                "the command has no {{{0}}} in it, which --param gives values for",
+                "the command does not contain {{{0}}}, which --param defines",
                 parameter.name
             )));
         }
@@ -123,7 +123,7 @@ fn parameters(args: &Args) -> Result<Vec<SweptParameter>, Failure> {
     Ok(parameters)
 }
 
-/// The variant of a setting.
+/// The variant with these parameter values.
 fn variant(args: &Args, values: &BTreeMap<String, String>) -> Result<VariantPlan, Failure> {
     let words: Vec<String> = (args.command.iter())
         .map(|word| replace(word, values))
@@ -169,7 +169,7 @@ fn dry_run(
             serde_json::json!({ "settings": first, "runs": first * 5, "most_seconds": budget }),
         )?;
     } else {
-        output.answer(&text)?;
+        output.result(&text)?;
     }
     Ok(Exit::Done)
 }

@@ -33,34 +33,34 @@ use state::{Action, Screenful, State};
 /// Arguments of `genba top`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba top -p 1234             the functions of a process, live
-  genba top -- ./prog args      of a command and what it starts
-  genba top --once -p 1234      one window, then a table: for scripts
+  genba top -p 1234             functions of a process, live
+  genba top -- ./prog args      of a command and its children
+  genba top --once -p 1234      one window as a table, for scripts
 
-Keys: arrows, PgUp, PgDn, Home, End move; Enter or a annotates; Esc goes back;
-p or space stops the view, z forgets the samples so far; + and - change the window; q ends.")]
+Keys: arrows, PgUp, PgDn, Home, End move; Enter or a annotates; Esc returns; p or space pauses;
+z discards the samples so far; + and - change the window; q quits.")]
 pub struct Args {
     #[command(flatten)]
     sampling: SamplingArgs,
 
-    /// Watch this running process.
+    /// Attach to this running process.
     #[arg(short, long, value_name = "PID", conflicts_with = "command")]
     pid: Option<i32>,
 
-    /// How many of the last seconds are shown.
+    /// Length of the window of samples shown.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     window: Duration,
 
-    /// Seconds between two views.
+    /// Time between two updates.
     #[arg(short, long, value_name = "DURATION", default_value = "2s", value_parser = parse_duration)]
     delay: Duration,
 
-    /// Print one table after one window (or at the end of the command) and stop; so it is
-    /// where standard output is no terminal.
+    /// Print one table after one window (or at the end of the command) and exit; always on if
+    /// standard output is not a terminal.
     #[arg(long)]
     once: bool,
 
-    /// Most rows with --once; 0 for all.
+    /// Maximum number of rows with --once; 0 for all.
     #[arg(long, value_name = "N", default_value_t = 30)]
     limit: usize,
 
@@ -72,16 +72,16 @@ pub struct Args {
     run: CommandArgs,
 }
 
-/// Runs it.
+/// Runs `genba top`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     if args.pid.is_none() && args.run.command.is_empty() {
         return Err(Failure::usage(
-            "say what to watch: genba top -p PID, or genba top -- COMMAND",
+            "nothing to watch: give -p PID, or a command after `--`",
         ));
     }
     let once = args.once || args.json || !io::stdout().is_terminal() || !io::stdin().is_terminal();
     let cancel = interrupt::token()?;
-    let directory = Scratch::new()?;
+    let directory = PrivateDirectory::new()?;
     let path = directory.0.join("top.data");
     let recorder = start(&args, once, &path, &cancel)?;
     let window = args.window.as_nanos() as u64;
@@ -96,32 +96,35 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         Ok(None) => Ok(()),
         Err(error) => Err(cannot_read(&error)),
     };
-    // Ends the command, if it is ours; a process that was only watched goes on.
+    // Ends the command that genba started; an attached process continues.
     cancel.trigger();
-    let outcome = recorder
-        .join()
-        .map_err(|_| Failure::new(Exit::Unsupported, "the recorder ended unexpectedly"))?;
+    let outcome = recorder.join().map_err(|_| {
+        Failure::new(
+            Exit::Unsupported,
+            "internal error: the recorder thread ended unexpectedly",
+        )
+    })?;
     outcome?;
     seen.map(|()| Exit::Done)
 }
 
 type Recorder = JoinHandle<Result<RecordOutcome, ProfileError>>;
 
-/// A private directory that vanishes.
-struct Scratch(std::path::PathBuf);
+/// A private temporary directory, removed on drop.
+struct PrivateDirectory(std::path::PathBuf);
 
-impl Scratch {
+impl PrivateDirectory {
     fn new() -> Result<Self, Failure> {
         use std::os::unix::fs::DirBuilderExt;
         let name = format!("genba-top-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|error| Failure::usage(format!("cannot make {}: {error}", path.display())))?;
+        made.map_err(|error| Failure::usage(format!("cannot create {}: {error}", path.display())))?;
         Ok(Self(path))
     }
 }
 
-impl Drop for Scratch {
+impl Drop for PrivateDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -131,10 +134,10 @@ fn cannot_read(error: &io::Error) -> Failure {
     Failure::usage(format!("cannot read the recording in progress: {error}"))
 }
 
-/// Starts recording in a thread of its own.
+/// Starts recording in its own thread.
 fn start(args: &Args, once: bool, path: &Path, cancel: &Cancel) -> Result<Recorder, Failure> {
     let mut options = args.sampling.options(CallGraph::None);
-    // A view of a living process has samples of perf events only: it is read while it grows.
+    // Only perf events can be read while the recording grows.
     options.no_timer_fallback = true;
     options.force_timer = false;
     let (path, cancel) = (path.to_owned(), cancel.clone());
@@ -154,7 +157,7 @@ fn start(args: &Args, once: bool, path: &Path, cancel: &Cancel) -> Result<Record
     }))
 }
 
-/// Waits for the recording to begin; `None` if it never does.
+/// Waits for the recording to start; `None` if it never does.
 fn open(
     path: &Path,
     window: u64,
@@ -173,7 +176,7 @@ fn open(
     }
 }
 
-/// One window, then a table.
+/// Prints the table of one window.
 fn print_once(
     args: &Args,
     mut tail: RecordingTail,
@@ -187,7 +190,7 @@ fn print_once(
         std::thread::sleep(Duration::from_millis(20));
     }
     if !recorder.is_finished() {
-        // Rings are emptied every second at least.
+        // Ring buffers are read out at least once a second.
         std::thread::sleep(Duration::from_millis(1100));
     }
     tail.read().map_err(|error| cannot_read(&error))?;
@@ -203,7 +206,7 @@ fn print_once(
         },
         ..ReportOptions::default()
     };
-    output.answer(&terminal::report(&profile, &options, output.screen()))
+    output.result(&terminal::report(&profile, &options, output.screen()))
 }
 
 /// The window joined with code.
@@ -217,7 +220,7 @@ fn resolved(tail: &RecordingTail, directory: &Path) -> Result<ResolvedProfile, F
     ResolvedProfile::open(&path, &options).map_err(|error| crate::recording_args::failure(&error))
 }
 
-/// The live view, until q or Ctrl-C.
+/// Runs the live view until q or Ctrl-C.
 fn watch(
     args: &Args,
     mut tail: RecordingTail,
@@ -239,12 +242,12 @@ fn watch(
                 next = Instant::now() + args.delay;
                 tail.read()?;
                 state.ended = recorder.is_finished();
-                let settled = state.ended && state.settled;
-                if !state.stopped && !settled {
+                let complete = state.ended && state.complete;
+                if !state.paused && !complete {
                     let view = live::view(&tail, &mut names);
                     state.show(view.map_err(io::Error::other)?);
-                    // What the recorder wrote last has been read once it has ended.
-                    state.settled = state.ended;
+                    // Everything that the recorder wrote has been read once it has ended.
+                    state.complete = state.ended;
                 }
             }
             terminal.draw(|frame| draw::draw(frame, &mut state))?;
@@ -264,7 +267,7 @@ fn watch(
             match state.key(key) {
                 Action::None => {}
                 Action::Quit => return Ok(()),
-                Action::Forget => tail.clear(),
+                Action::Discard => tail.clear(),
                 Action::Window(seconds) => tail.set_window((seconds * 1e9) as u64),
                 Action::Annotate(function) => {
                     let width = usize::from(terminal.size()?.width);
@@ -278,7 +281,7 @@ fn watch(
     result.map_err(|error: io::Error| cannot_read(&error))
 }
 
-/// The annotation of a function as text, or why there is none.
+/// The annotation of a function as text, or the error message.
 fn annotated(tail: &RecordingTail, directory: &Path, function: &str, width: usize) -> String {
     let made = resolved(tail, directory).and_then(|resolved| {
         let options = AnnotateOptions {

@@ -1,4 +1,4 @@
-//! `genba try`: ways of building and running a program, each proven or refuted.
+//! `genba try`: compare other builds and settings of a program with the baseline.
 
 use std::path::PathBuf;
 
@@ -20,27 +20,27 @@ use crate::session::{BuildArgs, ExperimentArgs, Session, causes};
 /// Arguments of `genba try`.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
-  genba try --auto -- ./prog args                  allocators, tunables, huge pages, … that fit
+  genba try --auto -- ./prog args                  allocators, tunables, huge pages, … that apply
   genba try --auto --build 'make -C src' --clean 'make -C src clean' -- ./src/lua bench.lua
-  genba try --with LTO,-O3 --build make -- ./prog  these ways of building only
+  genba try --with LTO,-O3 --build make -- ./prog  these builds only
   genba try --with jemalloc,mimalloc -- ./prog     these allocators only
   genba try --variant 'big=CACHE=64M --depth 3' -- ./prog
   genba try --patch fix.diff --build make -- ./prog
   genba try --git-ref v1.2 --git-ref topic --build make -- ./prog
-  genba try --auto 7f3a                            the workload of a case, what explain found first
-  genba try --list                                 all the ways that are known
+  genba try --auto 7f3a                            the workload of a case, its causes first
+  genba try --list                                 all presets
 
-With --build the program is built in copies of its source tree (--source, the current directory
-unless given), never in the tree itself; the command runs in the copy, at the place that
-corresponds to the current directory: write ./src/prog, and name files that lie elsewhere by
-absolute paths. {tree} is the copy's directory; absolute paths into the source tree are led into
-the copy. Compilers are found through PATH, where small scripts add the flags.")]
+With --build the program is built in copies of its source tree (--source), never in the tree itself.
+The command runs in the copy, in the directory that corresponds to the current one: write ./src/prog,
+and absolute paths for files outside. {tree} is replaced by the directory of the copy; absolute paths
+into the source tree are redirected to the copy. Flags are added by compiler wrappers in PATH.")]
 pub struct Args {
-    /// Try the battery that fits, what `explain` finds first, drop what is hopeless, combine what gains.
+    /// Try all presets that apply, those for the causes found by `explain` first; drop those that
+    /// cannot win, and combine those that gain.
     #[arg(long)]
     auto: bool,
 
-    /// Only these ways of the battery, by name.
+    /// Try only these presets, by name.
     #[arg(
         long,
         value_name = "NAME,…",
@@ -49,45 +49,45 @@ pub struct Args {
     )]
     with: Vec<String>,
 
-    /// A way of your own: variables to set, then options to add to the command.
+    /// Own variant: environment variables, then options appended to the command.
     #[arg(long, value_name = "NAME=[VAR=VALUE …] [OPTION …]")]
     variant: Vec<String>,
 
-    /// A way of building of your own: flags for the C and C++ compilers.
+    /// Own build variant: flags for the C and C++ compilers.
     #[arg(long, value_name = "NAME=FLAGS", allow_hyphen_values = true)]
     flags: Vec<String>,
 
-    /// A patch of the sources, for `git apply` or `patch`.
+    /// Patch of the source tree, for `git apply` or `patch`.
     #[arg(long, value_name = "FILE")]
     patch: Vec<PathBuf>,
 
-    /// A revision of the sources.
+    /// Revision of the source tree.
     #[arg(long, value_name = "REVISION")]
     git_ref: Vec<String>,
 
     #[command(flatten)]
     building: BuildArgs,
 
-    /// Builds that differ in nothing but where functions lie, which show what layout does.
+    /// Number of builds that differ only in code layout, to measure the effect of layout.
     #[arg(long, value_name = "N", default_value_t = 2)]
     layouts: usize,
 
-    /// Do not check that every variant prints what the baseline prints.
+    /// Do not check that the output of every variant equals the baseline's.
     #[arg(long)]
     no_check_output: bool,
 
-    /// No differential profile of the winner and of the worst loser.
+    /// Do not profile the winner and the worst loser against the baseline.
     #[arg(long)]
     no_diff: bool,
 
-    /// Say which ways are known.
+    /// List the presets.
     #[arg(long)]
     list: bool,
 
     #[command(flatten)]
     experiment: ExperimentArgs,
 
-    /// The command, or the identifier of a case.
+    /// Command, or the id of a case.
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -96,32 +96,33 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Time for all of it when nobody said how much, seconds.
+/// Default budget of `--auto` without builds, seconds.
 const BUDGET_RUN: f64 = 120.0;
+/// Default budget of `--auto` with builds, seconds.
 const BUDGET_BUILD: f64 = 300.0;
-/// For a few ways that were named, each.
-const BUDGET_EACH: f64 = 15.0;
+/// Default budget for each named variant, seconds.
+const BUDGET_PER_VARIANT: f64 = 15.0;
 
-/// What is done to know each side of a differential profile.
-const EFFORT: Effort = Effort {
+/// Samples and time for each side of a differential profile.
+const DIFF_EFFORT: Effort = Effort {
     samples: 4_000,
     sampling: 15.0,
     counting: 15.0,
 };
 
-/// Runs it.
+/// Runs `genba try`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let cpus = genba_host::allowed_cpus();
     if args.list {
-        output.answer(&try_variants::list_presets(&cpus))?;
+        output.result(&try_variants::list_presets(&cpus))?;
         return Ok(Exit::Done);
     }
     let (given, known) = args.workload()?;
     let mut changes = args.changes(&cpus)?;
     if changes.is_empty() && !args.auto {
         return Err(Failure::usage(
-            "say what to try: --auto for all that fits, --with NAMES, --variant, --patch, \
-             --git-ref or --flags; `genba try --list` names the ways that are known",
+            "nothing to try: give --auto for all presets that apply, or --with, --variant, --patch, \
+             --git-ref or --flags; `genba try --list` lists the presets",
         ));
     }
     for change in &mut changes {
@@ -135,8 +136,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         cpus,
     };
     let words = match &given[..] {
-        [one] => args.experiment.variant("as it is", one)?,
-        words => args.experiment.variant_of_words("as it is", words)?,
+        [one] => args.experiment.variant("baseline", one)?,
+        words => args.experiment.variant_of_words("baseline", words)?,
     };
     let command = words.command.clone();
     let mut place =
@@ -192,11 +193,11 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         differences,
     };
     let document = document(tried, &plan, &options, sitting);
-    // The binaries of the profiles lie in the copies: these go last.
+    // The profiles read binaries in the build directories, so these are removed last.
     drop((comparer, place));
     let cancelled = session.cancel().is_triggered();
     let html = page::trial_html(&document);
-    session.answer(&document, &html, args.experiment.json, |screen| {
+    session.finish(&document, &html, args.experiment.json, |screen| {
         terminal::trial(&document, screen)
     })?;
     Ok(if cancelled {
@@ -206,8 +207,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     })
 }
 
-/// The baseline beside the winner, and beside the worst loser: sampled and counted while their
-/// copies are still there.
+/// Differential profiles of the winner and of the worst loser, sampled and counted while their
+/// build directories still exist.
 fn differences(
     session: &Session,
     tried: &TryResult,
@@ -217,13 +218,13 @@ fn differences(
     Ok(diff_against_baseline(
         &subject(&tried.baseline, tried),
         &others,
-        &EFFORT,
+        &DIFF_EFFORT,
         session.cancel(),
         &mut ProgressLine::new(output),
     )?)
 }
 
-/// A variant as it is profiled: each run of it needs what belongs before it.
+/// A variant to be profiled, with the commands that each of its runs needs.
 fn subject<'a>(plan: &'a VariantPlan, tried: &TryResult) -> Subject<'a> {
     Subject {
         name: &plan.name,
@@ -235,11 +236,11 @@ fn subject<'a>(plan: &'a VariantPlan, tried: &TryResult) -> Subject<'a> {
 }
 
 impl Args {
-    /// The command, and the causes that are known of it.
+    /// The command, and its causes if it is a case.
     fn workload(&self) -> Result<(Vec<String>, Option<Vec<String>>), Failure> {
         let Some(first) = self.command.first() else {
             return Err(Failure::usage(
-                "there is no command to try; write it after `--`, as in: genba try --auto -- ./prog",
+                "no command to try: write it after `--`, as in: genba try --auto -- ./prog",
             ));
         };
         let store = Store::open_root();
@@ -255,18 +256,18 @@ impl Args {
         Ok((self.command.clone(), None))
     }
 
-    fn budget(&self, ways: usize) -> f64 {
+    fn budget(&self, variants: usize) -> f64 {
         if let Some(budget) = self.experiment.budget {
             return budget.as_secs_f64();
         }
         match (self.auto, self.building.build.is_some()) {
             (true, true) => BUDGET_BUILD,
             (true, false) => BUDGET_RUN,
-            (false, _) => BUDGET_EACH * (ways + 1 + self.layouts) as f64,
+            (false, _) => BUDGET_PER_VARIANT * (variants + 1 + self.layouts) as f64,
         }
     }
 
-    /// The ways that were named.
+    /// The changes named on the command line.
     fn changes(&self, cpus: &[usize]) -> Result<Vec<VariantChange>, Failure> {
         let mut changes: Vec<VariantChange> = self
             .patch
@@ -302,7 +303,7 @@ fn dry_run(
     output: &Output,
 ) -> VerbResult {
     let mut text = format!(
-        "would try on: {command}\nfor at most {}; how long a run and a build take is not known \
+        "would try variants of: {command}\nfor at most {}; the time of a run and a build is unknown \
          before the first\n",
         genba_report::number::duration(options.budget)
     );
@@ -310,8 +311,8 @@ fn dry_run(
         text.push_str(&format!("  {line}\n"));
     }
     if options.auto {
-        text.push_str("then the best together\n");
+        text.push_str("then the combination of the best\n");
     }
-    output.answer(&genba_report::sanitise_lines(&text))?;
+    output.result(&genba_report::sanitise_lines(&text))?;
     Ok(Exit::Done)
 }

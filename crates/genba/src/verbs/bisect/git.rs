@@ -1,4 +1,4 @@
-//! `genba bisect git`: the commits between two.
+//! `genba bisect git`: search the commits between two revisions.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -20,58 +20,58 @@ use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 use crate::session::{ExperimentArgs, line_of};
 
-/// Time when nobody says how much, builds included, seconds.
+/// Default budget with builds, seconds.
 const SECONDS: f64 = 3_600.0;
-/// Builds that are kept at a time besides the two ends: the search returns to the neighbours
-/// of the place that it suspects.
-const KEPT: usize = 8;
-/// Lines of a failed build that are shown.
-const LINES: usize = 3;
+/// Builds retained at a time besides those of the two ends: the search returns to the neighbours
+/// of a suspected commit.
+const MAX_BUILDS: usize = 8;
+/// Lines of a failed build's output that are shown.
+const MAX_ERROR_LINES: usize = 3;
 
 /// Arguments of `genba bisect git`.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// A commit ahead of the change.
+    /// Commit before the change.
     #[arg(long, value_name = "COMMIT")]
     good: String,
 
-    /// A commit with the change.
+    /// Commit with the change.
     #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
     bad: String,
 
-    /// How a commit is built: run by the shell in a checkout of its own.
+    /// Build command, run by the shell in a separate checkout of each commit.
     #[arg(long, value_name = "COMMAND")]
     build: Option<String>,
 
-    /// End a build after so long; its commit is skipped.
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "30m")]
+    /// End a build after this time; its commit is skipped.
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "30min")]
     build_timeout: Duration,
 
-    /// The repository, or a directory in it, where builds and commands run.
+    /// Repository, or the directory in it, in which builds and commands run.
     #[arg(long, value_name = "DIR", default_value = ".")]
     repository: PathBuf,
 
-    /// All commits that descend from the good one, not only the first parents of merges.
+    /// Search all commits that descend from the good one, not only first parents of merges.
     #[arg(long)]
     ancestry_path: bool,
 
     #[command(flatten)]
     pub(super) experiment: ExperimentArgs,
 
-    /// The command, run in the checkout; {tree} is its directory.
+    /// Command, run in the checkout; {tree} is replaced by its directory.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-/// Runs it.
+/// Runs `genba bisect git`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
     let command = line_of(words);
     let experiment = &args.experiment;
     if experiment.directory.is_some() {
         return Err(Failure::usage(
-            "commands run in the checkouts; name the place inside of the repository with \
-             --repository",
+            "--directory is not supported: commands run in the checkouts; give a directory of the \
+             repository with --repository",
         ));
     }
     let commits = history(args)?;
@@ -87,7 +87,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
     };
     if experiment.dry_run {
         let how = format!(
-            "{}; each commit that is measured is built first",
+            "{}; each measured commit is built first",
             step_plan(search.candidates)
         );
         return dry_run(&search, &how, output);
@@ -113,7 +113,7 @@ struct Commit {
     detail: String,
 }
 
-/// The good commit and those after it, the oldest first.
+/// The good commit and all after it, oldest first.
 fn history(args: &Args) -> Result<Vec<Commit>, Failure> {
     let format = "--format=%H%x00%h%x00%ad%x00%an%x00%s";
     let name = |commit: &str| -> Result<String, Failure> {
@@ -124,7 +124,7 @@ fn history(args: &Args) -> Result<Vec<Commit>, Failure> {
         )?;
         found.map(|text| text.trim().to_owned()).ok_or_else(|| {
             Failure::usage(format!(
-                "there is no commit {commit:?} in the repository of {}",
+                "no commit {commit:?} in the repository at {}",
                 args.repository.display()
             ))
         })
@@ -132,8 +132,8 @@ fn history(args: &Args) -> Result<Vec<Commit>, Failure> {
     let (good, bad) = (name(&args.good)?, name(&args.bad)?);
     if git(args, &["merge-base", "--is-ancestor", &good, &bad])?.is_none() {
         return Err(Failure::usage(format!(
-            "{} is no ancestor of {}: name a good commit that the bad one descends from (git \
-             merge-base {0} {1} finds one)",
+            "{} is not an ancestor of {}: give a good commit that is one (git merge-base {0} {1} finds \
+             it)",
             args.good, args.bad
         )));
     }
@@ -150,7 +150,7 @@ fn history(args: &Args) -> Result<Vec<Commit>, Failure> {
     let commits: Vec<Commit> = text.lines().filter_map(commit).collect();
     if commits.len() < 2 {
         return Err(Failure::usage(format!(
-            "there is no commit between {} and {}",
+            "no commits between {} and {}",
             args.good, args.bad
         )));
     }
@@ -169,12 +169,12 @@ fn commit(line: &str) -> Option<Commit> {
     })
 }
 
-/// What git prints; `None` if it says no.
+/// The standard output of git; `None` if it fails.
 fn git(args: &Args, words: &[&str]) -> Result<Option<String>, Failure> {
     let mut command = Command::new("git");
     command.current_dir(&args.repository).args(words);
     command.env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-    // Reading only: the index is not refreshed either.
+    // Read only: git does not even refresh the index.
     command.env("GIT_OPTIONAL_LOCKS", "0").stdin(Stdio::null());
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         command.env_remove(name);
@@ -189,7 +189,7 @@ fn git(args: &Args, words: &[&str]) -> Result<Option<String>, Failure> {
         let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
         if said.contains("not a git repository") {
             return Err(Failure::usage(format!(
-                "{} is in no git repository; name one with --repository",
+                "{} is not in a git repository; give one with --repository",
                 args.repository.display()
             )));
         }
@@ -198,12 +198,12 @@ fn git(args: &Args, words: &[&str]) -> Result<Option<String>, Failure> {
     Ok(Some(String::from_utf8_lossy(&done.stdout).into_owned()))
 }
 
-/// The commits with the builds that are kept.
+/// The commits with their retained builds.
 struct History<'a> {
     args: &'a Args,
     commits: Vec<Commit>,
     build_directory: BuildDirectory,
-    /// The builds by place, the one used last at the end.
+    /// Builds by index of the commit, the most recently used last.
     built: VecDeque<(u64, SourceCopy, VariantPlan)>,
 }
 
@@ -232,7 +232,7 @@ impl CandidateList for History<'_> {
             self.built.push_back(used);
             return Ok(Ok(variant));
         }
-        self.forget();
+        self.remove_oldest_build();
         let commit = &self.commits[point as usize];
         comparer.say(&format!("building {}", commit.short), None);
         let tree = match self
@@ -240,7 +240,7 @@ impl CandidateList for History<'_> {
             .checkout(&self.args.repository, &commit.full)
         {
             Ok(tree) => tree,
-            Err(error) => return Ok(Err(format!("it cannot be checked out: {error}"))),
+            Err(error) => return Ok(Err(format!("git checkout failed: {error}"))),
         };
         if let Some(reason) = self.build(comparer, &tree)? {
             self.remove(&tree);
@@ -255,7 +255,7 @@ impl CandidateList for History<'_> {
 }
 
 impl History<'_> {
-    /// Builds; why it failed, if it did.
+    /// Builds a checkout; returns why it failed, if it did.
     fn build(
         &self,
         comparer: &mut Comparer<'_>,
@@ -271,9 +271,9 @@ impl History<'_> {
         let how = match done.record.exit {
             ExitKind::Code(0) => return Ok(None),
             ExitKind::Cancelled => return Err(ExperimentError::Interrupted),
-            ExitKind::Code(code) => format!("its build failed with exit code {code}"),
-            ExitKind::Signal { signal, .. } => format!("its build was ended by signal {signal}"),
-            _ => "its build took too long".to_owned(),
+            ExitKind::Code(code) => format!("build failed with exit code {code}"),
+            ExitKind::Signal { signal, .. } => format!("build was killed by signal {signal}"),
+            _ => "build timed out".to_owned(),
         };
         let said = String::from_utf8_lossy(&done.stderr.captured).into_owned();
         let lines: Vec<&str> = said
@@ -281,7 +281,7 @@ impl History<'_> {
             .map(str::trim)
             .filter(|line| !line.is_empty())
             .collect();
-        let end = lines[lines.len().saturating_sub(LINES)..].join(" | ");
+        let end = lines[lines.len().saturating_sub(MAX_ERROR_LINES)..].join(" | ");
         Ok(Some(if end.is_empty() {
             how
         } else {
@@ -299,7 +299,7 @@ impl History<'_> {
             .collect();
         let experiment = &self.args.experiment;
         let mut variant = experiment.variant_of_words(name, &words)?;
-        // A program of the checkout, named as in the user's tree.
+        // A program of the checkout, named relative to the user's tree.
         if words[0].contains('/') && !Path::new(&words[0]).is_absolute() {
             let program = tree.path().join(&words[0]);
             if program.exists() {
@@ -314,11 +314,11 @@ impl History<'_> {
         Ok(variant)
     }
 
-    /// Makes room for another build: the one used longest ago goes, the ends stay.
-    fn forget(&mut self) {
+    /// Makes room for another build: removes the least recently used one, except the two ends.
+    fn remove_oldest_build(&mut self) {
         let last = self.count() - 1;
         let inner = |(at, _, _): &(u64, SourceCopy, VariantPlan)| *at != 0 && *at != last;
-        if self.built.iter().filter(|built| inner(built)).count() < KEPT {
+        if self.built.iter().filter(|built| inner(built)).count() < MAX_BUILDS {
             return;
         }
         if let Some(place) = self.built.iter().position(inner)
@@ -328,7 +328,7 @@ impl History<'_> {
         }
     }
 
-    /// Removes a checkout; what cannot be removed now goes with the build directory.
+    /// Removes a checkout; what cannot be removed now is removed with the build directory.
     fn remove(&self, tree: &SourceCopy) {
         let place = self.build_directory.path();
         let first = (tree.path().strip_prefix(place).ok()).and_then(|below| below.iter().next());

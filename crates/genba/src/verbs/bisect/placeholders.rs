@@ -1,4 +1,4 @@
-//! Placeholders in a workload and in what is round it.
+//! Replaces placeholders in a command, its environment, its input and its steps.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -10,8 +10,8 @@ use genba_run::{CommandSpec, Stdin};
 use crate::exit_code::Failure;
 use crate::session::ExperimentArgs;
 
-/// The variant of these words with `{NAME}` replaced in them, in the environment, in the input
-/// and in the steps before and after.
+/// The variant of these words with `{NAME}` replaced in them, in the environment, in the input and
+/// in the commands before and after.
 pub fn variant_with_values(
     experiment: &ExperimentArgs,
     name: &str,

@@ -1,4 +1,4 @@
-//! `genba bisect range`: an ordered list of values.
+//! `genba bisect range`: search an ordered list of parameter values.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 use crate::session::{ExperimentArgs, line_of};
 
-/// Time when nobody says how much, seconds.
+/// Default budget, seconds.
 const SECONDS: f64 = 600.0;
 
 /// Arguments of `genba bisect range`.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The parameter, written {NAME} in the command: LOW..HIGH (whole numbers, both included)
-    /// or a list in order.
+    /// Parameter, written {NAME} in the command: LOW..HIGH (whole numbers, both included) or an
+    /// ordered list.
     #[arg(short, long, value_name = "NAME=LOW..HIGH|A,B,C")]
     param: String,
 
@@ -33,10 +33,10 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Runs it.
+/// Runs `genba bisect range`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
-    let list = List::parse(&args.param)?;
+    let list = ParameterValues::parse(&args.param)?;
     let command = line_of(words);
     let experiment = &args.experiment;
     let fixed = [&experiment.prepare, &experiment.conclude, &experiment.setup];
@@ -46,7 +46,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         .any(|word| mentions(word, &list.name))
     {
         return Err(Failure::usage(format!(
-            "the command does not mention {{{0}}}: put {{{0}}} where the value belongs",
+            "the command does not contain {{{0}}}: write {{{0}}} in place of the value",
             list.name
         )));
     }
@@ -72,38 +72,38 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
 }
 
 /// The values of the parameter.
-struct List {
+struct ParameterValues {
     name: String,
-    of: Of,
+    values: ValueRange,
 }
 
-enum Of {
+enum ValueRange {
     Numbers { first: i64, count: u64, up: bool },
     Words(Vec<String>),
 }
 
-impl List {
+impl ParameterValues {
     fn parse(text: &str) -> Result<Self, Failure> {
         let wrong = |what: String| Failure::usage(format!("--param {text}: {what}"));
         let Some((name, values)) = text.split_once('=') else {
             return Err(wrong("write NAME=LOW..HIGH or NAME=A,B,C".to_owned()));
         };
-        let of = match values.split_once("..") {
+        let values = match values.split_once("..") {
             Some((low, high)) => {
                 let number = |text: &str| -> Result<i64, Failure> {
                     text.trim()
                         .parse()
-                        .map_err(|_| wrong(format!("{text:?} is no whole number")))
+                        .map_err(|_| wrong(format!("{text:?} is not a whole number")))
                 };
                 let (first, last) = (number(low)?, number(high)?);
                 let count = last.abs_diff(first).saturating_add(1);
-                Of::Numbers {
+                ValueRange::Numbers {
                     first,
                     count,
                     up: last >= first,
                 }
             }
-            None => Of::Words(
+            None => ValueRange::Words(
                 Parameter::list(name, values)
                     .map_err(Failure::usage)?
                     .values,
@@ -112,35 +112,35 @@ impl List {
         let list = Self {
             // Checked as the name of a parameter.
             name: Parameter::list(name, "").map_err(Failure::usage)?.name,
-            of,
+            values,
         };
         if list.count() < 2 {
-            return Err(wrong("there must be two values at least".to_owned()));
+            return Err(wrong("give at least two values".to_owned()));
         }
         Ok(list)
     }
 
     fn count(&self) -> u64 {
-        match &self.of {
-            Of::Numbers { count, .. } => *count,
-            Of::Words(words) => words.len() as u64,
+        match &self.values {
+            ValueRange::Numbers { count, .. } => *count,
+            ValueRange::Words(words) => words.len() as u64,
         }
     }
 
     fn value(&self, point: u64) -> String {
-        match &self.of {
-            Of::Numbers { first, up, .. } => {
+        match &self.values {
+            ValueRange::Numbers { first, up, .. } => {
                 let (first, point) = (i128::from(*first), i128::from(point));
                 (if *up { first + point } else { first - point }).to_string()
             }
-            Of::Words(words) => words[point as usize].clone(),
+            ValueRange::Words(words) => words[point as usize].clone(),
         }
     }
 }
 
 struct Values<'a> {
     args: &'a Args,
-    list: List,
+    list: ParameterValues,
 }
 
 impl Values<'_> {
@@ -178,9 +178,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_and_lists() {
+    fn ranges_and_lists_are_parsed_in_order() {
         let of = |text: &str| {
-            let list = List::parse(text).unwrap_or_else(|failure| panic!("{}", failure.message));
+            let list = ParameterValues::parse(text)
+                .unwrap_or_else(|failure| panic!("{}", failure.message));
             (0..list.count())
                 .map(|point| list.value(point))
                 .collect::<Vec<_>>()
@@ -188,13 +189,13 @@ mod tests {
         assert_eq!(of("N=3..5"), ["3", "4", "5"]);
         assert_eq!(of("N=1..-1"), ["1", "0", "-1"]);
         assert_eq!(of("N=a,b\\,c"), ["a", "b,c"]);
-        let full = List::parse("N=-9223372036854775808..9223372036854775807").ok();
+        let full = ParameterValues::parse("N=-9223372036854775808..9223372036854775807").ok();
         assert_eq!(
             full.map(|list| list.value(1)).as_deref(),
             Some("-9223372036854775807")
         );
         for wrong in ["N", "=1..2", "N=1", "N=1..1", "N=a..b", "N=", "{=1,2"] {
-            assert!(List::parse(wrong).is_err(), "{wrong}");
+            assert!(ParameterValues::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `genba bisect set`: items that are switched on and off.
+//! `genba bisect set`: search the elements of a set that is passed to the command.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,41 +17,41 @@ use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 use crate::session::{ExperimentArgs, line_of};
 
-/// Time when nobody says how much, seconds.
+/// Default budget, seconds.
 const SECONDS: f64 = 1_200.0;
-/// Variable of the environment that holds the items switched on.
+/// Environment variable with the enabled elements.
 const VARIABLE: &str = "GENBA_ITEMS";
 /// Placeholders.
 const ITEMS: &str = "ITEMS";
 const ITEMS_FILE: &str = "ITEMS_FILE";
-/// A subset longer than this is named by its number of items.
-const LONGEST_NAME: usize = 120;
+/// Longer names of a subset are replaced by its number of elements and a bit mask.
+const MAX_NAME_LENGTH: usize = 120;
 
 /// Arguments of `genba bisect set`.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The items, in commas.
+    /// Elements of the set, separated by commas.
     #[arg(long, value_name = "A,B,C", required_unless_present = "items_file")]
     items: Option<String>,
 
-    /// A file with an item on each line.
+    /// File with one element per line.
     #[arg(long, value_name = "FILE", conflicts_with = "items")]
     items_file: Option<PathBuf>,
 
-    /// What stands between the items that are switched on.
+    /// Separator between the enabled elements.
     #[arg(long, value_name = "TEXT", default_value = ",")]
     separator: String,
 
     #[command(flatten)]
     pub(super) experiment: ExperimentArgs,
 
-    /// The command; {ITEMS} is replaced by the items switched on, {ITEMS_FILE} by a file with
-    /// one on each line, and $GENBA_ITEMS holds them too.
+    /// Command; {ITEMS} is replaced by the enabled elements, {ITEMS_FILE} by a file with one per
+    /// line; $GENBA_ITEMS holds them as well.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-/// Runs it.
+/// Runs `genba bisect set`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
     let names = names(args)?;
@@ -78,10 +78,10 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         budget: budget(experiment, SECONDS),
     };
     if experiment.dry_run {
-        let how = "none and all of them first (13 pairs of runs or more), then half of them at a \
-                   time in a screening design (about 10 runs for each item where the noise is as \
-                   large as the effect), then what stands out alone, and all without it; without \
-                   noise halves of halves";
+        let how = "none and all elements first (13 or more pairs of runs), then half of them at a time \
+                   in a screening design (about 10 runs per element where noise is as large as the \
+                   effect), then each suspect alone, and all elements without it; without noise a \
+                   binary search";
         return dry_run(&search, how, output);
     }
     let mut comparer = session.comparer(&search.plan)?;
@@ -96,7 +96,7 @@ fn names(args: &Args) -> Result<Vec<String>, Failure> {
         (Some(items), _) => items.replace(',', "\n"),
         (None, Some(path)) => std::fs::read_to_string(path).map_err(|error| {
             Failure::usage(format!(
-                "cannot read the items of {}: {error}",
+                "cannot read the elements from {}: {error}",
                 path.display()
             ))
         })?,
@@ -108,10 +108,12 @@ fn names(args: &Args) -> Result<Vec<String>, Failure> {
         .collect();
     let mut seen = std::collections::BTreeSet::new();
     if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-        return Err(Failure::usage(format!("the item {twice:?} is there twice")));
+        return Err(Failure::usage(format!(
+            "the element {twice:?} is given twice"
+        )));
     }
     if names.is_empty() {
-        return Err(Failure::usage("there is no item to search among"));
+        return Err(Failure::usage("the set is empty: nothing to search"));
     }
     Ok(names)
 }
@@ -119,7 +121,7 @@ fn names(args: &Args) -> Result<Vec<String>, Failure> {
 struct Items<'a> {
     args: &'a Args,
     names: Vec<String>,
-    /// Where the files of {ITEMS_FILE} are.
+    /// Directory of the files for {ITEMS_FILE}.
     files: Option<BuildDirectory>,
     written: Cell<u64>,
 }
@@ -134,7 +136,7 @@ impl Items<'_> {
         }
         let list: Vec<&str> = on.iter().map(|item| self.names[*item].as_str()).collect();
         let name = list.join(",");
-        if name.len() <= LONGEST_NAME {
+        if name.len() <= MAX_NAME_LENGTH {
             return name;
         }
         let off: Vec<&str> = (self.names.iter().enumerate())
@@ -142,10 +144,10 @@ impl Items<'_> {
             .map(|(_, name)| name.as_str())
             .collect();
         let name = format!("all but {}", off.join(","));
-        if name.len() <= LONGEST_NAME {
+        if name.len() <= MAX_NAME_LENGTH {
             return name;
         }
-        // Each bit an item: the same subset has the same name in every sitting.
+        // One bit per element: the same subset has the same name in every session.
         let mut bits = vec![0u8; self.names.len().div_ceil(4)];
         for item in on {
             bits[item / 4] |= 1 << (item % 4);
@@ -154,7 +156,7 @@ impl Items<'_> {
             .iter()
             .map(|bit| char::from_digit(u32::from(*bit), 16).unwrap_or('?'))
             .collect();
-        format!("{} of {} items, {digits}", on.len(), self.names.len())
+        format!("{} of {} elements, {digits}", on.len(), self.names.len())
     }
 
     fn variant(&self, on: &[usize]) -> Result<VariantPlan, Failure> {
@@ -163,7 +165,7 @@ impl Items<'_> {
         let mut values = BTreeMap::from([(ITEMS.to_owned(), joined.clone())]);
         if let Some(files) = &self.files {
             self.written.set(self.written.get() + 1);
-            // All names equally long: their length moves the target's stack.
+            // All names have the same length, because the length moves the target's stack.
             let path = files
                 .path()
                 .join(format!("items-{:08}", self.written.get()));

@@ -1,4 +1,4 @@
-//! `genba bisect source`: the regions of a C or C++ file.
+//! `genba bisect source`: search the regions of a C or C++ file.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -21,29 +21,28 @@ use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 use crate::session::{ExperimentArgs, line_of};
 
-/// Time when nobody says how much, seconds.
+/// Default budget, seconds.
 const SECONDS: f64 = 120.0;
 /// Placeholder.
 const FILE: &str = "FILE";
-/// Regions that are named where several are off.
-const NAMED: usize = 3;
+/// Up to this many removed regions are named in a variant's name.
+const MAX_NAMED_REGIONS: usize = 3;
 
 /// Arguments of `genba bisect source`.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
-    /// The source file. It is not touched: copies are compiled.
+    /// Source file. It is not modified: copies are compiled.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Its language; else by its name: .c is C, all other C++.
+    /// Language [default: C for .c, else C++].
     #[arg(long, value_name = "LANGUAGE")]
     language: Option<Language>,
 
     #[command(flatten)]
     pub(super) experiment: ExperimentArgs,
 
-    /// The command; {FILE} is replaced by the file. Its own directory is searched for what it
-    /// includes.
+    /// Command; {FILE} is replaced by the copy. Includes are searched in the directory of the file.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -58,14 +57,14 @@ enum Language {
     Cpp,
 }
 
-/// Runs it.
+/// Runs `genba bisect source`.
 pub fn run(args: &Args, output: &Output) -> VerbResult {
     let words = words(&args.command)?;
     let command = line_of(words);
     let experiment = &args.experiment;
     if !words.iter().any(|word| mentions(word, FILE)) {
         return Err(Failure::usage(
-            "the command does not mention {FILE}: put {FILE} where the file's name belongs",
+            "the command does not contain {FILE}: write {FILE} in place of the file name",
         ));
     }
     let source = std::fs::read(&args.file)
@@ -83,7 +82,7 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     let beside = std::path::absolute(parent.unwrap_or(Path::new("."))).unwrap_or_default();
-    let cutter = Cutter {
+    let remover = RegionRemover {
         args,
         source,
         name,
@@ -92,35 +91,34 @@ pub fn run(args: &Args, output: &Output) -> VerbResult {
         build_directory: BuildDirectory::open().map_err(Failure::usage)?,
         written: Cell::new(0),
     };
-    let whole = cutter.variant(&[])?;
+    let whole = remover.variant(&[])?;
     let mut plan = super::plan(experiment, whole, &session)?;
-    // Compilers start processes that compile: user time is of the whole tree, and quieter.
+    // User time covers the processes that a compiler starts, and has less noise than wall time.
     if experiment.metric.is_none() {
         plan.primary = "user".to_owned();
     }
     let search = SearchRequest {
         of: BisectionKind::Source,
         command,
-        candidates: cutter.regions.all.len() as u64,
+        candidates: remover.regions.all.len() as u64,
         plan,
         budget: budget(experiment, SECONDS),
     };
     if experiment.dry_run {
-        let how = "the whole file three times, then halves of its functions and what is inside of \
-                   those that cost, what saves most four times, at last the culprit in 13 pairs \
-                   or more";
+        let how = "the whole file three times, then halves of its functions and the blocks of the \
+                   costly ones, the most costly four times, then the culprit in 13 or more pairs";
         return dry_run(&search, how, output);
     }
     let mut comparer = session.comparer(&search.plan)?;
-    let found = find_regions(&mut comparer, &search.plan, &cutter, search.budget)?;
+    let found = find_regions(&mut comparer, &search.plan, &remover, search.budget)?;
     let seconds = comparer.elapsed();
     drop(comparer);
-    drop(cutter);
+    drop(remover);
     finish(session, search, found, seconds, experiment)
 }
 
-/// Writes copies without some of the regions.
-struct Cutter<'a> {
+/// Writes copies of the file without some of its regions.
+struct RegionRemover<'a> {
     args: &'a Args,
     source: Vec<u8>,
     name: OsString,
@@ -131,7 +129,7 @@ struct Cutter<'a> {
     written: Cell<u32>,
 }
 
-impl Cutter<'_> {
+impl RegionRemover<'_> {
     fn variant_name(&self, off: &[usize]) -> String {
         let of = |index: &usize| {
             let region = &self.regions.all[*index];
@@ -139,7 +137,7 @@ impl Cutter<'_> {
         };
         match off {
             [] => "the whole file".to_owned(),
-            few if few.len() <= NAMED => {
+            few if few.len() <= MAX_NAMED_REGIONS => {
                 let names: Vec<String> = few.iter().map(of).collect();
                 format!("without {}", names.join(", "))
             }
@@ -147,7 +145,7 @@ impl Cutter<'_> {
                 let lines = |index: &usize| self.regions.all[*index].line;
                 let first = many.iter().map(lines).min().unwrap_or(0);
                 let last = many.iter().map(lines).max().unwrap_or(0);
-                // The same regions have the same name in every sitting.
+                // The same regions have the same name in every session.
                 let mut hash = DefaultHasher::new();
                 many.hash(&mut hash);
                 format!(
@@ -162,7 +160,7 @@ impl Cutter<'_> {
     fn variant(&self, off: &[usize]) -> Result<VariantPlan, Failure> {
         let number = self.written.get();
         self.written.set(number + 1);
-        // All names equally long, and the file's own name kept: it may be in what is compiled.
+        // All paths have the same length, and the file keeps its name, which may be compiled in.
         let place = self.build_directory.path().join(format!("cut-{number:06}"));
         let path = place.join(&self.name);
         let write = || -> std::io::Result<()> {
@@ -176,7 +174,7 @@ impl Cutter<'_> {
         let mut variant =
             variant_with_values(&self.args.experiment, &name, &self.args.command, &values)?;
         variant.command = line_of(&self.args.command);
-        // `#include "beside.h"` must go on to find what lies beside the original.
+        // `#include "header.h"` must still find headers in the directory of the original.
         let mut include = self.beside.clone().into_os_string();
         let key = OsString::from("CPATH");
         let own = variant
@@ -195,7 +193,7 @@ impl Cutter<'_> {
     }
 }
 
-impl SwitchableSource for Cutter<'_> {
+impl SwitchableSource for RegionRemover<'_> {
     fn regions(&self) -> &Regions {
         &self.regions
     }

@@ -23,13 +23,13 @@ use crate::progress_line::ProgressLine;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   genba host calibrate
-  genba host calibrate --cpu 3              on that CPU, where they are not alike
-  genba host calibrate --budget 4s          more repetitions on a restless machine")]
+  genba host calibrate --cpu 3              on that CPU, where CPUs differ
+  genba host calibrate --budget 4s          more repetitions on a busy machine")]
 pub struct CalibrateArgs {
-    /// CPU to measure on, instead of the one that genba runs on.
+    /// CPU to measure on [default: the one that genba runs on].
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
-    /// Time in which entries that were disturbed are repeated.
+    /// Time for repeating disturbed entries.
     #[arg(long, value_name = "DURATION", default_value = "1.5s", value_parser = parse_duration)]
     budget: Duration,
     /// Print one JSON document.
@@ -48,7 +48,7 @@ pub struct TableArgs {
     json: bool,
 }
 
-/// Measures, keeps and prints.
+/// Measures the table, stores and prints it.
 pub fn calibrate(args: &CalibrateArgs, output: &Output) -> VerbResult {
     let options = CalibrateOptions {
         budget: args.budget,
@@ -58,27 +58,27 @@ pub fn calibrate(args: &CalibrateArgs, output: &Output) -> VerbResult {
     print(&table, args.json, output)
 }
 
-/// Prints what is kept.
+/// Prints the stored table; measures it if there is none.
 pub fn table(args: &TableArgs, output: &Output) -> VerbResult {
     let host = ThisHost::detect().fingerprint;
     let table = match load(&host.id) {
         Some(table) => table,
         None => {
-            output.note("no table of this host is kept yet: measuring it, about 1 s");
+            output.note("no table of this host is stored yet: measuring it, about 1 s");
             measured(&CalibrateOptions::default(), output)?
         }
     };
     print(&table, args.json, output)
 }
 
-/// A table measured now; where it was kept is said.
+/// Measures the table and prints where it was stored.
 fn measured(options: &CalibrateOptions, output: &Output) -> Result<HostTable, Failure> {
     let host = ThisHost::detect().fingerprint;
     let cancel = interrupt::token()?;
     let mut line = ProgressLine::new(output);
     let mut watch = |progress: CalibrateProgress| {
         let stage = format!(
-            "instructions of this host: {} of {}",
+            "measuring instruction costs: {} of {}",
             progress.measured, progress.kernels
         );
         line.update(&stage, Some(progress.left));
@@ -100,7 +100,7 @@ fn measured(options: &CalibrateOptions, output: &Output) -> Result<HostTable, Fa
     let origin = store(&table).map_or_else(Origin::NotKept, Origin::Measured);
     output.note(&match origin {
         Origin::Kept(path) | Origin::Measured(path) => format!(
-            "measured in {:.1} s, kept in {}",
+            "measured in {:.1} s, stored in {}",
             table.seconds,
             path.display()
         ),
@@ -113,7 +113,7 @@ fn print(table: &HostTable, json: bool, output: &Output) -> VerbResult {
     if json {
         output.json("host-table", table)?;
     } else {
-        output.answer(&terminal::host_table(table, output.screen()))?;
+        output.result(&terminal::host_table(table, output.screen()))?;
     }
     Ok(Exit::Done)
 }

@@ -9,7 +9,7 @@ use ratatui::widgets::Paragraph;
 
 use super::state::State;
 
-/// Draws everything.
+/// Draws the view, or the annotation over it.
 pub fn draw(frame: &mut Frame<'_>, state: &mut State) {
     let [head, names, body, foot] = Layout::vertical([
         Constraint::Length(1),
@@ -28,7 +28,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &mut State) {
         let lines = text.lines[text.top.min(end)..end].iter();
         let lines: Vec<Line<'_>> = lines.map(|l| Line::raw(l.as_str())).collect();
         frame.render_widget(Paragraph::new(lines), body);
-        let keys = Line::styled("arrows, PgUp, PgDn move   any other key: back", dim);
+        let keys = Line::styled("arrows, PgUp, PgDn move   any other key returns", dim);
         frame.render_widget(Paragraph::new(keys), foot);
         return;
     }
@@ -40,14 +40,14 @@ pub fn draw(frame: &mut Frame<'_>, state: &mut State) {
     let lines: Vec<Line<'_>> = rows
         .skip(state.top)
         .take(state.height)
-        .map(|(index, row)| line(row, index == state.chosen, body))
+        .map(|(index, row)| line(row, index == state.selected, body))
         .collect();
     frame.render_widget(Paragraph::new(lines), body);
-    let keys = "Enter annotates  p stops  z forgets  +/- window  q ends";
+    let keys = "Enter annotates  p pauses  z discards samples  +/- window  q quits";
     frame.render_widget(Paragraph::new(Line::styled(keys, dim)), foot);
 }
 
-/// The head line.
+/// The title line.
 fn summary(state: &State) -> String {
     let view = &state.view;
     let mut text = format!(
@@ -63,19 +63,19 @@ fn summary(state: &State) -> String {
     if state.ended {
         text.push_str("  [ended]");
     }
-    if state.stopped {
-        text.push_str("  [stopped]");
+    if state.paused {
+        text.push_str("  [paused]");
     }
     text
 }
 
-fn line(row: &Row, chosen: bool, area: Rect) -> Line<'_> {
+fn line(row: &Row, selected: bool, area: Rect) -> Line<'_> {
     let colour = match row.share {
         s if s >= 0.05 => Style::new().fg(Color::Red),
         s if s >= 0.005 => Style::new().fg(Color::Green),
         _ => Style::new(),
     };
-    let base = if chosen {
+    let base = if selected {
         Style::new().add_modifier(Modifier::REVERSED)
     } else {
         Style::new()
@@ -83,7 +83,7 @@ fn line(row: &Row, chosen: bool, area: Rect) -> Line<'_> {
     let module = row.name.module.rsplit('/').next().unwrap_or_default();
     let module = genba_report::sanitise(module);
     let function = genba_report::sanitise(&row.name.function);
-    // Names give way so that the module stays on the screen.
+    // Function names are shortened so that the module stays on the screen.
     let room = usize::from(area.width).saturating_sub(23 + module.chars().count());
     let function: String = if function.chars().count() > room {
         let cut = function.chars().take(room.saturating_sub(1));
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_of_it() {
+    fn head_rows_and_modules_are_drawn_and_names_sanitised() {
         let mut state = State::new("./prog", 10.0);
         let row = |function: &str, share: f64| Row {
             name: Name {

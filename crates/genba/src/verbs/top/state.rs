@@ -1,36 +1,36 @@
-//! What the live view shows, and what keys do to it. No terminal here.
+//! The state of the live view and its key bindings, without a terminal.
 
 use genba_runtime::live::View;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key asks of the program.
+/// What the program must do after a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Nothing but another picture.
+    /// Redraw.
     None,
-    /// To end.
+    /// Quit.
     Quit,
-    /// To annotate this function.
+    /// Annotate this function.
     Annotate(String),
-    /// To forget the samples so far.
-    Forget,
-    /// To show so many seconds.
+    /// Discard the samples so far.
+    Discard,
+    /// Change the window to this many seconds.
     Window(f64),
 }
 
-/// Text that covers the list: an annotation.
+/// A text shown instead of the list: an annotation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screenful {
-    /// Its head.
+    /// Title line.
     pub title: String,
-    /// Its lines.
+    /// Lines of the text.
     pub lines: Vec<String>,
     /// First line shown.
     pub top: usize,
 }
 
 impl Screenful {
-    /// A text from its beginning: for an annotation, from the hottest line's surroundings.
+    /// A text, scrolled to its beginning.
     pub fn new(title: &str, text: &str) -> Self {
         Self {
             title: title.to_owned(),
@@ -43,64 +43,67 @@ impl Screenful {
 /// Windows that + and - choose from, seconds.
 const WINDOWS: [f64; 8] = [1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0];
 
-/// The view's state.
+/// State of the live view.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// What is watched.
+    /// The process or command that is watched.
     pub what: String,
-    /// What is seen.
+    /// The functions shown.
     pub view: View,
-    /// Index of the chosen row.
-    pub chosen: usize,
-    /// Rows of the list on the screen, told by who draws.
+    /// Index of the selected row.
+    pub selected: usize,
+    /// Rows of the list on the screen, set by `draw`.
     pub height: usize,
     /// First row shown.
     pub top: usize,
-    /// Whether the view stands still.
-    pub stopped: bool,
+    /// Whether updates are paused.
+    pub paused: bool,
     /// Whether the target has ended.
     pub ended: bool,
-    /// Whether all that the target left has been shown.
-    pub settled: bool,
-    /// Seconds shown.
+    /// Whether the samples up to the target's end have been shown.
+    pub complete: bool,
+    /// Length of the window, seconds.
     pub window: f64,
-    /// What covers the list.
+    /// The text shown instead of the list.
     pub screenful: Option<Screenful>,
 }
 
 impl State {
-    /// Nothing seen yet.
+    /// The state before the first samples.
     pub fn new(what: &str, window: f64) -> Self {
         Self {
             what: what.to_owned(),
             view: View::default(),
-            chosen: 0,
+            selected: 0,
             height: 10,
             top: 0,
-            stopped: false,
+            paused: false,
             ended: false,
-            settled: false,
+            complete: false,
             window,
             screenful: None,
         }
     }
 
-    /// Takes a new view; who has chosen a function keeps it under the bar, unless it is the
-    /// first.
+    /// Replaces the view. The selection follows its function, unless the first row is selected.
     pub fn show(&mut self, view: View) {
-        let chosen = self.view.rows.get(self.chosen).map(|row| row.name.clone());
+        let selected = self
+            .view
+            .rows
+            .get(self.selected)
+            .map(|row| row.name.clone());
         self.view = view;
-        if self.chosen > 0
-            && let Some(name) = chosen
+        if self.selected > 0
+            && let Some(name) = selected
             && let Some(index) = self.view.rows.iter().position(|row| row.name == name)
         {
-            self.chosen = index;
+            self.selected = index;
         }
-        self.chosen = self.chosen.min(self.view.rows.len().saturating_sub(1));
+        self.selected = self.selected.min(self.view.rows.len().saturating_sub(1));
         self.follow();
     }
 
-    /// What a key does.
+    /// Handles a key.
     pub fn key(&mut self, key: KeyEvent) -> Action {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if control && matches!(key.code, KeyCode::Char('c')) {
@@ -122,19 +125,19 @@ impl State {
         }
         let last = self.view.rows.len().saturating_sub(1);
         match key.code {
-            KeyCode::Up | KeyCode::Char('k') => self.chosen = self.chosen.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => self.chosen = (self.chosen + 1).min(last),
-            KeyCode::PageUp => self.chosen = self.chosen.saturating_sub(page),
-            KeyCode::PageDown => self.chosen = (self.chosen + page).min(last),
-            KeyCode::Home => self.chosen = 0,
-            KeyCode::End => self.chosen = last,
+            KeyCode::Up | KeyCode::Char('k') => self.selected = self.selected.saturating_sub(1),
+            KeyCode::Down | KeyCode::Char('j') => self.selected = (self.selected + 1).min(last),
+            KeyCode::PageUp => self.selected = self.selected.saturating_sub(page),
+            KeyCode::PageDown => self.selected = (self.selected + page).min(last),
+            KeyCode::Home => self.selected = 0,
+            KeyCode::End => self.selected = last,
             KeyCode::Char('q') | KeyCode::Esc => return Action::Quit,
-            KeyCode::Char('p' | ' ') => self.stopped = !self.stopped,
+            KeyCode::Char('p' | ' ') => self.paused = !self.paused,
             KeyCode::Char('z') => {
                 self.view = View::default();
-                self.chosen = 0;
+                self.selected = 0;
                 self.top = 0;
-                return Action::Forget;
+                return Action::Discard;
             }
             KeyCode::Char('+') => {
                 let wider = WINDOWS.into_iter().find(|&w| w > self.window);
@@ -147,7 +150,7 @@ impl State {
                 return Action::Window(self.window);
             }
             KeyCode::Enter | KeyCode::Right | KeyCode::Char('a') => {
-                if let Some(row) = self.view.rows.get(self.chosen) {
+                if let Some(row) = self.view.rows.get(self.selected) {
                     return Action::Annotate(row.name.function.clone());
                 }
             }
@@ -157,13 +160,13 @@ impl State {
         Action::None
     }
 
-    /// Keeps the chosen row on the screen.
+    /// Scrolls so that the selected row is on the screen.
     pub fn follow(&mut self) {
         let height = self.height.max(1);
-        if self.chosen < self.top {
-            self.top = self.chosen;
-        } else if self.chosen >= self.top + height {
-            self.top = self.chosen + 1 - height;
+        if self.selected < self.top {
+            self.top = self.selected;
+        } else if self.selected >= self.top + height {
+            self.top = self.selected + 1 - height;
         }
     }
 }
@@ -196,18 +199,18 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_moves_and_stays_on_the_screen() {
+    fn selection_moves_and_stays_on_the_screen() {
         let mut state = State::new("x", 10.0);
         state.show(view(&["a", "b", "c", "d", "e"]));
         state.height = 3;
         for _ in 0..9 {
             press(&mut state, KeyCode::Down);
         }
-        assert_eq!((state.chosen, state.top), (4, 2));
+        assert_eq!((state.selected, state.top), (4, 2));
         press(&mut state, KeyCode::Home);
-        assert_eq!((state.chosen, state.top), (0, 0));
+        assert_eq!((state.selected, state.top), (0, 0));
         press(&mut state, KeyCode::PageDown);
-        assert_eq!(state.chosen, 2);
+        assert_eq!(state.selected, 2);
         assert_eq!(
             press(&mut state, KeyCode::Enter),
             Action::Annotate("c".to_owned())
@@ -216,22 +219,22 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_function_is_followed_and_the_first_place_stays_first() {
+    fn selection_follows_its_function_unless_the_first_row_is_selected() {
         let mut state = State::new("x", 10.0);
         state.show(view(&["a", "b", "c"]));
         state.show(view(&["b", "a", "c"]));
-        assert_eq!(state.chosen, 0);
+        assert_eq!(state.selected, 0);
         press(&mut state, KeyCode::Down);
         state.show(view(&["c", "b", "a"]));
-        assert_eq!(state.view.rows[state.chosen].name.function, "a");
+        assert_eq!(state.view.rows[state.selected].name.function, "a");
         state.show(view(&["c"]));
-        assert_eq!(state.chosen, 0);
+        assert_eq!(state.selected, 0);
         state.show(view(&[]));
         assert_eq!(press(&mut state, KeyCode::Enter), Action::None);
     }
 
     #[test]
-    fn an_annotation_scrolls_and_goes() {
+    fn annotation_scrolls_and_closes() {
         let mut state = State::new("x", 10.0);
         state.height = 2;
         state.screenful = Some(Screenful::new("f", "1\n2\n3\n4"));
@@ -244,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_changes_in_steps() {
+    fn plus_and_minus_change_the_window_in_steps() {
         let mut state = State::new("x", 10.0);
         assert_eq!(press(&mut state, KeyCode::Char('+')), Action::Window(20.0));
         press(&mut state, KeyCode::Char('-'));
