@@ -2,7 +2,7 @@
 
 use genba_model::{Cause, Diagnosis};
 
-use crate::candidate::{Candidate, Limits, findings};
+use crate::candidate::Candidate;
 use crate::causes::already_optimal;
 use crate::causes::bytewise_compare;
 use crate::causes::bytewise_copy;
@@ -37,6 +37,7 @@ use crate::causes::tiny_callee_not_inlined;
 use crate::causes::tls_lookup;
 use crate::causes::unoptimised_build;
 use crate::causes::unpredictable_branch;
+use crate::findings::{Limits, findings};
 use crate::input::analysis_input::AnalysisInput;
 
 /// What looks for each cause.

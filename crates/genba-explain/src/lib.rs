@@ -12,6 +12,9 @@
 mod candidate;
 mod catalogue;
 mod causes;
+mod constants;
+mod finding_site;
+mod findings;
 pub mod follow_up_runs;
 mod gain;
 pub mod input;
@@ -20,7 +23,8 @@ mod patterns;
 #[cfg(test)]
 mod tests;
 
-pub use candidate::{Candidate, Limits};
+pub use candidate::Candidate;
 pub use catalogue::{DETECTORS, explain};
+pub use findings::Limits;
 pub use input::analysis_input::AnalysisInput;
 pub use input::from_profile::{RunFacts, is_own};

@@ -16,9 +16,10 @@
 use genba_model::{Cause, Confirmation, Fix, HostOperation, KernelFact, Language};
 
 use crate::candidate::Candidate;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
 use crate::input::runtime_services::plain;
-use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
+use crate::input::user_lines::{UserLine, lines};
 
 /// Share of the time from which it is worth a word.
 const LEAST_SHARE: f64 = 0.05;
@@ -93,14 +94,15 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     };
     let mut one = Candidate::new(Cause::ExcessSyscalls, None, Vec::new(), fix);
     one.at = Some(top.site.clone());
-    one.share = Some(1.0);
-    one.residual_fraction = residual_fraction_of(
-        1.0,
-        mine * (1.0 - stays) + 0.15 * rest.min(mine),
-        0.65 * mine * (1.0 - stays),
+    let gone = 1.0 - stays;
+    one.saves(&[
+        SavedTime::of(mine, (gone, 0.65 * gone, 1.0)),
         // Entering the kernel slows what comes after it: predictors and buffers are flushed.
-        mine + (0.75 * rest).min(0.6 * mine),
-    );
+        SavedTime::within(
+            (rest.min(mine), 0.0, (0.75 * rest).min(0.6 * mine)),
+            (0.15, 0.0, 1.0),
+        ),
+    ]);
     one.executions = Some(top.calls as u64);
     one.confirmation = Confirmation::TraceSystemCalls {
         name: service.service.clone(),

@@ -17,8 +17,8 @@
 use genba_model::{Cause, Estimate, Fix, LoopFact, ModelCase, ThreadFact};
 
 use crate::candidate::Candidate;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, SharedLine};
-use crate::input::user_lines::residual_fraction_of;
 
 /// Share of the time that must be in the loops.
 const LEAST_SHARE: f64 = 0.1;
@@ -107,13 +107,13 @@ fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> 
         Fix::SeparateCacheLines,
     );
     found.affected = function.loop_instructions(first.around);
-    found.share = Some(1.0);
-    found.residual_fraction = residual_fraction_of(
-        1.0,
-        likely,
-        (0.5 * by_run).max(0.25 * by_model),
-        most + 0.25 * (1.0 - most),
-    );
+    found.saves(&[
+        SavedTime::within(
+            (likely, (0.5 * by_run).max(0.25 * by_model), most),
+            (1.0, 1.0, 1.0),
+        ),
+        SavedTime::of(1.0 - most, (0.0, 0.0, 0.25)),
+    ]);
     found.executions = executions;
     found = found
         .fact(ThreadFact::SharedCacheLine {

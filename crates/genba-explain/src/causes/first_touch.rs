@@ -14,9 +14,10 @@
 use genba_model::{Cause, Confirmation, Fix, HostOperation, KernelFact};
 
 use crate::candidate::Candidate;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
-use crate::input::user_lines::{UserLine, lines, residual_fraction_of, site_of};
+use crate::input::user_lines::{UserLine, lines, site_of};
 
 /// Share of the time from which it is worth a word.
 const LEAST_SHARE: f64 = 0.05;
@@ -62,15 +63,13 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let (site, part) = site(input)?;
     let mut one = Candidate::new(Cause::FirstTouch, None, Vec::new(), Fix::KeepMemory);
     one.at = Some(site);
-    one.share = Some(1.0);
-    let likely = (0.3 * share + 0.7 * kernel) * (1.0 - first);
     // What was just cleared is in the caches, so its user must miss more after the change.
-    one.residual_fraction = residual_fraction_of(
-        1.0,
-        likely,
-        0.6 * share * (1.0 - first),
-        kernel + 0.25 * (1.0 - kernel),
-    );
+    let again = 1.0 - first;
+    one.saves(&[
+        SavedTime::of(share, (0.3 * again, 0.6 * again, 0.0)),
+        SavedTime::of(kernel, (0.7 * again, 0.0, 1.0)),
+        SavedTime::of(1.0 - kernel, (0.0, 0.0, 0.25)),
+    ]);
     one.executions = Some(faults as u64);
     one.confirmation = Confirmation::KeepMemory;
     one = one

@@ -15,10 +15,12 @@
 use genba_code::{Flow, Instruction};
 use genba_model::{Cause, Confirmation, FindingSite, Fix, ThreadFact};
 
-use crate::candidate::{Candidate, site};
+use crate::candidate::Candidate;
+use crate::finding_site::site;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_lock;
-use crate::input::user_lines::{lines, residual_fraction_of};
+use crate::input::user_lines::lines;
 
 /// Share of the time from which it is worth a word.
 const LEAST_SHARE: f64 = 0.1;
@@ -55,12 +57,12 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let rest = (1.0 - share).max(0.0);
     let mut one = Candidate::new(Cause::LockContention, None, Vec::new(), Fix::PerThreadData);
     one.at = Some(at);
-    one.share = Some(1.0);
-    one.residual_fraction = {
+    one.saves(&[
+        SavedTime::of(locks + futex, (0.92, 0.5, 1.0)),
         // A loop that spins has the work in it as well.
-        let taking = 0.92 * (locks + futex) + 0.7 * spin;
-        residual_fraction_of(1.0, taking, 0.5 * share, share + 0.5 * rest)
-    };
+        SavedTime::of(spin, (0.7, 0.5, 1.0)),
+        SavedTime::of(rest, (0.0, 0.0, 0.5)),
+    ]);
     one.executions = calls;
     one.confirmation = Confirmation::ThreadSweep;
     one = one.fact(ThreadFact::LockTime {

@@ -19,6 +19,7 @@ use genba_model::{Cause, DivisionFact, Estimate, Fix};
 use crate::candidate::Candidate;
 use crate::causes::division_as_overflow_check::check_divisions;
 use crate::causes::duplicate_division;
+use crate::gain::saved_time::combined;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::divisions::{Division, Divisor, divisions, time_fact};
@@ -188,13 +189,12 @@ fn around(
     else {
         return (function.loop_instructions(inner), residual_fraction);
     };
-    let rest = all - own;
-    let whole = |part: f64, rest_stays: f64| (own * part + rest * rest_stays) / all;
-    let residual_fraction = Estimate {
-        value: whole(residual_fraction.value, 0.85),
-        low: whole(residual_fraction.low, residual_fraction.value),
-        high: whole(residual_fraction.high, 1.0),
+    let rest = Estimate {
+        value: 0.85,
+        low: residual_fraction.value,
+        high: 1.0,
     };
+    let (_, residual_fraction) = combined(&[(own, residual_fraction), (all - own, rest)]);
     (function.loop_instructions(parent), residual_fraction)
 }
 

@@ -17,9 +17,10 @@ use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
 
 use crate::candidate::Candidate;
 use crate::causes::realloc_growth;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::runtime_services::is_allocator;
-use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
+use crate::input::user_lines::{UserLine, lines};
 
 /// The allocator's share of the time from which it is worth a word.
 const LEAST_SHARE: f64 = 0.08;
@@ -88,15 +89,12 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let fix = Fix::ReuseAllocations(Language::of_file(top.site.file.as_deref()));
     let mut one = Candidate::new(Cause::MallocChurn, None, Vec::new(), fix);
     one.at = Some(top.site.clone());
-    one.share = Some(1.0);
-    one.residual_fraction = residual_fraction_of(
-        1.0,
-        0.9 * share + 0.6 * machinery + inlined * rest,
-        // Of one line's allocations only, each replaced by something that costs a third.
-        0.65 * share * part.max(0.5),
-        share + machinery + 0.6 * rest,
-    );
-    one.share = Some(1.0);
+    // Of one line's allocations only, each replaced by something that costs a third.
+    one.saves(&[
+        SavedTime::of(share, (0.9, 0.65 * part.max(0.5), 1.0)),
+        SavedTime::of(machinery, (0.6, 0.0, 1.0)),
+        SavedTime::of(rest, (inlined, 0.0, 0.6)),
+    ]);
     one.executions = Some(top.calls as u64);
     one.confirmation = Confirmation::OtherAllocator;
     one = one.fact(MemoryFact::AllocatorTime { share });

@@ -11,10 +11,11 @@
 //!
 //! **Source.** J. McCalpin, STREAM, 1995: a copy is bound by bandwidth, not by its instructions.
 
-use genba_model::{Cause, Confirmation, Estimate, FindingSite, Fix, MemoryFact};
+use genba_model::{Cause, Confirmation, FindingSite, Fix, MemoryFact};
 
 use crate::candidate::Candidate;
 use crate::causes::{quadratic, realloc_growth};
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::input::user_lines::{lines, site_of};
@@ -123,12 +124,11 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let goes = share * part;
     // Where memory is faulted in for the copies, that goes with them.
     let kernel = part * input.paging_share().min(1.0 - share);
-    one.share = Some(1.0);
-    one.residual_fraction = Estimate {
-        value: 1.0 - 0.75 * (goes + kernel),
-        low: 1.0 - goes - kernel - 0.6 * (1.0 - goes - kernel),
-        high: 1.0 - 0.15 * goes,
-    };
+    one.saves(&[
+        SavedTime::of(goes, (0.75, 0.15, 1.0)),
+        SavedTime::of(kernel, (0.75, 0.0, 1.0)),
+        SavedTime::of(1.0 - goes - kernel, (0.0, 0.0, 0.6)),
+    ]);
     one.executions = Some(copies.calls);
     one.confirmation = Confirmation::CopySizes;
     one = one

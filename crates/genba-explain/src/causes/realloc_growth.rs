@@ -20,10 +20,11 @@ use genba_code::Location;
 use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
 
 use crate::candidate::Candidate;
+use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::request_sizes::Sizes;
 use crate::input::runtime_services::{is_allocator, is_growth};
-use crate::input::user_lines::{UserLine, lines, residual_fraction_of};
+use crate::input::user_lines::{UserLine, lines};
 
 /// More growths of one buffer than doubling makes of any usual size.
 const MOST_DOUBLINGS: f64 = 24.0;
@@ -76,13 +77,16 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let fix = Fix::GrowByFactor(Language::of_file(growth.line.site.file.as_deref()));
     let mut one = Candidate::new(Cause::ReallocGrowth, None, Vec::new(), fix);
     one.at = Some(growth.line.site.clone());
-    one.share = Some(1.0);
-    one.residual_fraction = residual_fraction_of(
-        1.0,
-        0.95 * gone + 0.15 * rest,
-        0.7 * (copying + 0.7 * allocator) + 0.5 * faults,
-        most + 0.55 * (1.0 - most),
-    );
+    one.saves(&[
+        SavedTime::of(copying, (0.95, 0.7, 1.0)),
+        SavedTime::of(allocator, (0.95, 0.49, 1.0)),
+        SavedTime::within(
+            (kernel, faults, most - copying - allocator),
+            (0.95, 0.5, 1.0),
+        ),
+        // Caches and the code around the copies.
+        SavedTime::within((rest, 0.0, 1.0 - most), (0.15, 0.0, 0.55)),
+    ]);
     one.executions = Some(growth.growths as u64);
     one.confirmation = Confirmation::GrowthSizes;
     one = one.fact(growth.proof);

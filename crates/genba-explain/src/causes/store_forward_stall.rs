@@ -14,6 +14,7 @@
 use genba_model::{Cause, Estimate, Fix, LoadFact};
 
 use crate::candidate::Candidate;
+use crate::gain::saved_time::combined;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_copy_function;
 use crate::input::values::Address;
@@ -114,14 +115,14 @@ fn with_moves(input: &AnalysisInput, function: &FunctionInput, around: u32, foun
     if !moves || copies <= 0.0 || own <= 0.0 {
         return;
     }
-    let all = own + copies;
-    let residual_fraction = found.residual_fraction;
-    found.share = Some(all.min(1.0));
-    found.residual_fraction = Estimate {
-        value: (own * residual_fraction.value + 0.6 * copies) / all,
-        low: (own * residual_fraction.low + 0.05 * copies) / all,
-        high: (own * residual_fraction.high + copies) / all,
+    let copied = Estimate {
+        value: 0.6,
+        low: 0.05,
+        high: 1.0,
     };
+    let (all, residual_fraction) = combined(&[(own, found.residual_fraction), (copies, copied)]);
+    found.share = Some(all.min(1.0));
+    found.residual_fraction = residual_fraction;
 }
 
 enum Overlap {

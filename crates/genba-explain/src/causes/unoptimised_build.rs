@@ -14,8 +14,9 @@
 
 use genba_model::{BuildFact, Cause, Confirmation, Estimate, Fix};
 
-use crate::candidate::{Candidate, unoptimised_functions};
+use crate::candidate::Candidate;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::unoptimised_code::unoptimised_functions;
 
 /// What stays: optimised code usually takes a fifth to three quarters of the time.
 const REMAINS: Estimate = Estimate {

@@ -1,6 +1,6 @@
 //! The user's lines that ask for a service, and shares of time by what functions are.
 
-use genba_model::{Estimate, FindingSite};
+use genba_model::FindingSite;
 
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place, RuntimeUse, UserCall};
 use crate::input::runtime_services::is_copy_function;
@@ -133,20 +133,5 @@ impl AnalysisInput {
             true => faults + rest,
             false => faults,
         }
-    }
-}
-
-/// Something of the work always stays.
-const LEAST_LEFT: f64 = 0.015;
-
-/// The part of the affected time that stays, of a share that is known within bounds: `gone` is
-/// what goes of all time (likely, least, most).
-#[must_use]
-pub fn residual_fraction_of(share: f64, likely: f64, least: f64, most: f64) -> Estimate {
-    let stays = |gone: f64| (1.0 - gone / share.max(1e-9)).clamp(LEAST_LEFT, 1.0);
-    Estimate {
-        value: stays(likely),
-        low: stays(most),
-        high: stays(least),
     }
 }

@@ -11,4 +11,5 @@ pub(crate) mod memory_streams;
 pub(crate) mod needed_divisions;
 pub(crate) mod reductions;
 pub(crate) mod slow_loads;
+pub(crate) mod unoptimised_code;
 pub(crate) mod value_steps;

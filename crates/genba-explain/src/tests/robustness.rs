@@ -4,8 +4,8 @@ use genba_code::{Disassembler, Flow, Syntax};
 use iced_x86::code_asm::*;
 use proptest::prelude::*;
 
-use crate::candidate::Limits;
 use crate::explain;
+use crate::findings::Limits;
 use crate::input::analysis_input::FunctionInput;
 use crate::tests::synthetic::{function, of_bytes, program};
 

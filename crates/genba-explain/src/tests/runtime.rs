@@ -372,7 +372,7 @@ fn code_without_names_is_a_note() {
         min_gain: 0.02,
         samples: 1000,
     };
-    let told = crate::candidate::findings(&input(Vec::new(), Vec::new()), found, limits);
+    let told = crate::findings::findings(&input(Vec::new(), Vec::new()), found, limits);
     assert_eq!(told[0].predicted_speedup.high, 1.0);
     assert!(no_symbols::detect(&input(vec![library("[0x1000]", 0.5)], Vec::new())).is_empty());
 }

@@ -1,0 +1,70 @@
+//! Where a finding is: function, file and lines of instructions.
+
+use genba_model::FindingSite;
+
+use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place};
+
+/// Where instructions are; code that the user cannot change is told with the user's line that
+/// calls it.
+#[must_use]
+pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {
+    let places = || {
+        instructions
+            .iter()
+            .filter_map(|&at| function.places.get(at))
+    };
+    let first = places().find(|place| place.line.is_some());
+    // Lines of one file and one function only make a range.
+    let same = |place: &&Place| {
+        first.is_some_and(|first| place.file == first.file && place.function == first.function)
+    };
+    let lines = || places().filter(same).filter_map(|place| place.line);
+    let name = first
+        .and_then(|place| place.function.clone())
+        .unwrap_or_else(|| function.function.clone());
+    let called_from = (!function.own).then(|| {
+        let caller = function.callers.iter().find(|caller| caller.own)?;
+        Some(Box::new(FindingSite {
+            function: caller.function.clone(),
+            module: caller.module.clone(),
+            file: caller.place.file.clone(),
+            line: caller.place.line,
+            end_line: caller.place.line,
+            addresses: vec![caller.address],
+            called_from: None,
+        }))
+    });
+    FindingSite {
+        function: name,
+        module: function.module.clone(),
+        file: first.and_then(|place| place.file.clone()),
+        line: lines().min(),
+        end_line: lines().max(),
+        addresses: instructions
+            .iter()
+            .filter_map(|&at| function.code.get(at).map(|i| i.address))
+            .collect(),
+        called_from: called_from.flatten(),
+    }
+}
+
+/// The site of a finding about the whole program: its hottest user function.
+pub(crate) fn program_site(input: &AnalysisInput) -> FindingSite {
+    let own = input.functions.iter().find(|function| function.own);
+    match own.or(input.functions.first()) {
+        Some(function) => {
+            let mut site = site(function, &[]);
+            site.addresses.clear();
+            site
+        }
+        None => FindingSite {
+            function: "the program".to_owned(),
+            module: String::new(),
+            file: None,
+            line: None,
+            end_line: None,
+            addresses: Vec::new(),
+            called_from: None,
+        },
+    }
+}

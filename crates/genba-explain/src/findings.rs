@@ -1,0 +1,136 @@
+//! From candidates to findings: rated by gain, filtered, ordered, without overlaps.
+//!
+//! Nothing below the minimum gain; nothing but `unoptimised-build` in code that was built without
+//! optimisation; of several candidates for the same instructions the one with the largest gain,
+//! so that no time is gained twice.
+
+use genba_model::{Diagnosis, Estimate};
+
+use crate::candidate::Candidate;
+use crate::finding_site::{program_site, site};
+use crate::gain::amdahl;
+use crate::gain::min_gain::is_worth_reporting;
+use crate::gain::overlap::overlaps;
+use crate::input::analysis_input::AnalysisInput;
+use crate::patterns::unoptimised_code::unoptimised_functions;
+
+/// Thresholds of reporting.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Minimum gain for a finding to be reported, as a share of the time.
+    pub min_gain: f64,
+    /// Samples that the shares are of.
+    pub samples: u64,
+}
+
+/// Makes findings of candidates, most profitable first.
+#[must_use]
+pub fn findings(
+    input: &AnalysisInput,
+    candidates: Vec<Candidate>,
+    limits: Limits,
+) -> Vec<Diagnosis> {
+    let (advice, candidates): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|one| one.advice);
+    let unoptimised = unoptimised_functions(input);
+    let mut rated: Vec<(Candidate, Estimate, Estimate)> = candidates
+        .into_iter()
+        .filter(|one| {
+            let of = one.function.and_then(|index| unoptimised.get(index));
+            one.unoptimised_too || !of.copied().unwrap_or(false)
+        })
+        .filter_map(|one| {
+            let share = share_interval(one.share_of_time(input), limits.samples);
+            let cpu_seconds = input.program.cpu_seconds;
+            let gain = amdahl::speedup(share, one.residual_fraction, cpu_seconds)?;
+            is_worth_reporting(gain, limits.min_gain).then_some((one, share, gain))
+        })
+        .collect();
+    rated.sort_by(|a, b| {
+        b.2.value
+            .total_cmp(&a.2.value)
+            .then_with(|| a.0.cause.id().cmp(b.0.cause.id()))
+    });
+    let mut taken: Vec<Candidate> = Vec::new();
+    let mut list = Vec::new();
+    for (one, share, gain) in rated {
+        if taken.iter().any(|before| overlaps(input, &one, before)) {
+            continue;
+        }
+        taken.push(one.clone());
+        list.push(diagnosis(input, one, share, gain));
+    }
+    for one in advice {
+        // That nothing is to be gained is only said where nothing was found to gain.
+        let about_code = one.function.is_some() && !one.affected().is_empty();
+        let gains = |before: &Candidate| before.function.is_none() || overlaps(input, &one, before);
+        if about_code && taken.iter().any(gains) {
+            continue;
+        }
+        let share = share_interval(one.share_of_time(input), limits.samples);
+        list.push(diagnosis(input, one, share, Estimate::exact(1.0)));
+    }
+    list
+}
+
+fn diagnosis(input: &AnalysisInput, one: Candidate, share: Estimate, gain: Estimate) -> Diagnosis {
+    let function = one.function.and_then(|index| input.functions.get(index));
+    let site = match (one.at, function) {
+        (Some(site), _) => site,
+        (None, Some(function)) => site(function, &one.site),
+        (None, None) => program_site(input),
+    };
+    let seconds = one.cycles.zip(input.program.clock_hz);
+    Diagnosis {
+        cause: one.cause,
+        site,
+        share,
+        executions: one.executions,
+        cost_seconds: seconds.map(|(cycles, hz)| cycles.scaled(1.0 / hz)),
+        cost_cycles: one.cycles,
+        predicted_speedup: gain,
+        facts: one.facts,
+        fix: one.fix,
+        confirmation: one.confirmation,
+    }
+}
+
+/// The 95 % interval of a share of so many samples (Wilson).
+fn share_interval(share: f64, samples: u64) -> Estimate {
+    let total = samples.max(1) as f64;
+    genba_attribution::share_of(share * total, total, total)
+}
+
+#[cfg(test)]
+mod tests {
+    use genba_model::{Cause, Fix};
+
+    use super::*;
+
+    fn candidate(cause: Cause, share: f64) -> Candidate {
+        let mut one = Candidate::new(cause, None, Vec::new(), Fix::AvoidShifts);
+        one.share = Some(share);
+        one.residual_fraction = Estimate::exact(0.0);
+        one
+    }
+
+    const LIMITS: Limits = Limits {
+        min_gain: 0.02,
+        samples: 10_000,
+    };
+
+    #[test]
+    fn findings_below_min_gain_are_dropped() {
+        let input = AnalysisInput::default();
+        assert!(findings(&input, vec![candidate(Cause::Quadratic, 0.01)], LIMITS).is_empty());
+    }
+
+    #[test]
+    fn same_finding_is_not_reported_twice() {
+        let input = AnalysisInput::default();
+        let one = candidate(Cause::MallocChurn, 0.4);
+        let found = findings(&input, vec![one.clone(), one], LIMITS);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].cause, Cause::MallocChurn);
+        assert!((found[0].predicted_speedup.value - 1.0 / 0.6).abs() < 1e-9);
+    }
+}
