@@ -1,12 +1,13 @@
-//! `already-optimal`: the hot loop runs at its bound; no cheap fix is known for it.
+//! `already-optimal`: the hot loop runs at its bound, and no cheap fix is known.
 //!
-//! **Signature.** One innermost loop has half of the time or more, its measured cycles are those of
-//! its modelled chain or of its instructions, and no other cause was found there.
+//! **Signature.** An innermost loop has half of the time or more, its measured cycles are those of
+//! its modelled dependency chain or of its throughput, and no other cause was found there.
+//! Divisions that carry time and are all needed ([`crate::patterns::needed_divisions`]) are
+//! reported in the same way, whatever the rest of their loop does.
 //!
-//! The same is said of divisions that carry time and are all needed ([`crate::patterns::needed_divisions`]),
-//! whatever the rest of their loop does.
+//! **Confirmation.** The annotated loop.
 //!
-//! **Gain.** None: it is said so that nobody looks further.
+//! **Gain.** None: it is reported so that nobody looks further.
 //!
 //! **Source.** The loop model ([`genba_loop_model`]).
 

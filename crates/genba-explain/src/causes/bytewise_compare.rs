@@ -1,12 +1,12 @@
-//! `bytewise-compare`: long stretches compared or searched a byte at a time.
+//! `bytewise-compare`: long runs compared or searched one byte at a time.
 //!
-//! **Signature.** A loop whose usual path loads a byte and only compares it, with another
-//! stretch's or with a constant, in runs of 16 bytes and more.
+//! **Signature.** A loop whose usual path loads a byte and only compares it, with a byte of another
+//! run or with a constant, in runs of 16 bytes or more.
 //!
-//! **Confirmation.** The counted length of runs; short runs are left alone: wider code does not
-//! pay there.
+//! **Confirmation.** The counted run length. Short runs are not reported: wider code does not pay
+//! there.
 //!
-//! **Gain.** Eight to 32 bytes a comparison, and some cycles to begin and to find the place.
+//! **Gain.** Eight to 32 bytes per comparison, plus some cycles to start and to locate the byte.
 //!
 //! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
 

@@ -1,12 +1,13 @@
-//! `bytewise-copy`: long stretches copied a byte at a time.
+//! `bytewise-copy`: long runs copied one byte at a time.
 //!
-//! **Signature.** A loop whose usual path loads a byte, stores it unchanged and goes on to the
-//! next, in runs of 16 bytes and more; comparing the byte to find the run's end is no other use.
+//! **Signature.** A loop whose usual path loads a byte, stores it unchanged and advances by one, in
+//! runs of 16 bytes or more. A comparison that finds the end of the run is no other use of the
+//! byte.
 //!
-//! **Confirmation.** The counted length of runs.
+//! **Confirmation.** The counted run length.
 //!
-//! **Gain.** `memcpy` moves 16 to 64 bytes an instruction and takes a dozen cycles to begin; to
-//! find the end first (`memchr`) takes as much again.
+//! **Gain.** `memcpy` moves 16 to 64 bytes per instruction and takes a dozen cycles to start;
+//! finding the end first (`memchr`) takes as much again.
 //!
 //! **Source.** Agner Fog, "Optimizing subroutines in assembly language", chapter 17.
 

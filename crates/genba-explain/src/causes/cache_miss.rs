@@ -1,15 +1,15 @@
-//! `cache-miss`: a load whose data are far, at an address that could have been known earlier.
+//! `cache-miss`: a load that misses the caches at an address that could be known earlier.
 //!
-//! **Signature.** A load that takes far longer than from the first cache, whose address is
-//! computed (a hash, an index from elsewhere): no chain from load to load, no steady step.
+//! **Signature.** A load that takes far longer than an L1d hit and whose address is computed (a
+//! hash, an index from elsewhere): no chain from load to load, no constant stride.
 //!
 //! **Confirmation.** Simulated or counted misses; the same with a working set that fits.
 //!
-//! **Gain.** Up to the time without the waiting. Smaller elements and a better layout take a part
-//! of it away, prefetching what the next rounds need most of it.
+//! **Gain.** Up to the time without the stalls. Smaller elements and a better layout remove a part
+//! of it, prefetching for later iterations most of it.
 //!
-//! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 6;
-//! S. Chen et al., "Improving Hash Join Performance through Prefetching", ICDE 2004.
+//! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 6; S.
+//! Chen et al., "Improving Hash Join Performance through Prefetching", ICDE 2004.
 
 use genba_model::{AddressPattern, Cause, Estimate, Fix};
 

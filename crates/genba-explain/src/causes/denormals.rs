@@ -1,13 +1,13 @@
-//! `denormals`: floating-point arithmetic that takes many times what it should.
+//! `denormals`: floating-point arithmetic on denormal numbers.
 //!
-//! **Signature.** A loop that takes five times its model or more, with most of its time at
-//! additions and multiplications between registers, 25 cycles and more each; no load of it waits.
-//! Where numbers are below the least normal one, many processors do such operations by microcode.
+//! **Signature.** A loop that takes several times its model, with most of its time at additions and
+//! multiplications between registers that take many times their latency; no load of it stalls. Many
+//! processors handle operands below the least normal number by microcode.
 //!
 //! **Confirmation.** A run with denormals flushed to zero (`-ffast-math` when linking,
 //! `_MM_SET_FLUSH_ZERO_MODE`).
 //!
-//! **Gain.** The loop's round falls to its model.
+//! **Gain.** An iteration falls to its model.
 //!
 //! **Source.** Intel's optimisation manual, "Floating-point exceptions and denormals"; A. Fog on
 //! the penalty by microarchitecture.

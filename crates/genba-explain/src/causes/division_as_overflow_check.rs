@@ -1,16 +1,15 @@
-//! `division-as-overflow-check`: a division only to see whether a product would be too large.
+//! `division-as-overflow-check`: a division whose only use is an overflow check.
 //!
-//! **Signature.** A division whose remainder nobody reads and whose quotient goes into
-//! comparisons only, the jumps behind which (almost) always go one way; and a multiplication by
-//! the same divisor, of the number that the quotient is compared with, or the one whose product
-//! is divided again.
+//! **Signature.** A division whose remainder is not used and whose quotient is only compared, with
+//! branches on it that (almost) always go the same way; and a multiplication by the same divisor:
+//! of the number that the quotient is compared with, or the one whose product is divided.
 //!
-//! **Confirmation.** The counted edges of the jumps.
+//! **Confirmation.** The counted branch outcomes.
 //!
-//! **Gain.** The division goes; the multiplication is there already, and its overflow flag or
-//! upper half says the same. The loop's round is modelled without the division.
+//! **Gain.** The division goes; the multiplication exists already, and its overflow flag or upper
+//! half gives the same answer. The loop is modelled without the division.
 //!
-//! **Source.** CASES A1; gcc's and clang's documentation of `__builtin_mul_overflow`.
+//! **Source.** gcc's and clang's documentation of `__builtin_mul_overflow`.
 
 use genba_code::Flow;
 use genba_model::{Cause, DivisionFact, Estimate, Fix};

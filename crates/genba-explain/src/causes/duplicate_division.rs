@@ -1,16 +1,15 @@
-//! `duplicate-division`: the same quotient computed twice.
+//! `duplicate-division`: quotient and remainder computed by two divisions.
 //!
-//! **Signature.** Two integer divisions of one function whose dividend and divisor have the same
-//! values, executed equally often. Compilers merge `n % b` and `n / b` when they stand beside
-//! one another; a store through a pointer that might change an operand, or a call, between the
-//! two prevents it.
+//! **Signature.** Two integer divisions of one function whose dividends and divisors have the same
+//! value numbers, executed equally often. Compilers merge adjacent `n % b` and `n / b`; a store in
+//! between that may change an operand, or a call, prevents it.
 //!
-//! **Confirmation.** One division and `n - q * b` (or `div`'s second result) in its place.
+//! **Confirmation.** One division and `n - q * b` (or `div`'s second result) instead.
 //!
-//! **Gain.** Half of the time of the two. Where they run side by side the one that stays still
-//! takes its whole latency, which bounds the gain.
+//! **Gain.** Half of the time of the two. Where they overlap, the remaining one still takes its
+//! full latency, which bounds the gain.
 //!
-//! **Source.** CASES A3; Intel and AMD optimisation manuals on `div` having both results.
+//! **Source.** Intel's and AMD's optimisation manuals on `div`, which gives both results.
 
 use genba_model::{Cause, DivisionFact, Estimate, Fix};
 

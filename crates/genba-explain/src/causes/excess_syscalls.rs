@@ -1,14 +1,14 @@
-//! `excess-syscalls`: the kernel is asked for little at a time, so that asking is what costs.
+//! `excess-syscalls`: many small system calls.
 //!
-//! **Signature.** A good share of the time is in the kernel, not for page faults or locks;
-//! counted system calls take about what an empty one takes, up to some times that, each; they
-//! copy little; and the user's line makes one or more for each of its own calls (through a
-//! library that gathers output, many calls make one).
+//! **Signature.** A good share of the time is in the kernel, not for page faults or locks; the
+//! counted system calls take about as long as an empty one, up to a few times that; they copy
+//! little; and the user's line makes about one for each of its own calls (a library that buffers
+//! makes far fewer).
 //!
 //! **Confirmation.** Count the calls and their sizes: `strace -c -f`, `strace -e trace=write`.
 //!
-//! **Gain.** The calls' time but for what their bytes cost; user code runs better too, since a
-//! system call throws out part of the caches and predictors.
+//! **Gain.** The calls' time except for copying. User code runs faster, too, since a system call
+//! evicts a part of the caches and predictors.
 //!
 //! **Source.** L. Soares, M. Stumm, *FlexSC: flexible system call scheduling with exception-less
 //! system calls*, OSDI 2010, section 2 (direct and indirect costs).

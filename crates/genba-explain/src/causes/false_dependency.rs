@@ -1,18 +1,18 @@
 //! `false-dependency`: an instruction waits for a register of which it only keeps a part.
 //!
-//! **Signature.** A loop whose measured cycles are those of its longest chain, which runs
-//! through conversions, roots or roundings that leave the upper half of their target as it was,
-//! by that target and not by their operand.
+//! **Signature.** A loop whose measured cycles are those of its longest dependency chain, which
+//! runs through conversions, square roots or roundings that keep the upper half of their
+//! destination, by the destination and not by the operand.
 //!
-//! **Confirmation.** `xorps` of the target in front of it.
+//! **Confirmation.** `xorps` of the destination before it.
 //!
-//! **Gain.** The loop's round is modelled without that dependency.
+//! **Gain.** The loop is modelled without that dependency.
 //!
-//! Processors that remember that an upper half is zero (AMD's since Zen) do not wait for it: there
-//! the loop is far quicker than the chain, and nothing is told.
+//! Processors that track that an upper half is zero (AMD's since Zen) do not wait for it: there the
+//! loop is far faster than the chain, and nothing is reported.
 //!
-//! **Source.** A. Fog, "The microarchitecture of Intel, AMD and VIA CPUs", on partial registers
-//! and false dependencies.
+//! **Source.** A. Fog, "The microarchitecture of Intel, AMD and VIA CPUs", on partial registers and
+//! false dependencies.
 
 use genba_code::{DataFlow, Location};
 

@@ -1,15 +1,14 @@
-//! `false-sharing`: threads write to different variables that lie in one cache line.
+//! `false-sharing`: threads write to different variables in one cache line.
 //!
-//! **Signature.** Seen, not guessed: samples with registers show that loops of several threads
-//! write, at addresses that do not change from round to round, to different addresses of one
-//! line of 64 bytes. (The same address from two threads is data that is truly shared: another
-//! matter, of which nothing is said here.)
+//! **Signature.** Observed, not inferred: samples with registers show that loops of several threads
+//! store, at addresses that do not change from iteration to iteration, to different addresses of
+//! one line of 64 bytes. The same address from two threads is true sharing, which is not reported.
 //!
-//! **Confirmation.** Padding to 64 bytes (128 on processors that fetch lines in pairs); one CPU
-//! alone, where no other core can take the line, needs less CPU time.
+//! **Confirmation.** Padding to 64 bytes (128 on processors that fetch lines in pairs). On one CPU,
+//! where no other core can take the line, the same work needs less CPU time.
 //!
-//! **Gain.** What a run on one CPU saves at the least; at the most the loop's cycles beyond what
-//! its instructions take side by side, since a sum in a register needs no memory at all.
+//! **Gain.** At least what the run on one CPU saves; at most the loop's cycles beyond its
+//! throughput, since a sum in a register needs no memory at all.
 //!
 //! **Source.** W. Bolosky, M. Scott, *False sharing and its effect on shared memory performance*,
 //! SEDMS 1993.

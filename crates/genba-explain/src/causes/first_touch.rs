@@ -1,13 +1,14 @@
-//! `first-touch`: memory is given back to the kernel and taken anew, page by page.
+//! `first-touch`: memory returned to the kernel and page-faulted in again.
 //!
-//! **Signature.** Page faults cost a good share of the time, and the pages that were faulted in
-//! are several times the most memory that the program ever had: each page is cleared and mapped
-//! again and again. (A program that touches all its memory once has to; nothing is said of it.)
+//! **Signature.** Page faults take a good share of the time, and the faulted pages are several
+//! times the peak resident set: pages are cleared and mapped again and again. A program that
+//! touches all its memory once has to, and is not reported.
 //!
-//! **Confirmation.** Keep the memory: `MALLOC_TRIM_THRESHOLD_` and `MALLOC_MMAP_THRESHOLD_` set
-//! high do so without a change.
+//! **Confirmation.** Keep the memory: high values of `MALLOC_TRIM_THRESHOLD_` and
+//! `MALLOC_MMAP_THRESHOLD_` do so without a change of the program.
 //!
-//! **Gain.** The kernel's time for faults, clearing and unmapping, but for each page's first.
+//! **Gain.** The kernel's time for faults, clearing and unmapping, except for the first fault of
+//! each page.
 //!
 //! **Source.** mallopt(3), `M_MMAP_THRESHOLD`, on the cost of mapping and of clearing.
 

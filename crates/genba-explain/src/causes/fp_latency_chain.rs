@@ -1,15 +1,15 @@
-//! `fp-latency-chain`: a floating-point sum (product, extreme) that each round waits for.
+//! `fp-latency-chain`: a floating-point reduction bound by the latency of its chain.
 //!
-//! **Signature.** An innermost loop of many rounds whose measured cycles are those of a chain of
-//! floating-point additions (multiplications, minima or maxima), each of which takes the one
-//! before and something new; nothing else in the loop looks at what is gathered. Recurrences
-//! that need each result (filters, Horner's rule, sums that are stored) are none.
+//! **Signature.** An innermost loop with many iterations whose measured cycles are those of a chain
+//! of floating-point additions (multiplications, minima or maxima), each of which takes the
+//! previous result and a new operand; nothing else in the loop reads the accumulator. Recurrences
+//! that need each result (filters, Horner's rule, stored prefix sums) are not reported.
 //!
-//! **Confirmation.** Several partial sums that are added at the end; the result may differ in the
-//! last digits, because rounding depends on the order.
+//! **Confirmation.** Several partial sums that are added at the end. The last digits may differ,
+//! because rounding depends on the order.
 //!
-//! **Gain.** The loop's round is modelled with every such chain split in four and the loop
-//! unrolled as often; vectors of two or four numbers bound it from below.
+//! **Gain.** The loop is modelled with every such chain split in four and the loop unrolled as
+//! often; vectors of two or four numbers bound it from below.
 //!
 //! **Source.** A. Fog, "Optimizing subroutines in assembly language", section 9.5, on loop-carried
 //! dependency chains; Intel's optimisation manual, "multiple accumulators".

@@ -1,17 +1,16 @@
-//! `indirect-call-one-target`: a call through a pointer that goes to one function.
+//! `indirect-call-one-target`: an indirect call with one dominant target.
 //!
-//! **Signature.** An indirect call (function pointer, virtual function) that went to the same
-//! function in at least nine of ten calls, a function of a hundred instructions at most that
-//! calls nothing. Jumps of interpreters have many targets. A sort of the C library with a small
-//! comparator is the same.
+//! **Signature.** An indirect call (function pointer, virtual function) nine of ten executions of
+//! which go to one function that is small and calls nothing. A sort of the C library with a small
+//! comparator is the same. Jumps of interpreters have many targets.
 //!
 //! **Confirmation.** The counted targets.
 //!
-//! **Gain.** As for callees that are not inlined, with a comparison of the pointer in place of
-//! the call; where the choice can be made before the loop, that goes too.
+//! **Gain.** As for callees that are not inlined, with a comparison of the pointer instead of the
+//! call; where the choice can be made before the loop, the comparison goes, too.
 //!
-//! **Source.** CASES C3; U. Hölzle and D. Ungar, "Optimizing Dynamically-Dispatched Calls with
-//! Run-Time Type Feedback", PLDI 1994.
+//! **Source.** U. Hölzle and D. Ungar, "Optimizing Dynamically-Dispatched Calls with Run-Time Type
+//! Feedback", PLDI 1994.
 
 use std::collections::BTreeMap;
 

@@ -1,17 +1,17 @@
-//! `integer-latency-chain`: a checksum or hash each step of which waits for the one before.
+//! `integer-latency-chain`: a checksum or hash bound by the latency of its chain.
 //!
-//! **Signature.** An innermost loop of many rounds over data whose measured cycles are those of
-//! a chain of multiplications and additions, `crc32` instructions, or look-ups combined by
-//! exclusive or, into which each round takes something new. Generators, which take nothing in, and
-//! state machines, whose steps cannot be taken apart, are none.
+//! **Signature.** An innermost loop with many iterations over data whose measured cycles are those
+//! of a chain of multiplications and additions, `crc32` instructions, or table look-ups combined by
+//! exclusive or, into which each iteration feeds something new. Generators, which read nothing, and
+//! state machines, whose steps cannot be split, are not reported.
 //!
 //! **Confirmation.** Several steps at once: `h·f⁴ + a·f³ + b·f² + c·f + d`; eight tables; several
-//! streams side by side.
+//! streams in parallel.
 //!
-//! **Gain.** The loop's round is modelled with the chain split and the loop unrolled as often.
+//! **Gain.** The loop is modelled with the chain split and the loop unrolled as often.
 //!
-//! **Source.** M. Kounavis, F. Berry, "Novel Table Lookup-Based Algorithms for High-Performance
-//! CRC Generation", 2008 (slicing by 8); A. Fog, section 9.5, on dependency chains.
+//! **Source.** M. Kounavis, F. Berry, "Novel Table Lookup-Based Algorithms for High-Performance CRC
+//! Generation", 2008 (slicing by 8); A. Fog, section 9.5, on dependency chains.
 
 use genba_model::{Cause, Reduction};
 

@@ -1,13 +1,13 @@
-//! `lock-contention`: threads spend their time on a lock that they share.
+//! `lock-contention`: threads that spend their time on a shared lock.
 //!
-//! **Signature.** Several threads work, and a good share of the time is in taking and giving
-//! back locks, in the kernel's futexes, or in the user's own loops that spin (`pause`).
+//! **Signature.** Several threads work, and a good share of the time is in acquiring and releasing
+//! locks, in the kernel's futexes, or in the user's own spin loops (`pause`).
 //!
-//! **Confirmation.** Thread sweep; one CPU alone: the CPU time falls where the threads wait for
-//! one another's cache lines.
+//! **Confirmation.** A sweep over the number of threads. On one CPU the CPU time falls if the
+//! threads wait for each other's cache lines.
 //!
-//! **Gain.** The locks' time, where each thread works on what is its own and adds up once; the
-//! lines that the lock guards stay with one core, too.
+//! **Gain.** The locks' time, if each thread works on data of its own and combines it once; the
+//! cache lines that the lock protects stay with one core, too.
 //!
 //! **Source.** P. McKenney, *Is parallel programming hard*, chapter on locking and data ownership;
 //! U. Drepper, *Futexes are tricky*.

@@ -1,9 +1,8 @@
-//! `loop-alignment`: a tiny loop that lies across a boundary of the instruction cache's lines.
+//! `loop-alignment`: a tiny loop that crosses a cache line.
 //!
-//! **Signature.** A loop of at most 32 bytes without loads, stores and branches that go both ways,
-//! which lies across a line of 64 bytes and takes half as much again as its model, or more, while
-//! its time is spread over it. An effect of where the linker put it rather than of the program:
-//! to be taken as an error of measurement first.
+//! **Signature.** A loop of few bytes of code without loads, stores and unpredictable branches that
+//! crosses a line of 64 bytes, takes well over its model, and whose time is spread over it. It is
+//! an effect of where the linker put it rather than of the program, and a measurement bias first.
 //!
 //! **Confirmation.** The same with `-falign-loops=64`.
 //!

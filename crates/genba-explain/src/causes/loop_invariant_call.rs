@@ -1,13 +1,13 @@
-//! `loop-invariant-call`: the same call with the same argument in every round.
+//! `loop-invariant-call`: the same call with the same argument in each iteration.
 //!
-//! **Signature.** A call in a loop, once a round, of a function whose result depends on its
-//! arguments alone (lengths of strings, elementary functions, the environment), each argument
-//! the same in every round. Compilers keep such calls where a store in between might change what
-//! the argument points to, or where the function may set `errno`.
+//! **Signature.** A call in a loop, once per iteration, of a function whose result depends on its
+//! arguments alone (string lengths, elementary functions, the environment), with the same arguments
+//! in each iteration. Compilers keep such calls where a store in between might change what an
+//! argument points to, or where the function may set `errno`.
 //!
 //! **Confirmation.** The values of the arguments.
 //!
-//! **Gain.** One call an entry of the loop instead of one a round.
+//! **Gain.** One call per entry of the loop instead of one per iteration.
 //!
 //! **Source.** A. Aho et al., "Compilers", 2nd edition, section 9.5 (code motion).
 

@@ -1,17 +1,16 @@
-//! `loop-invariant-divisor`: a loop divides by a number that it never changes.
+//! `loop-invariant-divisor`: division by a divisor that the loop does not change.
 //!
-//! **Signature.** A division in a loop of many rounds whose divisor was made outside of the loop,
-//! or is read from memory that the loop does not write. Divisions by constants are none: compilers
-//! make them multiplications.
+//! **Signature.** A division in a loop with many iterations whose divisor is computed outside of
+//! the loop, or is loaded from memory that the loop does not write. Compilers turn divisions by
+//! constants into multiplications; those are not reported.
 //!
-//! **Confirmation.** The values that the divisor has (one, by the code).
+//! **Confirmation.** The values of the divisor (by the code: one).
 //!
-//! **Gain.** In the division's place a multiplication and a shift by a reciprocal that is
-//! computed once (or a mask, or a comparison and a subtraction, where the operands allow): the
-//! loop's round is modelled with those.
+//! **Gain.** A multiplication and a shift by a reciprocal that is computed once (or a mask, or a
+//! comparison and a subtraction, where the operands allow it): the loop is modelled with those.
 //!
-//! **Source.** T. Granlund, P. Montgomery, "Division by Invariant Integers using
-//! Multiplication", PLDI 1994; D. Lemire et al., "Faster remainder by direct computation", 2019.
+//! **Source.** T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication",
+//! PLDI 1994; D. Lemire et al., "Faster remainder by direct computation", 2019.
 
 use genba_code::STACK_POINTER;
 use genba_model::{Cause, DivisionFact, Estimate, Fix};

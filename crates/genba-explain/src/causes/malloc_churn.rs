@@ -1,17 +1,16 @@
-//! `malloc-churn`: memory is asked for and given back all the time, little at a time.
+//! `malloc-churn`: many short-lived allocations.
 //!
-//! **Signature.** A large share of the time is in the allocator's own functions; allocations
-//! and frees are about as many; all that was allocated would be several times the most memory
-//! that the program ever had, so what lives at once is small.
+//! **Signature.** A large share of the time is in the allocator; there are about as many frees as
+//! allocations; all allocations together would be several times the peak resident set, so what is
+//! live at once is small.
 //!
-//! **Confirmation.** Run with another allocator (`LD_PRELOAD`): if the time changes, it is the
-//! allocator's.
+//! **Confirmation.** Another allocator (`LD_PRELOAD`): if the time changes, it is the allocator's.
 //!
-//! **Gain.** The allocator's time nearly goes; so may the copying, building and destroying of
-//! what was allocated, and its cache misses: that is the upper bound only.
+//! **Gain.** Nearly all of the allocator's time. Copying, constructing and destroying what was
+//! allocated, and its cache misses, may go as well: that is the upper bound only.
 //!
-//! **Source.** E. Berger, B. Zorn, K. McKinley, *Reconsidering custom memory allocation*,
-//! OOPSLA 2002: regions gain where much is freed together, general custom allocators seldom.
+//! **Source.** E. Berger, B. Zorn, K. McKinley, *Reconsidering custom memory allocation*, OOPSLA
+//! 2002: regions gain where much is freed together, general custom allocators seldom.
 
 use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
 

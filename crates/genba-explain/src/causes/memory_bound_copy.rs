@@ -1,13 +1,13 @@
-//! `memory-bound-copy`: large copies take the time, at the speed of memory.
+//! `memory-bound-copy`: large copies at the speed of memory.
 //!
 //! **Signature.** A good part of the time is in `memcpy` or `memmove`, and the copies are so large
-//! that their number does not matter: thousands of cycles each. Buffers that grow, and moves of the
-//! rest of a list for each element, have causes of their own.
+//! (thousands of cycles each) that their number does not matter. Growing buffers, and shifts of a
+//! list for each element, are causes of their own.
 //!
-//! **Confirmation.** The sizes; the bandwidth of the host's own copies.
+//! **Confirmation.** The sizes; the host's own copy bandwidth.
 //!
-//! **Gain.** What is not copied is gained; how much that is, the counts do not tell: from a
-//! little to all of it.
+//! **Gain.** Whatever is not copied; the counts do not tell how much that is, from a little to all
+//! of it.
 //!
 //! **Source.** J. McCalpin, STREAM, 1995: a copy is bound by bandwidth, not by its instructions.
 

@@ -1,18 +1,17 @@
-//! `missed-vectorisation`: arithmetic along arrays, one element at a time.
+//! `missed-vectorisation`: scalar arithmetic along arrays.
 //!
-//! **Signature.** An innermost loop of many rounds without calls and without branches that go both
-//! ways; all its loads and stores step from element to element, stay in place, or step evenly
-//! by a few elements; it computes something of what it loads; nothing is carried from round to
-//! round but counters and integer sums; its measured cycles are those of its instructions; and
-//! it has no vector arithmetic.
+//! **Signature.** An innermost loop with many iterations without calls and without unpredictable
+//! branches; all its loads and stores advance by one element, have a fixed address or a stride of a
+//! few elements; it computes on what it loads; its only loop-carried values are counters and
+//! integer sums; its measured cycles are those of its throughput; and it has no vector arithmetic.
 //!
 //! **Confirmation.** The compiler's own remarks (`-fopt-info-vec-missed`, `-Rpass-missed`).
 //!
-//! **Gain.** The loop's round divided by the elements that a vector of 16 bytes holds, what is
-//! read again each round left out.
+//! **Gain.** The cycles of an iteration divided by the elements of a vector of 16 bytes, without
+//! the repeated loads.
 //!
-//! **Source.** gcc's and LLVM's documentation of their vectorisers and of their cost models
-//! (gcc 12 and later at -O2: `-fvect-cost-model=very-cheap`).
+//! **Source.** gcc's and LLVM's documentation of their vectorisers and cost models (gcc 12 and
+//! later at -O2: `-fvect-cost-model=very-cheap`).
 
 use genba_code::{Flow, STACK_POINTER, Shortcut};
 use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ModelCase};

@@ -1,11 +1,11 @@
-//! `needless-atomic`: locked operations in a program in which one thread works.
+//! `needless-atomic`: locked instructions in a single-threaded program.
 //!
-//! **Signature.** Hot instructions with a lock prefix (or `xchg` with memory), while all
-//! samples are of one thread.
+//! **Signature.** Hot instructions with a lock prefix (or `xchg` with memory), while all samples
+//! are of one thread.
 //!
 //! **Confirmation.** The number of threads; a version with plain operations.
 //!
-//! **Gain.** What was measured at them to what the plain operation costs by the host's table.
+//! **Gain.** From the measured cycles to the cost of the plain operation by the host table.
 //!
 //! **Source.** Agner Fog, "Instruction tables"; P. McKenney, "Is Parallel Programming Hard",
 //! chapter 3.

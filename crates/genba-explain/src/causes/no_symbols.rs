@@ -1,10 +1,10 @@
-//! `no-symbols`: much of the time is in code without names; advice only, nothing to gain by it.
+//! `no-symbols`: much of the time is in code without symbols; a note, nothing to gain by itself.
 //!
-//! **Signature.** Functions that carry time have no symbol, in a module that is the user's.
+//! **Signature.** Functions of the user's own module that carry time have no symbol.
 //!
 //! **Confirmation.** `file` says `stripped`.
 //!
-//! **Gain.** None: with names, genba can say more.
+//! **Gain.** None: with symbols, more can be found.
 
 use genba_model::{BuildFact, Cause, Confirmation, Estimate, Fix};
 

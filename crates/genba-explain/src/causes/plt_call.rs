@@ -1,14 +1,16 @@
-//! `plt-call`: a tiny function called through the procedure linkage table for each item.
+//! `plt-call`: a small function called through the procedure linkage table.
 //!
-//! **Signature.** A hot direct call to a PLT stub whose target is the program's own, tiny, and
-//! calls nothing. A shared library that calls its own exported function goes that way too,
-//! because another module might replace the function; so the compiler may not inline it either.
+//! **Signature.** A hot direct call of a PLT stub whose target is the program's own, small, and
+//! calls nothing. A shared library that calls its own exported function goes through the PLT, too,
+//! because another module may interpose the function; for the same reason the compiler may not
+//! inline it.
 //!
-//! **Confirmation.** `-fvisibility=hidden` or `-Wl,-Bsymbolic-functions -fno-semantic-interposition`;
-//! a static link; `-fno-plt`.
+//! **Confirmation.** `-fvisibility=hidden` or `-Wl,-Bsymbolic-functions
+//! -fno-semantic-interposition`; a static link; `-fno-plt`.
 //!
-//! **Gain.** Inside one module the callee can be inlined: as `tiny-callee-not-inlined`. Across
-//! modules only a definition in the header or a static link with link-time optimisation can.
+//! **Gain.** Inside one module the callee can be inlined: as for `tiny-callee-not-inlined`. Across
+//! modules only a definition in the header or a static link with link-time optimisation allows
+//! that.
 //!
 //! **Source.** U. Drepper, "How To Write Shared Libraries", 2011, section 2.2.
 

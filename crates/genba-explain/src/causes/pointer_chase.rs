@@ -1,12 +1,12 @@
-//! `pointer-chase`: each address waits for the load before it, and the memory is far.
+//! `pointer-chase`: each address is loaded by the previous iteration, from slow memory.
 //!
-//! **Signature.** In a loop, a load whose address comes from what it (or one that it takes turns
-//! with) loaded the round before, at which far more time stands than the first cache takes.
+//! **Signature.** In a loop, a load whose address was loaded in the previous iteration by itself
+//! (or by one that it alternates with), and that takes far longer than an L1d hit.
 //!
 //! **Confirmation.** The same with a smaller working set, or with the nodes in order in memory.
 //!
-//! **Gain.** Up to the round with all loads from the first cache; a contiguous layout comes near
-//! it, prefetching and batching go part of the way.
+//! **Gain.** Up to the loop with all loads hitting L1d. A contiguous layout comes near it;
+//! prefetching and batching go part of the way.
 //!
 //! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 3.3.
 

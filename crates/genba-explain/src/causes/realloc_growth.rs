@@ -1,17 +1,16 @@
-//! `realloc-growth`: a buffer that grows by a little at a time is copied again and again.
+//! `realloc-growth`: a buffer that grows by small steps and is copied each time.
 //!
-//! **Signature.** One of three, with a tenth of the time or more in the copying and the
-//! allocator:
-//! - `realloc` is called far more often for each buffer (calls of `free` tell how many there
-//!   were) than doubling ever would: 20 doublings make a million elements of one;
-//! - a container's `reserve` (which takes exactly what it is asked for) moves the old contents
+//! **Signature.** One of three, with a tenth of the time or more in copies and the allocator:
+//! - `realloc` is called far more often per buffer (the calls of `free` tell how many there were)
+//!   than doubling would: 20 doublings make a million elements of one;
+//! - a container's `reserve` (which allocates exactly what it is asked for) moves the old contents
 //!   nearly every time it allocates;
-//! - a function of the user's own takes new memory, copies into it and frees the old, as often
-//!   one as the other, with a copy that takes long.
+//! - a function of the user's own allocates, copies and frees the old block, equally often, with a
+//!   copy that takes long.
 //!
-//! **Confirmation.** Log the sizes asked for: they must grow by a factor, not by a constant.
+//! **Confirmation.** Log the requested sizes: they must grow by a factor, not by a constant.
 //!
-//! **Gain.** The copying and the allocator's part of it go, but for what doubling copies.
+//! **Gain.** The copies and the allocator's part go, except for what doubling copies.
 //!
 //! **Source.** Amortised cost of dynamic tables: Cormen et al., *Introduction to Algorithms*, 17.4.
 

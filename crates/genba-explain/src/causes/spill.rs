@@ -1,12 +1,12 @@
-//! `spill`: a loop with more values than registers stores and loads them again and again.
+//! `spill`: a loop with more live values than registers.
 //!
-//! **Signature.** In an innermost loop, at least a quarter of what every round executes moves
-//! between registers and fixed places of the stack frame, and the loop's measured cycles are
-//! those of its model, of which these moves are a good part, or its time stands at them.
+//! **Signature.** In an innermost loop, a good part of the instructions of each iteration move
+//! values between registers and fixed places of the stack frame, and the loop's measured cycles are
+//! those of its model, of which these moves are a good part, or its time is at them.
 //!
-//! **Confirmation.** Fewer values at once: the loop split in two, a smaller block.
+//! **Confirmation.** Fewer live values: the loop split in two, a smaller register block.
 //!
-//! **Gain.** The loop's round is modelled without these moves.
+//! **Gain.** The loop is modelled without these moves.
 //!
 //! **Source.** Intel's optimisation manual on register spills in unrolled and blocked loops.
 

@@ -1,13 +1,13 @@
 //! `store-forward-stall`: a load that overlaps a narrower store just before it.
 //!
-//! **Signature.** A load of several bytes with a store to some of them, by the same registers, in
-//! the same loop or shortly before; and far more time at the load than the first cache takes. The
-//! load cannot take its value from the store queue and waits until the store is in the cache.
+//! **Signature.** A load of several bytes with a store to some of them, through the same registers,
+//! in the same loop or shortly before, that takes far longer than an L1d hit. Store forwarding
+//! fails, and the load waits until the store is in the cache.
 //!
-//! **Confirmation.** The store as wide as the load, or the value kept in a register.
+//! **Confirmation.** A store as wide as the load, or the value kept in a register.
 //!
-//! **Gain.** At least what the load waits; at most all of the loop but its throughput, because
-//! rounds then overlap.
+//! **Gain.** At least the stall of the load; at most all of the loop except its throughput, because
+//! iterations then overlap.
 //!
 //! **Source.** Intel's and AMD's optimisation manuals on store forwarding.
 

@@ -1,13 +1,13 @@
-//! `strided-access`: each round reads another cache line for a few bytes of it.
+//! `strided-access`: each iteration reaches another cache line for a few bytes.
 //!
-//! **Signature.** In a loop, a load whose address gains at least a line each round (or an
-//! amount that is fixed before the loop: a row's length), at which more time stands than the
-//! first cache takes.
+//! **Signature.** In a loop, a load whose address advances by at least a line per iteration (or by
+//! an amount that is fixed before the loop, as a row's length) and that takes longer than an L1d
+//! hit.
 //!
-//! **Confirmation.** Loops swapped, or the wanted field in an array of its own.
+//! **Confirmation.** Interchanged loops, or the field in an array of its own.
 //!
-//! **Gain.** Up to the round with all loads from the first cache: lines are then used whole and
-//! fetched ahead.
+//! **Gain.** Up to the loop with all loads hitting L1d: lines are then used completely and
+//! prefetched.
 //!
 //! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 6.2.
 

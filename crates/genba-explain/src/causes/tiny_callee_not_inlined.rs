@@ -1,15 +1,15 @@
-//! `tiny-callee-not-inlined`: a few instructions that are called instead of standing in place.
+//! `tiny-callee-not-inlined`: a small function that is called instead of inlined.
 //!
 //! **Signature.** A function of few instructions that calls nothing and has no loop, called
-//! directly and often from another translation unit. Inside one unit the compiler saw both and
-//! chose; across units it could not.
+//! directly and often from another translation unit. Within one unit the compiler saw both and
+//! decided; across units it could not.
 //!
 //! **Confirmation.** A build with link-time optimisation.
 //!
-//! **Gain.** From measured cycles of callee and surroundings a call to the cycles of the
-//! instructions that stay ([`crate::patterns::calls`]).
+//! **Gain.** From the measured cycles of callee and call to the cycles of the instructions that are
+//! left when it is inlined ([`crate::patterns::calls`]).
 //!
-//! **Source.** CASES A4; W. W. Hwu and P. P. Chang, "Inline Function Expansion", PLDI 1989.
+//! **Source.** W. W. Hwu and P. P. Chang, "Inline Function Expansion", PLDI 1989.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! `tls-lookup`: a function call to find a thread's own data, again and again.
+//! `tls-lookup`: thread-local data looked up by a function call.
 //!
 //! **Signature.** Hot calls of `pthread_getspecific` or `__tls_get_addr`.
 //!
-//! **Confirmation.** Calls an operation.
+//! **Confirmation.** The number of calls per operation.
 //!
 //! **Gain.** One load instead of the call and what it executes.
 //!

@@ -1,14 +1,14 @@
-//! `unoptimised-build`: hot code that was compiled without optimisation.
+//! `unoptimised-build`: hot code compiled without optimisation.
 //!
-//! **Signature.** The compiler's record of its options (`DW_AT_producer`; GNU compilers write
-//! them all down) names no `-O` or `-O0`. Compilers without such a record (clang, rustc): most
-//! executed instructions of the function read or write a fixed place on its stack, which
-//! optimised code does for spilled values only.
+//! **Signature.** The compiler's record of its options (`DW_AT_producer`; GNU compilers list them
+//! all) has no `-O` or has `-O0`. For compilers without such a record (clang, rustc): most executed
+//! instructions of the module access fixed places of the stack frame, as optimised code does for
+//! spilled values only.
 //!
 //! **Confirmation.** Build with optimisation and compare.
 //!
-//! **Gain.** Not to be modelled: between a third and a factor of five is usual. Where it holds,
-//! nothing else is said of that code, since the compiler would mend most of it.
+//! **Gain.** Not modelled: a third to a factor of five is usual. Nothing else is reported about
+//! such code, since the compiler would remove most of it.
 //!
 //! **Source.** DWARF 5, section 3.1.1 (`DW_AT_producer`).
 

@@ -1,14 +1,14 @@
-//! `unpredictable-branch`: a loop whose time goes into wrongly guessed branches.
+//! `unpredictable-branch`: a loop bound by branch mispredictions.
 //!
-//! **Signature.** An innermost loop without calls that takes many more cycles than its chain
-//! and its instructions; conditional branches in it that go both ways; the time stands right
-//! behind those branches, on either side, where the processor starts again after a wrong guess.
-//! Branches that go both ways in a pattern cost nothing, and are not told.
+//! **Signature.** An innermost loop without calls that takes many more cycles than its dependency
+//! chain and its throughput; conditional branches in it with varying outcome; and the time is right
+//! behind those branches, on either path, where the processor restarts after a misprediction.
+//! Branches with a predictable pattern cost nothing and are not reported.
 //!
 //! **Confirmation.** Sorted input; a version without the branch.
 //!
-//! **Gain.** The cycles a round to those of all its instructions without a guess; where what is
-//! compared next depends on the outcome, to the chain from there to there.
+//! **Gain.** The cycles of an iteration fall to those of all its instructions without a
+//! misprediction; where the next comparison depends on the outcome, to the chain between the two.
 //!
 //! **Source.** A. Yasin, "A Top-Down Method for Performance Analysis", ISPASS 2014 (bad
 //! speculation); Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs", chapter 3.

@@ -1,14 +1,15 @@
 //! `quadratic`: work that grows with the square of the input.
 //!
-//! **Signature.** One run cannot show growth; what it can show is the shape that has it:
-//! (a) an inner loop that looks through a sequence for one equal element, from the beginning,
-//! hundreds of elements for each item; (b) a move of memory onto itself shifted by a constant:
-//! an element taken out of, or put into, the front of a long array; (c) `strcat` or `strlen` of
-//! a string that has grown long, for each piece.
+//! **Signature.** One run cannot show growth; it can show shapes that have it:
+//! - an inner loop that searches a sequence for one equal element from its first one, hundreds of
+//!   elements for each item;
+//! - a move of memory onto itself, shifted by a constant: an element inserted into, or removed
+//!   from, the front of a long array;
+//! - `strcat` to a string that has grown long, for each piece.
 //!
 //! **Confirmation.** Runs with inputs of several sizes: an exponent over 1.5.
 //!
-//! **Gain.** What stays is a look-up a item: a few dozen cycles.
+//! **Gain.** One look-up per item is left: a few dozen cycles.
 //!
 //! **Source.** S. Goldsmith, A. Aiken, D. Wilkerson, "Measuring Empirical Computational
 //! Complexity", FSE 2007.

@@ -1,4 +1,4 @@
-//! An inner loop that looks through a sequence for one equal element, from the beginning.
+//! Linear searches that compare elements inline.
 
 use genba_code::Flow;
 

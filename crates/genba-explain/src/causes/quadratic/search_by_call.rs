@@ -1,4 +1,4 @@
-//! A search that compares each element with a call.
+//! Linear searches that compare each element with a call.
 
 use genba_code::Flow;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};

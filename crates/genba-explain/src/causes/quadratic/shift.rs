@@ -1,4 +1,4 @@
-//! A move of memory onto itself, shifted: an element taken out of, or put into, a long array.
+//! Moves of an array onto itself, shifted: an element inserted or removed.
 
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
