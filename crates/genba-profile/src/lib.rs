@@ -1,7 +1,7 @@
 //! Sampling and counting with perf events, stacks, and reading perf.data.
 //!
 //! **Scope.** Sampling a command or a running process ([`sampler`]; by timer signals where perf
-//! events are forbidden, [`timer_signal`]; by `ptrace` where memory of the sampled thread is needed,
+//! events are forbidden; by `ptrace` where memory of the sampled thread is needed,
 //! [`ptrace_sampler`]), saving code that a JIT generates ([`jit`]), counting events
 //! ([`perf_stat`]), writing recordings in the format of `perf record`, and reading them
 //! ([`reader`]) as compact samples whose locations are (module, offset) and whose stacks are nodes
@@ -14,7 +14,7 @@ pub mod error;
 pub mod event;
 pub mod jit;
 pub mod perf_stat;
-pub mod perfdata;
+mod perfdata;
 pub mod permission;
 mod process_memory;
 pub mod ptrace_sampler;
@@ -22,7 +22,7 @@ pub mod reader;
 mod record;
 pub mod recording_tail;
 pub mod sampler;
-pub mod timer_signal;
+mod timer_signal;
 
 /// The event name of recordings made by timer signals.
 pub const TIMER_SIGNAL: &str = "timer-signal";

@@ -1,9 +1,8 @@
-//! `struct perf_event_attr` as bytes in a file: the fields that a reader needs.
+//! `struct perf_event_attr` in a file: the fields that the reader needs.
 
 use super::byte_cursor::Cursor;
 
 /// `PERF_SAMPLE_*`: which fields a sample carries.
-#[expect(missing_docs)]
 pub mod sample {
     pub const IP: u64 = 1 << 0;
     pub const TID: u64 = 1 << 1;
@@ -23,34 +22,20 @@ pub mod sample {
 }
 
 /// Bits of the flag word of the attribute.
-#[expect(missing_docs)]
 pub mod flag {
-    pub const DISABLED: u64 = 1 << 0;
-    pub const INHERIT: u64 = 1 << 1;
     pub const EXCLUDE_USER: u64 = 1 << 4;
     pub const EXCLUDE_KERNEL: u64 = 1 << 5;
-    pub const EXCLUDE_HV: u64 = 1 << 6;
-    pub const MMAP: u64 = 1 << 8;
-    pub const COMM: u64 = 1 << 9;
     pub const FREQ: u64 = 1 << 10;
-    pub const ENABLE_ON_EXEC: u64 = 1 << 12;
-    pub const TASK: u64 = 1 << 13;
-    pub const WATERMARK: u64 = 1 << 14;
     pub const PRECISE_SHIFT: u32 = 15;
     pub const SAMPLE_ID_ALL: u64 = 1 << 18;
-    pub const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
-    pub const MMAP2: u64 = 1 << 23;
-    pub const COMM_EXEC: u64 = 1 << 24;
-    pub const USE_CLOCKID: u64 = 1 << 25;
-    pub const BUILD_ID: u64 = 1 << 34;
 }
 
-/// What a reader needs of an event's attribute.
+/// The fields of an event's attribute that the reader needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attr {
     /// `PERF_TYPE_*`.
     pub kind: u32,
-    /// Event of that type.
+    /// The event within its type.
     pub config: u64,
     /// Period, or frequency in Hz with [`flag::FREQ`].
     pub period_or_freq: u64,
@@ -69,11 +54,11 @@ pub struct Attr {
 }
 
 impl Attr {
-    /// Smallest attribute that any kernel has written (`PERF_ATTR_SIZE_VER0`).
+    /// Size of the smallest attribute, bytes (`PERF_ATTR_SIZE_VER0`).
     pub const MIN_SIZE: usize = 64;
 
-    /// Reads an attribute; fields beyond the end of `data` are zero, as the kernel has it.
-    /// `None` if it is shorter than [`Self::MIN_SIZE`].
+    /// Parses an attribute; fields beyond the end of `data` are zero, as in the kernel. `None` if it is
+    /// shorter than [`Self::MIN_SIZE`].
     #[must_use]
     pub fn parse(data: &[u8]) -> Option<Self> {
         if data.len() < Self::MIN_SIZE {
@@ -112,7 +97,7 @@ impl Attr {
         (self.flags >> flag::PRECISE_SHIFT & 3) as u8
     }
 
-    /// A name in perf's words for files that carry none.
+    /// perf's name of the event, for files without names.
     #[must_use]
     pub fn guess_name(&self) -> String {
         let base = crate::event::name_of(self.kind, self.config).map_or_else(
@@ -132,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn short_attributes_read_as_zero() {
+    fn missing_fields_of_short_attributes_are_zero() {
         let mut data = [0u8; 64];
         data[4] = 64;
         data[8] = 3;

@@ -1,19 +1,19 @@
-//! Reading little-endian fields from a slice without trusting any length.
+//! Reading little-endian fields from bytes without trusting any length.
 
-/// A position in a slice that never runs past its end: every getter answers `None` there.
+/// A position in a slice that never passes its end: all getters return `None` there.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Cursor<'a> {
-    /// Starts at the beginning of `data`.
+    /// A cursor at the start of `data`.
     #[must_use]
     pub fn new(data: &'a [u8]) -> Self {
         Self { rest: data }
     }
 
-    /// What has not been read yet.
+    /// The bytes that have not been read.
     #[must_use]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
@@ -27,7 +27,7 @@ impl<'a> Cursor<'a> {
         Some(head)
     }
 
-    /// Passes over `n` bytes.
+    /// Skips `n` bytes.
     #[inline]
     pub fn skip(&mut self, n: usize) -> Option<()> {
         self.take(n).map(|_| ())
@@ -63,14 +63,14 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The bytes before the first NUL, or all of them; not necessarily UTF-8 in the file.
+/// The text before the first NUL, or all of it; invalid UTF-8 is replaced.
 #[must_use]
 pub fn c_string(data: &[u8]) -> String {
     let end = data.iter().position(|&b| b == 0).unwrap_or(data.len());
     String::from_utf8_lossy(&data[..end]).into_owned()
 }
 
-/// A string as perf's feature sections hold it: length (padded), bytes, NUL padding.
+/// A string of perf's feature sections: padded length, bytes, NUL padding.
 pub fn header_string(cursor: &mut Cursor<'_>) -> Option<String> {
     let length = cursor.u32()? as usize;
     Some(c_string(cursor.take(length)?))
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn never_past_the_end() {
+    fn cursor_never_reads_past_the_end() {
         let mut cursor = Cursor::new(&[1, 0, 0, 0, 2]);
         assert_eq!(cursor.u32(), Some(1));
         assert_eq!(cursor.u64(), None);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_end_at_nul_and_survive_bad_lengths() {
+    fn strings_end_at_nul_and_bad_lengths_are_refused() {
         let mut cursor = Cursor::new(b"\x08\0\0\0abc\0\0\0\0\0");
         assert_eq!(header_string(&mut cursor).as_deref(), Some("abc"));
         assert_eq!(

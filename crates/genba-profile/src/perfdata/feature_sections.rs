@@ -1,12 +1,10 @@
-//! Feature sections: what a file says about the machine and the command.
+//! Feature sections: the description of machine, command and events in a file.
 
 use super::attr::Attr;
 use super::byte_cursor::{Cursor, c_string, header_string};
 
 /// Bit numbers of the feature sections (`HEADER_*` of perf).
-#[expect(missing_docs)]
 pub mod bit {
-    pub const TRACING_DATA: u32 = 1;
     pub const BUILD_ID: u32 = 2;
     pub const HOSTNAME: u32 = 3;
     pub const OSRELEASE: u32 = 4;
@@ -24,15 +22,15 @@ pub mod bit {
 /// An event as described in a file.
 #[derive(Clone, Debug, Default)]
 pub struct FileEvent {
-    /// Its attribute.
+    /// The event's attribute.
     pub attr: Attr,
-    /// Its name, where the file has it.
+    /// The event's name, if the file has it.
     pub name: Option<String>,
     /// Ids that its records carry.
     pub ids: Vec<u64>,
 }
 
-/// What the feature sections say.
+/// The contents of the feature sections.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
     /// Host name.
@@ -41,7 +39,7 @@ pub struct Features {
     pub os_release: Option<String>,
     /// Version of the recording tool.
     pub version: Option<String>,
-    /// Machine as `uname -m` names it.
+    /// Machine architecture as in `uname -m`.
     pub arch: Option<String>,
     /// CPU model.
     pub cpu: Option<String>,
@@ -56,7 +54,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Takes one section in; one that is damaged or of no use is passed over.
+    /// Adds a section; damaged and unneeded ones are ignored.
     pub fn add(&mut self, number: u32, data: &[u8]) {
         let text = || header_string(&mut Cursor::new(data));
         match number {
@@ -105,7 +103,7 @@ fn event_desc(data: &[u8]) -> Vec<FileEvent> {
         .collect()
 }
 
-/// Numbers of 8 bytes; a rest is dropped.
+/// Parses numbers of 8 bytes each; trailing bytes are ignored.
 #[must_use]
 pub fn numbers(data: &[u8]) -> Vec<u64> {
     data.as_chunks::<8>()
@@ -141,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_in_the_file_are_not_trusted() {
+    fn counts_beyond_the_data_are_not_trusted() {
         let mut features = Features::default();
         features.add(bit::CMDLINE, b"\xff\xff\xff\xff\x04\0\0\0ls\0\0");
         assert_eq!(features.command, ["ls"]);

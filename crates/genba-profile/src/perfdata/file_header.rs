@@ -1,4 +1,4 @@
-//! The structure of a whole file: header, attributes, where the records are.
+//! The header of a file: events, feature sections, and where the records are.
 
 use std::ops::Range;
 
@@ -13,25 +13,23 @@ pub const HEADER_SIZE: usize = 104;
 /// First bytes of every little-endian file.
 pub const MAGIC: &[u8; 8] = b"PERFILE2";
 
-/// What a file consists of.
+/// The parts of a file.
 #[derive(Clone, Debug)]
 pub struct Structure {
     /// Events, at least one.
     pub events: Vec<FileEvent>,
-    /// What is known of host and command.
+    /// Description of host and command.
     pub features: Features,
-    /// Bytes that hold the records.
+    /// The bytes that contain the records.
     pub data: Range<usize>,
     /// Why the end is missing, if it is.
     pub cut_short: Option<String>,
-    /// Whether this is the stream form (`perf record -o -`).
-    pub pipe: bool,
 }
 
-/// Reads the structure of a recording; `name` is for messages.
+/// Parses the header of a recording; `name` is for messages.
 ///
 /// # Errors
-/// When this is no perf.data, or one without a single event.
+/// When the data is not perf.data, or describes no event.
 pub fn parse(data: &[u8], name: &str) -> Result<Structure, ReadError> {
     let not = || ReadError::NotARecording(name.to_owned());
     let mut c = Cursor::new(data);
@@ -54,7 +52,7 @@ pub fn parse(data: &[u8], name: &str) -> Result<Structure, ReadError> {
     } else {
         regular(data, c).ok_or_else(|| damaged("it ends within its header or attributes"))?
     };
-    // The description has the names; ids tell which is which, else the order.
+    // The event descriptions have the names. They are matched by id, else by order.
     let described = std::mem::take(&mut out.features.events);
     if out.events.is_empty() {
         out.events = described;
@@ -94,7 +92,7 @@ fn regular(data: &[u8], mut c: Cursor<'_>) -> Option<Structure> {
 
     let body = attr_size.checked_sub(16).filter(|&n| n >= Attr::MIN_SIZE)?;
     let mut events = Vec::new();
-    // Attributes may share one list of ids; a file cannot mean more ids than it has room for.
+    // Attributes may share a list of ids, so the total is bounded by the file's size.
     let mut ids_left = data.len() / 8;
     for entry in slice(data, attrs)?.chunks_exact(attr_size) {
         let mut ids = Cursor::new(&entry[body..]);
@@ -142,11 +140,10 @@ fn regular(data: &[u8], mut c: Cursor<'_>) -> Option<Structure> {
         features,
         data: start..end.unwrap_or(data.len()),
         cut_short,
-        pipe: false,
     })
 }
 
-/// A stream describes its events by records before the first of the kernel's.
+/// Parses the stream form, whose events are described by records before the kernel's first.
 fn pipe(data: &[u8]) -> Structure {
     let mut events = Vec::new();
     let mut features = Features::default();
@@ -174,7 +171,6 @@ fn pipe(data: &[u8]) -> Structure {
         features,
         data: 16.min(data.len())..data.len(),
         cut_short: None,
-        pipe: true,
     }
 }
 
@@ -188,7 +184,7 @@ fn header_attr(body: &[u8]) -> Option<FileEvent> {
     })
 }
 
-/// Bytes after a record that belong to it though its size does not count them.
+/// The number of bytes after a record that belong to it but are not in its size.
 #[must_use]
 pub fn trailing(raw: &Raw<'_>) -> usize {
     let mut c = Cursor::new(raw.body);

@@ -4,14 +4,12 @@ use super::byte_cursor::{Cursor, c_string};
 pub use super::sample_layout::{Layout, SampleRecord};
 
 /// `PERF_RECORD_*` of the kernel and, from 64 on, of perf itself.
-#[expect(missing_docs)]
 pub mod kind {
     pub const MMAP: u32 = 1;
     pub const LOST: u32 = 2;
     pub const COMM: u32 = 3;
     pub const EXIT: u32 = 4;
     pub const THROTTLE: u32 = 5;
-    pub const UNTHROTTLE: u32 = 6;
     pub const FORK: u32 = 7;
     pub const SAMPLE: u32 = 9;
     pub const MMAP2: u32 = 10;
@@ -28,7 +26,6 @@ pub mod kind {
 }
 
 /// `PERF_RECORD_MISC_*`.
-#[expect(missing_docs)]
 pub mod misc {
     pub const CPUMODE: u16 = 7;
     pub const KERNEL: u16 = 1;
@@ -39,30 +36,30 @@ pub mod misc {
     pub const MMAP_BUILD_ID: u16 = 1 << 14;
 }
 
-/// Markers in call chains: everything from here on is no address (`PERF_CONTEXT_MAX`).
+/// Smallest marker in call chains: larger values are not addresses (`PERF_CONTEXT_MAX`).
 pub const CONTEXT_MAX: u64 = -4095i64 as u64;
-/// What follows in the chain is kernel code.
+/// Marker: the following entries of the chain are kernel code.
 pub const CONTEXT_KERNEL: u64 = -128i64 as u64;
-/// What follows in the chain is user code.
+/// Marker: the following entries of the chain are user code.
 pub const CONTEXT_USER: u64 = -512i64 as u64;
 
 /// Size of the header before every record.
 pub const HEADER_SIZE: usize = 8;
 
-/// A record whose body has not been looked at.
+/// A record with unparsed body.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw<'a> {
     /// [`kind`].
     pub kind: u32,
     /// [`misc`] bits.
     pub misc: u16,
-    /// What follows the header.
+    /// The bytes after the header.
     pub body: &'a [u8],
 }
 
 impl<'a> Raw<'a> {
-    /// The record at the start of `data` and its whole size; `None` if it does not fit in there
-    /// or its size cannot be.
+    /// Parses the record at the start of `data`; returns it with its size including the header. `None`
+    /// if the record does not fit in `data` or its size is invalid.
     #[must_use]
     #[inline]
     pub fn parse(data: &'a [u8]) -> Option<(Self, usize)> {
@@ -78,7 +75,7 @@ impl<'a> Raw<'a> {
 /// A mapping that appeared in a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MmapRecord {
-    /// Process; -1 for the kernel.
+    /// Process id; -1 for the kernel.
     pub pid: i32,
     /// First address.
     pub start: u64,
@@ -86,11 +83,11 @@ pub struct MmapRecord {
     pub len: u64,
     /// Offset in the file of the first address.
     pub pgoff: u64,
-    /// Build id where the record carries it.
+    /// Build id, if the record has it.
     pub build_id: Option<Vec<u8>>,
-    /// Inode (0 where unknown): tells a replaced file from its successor.
+    /// Inode (0 if unknown): distinguishes a replaced file from its successor.
     pub inode: u64,
-    /// Whether it can be executed.
+    /// Whether the mapping is executable.
     pub executable: bool,
     /// Path, or a name in brackets.
     pub path: String,
@@ -129,7 +126,7 @@ pub fn mmap(raw: &Raw<'_>) -> Option<MmapRecord> {
     Some(record)
 }
 
-/// A name that a thread got, and whether by `execve`.
+/// Parses `PERF_RECORD_COMM`: process, thread, the thread's new name, and whether `execve` set it.
 #[must_use]
 pub fn comm(raw: &Raw<'_>) -> Option<(i32, i32, String, bool)> {
     let mut c = Cursor::new(raw.body);
@@ -145,13 +142,13 @@ pub fn comm(raw: &Raw<'_>) -> Option<(i32, i32, String, bool)> {
 /// A thread or process that began or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskRecord {
-    /// Its process.
+    /// Process id.
     pub pid: i32,
-    /// The process that made it.
+    /// Id of the process that created it.
     pub ppid: i32,
-    /// Its thread id.
+    /// Thread id.
     pub tid: i32,
-    /// The thread that made it.
+    /// Id of the thread that created it.
     pub ptid: i32,
 }
 
@@ -167,7 +164,7 @@ pub fn task(raw: &Raw<'_>) -> Option<TaskRecord> {
     })
 }
 
-/// Samples that the kernel says it lost, from `LOST` and `LOST_SAMPLES`.
+/// Parses `PERF_RECORD_LOST` and `LOST_SAMPLES`: the number of samples that the kernel lost.
 #[must_use]
 pub fn lost(raw: &Raw<'_>) -> Option<u64> {
     let mut c = Cursor::new(raw.body);

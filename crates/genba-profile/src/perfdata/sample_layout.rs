@@ -1,10 +1,10 @@
-//! Where the fields of a sample are, as its event's attribute says; and samples, read by that.
+//! The layout of samples as an event's attribute defines it, and parsing them.
 
 use super::attr::{Attr, flag, sample};
 use super::byte_cursor::Cursor;
 use super::record::{Raw, kind};
 
-/// How samples and the trailers of other records are laid out for one event.
+/// The layout of an event's samples and of the trailers of its other records.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     sample_type: u64,
@@ -12,20 +12,20 @@ pub struct Layout {
     branch_sample_type: u64,
     regs_user: u64,
     id_all: bool,
-    /// Where a sample's time is in its body, if it has one.
+    /// Offset of the time in a sample's body, if it has one.
     time_at: Option<usize>,
-    /// How far before the end of another record's body its time begins, if it has one.
+    /// Distance of the time from the end of another record's body, if it has one.
     time_behind: Option<usize>,
 }
 
-/// A parsed sample; slices are left in place.
+/// A parsed sample; its slices refer to the recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SampleRecord<'a> {
     /// Instruction pointer.
     pub ip: u64,
-    /// Process.
+    /// Process id.
     pub pid: i32,
-    /// Thread.
+    /// Thread id.
     pub tid: i32,
     /// Time in the recording's clock, ns.
     pub time: u64,
@@ -46,7 +46,7 @@ pub struct SampleRecord<'a> {
 }
 
 impl Layout {
-    /// The layout that an attribute means.
+    /// The layout that an attribute defines.
     #[must_use]
     pub fn new(attr: &Attr) -> Self {
         let mut layout = Self {
@@ -98,7 +98,7 @@ impl Layout {
             * 8
     }
 
-    /// Time of a record, for sorting; `None` if records of this event carry none.
+    /// The time of a record; `None` if records of this event have none.
     #[must_use]
     #[inline]
     pub fn time(&self, raw: &Raw<'_>) -> Option<u64> {
@@ -110,7 +110,7 @@ impl Layout {
         Cursor::new(raw.body.get(at..)?).u64()
     }
 
-    /// Id of the event that a record belongs to.
+    /// The id of the event to which a record belongs.
     #[must_use]
     pub fn id(&self, raw: &Raw<'_>) -> Option<u64> {
         if raw.kind == kind::SAMPLE {

@@ -1,16 +1,16 @@
-//! Records that the recorder writes itself: for what was there before it looked.
+//! Records that the recorder writes itself, for threads and mappings that existed before.
 
 use genba_symbols::Mapping;
 
 use super::record::{kind, misc};
 
-/// Fields of the trailer that every record but samples carries; must agree with the attribute
-/// that `sampler::attr` builds: TID, TIME, CPU.
+/// The trailer of every record that is not a sample. Must agree with the attribute that
+/// `sampler::event_attr` builds: TID, TIME, CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trailer {
-    /// Process.
+    /// Process id.
     pub pid: i32,
-    /// Thread.
+    /// Thread id.
     pub tid: i32,
     /// Time, ns; 0 sorts before everything.
     pub time: u64,
@@ -40,7 +40,7 @@ fn padded(text: &str) -> Vec<u8> {
     out
 }
 
-/// The name of a thread; `exec` if it comes of an `execve`.
+/// The record of a thread's name; `exec` if `execve` set it.
 #[must_use]
 pub fn comm(pid: i32, tid: i32, name: &str, exec: bool, time: u64) -> Vec<u8> {
     let mut body = pid.to_le_bytes().to_vec();
@@ -56,7 +56,7 @@ pub fn comm(pid: i32, tid: i32, name: &str, exec: bool, time: u64) -> Vec<u8> {
     record(kind::COMM, flags, &body, trailer)
 }
 
-/// A thread or process that began (or, with `kind::EXIT`, ended).
+/// The record of a thread or process that started (`kind::FORK`) or ended (`kind::EXIT`).
 #[must_use]
 pub fn task(kind: u32, pid: i32, ppid: i32, tid: i32, ptid: i32, time: u64) -> Vec<u8> {
     let mut body = Vec::with_capacity(24);
@@ -77,7 +77,7 @@ pub fn task(kind: u32, pid: i32, ppid: i32, tid: i32, ptid: i32, time: u64) -> V
     )
 }
 
-/// Code of the kernel (`pid` -1) in an old-style record, as perf writes it.
+/// The record of a kernel mapping (`pid` -1), of the old type as perf writes it.
 #[must_use]
 pub fn kernel_map(start: u64, len: u64, pgoff: u64, name: &str) -> Vec<u8> {
     let mut body = (-1i32).to_le_bytes().to_vec();
@@ -93,7 +93,7 @@ pub fn kernel_map(start: u64, len: u64, pgoff: u64, name: &str) -> Vec<u8> {
     record(kind::MMAP, misc::KERNEL, &body, trailer)
 }
 
-/// A mapping of a process.
+/// The record of a process's mapping.
 #[must_use]
 pub fn user_map(pid: i32, tid: i32, map: &Mapping, time: u64) -> Vec<u8> {
     let mut body = pid.to_le_bytes().to_vec();
@@ -141,7 +141,7 @@ mod tests {
         "7f00-8f00 r-xp 00001000 fe:01 4711                       /opt/a b/x.so (deleted)";
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_records_read_back() {
         let line = Mapping::parse(LINE).unwrap();
         assert_eq!(line.path, "/opt/a b/x.so (deleted)");
         let bytes = user_map(7, 8, &line, 9);

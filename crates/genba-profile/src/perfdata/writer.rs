@@ -1,7 +1,7 @@
 //! Writing `perf.data` as a stream: memory does not grow with the recording.
 //!
-//! The header goes out first with a data size of zero and is mended at the end; a recorder that
-//! is killed leaves a file whose records can be read all the same.
+//! The header is written first with a data size of zero and completed at the end; the file of a
+//! recorder that was killed can be read all the same.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use super::feature_sections::bit;
 use super::file_header::{HEADER_SIZE, MAGIC};
 use super::record::kind;
 
-/// What the file says about host and command.
+/// The description of host and command in the file.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
     /// Host name.
@@ -21,9 +21,9 @@ pub struct Description {
     pub os_release: String,
     /// Name and version of the recorder.
     pub version: String,
-    /// Machine.
+    /// Machine architecture.
     pub arch: String,
-    /// CPUs configured and online.
+    /// Number of CPUs configured and online.
     pub cpus: (u32, u32),
     /// The recorder's command line.
     pub command: Vec<String>,
@@ -36,15 +36,15 @@ pub struct Description {
 /// The one event of the file.
 #[derive(Clone, Debug)]
 pub struct WrittenEvent {
-    /// Its attribute as the kernel got it.
+    /// The attribute as passed to the kernel.
     pub attr: Vec<u8>,
-    /// Name with modifiers.
+    /// The name with modifiers.
     pub name: String,
-    /// Ids of its instances (one a CPU and thread).
+    /// Ids of its instances (one per CPU and thread).
     pub ids: Vec<u64>,
 }
 
-/// A `perf.data` that is being written.
+/// A `perf.data` file that is being written.
 #[derive(Debug)]
 pub struct Writer {
     out: BufWriter<File>,
@@ -54,11 +54,11 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes the file, readable by its owner only (stack copies hold whatever was on the stack).
-    /// A file that was there is replaced, not overwritten: somebody may have it mapped.
+    /// Creates the file, readable by its owner only: stack copies may contain secrets. An existing
+    /// file is replaced, not overwritten: another process may have it mapped.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the file cannot be written.
     pub fn create(path: &Path, event: WrittenEvent) -> io::Result<Self> {
         if fs::symlink_metadata(path).is_ok_and(|m| m.is_file()) {
             fs::remove_file(path)?;
@@ -77,24 +77,24 @@ impl Writer {
         };
         let header = writer.header(0, 0);
         writer.out.write_all(&header)?;
-        // The reader needs event and layout even if we are killed in the next moment.
+        // A reader needs event and layout even if this process is killed now.
         writer.out.flush()?;
         Ok(writer)
     }
 
-    /// Appends whole records as they are.
+    /// Appends whole records.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the file cannot be written.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
         self.written += records.len() as u64;
         self.out.write_all(records)
     }
 
-    /// Says that all rings have been passed over once (see `reader::time_order`).
+    /// Marks that all ring buffers have been drained once (see `reader::time_order`).
     ///
     /// # Errors
-    /// What the system says.
+    /// When the file cannot be written.
     pub fn finish_round(&mut self) -> io::Result<()> {
         let mut record = [0u8; 8];
         record[..4].copy_from_slice(&kind::FINISHED_ROUND.to_le_bytes());
@@ -102,24 +102,24 @@ impl Writer {
         self.append(&record)
     }
 
-    /// Hands what is buffered to the system.
+    /// Writes buffered records to the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the file cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Bytes of records so far.
+    /// Bytes of records appended so far.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Writes the description and mends the header.
+    /// Writes the description and completes the header.
     ///
     /// # Errors
-    /// What the system says.
+    /// When the file cannot be written.
     pub fn finish(&mut self, description: &Description) -> io::Result<()> {
         let sections = sections(description, &self.event);
         let mut offset = self.data_start + self.written + sections.len() as u64 * 16;
@@ -135,7 +135,7 @@ impl Writer {
         }
         self.out.flush()?;
         let header = self.header(self.written, bits);
-        // Nothing is buffered now, so that the file itself may be used.
+        // Nothing is buffered now, so the file may be used directly.
         let file = self.out.get_mut();
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&header[..HEADER_SIZE])
@@ -174,7 +174,7 @@ fn data_start(event: &WrittenEvent) -> u64 {
     (HEADER_SIZE + event.ids.len() * 8 + event.attr.len() + 16) as u64
 }
 
-/// Feature sections in ascending order of their bits, as the format wants them.
+/// The feature sections in ascending order of their bits, as the format requires.
 fn sections(d: &Description, event: &WrittenEvent) -> Vec<(u32, Vec<u8>)> {
     let mut out = Vec::new();
     if let Some(id) = &d.kernel_build_id {
@@ -212,7 +212,7 @@ fn sections(d: &Description, event: &WrittenEvent) -> Vec<(u32, Vec<u8>)> {
     out
 }
 
-/// Length with padding to 64, bytes, NULs.
+/// Appends a string of the feature sections: length padded to 64, bytes, NULs.
 fn string(out: &mut Vec<u8>, text: &str) {
     let padded = (text.len() + 1).next_multiple_of(64);
     out.extend((padded as u32).to_le_bytes());

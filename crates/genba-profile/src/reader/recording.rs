@@ -201,12 +201,6 @@ impl Recording {
         &self.info
     }
 
-    /// The artifacts saved with the recording: generated code, and copies of deleted files.
-    #[must_use]
-    pub fn jit_artifacts(&self) -> &JitArtifacts {
-        &self.artifacts
-    }
-
     /// The index of an event by name (`cycles` also finds `cycles:u`) or by number from 0.
     ///
     /// # Errors

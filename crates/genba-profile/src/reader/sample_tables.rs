@@ -1,4 +1,4 @@
-//! What a scan yields: samples and the tables that their ids point into.
+//! The result of a scan: samples, and the tables to which their ids refer.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ pub struct StackId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub u32);
 
-/// A place in a module; what `offset` counts from is said at [`ModuleKind`].
+/// A location in a module. What `offset` is relative to depends on the [`ModuleKind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The module.
     pub module: ModuleId,
-    /// Offset in it.
+    /// Offset in the module.
     pub offset: u64,
 }
 
@@ -31,20 +31,20 @@ pub struct Location {
 pub struct Frame {
     /// The caller's frame; `None` at the outermost.
     pub parent: Option<StackId>,
-    /// Where.
+    /// The frame's location.
     pub location: LocationId,
-    /// The location is a return address: the call is *before* it, so look up `offset - 1`.
+    /// Whether the location is a return address: the call is *before* it, at `offset - 1`.
     pub is_return_address: bool,
 }
 
 /// A thread under one of its names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Thread {
-    /// Process.
+    /// Process id.
     pub pid: i32,
-    /// Thread.
+    /// Thread id.
     pub tid: i32,
-    /// Name (comm); a thread that changes it has an entry for each.
+    /// Name (comm); a thread that changes its name has an entry for each.
     pub comm: String,
 }
 
@@ -53,49 +53,49 @@ pub struct Thread {
 pub struct Sample {
     /// Time in the recording's clock, ns.
     pub time: u64,
-    /// Process.
+    /// Process id.
     pub pid: i32,
-    /// Thread.
+    /// Thread id.
     pub tid: i32,
-    /// CPU.
+    /// The CPU on which it was taken.
     pub cpu: u32,
-    /// Events since the sample before: nanoseconds for a clock.
+    /// Events since the previous sample: nanoseconds for a clock.
     pub weight: u64,
-    /// Whether it hit kernel code.
+    /// Whether it is in kernel code.
     pub kernel: bool,
     /// Whether the stack's outermost frame was not reached (DWARF unwinding only).
     pub truncated: bool,
-    /// Data address, for events that have one; else 0.
+    /// Data address, if the event records one; else 0.
     pub addr: u64,
-    /// Where.
+    /// The sampled location.
     pub location: LocationId,
     /// The stack; its innermost frame is `location`.
     pub stack: StackId,
-    /// The thread with the name that it had then.
+    /// The thread under the name that it had then.
     pub thread: ThreadId,
-    /// The general registers in user mode, where all were recorded, by the number that
-    /// instructions give them: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 … r15.
+    /// The general registers in user mode if all were recorded, by their number in instruction
+    /// encodings: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 … r15.
     pub registers: Option<[u64; 16]>,
 }
 
-/// Figures over a whole scan.
+/// Totals over a whole scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Samples of the chosen event.
     pub samples: u64,
-    /// Sum of their weights.
+    /// Sum of the samples' weights.
     pub weight: u64,
     /// Samples in kernel code.
     pub kernel: u64,
-    /// Samples that the kernel says it lost (of all events).
+    /// Samples of all events that the kernel reports as lost.
     pub lost: u64,
-    /// Times that the kernel throttled sampling.
+    /// How often the kernel throttled sampling.
     pub throttled: u64,
     /// Samples with a stack copy.
     pub copied_stacks: u64,
-    /// Those of them that did not lead to the outermost frame.
+    /// Stack copies that could not be unwound to the outermost frame.
     pub truncated: u64,
-    /// Records that could not be understood and were passed over.
+    /// Malformed records, which were skipped.
     pub damaged: u64,
     /// Time of the first sample, ns.
     pub first: u64,
@@ -103,25 +103,25 @@ pub struct Totals {
     pub last: u64,
     /// Whether samples carry call stacks.
     pub stacks: bool,
-    /// The records end in the middle of one.
+    /// Whether the file ends in the middle of a record.
     pub cut_short: bool,
 }
 
-/// Everything that ids point into. Grows while a scan goes on; ids stay valid.
+/// The tables to which ids refer. They grow during a scan; ids stay valid.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
-    /// Modules.
+    /// All modules.
     pub modules: Vec<Module>,
     /// Locations, each once.
     pub locations: Vec<Location>,
     /// The call tree, each node once, parents before children.
     pub frames: Vec<Frame>,
-    /// Threads.
+    /// All threads under each of their names.
     pub threads: Vec<Thread>,
-    /// Totals.
+    /// Totals of the scan so far.
     pub totals: Totals,
-    /// A symbol of the kernel with its address when it was recorded: if it has another now, the
-    /// machine was started anew since, and the kernel's symbols have moved.
+    /// A kernel symbol and its address when it was recorded. If it has another address now, the
+    /// machine was rebooted since, and the kernel's symbols have moved.
     pub kernel_reference: Option<(String, u64)>,
     location_ids: FastMap<(u32, u64), LocationId>,
     frame_ids: FastMap<(u32, u32), StackId>,
@@ -133,30 +133,30 @@ pub struct Tables {
 pub struct Samples {
     /// In time order.
     pub samples: Vec<Sample>,
-    /// What they point into.
+    /// The tables to which their ids refer.
     pub tables: Tables,
 }
 
 impl Tables {
-    /// A module.
+    /// The module of this id.
     #[must_use]
     pub fn module(&self, id: ModuleId) -> &Module {
         &self.modules[id.0 as usize]
     }
 
-    /// A location.
+    /// The location of this id.
     #[must_use]
     pub fn location(&self, id: LocationId) -> Location {
         self.locations[id.0 as usize]
     }
 
-    /// A frame.
+    /// The frame of this id.
     #[must_use]
     pub fn frame(&self, id: StackId) -> Frame {
         self.frames[id.0 as usize]
     }
 
-    /// A thread.
+    /// The thread of this id.
     #[must_use]
     pub fn thread(&self, id: ThreadId) -> &Thread {
         &self.threads[id.0 as usize]

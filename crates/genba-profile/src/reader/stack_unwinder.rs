@@ -14,12 +14,12 @@ use super::fast_hash::FastMap;
 use super::sample_tables::{Module, ModuleId, ModuleKind};
 use super::x86_64::UserRegs;
 
-/// More frames than this are taken for a loop.
+/// Most frames of a stack; malformed unwind information could loop.
 const MAX_FRAMES: usize = 1024;
-/// No section with unwind information is larger in any real program.
-const MAX_UNPACKED: u64 = 1 << 30;
+/// Largest section with unwind information that is decompressed, bytes.
+const MAX_DECOMPRESSED_BYTES: u64 = 1 << 30;
 
-/// Bytes of a section: a part of a mapped file, or unpacked.
+/// Bytes of a section: a part of a mapped file, or decompressed.
 #[derive(Clone)]
 struct Bytes {
     owner: Arc<Owner>,
@@ -28,14 +28,14 @@ struct Bytes {
 
 enum Owner {
     Mapped(Mmap),
-    Unpacked(Vec<u8>),
+    Decompressed(Vec<u8>),
 }
 
 impl Owner {
     fn all(&self) -> &[u8] {
         match self {
             Self::Mapped(m) => m,
-            Self::Unpacked(v) => v,
+            Self::Decompressed(v) => v,
         }
     }
 }
@@ -58,7 +58,7 @@ impl Sections {
     fn load(module: &Module) -> Option<Self> {
         let owner = match module.kind {
             ModuleKind::File => open(Path::new(&module.path))?,
-            ModuleKind::Vdso => Owner::Unpacked(genba_symbols::vdso_image().ok()??),
+            ModuleKind::Vdso => Owner::Decompressed(genba_symbols::vdso_image().ok()??),
             _ => return None,
         };
         let owner = Arc::new(owner);
@@ -96,13 +96,14 @@ impl Sections {
         Some(Self { info, segments })
     }
 
-    /// What to add to the file's own addresses where its offset `pgoff` is mapped at `start`.
+    /// The load bias: added to an address in the file it gives the address in memory, where the file
+    /// offset `pgoff` is mapped at `start`.
     fn bias(&self, start: u64, pgoff: u64) -> Option<u64> {
         const PAGE: u64 = 4096;
         let &(offset, address, _) = self
             .segments
             .iter()
-            // Of two segments that share a page the later one owns the mapping of that page.
+            // Where two segments share a page, the mapping of that page is the later one's.
             .rfind(|(offset, _, size)| {
                 let first = offset & !(PAGE - 1);
                 (first..offset.saturating_add(*size)).contains(&pgoff)
@@ -133,20 +134,21 @@ fn section_bytes(elf: &object::File<'_>, owner: &Arc<Owner>, name: &str) -> Opti
             range,
         });
     }
-    // A compressed section names its own unpacked size: believe it only within reason.
-    if packed.uncompressed_size > MAX_UNPACKED.min((packed.data.len() as u64).saturating_mul(1032))
+    // The size that a compressed section claims is trusted only within deflate's highest ratio.
+    if packed.uncompressed_size
+        > MAX_DECOMPRESSED_BYTES.min((packed.data.len() as u64).saturating_mul(1032))
     {
         return None;
     }
     let data = packed.decompress().ok()?.into_owned();
     let range = 0..data.len();
     Some(Bytes {
-        owner: Arc::new(Owner::Unpacked(data)),
+        owner: Arc::new(Owner::Decompressed(data)),
         range,
     })
 }
 
-/// Unwind information of the files that were met, each read once.
+/// Unwind information by module, each read once.
 #[derive(Default)]
 pub struct ModuleCache {
     files: FastMap<u32, Option<Arc<Sections>>>,
@@ -165,12 +167,12 @@ impl ModuleCache {
 pub struct ProcessUnwinder {
     generation: u64,
     unwinder: UnwinderX86_64<Bytes>,
-    // Of its own: framehop tells module lists apart by a 16-bit count over all unwinders.
+    // One per unwinder: framehop distinguishes module lists by a 16-bit count over all unwinders.
     cache: Box<CacheX86_64>,
 }
 
 impl ProcessUnwinder {
-    /// For the present maps of a process.
+    /// An unwinder for the present mappings of a process.
     pub fn new(space: &AddressSpace, modules: &[Module], files: &mut ModuleCache) -> Self {
         let mut unwinder = UnwinderX86_64::new();
         for map in space.maps() {
@@ -198,13 +200,13 @@ impl ProcessUnwinder {
         }
     }
 
-    /// Whether the maps have changed since.
+    /// Whether the mappings have changed since it was made.
     pub fn is_stale(&self, space: &AddressSpace) -> bool {
         self.generation != space.generation
     }
 
-    /// Puts the addresses of a stack into `out`, innermost first: the instruction pointer, then
-    /// return addresses. Tells whether the outermost frame was reached.
+    /// Appends the addresses of a stack to `out`, innermost first: the instruction pointer, then
+    /// return addresses. Returns whether the outermost frame was reached.
     pub fn unwind(&mut self, regs: UserRegs, stack: &[u8], out: &mut Vec<u64>) -> bool {
         let mut read = |address: u64| -> Result<u64, ()> {
             let offset = address.checked_sub(regs.sp).ok_or(())?;

@@ -1,13 +1,13 @@
-//! What a recorded x86-64 register set looks like (`PERF_REG_X86_*`, asm/perf_regs.h).
+//! Recorded register sets of x86-64 (`PERF_REG_X86_*`, asm/perf_regs.h).
 
 /// Bit of the frame pointer in the register mask.
 pub const BP: u32 = 6;
-/// Bit of the stack pointer.
+/// Bit of the stack pointer in the register mask.
 pub const SP: u32 = 7;
-/// Bit of the instruction pointer.
+/// Bit of the instruction pointer in the register mask.
 pub const IP: u32 = 8;
 
-/// What unwinding starts from.
+/// The registers from which unwinding starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserRegs {
     /// Instruction pointer.
@@ -18,7 +18,8 @@ pub struct UserRegs {
     pub bp: u64,
 }
 
-/// Picks the three registers out of the ones that `mask` says are in `regs`.
+/// The three registers of [`UserRegs`] from a set with the registers of `mask`; `None` if one is
+/// missing.
 #[must_use]
 pub fn user_regs(mask: u64, regs: &[u8]) -> Option<UserRegs> {
     let get = |bit: u32| {
@@ -36,11 +37,11 @@ pub fn user_regs(mask: u64, regs: &[u8]) -> Option<UserRegs> {
     })
 }
 
-/// Bits of the general registers in the mask, in the order in which instructions number them:
+/// Bits of the general registers in the mask, by their number in instruction encodings:
 /// rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 … r15.
 const GENERAL: [u32; 16] = [0, 2, 3, 1, 7, 6, 4, 5, 16, 17, 18, 19, 20, 21, 22, 23];
 
-/// All general registers, by the number that instructions give them; `None` unless all were
+/// All general registers by their number in instruction encodings; `None` unless all were
 /// recorded.
 #[must_use]
 pub fn general_registers(mask: u64, regs: &[u8]) -> Option<[u64; 16]> {
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn general_registers_are_in_the_order_of_instructions() {
+    fn general_registers_have_the_order_of_instruction_encodings() {
         let mask = 0xff_0fffu64;
         let regs: Vec<u8> = (0..64u64)
             .filter(|bit| mask >> bit & 1 == 1)

@@ -1,5 +1,5 @@
-//! The reader's side of the shared ring. The target can write anything into it: nothing read
-//! from there is trusted.
+//! The reader's side of the shared ring buffer. The target can write anything into it: nothing read
+//! from it is trusted.
 
 use std::fs::File;
 use std::io;
@@ -11,40 +11,40 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::layout;
 
-/// An entry taken out of the ring.
+/// An entry of the ring buffer.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What it is (`layout::SAMPLE`, …).
+    /// Kind of the entry (`layout::SAMPLE`, …).
     pub kind: u64,
-    /// Process.
+    /// Process id.
     pub pid: i32,
-    /// Thread.
+    /// Thread id.
     pub tid: i32,
     /// Monotonic time, ns.
     pub time: u64,
-    /// Nanoseconds that it stands for.
+    /// CPU time that a sample stands for, ns.
     pub weight: u64,
     /// Instruction pointer, or the parent of a fork.
     pub ip: u64,
-    /// Length that it says its payload has: check before use.
+    /// The payload's length as the target wrote it: not validated.
     pub length: u64,
     /// The whole payload.
     pub payload: [u64; layout::WORDS],
 }
 
-/// The shared file, mapped.
+/// The mapped ring buffer.
 pub struct SharedRing {
     base: NonNull<u8>,
     next: u64,
-    stuck: u32,
-    given_up: u64,
+    waited: u32,
+    abandoned: u64,
 }
 
 // SAFETY: the mapping belongs to this value; all access is atomic.
 unsafe impl Send for SharedRing {}
 
 impl SharedRing {
-    /// Makes the file, for its owner only, and fills in the sequence numbers.
+    /// Creates the file, readable by its owner only, with its sequence numbers.
     pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options()
             .read(true)
@@ -71,8 +71,8 @@ impl SharedRing {
         let ring = Self {
             base,
             next: 0,
-            stuck: 0,
-            given_up: 0,
+            waited: 0,
+            abandoned: 0,
         };
         for n in 0..layout::SLOTS {
             ring.slot(n, 0).store(n, Ordering::Relaxed);
@@ -91,17 +91,17 @@ impl SharedRing {
         self.at(layout::HEAD + (n % layout::SLOTS) as usize * layout::SLOT + word * 8)
     }
 
-    /// Entries that found no room, or that their writer never finished.
+    /// Entries that did not fit, and those that their writer did not complete.
     pub fn lost(&self) -> u64 {
         self.at(layout::LOST)
             .load(Ordering::Relaxed)
-            .saturating_add(self.given_up)
+            .saturating_add(self.abandoned)
     }
 
-    /// Hands over what is there, a ringful at most.
+    /// Passes the entries that are complete to `take`, each slot at most once.
     pub fn drain(&mut self, take: &mut dyn FnMut(&Entry)) {
-        /// Times that an unfinished entry is waited for: its writer may be stopped, or dead.
-        const PATIENCE: u32 = 20;
+        /// Calls for which an incomplete entry is waited for: its writer may be stopped or dead.
+        const MAX_WAITS: u32 = 20;
         for _ in 0..layout::SLOTS {
             let n = self.next;
             let state = self.slot(n, 0).load(Ordering::Acquire);
@@ -112,15 +112,15 @@ impl SharedRing {
                 if claimed <= n {
                     return;
                 }
-                self.stuck += 1;
-                if self.stuck < PATIENCE {
+                self.waited += 1;
+                if self.waited < MAX_WAITS {
                     return;
                 }
-                self.given_up += 1;
+                self.abandoned += 1;
             }
-            self.stuck = 0;
+            self.waited = 0;
             let free = n.wrapping_add(layout::SLOTS);
-            // A writer that finishes in this very moment loses its entry, see `push`.
+            // A writer that completes its entry now loses it, see `push`.
             self.slot(n, 0).store(free, Ordering::Release);
             self.next = n.wrapping_add(1);
         }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_out_in_order_round_and_round() {
+    fn entries_are_read_in_order_across_wraps() {
         let directory = tempfile::tempdir().unwrap();
         let mut ring = SharedRing::create(&directory.path().join("ring")).unwrap();
         let mut got = Vec::new();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_died_does_not_block_the_rest() {
+    fn incomplete_entry_of_a_dead_writer_does_not_block_later_ones() {
         let directory = tempfile::tempdir().unwrap();
         let mut ring = SharedRing::create(&directory.path().join("ring")).unwrap();
         put(&ring, 1, 5); // entry 0 was claimed and never written
