@@ -1,4 +1,4 @@
-//! Generated scripts in real interpreters. No test here compares times.
+//! Generated scripts in real interpreters. No test compares measured times.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use genba_run::{Cancel, Launcher, Shell};
 use genba_suite::snippet::{Language, Mode, Part, Snippet};
 use genba_suite::{Exclusion, Session, Work, parse_executables};
 
-/// The interpreter, or a word on why the test is left out.
+/// The interpreter; `None` and a recorded skip if there is none.
 fn interpreter(test: &str, language: Language) -> Option<String> {
     let candidates = match language {
         Language::Ruby => ["ruby", "ruby3.1"],
@@ -84,7 +84,7 @@ const REPORTED: [&str; 5] = [
 ];
 
 #[test]
-fn the_script_runs_as_often_as_said_in_the_preludes_scope() {
+fn the_script_runs_loop_count_times_in_the_scope_of_the_prelude() {
     let cases = [
         (
             Language::Ruby,
@@ -93,7 +93,7 @@ fn the_script_runs_as_often_as_said_in_the_preludes_scope() {
         ),
         (Language::Python, "count = 0\nimport sys", "count += 1"),
     ];
-    let name = "the_script_runs_as_often_as_said_in_the_preludes_scope";
+    let name = "the_script_runs_loop_count_times_in_the_scope_of_the_prelude";
     for (language, prelude, script) in cases {
         let Some(interpreter) = interpreter(name, language) else {
             continue;
@@ -131,8 +131,8 @@ fn the_script_runs_as_often_as_said_in_the_preludes_scope() {
 }
 
 #[test]
-fn difficult_code_is_taken_as_it_is() {
-    let name = "difficult_code_is_taken_as_it_is";
+fn heredocs_imports_and_control_flow_are_kept_unchanged() {
+    let name = "heredocs_imports_and_control_flow_are_kept_unchanged";
     let cases = [
         // A comment at the end, a heredoc, a frozen literal, `next`.
         (
@@ -185,8 +185,8 @@ fn difficult_code_is_taken_as_it_is() {
 }
 
 #[test]
-fn errors_name_the_persons_code() {
-    let name = "errors_name_the_persons_code";
+fn errors_name_the_part_and_line_of_the_users_code() {
+    let name = "errors_name_the_part_and_line_of_the_users_code";
     let cases = [
         (Language::Ruby, "a = 1\nb = nosuch", "x", "prelude, line 2"),
         (
@@ -265,24 +265,24 @@ fn script_of(session: &Session, benchmark: usize, variant: usize) -> String {
 }
 
 #[test]
-fn loop_counts_are_found_once_for_all_executables() {
-    let name = "loop_counts_are_found_once_for_all_executables";
+fn executables_share_one_loop_count() {
+    let name = "executables_share_one_loop_count";
     let Some(ruby) = interpreter(name, Language::Ruby) else {
         return;
     };
-    let text = "benchmark:\n  a: x = 1\n  b:\n    sleep 0.02\n";
+    let text = "benchmark:\n  a: x = 1\n  b:\n    sleep 0.2\n";
     let session = ready("x.yml", text, &format!("one::{ruby}; two::{ruby} -W0"));
     assert_eq!(session.excluded(), []);
     for benchmark in 0..2 {
         let scripts = [0, 1].map(|variant| script_of(&session, benchmark, variant));
         assert_eq!(scripts[0], scripts[1]);
     }
-    // 20 ms an iteration, 10 ms wanted: the fewest there are.
+    // 200 ms per iteration where 10 ms are asked for: one iteration, the minimum.
     assert!(script_of(&session, 1, 0).contains("__genba_total = 1\n"));
     let plans = session.plans(&Shell::default()).expect("plans");
     assert_eq!(plans.len(), 2);
-    assert_eq!(plans[1].variants[0].command, format!("{ruby}: sleep 0.02"));
-    // What `a` costs is not for a test to say.
+    assert_eq!(plans[1].variants[0].command, format!("{ruby}: sleep 0.2"));
+    // Nothing is asserted about the cost of `a`.
     assert_eq!(plans[1].primary, "per_iteration");
     for plan in &plans {
         plan.check().expect("plans that the driver takes");
@@ -290,8 +290,8 @@ fn loop_counts_are_found_once_for_all_executables() {
 }
 
 #[test]
-fn what_cannot_run_is_excluded_by_name() {
-    let name = "what_cannot_run_is_excluded_by_name";
+fn snippets_that_cannot_run_are_excluded_with_the_reason() {
+    let name = "snippets_that_cannot_run_are_excluded_with_the_reason";
     let Some(ruby) = interpreter(name, Language::Ruby) else {
         return;
     };

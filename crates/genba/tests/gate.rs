@@ -3,24 +3,19 @@
 
 mod support;
 
-use support::{busy_loop, comparison, genba, json, notes, scratch, stdout_of};
+use support::{METRIC_WORK, comparison, genba, json, notes, reported_work, scratch, stdout_of};
 
 #[test]
-fn a_gate_refuses_what_is_slower_and_passes_what_is_not() {
+fn a_gate_refuses_slower_variants_and_passes_the_others() {
     let here = scratch();
-    let (one, three) = (busy_loop(3_000), busy_loop(9_000));
+    let (one, three) = (reported_work("1"), reported_work("3"));
     let gate = |threshold: &str, first: &str, second: &str| {
         let args = [
-            "gate",
-            "--metric",
-            "cpu",
-            "-r",
-            "15",
-            "--threshold",
-            threshold,
-            first,
-            second,
-        ];
+            &["gate", "-r", "15", "--seed", "1", "--threshold", threshold][..],
+            &METRIC_WORK,
+            &[first, second],
+        ]
+        .concat();
         let output = genba(here.path(), &args);
         (
             output.status.code(),
@@ -44,29 +39,17 @@ fn a_gate_refuses_what_is_slower_and_passes_what_is_not() {
 }
 
 #[test]
-fn runs_of_a_case_are_compared_with_on_the_same_host_only() {
+fn runs_of_a_case_are_compared_only_on_the_same_host() {
     let here = scratch();
-    let (slow, fast) = (busy_loop(30_000), busy_loop(3_000));
-    let args = [
-        "bench", "--json", "-r", "12", "--metric", "cpu", "-n", "old", &slow,
-    ];
-    let first = json(here.path(), "comparison", &args);
+    let (slow, fast) = (reported_work("10"), reported_work("1"));
+    let bench = |words: &[&str]| {
+        let args = [&["bench", "--json", "-r", "12"][..], &METRIC_WORK, words].concat();
+        json(here.path(), "comparison", &args)
+    };
+    let first = bench(&["-n", "old", &slow]);
     let case = first["case"].as_str().unwrap().to_owned();
-    let args = [
-        "bench",
-        "--json",
-        "-r",
-        "12",
-        "--metric",
-        "cpu",
-        "--against",
-        &case,
-        "-n",
-        "new",
-        &fast,
-    ];
-    let second = json(here.path(), "comparison", &args);
-    let found = comparison(&second, "new", "cpu");
+    let second = bench(&["--against", &case, "-n", "new", &fast]);
+    let found = comparison(&second, "new", "work");
     assert_eq!(found["baseline"], format!("old (case {case})"));
     assert_eq!(found["verdict"], "faster");
     assert!(notes(&second).contains("not interleaved"));
@@ -89,7 +72,7 @@ fn runs_of_a_case_are_compared_with_on_the_same_host_only() {
 }
 
 #[test]
-fn the_doctor_says_what_can_be_seen() {
+fn the_doctor_reports_the_visible_difference() {
     let here = scratch();
     let document = json(
         here.path(),

@@ -125,6 +125,19 @@ pub fn busy_loop(count: u32) -> String {
     format!("i=0; while [ $i -lt {count} ]; do i=$((i+1)); done")
 }
 
+/// Options that make the metric `work`, which [`reported_work`] writes, the primary one.
+pub const METRIC_WORK: [&str; 4] = ["--metric-fd", "work:units", "--metric", "work"];
+
+/// A shell line that reports the metric `work`: the value of a shell arithmetic expression, times
+/// 10 000, with a scatter of ±2 % that depends on the number of runs before it and on nothing
+/// else. Verdicts about it are the same on every machine, however busy.
+pub fn reported_work(units: &str) -> String {
+    format!(
+        "echo >>runs; n=$(wc -l <runs); \
+         echo work $(( ({units}) * (9800 + (n * n * 31 + n * 17) % 401) )) >&$GENBA_METRICS_FD"
+    )
+}
+
 /// The comparison of a variant in a metric.
 pub fn comparison<'a>(document: &'a Value, variant: &str, metric: &str) -> &'a Value {
     let all = document["comparisons"].as_array().expect("comparisons");
