@@ -34,14 +34,14 @@ pub fn one_cpu(input: &AnalysisInput) -> bool {
         && (false_sharing::is_suspected(input) || lock_contention::is_suspected(input))
 }
 
-/// Whether it would help to know where branches are guessed wrongly.
+/// Whether it would help to know which branches are mispredicted.
 #[must_use]
 pub fn mispredictions(input: &AnalysisInput) -> bool {
     input.program.follow_up.mispredictions.is_none()
         && (unpredictable_branch::is_suspected(input) || slow_loads::is_suspected(input))
 }
 
-/// Whether it would help to know which loads the first cache did not have.
+/// Whether it would help to know which loads miss L1d.
 #[must_use]
 pub fn cache_misses(input: &AnalysisInput) -> bool {
     input.program.follow_up.cache_misses.is_none() && slow_loads::is_suspected(input)

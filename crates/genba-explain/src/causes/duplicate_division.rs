@@ -113,7 +113,7 @@ fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Divisi
             };
             function.loop_after(&input.program.costs, around, &change)
         };
-        // The next round may wait for one of them: that one stays.
+        // The next iteration may wait for one of them: that one stays.
         let (a, b) = (without(first)?, without(second)?);
         Some(if a.iteration.value >= b.iteration.value {
             a

@@ -63,7 +63,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         let (Some(chain), false) = (one.cost.chain_cycles, one.cost.chain.is_empty()) else {
             continue;
         };
-        // The chain must really be what the rounds wait for.
+        // The chain must really be what the iterations wait for.
         // What such conversions take is only known within bounds.
         if chain.high < 0.8 * one.cycles.value || chain.low > 1.15 * one.cycles.value {
             continue;

@@ -31,16 +31,16 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         Reduction::FloatExtreme,
     ];
     let all = chained(input, &kinds);
-    let mut found: Vec<Candidate> = all.iter().map(tell).collect();
+    let mut found: Vec<Candidate> = all.iter().map(candidate_of).collect();
     for (candidate, chained) in found.iter_mut().zip(&all) {
         candidate.residual_fraction = bounded(input, &chained.one, candidate.residual_fraction);
     }
     found
 }
 
-fn tell(chained: &Chained<'_>) -> Candidate {
+fn candidate_of(chained: &Chained<'_>) -> Candidate {
     let mut found = candidate(Cause::FpLatencyChain, chained);
-    // Compilers make vectors of what stands side by side.
+    // Compilers vectorise independent accumulators.
     let lanes = lanes(chained);
     if lanes > 1.0 {
         found.residual_fraction.low /= lanes;

@@ -34,11 +34,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         Reduction::Mixing,
     ];
     let all = chained(input, &kinds);
-    let tellable = all
+    let suited = all
         .iter()
         .filter(|one| one.kind != Reduction::Mixing || one.one.is_long(LONG))
         .filter(|one| one.kind != Reduction::Table || !is_sliced(one));
-    tellable
+    suited
         .map(|one| candidate(Cause::IntegerLatencyChain, one))
         .collect()
 }
@@ -47,7 +47,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 /// several tables.
 const BESIDE: usize = 2;
 
-/// Whether a round looks up several tables side by side already: of the bytewise loop, however
+/// Whether an iteration looks up several tables side by side already: of the bytewise loop, however
 /// often it is unrolled, the place of every look-up waits for the look-up before.
 fn is_sliced(chained: &Chained<'_>) -> bool {
     let function = chained.one.input;

@@ -74,7 +74,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     found.into_iter().map(|one| one.1).collect()
 }
 
-/// Two calls of one loop that both need not be made each round: one finding, at the dearer one.
+/// One candidate for two invariant calls of one loop, at the more expensive one.
 fn together(one: Candidate, other: Candidate, all: f64) -> Candidate {
     let calls = |of: &Candidate| {
         let each = of.cycles.map_or(0.0, |cycles| cycles.value);

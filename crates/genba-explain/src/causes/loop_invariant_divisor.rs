@@ -103,7 +103,7 @@ fn is_invariant(function: &FunctionInput, divisor: &Divisor, index: u32) -> bool
     }
 }
 
-/// Whether a value at the loop's head is one that each round loads again from a place that the
+/// Whether a value at the loop's head is one that each iteration loads again from a place that the
 /// loop does not write: a divisor for which no register was left.
 fn comes_back(function: &FunctionInput, value: Value, index: u32) -> bool {
     let values = &function.values;
@@ -126,7 +126,7 @@ fn comes_back(function: &FunctionInput, value: Value, index: u32) -> bool {
         })
 }
 
-/// Whether memory at an address is the same in all rounds of a loop, stores through other
+/// Whether memory at an address is the same in all iterations of a loop, stores through other
 /// pointers apart.
 fn stays(function: &FunctionInput, address: &Address, index: u32) -> bool {
     let values = &function.values;
@@ -170,7 +170,7 @@ fn overlaps(one: &Address, other: &Address) -> bool {
     one.base.number == other.base.number && one.index == other.index && a < d && c < b
 }
 
-/// The time that changes and what stays of it: where the rounds of a short loop are a part of
+/// The time that changes and what stays of it: where the iterations of a short loop are a part of
 /// another loop's, that one's other work may wait for these divisions, too.
 fn around(
     function: &FunctionInput,

@@ -81,8 +81,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let part = (top.calls / calls.max(1) as f64).min(1.0);
     let machinery = machinery(input, &lines);
     let rest = (1.0 - share - machinery).max(0.0);
-    // Containers' code that was inlined (moving, initialising, destroying) stands in the user's
-    // functions and is no longer told apart.
+    // Inlined code of containers (moves, constructors, destructors) counts as the user's.
     let containers = top.users.iter().any(|user| !user.through.is_empty());
     let inlined = if containers { 0.2 } else { 0.0 };
     let fix = Fix::ReuseAllocations(Language::of_file(top.site.file.as_deref()));

@@ -141,7 +141,7 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
     (loads && computes && !recurs && !work.site.is_empty() && work.bytes > 0).then_some(work)
 }
 
-/// Whether what a store wrote is what a load reads some rounds later.
+/// Whether what a store wrote is what a load reads some iterations later.
 fn feeds(store: &Address, load: &Address) -> bool {
     let apart = store.base.offset.wrapping_sub(load.base.offset);
     store.base.number == load.base.number
@@ -266,7 +266,7 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
             let into = adds && data.writes & (1 << location) != 0 && !data.stores();
             let inside = |&reader: &usize| one.members.contains(&reader);
             let all: Vec<usize> = uses.readers(value).into_iter().filter(inside).collect();
-            // What it makes goes into the next round and nowhere else.
+            // What it makes goes into the next iteration and nowhere else.
             let made = function.values.written(at, location)?;
             let comes_round = function.values.met(value).contains(&made);
             let next: Vec<usize> = uses.readers(made).into_iter().filter(inside).collect();

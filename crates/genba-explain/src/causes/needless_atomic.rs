@@ -112,7 +112,7 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
 
 /// The innermost loop that has all locked operations, and what it takes without them: a locked
 /// operation waits for all stores before it and holds up all loads behind it, so that with it the
-/// rounds, which could overlap, come one after the other.
+/// iterations, which could overlap, come one after the other.
 fn whole_loop(
     input: &AnalysisInput,
     function: &FunctionInput,
@@ -136,7 +136,7 @@ fn whole_loop(
     Some((members, gain))
 }
 
-/// The locked operation and the instruction behind it, on which its time may stand.
+/// The locked operation and the next instruction, to which its samples may skid.
 fn near(function: &FunctionInput, at: usize) -> Vec<usize> {
     let next = at + 1;
     let behind = (next < function.code.len() && function.counts[next] == function.counts[at])

@@ -70,7 +70,7 @@ pub fn stalled_loads(function: &FunctionInput, list: &[Stall]) -> Vec<usize> {
 /// The store that overlaps a load without covering it.
 fn narrow_store(function: &FunctionInput, load: &Stall) -> Option<usize> {
     let values = &function.values;
-    // An address that moves on each round meets other stores than those of its own round.
+    // An address that moves on each iteration meets other stores than those of its own iteration.
     if load.around.is_some() && load.pattern == Pattern::Chase {
         return None;
     }

@@ -23,10 +23,10 @@ use crate::patterns::value_steps::Step;
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = slow(input, Kind::Strides);
-    all.iter().map(|slow| tell(input, slow)).collect()
+    all.iter().map(|slow| candidate_of(input, slow)).collect()
 }
 
-fn tell(input: &AnalysisInput, slow: &Slow) -> Candidate {
+fn candidate_of(input: &AnalysisInput, slow: &Slow) -> Candidate {
     let goes = Estimate {
         value: 0.85,
         low: 0.25,

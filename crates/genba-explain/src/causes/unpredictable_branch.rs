@@ -63,11 +63,11 @@ pub fn is_suspected(input: &AnalysisInput) -> bool {
     })
 }
 
-/// A branch that goes both ways.
+/// A branch with varying outcome.
 struct Branch {
     at: usize,
     taken: f64,
-    /// Wrong guesses a round if the outcome cannot be foreseen.
+    /// Mispredictions per iteration if the outcome is unpredictable.
     wrong: f64,
     /// Whether both ways stay in the loop.
     stays: bool,
@@ -104,13 +104,13 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let seen = counted.map(|events| {
         events.times(found.function, &found.members) / found.cost.iterations.max(1) as f64
     });
-    // What wrong guesses take of a round.
+    // Cycles of an iteration that mispredictions take.
     let behind = behind(found, &branches);
     let taken = match seen {
         Some(seen) if seen < FEWEST => return None,
         Some(seen) => excess.min(1.5 * seen * penalty + 2.0),
         None => {
-            // Less: mostly foreseen. More: something else takes the time, too.
+            // Less: mostly predicted. More: something else takes time, too.
             let random = possible * penalty;
             if excess < 0.3 * random || excess > 4.0 * random + 4.0 || behind < BEHIND {
                 return None;
@@ -130,7 +130,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         .iter()
         .filter(|&&at| function.counts[at] > 0)
         .count() as f64;
-    // A load, a comparison and a conditional move from round to round; short runs overlap.
+    // A load, a comparison and a conditional move from iteration to iteration; short runs overlap.
     let chain = match (depends, found.is_long(16.0)) {
         (true, true) => 7.0,
         (true, false) => 5.0,
@@ -142,7 +142,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let other = excess - taken;
     let after = Estimate {
         value: (body + other + waits * taken).min(round),
-        // Without wrong guesses memory is asked for earlier, too.
+        // Without mispredictions loads start earlier, too.
         low: (least.max(0.15 * slots).max(0.5 * chain) + 0.5 * other).min(round),
         high: (1.5 * body + other + (waits + 0.2) * taken).min(0.95 * round),
     };
@@ -195,7 +195,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     }))
 }
 
-/// Whether loads go to another place each round, so that memory may be what is waited for.
+/// Whether loads reach another cache line in each iteration, so that they may stall as well.
 fn loads_far(found: &HotLoop<'_>) -> bool {
     let function = found.input;
     found.usual().any(|at| {

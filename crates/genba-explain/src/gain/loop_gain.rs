@@ -1,4 +1,4 @@
-//! What a change of a loop's instructions gains: loop-level, from measured cycles a round and
+//! What a change of a loop's instructions gains: loop-level, from measured cycles per iteration and
 //! the model before and after.
 
 use genba_model::{Estimate, LoopFact, ModelCase};
@@ -9,13 +9,13 @@ use genba_loop_model::{Change, LoopInputs, Model, iteration_after, model, operat
 /// A loop before and after a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopGain {
-    /// Measured cycles a round.
+    /// Measured cycles per iteration.
     pub measured: Estimate,
     /// The model as it is.
     pub before: Model,
     /// The model after the change.
     pub after: Model,
-    /// Cycles a round after the change.
+    /// Cycles per iteration after the change.
     pub iteration: Estimate,
     /// Share of the loop's time that stays, 0…1.
     pub residual_fraction: Estimate,
@@ -44,8 +44,8 @@ impl FunctionInput {
         model(&inputs, index, change)
     }
 
-    /// Cycles a round that wrong guesses take if the rarer way of a branch was never foreseen, and
-    /// branches that go both ways as often always were: those are seldom left to chance.
+    /// Cycles per iteration of mispredictions if the rarer outcome of a branch was never predicted;
+    /// branches with both outcomes about equally often count as predicted: they seldom are random.
     fn mispredictions(&self, costs: &CostTable, index: u32) -> f64 {
         const CHANCE: f64 = 0.25;
         let penalty = costs.latency(operation::MISPREDICT[0]);
@@ -74,7 +74,7 @@ impl FunctionInput {
         let before = self.loop_model(costs, index, &Change::default())?;
         let after = self.loop_model(costs, index, change)?;
         let round = iteration_after(measured.value, &before, &after)?;
-        // Wrong guesses are no part of the model, and stay: what it leaves no room for before the
+        // Mispredictions are not in the model, and remain: what it leaves no room for before the
         // change shows after it. They come seldom, or always at the end: a part of what may come.
         let most = measured.value;
         let seen = (most - before.round()?.value).max(0.0);

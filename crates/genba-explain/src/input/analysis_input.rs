@@ -61,10 +61,10 @@ pub struct FollowUpRuns {
     pub shared_lines: Option<Vec<SharedLine>>,
     /// CPU time of a run that was bound to one CPU, seconds, where that was tried.
     pub one_cpu_seconds: Option<f64>,
-    /// Wrong guesses of branches, as the processor counts them.
+    /// Branch mispredictions, counted or simulated.
     #[serde(alias = "wrong_guesses")]
     pub mispredictions: Option<EventCounts>,
-    /// Loads that the first cache did not have, as the processor counts them.
+    /// Loads that miss L1d, counted or simulated.
     pub cache_misses: Option<EventCounts>,
     /// Places of the user's own code whose copies of memory take time, as shares of that.
     #[serde(default)]

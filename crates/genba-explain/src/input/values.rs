@@ -8,7 +8,7 @@
 //! `[rdi]`.
 //!
 //! **What equal means.** Two uses of one value number saw the same bits *in one pass through the
-//! code between them*. In a loop the same number in two rounds is only promised where the
+//! code between them*. In a loop the same number in two iterations is only promised where the
 //! number was made outside of the loop ([`Values::is_invariant`]).
 
 use std::collections::HashMap;
@@ -170,7 +170,7 @@ impl Values {
             .map(|(&number, list)| (number, list.as_slice()))
     }
 
-    /// Whether a value is the same in every round of a loop: made outside of it.
+    /// Whether a value is the same in every iteration of a loop: made outside of it.
     #[must_use]
     pub fn is_invariant(&self, value: Value, flow: &ControlFlow, index: u32) -> bool {
         let block = match self.origin(value) {

@@ -1,4 +1,4 @@
-//! Stores of loops whose address is the same in every round.
+//! Stores of loops whose address is the same in every iteration.
 
 use genba_code::{Flow, Location, STACK_POINTER};
 

@@ -1,7 +1,7 @@
 //! Loops that go through memory a byte at a time and do nothing with the bytes but store or
 //! compare them: what `bytewise-copy` and `bytewise-compare` start from.
 //!
-//! Only the usual path counts: blocks that at least half of the rounds execute. What leaves it
+//! Only the usual path counts: blocks that at least half of the iterations execute. What leaves it
 //! ends a run, whether it leaves the loop or handles something rare inside it.
 
 use genba_code::{BlockId, Flow, Shortcut};
@@ -27,7 +27,7 @@ pub struct ByteLoop {
     pub stores: Vec<usize>,
     /// Comparisons of one loaded byte with another.
     pub compares_two: bool,
-    /// Rounds.
+    /// Iterations.
     pub rounds: u64,
     /// Bytes in a run, on average.
     pub run: f64,
@@ -232,7 +232,7 @@ impl Path {
         }
     }
 
-    /// What a value gains from round to round on the path.
+    /// What a value gains from iteration to iteration on the path.
     fn step(&self, function: &FunctionInput, value: Value) -> Option<i64> {
         if self.is_outside(function, value) {
             return Some(0);
@@ -254,7 +254,7 @@ impl Path {
                 }
                 step
             }
-            // The index of a ring: what goes round once in many rounds is a step all the same.
+            // The index of a ring buffer: a step with a rare wrap-around is still a step.
             Origin::Instruction(at) => {
                 let index = wrapped(function, at as usize)?;
                 self.step(function, index)

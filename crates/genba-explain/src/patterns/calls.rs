@@ -31,7 +31,7 @@ pub fn all_calls(input: &AnalysisInput) -> impl Iterator<Item = Call<'_>> {
         .iter()
         .enumerate()
         .filter(|(_, f)| f.counted);
-    // Stubs of the linker are no callers: calls through them are told at the call.
+    // Stubs of the linker are no callers: calls through them are reported at the call.
     let counted = counted.filter(|(_, function)| !function.function.ends_with("@plt"));
     counted.flat_map(move |(caller, function)| {
         let sites = function.call_sites.iter();
@@ -177,7 +177,7 @@ pub fn inlined(
     let share = share.min(1.0);
     let each = share * all / count as f64;
     let body = slot(input) * (work / count as f64 + extra);
-    // What time beyond work and call there is comes from elsewhere: memory, wrong guesses.
+    // What time beyond work and call there is comes from elsewhere: memory, mispredictions.
     // Arguments and results in the caller's frame are stored, loaded and waited for, each way.
     let forwarded = 2.0 * FORWARD * through_memory;
     let least = each - (1.3 * overhead + 2.0) - forwarded;
@@ -232,7 +232,7 @@ fn passes_memory(function: &FunctionInput, at: usize) -> bool {
     })
 }
 
-/// Registers of arguments that are made of the result of the same call in the round before.
+/// Registers of arguments that are made of the result of the same call in the previous iteration.
 fn fed(function: &FunctionInput, at: usize) -> Vec<Location> {
     // By the System V calling convention: rdi, rsi, rdx, rcx, r8, r9, xmm0 to xmm7.
     const ARGUMENTS: [Location; 14] = [7, 6, 2, 1, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23];

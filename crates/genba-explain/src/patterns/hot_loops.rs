@@ -15,13 +15,13 @@ pub struct HotLoop<'a> {
     pub index: u32,
     /// What it costs.
     pub cost: &'a LoopCost,
-    /// Measured cycles a round.
+    /// Measured cycles per iteration.
     pub cycles: Estimate,
     /// Its instructions in address order.
     pub members: Vec<usize>,
     /// Share of all time.
     pub share: f64,
-    /// Rounds an entry, where entries are known.
+    /// Iterations per entry, where entries are known.
     pub trips: Option<f64>,
 }
 
@@ -41,7 +41,7 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
         let rounds = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
         for (index, one) in function.flow.loops().iter().enumerate() {
             if let Some(parent) = one.parent.map(|parent| parent as usize) {
-                // A loop inside that hardly ever runs does not shape the rounds.
+                // A loop inside that hardly ever runs does not shape the iterations.
                 has_inner[parent] |= rounds(index) as f64 > 0.01 * rounds(parent) as f64;
             }
         }
@@ -75,14 +75,14 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
 }
 
 impl HotLoop<'_> {
-    /// Executions of an instruction a round.
+    /// Executions of an instruction per iteration.
     #[must_use]
     pub fn times(&self, at: usize) -> f64 {
         let count = self.input.counts.get(at).copied().unwrap_or(0);
         count as f64 / self.cost.iterations.max(1) as f64
     }
 
-    /// Its instructions that nearly every round executes.
+    /// Its instructions that nearly every iteration executes.
     pub fn usual(&self) -> impl Iterator<Item = usize> + '_ {
         let members = self.members.iter().copied();
         members.filter(|&at| self.times(at) >= 0.9)
@@ -97,7 +97,7 @@ impl HotLoop<'_> {
             .any(|at| self.input.data[at].opaque.is_some())
     }
 
-    /// Whether rounds are many enough for what only pays in the long run.
+    /// Whether iterations are many enough for what only pays in the long run.
     #[must_use]
     pub fn is_long(&self, least: f64) -> bool {
         self.trips.is_none_or(|trips| trips >= least)

@@ -1,4 +1,4 @@
-//! Whether what is computed in a loop is the same in every round.
+//! Whether what is computed in a loop is the same in every iteration.
 
 use genba_code::{BlockId, Location};
 
@@ -8,7 +8,7 @@ use crate::input::values::{Address, Origin, Value};
 /// How deep expressions are followed.
 const DEEPEST: u32 = 12;
 
-/// Whether a value is the same in every round of a loop, though it may be computed there anew:
+/// Whether a value is the same in every iteration of a loop, though it may be computed there anew:
 /// made of values from outside and of memory that the loop does not store to, by what the code
 /// says. Calls count as changing no memory that is addressed otherwise.
 #[must_use]
@@ -41,8 +41,8 @@ fn same(function: &FunctionInput, index: u32, value: Value, depth: u32) -> bool 
             .all(|address| address.is_some_and(|address| !is_stored(function, index, &address)))
 }
 
-/// Whether a value at the head of a loop is what it was the round before: kept in memory across a
-/// call that saves no register, and read again.
+/// Whether a value at the head of a loop is that of the previous iteration: kept in memory across
+/// a call that saves no register, and read again.
 fn comes_back(function: &FunctionInput, index: u32, value: Value) -> bool {
     let values = &function.values;
     let flow = &function.flow;
@@ -101,7 +101,7 @@ fn is_kept(function: &FunctionInput, index: u32, value: Value, back: Value) -> b
     stored
 }
 
-/// Whether the loop stores to an address, as far as addresses can be told apart: others with the
+/// Whether the loop stores to an address, as far as addresses can be distinguished: others with the
 /// same base and another offset are apart, those with another base too.
 #[must_use]
 pub fn is_stored(function: &FunctionInput, index: u32, address: &Address) -> bool {

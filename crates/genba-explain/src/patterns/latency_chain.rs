@@ -20,7 +20,7 @@ const FEWEST_ROUNDS: f64 = 12.0;
 /// How much longer than everything else in a round the chain must be.
 const LONGER: f64 = 1.3;
 
-/// A loop whose rounds wait for chains that gather.
+/// A loop whose iterations wait for chains that gather.
 pub(crate) struct Chained<'a> {
     pub one: HotLoop<'a>,
     /// Reduction of the longest.

@@ -1,9 +1,9 @@
-//! Loads that wait for more than the first cache: where, how long, and what makes their address.
+//! Loads that stall for longer than an L1d hit: where, how long, and what makes their address.
 //!
 //! Instructions retire in order, so that the time which stands at one is what it came later than
 //! all before it. Time at a load and at the cheap instructions that do little but use what it
 //! loaded is therefore what was waited for its memory, unless the load overlaps an earlier store
-//! or comes first after a branch that goes both ways.
+//! or comes first after a branch with varying outcome.
 
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
@@ -16,7 +16,7 @@ use genba_loop_model::operation;
 /// What makes the address of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// What the same load, or another one that it takes turns with, gave the round before.
+    /// Loaded in the previous iteration by the same load, or by one that it alternates with.
     Chase,
     /// A step of at least a line, or one that is only known at run time.
     Strides(Step),
@@ -41,7 +41,7 @@ pub struct Stall {
     pub pattern: Pattern,
     /// Cycles for each execution, of the whole group.
     pub each: f64,
-    /// What they would take out of the first cache.
+    /// What they would take on an L1d hit.
     pub usual: f64,
     /// Share of all time.
     pub share: f64,
@@ -175,7 +175,7 @@ fn waiting(function: &FunctionInput, uses: &Uses, at: usize) -> Vec<usize> {
     found
 }
 
-/// What a wrong guess of a branch takes, cycles; where the host's table has none, as on
+/// Cycles that a branch misprediction costs; where the host table has none, as on
 /// processors since 2010.
 #[must_use]
 pub fn penalty(input: &AnalysisInput) -> f64 {
@@ -186,7 +186,7 @@ pub fn penalty(input: &AnalysisInput) -> f64 {
         .map_or(16.0, |penalty| penalty.value)
 }
 
-/// Cycles a round of a loop that wrong guesses of its branches take: as counted, or the most that
+/// Cycles per iteration of a loop that its branch mispredictions cost: as counted, or the most that
 /// they can.
 #[must_use]
 pub fn wrong_in(input: &AnalysisInput, one: &HotLoop<'_>) -> f64 {
@@ -198,7 +198,7 @@ pub fn wrong_in(input: &AnalysisInput, one: &HotLoop<'_>) -> f64 {
     wrong / rounds * penalty(input)
 }
 
-/// Wrong guesses of these instructions if the rarer way of a branch was never foreseen.
+/// Mispredictions of these branches if the rarer outcome was never predicted.
 fn possible(function: &FunctionInput, instructions: impl Iterator<Item = usize>) -> f64 {
     let rare = |at: usize| {
         if !matches!(function.code[at].flow, Flow::CondJump(_)) {
@@ -211,7 +211,7 @@ fn possible(function: &FunctionInput, instructions: impl Iterator<Item = usize>)
     instructions.map(rare).sum()
 }
 
-/// Which part of the possible wrong guesses of a function came, where that was counted.
+/// The fraction of the possible mispredictions of a function that occurred, where counted.
 fn part_wrong(input: &AnalysisInput, function: &FunctionInput) -> f64 {
     let number = || {
         input
@@ -233,7 +233,7 @@ fn part_wrong(input: &AnalysisInput, function: &FunctionInput) -> f64 {
     (events.times(number, &all) / possible.max(1.0)).min(1.0)
 }
 
-/// Cycles for each execution that wrong guesses of the branch before may have put here.
+/// Cycles for each execution that mispredictions of the branch before may have put here.
 fn wrong_before(function: &FunctionInput, penalty: f64, at: usize) -> f64 {
     const FIRST: usize = 4;
     let Some(block) = function.flow.block_of(at) else {

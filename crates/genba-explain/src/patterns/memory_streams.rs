@@ -33,7 +33,7 @@ pub(crate) fn bounded(
     }
 }
 
-/// Cycles a round for the widest stream of a loop, if it came from memory.
+/// Cycles per iteration for the widest stream of a loop, if it came from memory.
 fn floor(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<f64> {
     let program = &input.program;
     program.max_rss_bytes.filter(|&bytes| bytes >= LARGE)?;

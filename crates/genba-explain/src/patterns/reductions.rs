@@ -1,8 +1,8 @@
-//! Chains that only gather: what a loop carries from round to round, and whether it could be
-//! gathered in several places at once.
+//! Reductions: loop-carried chains that only accumulate, so that several accumulators could be
+//! used.
 //!
 //! All that depends on what is carried must be of one kind of operation, and nothing else may
-//! look at it inside of the loop: sums that are stored each round, compared or used as addresses
+//! look at it inside of the loop: sums that are stored each iteration, compared or used as addresses
 //! are results, not a reduction.
 
 use genba_code::{Flow, Shortcut};

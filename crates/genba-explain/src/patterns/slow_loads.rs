@@ -35,24 +35,23 @@ pub(crate) struct Slow {
     pub kind: Kind,
     /// Most time first.
     pub list: Vec<Stall>,
-    /// The loop's round, where it can be modelled.
+    /// The loop's iteration, where it can be modelled.
     pub iteration: Option<Iteration>,
 }
 
-/// A round of a loop whose loads wait, cycles.
+/// An iteration of a loop whose loads wait, cycles.
 pub(crate) struct Iteration {
     pub index: u32,
     pub measured: f64,
-    /// The model with all loads from the first cache.
+    /// The model if all loads hit L1d.
     pub model: f64,
     /// The same without its chain.
     pub free: f64,
-    /// What neither the model nor wrong guesses of branches explain.
+    /// What neither the model nor branch mispredictions explain.
     pub excess: f64,
 }
 
-/// Whether loads are found that wait, so that it would help to know whether the first cache had
-/// what they load.
+/// Whether stalled loads are found, so that counting their L1d misses would help.
 #[must_use]
 pub fn is_suspected(input: &AnalysisInput) -> bool {
     !all(input).is_empty()
@@ -65,7 +64,7 @@ pub(crate) fn slow(input: &AnalysisInput, wanted: Kind) -> Vec<Slow> {
     found
 }
 
-/// Whether the first cache did not have what these load, where that was counted.
+/// Whether these loads miss L1d, where that was counted.
 fn misses(input: &AnalysisInput, slow: &Slow) -> bool {
     let Some((_, seen)) = missed(input, slow) else {
         return true;
@@ -80,7 +79,7 @@ fn misses(input: &AnalysisInput, slow: &Slow) -> bool {
     seen >= least * loads as f64
 }
 
-/// How often the first cache did not have what a loop loads, or a function outside of loops.
+/// L1d misses of a loop's loads, or of a function's outside of loops.
 fn missed<'a>(input: &'a AnalysisInput, slow: &Slow) -> Option<(&'a EventCounts, f64)> {
     let events = input.program.follow_up.cache_misses.as_ref()?;
     let function = &input.functions[slow.function];
@@ -139,7 +138,7 @@ fn all(input: &AnalysisInput) -> Vec<Slow> {
     found
 }
 
-/// A loop's round against its model.
+/// A loop's iteration against its model.
 fn round(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<Iteration> {
     let costs = &input.program.costs;
     let model = (one.input).loop_model(costs, one.index, &Change::default())?;
@@ -156,7 +155,7 @@ fn round(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<Iteration> {
     })
 }
 
-/// The loads that explain why a round takes more than its model.
+/// The loads that explain why an iteration takes more than its model.
 fn in_loop(one: &HotLoop<'_>, round: Iteration, mut list: Vec<Stall>) -> Option<Slow> {
     if round.excess < 0.25 * round.measured || round.excess < 1.0 {
         return None;

@@ -1,14 +1,14 @@
-//! How values change from round to round of a loop.
+//! How values change from iteration to iteration of a loop.
 
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value};
 
-/// What a value gains each round.
+/// What a value gains each iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// So much.
     Constant(i64),
-    /// The same each round, but known at run time only.
+    /// The same each iteration, but known at run time only.
     Invariant,
 }
 
@@ -31,7 +31,7 @@ impl Step {
 /// How deep sums of sums are followed.
 const DEEPEST: u32 = 8;
 
-/// What an address gains each round; `None` if it depends on what the loop loads, or on anything
+/// What an address gains each iteration; `None` if it depends on what the loop loads, or on anything
 /// else that is not a sum.
 #[must_use]
 pub fn address_step(function: &FunctionInput, index: u32, address: &Address) -> Option<Step> {
@@ -42,7 +42,7 @@ pub fn address_step(function: &FunctionInput, index: u32, address: &Address) -> 
     Some(base.plus(value_step(function, index, value)?.times(i64::from(scale))))
 }
 
-/// What a value gains each round.
+/// What a value gains each iteration.
 #[must_use]
 pub fn value_step(function: &FunctionInput, index: u32, value: Value) -> Option<Step> {
     step(function, index, value, DEEPEST)
@@ -99,7 +99,7 @@ fn step(function: &FunctionInput, index: u32, value: Value, depth: u32) -> Optio
     }
 }
 
-/// Whether a value is loaded again each round from an address that does not change: it stays
+/// Whether a value is loaded again each iteration from an address that does not change: it stays
 /// unless a store through another pointer changes it, which compilers must reckon with.
 #[must_use]
 pub fn is_reloaded(function: &FunctionInput, index: u32, value: Value) -> bool {

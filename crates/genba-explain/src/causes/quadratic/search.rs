@@ -178,7 +178,7 @@ fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
     !first.is_empty() && !first.into_iter().any(|one| is_made_by(found, one))
 }
 
-/// Whether a value comes out of the loop on any way.
+/// Whether a value comes out of the loop on any path.
 fn is_made_by(found: &HotLoop<'_>, value: Value) -> bool {
     const MOST: usize = 64;
     let function = found.input;
