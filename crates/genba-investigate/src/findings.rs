@@ -13,7 +13,7 @@ pub fn findings(input: &AnalysisInput, limits: Limits, sources: &mut SourceCache
 }
 
 /// Lines of one site at most; of a longer range its first lines are shown.
-const MOST_LINES: u32 = 6;
+const MAX_LINES: u32 = 6;
 
 /// Puts the source into findings, where its files are found.
 fn add_source_lines(findings: &mut [Finding], sources: &mut SourceCache) {
@@ -34,7 +34,7 @@ fn add(lines: &mut Vec<SourceLine>, site: &FindingSite, sources: &mut SourceCach
     let last = site
         .end_line
         .unwrap_or(first)
-        .clamp(first, first.saturating_add(MOST_LINES - 1));
+        .clamp(first, first.saturating_add(MAX_LINES - 1));
     for line in first..=last {
         if let Some(text) = sources.line(file, line) {
             lines.push(SourceLine {

@@ -106,7 +106,7 @@ impl Pipeline<'_> {
         // Who waits for an answer waits for the count as well: what is left, but on a machine
         // that others use, too, what a count usually takes.
         let usual = Duration::try_from_secs_f64(sampled.wall_seconds * USUAL_COUNT);
-        let usual = usual.map_or(MOST_AWAITED, |usual| usual.clamp(LEAST_COUNT, MOST_AWAITED));
+        let usual = usual.map_or(MAX_AWAITED, |usual| usual.clamp(LEAST_COUNT, MAX_AWAITED));
         let available = self.time_left().map(|left| left.max(usual));
         let limit = available.map_or(plan.limit, |left| left.min(plan.limit));
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
@@ -201,7 +201,7 @@ impl Pipeline<'_> {
 const LEAST_COUNT: Duration = Duration::from_secs(5);
 
 /// Nor more than this, by which half a minute may be overdrawn.
-const MOST_AWAITED: Duration = Duration::from_secs(15);
+const MAX_AWAITED: Duration = Duration::from_secs(15);
 
 /// Wall times of a run that a count with all jumps takes, even of an interpreter.
 const USUAL_COUNT: f64 = 3.2;

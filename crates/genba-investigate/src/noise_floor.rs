@@ -1,5 +1,5 @@
-//! The smallest differences that comparing two versions of a workload would show, and the least
-//! gain that is worth reporting. Pure.
+//! The noise floor: the smallest differences that comparing two versions of a workload would show.
+//! Pure.
 
 use genba_model::{Metric, NoiseFloor, RunRecord};
 
@@ -8,20 +8,6 @@ fn pairs(runs: usize) -> usize {
     // Fewer pairs decide nothing, however plain the case.
     (runs / 2).max(genba_stats::MIN_PAIRS)
 }
-
-/// The least gain that is worth telling, as a share of the time: what a comparison could show,
-/// at least [`WORTHWHILE`] and at most [`NOISIEST`].
-#[must_use]
-pub fn min_gain(floors: &[NoiseFloor]) -> f64 {
-    let least = floors.iter().map(|floor| floor.share).reduce(f64::min);
-    least.unwrap_or(0.0).clamp(WORTHWHILE, NOISIEST)
-}
-
-/// However noisy the machine is: samples and counts tell of larger gains all the same.
-const NOISIEST: f64 = 0.15;
-
-/// Nobody changes a program for less.
-const WORTHWHILE: f64 = 0.02;
 
 /// The smallest differences that comparing two versions of this workload would show in about
 /// the time that its runs took; metrics for which there are too few runs are left out.

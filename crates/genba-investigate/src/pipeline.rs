@@ -173,7 +173,7 @@ impl Pipeline<'_> {
         }
         let known = Known {
             facts: run_summary::run_facts(&runs),
-            min_gain: noise_floor::min_gain(&noise_floor),
+            min_gain: genba_model::min_gain(&noise_floor),
             stat: stat.as_ref(),
             host: &host,
         };

@@ -21,7 +21,7 @@ const LEAST_HZ: u64 = 49;
 const BESIDE_HZ: u64 = 49;
 /// Frames of all stacks that are kept for the flame graph: what is lost by this is too narrow to
 /// be seen.
-const MOST_FRAMES: usize = 50_000;
+const MAX_FRAMES: usize = 50_000;
 
 impl Pipeline<'_> {
     /// Reads script functions in a run of their own; `None` where the command runs no interpreter,
@@ -109,7 +109,7 @@ fn bounded(mut profile: ScriptProfile) -> ScriptProfile {
     profile
         .collapsed
         .sort_by(|a, b| (b.weight.cmp(&a.weight)).then_with(|| a.frames.cmp(&b.frames)));
-    let mut left = MOST_FRAMES;
+    let mut left = MAX_FRAMES;
     profile.collapsed.retain(|row| {
         let fits = row.frames.len() <= left;
         left = left.saturating_sub(row.frames.len());
@@ -144,7 +144,7 @@ mod tests {
             outside: Estimate::exact(0.0),
             functions: Vec::new(),
             opcodes: Vec::new(),
-            collapsed: vec![stack(1, MOST_FRAMES), stack(2, 10), stack(3, 20)],
+            collapsed: vec![stack(1, MAX_FRAMES), stack(2, 10), stack(3, 20)],
             notes: Vec::new(),
         };
         let weights: Vec<u64> = bounded(profile)

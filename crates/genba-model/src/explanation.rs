@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, Event, SourceLine};
+use crate::{Estimate, Event, NoiseFloor, SourceLine};
 
 /// How a piece of evidence was come by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +100,9 @@ pub struct Explanation {
     /// Gains below this are not told: the smallest difference that could be seen, as a share.
     #[serde(alias = "least_gain")]
     pub min_gain: f64,
+    /// Noise floor of the runs, from which the minimum gain follows; empty for a recording alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noise_floor: Vec<NoiseFloor>,
     /// What the reader must know, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

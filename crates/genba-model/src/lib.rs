@@ -22,6 +22,7 @@ mod fix;
 mod host;
 mod host_table;
 mod investigation;
+mod min_gain;
 mod profile;
 mod profile_diff;
 mod quantity;
@@ -64,6 +65,7 @@ pub use host_table::{HostTable, HostTableEntry};
 pub use investigation::{
     Concentration, Investigation, MetricSummary, NoiseFloor, RunSummary, Workload,
 };
+pub use min_gain::min_gain;
 pub use profile::{
     CallEdge, Event, FunctionRow, LineRow, ModuleRow, Precision, Profile, StackRow, ThreadRow,
 };

@@ -1,6 +1,6 @@
 //! Fields of comma-separated tables (RFC 4180).
 
-/// One field, in quotes where it needs them, and without what a spreadsheet would run.
+/// Returns one field, quoted where needed, and never a formula.
 ///
 /// A field that starts with `= + - @`, a tab or a carriage return is a formula to spreadsheets
 /// (OWASP, "CSV injection"); such text gets an apostrophe in front. Numbers keep their sign.
@@ -13,7 +13,7 @@
 /// ```
 #[must_use]
 pub fn field(text: &str) -> String {
-    // The marker is looked for behind white space too, which some programs strip first.
+    // Some programs strip white space before they look for a formula.
     let first = text.trim_start_matches([' ', '\0']).chars().next();
     let formula = matches!(first, Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n'))
         && text.parse::<f64>().is_err();
@@ -28,7 +28,7 @@ pub fn field(text: &str) -> String {
     out
 }
 
-/// A record: fields joined, with the line end.
+/// Returns a record: the fields joined by commas, with line end.
 #[must_use]
 pub fn record<S: AsRef<str>>(fields: &[S]) -> String {
     let mut line = fields
@@ -46,7 +46,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn quoting_and_formulas() {
+    fn fields_are_quoted_and_formulas_defused() {
         assert_eq!(field("say \"hi\""), "\"say \"\"hi\"\"\"");
         assert_eq!(field("+1+cmd|' /C calc'!A0"), "'+1+cmd|' /C calc'!A0");
         assert_eq!(field("  =1,2"), "\"'  =1,2\"");
@@ -56,7 +56,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_field_is_a_formula(text in any::<String>()) {
+        fn fields_are_never_formulas(text in any::<String>()) {
             let out = field(&text);
             let inner = out.strip_prefix('"').unwrap_or(&out);
             let danger = inner.trim_start_matches(' ').starts_with(['=', '@', '\t', '\r']);
@@ -64,7 +64,7 @@ mod tests {
         }
 
         #[test]
-        fn quotes_balance(text in any::<String>()) {
+        fn quotes_are_balanced(text in any::<String>()) {
             prop_assert_eq!(field(&text).matches('"').count() % 2, 0);
         }
     }

@@ -1,9 +1,9 @@
-//! Text for HTML and SVG.
+//! Escaping for HTML and SVG.
 
 use crate::safe_text;
 
-/// Text made harmless as the content of an element or as an attribute in double quotes:
-/// `& < > " '` as entities, control characters and direction marks spelt out, bounded to
+/// Returns text escaped for the content of an element or an attribute in double quotes:
+/// `& < > " '` as entities, control characters and direction marks spelt out, cut to
 /// [`safe_text::MAX_CHARS`].
 ///
 /// ```
@@ -14,7 +14,7 @@ pub fn escape(text: &str) -> String {
     escape_clean(&safe_text::sanitise(text))
 }
 
-/// As [`escape`], cut to so many columns.
+/// Returns escaped text of at most `width` columns.
 #[must_use]
 pub fn escape_fit(text: &str, width: usize) -> String {
     escape_clean(&safe_text::fit(text, width))
@@ -41,7 +41,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_usual_suspects() {
+    fn tags_quotes_and_control_characters_are_escaped() {
         assert_eq!(
             escape(r#"<img src=x onerror="alert('1')">&"#),
             "&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;"
@@ -51,7 +51,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_mark_up_survives(text in any::<String>()) {
+        fn escaped_text_has_no_markup(text in any::<String>()) {
             prop_assert!(!escape(&text).contains(['<', '>', '"', '\'', '\0']));
         }
     }

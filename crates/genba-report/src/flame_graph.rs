@@ -6,7 +6,7 @@ use inferno::flamegraph::{self, Direction, Options};
 
 use crate::safe_text;
 
-/// What went wrong with a flame graph.
+/// Why there is no flame graph.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FlameError {
@@ -15,7 +15,7 @@ pub enum FlameError {
         "no flame graph: the profile has no samples with stacks\n  record with -g or --call-graph dwarf"
     )]
     Empty,
-    /// inferno refused.
+    /// inferno could not draw it.
     #[error("no flame graph: {0}")]
     Draw(#[from] std::io::Error),
 }
@@ -23,19 +23,19 @@ pub enum FlameError {
 /// Result of this module.
 pub type Result<T> = std::result::Result<T, FlameError>;
 
-/// How a flame graph looks.
+/// Layout of a flame graph.
 #[derive(Clone, Debug)]
 pub struct FlameOptions {
     /// Title; the command, if empty.
     pub title: String,
     /// Grow downwards from the top (an icicle graph).
     pub inverted: bool,
-    /// Merge stacks from their leaves: who calls the hot functions.
+    /// Merge stacks from their leaves, to show callers of hot functions.
     pub reversed: bool,
     /// Width in pixels, or as wide as the window.
     pub width: Option<usize>,
-    /// Leave out frames narrower than this share of the whole, in percent.
-    pub least_percent: f64,
+    /// Frames narrower than this share of the time are not drawn, percent.
+    pub min_percent: f64,
 }
 
 impl Default for FlameOptions {
@@ -45,15 +45,15 @@ impl Default for FlameOptions {
             inverted: false,
             reversed: false,
             width: None,
-            least_percent: 0.02,
+            min_percent: 0.02,
         }
     }
 }
 
-/// An SVG file with zoom and search.
+/// Renders an SVG file with zoom and search.
 ///
-/// Names are escaped by inferno; what a terminal or an editor would obey is spelt out before.
-/// The file holds inferno's own script and nothing from elsewhere.
+/// Names are sanitised here and escaped by inferno. The only script is inferno's own; nothing is
+/// loaded from elsewhere.
 ///
 /// # Errors
 /// The profile has no stacks.
@@ -82,16 +82,16 @@ pub fn svg(profile: &Profile, options: &FlameOptions) -> Result<String> {
     };
     inferno.reverse_stack_order = options.reversed;
     inferno.image_width = options.width.map(|w| w.clamp(200, 20_000));
-    inferno.min_width = options.least_percent.clamp(0.0, 50.0);
-    // The same profile makes the same picture.
+    inferno.min_width = options.min_percent.clamp(0.0, 50.0);
+    // Colours are reproducible.
     inferno.hash = true;
     let mut out = Vec::new();
     flamegraph::from_lines(&mut inferno, lines.lines(), &mut out)?;
     String::from_utf8(out).map_err(|e| FlameError::Draw(std::io::Error::other(e)))
 }
 
-/// One line a stack, `outer;inner weight`, as `stackcollapse` and its kin write it. Characters
-/// that have a meaning in that format are put in place by others.
+/// Renders one line per stack, `outer;inner weight`, the format of `stackcollapse`. Separators in
+/// names are replaced.
 #[must_use]
 pub fn collapsed(profile: &Profile) -> String {
     let mut out = String::new();
@@ -110,7 +110,7 @@ pub fn collapsed(profile: &Profile) -> String {
     out
 }
 
-/// A frame without separators, harmless and of bounded length.
+/// Returns a frame sanitised, without separators and of limited length.
 fn frame_name(frame: &str) -> String {
     let clean = safe_text::fit(frame, 400).replace(';', ":");
     let clean = clean.trim_start_matches('#').trim();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn collapsed_stacks_read_back() {
+    fn weights_of_collapsed_stacks_are_those_of_the_profile() {
         let profile = test_fixtures::investigation().profile.unwrap();
         let text = collapsed(&profile);
         let sum: u64 = text
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn no_stacks_is_an_error_that_says_so() {
+    fn profile_without_stacks_is_an_error() {
         let mut profile = test_fixtures::investigation().profile.unwrap();
         profile.collapsed.clear();
         assert!(matches!(

@@ -1,9 +1,9 @@
-//! Loops and jumps drawn in the margin of a listing: arrows in a bounded number of columns.
+//! Arrows of jumps and loops in the margin of a listing, in a limited number of columns.
 //!
-//! An arrow is a vertical line in one column, from the row that jumps to the row jumped to,
-//! with `►` at its end. Arrows that close loops get columns first, short ones nearest to the
-//! code; of the others those that still find a column are drawn. Arrows to the same row in the
-//! same direction share one.
+//! An arrow is a vertical line in one column from the row of the jump to the row of its target,
+//! with `►` at its end. Arrows that close loops get columns first, short ones nearest to the code;
+//! the others are drawn where a column is free. Arrows to the same row in the same direction share
+//! one.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ pub(crate) struct Arrow {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) back: bool,
-    /// What lies under it; of two arrows that compete, the one with more is drawn.
+    /// Share of the samples at its ends; of two competing arrows the heavier one is drawn.
     pub(crate) weight: f64,
 }
 
-/// Most arrows looked at: placing them is quadratic.
+/// Maximum number of arrows: placing them is quadratic.
 const MAX_ARROWS: usize = 2000;
 
 struct Line {
@@ -30,9 +30,9 @@ struct Line {
     column: usize,
 }
 
-/// Draws the arrows beside `rows` rows in at most `columns` columns; `open` says of a row
-/// that it is an instruction, at which an arrow can begin or end. Every string has the same
-/// number of characters, two a column used and two for the tip, or none at all.
+/// Draws the arrows beside `rows` rows in at most `columns` columns; `open` tells whether an arrow
+/// can begin or end at a row. All strings have the same number of characters: two for each column
+/// in use and two for the tip, or none.
 pub(crate) fn draw(
     rows: usize,
     arrows: &[Arrow],
@@ -82,7 +82,7 @@ pub(crate) fn draw(
         .collect()
 }
 
-/// What stands where two lines meet.
+/// Returns the character where two lines meet.
 fn join(there: char, new: char) -> char {
     match (there, new) {
         (' ', new) => new,
@@ -94,6 +94,7 @@ fn join(there: char, new: char) -> char {
     }
 }
 
+/// Assigns a column to each arrow that can be drawn.
 fn place(rows: usize, arrows: &[Arrow], columns: usize) -> Vec<Line> {
     let mut merged: BTreeMap<(usize, bool), Line> = BTreeMap::new();
     for arrow in arrows {
@@ -118,7 +119,7 @@ fn place(rows: usize, arrows: &[Arrow], columns: usize) -> Vec<Line> {
         line.weight = line.weight.max(arrow.weight);
     }
     let mut lines: Vec<Line> = merged.into_values().collect();
-    // What is left out, if anything must be, is what carries least.
+    // The lightest arrows are dropped first.
     lines.sort_by(|a, b| {
         b.back
             .cmp(&a.back)
@@ -133,7 +134,7 @@ fn place(rows: usize, arrows: &[Arrow], columns: usize) -> Vec<Line> {
         for other in placed.iter().filter(clash) {
             taken[other.column] = true;
         }
-        // A loop inside another stays to its right, so that brackets nest.
+        // A nested loop is to the right of the outer one.
         let least = if line.back {
             placed
                 .iter()
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_loops_and_a_jump_out() {
+    fn nested_loops_and_a_jump_out_of_them_get_columns_of_their_own() {
         let arrows = [arrow(4, 0), arrow(3, 2), arrow(1, 5)];
         assert_eq!(
             draw(6, &arrows, 4, |_| true),
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn two_jumps_to_one_head_share_a_column() {
+    fn jumps_to_the_same_head_share_a_column() {
         assert_eq!(
             draw(3, &[arrow(1, 0), arrow(2, 0)], 4, |_| true),
             ["┌─► ", "├── ", "└── "]
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_draw_takes_no_room() {
+    fn listing_without_arrows_has_no_margin() {
         assert_eq!(draw(2, &[], 4, |_| true), ["", ""]);
         assert_eq!(draw(2, &[arrow(0, 9)], 4, |_| true), ["", ""]);
         assert_eq!(draw(2, &[arrow(1, 0)], 0, |_| true), ["", ""]);
@@ -199,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_margin_is_a_rectangle_of_bounded_width(
+        fn margin_is_a_rectangle_of_limited_width(
             ends in prop::collection::vec((0_usize..60, 0_usize..60), 0..80),
             columns in 0_usize..6,
         ) {

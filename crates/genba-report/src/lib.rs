@@ -23,7 +23,6 @@ pub mod terminal;
 mod variants;
 mod wording;
 
-pub use genba_units::format as number;
 pub use safe_text::{sanitise, sanitise_lines};
 pub use terminal::screen::Screen;
 pub use wording::diagnosis::{findings, title};

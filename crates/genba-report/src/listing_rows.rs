@@ -1,4 +1,4 @@
-//! The rows of an annotated function: source lines, instructions, cold parts folded away.
+//! The rows of an annotated function: source lines, instructions, folds of cold instructions.
 
 use std::collections::HashMap;
 
@@ -6,24 +6,24 @@ use genba_model::Annotation;
 
 use crate::jump_arrows::{self, Arrow};
 
-/// What to show.
+/// Which instructions to show.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
-    /// Fold instructions below this share of the function's samples, but for those within
-    /// [`CONTEXT`] of one above it. `None` folds nothing.
+    /// Fold instructions below this share of the function's samples, except those within
+    /// [`CONTEXT_INSTRUCTIONS`] of one above it. `None` folds nothing.
     pub(crate) cold_below: Option<f64>,
     /// Columns for arrows.
     pub(crate) arrow_columns: usize,
-    /// Show at most so many instructions, the hottest and those around them.
+    /// Maximum number of instructions: the hottest and those around them.
     pub(crate) most: usize,
 }
 
-/// Instructions shown around a hot one.
-const CONTEXT: usize = 3;
-/// Fewer cold instructions than this are not worth folding.
-const LEAST_FOLD: usize = 5;
+/// Number of instructions shown before and after a hot one.
+const CONTEXT_INSTRUCTIONS: usize = 3;
+/// Minimum number of instructions of a fold.
+const MIN_FOLDED_INSTRUCTIONS: usize = 5;
 
-/// What a row shows.
+/// The content of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Content {
     /// A line of source; the file is named where it changes.
@@ -37,18 +37,18 @@ pub(crate) enum Content {
     },
     /// An instruction, by its index.
     Instruction(usize),
-    /// Instructions left out: indices `from..to` and their share.
+    /// Folded instructions: indices `from..to` and their share.
     Folded { from: usize, to: usize, share: f64 },
 }
 
-/// A row with its margin.
+/// A row with the jump arrows in its margin.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub(crate) content: Content,
     pub(crate) gutter: String,
 }
 
-/// Lays out the rows.
+/// Returns the rows of an annotation.
 pub(crate) fn rows(a: &Annotation, choice: Choice) -> Vec<Row> {
     let shown = shown(a, choice);
     let texts: HashMap<(&str, u32), &str> = a
@@ -57,7 +57,7 @@ pub(crate) fn rows(a: &Annotation, choice: Choice) -> Vec<Row> {
         .map(|s| ((s.file.as_str(), s.line), s.text.as_str()))
         .collect();
     let mut contents: Vec<Content> = Vec::new();
-    // The row of every instruction, folded ones having that of their fold.
+    // The row of every instruction; for a folded one the row of its fold.
     let mut row_of = Vec::with_capacity(a.instructions.len());
     let mut at_file: Option<&str> = None;
     let mut at_line: Option<(&str, u32, Option<&str>)> = None;
@@ -103,7 +103,7 @@ pub(crate) fn rows(a: &Annotation, choice: Choice) -> Vec<Row> {
                 .iter()
                 .map(|i| i.share.value)
                 .sum();
-            // An arrow of which neither end is seen says nothing.
+            // An arrow with neither end visible says nothing.
             (shown[from] || shown[to]).then_some(Arrow {
                 from: row_of[from],
                 to: row_of[to],
@@ -121,7 +121,7 @@ pub(crate) fn rows(a: &Annotation, choice: Choice) -> Vec<Row> {
         .collect()
 }
 
-/// The disassembly with its operands in a column: `mov    rax, rsi`.
+/// Returns the disassembly with operands aligned: `mov    rax, rsi`.
 pub(crate) fn aligned(text: &str) -> String {
     match text.trim().split_once(' ') {
         Some((mnemonic, operands)) => format!("{mnemonic:<6} {}", operands.trim_start()),
@@ -129,13 +129,13 @@ pub(crate) fn aligned(text: &str) -> String {
     }
 }
 
-/// Which instructions are shown.
+/// Returns for every instruction whether it is shown.
 pub(crate) fn shown(a: &Annotation, choice: Choice) -> Vec<bool> {
     let number = a.instructions.len();
     let mut shown = vec![false; number];
     let mut show_around = |index: usize| {
-        let from = index.saturating_sub(CONTEXT);
-        shown[from..(index + CONTEXT + 1).min(number)].fill(true);
+        let from = index.saturating_sub(CONTEXT_INSTRUCTIONS);
+        shown[from..(index + CONTEXT_INSTRUCTIONS + 1).min(number)].fill(true);
     };
     let hot = |index: usize| {
         let least = choice.cold_below.unwrap_or(0.0);
@@ -148,21 +148,21 @@ pub(crate) fn shown(a: &Annotation, choice: Choice) -> Vec<bool> {
             let share = |i: usize| a.instructions[i].share.value;
             share(y).total_cmp(&share(x))
         });
-        // Each brings its context with it.
-        order.truncate(choice.most / (2 * CONTEXT + 1));
+        // Each needs space for its context.
+        order.truncate(choice.most / (2 * CONTEXT_INSTRUCTIONS + 1));
         order.into_iter().for_each(&mut show_around);
     } else if choice.cold_below.is_some() {
         (0..number).filter(|&i| hot(i)).for_each(&mut show_around);
     } else {
         return vec![true; number];
     }
-    // A fold that hides less than it takes is no gain.
+    // A fold of few instructions saves nothing.
     let mut start = 0;
     while start < number {
         let end = (start..number)
             .find(|&i| shown[i] != shown[start])
             .unwrap_or(number);
-        if !shown[start] && end - start < LEAST_FOLD {
+        if !shown[start] && end - start < MIN_FOLDED_INSTRUCTIONS {
             shown[start..end].fill(true);
         }
         start = end;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_instruction_is_there_or_counted() {
+    fn every_instruction_is_shown_or_in_a_fold() {
         for annotation in test_fixtures::investigation().annotations {
             for cold in [None, Some(0.0), Some(0.01), Some(2.0)] {
                 for most in [0, 8, 1000] {
@@ -208,9 +208,9 @@ mod tests {
         }
     }
 
-    /// Files from elsewhere may name instructions and loops that are not there.
+    /// Files from elsewhere may name instructions and loops that do not exist.
     #[test]
-    fn jumps_to_nowhere_are_left_out() {
+    fn jumps_to_missing_instructions_are_ignored() {
         let mut annotation = test_fixtures::annotation();
         for (from, to) in [(0, u32::MAX), (u32::MAX, 0), (5, 5), (36, 37)] {
             annotation.jumps.push(genba_model::JumpArrow {
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_source_line_stands_before_its_instructions() {
+    fn source_lines_precede_their_instructions() {
         let annotation = &test_fixtures::investigation().annotations[0];
         let rows = rows(annotation, ALL);
         let mut line = None;

@@ -1,14 +1,13 @@
-//! Text from elsewhere made harmless and short enough for a terminal.
+//! Text from elsewhere made safe to print and short enough for a terminal.
 
 use std::fmt::Write as _;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Longest text, in characters, that [`sanitise`] lets through whole.
+/// Maximum number of characters that [`sanitise`] returns uncut.
 pub const MAX_CHARS: usize = 4096;
 
-/// The text with everything spelt out that a terminal would obey instead of show: escape
-/// sequences, control characters, marks that reverse the direction of what follows. Bounded to
+/// Returns the text with escape sequences, control characters and direction marks spelt out, cut to
 /// [`MAX_CHARS`] characters with `…` in the middle.
 ///
 /// ```
@@ -19,13 +18,12 @@ pub fn sanitise(text: &str) -> String {
     bounded(text, MAX_CHARS)
 }
 
-/// As [`sanitise`] line by line: line ends stay, all else that a terminal would obey goes. For
-/// messages of ours that hold names from elsewhere.
+/// Returns the text sanitised line by line, for messages that contain names from elsewhere.
 #[must_use]
 pub fn sanitise_lines(text: &str) -> String {
-    const MOST_LINES: usize = 1000;
+    const MAX_LINES: usize = 1000;
     let mut out = String::new();
-    for (index, line) in text.split('\n').take(MOST_LINES).enumerate() {
+    for (index, line) in text.split('\n').take(MAX_LINES).enumerate() {
         if index > 0 {
             out.push('\n');
         }
@@ -34,10 +32,10 @@ pub fn sanitise_lines(text: &str) -> String {
     out
 }
 
-/// As [`sanitise`], and no wider than `width` columns, with `…` in the middle.
+/// Returns the text sanitised and at most `width` columns wide, with `…` in the middle.
 #[must_use]
 pub fn fit(text: &str, width: usize) -> String {
-    // Marks without a width could make a short text endless, hence the bound on characters.
+    // Combining marks have no width, so characters are limited as well.
     let clean = bounded(text, width.saturating_mul(2).clamp(16, MAX_CHARS));
     if display_width(&clean) <= width {
         return clean;
@@ -45,7 +43,7 @@ pub fn fit(text: &str, width: usize) -> String {
     let Some(room) = width.checked_sub(1) else {
         return String::new();
     };
-    // The start of a name says more than its end; the end tells overloads apart.
+    // The start of a name is more informative; the end distinguishes overloads.
     let tail = take_width(clean.chars().rev(), room * 2 / 5);
     let head = take_width(clean.chars(), room - tail.1);
     let mut out = head.0;
@@ -54,13 +52,13 @@ pub fn fit(text: &str, width: usize) -> String {
     out
 }
 
-/// Columns that the text takes in a terminal.
+/// Returns the columns that the text takes in a terminal.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
-/// A command as one could type it: arguments in quotes where they need them, harmless.
+/// Returns a command as typed in a shell: sanitised, arguments quoted where they need it.
 #[must_use]
 pub fn command(words: &[String]) -> String {
     let mut out = String::new();
@@ -85,7 +83,7 @@ pub fn command(words: &[String]) -> String {
     out
 }
 
-/// The last component of a path.
+/// Returns the last component of a path.
 #[must_use]
 pub fn file_name(path: &str) -> &str {
     let trimmed = path.trim_end_matches('/');
@@ -95,9 +93,10 @@ pub fn file_name(path: &str) -> &str {
     }
 }
 
+/// Returns the text with unsafe characters spelt out, at most `limit` characters of it.
 fn bounded(text: &str, limit: usize) -> String {
     let mut out = String::with_capacity(text.len().min(limit));
-    // A text of a megabyte is not walked through to be cut to a line.
+    // `nth` stops at the limit: a text of a megabyte is not read to its end.
     if text.len() <= limit || text.chars().nth(limit).is_none() {
         text.chars().for_each(|c| push_visible(&mut out, c));
         return out;
@@ -127,7 +126,7 @@ fn push_visible(out: &mut String, c: char) {
     };
 }
 
-/// Whether a terminal or a page only shows this character.
+/// Returns whether a terminal or a page merely shows this character.
 #[must_use]
 pub fn is_harmless(c: char) -> bool {
     !c.is_control()
@@ -164,7 +163,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn escape_sequences_are_shown() {
+    fn escape_sequences_and_direction_marks_are_spelt_out() {
         assert_eq!(sanitise("\x1b]0;evil\x07"), "\\x1b]0;evil\\x07");
         assert_eq!(sanitise("\u{9b}31m"), "\\x9b31m");
         assert_eq!(sanitise("a\u{202e}b"), "a\\u{202e}b");
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_in_the_middle() {
+    fn long_text_is_cut_in_the_middle() {
         assert_eq!(fit("abcdefghijklmnop", 9), "abcde…nop");
         assert_eq!(fit("short", 9), "short");
         assert_eq!(fit("anything", 0), "");
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_megabyte_is_cut() {
+    fn megabytes_and_combining_marks_are_cut() {
         let long = "x".repeat(1 << 20);
         assert!(sanitise(&long).chars().count() <= MAX_CHARS + 1);
         assert_eq!(display_width(&fit(&long, 40)), 40);
@@ -192,20 +191,20 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_quoted() {
+    fn arguments_are_quoted_where_needed() {
         let words = ["./x", "a b", "", "it's", "\x1b["].map(str::to_owned);
         assert_eq!(command(&words), r"./x 'a b' '' 'it'\''s' '\x1b['");
     }
 
     proptest! {
         #[test]
-        fn nothing_that_commands_a_terminal_survives(text in any::<String>()) {
+        fn sanitised_text_has_no_control_characters(text in any::<String>()) {
             prop_assert!(sanitise(&text).chars().all(|c| !c.is_control() && is_harmless(c)));
             prop_assert!(command(&[text]).chars().all(is_harmless));
         }
 
         #[test]
-        fn a_fitted_text_fits(text in any::<String>(), width in 0_usize..200) {
+        fn fitted_text_is_within_the_width(text in any::<String>(), width in 0_usize..200) {
             prop_assert!(display_width(&fit(&text, width)) <= width);
         }
     }

@@ -1,8 +1,8 @@
-//! Variants in their order, and their runs on a common axis.
+//! Ranking of variants, and the values of their runs on a common axis.
 
 use genba_model::{ComparisonReport, Variant};
 
-/// Place in the ranking of every variant: `1`, `=2`; empty where nothing was ranked.
+/// Returns the rank of a variant: `1`, `=2` for ties; empty where there is no ranking.
 pub(crate) fn rank(report: &ComparisonReport, variant: &str) -> String {
     let mut before = 0;
     for group in &report.ranks {
@@ -15,7 +15,7 @@ pub(crate) fn rank(report: &ComparisonReport, variant: &str) -> String {
     String::new()
 }
 
-/// The variants that stayed in, best first where they are ranked, else in their order.
+/// Returns the variants that were not excluded, best first where they are ranked.
 pub(crate) fn ordered(report: &ComparisonReport) -> Vec<&Variant> {
     let mut list: Vec<&Variant> = report
         .variants
@@ -28,12 +28,12 @@ pub(crate) fn ordered(report: &ComparisonReport) -> Vec<&Variant> {
         .enumerate()
         .flat_map(|(place, group)| group.iter().map(move |name| (name.as_str(), place)))
         .collect();
-    // Stable: what was not ranked stays behind, in its order.
+    // Stable: variants without a rank follow in their order.
     list.sort_by_key(|v| places.get(v.name.as_str()).copied().unwrap_or(usize::MAX));
     list
 }
 
-/// Finite values of a metric.
+/// Returns the finite values of a metric.
 pub(crate) fn values(variant: &Variant, metric: &str) -> Vec<f64> {
     variant
         .metrics
@@ -49,9 +49,9 @@ pub(crate) fn values(variant: &Variant, metric: &str) -> Vec<f64> {
         .unwrap_or_default()
 }
 
-/// Ends of a common axis for the runs of all variants: from the smallest value to the largest,
-/// but no further than three interquartile ranges beyond the quartiles of some variant, so that
-/// one run does not flatten the rest. `None` without two values that differ.
+/// Returns the ends of a common axis for the runs of all variants: from the smallest to the largest
+/// value, but at most three interquartile ranges beyond the quartiles of a variant, so that one
+/// outlier does not flatten the rest. `None` where all values are equal.
 pub(crate) fn axis(variants: &[&Variant], metric: &str) -> Option<(f64, f64)> {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for variant in variants {
@@ -61,7 +61,7 @@ pub(crate) fn axis(variants: &[&Variant], metric: &str) -> Option<(f64, f64)> {
             continue;
         };
         let (q1, q3) = (sorted[sorted.len() / 4], sorted[sorted.len() * 3 / 4]);
-        // Runs that are nearly all equal have no range to speak of.
+        // Nearly equal runs have almost no interquartile range.
         let reach = 3.0 * (q3 - q1).max(q3.abs() * 0.002);
         low = low.min(first.max(q1 - reach));
         high = high.max(last.min(q3 + reach));
@@ -69,7 +69,7 @@ pub(crate) fn axis(variants: &[&Variant], metric: &str) -> Option<(f64, f64)> {
     (high > low).then_some((low, high))
 }
 
-/// Runs that lie beyond the axis, and are drawn at its ends.
-pub(crate) fn beyond(values: &[f64], axis: (f64, f64)) -> usize {
+/// Returns the number of runs outside of the axis, which are drawn at its ends.
+pub(crate) fn outside_axis(values: &[f64], axis: (f64, f64)) -> usize {
     values.iter().filter(|&&v| v < axis.0 || v > axis.1).count()
 }

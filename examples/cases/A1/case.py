@@ -49,8 +49,8 @@ def run(genba):
     check(f"it takes {share:.1%} of the time", share < 0.02)
     named = findings_of(forced, CAUSE, "ruby_xcalloc_body") + findings_of(forced, CAUSE, "xmalloc2_size")
     check(
-        f"explain names it, or says that nothing is worth more than {forced['least_gain']:.1%}",
-        named or share < forced["least_gain"],
+        f"explain names it, or says that nothing is worth more than {forced['min_gain']:.1%}",
+        named or share < forced["min_gain"],
     )
 
     line = f"{HERE / 'new_mutex.rb'} 1000000"

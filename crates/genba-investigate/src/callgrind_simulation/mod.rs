@@ -23,7 +23,7 @@ use genba_run::{Cancel, CommandSpec, Launcher, Output, resolve_program};
 use output::Simulated;
 
 /// Files of one run that are read: one for each process.
-const MOST_FILES: usize = 64;
+const MAX_FILES: usize = 64;
 
 /// Time for writing the file when the run is ended.
 const GRACE: Duration = Duration::from_secs(5);
@@ -74,7 +74,7 @@ pub(crate) fn simulate(
     let index = Index::of(input);
     let mut found = HashMap::new();
     let files = std::fs::read_dir(directory.path()).ok()?;
-    for file in files.flatten().take(MOST_FILES) {
+    for file in files.flatten().take(MAX_FILES) {
         let file = BufReader::with_capacity(1 << 16, File::open(file.path()).ok()?);
         output::add(
             file,

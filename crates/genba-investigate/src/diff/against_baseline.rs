@@ -8,7 +8,7 @@ use super::profile_side::{Effort, Side};
 use crate::{InvestigateError, Progress};
 
 /// Rows of functions and of lines that are kept: a page for people, not an archive.
-const MOST_ROWS: usize = 60;
+const MAX_ROWS: usize = 60;
 
 /// A program to be profiled.
 #[derive(Clone, Debug)]
@@ -68,8 +68,8 @@ pub fn diff_against_baseline(
 }
 
 fn shortened(mut diff: ProfileDiff) -> ProfileDiff {
-    diff.functions.truncate(MOST_ROWS);
-    diff.lines.truncate(MOST_ROWS);
+    diff.functions.truncate(MAX_ROWS);
+    diff.lines.truncate(MAX_ROWS);
     diff
 }
 
@@ -192,7 +192,7 @@ mod tests {
         let mut many = diff(&Side::default(), &Side::default());
         many.lines = (1..=100).map(line).collect();
         let few = shortened(many);
-        assert_eq!(few.lines.len(), MOST_ROWS);
+        assert_eq!(few.lines.len(), MAX_ROWS);
         assert_eq!(few.lines[0].line, 1);
     }
 }

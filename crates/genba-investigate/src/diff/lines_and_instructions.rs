@@ -11,10 +11,10 @@ use super::align_instructions::{align, bare};
 use super::function_rows::base;
 
 /// Rows of each table at most.
-const MOST_LINES: usize = 400;
+const MAX_LINES: usize = 400;
 /// Functions whose instructions are shown, and instructions in all.
-const MOST_LISTED: usize = 5;
-const MOST_INSTRUCTIONS: usize = 2_000;
+const MAX_LISTED: usize = 5;
+const MAX_INSTRUCTIONS: usize = 2_000;
 
 pub(super) fn seconds_of(side: &Side, annotation: &Annotation, one: &AnnotatedInstruction) -> f64 {
     one.share.value * annotation.share.value * side.seconds.unwrap_or(1.0)
@@ -101,7 +101,7 @@ pub(super) fn lines(before: &Side, after: &Side) -> Vec<LineDiff> {
         .collect();
     let weight = |line: &LineDiff| (line.after - line.before).abs();
     all.sort_by(|one, two| weight(two).total_cmp(&weight(one)));
-    all.truncate(MOST_LINES);
+    all.truncate(MAX_LINES);
     all
 }
 
@@ -117,7 +117,7 @@ pub(super) fn instructions(
             .cloned()
     };
     let mut all = Vec::new();
-    for function in functions.iter().take(MOST_LISTED) {
+    for function in functions.iter().take(MAX_LISTED) {
         let one = find(before, &function.function);
         let new = function
             .moved
@@ -158,6 +158,6 @@ pub(super) fn instructions(
             }
         }
     }
-    all.truncate(MOST_INSTRUCTIONS);
+    all.truncate(MAX_INSTRUCTIONS);
     all
 }

@@ -10,7 +10,7 @@ use super::lines_and_instructions::{instructions, lines};
 use super::moved_functions::{Moves, inlined};
 
 /// Rows of each table at most.
-const MOST_FUNCTIONS: usize = 400;
+const MAX_FUNCTIONS: usize = 400;
 
 /// Two profiles of the same work, side by side.
 #[must_use]
@@ -105,7 +105,7 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
         let (one, two) = (weight(one), weight(two));
         two.0.total_cmp(&one.0).then(two.1.total_cmp(&one.1))
     });
-    functions.truncate(MOST_FUNCTIONS);
+    functions.truncate(MAX_FUNCTIONS);
     let mut notes = [before.notes.clone(), after.notes.clone()].concat();
     notes.extend(doubts(before, after));
     ProfileDiff {

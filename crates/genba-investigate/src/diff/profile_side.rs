@@ -14,7 +14,7 @@ use crate::explanation_inputs::Join;
 use crate::{InvestigateError, Progress};
 
 /// Functions that are annotated at most, and the least share of the time for one.
-const MOST_ANNOTATED: usize = 40;
+const MAX_ANNOTATED: usize = 40;
 const LEAST_ANNOTATED: f64 = 0.003;
 
 /// One side.
@@ -78,7 +78,7 @@ impl Side {
         });
         let mut sources = SourceCache::new();
         let annotations = resolved.annotate_hottest(
-            MOST_ANNOTATED,
+            MAX_ANNOTATED,
             LEAST_ANNOTATED,
             &AnnotateOptions::default(),
             &mut sources,

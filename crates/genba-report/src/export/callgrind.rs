@@ -11,8 +11,8 @@ use genba_model::{CountedDetail, DetailCall, DetailFunction, DetailSite};
 use crate::safe_text;
 use crate::wording::counts;
 
-/// A file for callgrind_annotate and KCachegrind. The costs of calls are modelled, which a
-/// `desc:` line says; all else is counted.
+/// Renders a file for callgrind_annotate and KCachegrind. Inclusive costs of calls are estimated,
+/// as a `desc:` line says; everything else is counted.
 #[must_use]
 pub fn callgrind(detail: &CountedDetail) -> String {
     let sites: usize = detail.functions.iter().map(|f| f.sites.len()).sum();
@@ -45,7 +45,7 @@ fn head(out: &mut String, detail: &CountedDetail, total: u64) {
         out,
         "# callgrind format\nversion: 1\ncreator: genba {}\npid: {}\ncmd: {}\n\
          desc: Counted by: {}\n\
-         desc: Inclusive cost of calls: modelled as gprof does, every call of a function costs \
+         desc: Inclusive cost of calls: estimated as gprof does, every call of a function costs \
          the same\n",
         env!("CARGO_PKG_VERSION"),
         detail.pid,
@@ -53,7 +53,7 @@ fn head(out: &mut String, detail: &CountedDetail, total: u64) {
         safe_text::sanitise(&engine),
     );
     for gap in detail.engine.gaps.iter().take(20) {
-        let _ = writeln!(out, "desc: Gap: {}", safe_text::sanitise(gap));
+        let _ = writeln!(out, "desc: Limitation: {}", safe_text::sanitise(gap));
     }
     if let Some(why) = &detail.cut_short {
         let _ = writeln!(
@@ -92,7 +92,7 @@ impl Writer<'_> {
         self.file("fl", function.file);
         self.at_file = function.file;
         self.name("fn", index);
-        // Sites and calls by address, the site first.
+        // Sites and calls in the order of addresses, the site first.
         let mut calls = function.call_sites.iter().peekable();
         for site in &function.sites {
             while let Some(call) = calls.next_if(|call| call.address < site.address) {
@@ -123,7 +123,7 @@ impl Writer<'_> {
         self.object("cob", callee.module);
         self.file("cfi", callee.file);
         self.name("cfn", call.callee as usize);
-        // The conversion saturates; a figure that is none is 0.
+        // The conversion saturates; NaN becomes 0.
         let cost = call.total_instructions.round() as u64;
         let _ = writeln!(
             self.out,

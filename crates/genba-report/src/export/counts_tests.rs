@@ -1,5 +1,4 @@
-//! The exports of counts, read back: by callgrind_annotate, and by small readers of the formats
-//! that share nothing with the writers.
+//! Exports of counts, read back by callgrind_annotate and by small independent readers.
 
 use std::process::Command;
 
@@ -7,7 +6,7 @@ use super::*;
 use crate::test_fixtures::counts::{detail, hostile_detail};
 
 #[test]
-fn callgrind_file() {
+fn callgrind_file_snapshot() {
     insta::assert_snapshot!("callgrind", callgrind(&detail()));
 }
 
@@ -49,16 +48,16 @@ fn read_callgrind(file: &str) -> (u64, u64) {
 }
 
 #[test]
-fn the_sums_are_the_counts() {
+fn costs_in_callgrind_file_sum_to_the_counts() {
     assert_eq!(read_callgrind(&callgrind(&detail())), (4983, 4973));
     // Nothing that a name holds is taken for a line.
     let (own, _) = read_callgrind(&callgrind(&hostile_detail()));
     assert_eq!(own, 4983);
 }
 
-/// The real reader must give the same totals.
+/// callgrind_annotate must show the same totals.
 #[test]
-fn callgrind_annotate_reads_it() {
+fn callgrind_annotate_shows_the_same_totals() {
     let file = std::env::temp_dir().join(format!("genba-callgrind-{}", std::process::id()));
     for (detail, name) in [(detail(), "puts"), (hostile_detail(), "4,9")] {
         std::fs::write(&file, callgrind(&detail)).unwrap();
@@ -284,7 +283,7 @@ fn pprof_has_every_instruction_and_every_call() {
 }
 
 #[test]
-fn hostile_names_stay_in_their_place() {
+fn hostile_names_are_sanitised() {
     let read = read_pprof(&pprof(&hostile_detail()));
     for (locations, values) in &read.samples {
         assert_eq!(values.len(), 2);

@@ -3,23 +3,25 @@
 use std::fmt::Write as _;
 
 use genba_model::{Comparison, ComparisonReport, VerdictName};
+use genba_units::format;
 
 use super::markdown::{code, plain};
+use crate::variants;
 use crate::wording::{metrics, runs, verdicts};
-use crate::{number, variants};
 
-/// Rows of a table and remarks at most: a comment on GitHub holds 65,536 characters.
-const MOST_ROWS: usize = 60;
-const MOST_REMARKS: usize = 20;
+/// Maximum number of rows of a table: a comment on GitHub holds 65,536 characters.
+const MAX_ROWS: usize = 60;
+/// Maximum number of remarks.
+const MAX_REMARKS: usize = 20;
 
-/// Whether it was judged worse, but not surely beyond the threshold.
+/// Returns whether the verdict is slower.
 fn worse(c: &Comparison) -> bool {
     c.verdict == VerdictName::Slower
 }
 
-/// The report of `genba gate` for CI: the verdict first, then the table of the metric that
-/// decided, the other metrics folded, hazards and notes. `threshold` is the share (0.01 is 1 %)
-/// beyond which "slower" is refused ([`Comparison::is_worse_by`]).
+/// Renders the report of `genba gate` for CI: the verdict, the table of the deciding metric, the
+/// other metrics folded, hazards and notes. `threshold` is the share (0.01 is 1 %) beyond which
+/// "slower" is refused ([`Comparison::is_worse_by`]).
 #[must_use]
 pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
     let mut out = String::new();
@@ -28,17 +30,17 @@ pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
         .iter()
         .filter(|c| c.is_worse_by(threshold))
         .collect();
-    let limit = number::share(threshold);
+    let limit = format::share(threshold);
     let what = metrics::phrase(&report.metric);
     let excluded = report.variants.iter().any(|v| v.excluded.is_some());
     let verdict = match (bad.len(), deciding.len()) {
         (0, 0) => "**Nothing was compared.**".to_owned(),
         (0, _) if deciding.iter().any(|c| c.verdict == VerdictName::Undecided) => {
             format!(
-                "**Passed, but not all is decided**: nothing is slower by more than {limit} in {what} as far as the runs tell."
+                "**Passed, with undecided variants**: no variant is shown to be slower by more than {limit} in {what}."
             )
         }
-        (0, _) => format!("**Passed**: nothing is slower by more than {limit} in {what}."),
+        (0, _) => format!("**Passed**: no variant is slower by more than {limit} in {what}."),
         (1, _) => format!(
             "**Refused**: {} is slower by more than {limit} in {what}.",
             code(&bad[0].variant)
@@ -50,24 +52,24 @@ pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
         let _ = writeln!(out, "{}.\n", plain(&verdicts::sentence(report, only)));
     }
     if excluded {
-        out.push_str("Some variants are not compared, see below.\n\n");
+        out.push_str("Some variants were excluded, see below.\n\n");
     }
     table(&mut out, report, threshold);
     others(&mut out, report);
     let remarks = verdicts::remarks(report);
-    for note in remarks.iter().take(MOST_REMARKS) {
+    for note in remarks.iter().take(MAX_REMARKS) {
         let line: Vec<String> = note.lines().take(3).map(|l| plain(l.trim())).collect();
         let _ = writeln!(out, "- ⚠️ {}", line.join(" "));
     }
-    if remarks.len() > MOST_REMARKS {
-        let _ = writeln!(out, "- … {} more", remarks.len() - MOST_REMARKS);
+    if remarks.len() > MAX_REMARKS {
+        let _ = writeln!(out, "- … {} more", remarks.len() - MAX_REMARKS);
     }
     let _ = writeln!(
         out,
         "\n<sub>{} interleaved in random order (seed {}), {}; {}; genba {}</sub>",
-        number::plural(u64::from(report.blocks), "block"),
+        format::plural(u64::from(report.blocks), "block"),
         report.seed,
-        number::duration(report.elapsed_seconds),
+        format::duration(report.elapsed_seconds),
         plain(&runs::host(&report.host)),
         plain(&report.genba)
     );
@@ -81,7 +83,7 @@ fn table(out: &mut String, report: &ComparisonReport, threshold: f64) {
     }
     let _ = writeln!(
         out,
-        "| | variant | {} | against {} | 95 % | runs |\n|:---|:---|---:|---:|---:|---:|",
+        "| | variant | {} | vs. {} | 95 % | runs |\n|:---|:---|---:|---:|---:|---:|",
         plain(&metrics::phrase(&report.metric)),
         report
             .variants
@@ -89,9 +91,9 @@ fn table(out: &mut String, report: &ComparisonReport, threshold: f64) {
             .map(|v| code(&v.name))
             .unwrap_or_default()
     );
-    for variant in shown.iter().take(MOST_ROWS) {
+    for variant in shown.iter().take(MAX_ROWS) {
         let median = variant.metrics.get(&report.metric).map(|m| {
-            let spread = number::plus_minus(&m.median);
+            let spread = format::plus_minus(&m.median);
             let value = metrics::amount(&m.median, &m.unit);
             plain(format!("{value} {spread}").trim())
         });
@@ -113,13 +115,13 @@ fn table(out: &mut String, report: &ComparisonReport, threshold: f64) {
             variant.runs
         );
     }
-    if shown.len() > MOST_ROWS {
-        let _ = writeln!(out, "| | … {} more | | | | |", shown.len() - MOST_ROWS);
+    if shown.len() > MAX_ROWS {
+        let _ = writeln!(out, "| | … {} more | | | | |", shown.len() - MAX_ROWS);
     }
     out.push('\n');
 }
 
-/// In a table that has the interval beside it.
+/// Returns the effect for a table that has the interval in another column.
 fn outcome(report: &ComparisonReport, c: &Comparison) -> String {
     match c.verdict {
         VerdictName::Undecided => "undecided".to_owned(),
@@ -141,7 +143,7 @@ fn others(out: &mut String, report: &ComparisonReport) {
         "<details><summary>Other metrics</summary>\n\n\
          | variant | metric | effect | 95 % |\n|:---|:---|---:|---:|\n",
     );
-    for c in list.iter().take(MOST_ROWS) {
+    for c in list.iter().take(MAX_ROWS) {
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} |",
@@ -151,8 +153,8 @@ fn others(out: &mut String, report: &ComparisonReport) {
             plain(&verdicts::interval(c))
         );
     }
-    if list.len() > MOST_ROWS {
-        let _ = writeln!(out, "| … {} more | | | |", list.len() - MOST_ROWS);
+    if list.len() > MAX_ROWS {
+        let _ = writeln!(out, "| … {} more | | | |", list.len() - MAX_ROWS);
     }
     out.push_str("\n</details>\n\n");
 }

@@ -1,11 +1,10 @@
-//! Files that other programs read.
+//! Files for other programs.
 //!
-//! **Comparisons**: hyperfine's JSON, CSV and Markdown, so that scripts made for it go on
-//! working, and a report for the pull requests of GitHub. **Counts**: callgrind's format and
-//! pprof's.
+//! **Comparisons**: hyperfine's JSON, CSV and Markdown, so that scripts written for it keep working,
+//! and a report for pull requests on GitHub. **Counts**: callgrind's and pprof's formats.
 //!
 //! The formats of comparisons are those of hyperfine 1.20 (`src/export/` there, and the scripts that it ships).
-//! They have no place for a variant that was excluded, so such a variant is left out of them.
+//! They cannot represent an excluded variant, so it is omitted.
 
 mod callgrind;
 mod github;

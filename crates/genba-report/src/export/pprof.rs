@@ -81,9 +81,9 @@ mod function {
 /// each process: here each has a place of its own, the number of the module above these bits.
 const MODULE_BITS: u32 = 48;
 /// Modules that get a place of their own.
-const MOST_PLACES: u32 = 1 << (63 - MODULE_BITS);
+const MAX_PLACES: u32 = 1 << (63 - MODULE_BITS);
 
-/// A file for `go tool pprof`.
+/// Renders a file for `go tool pprof`.
 #[must_use]
 pub fn pprof(detail: &CountedDetail) -> Vec<u8> {
     let mut writer = Writer {
@@ -149,7 +149,7 @@ impl Writer<'_> {
         let engine = counts::engine(&detail.engine.name, &detail.engine.version);
         let mut comments = vec![
             safe_text::command(&detail.command),
-            format!("counted by {engine}, exactly; no stacks"),
+            format!("exact counts by {engine}; no call stacks"),
         ];
         comments.extend(detail.engine.gaps.iter().take(20).cloned());
         comments.extend(detail.cut_short.as_deref().map(counts::cut_short));
@@ -164,7 +164,7 @@ impl Writer<'_> {
             message.number(mapping::FILENAME, self.string(&module.path));
             let build_id = module.build_id.as_deref().unwrap_or_default();
             message.number(mapping::BUILD_ID, self.string(build_id));
-            // All that could be found is here: nobody need look for more.
+            // Symbols are complete: readers need not look for more.
             message.number(mapping::HAS_FUNCTIONS, 1);
             message.number(mapping::HAS_FILENAMES, 1);
             message.number(mapping::HAS_LINE_NUMBERS, 1);
@@ -251,6 +251,6 @@ impl Writer<'_> {
 
 /// An address in the place that a module has here.
 fn runtime_address(module: u32, address: u64) -> u64 {
-    let place = u64::from(module.min(MOST_PLACES - 1));
+    let place = u64::from(module.min(MAX_PLACES - 1));
     place << MODULE_BITS | address & ((1 << MODULE_BITS) - 1)
 }

@@ -65,7 +65,7 @@ mod tests {
 
     /// The examples of the specification.
     #[test]
-    fn the_examples_of_the_specification() {
+    fn examples_of_the_specification_are_encoded() {
         let mut message = Message::default();
         message.number(1, 150);
         message.number(7, 0);

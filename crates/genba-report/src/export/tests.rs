@@ -1,4 +1,4 @@
-//! The formats as hyperfine has them, and names that must not get out of their cell.
+//! The formats of hyperfine and GitHub; names stay within their cell.
 
 use super::*;
 use crate::test_fixtures::comparison as fixture;
@@ -10,7 +10,7 @@ fn parsed(report: &genba_model::ComparisonReport) -> Vec<Value> {
 }
 
 #[test]
-fn json_has_the_fields_of_hyperfine_in_its_order() {
+fn json_has_the_fields_of_hyperfine_in_order() {
     let text = hyperfine_json(&fixture::many());
     let results = parsed(&fixture::many());
     assert_eq!(results.len(), 6, "the excluded variant is left out");
@@ -83,7 +83,7 @@ fn snapshots() {
 }
 
 #[test]
-fn the_threshold_decides() {
+fn gate_refuses_beyond_the_threshold() {
     let mut all = fixture::faster();
     let c = &mut all.comparisons[0];
     c.verdict = genba_model::VerdictName::Slower;

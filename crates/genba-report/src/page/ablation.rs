@@ -1,23 +1,23 @@
-//! The page of an ablation: what each part costs as bars and as a table, then the variants.
+//! The page of an ablation: the cost of each component as bars and as a table, then the variants.
 
 use std::fmt::Write as _;
 
 use genba_model::{Ablation, AblationCost};
+use genba_units::format;
 
 use super::document;
 use crate::escape_html::escape_fit;
-use crate::number;
 use crate::wording::{ablation as wording, metrics, verdicts};
 
-/// Rows at most.
-const MOST_ROWS: usize = 200;
-/// Width and height of a row of the picture, and where its bars begin and end.
+/// Maximum number of rows.
+const MAX_ROWS: usize = 200;
+/// Size of the plot and of a row, and the ends of its bars.
 const WIDTH: f64 = 1072.0;
 const ROW: f64 = 26.0;
 const LEFT: f64 = 230.0;
 const RIGHT: f64 = WIDTH - 150.0;
 
-/// One self-contained HTML file without any script.
+/// Renders an ablation as one self-contained HTML file without a script.
 #[must_use]
 pub fn ablation_html(ablation: &Ablation) -> String {
     let report = &ablation.report;
@@ -33,15 +33,15 @@ pub fn ablation_html(ablation: &Ablation) -> String {
         &report.started,
         &report.host,
     );
-    out.push_str("<section class=\"facts\"><div class=\"fact\"><small>parts</small>\n");
+    out.push_str("<section class=\"facts\"><div class=\"fact\"><small>components</small>\n");
     for sentence in wording::sentences(ablation) {
         let _ = write!(out, "<div>{}</div>", escape_fit(&sentence, 400));
     }
     let _ = writeln!(
         out,
         "</div><div class=\"fact\"><small>effort</small>{}, {}</div></section>",
-        number::plural(u64::from(report.blocks), "block"),
-        number::duration(report.elapsed_seconds)
+        format::plural(u64::from(report.blocks), "block"),
+        format::duration(report.elapsed_seconds)
     );
     document::note_list(&mut out, verdicts::remarks(report));
     picture(&mut out, ablation);
@@ -50,22 +50,22 @@ pub fn ablation_html(ablation: &Ablation) -> String {
     document::host_table(&mut out, &report.host, &[]);
     let _ = writeln!(
         out,
-        "<p class=\"foot\">All variants ran in blocks, each block in random order (seed {}); a \
-         part's cost is the whole minus the variant without it, block by block. Intervals 95 %. \
-         genba {}</p>\n</main></body></html>",
+        "<p class=\"foot\">All variants ran in blocks, each block in random order (seed {}); the \
+         cost of a component is the baseline minus the variant without it, block by block. \
+         Intervals are 95 %. genba {}</p>\n</main></body></html>",
         report.seed,
         escape_fit(&report.genba, 20)
     );
     out
 }
 
-/// Rows of picture and table: whole, parts, what is left.
+/// Returns the rows of plot and table: baseline, components, remaining cost.
 fn rows(ablation: &Ablation) -> Vec<(String, &[AblationCost])> {
     let mut rows = vec![("baseline".to_owned(), ablation.baseline.as_slice())];
-    for part in ablation.components.iter().take(MOST_ROWS) {
+    for part in ablation.components.iter().take(MAX_ROWS) {
         rows.push((part.name.clone(), part.costs.as_slice()));
     }
-    rows.push(("left".to_owned(), ablation.residual.as_slice()));
+    rows.push(("remaining".to_owned(), ablation.residual.as_slice()));
     rows
 }
 
@@ -90,7 +90,7 @@ fn picture(out: &mut String, ablation: &Ablation) {
         out,
         "<h2>{}, {}</h2>\n<div class=\"scroll\"><svg class=\"plot\" viewBox=\"0 0 {WIDTH} \
          {height}\" width=\"100%\" style=\"min-width:680px\" role=\"img\" aria-label=\"cost of {} \
-         parts\">",
+         components\">",
         escape_fit(&metrics::phrase(metric), 40),
         escape_fit(&wording::basis(ablation), 80),
         ablation.components.len()
@@ -135,11 +135,11 @@ fn picture(out: &mut String, ablation: &Ablation) {
 
 fn table(out: &mut String, ablation: &Ablation) {
     let metrics = wording::metrics(ablation);
-    out.push_str("<h2>Parts</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\"></th>");
+    out.push_str("<h2>Components</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\"></th>");
     for metric in &metrics {
         let _ = write!(out, "<th>{}</th>", escape_fit(&metrics::label(metric), 40));
     }
-    out.push_str("<th>share</th><th class=\"l\">switched off by</th></tr>\n");
+    out.push_str("<th>share</th><th class=\"l\">disabled by</th></tr>\n");
     for (index, (name, costs)) in rows(ablation).into_iter().enumerate() {
         let _ = write!(out, "<tr><td class=\"l\">{}</td>", escape_fit(&name, 60));
         for metric in &metrics {
@@ -171,7 +171,7 @@ fn variants(out: &mut String, ablation: &Ablation) {
         let _ = write!(out, "<th>{}</th>", escape_fit(&metrics::label(metric), 40));
     }
     out.push_str("<th>runs</th><th class=\"l\">command</th></tr>\n");
-    for variant in ablation.report.variants.iter().take(MOST_ROWS) {
+    for variant in ablation.report.variants.iter().take(MAX_ROWS) {
         let _ = write!(
             out,
             "<tr><td class=\"l\">{}</td>",

@@ -1,34 +1,36 @@
-//! The hottest functions with source and instructions; cold parts folded.
+//! The hottest functions with source and instructions; cold instructions are folded.
 
 use std::fmt::Write as _;
 
 use genba_model::{AnnotatedInstruction, Annotation};
+use genba_units::format;
 
 use super::profile_tables::{count_source, escape_lt};
 use crate::escape_html::escape_fit;
 use crate::listing_rows::{self, Choice, Content, Row};
+use crate::safe_text;
 use crate::wording::{execution_costs, loops, profile};
-use crate::{number, safe_text};
 
-/// What the names of the listings' anchors begin with.
+/// Prefix of the anchors of listings.
 pub(super) const ANCHOR: &str = "fn";
-/// Functions listed at most, and how many of them are open at first.
-pub(super) const MOST_FUNCTIONS: usize = 12;
+/// Maximum number of functions.
+pub(super) const MAX_FUNCTIONS: usize = 12;
+/// Number of functions shown unfolded.
 const OPEN_FUNCTIONS: usize = 2;
-/// Instructions of one function at most.
-const MOST_INSTRUCTIONS: usize = 1000;
-/// Instructions below this share of the function's samples are cold.
-const COLD: f64 = 0.002;
-/// Characters of a line at most.
-const LINE: usize = 130;
+/// Maximum number of instructions of one function.
+const MAX_INSTRUCTIONS: usize = 1000;
+/// Instructions below this share of the function's samples are folded.
+const MIN_SHARE_OF_SHOWN_INSTRUCTION: f64 = 0.002;
+/// Maximum length of a line, characters.
+const MAX_LINE_CHARS: usize = 130;
 
-/// The listings; `linked` are those that findings point at: they are open as well.
+/// Adds the listings; those in `linked`, which findings link to, are unfolded.
 pub(super) fn listings(out: &mut String, annotations: &[Annotation], linked: &[usize]) {
     if annotations.is_empty() {
         return;
     }
-    out.push_str("<h2>Instruction by instruction</h2>\n");
-    for (index, a) in annotations.iter().take(MOST_FUNCTIONS).enumerate() {
+    out.push_str("<h2>Annotated functions</h2>\n");
+    for (index, a) in annotations.iter().take(MAX_FUNCTIONS).enumerate() {
         let open = match index < OPEN_FUNCTIONS || linked.contains(&index) {
             true => " open",
             false => "",
@@ -76,11 +78,11 @@ fn loops(out: &mut String, a: &Annotation) {
     }
 }
 
-/// Columns that are only there if some instruction has them.
+/// Columns that are shown if some instruction has a value for them.
 struct Columns {
-    times: bool,
+    count: bool,
     each: bool,
-    here: bool,
+    latency: bool,
     address: usize,
     largest: f64,
 }
@@ -89,24 +91,24 @@ fn listing(out: &mut String, a: &Annotation) {
     let choice = Choice {
         cold_below: None,
         arrow_columns: 6,
-        most: MOST_INSTRUCTIONS,
+        most: MAX_INSTRUCTIONS,
     };
     let rows = listing_rows::rows(a, choice);
     let warm = listing_rows::shown(
         a,
         Choice {
-            cold_below: Some(COLD),
+            cold_below: Some(MIN_SHARE_OF_SHOWN_INSTRUCTION),
             ..choice
         },
     );
     let last = a.instructions.iter().map(|i| i.address).max().unwrap_or(0);
     let columns = Columns {
-        times: a.instructions.iter().any(|i| i.count.is_some()),
+        count: a.instructions.iter().any(|i| i.count.is_some()),
         each: a
             .instructions
             .iter()
             .any(|i| i.cost_seconds.is_some() || i.cost_cycles.is_some()),
-        here: a
+        latency: a
             .instructions
             .iter()
             .any(|i| i.host_latency_cycles.is_some()),
@@ -135,14 +137,14 @@ fn listing(out: &mut String, a: &Annotation) {
                 .collect();
             let share: f64 = hidden.iter().map(|i| i.share.value).sum();
             let carries = if share > 0.0 {
-                format!(", {}", number::share(share))
+                format!(", {}", format::share(share))
             } else {
                 String::new()
             };
             let _ = writeln!(
                 out,
                 "<details><summary>{}{carries}</summary>",
-                number::plural(hidden.len() as u64, "cold instruction")
+                format::plural(hidden.len() as u64, "cold instruction")
             );
         }
         for row in &rows[at..end] {
@@ -156,7 +158,7 @@ fn listing(out: &mut String, a: &Annotation) {
     out.push_str("</div></div>\n");
 }
 
-/// Whether a row belongs to a cold part; a line of source goes with what stands under it.
+/// Returns whether a row is folded; a line of source belongs to the instructions below it.
 fn is_cold(rows: &[Row], at: usize, warm: &[bool]) -> bool {
     rows[at..]
         .iter()
@@ -170,14 +172,14 @@ fn is_cold(rows: &[Row], at: usize, warm: &[bool]) -> bool {
 
 fn head(out: &mut String, c: &Columns) {
     out.push_str("<div class=\"r dim\"><span class=\"s\">share</span><span class=\"b\"></span>");
-    if c.times {
-        out.push_str("<span class=\"t\">times</span>");
+    if c.count {
+        out.push_str("<span class=\"t\">count</span>");
     }
     if c.each {
         out.push_str("<span class=\"e\">each</span>");
     }
-    if c.here {
-        out.push_str("<span class=\"p\">here</span>");
+    if c.latency {
+        out.push_str("<span class=\"p\">latency</span>");
     }
     out.push_str("</div>\n");
 }
@@ -187,7 +189,7 @@ fn blank(out: &mut String, c: &Columns, share: &str) {
         out,
         "<span class=\"s\">{share}</span><span class=\"b\"></span>"
     );
-    for (there, class) in [(c.times, "t"), (c.each, "e"), (c.here, "p")] {
+    for (there, class) in [(c.count, "t"), (c.each, "e"), (c.latency, "p")] {
         if there {
             let _ = write!(out, "<span class=\"{class}\"></span>");
         }
@@ -214,7 +216,7 @@ fn line(out: &mut String, a: &Annotation, row: &Row, c: &Columns) {
                 out,
                 "<span class=\"g\">{gutter}</span><span class=\"a\">{:>w$x}</span><span class=\"x\">{}</span>{taken}</div>",
                 i.address,
-                escape_fit(&listing_rows::aligned(&i.text), LINE),
+                escape_fit(&listing_rows::aligned(&i.text), MAX_LINE_CHARS),
                 w = c.address
             );
         }
@@ -237,23 +239,26 @@ fn line(out: &mut String, a: &Annotation, row: &Row, c: &Columns) {
             let _ = writeln!(
                 out,
                 "<span class=\"g\">{gutter}</span><span class=\"a\">{line:>w$} │</span><span class=\"x\">{}</span><span class=\"f\">{tail}</span></div>",
-                escape_fit(source.as_deref().unwrap_or_default().trim_end(), LINE),
+                escape_fit(
+                    source.as_deref().unwrap_or_default().trim_end(),
+                    MAX_LINE_CHARS
+                ),
                 w = c.address
             );
         }
         Content::Folded { from, to, share } => {
             out.push_str("<div class=\"r dim\">");
             let share = if *share > 0.0 {
-                number::share(*share)
+                format::share(*share)
             } else {
                 String::new()
             };
             blank(out, c, &share);
             let _ = writeln!(
                 out,
-                "<span class=\"g\">{gutter}</span><span class=\"a\">{:w$}</span><span>… {} left out</span></div>",
+                "<span class=\"g\">{gutter}</span><span class=\"a\">{:w$}</span><span>… {} skipped</span></div>",
                 "",
-                number::plural((to - from) as u64, "instruction"),
+                format::plural((to - from) as u64, "instruction"),
                 w = c.address
             );
         }
@@ -270,7 +275,7 @@ fn figures(out: &mut String, i: &AnnotatedInstruction, c: &Columns) {
         };
         let hot = if value >= 0.10 { " class=\"hot\"" } else { "" };
         (
-            escape_lt(&number::percent(&i.share)),
+            escape_lt(&format::percent(&i.share)),
             format!(
                 "<i{hot} style=\"width:{:.1}%\"></i>",
                 part.clamp(0.0, 1.0) * 100.0
@@ -280,14 +285,14 @@ fn figures(out: &mut String, i: &AnnotatedInstruction, c: &Columns) {
         (String::new(), String::new())
     };
     let hot = if value >= 0.10 { " hot" } else { "" };
-    let title = format!("{} samples", number::grouped_decimals(i.samples, 1));
+    let title = format!("{} samples", format::grouped_decimals(i.samples, 1));
     let _ = write!(
         out,
         "<span class=\"s{hot}\" title=\"{title}\">{share}</span><span class=\"b\">{bar}</span>"
     );
-    if c.times {
-        let times = i.count.map(|n| number::count(n as f64)).unwrap_or_default();
-        let _ = write!(out, "<span class=\"t\">{times}</span>");
+    if c.count {
+        let count = i.count.map(|n| format::count(n as f64)).unwrap_or_default();
+        let _ = write!(out, "<span class=\"t\">{count}</span>");
     }
     if c.each {
         let title = execution_costs::intervals(i.cost_seconds.as_ref(), i.cost_cycles.as_ref());
@@ -297,7 +302,11 @@ fn figures(out: &mut String, i: &AnnotatedInstruction, c: &Columns) {
             escape_lt(&execution_costs::each(i))
         );
     }
-    if c.here {
-        let _ = write!(out, "<span class=\"p\">{}</span>", execution_costs::here(i));
+    if c.latency {
+        let _ = write!(
+            out,
+            "<span class=\"p\">{}</span>",
+            execution_costs::host_latency(i)
+        );
     }
 }

@@ -1,21 +1,21 @@
-//! The page of a bisection: the culprit, a picture of what was tried, tables.
+//! The page of a bisection: the culprit, a plot of the measured values, tables.
 
 use std::fmt::Write as _;
 
 use genba_model::{Bisection, Estimate};
+use genba_units::format;
 
 use super::comparison::class;
 use super::document;
 use crate::escape_html::{escape, escape_fit};
-use crate::number;
 use crate::wording::{bisection as wording, metrics};
 
-/// Rows of a table at most.
-const MOST_ROWS: usize = 400;
-/// Values drawn of one candidate at most.
-const MOST_DOTS: usize = 60;
+/// Maximum number of rows of a table.
+const MAX_ROWS: usize = 400;
+/// Maximum number of values drawn of one variant.
+const MAX_DOTS: usize = 60;
 
-/// One self-contained HTML file without any script.
+/// Renders a bisection as one self-contained HTML file without a script.
 #[must_use]
 pub fn bisection_html(all: &Bisection) -> String {
     let title = wording::title(all);
@@ -36,14 +36,13 @@ pub fn bisection_html(all: &Bisection) -> String {
         picture(&mut out, all);
     }
     comparisons(&mut out, all);
-    tried(&mut out, all);
+    variants(&mut out, all);
     skipped(&mut out, all);
     document::host_table(&mut out, &all.host, &[]);
     let _ = writeln!(
         out,
-        "<p class=\"foot\">Seed {}. The ends were verified first, the culprit last, pair by pair \
-         in random order; an interval of a comparison may be looked at after every pair. genba \
-         {}</p>",
+        "<p class=\"foot\">Seed {}. Both ends were verified first and the culprit last, in pairs of \
+         runs in random order. Intervals are anytime-valid: they hold after every pair. genba {}</p>",
         all.seed,
         escape_fit(&all.genba, 20)
     );
@@ -79,24 +78,24 @@ fn cards(out: &mut String, all: &Bisection) {
     };
     card(
         "runs",
-        &number::grouped(f64::from(all.runs)),
+        &format::grouped(f64::from(all.runs)),
         &format!(
             "among {} candidates",
-            number::grouped(all.candidates as f64)
+            format::grouped(all.candidates as f64)
         ),
     );
     card(
-        "time taken",
-        &number::duration(all.elapsed_seconds),
+        "elapsed",
+        &format::duration(all.elapsed_seconds),
         &all.budget_seconds.map_or_else(String::new, |budget| {
-            format!("of {} allowed", number::duration(budget))
+            format!("of a budget of {}", format::duration(budget))
         }),
     );
     if let Some(confidence) = all.confidence {
         let confidence = if all.deterministic {
             "no noise".to_owned()
         } else {
-            number::percent_at_most(confidence)
+            format::percent_at_most(confidence)
         };
         card("confidence", &confidence, "");
     }
@@ -108,14 +107,14 @@ fn ranking(out: &mut String, all: &Bisection) {
         return;
     }
     out.push_str(
-        "<h2>What each does</h2>\n<div class=\"scroll\"><table><tr><th>effect</th><th>from</th>\
-         <th>to</th><th>share</th><th class=\"l\"></th><th class=\"l\">kind</th>\
+        "<h2>Effect of each</h2>\n<div class=\"scroll\"><table><tr><th>effect</th><th>low</th>\
+         <th>high</th><th>share</th><th class=\"l\"></th><th class=\"l\">kind</th>\
          <th class=\"l\">name</th><th>lines</th><th></th></tr>\n",
     );
     let most = (all.ranking.iter())
         .map(|part| part.share.value.abs())
         .fold(f64::MIN_POSITIVE, f64::max);
-    for part in all.ranking.iter().take(MOST_ROWS) {
+    for part in all.ranking.iter().take(MAX_ROWS) {
         let end = |value: f64| {
             let e = Estimate {
                 value,
@@ -149,10 +148,10 @@ fn ranking(out: &mut String, all: &Bisection) {
     out.push_str("</table></div>\n");
 }
 
-/// Every value over the place in the list.
+/// Adds a plot of all values by position in the list.
 fn picture(out: &mut String, all: &Bisection) {
     let series: Vec<(usize, Vec<f64>)> = (all.variants.iter().enumerate())
-        .take(MOST_ROWS)
+        .take(MAX_ROWS)
         .filter_map(|(place, variant)| {
             let metric = variant.metrics.get(&all.metric)?;
             let values = metric.values.iter().flatten().copied();
@@ -160,7 +159,7 @@ fn picture(out: &mut String, all: &Bisection) {
                 place,
                 values
                     .filter(|value| value.is_finite())
-                    .take(MOST_DOTS)
+                    .take(MAX_DOTS)
                     .collect(),
             ))
         })
@@ -172,7 +171,7 @@ fn picture(out: &mut String, all: &Bisection) {
     if series.len() < 2 || values.is_empty() {
         return;
     }
-    // The middle 96 %: one disturbed run must not flatten the picture.
+    // The axis covers the middle 96 %: one disturbed run must not flatten the plot.
     let mut sorted = values.clone();
     sorted.sort_by(f64::total_cmp);
     let at = |p: f64| sorted[((sorted.len() - 1) as f64 * p).round() as usize];
@@ -188,7 +187,7 @@ fn picture(out: &mut String, all: &Bisection) {
     };
     let _ = write!(
         out,
-        "<h2>What was tried, in its order</h2>\n<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" \
+        "<h2>Measured values, in order</h2>\n<svg class=\"plot\" viewBox=\"0 0 {width} {height}\" \
          width=\"100%\" role=\"img\" aria-label=\"values of the candidates\">"
     );
     for value in [low + room, high - room] {
@@ -251,15 +250,15 @@ fn comparisons(out: &mut String, all: &Bisection) {
         return;
     }
     out.push_str(
-        "<h2>Verified</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\">with</th>\
-         <th class=\"l\">against</th><th class=\"l\">effect</th><th class=\"l\">verdict</th>\
+        "<h2>Verified</h2>\n<div class=\"scroll\"><table><tr><th class=\"l\">variant</th>\
+         <th class=\"l\">baseline</th><th class=\"l\">effect</th><th class=\"l\">verdict</th>\
          <th>pairs</th><th>α</th></tr>\n",
     );
-    for one in all.comparisons.iter().take(MOST_ROWS) {
+    for one in all.comparisons.iter().take(MAX_ROWS) {
         let verdict = match one.verdict {
             genba_model::VerdictName::Faster => "better",
             genba_model::VerdictName::Slower => "worse",
-            genba_model::VerdictName::Same => "the same",
+            genba_model::VerdictName::Same => "equivalent",
             genba_model::VerdictName::Undecided => "undecided",
         };
         let _ = writeln!(
@@ -278,21 +277,21 @@ fn comparisons(out: &mut String, all: &Bisection) {
     out.push_str("</table></div>\n");
 }
 
-fn tried(out: &mut String, all: &Bisection) {
+fn variants(out: &mut String, all: &Bisection) {
     let _ = writeln!(
         out,
-        "<h2>Tried</h2>\n<details{}><summary>{}, {}</summary><div class=\"scroll\"><table><tr>\
-         <th class=\"l\">what</th><th>{}</th><th>±</th><th>runs</th><th class=\"l\">command</th></tr>",
+        "<h2>Variants</h2>\n<details{}><summary>{}, {}</summary><div class=\"scroll\"><table><tr>\
+         <th class=\"l\">variant</th><th>{}</th><th>±</th><th>runs</th><th class=\"l\">command</th></tr>",
         if all.variants.len() <= 30 {
             " open"
         } else {
             ""
         },
-        number::plural(all.variants.len() as u64, "variant"),
-        number::plural(u64::from(all.runs), "run"),
+        format::plural(all.variants.len() as u64, "variant"),
+        format::plural(u64::from(all.runs), "run"),
         escape_fit(&metrics::label(&all.metric), 40),
     );
-    for variant in all.variants.iter().take(MOST_ROWS) {
+    for variant in all.variants.iter().take(MAX_ROWS) {
         let median = wording::median(all, variant);
         let _ = writeln!(
             out,
@@ -303,7 +302,7 @@ fn tried(out: &mut String, all: &Bisection) {
                 .map(|e| escape_fit(&wording::amount(all, &e), 40))
                 .unwrap_or_default(),
             median
-                .map(|e| escape(&number::plus_minus(&e)))
+                .map(|e| escape(&format::plus_minus(&e)))
                 .unwrap_or_default(),
             variant.runs,
             escape_fit(&variant.command, 200),

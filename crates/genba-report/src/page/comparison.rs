@@ -1,24 +1,24 @@
-//! The page of a comparison: verdict, distributions, effects, tables.
+//! The page of a comparison: verdicts, distributions, effects, tables.
 
 use std::fmt::Write as _;
 
 use genba_model::{ComparisonReport, Estimate, IterationCost, Variant, VerdictName};
+use genba_units::format;
 
 use super::{document, effect_table, run_distribution};
 use crate::escape_html::{escape, escape_fit};
-use crate::number;
 use crate::wording::{metrics, verdicts};
 
-/// Variants in a table at most.
-const MOST_VARIANTS: usize = 200;
-/// Sentences at the head at most; of more verdicts the table of effects tells.
-const MOST_SENTENCES: usize = 3;
-/// Runs listed of one variant, and of all together, at most.
-const MOST_RUNS: usize = 500;
-const MOST_RUNS_TOGETHER: usize = 5_000;
+/// Maximum number of variants in a table.
+const MAX_VARIANTS: usize = 200;
+/// Maximum number of verdicts as sentences; of more the table of effects has them.
+const MAX_SENTENCES: usize = 3;
+/// Maximum number of runs listed of one variant.
+const MAX_RUNS: usize = 500;
+/// Maximum number of runs listed of all variants together.
+const MAX_RUNS_TOGETHER: usize = 5_000;
 
-/// One self-contained HTML file, as [`super::html`] makes of an investigation, without any
-/// script.
+/// Renders a comparison as one self-contained HTML file without a script.
 #[must_use]
 pub fn comparison_html(report: &ComparisonReport) -> String {
     let title = title(report);
@@ -48,16 +48,16 @@ fn title(report: &ComparisonReport) -> String {
     match &report.variants[..] {
         [] => "comparison".to_owned(),
         [one] => name(one),
-        [first, second] => format!("{} against {}", second.name, first.name),
+        [first, second] => format!("{} vs. {}", second.name, first.name),
         [first, rest @ ..] => format!(
-            "{} against {}",
-            number::plural(rest.len() as u64, "variant"),
+            "{} vs. {}",
+            format::plural(rest.len() as u64, "variant"),
             first.name
         ),
     }
 }
 
-/// Class of a verdict's colour.
+/// Returns the CSS class for the colour of a verdict.
 pub(super) fn class(verdict: VerdictName) -> &'static str {
     match verdict {
         VerdictName::Faster => "ok",
@@ -76,8 +76,8 @@ fn cards(out: &mut String, report: &ComparisonReport) {
         }
         [only] => {
             let big = match only.verdict {
-                VerdictName::Same => "no difference".to_owned(),
-                VerdictName::Undecided => "no verdict yet".to_owned(),
+                VerdictName::Same => "equivalent".to_owned(),
+                VerdictName::Undecided => "undecided".to_owned(),
                 _ => verdicts::short(report, only),
             };
             let _ = write!(
@@ -96,7 +96,7 @@ fn cards(out: &mut String, report: &ComparisonReport) {
                 escape_fit(&metrics::phrase(&report.metric), 60)
             );
             tally(out, &deciding.iter().map(|c| c.verdict).collect::<Vec<_>>());
-            if deciding.len() <= MOST_SENTENCES {
+            if deciding.len() <= MAX_SENTENCES {
                 for c in &deciding {
                     let sentence = escape_fit(&verdicts::sentence(report, c), 600);
                     let _ = write!(out, "<br>{sentence}");
@@ -115,36 +115,33 @@ fn cards(out: &mut String, report: &ComparisonReport) {
     let runs: u64 = report.variants.iter().map(|v| u64::from(v.runs)).sum();
     card(
         "blocks in random order",
-        &number::grouped(f64::from(report.blocks)),
-        &number::plural(runs, "run"),
+        &format::grouped(f64::from(report.blocks)),
+        &format::plural(runs, "run"),
     );
     let budget = report.budget_seconds.filter(|b| b.is_finite());
     card(
-        "time taken",
-        &number::duration(report.elapsed_seconds),
+        "elapsed",
+        &format::duration(report.elapsed_seconds),
         &budget.map_or_else(
             || "a fixed number of runs".to_owned(),
-            |b| format!("of {} allowed", number::duration(b)),
+            |b| format!("of a budget of {}", format::duration(b)),
         ),
     );
     if let Some(c) = deciding.first() {
         let confidence = verdicts::level(c.alpha);
-        let more = format!(
-            "differences up to {} count as none",
-            verdicts::points(c.delta)
-        );
+        let more = format!("equivalence margin ±{}", verdicts::points(c.delta));
         card("confidence", &confidence, &more);
     }
     out.push_str("</section>\n");
 }
 
-/// `4 faster · 1 slower` in the colours of the verdicts.
+/// Adds `4 better · 1 worse` in the colours of the verdicts.
 fn tally(out: &mut String, verdicts: &[VerdictName]) {
     let mut parts = Vec::new();
     for (verdict, word) in [
         (VerdictName::Faster, "better"),
         (VerdictName::Slower, "worse"),
-        (VerdictName::Same, "the same"),
+        (VerdictName::Same, "equivalent"),
         (VerdictName::Undecided, "undecided"),
     ] {
         let n = verdicts.iter().filter(|&&v| v == verdict).count();
@@ -161,11 +158,11 @@ fn iterations(out: &mut String, list: &[IterationCost]) {
         return;
     }
     out.push_str(
-        "<h2>Cost of one iteration</h2>\n<div class=\"scroll\"><table><tr>\
-         <th class=\"l\">variant</th><th class=\"l\">metric</th><th>cost</th><th>from</th>\
-         <th>to</th><th>iterations in a run</th><th class=\"l\">taken off</th></tr>\n",
+        "<h2>Cost per iteration</h2>\n<div class=\"scroll\"><table><tr>\
+         <th class=\"l\">variant</th><th class=\"l\">metric</th><th>cost</th><th>low</th>\
+         <th>high</th><th>iterations per run</th><th class=\"l\">subtracted</th></tr>\n",
     );
-    for cost in list.iter().take(MOST_VARIANTS) {
+    for cost in list.iter().take(MAX_VARIANTS) {
         let end = |value: f64| {
             let e = Estimate { value, ..cost.cost };
             escape_fit(&metrics::amount(&e, &cost.unit), 60)
@@ -179,14 +176,14 @@ fn iterations(out: &mut String, list: &[IterationCost]) {
             end(cost.cost.value),
             end(cost.cost.low),
             end(cost.cost.high),
-            number::count(cost.iterations),
+            format::count(cost.iterations),
             escape_fit(cost.subtracted.as_deref().unwrap_or(""), 80),
         );
     }
     out.push_str("</table></div>\n");
 }
 
-/// Names of all metrics, in the order of output.
+/// Returns the names of all metrics in display order.
 fn names(report: &ComparisonReport) -> Vec<&str> {
     let all: std::collections::BTreeSet<&str> = report
         .variants
@@ -209,11 +206,11 @@ fn metrics(out: &mut String, report: &ComparisonReport) {
         let _ = writeln!(
             out,
             "<details{open}><summary>{}</summary><div class=\"scroll\"><table><tr>\
-             <th class=\"l\">variant</th><th>median</th><th>±</th><th>middle half</th>\
-             <th>mean</th><th>σ</th><th>least</th><th>most</th><th>runs</th></tr>",
+             <th class=\"l\">variant</th><th>median</th><th>±</th><th>midmean</th>\
+             <th>mean</th><th>σ</th><th>min</th><th>max</th><th>runs</th></tr>",
             escape_fit(&metrics::phrase(metric), 80)
         );
-        for v in report.variants.iter().take(MOST_VARIANTS) {
+        for v in report.variants.iter().take(MAX_VARIANTS) {
             let Some(m) = v.metrics.get(metric) else {
                 continue;
             };
@@ -233,7 +230,7 @@ fn metrics(out: &mut String, report: &ComparisonReport) {
                  <td>{}</td><td class=\"dim\">{}</td></tr>",
                 escape_fit(&v.name, 80),
                 escape_fit(&metrics::amount(&m.median, &m.unit), 60),
-                escape(&number::plus_minus(&m.median)),
+                escape(&format::plus_minus(&m.median)),
                 m.midmean.map(|e| show(e.value)).unwrap_or_default(),
                 show(m.mean),
                 m.stddev.map(show).unwrap_or_default(),
@@ -252,15 +249,15 @@ fn runs(out: &mut String, report: &ComparisonReport) {
         return;
     }
     out.push_str("<h2>Runs</h2>\n");
-    let mut room = MOST_RUNS_TOGETHER;
-    for v in report.variants.iter().take(MOST_VARIANTS) {
+    let mut room = MAX_RUNS_TOGETHER;
+    for v in report.variants.iter().take(MAX_VARIANTS) {
         let runs = v
             .metrics
             .values()
             .map(|m| m.values.len())
             .max()
             .unwrap_or(0);
-        let shown = runs.min(MOST_RUNS).min(room);
+        let shown = runs.min(MAX_RUNS).min(room);
         room -= shown;
         let left = v.excluded.as_deref().map(|_| ", not compared");
         let _ = write!(
@@ -268,7 +265,7 @@ fn runs(out: &mut String, report: &ComparisonReport) {
             "<details><summary><code>{}</code> <span class=\"dim\">{}{}</span></summary>\
              <p class=\"where\">{}</p>",
             escape_fit(&v.name, 80),
-            number::plural(u64::from(v.runs), "run"),
+            format::plural(u64::from(v.runs), "run"),
             left.unwrap_or_default(),
             escape_fit(&v.command, 1000),
         );
@@ -303,7 +300,7 @@ fn runs(out: &mut String, report: &ComparisonReport) {
             }
             let end = match v.exit_codes.get(index) {
                 Some(Some(code)) => format!("exit code {code}"),
-                Some(None) => "ended by a signal".to_owned(),
+                Some(None) => "killed by a signal".to_owned(),
                 None => String::new(),
             };
             let _ = writeln!(out, "<td class=\"l dim\">{end}</td></tr>");
@@ -323,9 +320,9 @@ fn runs(out: &mut String, report: &ComparisonReport) {
 fn footer(out: &mut String, report: &ComparisonReport) {
     let _ = writeln!(
         out,
-        "<p class=\"foot\">Variants ran in blocks of all, each block in random order (seed {}), \
-         and are compared pair by pair within their block. An effect's interval may be looked at \
-         after every pair: it holds at all times together. genba {}</p>",
+        "<p class=\"foot\">Variants ran in blocks, each block in random order (seed {}); \
+         comparisons are paired within blocks. Intervals are anytime-valid: they hold after every \
+         pair. genba {}</p>",
         report.seed,
         escape_fit(&report.genba, 20)
     );

@@ -1,4 +1,4 @@
-//! The page of a comparison: closed tags, nothing from elsewhere, hostile names shown only.
+//! The page of a comparison: closed tags, nothing from elsewhere, hostile names escaped.
 
 use super::comparison_html;
 use crate::test_fixtures::comparison as fixture;
@@ -35,7 +35,7 @@ fn all() -> [genba_model::ComparisonReport; 6] {
 }
 
 #[test]
-fn every_tag_is_ours_and_closed() {
+fn only_known_tags_are_used_and_all_are_closed() {
     const KNOWN: &str = "!doctype html head meta title style body main header h1 h2 div span \
         section small br ul li p b i code table tr td th details summary svg rect line circle text";
     for report in all() {
@@ -56,7 +56,7 @@ fn every_tag_is_ours_and_closed() {
 }
 
 #[test]
-fn nothing_is_fetched_and_no_script_allowed() {
+fn page_loads_nothing_and_allows_no_script() {
     for report in all() {
         let page = comparison_html(&report);
         for external in [
@@ -70,7 +70,7 @@ fn nothing_is_fetched_and_no_script_allowed() {
 }
 
 #[test]
-fn the_verdict_and_the_excluded_are_named() {
+fn verdict_and_excluded_variants_are_shown() {
     let page = comparison_html(&fixture::faster());
     assert!(page.contains("after is 1.37× faster than before in wall time (1.35–1.39, 95 %)"));
     let page = comparison_html(&fixture::many());
@@ -79,7 +79,7 @@ fn the_verdict_and_the_excluded_are_named() {
 }
 
 #[test]
-fn large_comparisons_stay_bounded() {
+fn page_size_is_bounded_for_large_comparisons() {
     let mut report = fixture::many();
     for v in &mut report.variants {
         v.runs = 20_000;

@@ -3,18 +3,18 @@
 use std::fmt::Write as _;
 
 use genba_model::HostFingerprint;
+use genba_units::format;
 
 use super::STYLE;
 use crate::escape_html::escape_fit;
-use crate::number;
 use crate::wording::runs;
 
-/// Begins a page without any script.
+/// Begins a page without a script.
 pub(super) fn begin(out: &mut String, title: &str) {
     open(out, title, "");
 }
 
-/// Begins a page with the one script that has this SHA-256 (in Base64).
+/// Begins a page that may run the script with this SHA-256 (in Base64).
 pub(super) fn begin_with_script(out: &mut String, title: &str, hash: &str) {
     open(out, title, &format!("script-src 'sha256-{hash}'; "));
 }
@@ -32,7 +32,7 @@ fn open(out: &mut String, title: &str, policy: &str) {
     );
 }
 
-/// Title and case, time and host of an experiment, on a page that begins with them.
+/// Begins the page of an experiment: title, case, time and host.
 pub(super) fn experiment(
     out: &mut String,
     title: &str,
@@ -51,7 +51,7 @@ pub(super) fn experiment(
     heading(out, title, &below);
 }
 
-/// The title as people read it, and below it a line that is escaped already.
+/// Adds the title and a line below it, which must be escaped already.
 pub(super) fn heading(out: &mut String, title: &str, below: &str) {
     let _ = writeln!(
         out,
@@ -60,7 +60,7 @@ pub(super) fn heading(out: &mut String, title: &str, below: &str) {
     );
 }
 
-/// `2026-11-21 20:15 UTC` of an RFC 3339 time in UTC; other texts as they are.
+/// Returns `2026-11-21 20:15 UTC` of an RFC 3339 time in UTC; other texts unchanged.
 pub(super) fn when(started: &str) -> String {
     match (started.get(..16), started.ends_with('Z')) {
         (Some(minute), true) => format!("{} UTC", minute.replacen('T', " ", 1)),
@@ -68,10 +68,10 @@ pub(super) fn when(started: &str) -> String {
     }
 }
 
-/// Notes shown at most.
-const MOST_NOTES: usize = 60;
+/// Maximum number of notes.
+const MAX_NOTES: usize = 60;
 
-/// What the reader must know, each once.
+/// Adds notes, each once.
 pub(super) fn note_list(out: &mut String, mut list: Vec<String>) {
     let mut seen = std::collections::HashSet::new();
     list.retain(|note| seen.insert(note.clone()));
@@ -79,8 +79,8 @@ pub(super) fn note_list(out: &mut String, mut list: Vec<String>) {
         return;
     }
     out.push_str("<ul class=\"notes note\">");
-    for note in list.iter().take(MOST_NOTES) {
-        // A note may have a second line that says what mends it.
+    for note in list.iter().take(MAX_NOTES) {
+        // A note may have a second line with a remedy.
         let lines: Vec<String> = note
             .lines()
             .take(4)
@@ -91,9 +91,9 @@ pub(super) fn note_list(out: &mut String, mut list: Vec<String>) {
     out.push_str("</ul>\n");
 }
 
-/// The host, and what else there is to say about where and how.
+/// Adds the host, and further rows about the workload.
 pub(super) fn host_table(out: &mut String, host: &HostFingerprint, more: &[(&str, &str)]) {
-    out.push_str("<h2>Where it was measured</h2>\n<table>");
+    out.push_str("<h2>Host</h2>\n<table>");
     let mut row = |label: &str, value: &str| {
         if !value.is_empty() {
             let _ = write!(
@@ -105,8 +105,8 @@ pub(super) fn host_table(out: &mut String, host: &HostFingerprint, more: &[(&str
     };
     row("CPU", &host.cpu);
     row("microarchitecture", &host.microarchitecture);
-    row("CPUs to run on", &host.cpus.to_string());
-    row("memory", &number::bytes(host.memory_bytes as f64));
+    row("CPUs available", &host.cpus.to_string());
+    row("memory", &format::bytes(host.memory_bytes as f64));
     row("kernel", &host.kernel);
     row("system", &host.os);
     row(

@@ -1,4 +1,4 @@
-//! Effects with their intervals against the baseline.
+//! Table of effects relative to the baseline, with intervals as plots.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use super::comparison::class;
 use crate::escape_html::escape_fit;
 use crate::wording::{metrics, verdicts};
 
-/// Rows of a table at most.
-const MOST_ROWS: usize = 200;
+/// Maximum number of rows of a table.
+const MAX_ROWS: usize = 200;
 const WIDTH: f64 = 300.0;
 const HEIGHT: f64 = 20.0;
-/// The axis ends at a factor of this at most.
-const MOST_FACTOR: f64 = 100.0;
+/// Maximum factor at the ends of the axis.
+const MAX_FACTOR: f64 = 100.0;
 
 pub(super) fn section(out: &mut String, report: &ComparisonReport) {
     let mut metrics: Vec<&str> = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn section(out: &mut String, report: &ComparisonReport) {
     };
     let _ = writeln!(
         out,
-        "<h2>Effect against <code style=\"text-transform:none\">{}</code></h2>",
+        "<h2>Effect relative to <code style=\"text-transform:none\">{}</code></h2>",
         escape_fit(&first.baseline, 80)
     );
     for metric in metrics {
@@ -54,11 +54,11 @@ fn table(out: &mut String, report: &ComparisonReport, rows: &[&Comparison]) {
     let _ = writeln!(
         out,
         "<div class=\"scroll\"><table class=\"wide picture\"><tr><th class=\"l\">variant</th>\
-         <th class=\"l\">variant ÷ baseline, interval {}</th><th>effect</th><th>interval</th>\
+         <th class=\"l\">variant ÷ baseline, {} interval</th><th>effect</th><th>interval</th>\
          <th class=\"l\">verdict</th><th>pairs</th><th class=\"l\"></th></tr>",
         verdicts::level(alpha)
     );
-    for c in rows.iter().take(MOST_ROWS) {
+    for c in rows.iter().take(MAX_ROWS) {
         let (verdict, colour) = (verdict(report, c), class(c.verdict));
         let effect = match c.verdict {
             VerdictName::Faster | VerdictName::Slower => verdicts::short(report, c),
@@ -76,7 +76,7 @@ fn table(out: &mut String, report: &ComparisonReport, rows: &[&Comparison]) {
             escape_fit(&verdicts::interval(c), 60),
             escape_fit(&verdict, 60),
             c.pairs,
-            escape_fit(&beside(c), 120),
+            escape_fit(&remarks(c), 120),
         );
     }
     let _ = writeln!(
@@ -87,7 +87,7 @@ fn table(out: &mut String, report: &ComparisonReport, rows: &[&Comparison]) {
     );
 }
 
-/// What the ends of the axis are.
+/// Returns the axis with its ends labelled.
 fn scale(reach: f64) -> String {
     let middle = WIDTH / 2.0;
     format!(
@@ -102,7 +102,7 @@ fn scale(reach: f64) -> String {
 
 fn verdict(report: &ComparisonReport, c: &Comparison) -> String {
     match c.verdict {
-        VerdictName::Same => format!("no difference over {}", verdicts::points(c.delta)),
+        VerdictName::Same => format!("equivalent within ±{}", verdicts::points(c.delta)),
         VerdictName::Undecided => "undecided".to_owned(),
         VerdictName::Faster | VerdictName::Slower => {
             let short = verdicts::short(report, c);
@@ -111,35 +111,35 @@ fn verdict(report: &ComparisonReport, c: &Comparison) -> String {
     }
 }
 
-/// The other test's word and the correction.
-fn beside(c: &Comparison) -> String {
+/// Returns cross-check, correction and forecast.
+fn remarks(c: &Comparison) -> String {
     let mut list = Vec::new();
     let decided = matches!(c.verdict, VerdictName::Faster | VerdictName::Slower);
     match c.cross_check {
-        Some(true) if decided => list.push("cross-check agrees".to_owned()),
-        Some(false) if decided && c.pairs >= verdicts::CHECKABLE => {
+        Some(true) if decided => list.push("cross-check confirms".to_owned()),
+        Some(false) if decided && c.pairs >= verdicts::MIN_PAIRS_OF_CROSS_CHECK => {
             list.push("cross-check does not confirm".to_owned())
         }
         _ => {}
     }
     if let Some(correction) = &c.corrected {
         let word = if correction.holds {
-            "holds"
+            "significant"
         } else {
-            "does not hold"
+            "not significant"
         };
-        list.push(format!("{word} under {}", correction.method));
+        list.push(format!("{word} after {} correction", correction.method));
     }
     if let Some(more) = c.more_pairs.filter(|&m| m > 0) {
         list.push(format!(
-            "about {} more pairs would tell",
+            "about {} more pairs needed",
             verdicts::roughly(more)
         ));
     }
     list.join(", ")
 }
 
-/// How far the axis goes to both sides, as a logarithm: to the furthest end of an interval.
+/// Returns the logarithm of the factor at the ends of the axis: the furthest end of an interval.
 fn reach(rows: &[&Comparison]) -> f64 {
     let mut reach = 0.01_f64;
     for c in rows.iter().filter(|c| verdicts::usable(&c.ratio)) {
@@ -150,10 +150,11 @@ fn reach(rows: &[&Comparison]) -> f64 {
             }
         }
     }
-    reach.min(MOST_FACTOR.ln()) * 1.06
+    reach.min(MAX_FACTOR.ln()) * 1.06
 }
 
-/// The interval on a logarithmic axis; the baseline's line in the middle, ±δ shaded.
+/// Returns a plot of the interval on a logarithmic axis, the baseline in the middle, the equivalence
+/// margin shaded.
 fn plot(c: &Comparison, reach: f64) -> String {
     let place =
         |ratio: f64| WIDTH / 2.0 + (ratio.ln() / reach).clamp(-1.0, 1.0) * (WIDTH / 2.0 - 5.0);

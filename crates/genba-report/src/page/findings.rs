@@ -1,4 +1,4 @@
-//! Why it is slow: the findings, with the source and a link to the annotated code.
+//! The findings, with the source and a link to the annotated code.
 
 use std::fmt::Write as _;
 
@@ -9,18 +9,20 @@ use crate::escape_html::escape_fit;
 use crate::safe_text;
 use crate::wording::findings;
 
-/// Findings shown at most, and how many of them at once; the rest is folded.
-const MOST: usize = 30;
-const OPEN: usize = 5;
-/// Lines of the source or of a snippet at most.
-const MOST_LINES: usize = 12;
-/// Pieces of evidence at most.
-const MOST_FACTS: usize = 16;
-/// Characters of a sentence, and of a line of code, at most.
-const SENTENCE: usize = 800;
-const LINE: usize = 160;
+/// Maximum number of findings.
+const MAX_FINDINGS: usize = 30;
+/// Number of findings shown unfolded.
+const OPEN_FINDINGS: usize = 5;
+/// Maximum number of lines of source or of a snippet.
+const MAX_LINES: usize = 12;
+/// Maximum number of pieces of evidence.
+const MAX_EVIDENCE: usize = 16;
+/// Maximum length of a sentence, characters.
+const MAX_SENTENCE_CHARS: usize = 800;
+/// Maximum length of a line of code, characters.
+const MAX_LINE_CHARS: usize = 160;
 
-/// The findings; returns which annotations they link to.
+/// Adds the findings and returns the indices of the annotations they link to.
 pub(super) fn list(out: &mut String, all: &Investigation) -> Vec<usize> {
     let counted = all
         .profile
@@ -31,37 +33,41 @@ pub(super) fn list(out: &mut String, all: &Investigation) -> Vec<usize> {
         return linked;
     }
     out.push_str("<h2>Why it is slow</h2>\n");
-    for (index, finding) in all.findings.iter().take(MOST).enumerate() {
-        if index == OPEN {
+    for (index, finding) in all.findings.iter().take(MAX_FINDINGS).enumerate() {
+        if index == OPEN_FINDINGS {
             let _ = writeln!(
                 out,
                 "<details><summary class=\"small dim\">{} more</summary>",
-                all.findings.len().min(MOST) - OPEN
+                all.findings.len().min(MAX_FINDINGS) - OPEN_FINDINGS
             );
         }
         let anchor = annotation_of(finding, &all.annotations);
         linked.extend(anchor);
         one(out, index + 1, finding, anchor);
     }
-    if all.findings.len() > OPEN {
+    if all.findings.len() > OPEN_FINDINGS {
         out.push_str("</details>\n");
     }
-    let rest = findings::rest(&all.findings, findings::min_gain(&all.noise_floor));
+    let rest = findings::no_more_findings(
+        &all.findings,
+        genba_model::min_gain(&all.noise_floor),
+        &all.noise_floor,
+    );
     let _ = writeln!(
         out,
         "<p class=\"small dim\">{}</p>",
-        escape_fit(&rest, SENTENCE)
+        escape_fit(&rest, MAX_SENTENCE_CHARS)
     );
     linked
 }
 
-/// The listing that shows a finding's instructions.
+/// Returns the annotation that contains the instructions of a finding.
 fn annotation_of(finding: &Finding, annotations: &[Annotation]) -> Option<usize> {
     let site = &finding.site;
     let address = *site.addresses.first()?;
     annotations
         .iter()
-        .take(annotation::MOST_FUNCTIONS)
+        .take(annotation::MAX_FUNCTIONS)
         .position(|one| {
             let first = one.instructions.first().map(|i| i.address);
             let last = one.instructions.last().map(|i| i.address);
@@ -94,7 +100,7 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
         };
         let _ = write!(
             out,
-            "<div class=\"gain\">{figure}<br><small>whole program, if mended<br>{}</small></div>",
+            "<div class=\"gain\">{figure}<br><small>whole program, if fixed<br>{}</small></div>",
             escape_fit(&findings::saved(gain), 80),
         );
     }
@@ -110,7 +116,7 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
     if let Some(index) = anchor {
         let _ = write!(
             out,
-            " · <a href=\"#{}{index}\">its instructions</a>",
+            " · <a href=\"#{}{index}\">annotated code</a>",
             annotation::ANCHOR
         );
     }
@@ -121,8 +127,8 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
         out.push_str("<div class=\"pair\">");
         for (label, code) in [("before", &example.before), ("after", &example.after)] {
             let _ = write!(out, "<div><small>{label}</small><div class=\"quote\">");
-            for line in code.lines().take(MOST_LINES) {
-                let _ = writeln!(out, "{}", escape_fit(line, LINE));
+            for line in code.lines().take(MAX_LINES) {
+                let _ = writeln!(out, "{}", escape_fit(line, MAX_LINE_CHARS));
             }
             out.push_str("</div></div>");
         }
@@ -137,8 +143,8 @@ fn source(out: &mut String, finding: &Finding) {
     }
     out.push_str("<div class=\"quote\">");
     let mut file: Option<&str> = finding.site.file.as_deref();
-    for line in finding.source.iter().take(MOST_LINES) {
-        // The caller's lines follow, which may be of another file.
+    for line in finding.source.iter().take(MAX_LINES) {
+        // Lines of the caller follow, which may be in another file.
         if file.is_some_and(|file| file != line.file) {
             let _ = writeln!(
                 out,
@@ -151,7 +157,7 @@ fn source(out: &mut String, finding: &Finding) {
             out,
             "<span class=\"n\">{:>6} │</span> {}",
             line.line,
-            escape_fit(line.text.trim_end(), LINE)
+            escape_fit(line.text.trim_end(), MAX_LINE_CHARS)
         );
     }
     out.push_str("</div>\n");
@@ -164,11 +170,11 @@ fn facts(out: &mut String, finding: &Finding, gains: bool) {
             let _ = write!(
                 out,
                 "<tr><td>{kind}</td><td>{}</td></tr>",
-                escape_fit(words, SENTENCE)
+                escape_fit(words, MAX_SENTENCE_CHARS)
             );
         }
     };
-    for evidence in finding.evidence.iter().take(MOST_FACTS) {
+    for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
         row(findings::kind(evidence.source), &evidence.text);
     }
     row(if gains { "fix" } else { "advice" }, &finding.fix);

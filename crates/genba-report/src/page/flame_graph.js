@@ -1,4 +1,4 @@
-// The flame graph's zoom, search and tooltips. Without this script it is a picture.
+// Zoom, search and tooltips of the flame graph. Without this script it is a static graph.
 "use strict";
 (() => {
   const root = document.querySelector(".flame");
@@ -10,14 +10,14 @@
     y: parseFloat(el.getAttribute("y")),
     title: el.querySelector("title").textContent,
   }));
-  const say = root.querySelector("output");
+  const status = root.querySelector("output");
   const search = root.querySelector("input");
   const reset = root.querySelector("button");
   for (const el of [search, reset]) el.hidden = false;
   const near = 1e-4; // percent; positions are written with four decimals
-  let quiet = "";
+  let summary = "";
 
-  // Shows `to` over the whole width; what is below it stays, at full width.
+  // Shows `to` over the whole width; its callers below it are drawn at full width.
   function zoom(to) {
     const scale = 100 / to.w;
     for (const f of frames) {
@@ -32,8 +32,8 @@
     if (!reset.disabled) to.el.scrollIntoView({ block: "nearest" });
   }
 
-  // Marks the frames whose name has the text, and says what they carry together: frames
-  // within a marked frame do not count again.
+  // Marks the frames whose name contains the text and shows their share of the time; frames
+  // within a marked frame are not counted again.
   function find(text) {
     const wanted = text.toLowerCase();
     const hits = [];
@@ -50,11 +50,11 @@
       counted.push(f);
       sum += f.w;
     }
-    quiet = wanted === "" ? "" : sum.toFixed(1) + " % of the time is in or under these";
-    say.textContent = quiet;
+    summary = wanted === "" ? "" : sum.toFixed(1) + " % of the time is in or above these frames";
+    status.textContent = summary;
   }
 
-  const whole = frames.reduce((a, b) => (b.w > a.w || (b.w === a.w && b.y > a.y) ? b : a));
+  const widest = frames.reduce((a, b) => (b.w > a.w || (b.w === a.w && b.y > a.y) ? b : a));
   const under = (event) => {
     const el = event.target.closest("svg.f");
     return el && frames.find((f) => f.el === el);
@@ -65,11 +65,11 @@
   });
   root.addEventListener("mouseover", (event) => {
     const f = under(event);
-    say.textContent = f ? f.title : quiet;
+    status.textContent = f ? f.title : summary;
   });
   root.addEventListener("focusin", (event) => {
     const f = under(event);
-    if (f) say.textContent = f.title;
+    if (f) status.textContent = f.title;
   });
   root.addEventListener("keydown", (event) => {
     const f = under(event);
@@ -77,11 +77,11 @@
     if (event.key === "Escape") {
       search.value = "";
       find("");
-      zoom(whole);
+      zoom(widest);
     }
   });
   search.addEventListener("input", () => find(search.value));
-  reset.addEventListener("click", () => zoom(whole));
+  reset.addEventListener("click", () => zoom(widest));
   reset.disabled = true;
   // Frames that are wide enough to be read can be reached with the keyboard.
   for (const f of frames) if (f.w >= 2) f.el.setAttribute("tabindex", "0");

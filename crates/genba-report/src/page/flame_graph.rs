@@ -1,22 +1,24 @@
-//! The flame graph of the page: frames as nested SVG elements placed in percent, so that the
-//! browser scales the picture, cuts the names, and the script only moves the frames.
+//! The flame graph of the page: frames are nested SVG elements with positions in percent, so the
+//! browser scales the graph and cuts the names, and the script only moves frames. Colours are in
+//! `flame_graph.css`.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use genba_model::{Profile, ScriptProfile, StackRow};
+use genba_units::format;
 
 use crate::escape_html::escape_fit;
-use crate::number;
 
-/// Frames drawn at most; the narrowest are left out.
-const MOST_FRAMES: usize = 2500;
-/// Levels drawn at most.
-const MOST_LEVELS: usize = 96;
-/// Frames narrower than this share cannot be seen.
-const LEAST: f64 = 0.0008;
-const ROW: usize = 22;
+/// Maximum number of frames; the narrowest are not drawn.
+const MAX_FRAMES: usize = 2500;
+/// Maximum number of levels.
+const MAX_LEVELS: usize = 96;
+/// Minimum share of a frame that is drawn.
+const MIN_FRAME_SHARE: f64 = 0.0008;
+/// Height of a level, pixels.
+const LEVEL_HEIGHT: usize = 22;
 
 struct Node<'a> {
     name: &'a str,
@@ -25,7 +27,7 @@ struct Node<'a> {
     weight: u64,
 }
 
-/// Merges stacks into a tree; node 0 is the whole.
+/// Merges stacks into a tree; node 0 is the root.
 fn tree(stacks: &[StackRow]) -> Vec<Node<'_>> {
     let mut nodes = vec![Node {
         name: "all",
@@ -37,7 +39,7 @@ fn tree(stacks: &[StackRow]) -> Vec<Node<'_>> {
     for row in stacks {
         nodes[0].weight = nodes[0].weight.saturating_add(row.weight);
         let mut at = 0;
-        for name in row.frames.iter().take(MOST_LEVELS) {
+        for name in row.frames.iter().take(MAX_LEVELS) {
             at = *known.entry((at, name)).or_insert_with(|| {
                 nodes.push(Node {
                     name,
@@ -53,14 +55,14 @@ fn tree(stacks: &[StackRow]) -> Vec<Node<'_>> {
     nodes
 }
 
-/// Draws it; nothing for a profile without stacks.
+/// Adds the flame graph of a profile; nothing where it has no stacks.
 pub(super) fn graph(out: &mut String, profile: &Profile) {
     let kernel = profile.functions.iter().filter(|f| f.kernel);
     let kernel = kernel.map(|f| f.function.as_str()).collect();
     draw(out, &profile.collapsed, &kernel, profile.event.hardware);
 }
 
-/// Draws functions of Python or Ruby with the C functions that they called.
+/// Adds the flame graph of functions of Python or Ruby with the C functions that they called.
 pub(super) fn of_script(out: &mut String, script: &ScriptProfile) {
     draw(out, &script.collapsed, &HashSet::new(), false);
 }
@@ -72,12 +74,12 @@ fn draw(out: &mut String, stacks: &[StackRow], kernel: &HashSet<&str>, events: b
     if whole == 0 || nodes.len() < 2 {
         return;
     }
-    let mut least = (whole as f64 * LEAST) as u64;
-    if nodes.len() > MOST_FRAMES {
+    let mut least = (whole as f64 * MIN_FRAME_SHARE) as u64;
+    if nodes.len() > MAX_FRAMES {
         let mut weights: Vec<u64> = nodes.iter().map(|n| n.weight).collect();
         weights.sort_unstable_by(|a, b| b.cmp(a));
         // Strictly above the weight of the first that is too many, so that ties go together.
-        least = least.max(weights[MOST_FRAMES].saturating_add(1));
+        least = least.max(weights[MAX_FRAMES].saturating_add(1));
     }
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (index, node) in nodes.iter().enumerate().skip(1) {
@@ -104,38 +106,38 @@ fn draw(out: &mut String, stacks: &[StackRow], kernel: &HashSet<&str>, events: b
         }
     }
     let levels = placed.iter().map(|p| nodes[p.0].level).max().unwrap_or(0) + 1;
-    let height = levels * ROW;
+    let height = levels * LEVEL_HEIGHT;
     let _ = write!(
         out,
-        "<div class=\"flame\"><div class=\"tools\"><output>Width is time; what stands above a \
-         frame was called by it.</output><input type=\"search\" placeholder=\"search\" \
-         aria-label=\"search the flame graph\" hidden><button type=\"button\" hidden>whole</button></div>\n\
+        "<div class=\"flame\"><div class=\"tools\"><output>Width is time; callees are above \
+         their caller.</output><input type=\"search\" placeholder=\"search\" \
+         aria-label=\"search the flame graph\" hidden><button type=\"button\" hidden>reset zoom</button></div>\n\
          <svg class=\"graph\" height=\"{height}\" role=\"group\" aria-label=\"flame graph; its figures are in the table above\">\n"
     );
     for (index, x) in placed {
         let node = &nodes[index];
         let width = node.weight as f64 / whole as f64 * 100.0;
-        let y = height - (node.level + 1) * ROW;
+        let y = height - (node.level + 1) * LEVEL_HEIGHT;
         let weight = if events {
-            format!("{} events", number::count(node.weight as f64))
+            format!("{} events", format::count(node.weight as f64))
         } else {
-            number::seconds(node.weight as f64 / 1e9)
+            format::seconds(node.weight as f64 / 1e9)
         };
         let _ = writeln!(
             out,
-            "<svg class=\"f {}\" x=\"{x:.4}%\" y=\"{y}\" width=\"{width:.4}%\" height=\"{ROW}\">\
+            "<svg class=\"f {}\" x=\"{x:.4}%\" y=\"{y}\" width=\"{width:.4}%\" height=\"{LEVEL_HEIGHT}\">\
              <title>{}: {}, {weight}</title><rect width=\"100%\" height=\"100%\" rx=\"2\"/>\
              <text x=\"5\" y=\"15\">{}</text></svg>",
             class(node.name, kernel),
             escape_fit(node.name, 300),
-            number::share(node.weight as f64 / whole as f64),
+            format::share(node.weight as f64 / whole as f64),
             escape_fit(node.name, 110),
         );
     }
     out.push_str("</svg></div>\n");
 }
 
-/// A colour that is the same for a name in every page.
+/// Returns the CSS class of a frame's colour, which depends on its name only.
 fn class(name: &str, kernel: &HashSet<&str>) -> &'static str {
     if kernel.contains(name) {
         return "hk";

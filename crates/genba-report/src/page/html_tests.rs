@@ -1,4 +1,4 @@
-//! The page is one file, allows only its own script, and shows hostile names without obeying.
+//! The page is one file, allows only its own script, and escapes hostile names.
 
 use super::*;
 use crate::test_fixtures as fixture;
@@ -32,7 +32,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn the_policy_allows_the_script_that_is_there() {
+fn policy_has_the_hash_of_the_script() {
     use sha2::Digest as _;
     let hash = base64(&sha2::Sha256::digest(SCRIPT.as_bytes()));
     assert_eq!(
@@ -69,7 +69,7 @@ fn tags(page: &str) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn only_tags_and_attributes_of_ours() {
+fn only_known_tags_and_attributes_are_used() {
     const TAGS: &str = "html head meta title style body main header h1 h2 div span section small \
         br ul li p b i code table tr td th details summary svg rect line circle text output \
         input button script a";
@@ -96,7 +96,7 @@ fn only_tags_and_attributes_of_ours() {
 }
 
 #[test]
-fn nothing_is_fetched() {
+fn page_loads_nothing_from_elsewhere() {
     let page = html(&findings::investigation());
     for external in ["http://", "https://", "src=", "url(", "@import", "//cdn"] {
         assert!(!page.contains(external), "{external}");
@@ -110,7 +110,7 @@ fn nothing_is_fetched() {
 }
 
 #[test]
-fn hostile_names_are_shown_and_not_run() {
+fn hostile_names_are_escaped() {
     let page = html(&fixture::hostile());
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     let others = [
@@ -127,7 +127,7 @@ fn hostile_names_are_shown_and_not_run() {
 }
 
 #[test]
-fn tags_are_closed_in_order() {
+fn tags_are_nested_and_closed() {
     const VOID: [&str; 5] = ["meta", "br", "input", "!doctype", "rect"];
     for all in everything() {
         let mut open: Vec<String> = Vec::new();
@@ -146,7 +146,7 @@ fn tags_are_closed_in_order() {
 }
 
 #[test]
-fn large_inputs_stay_bounded() {
+fn page_size_is_bounded_for_large_inputs() {
     let mut all = fixture::investigation();
     let profile = all.profile.as_mut().unwrap();
     profile.collapsed = (0..6_000_u32)
@@ -173,7 +173,7 @@ fn large_inputs_stay_bounded() {
 }
 
 #[test]
-fn what_is_missing_is_left_out() {
+fn sections_without_data_are_omitted() {
     let mut all = fixture::investigation();
     all.stat = None;
     all.profile = None;
@@ -191,11 +191,11 @@ fn what_is_missing_is_left_out() {
     ] {
         assert!(!page.contains(head), "{head}");
     }
-    assert!(page.contains("0 runs ended"));
+    assert!(page.contains("0 runs finished"));
 }
 
 #[test]
-fn findings_stand_first_and_lead_to_the_code() {
+fn findings_come_first_and_link_to_annotations() {
     let page = html(&findings::investigation());
     let why = page.find("Why it is slow").expect("the findings");
     let table = page.find("Where the time goes").expect("the functions");

@@ -1,9 +1,9 @@
 //! The page of a case: one self-contained HTML file, for a browser without a network.
 //!
 //! Nothing is loaded from anywhere. A content-security policy allows the styles in the file
-//! and one script, named by its hash, and nothing else: should a name ever slip through the
-//! escaping, it would still not run. Without scripts everything is there; only the flame
-//! graph's zoom and search are missing. Sizes are bounded, whatever the input.
+//! and one script, named by its hash, and nothing else: a name that slipped through the escaping
+//! would still not run. Without scripts only the flame graph's zoom and search are missing. Sizes
+//! are bounded for any input.
 
 mod ablation;
 mod annotation;
@@ -29,10 +29,10 @@ use genba_model::Investigation;
 
 use crate::safe_text;
 
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = concat!(include_str!("style.css"), include_str!("flame_graph.css"));
 const SCRIPT: &str = include_str!("flame_graph.js");
-/// SHA-256 of [`SCRIPT`] in Base64, for the content-security policy; a test holds it true.
-const SCRIPT_HASH: &str = "SnhY2CPkwGM6ffqTvpg3Zk6WDYsbO2fi+kvnRaM3SWw=";
+/// SHA-256 of [`SCRIPT`] in Base64, for the content-security policy; a test checks it.
+const SCRIPT_HASH: &str = "9s3QlvWmpsAdWGXmqrioV7U/RHpi9hFKpvgKZqh7AjA=";
 
 pub use ablation::ablation_html;
 pub use bisection::bisection_html;
@@ -41,7 +41,7 @@ pub use profile_diff::profile_diff_html;
 pub use sweep::sweep_html;
 pub use try_variants::trial_html;
 
-/// One self-contained HTML file.
+/// Renders an investigation as one self-contained HTML file.
 #[must_use]
 pub fn html(all: &Investigation) -> String {
     let command = safe_text::command(&all.workload.command);
@@ -59,7 +59,7 @@ pub fn html(all: &Investigation) -> String {
             script_functions::functions(&mut out, script);
         }
         match stacks {
-            // The stacks of the interpreter itself say less.
+            // Stacks of script functions are more informative than those of the interpreter.
             Some(script) => flame_graph::of_script(&mut out, script),
             None => flame_graph::graph(&mut out, profile),
         }

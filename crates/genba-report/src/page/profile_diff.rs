@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 
 use genba_model::ProfileDiff;
+use genba_units::format;
 
 use super::document;
 use crate::escape_html::escape_fit;
-use crate::number;
 use crate::wording::profile_diff as wording;
 
-/// Rows of a differential profile at most.
-const MOST_ROWS: usize = 60;
+/// Maximum number of rows of a table.
+const MAX_ROWS: usize = 60;
 
-/// The page of a differential profile.
+/// Renders a differential profile as one self-contained HTML file without a script.
 #[must_use]
 pub fn profile_diff_html(diff: &ProfileDiff) -> String {
     let mut out = String::with_capacity(64 << 10);
@@ -24,7 +24,7 @@ pub fn profile_diff_html(diff: &ProfileDiff) -> String {
     out
 }
 
-/// The section of a differential profile.
+/// Adds the section of a differential profile.
 pub(super) fn difference(out: &mut String, diff: &ProfileDiff) {
     let _ = writeln!(
         out,
@@ -37,9 +37,9 @@ pub(super) fn difference(out: &mut String, diff: &ProfileDiff) {
          <th>function</th><th></th></tr></thead><tbody>\n",
     );
     let time = |time: Option<genba_model::Estimate>| {
-        time.map_or("—".to_owned(), |time| number::seconds(time.value))
+        time.map_or("—".to_owned(), |time| format::seconds(time.value))
     };
-    for one in diff.functions.iter().take(MOST_ROWS) {
+    for one in diff.functions.iter().take(MAX_ROWS) {
         let colour = match one.change {
             change if change.high < 0.0 => "ok",
             change if change.low > 0.0 => "hot",
@@ -54,7 +54,7 @@ pub(super) fn difference(out: &mut String, diff: &ProfileDiff) {
             time(one.after),
             wording::pair(one.calls),
             escape_fit(&one.function, 300),
-            escape_fit(&wording::beside(one), 600),
+            escape_fit(&wording::remarks(one), 600),
         );
     }
     out.push_str("</tbody></table>\n");
@@ -63,9 +63,9 @@ pub(super) fn difference(out: &mut String, diff: &ProfileDiff) {
             "<table><thead><tr><th>change</th><th>executions</th><th>line</th><th></th><th></th>\
              </tr></thead><tbody>\n",
         );
-        for line in diff.lines.iter().take(MOST_ROWS) {
+        for line in diff.lines.iter().take(MAX_ROWS) {
             let inside = match (&line.inside_before, &line.inside_after) {
-                (Some(before), Some(after)) if before != after => format!("now inside of {after}"),
+                (Some(before), Some(after)) if before != after => format!("now in {after}"),
                 _ => String::new(),
             };
             let _ = writeln!(
@@ -93,12 +93,12 @@ fn instructions(out: &mut String, diff: &ProfileDiff) {
     }
     out.push_str(
         "<details><summary>instructions</summary><table><thead><tr><th>before</th><th>after</th>\
-         <th>times before</th><th>times after</th><th>instruction</th><th>function</th></tr>\
+         <th>count before</th><th>count after</th><th>instruction</th><th>function</th></tr>\
          </thead><tbody>\n",
     );
-    let time = |time: Option<f64>| time.map_or("—".to_owned(), number::seconds);
-    let count = |count: Option<u64>| count.map_or("—".to_owned(), |n| number::count(n as f64));
-    for one in diff.instructions.iter().take(MOST_ROWS * 10) {
+    let time = |time: Option<f64>| time.map_or("—".to_owned(), format::seconds);
+    let count = |count: Option<u64>| count.map_or("—".to_owned(), |n| format::count(n as f64));
+    for one in diff.instructions.iter().take(MAX_ROWS * 10) {
         let _ = writeln!(
             out,
             "<tr><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>\

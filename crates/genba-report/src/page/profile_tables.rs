@@ -3,27 +3,27 @@
 use std::fmt::Write as _;
 
 use genba_model::{Counted, Estimate, FunctionRow, Profile};
+use genba_units::format;
 
 use crate::escape_html::escape_fit;
+use crate::safe_text;
 use crate::wording::{counts, execution_costs, profile};
-use crate::{number, safe_text};
 
-/// Rows of a table at once; more are folded.
+/// Number of rows shown unfolded.
 const OPEN_ROWS: usize = 14;
-/// Rows of a table at most.
-pub(super) const MOST_ROWS: usize = 120;
-/// Shares below this are left out of tables.
-const LEAST: f64 = 0.0005;
+/// Maximum number of rows of a table.
+pub(super) const MAX_ROWS: usize = 120;
+/// Minimum self share of a row.
+const MIN_SELF_SHARE: f64 = 0.0005;
 
-/// The same for functions that only call others.
-const LEAST_TOTAL: f64 = 0.005;
-/// A bar is full at this share, or at the largest where that is more: a flat profile shall
-/// look flat.
-const FULL_BAR: f64 = 0.25;
+/// Minimum total share of a function that only calls others.
+const MIN_TOTAL_SHARE: f64 = 0.005;
+/// Minimum share of a full bar, so that a flat profile looks flat.
+const MIN_SHARE_OF_FULL_BAR: f64 = 0.25;
 
-/// A bar for a share of 0…1, a short one where the table is wide.
+/// Returns a bar for a share of 0…1, `short` for wide tables.
 pub(super) fn bar(share: f64, largest: f64, short: bool) -> String {
-    let part = (share / largest.max(FULL_BAR)).clamp(0.0, 1.0);
+    let part = (share / largest.max(MIN_SHARE_OF_FULL_BAR)).clamp(0.0, 1.0);
     let hot = if share >= 0.10 { " class=\"hot\"" } else { "" };
     format!(
         "<span class=\"track{}\"><i{hot} style=\"width:{:.1}%\"></i></span>",
@@ -59,11 +59,11 @@ pub(super) fn functions(out: &mut String, profile: &Profile) {
     let rows: Vec<&FunctionRow> = profile
         .functions
         .iter()
-        .filter(|f| f.self_share.value >= LEAST || f.total.value >= LEAST_TOTAL)
-        .take(MOST_ROWS)
+        .filter(|f| f.self_share.value >= MIN_SELF_SHARE || f.total.value >= MIN_TOTAL_SHARE)
+        .take(MAX_ROWS)
         .collect();
     if rows.is_empty() {
-        out.push_str("<p>No samples: the command took no time that could be sampled.</p>\n");
+        out.push_str("<p>No samples: the command used too little CPU time.</p>\n");
         return;
     }
     if let Some(counted) = &profile.counted {
@@ -75,7 +75,7 @@ pub(super) fn functions(out: &mut String, profile: &Profile) {
         let _ = writeln!(
             out,
             "<details><summary class=\"small dim\">{}</summary>",
-            number::plural(folded.len() as u64, "more function")
+            format::plural(folded.len() as u64, "more function")
         );
         function_table(out, profile, folded);
         out.push_str("</details>\n");
@@ -109,12 +109,12 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
             out,
             "<tr><td{}>{}</td><td class=\"dim small\">{}</td><td class=\"l\">{}</td>",
             heat(f.self_share.value),
-            escape_lt(&number::percent(&f.self_share)),
-            escape_lt(&number::plus_minus_points(&f.self_share)),
+            escape_lt(&format::percent(&f.self_share)),
+            escape_lt(&format::plus_minus_points(&f.self_share)),
             bar(f.self_share.value, largest, counted),
         );
         if profile.stacks {
-            let _ = write!(out, "<td>{}</td>", escape_lt(&number::percent(&f.total)));
+            let _ = write!(out, "<td>{}</td>", escape_lt(&format::percent(&f.total)));
         }
         let _ = write!(
             out,
@@ -137,8 +137,8 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
             let _ = write!(
                 out,
                 "<td>{}</td>{}{}",
-                execution_costs::calls(f.calls),
-                each(f.cost_seconds.as_ref(), None, number::time),
+                execution_costs::count(f.calls),
+                each(f.cost_seconds.as_ref(), None, format::time),
                 each(None, f.cost_cycles.as_ref(), execution_costs::bare_cycles),
             );
         }
@@ -147,7 +147,7 @@ fn function_table(out: &mut String, profile: &Profile, rows: &[&FunctionRow]) {
     out.push_str("</table></div>\n");
 }
 
-/// A cell with a cost per execution whose interval shows under the pointer.
+/// Returns a cell with a cost per execution, its interval as a tooltip.
 fn each(
     seconds: Option<&Estimate>,
     cycles: Option<&Estimate>,
@@ -160,9 +160,9 @@ fn each(
     )
 }
 
-/// A cell with a short name whose long form shows under the pointer.
+/// Adds a cell with a short name, its long form as a tooltip.
 fn place(out: &mut String, long: &str, short: &str, columns: usize) {
-    // Cut in the middle, so that the line number at the end stays.
+    // Cut in the middle, so that the line number at the end remains.
     let (long, short) = (escape_fit(long, 300), escape_fit(short, columns));
     let _ = write!(
         out,
@@ -170,7 +170,7 @@ fn place(out: &mut String, long: &str, short: &str, columns: usize) {
     );
 }
 
-/// `<0.1 %` holds a character that HTML gives a meaning to.
+/// Escapes the `<` of `<0.1 %`.
 pub(super) fn escape_lt(number: &str) -> String {
     number.replace('<', "&lt;")
 }
@@ -184,13 +184,13 @@ pub(super) fn lines_modules_threads(out: &mut String, profile: &Profile) {
     if tables.iter().all(|t| !t.0) {
         return;
     }
-    out.push_str("<h2>The same time by line, module and thread</h2>\n");
+    out.push_str("<h2>Time by line, module and thread</h2>\n");
     let own = |e: &genba_model::Estimate| {
         format!(
             "<td{}>{}</td><td class=\"dim small\">{}</td>",
             heat(e.value),
-            escape_lt(&number::percent(e)),
-            escape_lt(&number::plus_minus_points(e))
+            escape_lt(&format::percent(e)),
+            escape_lt(&format::plus_minus_points(e))
         )
     };
     if tables[0].0 {
@@ -199,20 +199,20 @@ pub(super) fn lines_modules_threads(out: &mut String, profile: &Profile) {
             "<th class=\"l\">line</th><th class=\"l\">function</th><th class=\"l\">source</th>"
                 .to_owned();
         if counted {
-            heads.push_str("<th>times</th><th>each</th>");
+            heads.push_str("<th>count</th><th>each</th>");
         }
         open(out, "source lines", &heads);
         for l in profile
             .lines
             .iter()
-            .filter(|l| l.self_share.value >= LEAST)
-            .take(MOST_ROWS)
+            .filter(|l| l.self_share.value >= MIN_SELF_SHARE)
+            .take(MAX_ROWS)
         {
             let costs = if counted {
                 format!(
                     "<td>{}</td>{}",
-                    execution_costs::calls(l.count),
-                    each(l.cost_seconds.as_ref(), None, number::time)
+                    execution_costs::count(l.count),
+                    each(l.cost_seconds.as_ref(), None, format::time)
                 )
             } else {
                 String::new()
@@ -235,7 +235,7 @@ pub(super) fn lines_modules_threads(out: &mut String, profile: &Profile) {
             "modules",
             "<th class=\"l\">module</th><th class=\"l\">symbols</th><th class=\"l\">build id</th>",
         );
-        for m in profile.modules.iter().take(MOST_ROWS) {
+        for m in profile.modules.iter().take(MAX_ROWS) {
             let _ = writeln!(
                 out,
                 "<tr>{}<td class=\"l name\"><code>{}</code></td><td class=\"l\">{}</td><td class=\"l where\">{}</td></tr>",
@@ -253,7 +253,7 @@ pub(super) fn lines_modules_threads(out: &mut String, profile: &Profile) {
             "threads",
             "<th>pid</th><th>tid</th><th class=\"l\">name</th>",
         );
-        for t in profile.threads.iter().take(MOST_ROWS) {
+        for t in profile.threads.iter().take(MAX_ROWS) {
             let _ = writeln!(
                 out,
                 "<tr>{}<td>{}</td><td>{}</td><td class=\"l\"><code>{}</code></td></tr>",
@@ -278,12 +278,13 @@ pub(super) fn close(out: &mut String) {
     out.push_str("</table></div></details>\n");
 }
 
-/// Sentences of one kind at most.
-const MOST_SENTENCES: usize = 12;
+/// Maximum number of sentences of one kind.
+const MAX_SENTENCES: usize = 12;
 
-/// The engine in a line, its gaps folded, warnings open. `attributes` are ours, for the layout.
+/// Adds the source of counts: the engine in a line, its limitations folded, warnings unfolded.
+/// `attributes` are HTML for the layout.
 pub(super) fn count_source(out: &mut String, counted: &Counted, attributes: &str) {
-    for warning in counts::warnings(counted).iter().take(MOST_SENTENCES) {
+    for warning in counts::warnings(counted).iter().take(MAX_SENTENCES) {
         let _ = writeln!(
             out,
             "<p class=\"small warm\" {attributes}>{}</p>",
@@ -300,7 +301,7 @@ pub(super) fn count_source(out: &mut String, counted: &Counted, attributes: &str
         out,
         "<details class=\"small dim\" {attributes}><summary>{line}</summary><ul>"
     );
-    for gap in gaps.iter().take(MOST_SENTENCES) {
+    for gap in gaps.iter().take(MAX_SENTENCES) {
         let _ = write!(out, "<li>{}</li>", escape_fit(gap, 600));
     }
     out.push_str("</ul></details>\n");

@@ -1,21 +1,22 @@
-//! Every run a dot, the variants one under another on a common axis.
+//! Plots of all runs as dots, the variants one below the other on a common axis.
 
 use std::fmt::Write as _;
 
 use genba_model::{ComparisonReport, Estimate, Variant};
+use genba_units::format;
 
 use crate::escape_html::escape_fit;
+use crate::variants;
 use crate::wording::metrics;
-use crate::{number, variants};
 
-/// Variants drawn at most.
-const MOST_ROWS: usize = 60;
-/// Dots of a variant at most; more are thinned evenly.
-const MOST_DOTS: usize = 240;
+/// Maximum number of variants.
+const MAX_ROWS: usize = 60;
+/// Maximum number of dots of a variant; more are thinned evenly.
+const MAX_DOTS: usize = 240;
 /// Size of one variant's plot.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 46.0;
-/// Least and most of the axis are this far from the edges.
+/// Distance of the ends of the axis from the edges.
 const MARGIN: f64 = 8.0;
 
 pub(super) fn section(out: &mut String, report: &ComparisonReport) {
@@ -27,18 +28,18 @@ pub(super) fn section(out: &mut String, report: &ComparisonReport) {
     let ranked = !report.ranks.is_empty();
     let _ = write!(
         out,
-        "<h2>{}, run by run</h2>\n<div class=\"scroll\"><table class=\"wide picture\"><tr>{}\
-         <th class=\"l\">variant</th><th class=\"l\">every run a dot; median and its interval, \
-         95 %</th><th>median</th><th>±</th><th>runs</th></tr>\n",
+        "<h2>{} of all runs</h2>\n<div class=\"scroll\"><table class=\"wide picture\"><tr>{}\
+         <th class=\"l\">variant</th><th class=\"l\">each dot is a run; median with \
+         95 % interval</th><th>median</th><th>±</th><th>runs</th></tr>\n",
         escape_fit(&metrics::phrase(metric), 60),
         if ranked { "<th>rank</th>" } else { "" },
     );
     let mut far = 0;
-    for variant in shown.iter().take(MOST_ROWS) {
+    for variant in shown.iter().take(MAX_ROWS) {
         let Some(m) = variant.metrics.get(metric) else {
             continue;
         };
-        far += variants::beyond(&variants::values(variant, metric), axis);
+        far += variants::outside_axis(&variants::values(variant, metric), axis);
         if ranked {
             let rank = variants::rank(report, &variant.name);
             let _ = write!(out, "<tr><td class=\"dim\">{rank}</td>");
@@ -53,7 +54,7 @@ pub(super) fn section(out: &mut String, report: &ComparisonReport) {
             command(variant),
             plot(variant, metric, &m.unit, &m.median, axis),
             escape_fit(&metrics::amount(&m.median, &m.unit), 40),
-            number::plus_minus(&m.median).replace('<', "&lt;"),
+            format::plus_minus(&m.median).replace('<', "&lt;"),
             variant.runs,
         );
     }
@@ -70,8 +71,8 @@ pub(super) fn section(out: &mut String, report: &ComparisonReport) {
     if far > 0 {
         let _ = writeln!(
             out,
-            "<p class=\"small dim\">{} far from the rest, drawn at the end of the axis.</p>",
-            number::plural(far as u64, "run")
+            "<p class=\"small dim\">{} outside of the axis, drawn at its ends.</p>",
+            format::plural(far as u64, "run")
         );
     }
 }
@@ -123,7 +124,7 @@ fn plot(
         out,
         "<line x1=\"0\" x2=\"{WIDTH}\" y1=\"{floor}\" y2=\"{floor}\" stroke=\"var(--line)\"/>"
     );
-    let step = values.len().div_ceil(MOST_DOTS).max(1);
+    let step = values.len().div_ceil(MAX_DOTS).max(1);
     let dots: Vec<f64> = values
         .iter()
         .step_by(step)
@@ -160,14 +161,14 @@ fn plot(
     out
 }
 
-/// The axis under all plots: four or five round numbers.
+/// Returns the axis below all plots, with round numbers.
 fn scale(axis: (f64, f64), unit: &str) -> String {
     let mut out = format!(
         "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} 18\" width=\"{WIDTH}\" role=\"img\" \
          aria-label=\"axis\">"
     );
     let ticks = ticks(axis);
-    // As many digits as tell neighbours apart.
+    // As many digits as distinguish neighbouring ticks.
     let half = ticks.get(1).map_or(0.0, |second| (second - ticks[0]) / 2.0);
     for value in ticks {
         let x = place(value, axis);
@@ -192,7 +193,7 @@ fn scale(axis: (f64, f64), unit: &str) -> String {
     out
 }
 
-/// Round numbers within the axis, three to seven of them.
+/// Returns three to seven round numbers within the axis.
 fn ticks((low, high): (f64, f64)) -> Vec<f64> {
     let rough = (high - low) / 5.0;
     let power = 10_f64.powf(rough.log10().floor());
@@ -215,7 +216,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn round_numbers() {
+    fn ticks_are_round_numbers() {
         let close = |got: Vec<f64>, want: &[f64]| {
             assert_eq!(got.len(), want.len(), "{got:?}");
             for (g, w) in got.iter().zip(want) {
@@ -228,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ticks_lie_on_the_axis(low in -1e6_f64..1e6, width in 1e-6_f64..1e6) {
+        fn ticks_are_within_the_axis(low in -1e6_f64..1e6, width in 1e-6_f64..1e6) {
             let axis = (low, low + width);
             let list = ticks(axis);
             prop_assert!(list.len() <= 8);

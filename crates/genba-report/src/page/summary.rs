@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use genba_model::{Estimate, Investigation, Metric, RunSummary};
+use genba_units::format;
 
 use super::document::{host_table, note_list, when};
 
 use crate::escape_html::{escape, escape_fit};
+use crate::safe_text;
 use crate::wording::{profile, runs};
-use crate::{number, safe_text};
 
 pub(super) fn header(out: &mut String, all: &Investigation, command: &str) {
     let name = match &all.workload.name {
@@ -31,8 +32,8 @@ pub(super) fn cards(out: &mut String, all: &Investigation) {
     let Some(wall) = runs::summary(runs, Metric::Wall) else {
         let _ = writeln!(
             out,
-            "<p class=\"lead\">{} ended.</p>",
-            number::plural(runs.runs.len() as u64, "run")
+            "<p class=\"lead\">{} finished.</p>",
+            format::plural(runs.runs.len() as u64, "run")
         );
         return;
     };
@@ -40,9 +41,9 @@ pub(super) fn cards(out: &mut String, all: &Investigation) {
         out,
         "<section class=\"facts\"><div class=\"fact\"><small>wall time, median of {}</small>\
          <span class=\"big\">{}</span> <span class=\"dim\">{}</span>{}</div>",
-        number::plural(runs.runs.len() as u64, "run"),
-        number::time(&wall.median),
-        number::plus_minus(&wall.median),
+        format::plural(runs.runs.len() as u64, "run"),
+        format::time(&wall.median),
+        format::plus_minus(&wall.median),
         distribution(runs, &wall.median),
     );
     let median = |metric: Metric| runs::summary(runs, metric).map(|m| m.median);
@@ -55,14 +56,14 @@ pub(super) fn cards(out: &mut String, all: &Investigation) {
             );
         }
     };
-    let spread = |e: Option<Estimate>| e.map(|e| number::plus_minus(&e)).unwrap_or_default();
+    let spread = |e: Option<Estimate>| e.map(|e| format::plus_minus(&e)).unwrap_or_default();
     let (user, system) = (median(Metric::User), median(Metric::System));
-    card("user", user.map(|e| number::time(&e)), spread(user));
-    card("system", system.map(|e| number::time(&e)), spread(system));
+    card("user", user.map(|e| format::time(&e)), spread(user));
+    card("system", system.map(|e| format::time(&e)), spread(system));
     let faults = median(Metric::MinorFaults)
-        .map(|e| format!("{} faults", number::count(e.value)))
+        .map(|e| format!("{} faults", format::count(e.value)))
         .unwrap_or_default();
-    let rss = median(Metric::MaxRss).map(|e| number::bytes(e.value));
+    let rss = median(Metric::MaxRss).map(|e| format::bytes(e.value));
     card("peak memory", rss, faults);
     let mut floors = all
         .noise_floor
@@ -71,27 +72,23 @@ pub(super) fn cards(out: &mut String, all: &Investigation) {
     if let Some(floor) = floors.next() {
         let mut more = format!("in {} time", runs::metric_label(floor.metric));
         for other in floors {
-            let (share, metric) = (number::share(other.share), runs::metric_label(other.metric));
+            let (share, metric) = (format::share(other.share), runs::metric_label(other.metric));
             let _ = write!(more, ", {share} in {metric}");
         }
-        card(
-            "smallest visible difference",
-            Some(number::share(floor.share)),
-            more,
-        );
+        card("noise floor", Some(format::share(floor.share)), more);
     }
     out.push_str("</section>\n");
 }
 
-/// More dots than this are too many for one plot; they are thinned evenly.
-const MOST_DOTS: usize = 400;
+/// Maximum number of dots of a plot; more are thinned evenly.
+const MAX_DOTS: usize = 400;
 
-/// Every run a dot, stacked where they meet; the median and its interval behind them.
+/// Returns a plot of all runs as stacked dots, with the median and its interval behind them.
 fn distribution(runs: &RunSummary, median: &Estimate) -> String {
     const WIDTH: f64 = 360.0;
     const FLOOR: f64 = 44.0;
     let all = &runs.runs;
-    let step = all.len().div_ceil(MOST_DOTS).max(1);
+    let step = all.len().div_ceil(MAX_DOTS).max(1);
     let dots: Vec<(usize, f64)> = all
         .iter()
         .enumerate()
@@ -117,8 +114,8 @@ fn distribution(runs: &RunSummary, median: &Estimate) -> String {
          <rect x=\"{:.1}\" y=\"2\" width=\"{:.1}\" height=\"46\" fill=\"var(--cool)\" opacity=\".13\"/>\
          <line x1=\"{m:.1}\" x2=\"{m:.1}\" y1=\"2\" y2=\"48\" stroke=\"var(--cool)\"/>\
          <line x1=\"0\" x2=\"{WIDTH}\" y1=\"48.5\" y2=\"48.5\" stroke=\"var(--line)\"/>",
-        number::seconds(low),
-        number::seconds(high),
+        format::seconds(low),
+        format::seconds(high),
         place(median.low),
         (place(median.high) - place(median.low)).max(1.0),
         m = place(median.value),
@@ -149,9 +146,9 @@ fn distribution(runs: &RunSummary, median: &Estimate) -> String {
     out
 }
 
-/// A single measurement with four digits.
+/// Returns a single measurement with four digits.
 pub(super) fn fine(seconds: f64) -> String {
-    number::time(&Estimate::exact(seconds))
+    format::time(&Estimate::exact(seconds))
 }
 
 pub(super) fn notes(out: &mut String, all: &Investigation) {
@@ -163,9 +160,9 @@ pub(super) fn notes(out: &mut String, all: &Investigation) {
         && profile.truncated_stacks >= 0.005
     {
         list.push(format!(
-                "{} of the stacks could not be unwound to their start: totals of callers are too small by up to that",
-                number::share(profile.truncated_stacks)
-            ));
+            "{} of the stacks are truncated: totals of callers may be too small by that share",
+            format::share(profile.truncated_stacks)
+        ));
     }
     for hazard in &all.hazards {
         list.push(match &hazard.remedy {
@@ -190,7 +187,7 @@ pub(super) fn host(out: &mut String, all: &Investigation) {
         &all.host,
         &[
             ("directory", &all.workload.directory),
-            ("shell", shell.unwrap_or("none: started directly")),
+            ("shell", shell.unwrap_or("none (started directly)")),
         ],
     );
 }
@@ -203,12 +200,11 @@ pub(super) fn footer(out: &mut String, all: &Investigation, command: &str) {
         (None, 1) => "-N ".to_owned(),
         (None, _) => String::new(),
     };
-    let again = format!("genba investigate {how}-- {command}");
+    let reproduce = format!("genba investigate {how}-- {command}");
     let _ = writeln!(
         out,
-        "<p class=\"foot\">Again: <code>{}</code><br>Intervals are 95 %; no number without a unit, a \
-         count or an interval behind it. genba {}</p>",
-        escape(&again),
+        "<p class=\"foot\">Reproduce: <code>{}</code><br>Intervals are 95 %. genba {}</p>",
+        escape(&reproduce),
         escape_fit(&all.genba, 20)
     );
 }

@@ -1,12 +1,12 @@
-//! The page of a sweep: the curve with its intervals, knees and law, then the tables.
+//! The page of a sweep: the curve with intervals, change points and scaling law, then the tables.
 
 use std::fmt::Write as _;
 
 use genba_model::{Estimate, ParameterScale, ParameterValue, Sweep};
+use genba_units::format;
 
 use super::document;
 use crate::escape_html::{escape, escape_fit};
-use crate::number;
 use crate::wording::{metrics, sweep as wording, verdicts};
 
 const WIDTH: f64 = 1072.0;
@@ -15,12 +15,12 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = WIDTH - 16.0;
 const TOP: f64 = 14.0;
 const BOTTOM: f64 = HEIGHT - 36.0;
-/// Values further apart than this factor are drawn on a logarithmic scale.
-const WIDE: f64 = 20.0;
-/// Rows of a table at most.
-const MOST_ROWS: usize = 500;
+/// Ratio of the largest to the smallest value from which the scale is logarithmic.
+const MIN_RATIO_FOR_LOG_SCALE: f64 = 20.0;
+/// Maximum number of rows of a table.
+const MAX_ROWS: usize = 500;
 
-/// One self-contained HTML file without any script.
+/// Renders a sweep as one self-contained HTML file without a script.
 #[must_use]
 pub fn sweep_html(sweep: &Sweep) -> String {
     let title = wording::title(sweep);
@@ -41,10 +41,10 @@ pub fn sweep_html(sweep: &Sweep) -> String {
     document::host_table(&mut out, &sweep.host, &[]);
     let _ = writeln!(
         out,
-        "<p class=\"foot\">Settings ran in blocks, each block in random order (seed {}). A knee is \
-         named only if no smooth curve (constant, logarithm, power, linear, n log n, quadratic, \
-         each with a constant part, or a gentle bend) does nearly as well, by a bootstrap. Changes \
-         up to {} are of no interest. genba {}</p>\n</main></body></html>",
+        "<p class=\"foot\">Settings ran in blocks, each block in random order (seed {}). A change \
+         point is reported only if no smooth curve (constant, logarithm, power, linear, n log n, \
+         quadratic, each with a constant part, or a gentle bend) fits nearly as well, tested by a \
+         bootstrap. Equivalence margin: changes smaller than {} are treated as none. genba {}</p>\n</main></body></html>",
         sweep.seed,
         verdicts::points(sweep.delta),
         escape_fit(&sweep.genba, 20)
@@ -53,10 +53,10 @@ pub fn sweep_html(sweep: &Sweep) -> String {
 }
 
 fn cards(out: &mut String, sweep: &Sweep) {
-    out.push_str("<section class=\"facts\"><div class=\"fact\"><small>found</small>");
+    out.push_str("<section class=\"facts\"><div class=\"fact\"><small>findings</small>");
     let findings = wording::findings(sweep);
     if findings.is_empty() {
-        out.push_str("<div>levels only</div>");
+        out.push_str("<div>no change points, no scaling law</div>");
     }
     for finding in &findings {
         let _ = write!(out, "<div>{}</div>", escape_fit(finding, 300));
@@ -90,7 +90,7 @@ impl Axes {
         let (left, right) = range(&mut points.iter().map(|point| place(point.0)));
         let ends = points.iter().flat_map(|point| [point.1.low, point.1.high]);
         let (low, high) = range(&mut ends.clone());
-        let logarithmic = low > 0.0 && high / low > WIDE;
+        let logarithmic = low > 0.0 && high / low > MIN_RATIO_FOR_LOG_SCALE;
         let (low, high) = if logarithmic {
             (low.ln(), high.ln())
         } else {
@@ -145,7 +145,7 @@ fn picture(out: &mut String, sweep: &Sweep) {
     };
     let _ = write!(
         out,
-        "<h2>{} over {}</h2>\n<div class=\"scroll\"><svg class=\"plot\" viewBox=\"0 0 {WIDTH} \
+        "<h2>{} by {}</h2>\n<div class=\"scroll\"><svg class=\"plot\" viewBox=\"0 0 {WIDTH} \
          {HEIGHT}\" width=\"100%\" style=\"min-width:680px\" role=\"img\" aria-label=\"curve of {} \
          settings\">",
         escape_fit(&wording::unit(sweep), 60),
@@ -243,10 +243,10 @@ fn points(out: &mut String, sweep: &Sweep) {
     }
     let _ = writeln!(
         out,
-        "<th>{}</th><th>interval, 95 %</th><th>runs</th><th class=\"l\"></th></tr>",
+        "<th>{}</th><th>95 % interval</th><th>runs</th><th class=\"l\"></th></tr>",
         escape_fit(&metrics::label(&sweep.metric), 40)
     );
-    for point in sweep.points.iter().take(MOST_ROWS) {
+    for point in sweep.points.iter().take(MAX_ROWS) {
         let show = |value: &ParameterValue| match value {
             ParameterValue::Number(x) => wording::value(sweep, *x),
             ParameterValue::Word(word) => escape_fit(word, 60),
@@ -269,8 +269,12 @@ fn points(out: &mut String, sweep: &Sweep) {
             end(point.metric.value),
             end(point.metric.low),
             end(point.metric.high),
-            number::grouped(f64::from(point.runs)),
-            if point.refined { "placed later" } else { "" }
+            format::grouped(f64::from(point.runs)),
+            if point.refined {
+                "added adaptively"
+            } else {
+                ""
+            }
         );
     }
     out.push_str("</table></div>\n");

@@ -1,36 +1,36 @@
-//! Time against executions, function by function, both logarithmic: those that are called too
-//! often part company with those that are expensive per call.
+//! Scatter plot of self time against calls of functions, both logarithmic: it separates functions
+//! that are called often from those that are expensive per call.
 //!
-//! Equal cost per call is a line at the same angle everywhere; three of them are drawn. Static,
-//! without any script; names show under the pointer.
+//! Diagonal lines have equal cost per call. Static, without a script; names are tooltips.
 
 use std::fmt::Write as _;
 
 use genba_model::{FunctionRow, Profile};
+use genba_units::format;
 
 use crate::escape_html::escape_fit;
-use crate::{number, safe_text};
+use crate::safe_text;
 
-/// Functions drawn at most, those with most time.
-const MOST_POINTS: usize = 300;
-/// Functions named at most.
-const MOST_NAMES: usize = 14;
-/// Columns of a name at most.
-const NAME: usize = 30;
+/// Maximum number of functions, those with most time.
+const MAX_POINTS: usize = 300;
+/// Maximum number of functions that are named.
+const MAX_NAMES: usize = 14;
+/// Maximum width of a name, columns.
+const MAX_NAME_COLUMNS: usize = 30;
 
 const WIDTH: f64 = 1072.0;
 const HEIGHT: f64 = 430.0;
-/// The plot's box.
+/// The area of the plot.
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = WIDTH - 12.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = HEIGHT - 38.0;
-/// Height and width of a character of a label.
-const LETTER: (f64, f64) = (6.4, 11.0);
-/// What cannot be is drawn at the edge: calls and units of time, powers of ten.
-const FURTHEST: f64 = 20.0;
+/// Width and height of a character of a label.
+const CHARACTER_SIZE: (f64, f64) = (6.4, 11.0);
+/// Largest power of ten of calls or time; impossible values are drawn there.
+const MAX_POWER_OF_TEN: f64 = 20.0;
 
-/// What time is measured in.
+/// The unit of time.
 #[derive(Clone, Copy, PartialEq)]
 enum Clock {
     Seconds,
@@ -44,7 +44,7 @@ struct Point<'a> {
     time: f64,
 }
 
-/// A rectangle that a label may not cover.
+/// A rectangle that a label must not overlap.
 #[derive(Clone, Copy)]
 struct Area {
     left: f64,
@@ -76,7 +76,7 @@ const PLOT: Area = Area {
     bottom: BOTTOM,
 };
 
-/// The picture, where there are counts and at least two functions with both.
+/// Adds the plot if at least two functions have counts and time.
 pub(super) fn picture(out: &mut String, profile: &Profile) {
     let clock = match profile.functions.iter().any(|f| f.cost_seconds.is_some()) {
         true => Clock::Seconds,
@@ -89,25 +89,25 @@ pub(super) fn picture(out: &mut String, profile: &Profile) {
         return;
     }
     points.sort_by(|a, b| b.time.total_cmp(&a.time));
-    let beyond = points.len().saturating_sub(MOST_POINTS);
-    points.truncate(MOST_POINTS);
+    let beyond = points.len().saturating_sub(MAX_POINTS);
+    points.truncate(MAX_POINTS);
     let axes = Axes::of(&points);
     let _ = write!(
         out,
-        "<p class=\"lead small dim\" style=\"margin-top:18px\">Time in each function itself \
-         against how often it was called{}. Along a slanted line a call costs the same.</p>\n\
+        "<p class=\"lead small dim\" style=\"margin-top:18px\">Self time of functions \
+         against their number of calls{}. Diagonal lines: equal cost per call.</p>\n\
          <div class=\"scroll\"><svg class=\"plot scatter\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
          width=\"100%\" style=\"min-width:680px\" role=\"img\" aria-label=\"time against calls of \
          {}\">",
         if beyond > 0 {
             format!(
-                ", without {} that took least",
-                number::plural(beyond as u64, "function")
+                ", without the {} with least time",
+                format::plural(beyond as u64, "function")
             )
         } else {
             String::new()
         },
-        number::plural(points.len() as u64, "function"),
+        format::plural(points.len() as u64, "function"),
     );
     grid(out, &axes, clock);
     let mut taken = corners(out);
@@ -125,7 +125,7 @@ fn point(function: &FunctionRow, clock: Clock) -> Option<Point<'_>> {
         Clock::Cycles => function.cost_cycles,
     }?;
     let time = (each.value * calls).log10();
-    let clamp = |value: f64| value.clamp(-FURTHEST, FURTHEST);
+    let clamp = |value: f64| value.clamp(-MAX_POWER_OF_TEN, MAX_POWER_OF_TEN);
     time.is_finite().then(|| Point {
         function,
         calls: clamp(calls.log10()),
@@ -202,13 +202,13 @@ fn grid(out: &mut String, axes: &Axes, clock: Clock) {
         out,
         "<line x1=\"{LEFT}\" x2=\"{LEFT}\" y1=\"{TOP}\" y2=\"{BOTTOM}\" stroke=\"var(--dim)\"/>\
          <line x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\" \
-         stroke=\"var(--dim)\"/><text x=\"0\" y=\"12\">time in one run</text>\
-         <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">times called</text>",
+         stroke=\"var(--dim)\"/><text x=\"0\" y=\"12\">self time per run</text>\
+         <text x=\"{RIGHT}\" y=\"{:.1}\" text-anchor=\"end\">calls</text>",
         HEIGHT - 6.0
     );
 }
 
-/// `1`, `100`, `10 k`, `1 M`.
+/// Returns `1`, `100`, `10 k`, `1 M`.
 fn calls_label(power: i32) -> String {
     scaled(
         power,
@@ -216,7 +216,7 @@ fn calls_label(power: i32) -> String {
     )
 }
 
-/// `10 ns`, `1 ms`, `100 s`.
+/// Returns `10 ns`, `1 ms`, `100 s`.
 fn time_label(power: i32, clock: Clock) -> String {
     match clock {
         Clock::Seconds => scaled(power, &[(-9, " ns"), (-6, " µs"), (-3, " ms"), (0, " s")]),
@@ -230,7 +230,7 @@ fn time_label(power: i32, clock: Clock) -> String {
     }
 }
 
-/// A power of ten in the largest unit that is not larger.
+/// Returns a power of ten in the largest unit that is not larger.
 fn scaled(power: i32, units: &[(i32, &str)]) -> String {
     let unit = units.iter().rev().find(|unit| unit.0 <= power);
     match unit.map(|&(base, name)| (power - base, name)) {
@@ -239,13 +239,13 @@ fn scaled(power: i32, units: &[(i32, &str)]) -> String {
     }
 }
 
-/// Names of the two upper corners, and the room that they take.
+/// Adds labels of the two upper corners and returns their areas.
 fn corners(out: &mut String) -> Vec<Area> {
     let y = TOP + 17.0;
     let _ = write!(
         out,
         "<text class=\"corner\" x=\"{:.1}\" y=\"{y}\">◤ expensive per call</text>\
-         <text class=\"corner\" x=\"{:.1}\" y=\"{y}\" text-anchor=\"end\">called too often ◥</text>",
+         <text class=\"corner\" x=\"{:.1}\" y=\"{y}\" text-anchor=\"end\">called often ◥</text>",
         LEFT + 8.0,
         RIGHT - 8.0,
     );
@@ -258,7 +258,7 @@ fn corners(out: &mut String) -> Vec<Area> {
     vec![area(LEFT, LEFT + 160.0), area(RIGHT - 140.0, RIGHT)]
 }
 
-/// Lines of equal cost per call, named near their upper end where nothing else is.
+/// Adds lines of equal cost per call, labelled near their upper end where there is space.
 fn diagonals(out: &mut String, axes: &Axes, clock: Clock, dots: &[Area], taken: &mut Vec<Area>) {
     let lines: [(f64, &str); 4] = match clock {
         Clock::Seconds => [
@@ -289,7 +289,7 @@ fn diagonals(out: &mut String, axes: &Axes, clock: Clock, dots: &[Area], taken: 
             axes.x(to),
             axes.y(to + each),
         );
-        let wide = safe_text::display_width(name) as f64 * LETTER.0;
+        let wide = safe_text::display_width(name) as f64 * CHARACTER_SIZE.0;
         let free = [0.8, 0.6, 0.4, 0.2].into_iter().find_map(|part| {
             let at = from + (to - from) * part;
             // Below the line, to its right.
@@ -310,18 +310,18 @@ fn diagonals(out: &mut String, axes: &Axes, clock: Clock, dots: &[Area], taken: 
     }
 }
 
-/// The room of a text that begins at `left`, on this base line.
+/// Returns the area of a text that begins at `left`, on this base line.
 fn label(left: f64, base: f64, wide: f64) -> Area {
     Area {
         left,
-        top: base - LETTER.1 + 2.0,
+        top: base - CHARACTER_SIZE.1 + 2.0,
         right: left + wide,
         bottom: base + 3.0,
     }
 }
 
 fn dots(out: &mut String, axes: &Axes, clock: Clock, points: &[Point<'_>]) {
-    // The largest last, so that they lie on top.
+    // The largest last, so that they are on top.
     for point in points.iter().rev() {
         let f = point.function;
         let share = f.self_share.value;
@@ -331,7 +331,7 @@ fn dots(out: &mut String, axes: &Axes, clock: Clock, points: &[Point<'_>]) {
             _ => "cool",
         };
         let each = match clock {
-            Clock::Seconds => f.cost_seconds.map(|e| number::time(&e)),
+            Clock::Seconds => f.cost_seconds.map(|e| format::time(&e)),
             Clock::Cycles => f.cost_cycles.map(|e| {
                 format!(
                     "{} cycles",
@@ -347,14 +347,14 @@ fn dots(out: &mut String, axes: &Axes, clock: Clock, points: &[Point<'_>]) {
             axes.y(point.time),
             if share >= 0.02 { 5 } else { 3 },
             escape_fit(&f.function, 160),
-            number::percent(&f.self_share).replace('<', "&lt;"),
-            crate::wording::execution_costs::calls(f.calls),
+            format::percent(&f.self_share).replace('<', "&lt;"),
+            crate::wording::execution_costs::count(f.calls),
             each.unwrap_or_default().replace('<', "&lt;"),
         );
     }
 }
 
-/// The room that the dots take.
+/// Returns the areas of the dots.
 fn dot_areas(axes: &Axes, points: &[Point<'_>]) -> Vec<Area> {
     points
         .iter()
@@ -370,7 +370,7 @@ fn dot_areas(axes: &Axes, points: &[Point<'_>]) -> Vec<Area> {
         .collect()
 }
 
-/// Names beside the largest, where there is room; one without room stays without.
+/// Adds names beside the largest dots, where there is space.
 fn names(
     out: &mut String,
     axes: &Axes,
@@ -378,9 +378,9 @@ fn names(
     areas: &[Area],
     mut taken: Vec<Area>,
 ) {
-    for (index, point) in points.iter().enumerate().take(MOST_NAMES) {
-        let name = safe_text::fit(&point.function.function, NAME);
-        let wide = safe_text::display_width(&name) as f64 * LETTER.0;
+    for (index, point) in points.iter().enumerate().take(MAX_NAMES) {
+        let name = safe_text::fit(&point.function.function, MAX_NAME_COLUMNS);
+        let wide = safe_text::display_width(&name) as f64 * CHARACTER_SIZE.0;
         let (x, y) = (axes.x(point.calls), axes.y(point.time));
         let places = [
             (x + 9.0, y + 3.5),
@@ -403,7 +403,7 @@ fn names(
                 out,
                 "<text class=\"name\" x=\"{:.1}\" y=\"{base:.1}\">{}</text>",
                 area.left,
-                escape_fit(&point.function.function, NAME),
+                escape_fit(&point.function.function, MAX_NAME_COLUMNS),
             );
             taken.push(area);
         }

@@ -1,4 +1,4 @@
-//! The picture of time against calls: what it shows, and that names do not lie on one another.
+//! The plot of time against calls: its dots, and that names do not overlap.
 
 use super::time_against_calls::picture;
 use crate::test_fixtures::counts::{hostile_investigation, investigation};
@@ -23,7 +23,7 @@ fn values(svg: &str, element: &str, attribute: &str) -> Vec<f64> {
 }
 
 #[test]
-fn functions_with_calls_are_drawn_and_the_largest_named() {
+fn functions_with_calls_are_drawn_and_the_largest_is_named() {
     let profile = investigation().profile.unwrap();
     let svg = draw(&profile);
     // Of nine functions one has no counts and one no calls.
@@ -36,7 +36,7 @@ fn functions_with_calls_are_drawn_and_the_largest_named() {
         "1 µs each",
         "1 ms each",
         "expensive per call",
-        "called too often",
+        "called often",
     ] {
         assert!(svg.contains(fixed), "{fixed}");
     }
@@ -48,15 +48,15 @@ fn functions_with_calls_are_drawn_and_the_largest_named() {
 }
 
 #[test]
-fn without_counts_there_is_no_picture() {
+fn profile_without_counts_has_no_plot() {
     assert_eq!(draw(&crate::test_fixtures::profile()), "");
     let mut profile = investigation().profile.unwrap();
     profile.functions.truncate(1);
-    assert_eq!(draw(&profile), "", "one point says nothing");
+    assert_eq!(draw(&profile), "", "one point is no plot");
 }
 
 #[test]
-fn without_a_clock_it_is_in_cycles() {
+fn costs_are_in_cycles_where_seconds_are_unknown() {
     let mut profile = investigation().profile.unwrap();
     for f in &mut profile.functions {
         f.cost_seconds = None;
@@ -94,7 +94,7 @@ fn names_do_not_overlap() {
 }
 
 #[test]
-fn impossible_figures_stay_in_the_picture() {
+fn impossible_values_are_drawn_within_the_plot() {
     let svg = draw(&hostile_investigation().profile.unwrap());
     for (attribute, most) in [("cx", 1072.0), ("cy", 430.0)] {
         let values = values(&svg, "circle", attribute);

@@ -1,19 +1,19 @@
-//! The page of a trial: what to keep, every way with its outcome, where the gain is.
+//! The page of `genba try`: the recommendation, the outcome of each variant, profile differences.
 
 use std::fmt::Write as _;
 
 use genba_model::{TrialReport, TriedOutcome};
+use genba_units::format;
 
 use super::document;
 use super::profile_diff::difference;
 use crate::escape_html::{escape, escape_fit};
-use crate::number;
 use crate::wording::{metrics, try_variants as wording};
 
-/// Ways in the table at most.
-const MOST_WAYS: usize = 300;
+/// Maximum number of variants in the table.
+const MAX_VARIANTS: usize = 300;
 
-/// One self-contained HTML file, without any script.
+/// Renders the result of `genba try` as one self-contained HTML file without a script.
 #[must_use]
 pub fn trial_html(report: &TrialReport) -> String {
     let mut out = String::with_capacity(64 << 10);
@@ -37,18 +37,18 @@ pub fn trial_html(report: &TrialReport) -> String {
         if let Some(rebuild) = &keep.rebuild {
             let _ = writeln!(
                 out,
-                "<tr><th>make</th><td><code>{}</code></td></tr>",
+                "<tr><th>rebuild</th><td><code>{}</code></td></tr>",
                 escape_fit(rebuild, 2_000)
             );
         }
         let _ = writeln!(
             out,
-            "<tr><th>keep</th><td><code>{}</code></td></tr></tbody></table>",
+            "<tr><th>run</th><td><code>{}</code></td></tr></tbody></table>",
             escape_fit(&keep.command, 2_000)
         );
         document::note_list(&mut out, keep.cautions.clone());
     }
-    ways(&mut out, report);
+    variants(&mut out, report);
     if let Some(layout) = &report.layout {
         let _ = writeln!(
             out,
@@ -66,7 +66,7 @@ pub fn trial_html(report: &TrialReport) -> String {
         "<footer>genba {} · seed {} · {}</footer></main></body></html>",
         escape_fit(&report.genba, 40),
         report.seed,
-        number::duration(report.elapsed_seconds)
+        format::duration(report.elapsed_seconds)
     );
     out
 }
@@ -80,14 +80,14 @@ fn class(outcome: TriedOutcome) -> &'static str {
     }
 }
 
-fn ways(out: &mut String, report: &TrialReport) {
+fn variants(out: &mut String, report: &TrialReport) {
     let _ = writeln!(
         out,
-        "<section><h2>What was tried</h2><table><thead><tr><th>way</th><th>{}</th><th>pairs</th>\
-         <th>build</th><th>what it is</th></tr></thead><tbody>",
+        "<section><h2>Variants</h2><table><thead><tr><th>variant</th><th>{}</th><th>pairs</th>\
+         <th>build</th><th>change</th></tr></thead><tbody>",
         escape(&metrics::label(&report.metric))
     );
-    for tried in report.tried.iter().take(MOST_WAYS) {
+    for tried in report.tried.iter().take(MAX_VARIANTS) {
         let pairs = if tried.pairs > 0 {
             tried.pairs.to_string()
         } else {
@@ -103,7 +103,7 @@ fn ways(out: &mut String, report: &TrialReport) {
             escape_fit(&tried.name, 200),
             class(tried.outcome),
             escape(&wording::outcome(tried, report.delta)),
-            tried.build_seconds.map_or(String::new(), number::duration),
+            tried.build_seconds.map_or(String::new(), format::duration),
             escape_fit(&tried.change, 600),
         );
     }

@@ -1,17 +1,18 @@
-//! `genba ablate` in a terminal: a row for each part, what they come to, remarks.
+//! `genba ablate` in a terminal: a row for each component, sentences, remarks.
 
 use genba_model::{Ablation, VerdictName};
+use genba_units::format;
 
 use super::remark;
 use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{ablation as wording, metrics, verdicts};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// Rows at most.
-const MOST_ROWS: usize = 60;
+/// Maximum number of rows.
+const MAX_ROWS: usize = 60;
 
-/// An ablation: costs of the whole and of each part, sentences, remarks.
+/// Renders an ablation: costs of the baseline and of each component, sentences, remarks.
 #[must_use]
 pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
     let report = &ablation.report;
@@ -31,7 +32,7 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
             &safe_text::fit(&wording::basis(ablation), screen.columns())
         )
     ));
-    // Heads of columns are fixed; those of metrics are a row of their own.
+    // Column heads are static; the names of metrics are a row of their own.
     let mut columns = vec![Column::flexible("", 10)];
     columns.extend(metrics.iter().map(|_| Column::right("")));
     columns.push(Column::right(""));
@@ -64,7 +65,7 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         Cell::new("", DIM),
         true,
     );
-    for part in ablation.components.iter().take(MOST_ROWS) {
+    for part in ablation.components.iter().take(MAX_ROWS) {
         let comparison = wording::comparison(ablation, &part.variant);
         let last = comparison.map_or_else(
             || Cell::new("", DIM),
@@ -81,8 +82,8 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         row(format!("− {}", part.name), &part.costs, last, false);
     }
     let name = match ablation.all_off {
-        Some(_) => "left with all off",
-        None => "left",
+        Some(_) => "all removed",
+        None => "remaining",
     };
     row(
         name.to_owned(),
@@ -99,8 +100,8 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
     }
     out.push_str(&format!(
         "\n{}, {}\n",
-        number::plural(u64::from(report.blocks), "block"),
-        number::duration(report.elapsed_seconds)
+        format::plural(u64::from(report.blocks), "block"),
+        format::duration(report.elapsed_seconds)
     ));
     for note in verdicts::remarks(report) {
         remark(&mut out, &note, screen);

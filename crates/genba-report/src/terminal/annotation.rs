@@ -1,11 +1,12 @@
-//! One function: source and instructions together.
+//! `genba annotate`: source and instructions of one function.
 
 use genba_model::{AnnotatedInstruction, Annotation};
+use genba_units::format;
 
 use crate::listing_rows::{Choice, Content, Row, aligned, rows};
 use crate::terminal::screen::{DIM, PLAIN, STRONG, heat};
 use crate::wording::{execution_costs, loops, profile};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
 /// What an annotation shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,28 +26,28 @@ impl Default for AnnotateOptions {
     }
 }
 
-/// Columns that are only there if some instruction has them.
+/// Columns that are shown if some instruction has a value for them.
 struct Columns {
-    times: bool,
+    count: bool,
     each: usize,
-    /// Half the interval of the cost.
+    /// Half width of the interval of the cost.
     spread: bool,
-    here: bool,
+    latency: bool,
     gutter: usize,
     address: usize,
 }
 
 const SHARE: usize = 8;
-const TIMES: usize = 9;
+const COUNT: usize = 8;
 const EACH: usize = 22;
-/// The same where the screen is narrow: cycles only, or time where there are none.
+/// Width on a narrow screen: cycles only, or time where there are no cycles.
 const EACH_NARROW: usize = 10;
 const SPREAD: usize = 8;
-/// The interval of a cost has a column where the screen is as wide.
-const ROOM_FOR_SPREAD: usize = 110;
-const HERE: usize = 7;
+/// Minimum width of a screen for the interval of a cost, columns.
+const MIN_WIDTH_FOR_SPREAD: usize = 110;
+const LATENCY: usize = 8;
 
-/// The listing.
+/// Renders the listing.
 #[must_use]
 pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> String {
     let width = screen.columns();
@@ -85,14 +86,14 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
         .iter()
         .any(|i| i.cost_seconds.is_some() || i.cost_cycles.is_some());
     let columns = Columns {
-        times: a.instructions.iter().any(|i| i.count.is_some()),
+        count: a.instructions.iter().any(|i| i.count.is_some()),
         each: match (costs, width < 100) {
             (false, _) => 0,
             (true, true) => EACH_NARROW,
             (true, false) => EACH,
         },
-        spread: costs && width >= ROOM_FOR_SPREAD,
-        here: a
+        spread: costs && width >= MIN_WIDTH_FOR_SPREAD,
+        latency: a
             .instructions
             .iter()
             .any(|i| i.host_latency_cycles.is_some()),
@@ -122,7 +123,7 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
         super::remark(
             &mut out,
             if lines {
-                "the source files that the line information names were not found"
+                "the source files named in the debug information were not found"
             } else {
                 "no line information for this function: build with -g to see its source"
             },
@@ -133,15 +134,15 @@ pub fn annotation(a: &Annotation, options: AnnotateOptions, screen: Screen) -> S
         super::remark(&mut out, note, screen);
     }
     if let Some(counted) = &a.counted {
-        super::gaps(&mut out, &counted.engine.name, &counted.engine.gaps, screen);
+        super::limitations(&mut out, &counted.engine.name, &counted.engine.gaps, screen);
     }
     out
 }
 
 fn head(c: &Columns) -> String {
     let mut out = format!("{:>SHARE$}", "share");
-    if c.times {
-        out.push_str(&format!("{:>TIMES$}", "times"));
+    if c.count {
+        out.push_str(&format!("{:>COUNT$}", "count"));
     }
     if c.each > 0 {
         out.push_str(&format!("{:>w$}", "each", w = c.each));
@@ -149,15 +150,15 @@ fn head(c: &Columns) -> String {
     if c.spread {
         out.push_str(&format!("{:>SPREAD$}", "±"));
     }
-    if c.here {
-        out.push_str(&format!("{:>HERE$}", "here"));
+    if c.latency {
+        out.push_str(&format!("{:>LATENCY$}", "latency"));
     }
     out
 }
 
 fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
     let blank = head_width(c);
-    // Beyond the margin and the address the rest of the line is for text.
+    // The rest of the line after margin and address is for text.
     let room = screen
         .columns()
         .saturating_sub(blank + 2 + c.gutter + c.address + 3)
@@ -169,13 +170,13 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
             let style = heat(i.share.value);
             let body = if style == DIM { PLAIN } else { style };
             let code = safe_text::fit(&aligned(&i.text), room);
-            // What is said of a jump stands there if there is room for it.
+            // The longest remark on a jump that fits.
             let free = room - safe_text::display_width(&code);
-            let said = [
+            let remarks = [
                 execution_costs::taken(a, *index),
                 execution_costs::taken_briefly(a, *index),
             ];
-            let taken = said
+            let taken = remarks
                 .into_iter()
                 .flatten()
                 .map(|words| format!("   {words}"))
@@ -207,7 +208,7 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
             if let Some(name) = inlined {
                 tail = format!("{tail}  inlined {}", safe_text::fit(name, 30));
             }
-            // Both give way: the names to half of the room, the text to the rest.
+            // Names are cut to half of the room, the text to the rest.
             let tail = safe_text::fit(&tail, room / 2);
             body = safe_text::fit(&body, room - safe_text::display_width(&tail));
             format!(
@@ -219,9 +220,9 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
             )
         }
         Content::Folded { from, to, share } => {
-            let words = format!("… {}", number::plural((to - from) as u64, "instruction"));
+            let words = format!("… {}", format::plural((to - from) as u64, "instruction"));
             let share = if *share > 0.0 {
-                number::share(*share)
+                format::share(*share)
             } else {
                 String::new()
             };
@@ -240,19 +241,19 @@ fn line(a: &Annotation, row: &Row, c: &Columns, screen: Screen) -> String {
 
 fn head_width(c: &Columns) -> usize {
     let on = |there: bool, width: usize| if there { width } else { 0 };
-    SHARE + on(c.times, TIMES) + c.each + on(c.spread, SPREAD) + on(c.here, HERE)
+    SHARE + on(c.count, COUNT) + c.each + on(c.spread, SPREAD) + on(c.latency, LATENCY)
 }
 
 fn figures(i: &AnnotatedInstruction, c: &Columns, screen: Screen) -> String {
     let share = if i.share.value > 0.0 {
-        number::percent(&i.share)
+        format::percent(&i.share)
     } else {
         String::new()
     };
     let mut out = screen.paint(heat(i.share.value), &format!("{share:>SHARE$}"));
-    if c.times {
-        let times = i.count.map(|n| number::count(n as f64)).unwrap_or_default();
-        out.push_str(&format!("{times:>TIMES$}"));
+    if c.count {
+        let count = i.count.map(|n| format::count(n as f64)).unwrap_or_default();
+        out.push_str(&format!("{count:>COUNT$}"));
     }
     if c.each > 0 {
         let each = if c.each == EACH {
@@ -265,8 +266,8 @@ fn figures(i: &AnnotatedInstruction, c: &Columns, screen: Screen) -> String {
     if c.spread {
         out.push_str(&format!("{:>SPREAD$}", execution_costs::spread(i)));
     }
-    if c.here {
-        out.push_str(&format!("{:>HERE$}", execution_costs::here(i)));
+    if c.latency {
+        out.push_str(&format!("{:>LATENCY$}", execution_costs::host_latency(i)));
     }
     out
 }

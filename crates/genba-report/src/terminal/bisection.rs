@@ -1,21 +1,22 @@
-//! `genba bisect` in a terminal: the culprit, how certain, what was tried.
+//! `genba bisect` in a terminal: the culprit, its confidence, the variants that were measured.
 
 use genba_model::{Bisection, BisectionKind};
+use genba_units::format;
 
 use super::remark;
 use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::bisection as wording;
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// Rows of a table at most.
-const MOST_ROWS: usize = 24;
-/// What could not be measured, named at most.
-const MOST_SKIPPED: usize = 6;
-/// Items of one culprit named at most.
-const MOST_ITEMS: usize = 8;
+/// Maximum number of rows of a table.
+const MAX_ROWS: usize = 24;
+/// Maximum number of skipped candidates that are named.
+const MAX_SKIPPED: usize = 6;
+/// Maximum number of elements of one culprit that are named.
+const MAX_ELEMENTS: usize = 8;
 
-/// The result of `genba bisect`.
+/// Renders the result of `genba bisect`.
 #[must_use]
 pub fn bisection(all: &Bisection, screen: Screen) -> String {
     let mut out = String::new();
@@ -38,10 +39,10 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
             let shown: Vec<&str> = one
                 .elements
                 .iter()
-                .take(MOST_ITEMS)
+                .take(MAX_ELEMENTS)
                 .map(String::as_str)
                 .collect();
-            let more = one.elements.len().saturating_sub(MOST_ITEMS);
+            let more = one.elements.len().saturating_sub(MAX_ELEMENTS);
             let more = if more > 0 {
                 format!(" and {more} more")
             } else {
@@ -68,11 +69,11 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
         out.push('\n');
     }
     if all.ranking.is_empty() {
-        tried(&mut out, all, screen);
+        measured_variants(&mut out, all, screen);
     } else {
-        parts(&mut out, all, screen);
+        ranking(&mut out, all, screen);
     }
-    for one in all.skipped.iter().take(MOST_SKIPPED) {
+    for one in all.skipped.iter().take(MAX_SKIPPED) {
         let reason = one.reason.lines().next().unwrap_or_default();
         remark(
             &mut out,
@@ -80,9 +81,9 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
             screen,
         );
     }
-    if all.skipped.len() > MOST_SKIPPED {
-        let more = all.skipped.len() - MOST_SKIPPED;
-        out.push_str(&format!("  … {more} more were skipped\n"));
+    if all.skipped.len() > MAX_SKIPPED {
+        let more = all.skipped.len() - MAX_SKIPPED;
+        out.push_str(&format!("  … {more} more skipped\n"));
     }
     for hazard in all.hazards.iter().filter(|hazard| hazard.id == "busy") {
         remark(&mut out, &hazard.text, screen);
@@ -93,8 +94,8 @@ pub fn bisection(all: &Bisection, screen: Screen) -> String {
     out
 }
 
-/// What was run, in the order of the list: near the culprit where there is much of it.
-fn tried(out: &mut String, all: &Bisection, screen: Screen) {
+/// Adds the measured variants in the order of the list, those near the culprit where there are many.
+fn measured_variants(out: &mut String, all: &Bisection, screen: Screen) {
     let Some(baseline) = all
         .variants
         .first()
@@ -104,10 +105,10 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
     };
     let mut table = Table::new(vec![
         Column::left(""),
-        Column::flexible("tried", 12),
+        Column::flexible("variant", 12),
         Column::right("median"),
         Column::right("±"),
-        Column::right("to the first"),
+        Column::right("ratio to first"),
         Column::right("runs"),
     ]);
     let place = all.culprits.first().and_then(|culprit| {
@@ -115,7 +116,7 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
             .iter()
             .position(|variant| variant.name == culprit.name)
     });
-    // Without a culprit what was measured most often is of interest.
+    // Without a culprit the variant that was measured most often is the most informative.
     let most = || {
         let variants = all.variants.iter().enumerate().skip(1);
         let inner = variants.take(all.variants.len().saturating_sub(2));
@@ -124,14 +125,14 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
             .map(|(place, _)| place)
     };
     let middle = place.or_else(most);
-    let from = middle.map_or(0, |place| place.saturating_sub(MOST_ROWS / 2));
+    let from = middle.map_or(0, |place| place.saturating_sub(MAX_ROWS / 2));
     let last = all.variants.len().saturating_sub(1);
     let inside =
-        |row: &usize| *row == 0 || *row == last || (from..from + MOST_ROWS - 2).contains(row);
-    let mut left_out = 0;
+        |row: &usize| *row == 0 || *row == last || (from..from + MAX_ROWS - 2).contains(row);
+    let mut hidden = 0;
     for (row, variant) in all.variants.iter().enumerate() {
         if !inside(&row) {
-            left_out += 1;
+            hidden += 1;
             continue;
         }
         let Some(median) = wording::median(all, variant) else {
@@ -143,7 +144,7 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
             Cell::new(if here { "►" } else { "" }, HOT),
             Cell::new(variant.name.as_str(), if here { STRONG } else { PLAIN }),
             wording::amount(all, &median).into(),
-            Cell::new(number::plus_minus(&median).replace('±', ""), DIM),
+            Cell::new(format::plus_minus(&median).replace('±', ""), DIM),
             if row == 0 || !ratio.is_finite() {
                 "".into()
             } else {
@@ -154,25 +155,25 @@ fn tried(out: &mut String, all: &Bisection, screen: Screen) {
     }
     out.push('\n');
     out.push_str(&table.render(screen));
-    if left_out > 0 {
-        out.push_str(&format!("  … {left_out} more were tried\n"));
+    if hidden > 0 {
+        out.push_str(&format!("  … {hidden} more variants\n"));
     }
 }
 
-/// Items or regions by what they do.
-fn parts(out: &mut String, all: &Bisection, screen: Screen) {
+/// Adds elements or regions with their effects.
+fn ranking(out: &mut String, all: &Bisection, screen: Screen) {
     let source = all.of == BisectionKind::Source;
     let mut table = Table::new(vec![
         Column::right(if source { "saves" } else { "adds" }),
         Column::right("share"),
-        Column::right("from"),
-        Column::right("to"),
+        Column::right("low"),
+        Column::right("high"),
         Column::left(""),
         Column::flexible(if source { "region" } else { "element" }, 16),
         Column::left("lines"),
         Column::left(""),
     ]);
-    for part in all.ranking.iter().take(MOST_ROWS) {
+    for part in all.ranking.iter().take(MAX_ROWS) {
         let lines = match (part.line, part.end_line) {
             (Some(first), Some(last)) if first != last => format!("{first}–{last}"),
             (Some(first), _) => first.to_string(),
@@ -202,18 +203,11 @@ fn parts(out: &mut String, all: &Bisection, screen: Screen) {
         ]);
     }
     out.push('\n');
-    out.push_str(&screen.paint(
-        HEAD,
-        if source {
-            "SWITCHED OFF"
-        } else {
-            "SWITCHED ON"
-        },
-    ));
+    out.push_str(&screen.paint(HEAD, if source { "DISABLED" } else { "ENABLED" }));
     out.push_str(&screen.paint(DIM, "   95 % intervals\n"));
     out.push_str(&table.render(screen));
-    if all.ranking.len() > MOST_ROWS {
-        out.push_str(&format!("  … {} more\n", all.ranking.len() - MOST_ROWS));
+    if all.ranking.len() > MAX_ROWS {
+        out.push_str(&format!("  … {} more\n", all.ranking.len() - MAX_ROWS));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Snapshots of bisections, and what neither screen nor page may hold.
+//! Snapshots of bisections; lines fit, names are sanitised and escaped.
 
 use std::collections::BTreeMap;
 
@@ -234,7 +234,7 @@ fn snapshots() {
 }
 
 #[test]
-fn every_line_fits_and_none_commands_the_terminal() {
+fn lines_fit_the_screen_and_are_sanitised() {
     for (name, one) in all() {
         for width in [40, 80, 200] {
             let screen = Screen {
@@ -250,7 +250,7 @@ fn every_line_fits_and_none_commands_the_terminal() {
 }
 
 #[test]
-fn the_page_fetches_nothing_and_shows_names_only() {
+fn page_loads_nothing_and_escapes_names() {
     for (name, one) in all() {
         let page = bisection_html(&one);
         assert!(page.contains("default-src 'none'"), "{name}");

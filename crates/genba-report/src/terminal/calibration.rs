@@ -1,16 +1,17 @@
-//! `genba explain --calibration`: predictions beside measurements.
+//! `genba explain --calibration`: predicted and measured speedups.
 
 use genba_model::{Calibration, Trial};
+use genba_units::format;
 
+use crate::Screen;
 use crate::terminal::screen::{DIM, GOOD, STRONG, WARN};
 use crate::terminal::table::{Cell, Column, Table};
-use crate::{Screen, number};
 
-/// A row for each trial, and how many predictions held.
+/// Renders a row for each tested prediction, and how many predictions held.
 #[must_use]
 pub fn calibration(all: &Calibration, screen: Screen) -> String {
     if all.trials.is_empty() {
-        return "no finding was put to the test yet: genba bench --proves CASE:NUMBER './as-it-was' './mended'\n"
+        return "no prediction has been tested yet; test one with: genba bench --proves CASE:NUMBER ./before ./after\n"
             .to_owned();
     }
     let mut table = Table::new(vec![
@@ -49,7 +50,7 @@ pub fn calibration(all: &Calibration, screen: Screen) -> String {
     out.push_str(&format!(
         "\n{} of {} held\n",
         all.held,
-        number::plural(all.trials.len() as u64, "prediction")
+        format::plural(all.trials.len() as u64, "prediction")
     ));
     out
 }
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn predictions_stand_beside_what_was_measured() {
+    fn predicted_and_measured_speedups_share_a_row() {
         let estimate = |value: f64| Estimate {
             value,
             low: value - 0.1,
@@ -93,7 +94,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("does not hold") && text.contains("1 of 2 predictions held"));
-        assert!(!text.contains('\x1b'), "names are harmless");
+        assert!(!text.contains('\x1b'), "names are escaped");
         assert!(super::calibration(&Calibration::default(), screen).contains("--proves"));
     }
 }

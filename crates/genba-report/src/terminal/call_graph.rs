@@ -1,45 +1,46 @@
-//! Callers and callees of a function with counts, as gprof's call graph shows them.
+//! Callers and callees of a function: with counts as in gprof's call graph, or by samples.
 
 use genba_model::{CountedFunction, Counts};
+use genba_units::format;
 
-use super::counts::{amount, model, part};
+use super::counts::{amount, part, totals_legend};
 use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{counts, profile};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
 /// Most functions whose callers and callees are shown at once.
-const MOST_FUNCTIONS: usize = 5;
+const MAX_FUNCTIONS: usize = 5;
 
-/// The functions called `wanted`, each between its callers and its callees.
+/// Renders the functions named `wanted`, each with its callers and callees by counts.
 pub(super) fn of(counts: &Counts, wanted: &str, limit: usize, screen: Screen) -> String {
     let found = named(&counts.functions, wanted);
     if found.is_empty() {
         return format!(
-            "  no function that was executed is called {}\n",
+            "  no executed function is named {}\n",
             safe_text::fit(wanted, screen.columns().saturating_sub(45).max(16))
         );
     }
     let mut out = String::new();
-    for &index in found.iter().take(MOST_FUNCTIONS) {
+    for &index in found.iter().take(MAX_FUNCTIONS) {
         one(&mut out, counts, index, limit, screen);
         out.push('\n');
     }
-    let beyond = found.len().saturating_sub(MOST_FUNCTIONS);
+    let beyond = found.len().saturating_sub(MAX_FUNCTIONS);
     if beyond > 0 {
         out.push_str(&format!("  … and {beyond} more of that name\n"));
     }
     if counts.calls.is_empty() {
         out.push_str("  calls between functions were not recorded\n");
     } else {
-        for line in super::wrap(&model(counts), screen.columns() - 2) {
+        for line in super::wrap(&totals_legend(counts), screen.columns() - 2) {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
         }
     }
     out
 }
 
-/// Functions of this name, or, where there are none, those whose name contains it.
+/// Returns the functions of this name, or, where there are none, those whose name contains it.
 fn named(functions: &[CountedFunction], wanted: &str) -> Vec<usize> {
     let those = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
         (0..functions.len())
@@ -68,26 +69,26 @@ fn one(out: &mut String, counts: &Counts, index: usize, limit: usize, screen: Sc
         screen.paint(DIM, &safe_text::fit(tail.trim(), room))
     ));
     let mut figures = format!(
-        "{}, {} in it ({})",
-        number::plural(f.calls, "call"),
-        number::plural(f.instructions, "instruction"),
+        "{}, {} self ({})",
+        format::plural(f.calls, "call"),
+        format::plural(f.instructions, "instruction"),
         part(f.instructions as f64 / all)
     );
     if let Some(total) = f.total_instructions {
         figures.push_str(&format!(
-            ", with what it called {}{} ({})",
+            ", {}{} total ({})",
             if f.cycle.is_some() { "≤ " } else { "" },
-            number::count(total),
+            format::count(total),
             part(total / all)
         ));
         if let Some(cycle) = f.cycle {
             figures.push_str(&format!(
-                ", the total of {cycle} functions that call one another"
+                ", the total of a cycle of {cycle} mutually recursive functions"
             ));
         }
     }
     if let (Some(calls), Some(_)) = (f.calls_per, &counts.per) {
-        figures.push_str(&format!(", {} calls a unit", counts::ratio(calls)));
+        figures.push_str(&format!(", {} calls per unit", counts::ratio(calls)));
     }
     for line in super::wrap(&figures, width - 2) {
         out.push_str(&format!("  {line}\n"));
@@ -96,8 +97,8 @@ fn one(out: &mut String, counts: &Counts, index: usize, limit: usize, screen: Sc
     side(out, counts, index, false, limit, screen);
 }
 
-/// One side of the call graph: calls, what part they are of all calls of the callee, how many
-/// there are for each call of the caller, the instructions that the model gives them.
+/// Adds callers or callees: calls, their share of all calls of the callee, calls per call of the
+/// caller, the instructions that the model assigns to them.
 fn side(
     out: &mut String,
     counts: &Counts,
@@ -115,16 +116,16 @@ fn side(
         return;
     }
     list.sort_by_key(|call| std::cmp::Reverse(call.calls));
-    let title = if callers { "called by" } else { "calls" };
+    let title = if callers { "callers" } else { "callees" };
     out.push_str(&format!("{}\n", screen.paint(HEAD, title)));
     let mut table = Table::new(vec![
         Column::right("calls"),
         Column::right(if callers {
             "of its calls"
         } else {
-            "of all to it"
+            "of its calls"
         }),
-        Column::right("a call"),
+        Column::right("per call"),
         Column::right("total"),
         Column::flexible("function", 14),
         Column::flexible("source", 8),
@@ -142,8 +143,7 @@ fn side(
             continue;
         };
         let share = call.calls as f64 / callee.calls.max(1) as f64;
-        // Calls within functions that call one another have none: the model does not tell them
-        // apart.
+        // Calls within a cycle of recursive functions have no total: the model cannot separate them.
         let total = (call.total_instructions > 0.0).then_some(call.total_instructions / all);
         table.row(vec![
             amount(call.calls, exact).into(),
@@ -161,7 +161,7 @@ fn side(
             .into(),
             Cell::new(total.map(part).unwrap_or_default(), total.map_or(DIM, heat)),
             if far == index {
-                format!("{} (itself)", other.function)
+                format!("{} (recursive)", other.function)
             } else {
                 other.function.clone()
             }

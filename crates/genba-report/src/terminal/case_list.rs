@@ -1,16 +1,17 @@
 //! `genba case list`.
 
 use genba_model::{CaseKind, CaseState, CaseSummary};
+use genba_units::format;
 
 use crate::terminal::screen::{DIM, ERROR, GOOD, PLAIN, STRONG, WARN};
 use crate::terminal::table::{Cell, Column, Table};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// The cases, a row each; the reasons of those that cannot be read under the table.
+/// Renders the cases, a row each; below the table why cases cannot be read.
 #[must_use]
 pub fn cases(cases: &[CaseSummary], screen: Screen) -> String {
     if cases.is_empty() {
-        return "no cases yet: genba investigate -- COMMAND makes one\n".to_owned();
+        return "no cases yet; create one with: genba investigate -- COMMAND\n".to_owned();
     }
     let mut table = Table::new(vec![
         Column::left("case"),
@@ -42,12 +43,12 @@ pub fn cases(cases: &[CaseSummary], screen: Screen) -> String {
             },
             Cell::new(when(&case.started), DIM),
             if readable {
-                number::grouped(case.runs as f64).into()
+                format::grouped(case.runs as f64).into()
             } else {
                 "".into()
             },
             case.wall_seconds
-                .map(number::seconds)
+                .map(format::seconds)
                 .unwrap_or_default()
                 .into(),
             command.into(),
@@ -62,7 +63,7 @@ pub fn cases(cases: &[CaseSummary], screen: Screen) -> String {
     out
 }
 
-/// `2026-11-21 20:15` of an RFC 3339 time.
+/// Returns `2026-11-21 20:15` of an RFC 3339 time.
 fn when(started: &str) -> String {
     let minute: String = started.chars().take(16).collect();
     minute.replacen('T', " ", 1)

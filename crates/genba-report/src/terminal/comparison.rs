@@ -1,44 +1,45 @@
-//! Variants against one another: the runs, the verdict under them, what must be known last.
+//! `genba bench` in a terminal: variants with their runs, verdicts, remarks.
 
 use genba_model::{Comparison, ComparisonReport, Estimate, Metric, Variant, VerdictName};
+use genba_units::format;
 
 use crate::terminal::distribution_plot;
 use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{metrics, verdicts};
-use crate::{Screen, number, safe_text, variants};
+use crate::{Screen, safe_text, variants};
 
-/// Variants whose verdict is a sentence; of more the table says it.
-const MOST_SENTENCES: usize = 3;
-/// Rows of a table at most.
-const MOST_ROWS: usize = 200;
-/// Remarks at most.
-const MOST_REMARKS: usize = 12;
-/// More runs than this are drawn as a histogram, not as dots.
-const MOST_DOTS: usize = 40;
+/// Maximum number of variants whose verdict is a sentence; of more the table has it.
+const MAX_SENTENCES: usize = 3;
+/// Maximum number of rows of a table.
+const MAX_ROWS: usize = 200;
+/// Maximum number of remarks.
+const MAX_REMARKS: usize = 12;
+/// Maximum number of runs drawn as dots; more are drawn as a histogram.
+const MAX_DOTS: usize = 40;
 
-/// The result of `genba bench`.
+/// Renders the result of `genba bench`.
 #[must_use]
 pub fn comparison(report: &ComparisonReport, screen: Screen) -> String {
     let mut out = String::new();
     variants(&mut out, report, screen);
     verdicts(&mut out, report, screen);
-    own_metrics(&mut out, report, screen);
+    reported_metrics(&mut out, report, screen);
     iterations(&mut out, report, screen);
     let remarks = verdicts::remarks(report);
     if !remarks.is_empty() && !out.is_empty() && report.variants.len() > 2 {
         out.push('\n');
     }
-    for note in remarks.iter().take(MOST_REMARKS) {
+    for note in remarks.iter().take(MAX_REMARKS) {
         super::remark(&mut out, note, screen);
     }
-    if remarks.len() > MOST_REMARKS {
-        out.push_str(&format!("  … {} more\n", remarks.len() - MOST_REMARKS));
+    if remarks.len() > MAX_REMARKS {
+        out.push_str(&format!("  … {} more\n", remarks.len() - MAX_REMARKS));
     }
     out
 }
 
-/// Median with its spread in a metric, or nothing.
+/// Returns the median of a metric with the half width of its interval; empty where there is none.
 fn median(variant: &Variant, metric: &str) -> (String, String) {
     variant
         .metrics
@@ -46,36 +47,37 @@ fn median(variant: &Variant, metric: &str) -> (String, String) {
         .map(|m| {
             (
                 metrics::amount(&m.median, &m.unit),
-                number::plus_minus(&m.median),
+                format::plus_minus(&m.median),
             )
         })
         .unwrap_or_default()
 }
 
-/// Head of the column of a metric.
+/// Returns the column head of a metric.
 fn head(metric: &str) -> &'static str {
     match metric {
         "wall" => "wall",
         "user" => "user",
         "system" => "sys",
         "cpu" => "CPU",
-        "target_cpu" => "CPU of target",
+        "target_cpu" => "target CPU",
         "beside_cpu" => "of others",
         "max_rss" => "max RSS",
         _ => "median",
     }
 }
 
-/// Most variants whose own metrics are shown side by side, and most metrics.
-const MOST_COLUMNS: usize = 4;
-const MOST_OWN: usize = 30;
+/// Maximum number of variants whose reported metrics are shown side by side.
+const MAX_COLUMNS: usize = 4;
+/// Maximum number of reported metrics.
+const MAX_REPORTED_METRICS: usize = 30;
 
-/// What the targets reported of themselves: medians, a row a metric. Of few variants only: of
-/// many, one metric at a time is chosen by `--metric`.
-fn own_metrics(out: &mut String, report: &ComparisonReport, screen: Screen) {
+/// Adds the metrics that the targets reported: medians, a row for each metric. Only for few
+/// variants: of many, `--metric` selects one metric at a time.
+fn reported_metrics(out: &mut String, report: &ComparisonReport, screen: Screen) {
     let built_in = |name: &str| Metric::ALL.iter().any(|m| m.name() == name);
     let shown = variants::ordered(report);
-    if shown.is_empty() || shown.len() > MOST_COLUMNS {
+    if shown.is_empty() || shown.len() > MAX_COLUMNS {
         return;
     }
     let mut names: Vec<&str> = shown
@@ -103,7 +105,7 @@ fn own_metrics(out: &mut String, report: &ComparisonReport, screen: Screen) {
             .map(|v| Cell::new(safe_text::fit(&v.name, 24), DIM));
         table.row(std::iter::once(Cell::from("")).chain(heads).collect());
     }
-    for name in names.iter().take(MOST_OWN) {
+    for name in names.iter().take(MAX_REPORTED_METRICS) {
         let label = name.replace('_', " ");
         let mut row: Vec<Cell> = vec![label.into()];
         if let [one] = &shown[..] {
@@ -116,22 +118,25 @@ fn own_metrics(out: &mut String, report: &ComparisonReport, screen: Screen) {
         table.row(row);
     }
     out.push_str(&table.render(screen));
-    if names.len() > MOST_OWN {
-        out.push_str(&format!("  … {} more\n", names.len() - MOST_OWN));
+    if names.len() > MAX_REPORTED_METRICS {
+        out.push_str(&format!(
+            "  … {} more\n",
+            names.len() - MAX_REPORTED_METRICS
+        ));
     }
 }
 
 fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
     let shown = variants::ordered(report);
     if shown.is_empty() {
-        out.push_str("  no variant is left to compare\n");
+        out.push_str("  nothing to compare: all variants were excluded\n");
         return;
     }
     let wide = screen.columns() >= 110;
     let several = report.variants.len() > 2;
     let metric = report.metric.as_str();
-    // Beside the metric that decided, the times that explain it.
-    // The CPU time of other processes (a JIT's compilers) where there is some to speak of.
+    // Beside the deciding metric, the times that explain it; CPU time of child processes only where
+    // it is a relevant part.
     let others = report.variants.iter().any(|v| {
         let of = |m: &str| v.metrics.get(m).map_or(0.0, |m| m.median.value);
         of("beside_cpu") > 0.02 * of("cpu") && of("target_cpu") > 0.02 * of("cpu")
@@ -165,7 +170,7 @@ fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
         .map(|m| m.median.value)
         .filter(|v| v.is_finite())
         .fold(0.0, f64::max);
-    for variant in shown.iter().take(MOST_ROWS) {
+    for variant in shown.iter().take(MAX_ROWS) {
         let c = verdicts::find(report, &variant.name, metric);
         let (value, spread) = median(variant, metric);
         let mut row = Vec::new();
@@ -203,14 +208,14 @@ fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
         table.row(row);
     }
     out.push_str(&table.render(screen));
-    if shown.len() > MOST_ROWS {
-        out.push_str(&format!("  … {} more\n", shown.len() - MOST_ROWS));
+    if shown.len() > MAX_ROWS {
+        out.push_str(&format!("  … {} more\n", shown.len() - MAX_ROWS));
     }
-    beyond(out, &shown, metric, axis, screen);
+    axis_line(out, &shown, metric, axis, screen);
 }
 
-/// Says what the strips leave out: runs beyond their ends.
-fn beyond(
+/// Adds the ends of the strips' axis, and how many runs are outside of it.
+fn axis_line(
     out: &mut String,
     shown: &[&Variant],
     metric: &str,
@@ -222,18 +227,18 @@ fn beyond(
     };
     let far: usize = shown
         .iter()
-        .map(|v| variants::beyond(&variants::values(v, metric), axis))
+        .map(|v| variants::outside_axis(&variants::values(v, metric), axis))
         .sum();
     let unit = shown
         .iter()
         .find_map(|v| v.metrics.get(metric))
         .map_or("", |m| m.unit.as_str());
     let end = |v: f64| metrics::amount(&Estimate::exact(v), unit);
-    let mut line = format!("runs from {} to {}", end(axis.0), end(axis.1));
+    let mut line = format!("axis: {} to {}", end(axis.0), end(axis.1));
     if far > 0 {
         line.push_str(&format!(
-            "; {} beyond, shown at the end",
-            number::plural(far as u64, "run")
+            "; {} outside, drawn at the ends",
+            format::plural(far as u64, "run")
         ));
     }
     let line = safe_text::fit(&line, screen.columns() - 2);
@@ -245,14 +250,14 @@ fn dots(variant: &Variant, metric: &str, axis: Option<(f64, f64)>, room: usize) 
     let Some((low, high)) = axis.filter(|_| values.len() > 1) else {
         return String::new();
     };
-    if values.len() > MOST_DOTS {
+    if values.len() > MAX_DOTS {
         return distribution_plot::density(&values, low, high, room);
     }
     let clamped: Vec<f64> = values.iter().map(|v| v.clamp(low, high)).collect();
     distribution_plot::strip(&clamped, low, high, room)
 }
 
-/// A bar for a median, full for the largest.
+/// Returns a bar for a median, full for the largest.
 fn bar(value: Option<f64>, largest: f64, room: usize) -> String {
     let share = value.unwrap_or(0.0) / largest;
     if !share.is_finite() || share <= 0.0 {
@@ -295,7 +300,7 @@ fn verdicts(out: &mut String, report: &ComparisonReport, screen: Screen) {
         return;
     }
     let width = screen.columns();
-    if deciding.len() > MOST_SENTENCES {
+    if deciding.len() > MAX_SENTENCES {
         let line = summary(&deciding, report);
         out.push_str(&format!("\n{}\n", safe_text::fit(&line, width)));
         return;
@@ -303,7 +308,7 @@ fn verdicts(out: &mut String, report: &ComparisonReport, screen: Screen) {
     out.push('\n');
     for c in deciding {
         let sentence = safe_text::sanitise(&verdicts::sentence(report, c));
-        // Names of any length must not push the verdict off the screen.
+        // Long names must not push the verdict off the screen.
         for line in super::wrap(&sentence, width).iter().take(6) {
             let style = match c.verdict {
                 VerdictName::Undecided => PLAIN,
@@ -318,14 +323,14 @@ fn verdicts(out: &mut String, report: &ComparisonReport, screen: Screen) {
     }
 }
 
-/// How many came to what.
+/// Returns how many variants have which verdict.
 fn summary(deciding: &[&Comparison], report: &ComparisonReport) -> String {
     let count = |verdict: VerdictName| deciding.iter().filter(|c| c.verdict == verdict).count();
     let baseline = deciding.first().map_or("", |c| c.baseline.as_str());
     let parts: Vec<String> = [
         (VerdictName::Faster, "better"),
         (VerdictName::Slower, "worse"),
-        (VerdictName::Same, "the same"),
+        (VerdictName::Same, "equivalent"),
         (VerdictName::Undecided, "undecided"),
     ]
     .into_iter()
@@ -335,20 +340,20 @@ fn summary(deciding: &[&Comparison], report: &ComparisonReport) -> String {
     })
     .collect();
     format!(
-        "{} against {} in {}: {}",
-        number::plural(deciding.len() as u64, "variant"),
+        "{} vs. {} in {}: {}",
+        format::plural(deciding.len() as u64, "variant"),
         safe_text::fit(baseline, 40),
         metrics::phrase(&report.metric),
         parts.join(", ")
     )
 }
 
-/// The other metrics of the same two variants: `user 1.37× faster`.
+/// Returns the other metrics of the same two variants: `user 1.37× faster`.
 fn others(report: &ComparisonReport, c: &Comparison) -> Vec<String> {
     let mut list: Vec<&Comparison> = report
         .comparisons
         .iter()
-        .filter(|o| o.variant == c.variant && o.metric != c.metric && telling(o))
+        .filter(|o| o.variant == c.variant && o.metric != c.metric && is_shown(o))
         .collect();
     list.sort_by_key(|o| metrics::order(&o.metric));
     list.iter()
@@ -362,15 +367,15 @@ fn others(report: &ComparisonReport, c: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// Faults and switches are of interest where they differ; the page has them all.
-fn telling(c: &Comparison) -> bool {
+/// Returns whether a metric is shown: faults and switches only where they differ. The page has all.
+fn is_shown(c: &Comparison) -> bool {
     let counted = ["_faults", "_switches"]
         .iter()
         .any(|end| c.metric.ends_with(end));
     !counted || matches!(c.verdict, VerdictName::Faster | VerdictName::Slower)
 }
 
-/// Facts in lines, broken between them.
+/// Returns parts in lines, broken between parts.
 fn fill(parts: &[String], width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
@@ -400,9 +405,9 @@ fn iterations(out: &mut String, report: &ComparisonReport, screen: Screen) {
         Column::right("cost"),
         Column::right("interval, 95 %"),
         Column::right("iterations"),
-        Column::flexible("taken off", 8),
+        Column::flexible("subtracted", 8),
     ]);
-    for cost in report.iterations.iter().take(MOST_ROWS) {
+    for cost in report.iterations.iter().take(MAX_ROWS) {
         let end = |v: f64| {
             let e = Estimate {
                 value: v,
@@ -415,35 +420,35 @@ fn iterations(out: &mut String, report: &ComparisonReport, screen: Screen) {
             metrics::label(&cost.metric).into(),
             Cell::new(metrics::amount(&cost.cost, &cost.unit), STRONG),
             format!("{} … {}", end(cost.cost.low), end(cost.cost.high)).into(),
-            Cell::new(number::count(cost.iterations), DIM),
+            Cell::new(format::count(cost.iterations), DIM),
             Cell::new(cost.subtracted.as_deref().unwrap_or(""), DIM),
         ]);
     }
     out.push_str(&table.render(screen));
 }
 
-/// What is known while the runs go on.
+/// The state of a comparison while runs go on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress<'a> {
-    /// The variant that is judged.
+    /// Variant that is compared with the baseline.
     pub variant: &'a str,
-    /// Metric that decides.
+    /// Deciding metric.
     pub metric: &'a str,
     /// Pairs so far.
     pub pairs: u32,
-    /// Variant ÷ baseline so far, with the interval that may be looked at any time.
+    /// Variant ÷ baseline so far, with its anytime-valid interval.
     pub ratio: Option<Estimate>,
-    /// Seconds of the budget that are left, at most.
+    /// Remaining budget, seconds.
     pub left_seconds: Option<f64>,
-    /// Other variants that are not decided yet.
+    /// Number of other variants that are undecided.
     pub others: u32,
 }
 
-/// The present state in one line without its end, never wider than the screen:
+/// Returns the state in one line without line end, never wider than the screen:
 /// `after  37 pairs  wall −2.1 % … +0.4 %  at most 12 s left`.
 #[must_use]
 pub fn progress_line(progress: &Progress<'_>, screen: Screen) -> String {
-    let mut parts = vec![number::plural(u64::from(progress.pairs), "pair")];
+    let mut parts = vec![format::plural(u64::from(progress.pairs), "pair")];
     let metric = safe_text::fit(&metrics::label(progress.metric), 20);
     parts.push(match &progress.ratio {
         Some(ratio) => format!("{metric} {}", verdicts::range(ratio)),
@@ -453,7 +458,7 @@ pub fn progress_line(progress: &Progress<'_>, screen: Screen) -> String {
         parts.push(format!("{} more undecided", progress.others));
     }
     if let Some(left) = progress.left_seconds.filter(|l| l.is_finite() && *l >= 0.0) {
-        parts.push(format!("at most {} left", number::duration(left.ceil())));
+        parts.push(format!("at most {} left", format::duration(left.ceil())));
     }
     let rest = parts.join("  ");
     let width = screen.columns() - 1;

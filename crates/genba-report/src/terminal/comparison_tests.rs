@@ -34,7 +34,7 @@ fn snapshots() {
 }
 
 #[test]
-fn every_line_fits_and_none_commands_the_terminal() {
+fn lines_fit_the_screen_and_are_sanitised() {
     for (name, report) in all() {
         for width in [40, 60, 80, 110, 200] {
             let screen = Screen {
@@ -50,7 +50,7 @@ fn every_line_fits_and_none_commands_the_terminal() {
 }
 
 #[test]
-fn colour_changes_no_text() {
+fn text_is_the_same_with_and_without_colour() {
     let coloured = Screen {
         width: 100,
         colour: true,
@@ -74,7 +74,7 @@ fn colour_changes_no_text() {
 }
 
 #[test]
-fn the_sentences_of_the_three_verdicts() {
+fn each_verdict_has_its_sentence() {
     let sentence = |report: &ComparisonReport| {
         let screen = Screen {
             width: 300,
@@ -87,21 +87,21 @@ fn the_sentences_of_the_three_verdicts() {
     assert_eq!(
         sentence(&fixture::faster()),
         "after is 1.37× faster than before in wall time (1.35–1.39, 95 %), decided after 14 \
-         pairs, 60 s saved of the budget"
+         pairs, 60 s of the budget unused"
     );
     assert_eq!(
         sentence(&fixture::same()),
-        "no difference larger than 1 % in wall time (−0.3 % … +0.5 %, 95 %), after 57 pairs"
+        "equivalent within ±1 % in wall time (−0.3 % … +0.5 %, 95 %), after 57 pairs"
     );
     assert_eq!(
         sentence(&fixture::undecided()),
-        "no verdict yet: between 0.4 % slower and 1.1 % faster after 400 pairs; about 900 more \
-         would tell a 0.5 % difference (4 min)"
+        "undecided: between 0.4 % slower and 1.1 % faster after 400 pairs; about 900 more \
+         needed to resolve a 0.5 % difference (4 min)"
     );
 }
 
 #[test]
-fn many_runs_stay_one_screen() {
+fn number_of_lines_is_bounded_for_many_variants() {
     let mut report = fixture::many();
     let one = report.variants[1].clone();
     for i in 0..1000 {
@@ -114,7 +114,7 @@ fn many_runs_stay_one_screen() {
 
 proptest! {
     #[test]
-    fn progress_is_one_line(
+    fn progress_is_one_sanitised_line(
         name in any::<String>(),
         metric in any::<String>(),
         pairs in any::<u32>(),
@@ -138,7 +138,7 @@ proptest! {
 }
 
 #[test]
-fn progress_says_where_it_stands() {
+fn progress_shows_pairs_interval_and_remaining_time() {
     let progress = Progress {
         variant: "after",
         metric: "wall",

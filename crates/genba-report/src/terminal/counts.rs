@@ -1,14 +1,15 @@
-//! The screen of `genba count`: functions by instructions or calls, callers and callees.
+//! `genba count` in a terminal: functions by instructions or calls, callers and callees.
 
 use genba_model::{CountedFunction, Counts, Estimate};
+use genba_units::format;
 
 use super::call_graph;
 use crate::terminal::screen::{DIM, STRONG, heat};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{counts, profile};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// What comes first in the table of functions.
+/// Sort order of the table of functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CountSort {
     /// Most instructions executed in the function itself.
@@ -18,15 +19,15 @@ pub enum CountSort {
     Calls,
 }
 
-/// What the screen shows.
+/// What is shown.
 #[derive(Clone, Debug)]
 pub struct CountsOptions {
-    /// Most rows of a table.
+    /// Maximum number of rows of a table.
     pub limit: usize,
-    /// What comes first.
+    /// Sort order.
     pub sort: CountSort,
-    /// Show callers and callees of the functions whose name contains this text (those of the
-    /// same name, where there are such) instead of the table.
+    /// Show callers and callees of the functions of this name (or, where there are none, of those
+    /// whose name contains it) instead of the table.
     pub calls_of: Option<String>,
 }
 
@@ -40,14 +41,14 @@ impl Default for CountsOptions {
     }
 }
 
-/// Counts exact to the last digit where the screen is as wide.
-const ROOM_FOR_DIGITS: usize = 110;
-/// Source and module each have a column where the screen is as wide.
-const ROOM_FOR_MODULE: usize = 100;
-/// Sentences of one kind at most.
-const MOST_SENTENCES: usize = 12;
+/// Minimum width of a screen for counts with all their digits, columns.
+const MIN_WIDTH_FOR_DIGITS: usize = 110;
+/// Minimum width of a screen for source and module in columns of their own, columns.
+const MIN_WIDTH_FOR_MODULE: usize = 100;
+/// Maximum number of sentences of one kind.
+const MAX_SENTENCES: usize = 12;
 
-/// The screen.
+/// Renders counts.
 #[must_use]
 pub fn counts(counts: &Counts, options: &CountsOptions, screen: Screen) -> String {
     let width = screen.columns();
@@ -60,7 +61,7 @@ pub fn counts(counts: &Counts, options: &CountsOptions, screen: Screen) -> Strin
     if let Some(per) = &counts.per {
         paragraph(&mut out, &counts::unit(per), screen);
     }
-    // Before the figures that it spoils.
+    // Warnings come before the figures that they qualify.
     if let Some(why) = &counts.cut_short {
         super::remark(&mut out, &counts::cut_short(why), screen);
     }
@@ -76,10 +77,10 @@ pub fn counts(counts: &Counts, options: &CountsOptions, screen: Screen) -> Strin
     if !counts.notes.is_empty() {
         out.push('\n');
     }
-    for note in counts.notes.iter().take(MOST_SENTENCES) {
+    for note in counts.notes.iter().take(MAX_SENTENCES) {
         super::remark(&mut out, note, screen);
     }
-    super::gaps(&mut out, &counts.engine, &counts.gaps, screen);
+    super::limitations(&mut out, &counts.engine, &counts.gaps, screen);
     out
 }
 
@@ -95,7 +96,7 @@ fn paragraph(out: &mut String, sentence: &str, screen: Screen) {
 
 fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen: Screen) {
     if counts.functions.is_empty() {
-        out.push_str("  nothing was executed that could be counted\n");
+        out.push_str("  no executed instruction was counted\n");
         return;
     }
     let mut order: Vec<&CountedFunction> = counts.functions.iter().collect();
@@ -103,16 +104,16 @@ fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen:
         CountSort::Instructions => order.sort_by_key(|f| std::cmp::Reverse(f.instructions)),
         CountSort::Calls => order.sort_by_key(|f| std::cmp::Reverse((f.calls, f.instructions))),
     }
-    let exact = screen.columns() >= ROOM_FOR_DIGITS;
-    let wide = screen.columns() >= ROOM_FOR_MODULE;
-    // Of a narrow screen the name needs what is left.
+    let exact = screen.columns() >= MIN_WIDTH_FOR_DIGITS;
+    let wide = screen.columns() >= MIN_WIDTH_FOR_MODULE;
+    // On a narrow screen the name needs the remaining columns.
     let each = wide || counts.per.is_none();
     let mut table = Table::new(vec![
         Column::right("calls"),
         Column::right(if exact { "instructions" } else { "instr" }),
         Column::right("self"),
         Column::right("total"),
-        Column::right(if each { "a call" } else { "" }),
+        Column::right(if each { "per call" } else { "" }),
         Column::right(if wide { "calls/unit" } else { "calls/u" }),
         Column::right(if wide { "instr/unit" } else { "instr/u" }),
         Column::flexible("function", 14),
@@ -138,7 +139,14 @@ fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen:
             amount(f.instructions, exact).into(),
             Cell::new(part(own), heat(own)),
             total(f, all).into(),
-            Cell::new(if each { a_call(f) } else { String::new() }, DIM),
+            Cell::new(
+                if each {
+                    instructions_per_call(f)
+                } else {
+                    String::new()
+                },
+                DIM,
+            ),
             per(f.calls_per).into(),
             per(f.instructions_per).into(),
             f.function.as_str().into(),
@@ -151,32 +159,31 @@ fn functions(out: &mut String, counts: &Counts, options: &CountsOptions, screen:
     if rest > 0 {
         let words = format!(
             "  … {} beyond the limit of {}",
-            number::plural(rest as u64, "more function"),
+            format::plural(rest as u64, "more function"),
             options.limit
         );
         out.push_str(&screen.paint(DIM, &words));
         out.push('\n');
     }
-    paragraph(out, &model(counts), screen);
+    paragraph(out, &totals_legend(counts), screen);
 }
 
-/// What the totals are; nothing where there are none.
-pub(super) fn model(counts: &Counts) -> String {
+/// Returns how totals are computed; empty where there are none.
+pub(super) fn totals_legend(counts: &Counts) -> String {
     let any = |has: fn(&CountedFunction) -> bool| counts.functions.iter().any(has);
     if !any(|f| f.total_instructions.is_some()) {
         return String::new();
     }
-    let mut text = "total: with what it called, modelled as gprof does: every call of a function \
+    let mut text = "total: including callees, estimated as gprof does: every call of a function \
                     costs the same"
         .to_owned();
     if any(|f| f.cycle.is_some()) {
-        text.push_str("; ≤: of functions that call one another, that of all of them together");
+        text.push_str("; ≤: of mutually recursive functions, the total of their whole cycle");
     }
     text
 }
 
-/// The share of a function with what it called, an upper bound where functions call one
-/// another.
+/// Returns the inclusive share of a function, an upper bound for mutually recursive functions.
 pub(super) fn total(f: &CountedFunction, all: f64) -> String {
     let mark = if f.cycle.is_some() { "≤" } else { "" };
     f.total_instructions
@@ -184,22 +191,22 @@ pub(super) fn total(f: &CountedFunction, all: f64) -> String {
         .unwrap_or_default()
 }
 
-/// A share of all instructions; a total by the model may pass the whole by rounding.
+/// Returns a share of all instructions; by rounding, an estimated total may exceed 100 %.
 pub(super) fn part(share: f64) -> String {
-    number::percent(&Estimate::exact(share.min(1.0)))
+    format::percent(&Estimate::exact(share.min(1.0)))
 }
 
-/// A count, all its digits where there is room; nothing for none.
+/// Returns a count, with all its digits if `exact`; empty for 0.
 pub(super) fn amount(count: u64, exact: bool) -> String {
     match (count, exact) {
         (0, _) => String::new(),
-        (_, true) => number::grouped(count as f64),
-        (_, false) => number::count(count as f64),
+        (_, true) => format::grouped(count as f64),
+        (_, false) => format::count(count as f64),
     }
 }
 
-/// Instructions in the function itself for each of its calls.
-fn a_call(f: &CountedFunction) -> String {
+/// Returns the instructions in the function itself per call.
+fn instructions_per_call(f: &CountedFunction) -> String {
     if f.calls == 0 {
         return String::new();
     }

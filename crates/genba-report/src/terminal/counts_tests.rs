@@ -1,4 +1,4 @@
-//! The screens of counts at several widths, and what they may not hold.
+//! Snapshots of counts at several widths; lines fit, names are sanitised.
 
 use super::*;
 use crate::safe_text::display_width;
@@ -62,7 +62,7 @@ fn snapshots() {
 }
 
 #[test]
-fn nothing_is_wider_than_the_screen() {
+fn lines_fit_the_screen() {
     for all in [fixture::counts(), fixture::per_record(), fixture::hostile()] {
         for width in [60, 80, 120, 200] {
             for (name, text) in screens(&all, screen(width)) {
@@ -75,7 +75,7 @@ fn nothing_is_wider_than_the_screen() {
 }
 
 #[test]
-fn hostile_names_never_reach_the_terminal() {
+fn hostile_names_are_sanitised() {
     for (name, text) in screens(&fixture::hostile(), screen(120)) {
         let bad = text
             .chars()
@@ -85,23 +85,25 @@ fn hostile_names_never_reach_the_terminal() {
     }
 }
 
-/// A count that is wrong for some reason is never shown without the reason.
+/// Incomplete counts are never shown without the reason.
 #[test]
-fn an_early_end_is_said_before_the_figures() {
+fn early_end_is_shown_before_the_counts() {
     let text = counts(
         &fixture::per_record(),
         &CountsOptions::default(),
         screen(100),
     );
-    let mark = text.find("! cut short: killed by SIGKILL").expect("a mark");
-    assert!(mark < text.find("calls").expect("the table"), "{text}");
+    let mark = text
+        .find("! incomplete counts: killed by SIGKILL")
+        .expect("a mark");
+    assert!(mark < text.find("function").expect("the table"), "{text}");
     assert!(text.contains("ended with SIGKILL"), "{text}");
     let text = counts(&fixture::counts(), &CountsOptions::default(), screen(100));
     assert!(!text.contains("! "), "{text}");
 }
 
 #[test]
-fn without_calls_nothing_is_made_up() {
+fn counts_without_calls_have_no_estimated_totals() {
     let mut all = fixture::counts();
     all.calls.clear();
     for f in &mut all.functions {
@@ -115,7 +117,10 @@ fn without_calls_nothing_is_made_up() {
     assert!(!text.contains("gprof"), "{text}");
     all.functions.clear();
     let text = counts(&all, &CountsOptions::default(), screen(100));
-    assert!(text.contains("nothing was executed"), "{text}");
+    assert!(
+        text.contains("no executed instruction was counted"),
+        "{text}"
+    );
 }
 
 const FOLDED: AnnotateOptions = AnnotateOptions {
@@ -148,7 +153,7 @@ fn joined(all: &genba_model::Investigation, screen: Screen) -> Vec<(&'static str
 }
 
 #[test]
-fn snapshots_of_samples_with_counts() {
+fn snapshots_of_samples_joined_with_counts() {
     for width in [80, 120] {
         for (name, text) in joined(&fixture::investigation(), screen(width)) {
             insta::assert_snapshot!(format!("{name}_{width}"), text);
@@ -157,7 +162,7 @@ fn snapshots_of_samples_with_counts() {
 }
 
 #[test]
-fn samples_with_counts_fit_and_are_harmless() {
+fn samples_joined_with_counts_fit_and_are_sanitised() {
     for all in [fixture::investigation(), fixture::hostile_investigation()] {
         for width in [60, 80, 110, 120, 200] {
             for (name, text) in joined(&all, screen(width)) {
@@ -175,7 +180,7 @@ fn samples_with_counts_fit_and_are_harmless() {
 }
 
 #[test]
-fn counts_of_a_smaller_run_and_of_a_cut_one_are_marked() {
+fn scaled_and_incomplete_counts_have_warnings() {
     let mut all = fixture::investigation();
     let mark = |counted: &mut Option<genba_model::Counted>| {
         let counted = counted.as_mut().unwrap();
@@ -187,27 +192,33 @@ fn counts_of_a_smaller_run_and_of_a_cut_one_are_marked() {
     mark(&mut all.annotations[1].counted);
     for (name, text) in joined(&all, screen(120)) {
         assert!(
-            text.contains("! counts × 10.0 of a smaller run: ./tostr 30\n"),
+            text.contains("! counts are of a smaller run, multiplied by 10.0: ./tostr 30\n"),
             "{name}: {text}"
         );
-        assert!(text.contains("! cut short: time-out"), "{name}: {text}");
+        assert!(
+            text.contains("! incomplete counts: time-out"),
+            "{name}: {text}"
+        );
     }
     let page = crate::page::html(&all);
-    assert_eq!(page.matches("of a smaller run: ./tostr 30").count(), 2);
+    assert_eq!(page.matches("multiplied by 10.0: ./tostr 30").count(), 2);
 }
 
 #[test]
-fn jumps_and_the_trip_count_of_the_loop_that_they_close() {
+fn jumps_show_taken_share_and_trip_count_of_their_loop() {
     let mut a = fixture::investigation().annotations.remove(1);
-    let said = |a: &genba_model::Annotation| crate::wording::execution_costs::taken(a, 22);
-    assert_eq!(said(&a).as_deref(), Some("taken 92.2 %, 12.7 times round"));
+    let taken = |a: &genba_model::Annotation| crate::wording::execution_costs::taken(a, 22);
+    assert_eq!(
+        taken(&a).as_deref(),
+        Some("taken 92.2 %, 12.7 iterations per entry")
+    );
     a.loops[0].cost.as_mut().unwrap().entries = Some(0);
-    assert_eq!(said(&a).as_deref(), Some("taken 92.2 %"));
+    assert_eq!(taken(&a).as_deref(), Some("taken 92.2 %"));
     a.instructions[22].taken = Some(410_199_997);
-    assert_eq!(said(&a).as_deref(), Some("taken but for 3 times"));
+    assert_eq!(taken(&a).as_deref(), Some("taken all but 3 times"));
     a.instructions[22].taken = Some(1);
-    assert_eq!(said(&a).as_deref(), Some("taken once only"));
+    assert_eq!(taken(&a).as_deref(), Some("taken only once"));
     a.instructions[22].count = Some(0);
-    assert_eq!(said(&a), None);
+    assert_eq!(taken(&a), None);
     assert_eq!(crate::wording::execution_costs::taken(&a, 9999), None);
 }

@@ -1,30 +1,30 @@
-//! A curve in characters: points joined by lines.
+//! A curve drawn with characters: points joined by lines.
 
-/// What is drawn, in the order of x.
+/// A curve, its points in the order of x.
 pub(crate) struct Curve {
-    /// Place on the axis (log₂ or plain) and value, one pair for each point.
+    /// Position on the axis (log₂ or linear) and value of each point.
     pub points: Vec<(f64, f64)>,
     /// Label of each point on the axis.
     pub labels: Vec<String>,
-    /// Stretches of the axis to be marked.
+    /// Ranges of the axis to be marked.
     pub marks: Vec<(f64, f64)>,
 }
 
-/// Lines of the plot without those of the axis: each a label's value and the drawing.
-pub(crate) struct Drawn {
-    /// Value at each row's middle, from the top, and what is drawn there.
+/// The lines of a drawn curve.
+pub(crate) struct DrawnCurve {
+    /// The value at the middle of each row, from the top, and the row.
     pub rows: Vec<(f64, String)>,
     /// The axis with its labels.
     pub axis: String,
-    /// Marks below it; empty if there are none.
+    /// Marks below the axis; empty where there are none.
     pub marks: String,
 }
 
-/// Values further apart than this factor are drawn on a logarithmic scale.
-const WIDE: f64 = 20.0;
+/// Ratio of the largest to the smallest value from which the scale is logarithmic.
+const MIN_RATIO_FOR_LOG_SCALE: f64 = 20.0;
 
-/// Draws the curve with so many columns and rows.
-pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> Drawn {
+/// Draws the curve in `width` columns and `height` rows.
+pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> DrawnCurve {
     let (width, height) = (width.clamp(10, 400), height.clamp(2, 60));
     let range = |values: &mut dyn Iterator<Item = f64>| {
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
@@ -33,7 +33,7 @@ pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> Drawn {
     };
     let (left, right) = range(&mut curve.points.iter().map(|point| point.0));
     let (low, high) = range(&mut curve.points.iter().map(|point| point.1));
-    let logarithmic = low > 0.0 && high / low > WIDE;
+    let logarithmic = low > 0.0 && high / low > MIN_RATIO_FOR_LOG_SCALE;
     let scale = |value: f64| if logarithmic { value.ln() } else { value };
     let back = |value: f64| if logarithmic { value.exp() } else { value };
     let (low, high) = (scale(low), scale(high));
@@ -56,8 +56,8 @@ pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> Drawn {
     let mut cells = vec![vec![' '; width]; height];
     for pair in curve.points.windows(2) {
         let (from, to) = (column(pair[0].0), column(pair[1].0));
-        // The line has the columns between the points for itself: in a point's own column there
-        // is nothing but the point, or it would seem to reach from one row to another.
+        // The line takes only the columns between two points: in the column of a point it would look
+        // as if the point reached over several rows.
         let rows = (row(pair[0].1), row(pair[1].1));
         let (first, last) = (from + 1, to.saturating_sub(1));
         let at_column = |at: usize| {
@@ -117,7 +117,7 @@ pub(crate) fn draw(curve: &Curve, width: usize, height: usize) -> Drawn {
         }
     }
     let marks: String = marks.into_iter().collect();
-    Drawn {
+    DrawnCurve {
         rows,
         axis,
         marks: marks.trim_end().to_owned(),
@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_step_looks_like_one() {
+    fn step_is_drawn_with_marks_below_the_axis() {
         let curve = Curve {
             points: (0..6)
                 .map(|u| (f64::from(u), if u < 3 { 2.0 } else { 1.0 }))
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_points_make_a_plot(
+        fn plots_of_any_points_have_the_requested_size(
             values in prop::collection::vec((-1e6..1e6f64, -1e6..1e6f64), 0..30),
             width in 0usize..120,
             height in 0usize..30,

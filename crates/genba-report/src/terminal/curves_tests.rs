@@ -1,4 +1,4 @@
-//! Snapshots of sweeps and ablations, and what no screen or page may hold.
+//! Snapshots of sweeps and ablations; lines fit, names are sanitised and escaped.
 
 use super::*;
 use crate::page::{ablation_html, sweep_html};
@@ -30,7 +30,7 @@ fn snapshots() {
 }
 
 #[test]
-fn every_line_fits_and_none_commands_the_terminal() {
+fn lines_fit_the_screen_and_are_sanitised() {
     for width in [40, 60, 99, 100, 200] {
         let screen = Screen {
             width,
@@ -46,7 +46,7 @@ fn every_line_fits_and_none_commands_the_terminal() {
 }
 
 #[test]
-fn pages_hold_nothing_that_runs_or_loads() {
+fn pages_load_nothing_and_run_no_script() {
     let sweeps = [
         fixture::step(),
         fixture::law(),
@@ -66,25 +66,28 @@ fn pages_hold_nothing_that_runs_or_loads() {
 }
 
 #[test]
-fn what_was_found_is_said_as_it_is() {
-    let said = |sweep: &genba_model::Sweep| crate::wording::sweep::findings(sweep).join(". ");
+fn sentences_state_change_points_scaling_laws_and_component_costs() {
+    let sentences = |sweep: &genba_model::Sweep| crate::wording::sweep::findings(sweep).join(". ");
     assert_eq!(
-        said(&fixture::step()),
-        "flat: 1 … 10 within 0.4 %. one step, between 10 and 16 (97 %): 0.727× (0.720–0.734). then \
-         flat: 16 … 1,024 within 0.2 %"
+        sentences(&fixture::step()),
+        "plateau: 1 … 10, within 0.4 %. change point (step) between 10 and 16 (confidence 97 %): \
+         0.727× (0.720–0.734). then plateau: 16 … 1,024, within 0.2 %"
     );
-    let law = said(&fixture::law());
+    let law = sentences(&fixture::law());
     assert!(
-        law.contains("n log n or linear: these measurements cannot tell"),
+        law.contains("scaling law: n log n or linear, not distinguishable"),
         "{law}"
     );
-    assert!(law.contains("perhaps a hinge"), "{law}");
+    assert!(
+        law.contains("possible change point (change of slope)"),
+        "{law}"
+    );
     let parts = crate::wording::ablation::sentences(&fixture::ablation()).join(". ");
     assert!(
-        parts.contains("gc costs 9.1 ns ±1.2 an iteration"),
+        parts.contains("gc costs 9.1 ns ±1.2 per iteration"),
         "{parts}"
     );
     assert!(parts.contains("but system time −3.20 ns ±0.30"), "{parts}");
-    assert!(parts.contains("lost: not known"), "{parts}");
+    assert!(parts.contains("lost: unknown"), "{parts}");
     assert!(parts.contains("overlap"), "{parts}");
 }

@@ -1,9 +1,9 @@
-//! Small plots of a distribution for a terminal.
+//! Plots of a distribution in one line of a terminal: sparkline, strip, density.
 
-/// From few to many.
+/// Block characters by height.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// How many of at most so many, as a block; `none` where there is none.
+/// Returns `n` of at most `most` as a block; `none` for 0.
 fn block(n: usize, most: usize, none: char) -> char {
     match n {
         0 => none,
@@ -11,8 +11,8 @@ fn block(n: usize, most: usize, none: char) -> char {
     }
 }
 
-/// Where a value lies on a line of so many cells between `low` and `high`, from 0; the middle
-/// where these are the same.
+/// Returns the cell of a value on a line of `width` cells from `low` to `high`; the middle one where
+/// these are equal.
 fn cell(value: f64, low: f64, high: f64, width: usize) -> f64 {
     if high > low {
         ((value - low) / (high - low) * (width - 1) as f64).round()
@@ -21,13 +21,14 @@ fn cell(value: f64, low: f64, high: f64, width: usize) -> f64 {
     }
 }
 
-/// Values sorted, those that are no numbers left out.
+/// Returns the finite values, sorted.
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
     sorted
 }
 
+/// Returns how many values are in each of `number` bins of equal width.
 fn bins(values: &[f64], number: usize) -> Vec<usize> {
     let sorted = sorted(values);
     let mut bins = vec![0; number];
@@ -47,8 +48,8 @@ fn bins(values: &[f64], number: usize) -> Vec<usize> {
     bins
 }
 
-/// A histogram in one line of block characters: `▁▂▇█▅▂▁`, from the smallest value on the left
-/// to the largest on the right. Empty for fewer than three values.
+/// Returns a histogram in one line of block characters, `▁▂▇█▅▂▁`, from the smallest value to the
+/// largest; empty for fewer than three values.
 #[must_use]
 pub fn sparkline(values: &[f64], width: usize) -> String {
     if sorted(values).len() < 3 {
@@ -59,8 +60,8 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
     bins.iter().map(|&n| block(n, most, '▁')).collect()
 }
 
-/// The values on a line between `low` and `high`: `·····•●●●•···`. Two strips of the same ends
-/// can be read one above the other.
+/// Returns the values on a line from `low` to `high`, `·····•●●●•···`: strips with the same ends can
+/// be compared one above the other.
 #[must_use]
 pub fn strip(values: &[f64], low: f64, high: f64, width: usize) -> String {
     let width = width.clamp(1, 500);
@@ -81,8 +82,8 @@ pub fn strip(values: &[f64], low: f64, high: f64, width: usize) -> String {
         .collect()
 }
 
-/// As [`strip`] for runs too many to be told apart, as a histogram: `   ▁▃▇█▅▂▁    `. What lies
-/// beyond the ends is counted at the ends.
+/// Returns a histogram on a line from `low` to `high`, `···▁▃▇█▅▂▁···`, for more values than
+/// [`strip`] can show. Values outside are counted at the ends.
 #[must_use]
 pub fn density(values: &[f64], low: f64, high: f64, width: usize) -> String {
     let width = width.clamp(1, 500);
@@ -101,7 +102,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn shapes() {
+    fn distributions_are_drawn_with_blocks_and_dots() {
         let values = [1.0, 1.1, 1.1, 1.2, 1.2, 1.2, 1.3, 2.0];
         assert_eq!(sparkline(&values, 5), "█▃▁▁▃");
         assert_eq!(sparkline(&[1.0, 1.0, 1.0], 5), "▁▁█▁▁");
@@ -111,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_values_make_a_plot_of_the_width(
+        fn plots_of_any_values_have_the_requested_width(
             values in prop::collection::vec(any::<f64>(), 0..50), width in 0_usize..100
         ) {
             let line = sparkline(&values, width);

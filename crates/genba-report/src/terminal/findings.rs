@@ -1,4 +1,4 @@
-//! Findings, each as a colleague would tell it: what, where, how much; the source; why; what to do.
+//! Findings in a terminal: cause, place and gain; the source; the evidence; the fix.
 
 use genba_model::{Explanation, Finding, SourceLine};
 
@@ -6,13 +6,13 @@ use crate::terminal::screen::{DIM, GOOD, STRONG};
 use crate::wording::findings;
 use crate::{Screen, safe_text};
 
-/// Columns before the words of a fact.
+/// Columns before the text of a fact.
 const INDENT: usize = 13;
 
-/// Lines of the source or of a snippet at most.
-const MOST_LINES: usize = 8;
+/// Maximum number of lines of source or of a snippet.
+const MAX_LINES: usize = 8;
 
-/// The findings, most profitable first.
+/// Renders the findings, the largest gain first.
 #[must_use]
 pub fn explanation(all: &Explanation, screen: Screen) -> String {
     let mut out = String::new();
@@ -20,7 +20,7 @@ pub fn explanation(all: &Explanation, screen: Screen) -> String {
         finding(&mut out, index + 1, one, Detail::Full, screen);
         out.push('\n');
     }
-    let rest = findings::rest(&all.findings, all.min_gain);
+    let rest = findings::no_more_findings(&all.findings, all.min_gain, &all.noise_floor);
     for line in super::wrap(&rest, screen.columns().saturating_sub(2)) {
         out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
     }
@@ -33,13 +33,13 @@ pub fn explanation(all: &Explanation, screen: Screen) -> String {
 /// How much of each finding to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
-    /// What fits a summary: no snippet.
+    /// For a summary: without the example.
     Short,
     /// Everything.
     Full,
 }
 
-/// One finding.
+/// Adds one finding.
 pub(super) fn finding(
     out: &mut String,
     number: usize,
@@ -51,7 +51,7 @@ pub(super) fn finding(
     if let Some(caller) = findings::caller(&one.site) {
         fact(out, "", &caller, screen);
     }
-    for line in one.source.iter().take(MOST_LINES) {
+    for line in one.source.iter().take(MAX_LINES) {
         source(out, line, screen);
     }
     for evidence in &one.evidence {
@@ -73,7 +73,7 @@ pub(super) fn finding(
     fact(out, "confirm", &one.confirm, screen);
 }
 
-/// Cause and place, the gain at the right where there is room, else under it.
+/// Adds cause and place, the gain at the right where there is room, otherwise in the next line.
 fn head(out: &mut String, number: usize, one: &Finding, screen: Screen) {
     let width = screen.columns();
     let gain = match findings::gains(one) {
@@ -81,7 +81,7 @@ fn head(out: &mut String, number: usize, one: &Finding, screen: Screen) {
             "whole program {}",
             findings::speedup(&one.predicted_speedup)
         ),
-        false => "a note, nothing to gain by itself".to_owned(),
+        false => "note, no gain predicted".to_owned(),
     };
     let cause = safe_text::fit(&one.cause, 40.min(width / 2));
     let used = 4 + safe_text::display_width(&cause) + 2;
@@ -137,9 +137,9 @@ fn source(out: &mut String, line: &SourceLine, screen: Screen) {
     out.push_str(&format!("{number} {code}\n"));
 }
 
-/// Code of ours, yet wrapped to the screen: cut at its width.
+/// Adds lines of an example, cut at the width of the screen.
 fn snippet(out: &mut String, kind: &str, code: &str, screen: Screen) {
-    for (index, line) in code.lines().take(MOST_LINES).enumerate() {
+    for (index, line) in code.lines().take(MAX_LINES).enumerate() {
         let kind = if index == 0 { kind } else { "" };
         let line = safe_text::fit(line, screen.columns().saturating_sub(INDENT + 2));
         out.push_str(&format!(

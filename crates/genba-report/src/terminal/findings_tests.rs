@@ -1,4 +1,4 @@
-//! Snapshots of findings, and what they may not hold.
+//! Snapshots of findings; lines fit, names are sanitised.
 
 use super::*;
 use crate::safe_text::display_width;
@@ -30,7 +30,7 @@ fn snapshots() {
 }
 
 #[test]
-fn nothing_is_wider_than_the_screen() {
+fn lines_fit_the_screen() {
     for findings in [fixture::findings(), fixture::hostile()] {
         for width in [40, 60, 80, 120, 200] {
             let text = explanation(&fixture::explanation(findings.clone()), screen(width));
@@ -42,7 +42,7 @@ fn nothing_is_wider_than_the_screen() {
 }
 
 #[test]
-fn hostile_texts_command_no_terminal() {
+fn hostile_texts_are_sanitised() {
     let text = explanation(&fixture::explanation(fixture::hostile()), screen(100));
     let all = investigation(&fixture::hostile_investigation(), NEXT, screen(100));
     for text in [text, all] {
@@ -52,11 +52,11 @@ fn hostile_texts_command_no_terminal() {
 }
 
 #[test]
-fn without_counts_and_findings_there_is_no_section() {
+fn section_is_omitted_without_counts_and_findings() {
     let mut all = fixture::investigation();
     all.findings.clear();
     let with = investigation(&all, NEXT, screen(100));
-    assert!(with.contains("Nothing found"));
+    assert!(with.contains("No cause found"));
     if let Some(profile) = &mut all.profile {
         profile.counted = None;
     }

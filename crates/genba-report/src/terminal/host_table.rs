@@ -1,17 +1,18 @@
-//! What instructions cost on a host, printed like an instruction table.
+//! `genba host table` in a terminal: latency and throughput of instructions on this host.
 
 use genba_model::{Estimate, HostTable, HostTableEntry};
+use genba_units::format;
 
 use crate::terminal::screen::{DIM, PLAIN, STRONG, WARN};
 use crate::terminal::table::{Cell, Column, Table};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// An interval wider than this share of its value is printed.
-const WIDE: f64 = 0.05;
-/// But not one of so few cycles.
-const NARROW: f64 = 0.05;
+/// Intervals wider than this share of the value are printed.
+const MIN_SHARE_OF_SHOWN_INTERVAL: f64 = 0.05;
+/// Intervals narrower than this are not printed, cycles.
+const MIN_CYCLES_OF_SHOWN_INTERVAL: f64 = 0.05;
 
-/// The head, one table with a line above each group, and the notes.
+/// Renders a head line, one table with a line above each group, and the notes.
 #[must_use]
 pub fn host_table(table: &HostTable, screen: Screen) -> String {
     let width = screen.columns();
@@ -19,8 +20,8 @@ pub fn host_table(table: &HostTable, screen: Screen) -> String {
     let mut rows = Table::new(vec![
         Column::left(""),
         Column::flexible("", 36),
-        Column::right("latency cyc"),
-        Column::right("each cyc"),
+        Column::right("latency"),
+        Column::right("throughput"),
         Column::right("time, rate"),
         Column::flexible("", 16),
     ]);
@@ -39,12 +40,12 @@ pub fn host_table(table: &HostTable, screen: Screen) -> String {
     out.push('\n');
     let marked = table.entries.iter().any(|entry| entry.disturbed);
     let mut legend = vec![
-        "cyc: cycles. latency: from operands to result, along a dependent chain; each: of many \
-         independent ones (reciprocal throughput). a–b: scattered, or only measured together \
-         with another",
+        "latency: cycles from operands to result in a dependent chain; throughput: reciprocal \
+         throughput, cycles per instruction among independent ones. a–b: a range, where \
+         measurements scatter or the form can only be measured together with another",
     ];
     if marked {
-        legend.push("?: disturbed while it was measured");
+        legend.push("?: disturbed during the measurement");
     }
     for sentence in legend {
         for line in super::wrap(sentence, width - 2) {
@@ -73,13 +74,13 @@ fn head(table: &HostTable, screen: Screen, width: usize) -> String {
         low / 1e9,
         high / 1e9,
         table.measured,
-        number::seconds(table.seconds),
+        format::seconds(table.seconds),
     );
     let mut out = format!(
         "{}\n",
         screen.paint(
             STRONG,
-            &safe_text::fit(&format!("instructions of {who}"), width)
+            &safe_text::fit(&format!("instruction costs on {who}"), width)
         )
     );
     for line in super::wrap(&safe_text::sanitise(&clock), width) {
@@ -91,7 +92,7 @@ fn head(table: &HostTable, screen: Screen, width: usize) -> String {
 
 fn row(entry: &HostTableEntry, frequency: f64) -> Vec<Cell> {
     let mark = if entry.disturbed { "?" } else { "" };
-    // Where nanoseconds say more than so many cycles.
+    // Above this latency, time is more readable than cycles.
     let natural = entry
         .latency_cycles
         .filter(|it| it.value >= 50.0 && frequency > 0.0)
@@ -111,8 +112,8 @@ fn row(entry: &HostTableEntry, frequency: f64) -> Vec<Cell> {
             .map_or(String::new(), cycles)
             .into(),
         match (&time, &entry.bytes_per_second) {
-            (Some(time), _) => number::time(time),
-            (None, Some(rate)) => format!("{}/s", number::bytes(rate.value)),
+            (Some(time), _) => format::time(time),
+            (None, Some(rate)) => format!("{}/s", format::bytes(rate.value)),
             (None, None) => String::new(),
         }
         .into(),
@@ -120,12 +121,12 @@ fn row(entry: &HostTableEntry, frequency: f64) -> Vec<Cell> {
     ]
 }
 
-/// `12.98`, `0.19`, `1,460`, and where the interval is wide `1–8`.
+/// Returns cycles: `12.98`, `0.19`, `1,460`, and `1–8` where the interval is wide.
 fn cycles(e: &Estimate) -> String {
     let wide = e.high - e.low;
-    if wide > WIDE * e.value && wide > NARROW {
+    if wide > MIN_SHARE_OF_SHOWN_INTERVAL * e.value && wide > MIN_CYCLES_OF_SHOWN_INTERVAL {
         let short = |value: f64| {
-            let value = number::grouped_decimals(value, usize::from(value < 99.95));
+            let value = format::grouped_decimals(value, usize::from(value < 99.95));
             value
                 .strip_suffix(".0")
                 .map_or(value.clone(), str::to_owned)
@@ -133,7 +134,7 @@ fn cycles(e: &Estimate) -> String {
         return format!("{}–{}", short(e.low), short(e.high));
     }
     match e.value.abs() {
-        v if v >= 99.95 => number::grouped(e.value),
+        v if v >= 99.95 => format::grouped(e.value),
         v if v >= 9.995 => format!("{:.1}", e.value),
         _ => format!("{:.2}", e.value),
     }

@@ -78,12 +78,12 @@ fn screen(width: usize) -> String {
 }
 
 #[test]
-fn figures_have_units_ranges_and_marks() {
+fn table_shows_ranges_units_and_disturbed_entries() {
     insta::assert_snapshot!("host_table", screen(120));
 }
 
 #[test]
-fn nothing_is_wider_than_the_screen_or_hostile() {
+fn lines_fit_the_screen_and_are_sanitised() {
     for width in [60, 80, 120] {
         let text = screen(width);
         assert!(!text.contains('\u{1b}'));

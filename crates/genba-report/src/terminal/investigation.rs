@@ -1,34 +1,35 @@
-//! The summary of an investigation: one screen, the answer first, the next step last.
+//! The summary of an investigation on one screen: runs, functions, findings, the next step.
 
 use genba_model::{Investigation, Metric, Profile};
+use genba_units::format;
 
 use crate::terminal::distribution_plot;
 use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{counters, counts, execution_costs, findings, profile, runs};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
 use super::findings::Detail;
 
-/// Where to go from here; what is `None` is not mentioned.
+/// The next steps that the summary names; `None` is not mentioned.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Next<'a> {
     /// Path of the page.
     pub page: Option<&'a str>,
-    /// A command.
+    /// A command to run next.
     pub command: Option<&'a str>,
 }
 
-/// Rows of functions at most, so that one screen is enough.
-const MOST_FUNCTIONS: usize = 10;
-/// The functions shown carry this share of the time, or there are [`MOST_FUNCTIONS`] of them.
-const ENOUGH: f64 = 0.95;
-/// Findings at most.
-const MOST_FINDINGS: usize = 3;
-/// Notes at most.
-const MOST_NOTES: usize = 6;
+/// Maximum number of functions, so that the summary fits one screen.
+const MAX_FUNCTIONS: usize = 10;
+/// Functions are shown until they have this share of the time together.
+const SHARE_OF_SHOWN_FUNCTIONS: f64 = 0.95;
+/// Maximum number of findings.
+const MAX_FINDINGS: usize = 3;
+/// Maximum number of notes.
+const MAX_NOTES: usize = 6;
 
-/// The summary.
+/// Renders the summary.
 #[must_use]
 pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> String {
     let width = screen.columns();
@@ -49,9 +50,9 @@ pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> Str
     runs(&mut out, all, screen);
     if let Some(profile) = &all.profile {
         out.push('\n');
-        where_(&mut out, profile, screen);
+        functions(&mut out, profile, screen);
         if let Some(script) = &all.script {
-            super::script_functions::brief(&mut out, script, screen);
+            super::script_functions::summary(&mut out, script, screen);
         }
         why(&mut out, all, profile, screen);
     }
@@ -59,13 +60,13 @@ pub fn investigation(all: &Investigation, next: Next<'_>, screen: Screen) -> Str
     if !notes.is_empty() {
         out.push('\n');
     }
-    for note in notes.iter().take(MOST_NOTES) {
+    for note in notes.iter().take(MAX_NOTES) {
         super::remark(&mut out, note, screen);
     }
-    if notes.len() > MOST_NOTES {
+    if notes.len() > MAX_NOTES {
         out.push_str(&format!(
             "  … {} more on the page\n",
-            notes.len() - MOST_NOTES
+            notes.len() - MAX_NOTES
         ));
     }
     let mut last = Vec::new();
@@ -96,39 +97,39 @@ fn runs(out: &mut String, all: &Investigation, screen: Screen) {
     let Some(wall) = runs::summary(runs, Metric::Wall) else {
         let n = runs.runs.len() as u64;
         out.push_str(&if n == 0 {
-            "  no run ended\n".to_owned()
+            "  no run finished\n".to_owned()
         } else {
-            format!("  {} ended\n", number::plural(n, "run"))
+            format!("  {} finished\n", format::plural(n, "run"))
         });
         return;
     };
     let mut parts = vec![format!(
         "{} wall{}",
-        screen.paint(STRONG, &number::time(&wall.median)),
-        super::stat::space(&number::plus_minus(&wall.median))
+        screen.paint(STRONG, &format::time(&wall.median)),
+        super::stat::space(&format::plus_minus(&wall.median))
     )];
     let bare = |metric: Metric| runs::summary(runs, metric).map(|m| m.median);
     if let (Some(user), Some(system)) = (bare(Metric::User), bare(Metric::System)) {
         parts.push(format!(
             "user {}  sys {}",
-            number::time(&user),
-            number::time(&system)
+            format::time(&user),
+            format::time(&system)
         ));
     }
     if let Some(rss) = bare(Metric::MaxRss) {
-        parts.push(number::bytes(rss.value));
+        parts.push(format::bytes(rss.value));
     }
     if let Some(faults) = bare(Metric::MinorFaults) {
-        parts.push(format!("{} faults", number::count(faults.value)));
+        parts.push(format!("{} faults", format::count(faults.value)));
     }
     let plot = distribution_plot::sparkline(&runs::walls(runs), 7);
     parts.push(format!(
         "{}{}",
-        number::plural(runs.runs.len() as u64, "run"),
+        format::plural(runs.runs.len() as u64, "run"),
         super::stat::space(&plot)
     ));
-    // Broken between facts, never within one.
-    let plain = |part: &String| safe_text::display_width(&anstyle_free(part));
+    // Lines are broken between facts, never within one.
+    let plain = |part: &String| safe_text::display_width(&without_styles(part));
     let mut line = String::from("  ");
     let mut used = 2;
     for part in &parts {
@@ -160,8 +161,8 @@ fn runs(out: &mut String, all: &Investigation, screen: Screen) {
     }
 }
 
-/// The text without the styles that this crate put in.
-fn anstyle_free(text: &str) -> String {
+/// Returns the text without the escape sequences of [`Screen::paint`].
+fn without_styles(text: &str) -> String {
     let mut out = String::new();
     let mut inside = false;
     for c in text.chars() {
@@ -175,7 +176,7 @@ fn anstyle_free(text: &str) -> String {
     out
 }
 
-fn where_(out: &mut String, profile: &Profile, screen: Screen) {
+fn functions(out: &mut String, profile: &Profile, screen: Screen) {
     let sentence = match &profile.concentration {
         Some(c) => profile::concentration(c),
         None => profile::sampling(profile),
@@ -186,7 +187,7 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
         safe_text::fit(&sentence, screen.columns() - 8)
     ));
     if profile.functions.is_empty() {
-        out.push_str("  no samples: the command took no time that could be sampled\n");
+        out.push_str("  no samples: the command used too little CPU time\n");
         return;
     }
     let mut table = Table::new(vec![
@@ -201,7 +202,7 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
     let mut carried = 0.0;
     for (index, f) in profile.functions.iter().enumerate() {
         let worth = f.self_share.value >= 0.005 || index == 0;
-        if index >= MOST_FUNCTIONS || carried >= ENOUGH || !worth {
+        if index >= MAX_FUNCTIONS || carried >= SHARE_OF_SHOWN_FUNCTIONS || !worth {
             break;
         }
         carried += f.self_share.value;
@@ -212,19 +213,19 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
             (false, false) => source,
         };
         table.row(vec![
-            Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
-            Cell::new(number::plus_minus_points(&f.self_share), DIM),
+            Cell::new(format::percent(&f.self_share), heat(f.self_share.value)),
+            Cell::new(format::plus_minus_points(&f.self_share), DIM),
             if profile.stacks {
-                number::percent(&f.total)
+                format::percent(&f.total)
             } else {
                 String::new()
             }
             .into(),
             f.function.as_str().into(),
             Cell::new(place, DIM),
-            execution_costs::calls(f.calls).into(),
+            execution_costs::count(f.calls).into(),
             f.cost_seconds
-                .map(|e| number::time(&e))
+                .map(|e| format::time(&e))
                 .or(f.cost_cycles.map(|e| execution_costs::in_cycles(&e)))
                 .unwrap_or_default()
                 .into(),
@@ -234,8 +235,8 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
     if let Some(counted) = &profile.counted {
         let mut line = counts::source(counted);
         if !counted.engine.gaps.is_empty() {
-            // One screen shall do: the page has them in full.
-            line.push_str("; its gaps are on the page");
+            // The summary is one screen; the page lists them.
+            line.push_str("; its limitations are on the page");
         }
         for line in super::wrap(&safe_text::sanitise(&line), screen.columns() - 2) {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
@@ -243,21 +244,25 @@ fn where_(out: &mut String, profile: &Profile, screen: Screen) {
     }
 }
 
-/// The findings, the first few in full; where executions were not counted and nothing was found,
-/// nothing is said, since little was looked for.
+/// Adds the first findings. Without counts and findings there is no section: without counts few
+/// causes can be detected.
 fn why(out: &mut String, all: &Investigation, profile: &Profile, screen: Screen) {
     if all.findings.is_empty() && profile.counted.is_none() {
         return;
     }
     out.push_str(&format!("\n{}\n", screen.paint(HEAD, "WHY")));
-    for (index, finding) in all.findings.iter().take(MOST_FINDINGS).enumerate() {
+    for (index, finding) in all.findings.iter().take(MAX_FINDINGS).enumerate() {
         super::findings::finding(out, index + 1, finding, Detail::Short, screen);
     }
-    let rest = match all.findings.len().saturating_sub(MOST_FINDINGS) {
-        0 => findings::rest(&all.findings, findings::min_gain(&all.noise_floor)),
+    let rest = match all.findings.len().saturating_sub(MAX_FINDINGS) {
+        0 => findings::no_more_findings(
+            &all.findings,
+            genba_model::min_gain(&all.noise_floor),
+            &all.noise_floor,
+        ),
         more => format!(
-            "{} on the page, and of genba explain.",
-            number::plural(more as u64, "more finding")
+            "{}: see the page or run genba explain.",
+            format::plural(more as u64, "more finding")
         ),
     };
     for line in super::wrap(&rest, screen.columns() - 3) {
@@ -265,7 +270,7 @@ fn why(out: &mut String, all: &Investigation, profile: &Profile, screen: Screen)
     }
 }
 
-/// All that the reader must know, each once.
+/// Returns failures, outliers, losses, hazards and notes, each once.
 fn remarks(all: &Investigation) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
     list.extend(runs::failures(&all.runs));

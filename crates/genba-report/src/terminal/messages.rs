@@ -1,4 +1,4 @@
-//! Errors, warnings and notes of the command line.
+//! Errors, warnings, notes and remarks, wrapped to the screen.
 
 use anstyle::Style;
 
@@ -7,19 +7,19 @@ use crate::safe_text;
 use crate::terminal::screen::{DIM, ERROR, WARN};
 use crate::wording::counts;
 
-/// `error: …`; the lines after the first say what to do and are indented.
+/// Renders `error: …`; lines after the first say what to do and are indented.
 #[must_use]
 pub fn error(message: &str, screen: Screen) -> String {
     tagged("error", ERROR, message, screen)
 }
 
-/// `warning: …`.
+/// Renders `warning: …`.
 #[must_use]
 pub fn warning(message: &str, screen: Screen) -> String {
     tagged("warning", WARN, message, screen)
 }
 
-/// `note: …`.
+/// Renders `note: …`.
 #[must_use]
 pub fn note(message: &str, screen: Screen) -> String {
     tagged("note", DIM, message, screen)
@@ -32,7 +32,7 @@ fn tagged(tag: &str, style: Style, message: &str, screen: Screen) -> String {
         screen.paint(style, &format!("{tag}:")),
         safe_text::sanitise(lines.next().unwrap_or_default())
     );
-    // Commands to be copied must not be broken into lines, so nothing is wrapped here.
+    // Nothing is wrapped: commands must stay whole to be copied.
     for line in lines.take(40) {
         out.push_str("  ");
         out.push_str(&safe_text::sanitise(line.trim_start()));
@@ -41,13 +41,13 @@ fn tagged(tag: &str, style: Style, message: &str, screen: Screen) -> String {
     out
 }
 
-/// `! text`, wrapped to the screen, for what the reader must know.
+/// Adds `! text`, wrapped to the screen.
 pub(super) fn remark(out: &mut String, sentence: &str, screen: Screen) {
     let width = screen.columns().saturating_sub(2);
-    // A note may have a second line that says what mends it.
+    // A note may have a second line with a remedy.
     let lines = sentence
         .lines()
-        .take(MOST_NOTE_LINES)
+        .take(MAX_NOTE_LINES)
         .flat_map(|line| wrap(&safe_text::sanitise(line.trim()), width));
     for (index, line) in lines.enumerate() {
         let mark = if index == 0 { "!" } else { " " };
@@ -58,7 +58,7 @@ pub(super) fn remark(out: &mut String, sentence: &str, screen: Screen) {
     }
 }
 
-/// Where counts beside times come from, a dim line; then what spoils them.
+/// Adds the source of counts as a dim line, then warnings about them.
 pub(super) fn counted(out: &mut String, counted: Option<&genba_model::Counted>, screen: Screen) {
     let Some(counted) = counted else {
         return;
@@ -74,15 +74,19 @@ pub(super) fn counted(out: &mut String, counted: Option<&genba_model::Counted>, 
     }
 }
 
-/// What the engine that counted cannot do, dim: it is always the same.
-pub(super) fn gaps(out: &mut String, engine: &str, gaps: &[String], screen: Screen) {
+/// Adds the limitations of the count engine, dim: they are the same for every run.
+pub(super) fn limitations(out: &mut String, engine: &str, gaps: &[String], screen: Screen) {
     if gaps.is_empty() {
         return;
     }
     if !out.ends_with("\n\n") {
         out.push('\n');
     }
-    let list: Vec<&str> = gaps.iter().take(MOST_GAPS).map(|gap| gap.trim()).collect();
+    let list: Vec<&str> = gaps
+        .iter()
+        .take(MAX_LIMITATIONS)
+        .map(|gap| gap.trim())
+        .collect();
     let sentence = format!("{engine}: {}", list.join("; "));
     for line in wrap(
         &safe_text::sanitise(&sentence),
@@ -92,13 +96,13 @@ pub(super) fn gaps(out: &mut String, engine: &str, gaps: &[String], screen: Scre
     }
 }
 
-/// Gaps of an engine at most.
-const MOST_GAPS: usize = 12;
+/// Maximum number of limitations of an engine.
+const MAX_LIMITATIONS: usize = 12;
 
-/// Lines of one note at most.
-const MOST_NOTE_LINES: usize = 4;
+/// Maximum number of lines of one note.
+const MAX_NOTE_LINES: usize = 4;
 
-/// Breaks at spaces; words longer than a line are cut in the middle.
+/// Breaks text into lines at blanks; words longer than a line are cut in the middle.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;

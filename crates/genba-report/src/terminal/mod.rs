@@ -41,7 +41,7 @@ pub use stat::stat;
 pub use sweep::sweep;
 pub use try_variants::trial;
 
-use messages::{counted, gaps, remark, wrap};
+use messages::{counted, limitations, remark, wrap};
 
 #[cfg(test)]
 mod comparison_tests;

@@ -1,18 +1,19 @@
-//! Two profiles side by side.
+//! `genba diff`: two profiles side by side.
 
 use genba_model::{Estimate, FunctionDiff, ProfileDiff};
+use genba_units::format;
 
 use crate::terminal::screen::{DIM, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::profile_diff as wording;
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// Changes below this share of a run are not shown.
-const LEAST_CHANGE: f64 = 0.002;
-/// Remarks at most.
-const MOST_REMARKS: usize = 8;
+/// Minimum change of a function to be shown, as a share of a run's time.
+const MIN_SHARE_OF_CHANGE: f64 = 0.002;
+/// Maximum number of remarks.
+const MAX_REMARKS: usize = 8;
 
-/// The result of `genba diff`, of each table so many rows.
+/// Renders the result of `genba diff`, with at most `rows` rows in each table.
 #[must_use]
 pub fn profile_diff(diff: &ProfileDiff, rows: usize, screen: Screen) -> String {
     let mut out = String::new();
@@ -20,7 +21,7 @@ pub fn profile_diff(diff: &ProfileDiff, rows: usize, screen: Screen) -> String {
     functions(&mut out, diff, rows, screen);
     lines(&mut out, diff, rows, screen);
     instructions(&mut out, diff, rows, screen);
-    for note in diff.notes.iter().take(MOST_REMARKS) {
+    for note in diff.notes.iter().take(MAX_REMARKS) {
         super::remark(&mut out, note, screen);
     }
     out
@@ -31,23 +32,23 @@ fn head(out: &mut String, diff: &ProfileDiff, screen: Screen) {
     let mut line = format!("{} → {}", name(&diff.before.name), name(&diff.after.name));
     if let (Some(before), Some(after)) = (diff.before.seconds, diff.after.seconds) {
         line.push_str(&format!(
-            "   {} → {} CPU time a run",
-            number::seconds(before),
-            number::seconds(after)
+            "   {} → {} CPU time per run",
+            format::seconds(before),
+            format::seconds(after)
         ));
     }
     if let (Some(before), Some(after)) = (diff.before.instructions, diff.after.instructions) {
         line.push_str(&format!(
             "   {} → {} instructions",
-            number::count(before as f64),
-            number::count(after as f64)
+            format::count(before as f64),
+            format::count(after as f64)
         ));
     }
     out.push_str(&format!("{}\n", screen.paint(HEAD, &line)));
 }
 
 fn side(time: Option<Estimate>) -> String {
-    time.map_or_else(|| "—".to_owned(), |time| number::seconds(time.value))
+    time.map_or_else(|| "—".to_owned(), |time| format::seconds(time.value))
 }
 
 fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
@@ -66,16 +67,16 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
     }
     columns.extend([Column::flexible("function", 14), Column::flexible("", 14)]);
     let mut table = Table::new(columns);
-    // What is neither moved nor changed by a five-hundredth of the run is noise to the reader.
+    // Functions that neither moved nor changed noticeably are not shown.
     let whole = diff
         .before
         .seconds
         .unwrap_or(0.0)
         .max(diff.after.seconds.unwrap_or(0.0));
-    let telling = |one: &&FunctionDiff| {
-        !timed || !one.moved.is_empty() || one.change.value.abs() >= LEAST_CHANGE * whole
+    let is_shown = |one: &&FunctionDiff| {
+        !timed || !one.moved.is_empty() || one.change.value.abs() >= MIN_SHARE_OF_CHANGE * whole
     };
-    for one in diff.functions.iter().filter(telling).take(rows) {
+    for one in diff.functions.iter().filter(is_shown).take(rows) {
         let mut row = Vec::new();
         let style = match one.change {
             Estimate { high, .. } if high < 0.0 => GOOD,
@@ -92,7 +93,7 @@ fn functions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) 
             row.push(Cell::new(wording::pair(one.instructions), DIM));
         }
         row.push(Cell::new(one.function.as_str(), STRONG));
-        row.push(wording::beside(one).into());
+        row.push(wording::remarks(one).into());
         table.row(row);
     }
     out.push_str(&table.render(screen));
@@ -111,7 +112,7 @@ fn lines(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Screen) {
     ]);
     for line in diff.lines.iter().take(rows) {
         let inside = match (&line.inside_before, &line.inside_after) {
-            (Some(before), Some(after)) if before != after => format!("now inside of {after}"),
+            (Some(before), Some(after)) if before != after => format!("now in {after}"),
             _ => String::new(),
         };
         let at = format!("{}:{}", safe_text::file_name(&line.file), line.line);
@@ -138,14 +139,14 @@ fn instructions(out: &mut String, diff: &ProfileDiff, rows: usize, screen: Scree
     all.sort_by(|one, two| gap(two).total_cmp(&gap(one)));
     let mut table = Table::new(vec![
         Column::right("change"),
-        Column::right("times"),
+        Column::right("count"),
         Column::flexible("instruction", 16),
         Column::flexible("function", 12),
         Column::right("address"),
     ]);
     for one in all.into_iter().take(rows) {
         let count =
-            |count: Option<u64>| count.map_or("—".to_owned(), |n| number::count(n as f64));
+            |count: Option<u64>| count.map_or("—".to_owned(), |n| format::count(n as f64));
         let times = match (one.count_before, one.count_after) {
             (None, None) => String::new(),
             (before, after) if before == after => count(before),

@@ -1,13 +1,14 @@
-//! Where the time goes: functions, lines, modules, threads; callers and callees.
+//! `genba report`: functions, lines, modules, threads or processes by time.
 
 use genba_model::Profile;
+use genba_units::format;
 
 use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{execution_costs, profile};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// What the rows of a report are.
+/// The rows of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum By {
     /// Functions by self and total.
@@ -26,14 +27,14 @@ pub enum By {
 /// What a report shows.
 #[derive(Clone, Debug)]
 pub struct ReportOptions {
-    /// What the rows are.
+    /// The rows.
     pub by: By,
-    /// Most rows.
+    /// Maximum number of rows.
     pub limit: usize,
-    /// Leave out rows whose self and total are below this share.
-    pub least_share: f64,
-    /// Show callers and callees of the functions whose name contains this text (those of the
-    /// same name, where there are such) instead of the table.
+    /// Rows whose self and total are below this share are not shown.
+    pub min_share: f64,
+    /// Show callers and callees of the functions of this name (or, where there are none, of those
+    /// whose name contains it) instead of the table.
     pub calls_of: Option<String>,
 }
 
@@ -42,13 +43,13 @@ impl Default for ReportOptions {
         Self {
             by: By::Function,
             limit: 30,
-            least_share: 0.001,
+            min_share: 0.001,
             calls_of: None,
         }
     }
 }
 
-/// The report.
+/// Renders the report.
 #[must_use]
 pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> String {
     let width = screen.columns();
@@ -81,7 +82,7 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
         };
         if all == 0 {
             out.push_str(match (options.by, profile.samples) {
-                (_, 0) => "  no samples: the command took no time that could be sampled\n",
+                (_, 0) => "  no samples: the command used too little CPU time\n",
                 (By::Line, _) => {
                     "  no line information: build with -g, or install the debug symbols\n"
                 }
@@ -91,10 +92,10 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
             out.push_str(&table.render(screen));
         }
         if shown < all {
-            let rest = format!("  … {} more below", number::grouped((all - shown) as f64));
+            let rest = format!("  … {} more below", format::grouped((all - shown) as f64));
             let limit = format!(
                 " {} or beyond the limit of {}",
-                number::share(options.least_share),
+                format::share(options.min_share),
                 options.limit
             );
             out.push_str(&screen.paint(DIM, &(rest + &limit)));
@@ -107,8 +108,8 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
     }
     if cut {
         let sentence = format!(
-            "{} of the stacks could not be unwound to their start: totals of callers are too small by up to that",
-            number::share(profile.truncated_stacks)
+            "{} of the stacks are truncated: totals of callers may be too small by that share",
+            format::share(profile.truncated_stacks)
         );
         super::remark(&mut out, &sentence, screen);
     }
@@ -116,19 +117,19 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
         super::remark(&mut out, note, screen);
     }
     if let Some(counted) = &profile.counted {
-        super::gaps(&mut out, &counted.engine.name, &counted.engine.gaps, screen);
+        super::limitations(&mut out, &counted.engine.name, &counted.engine.gaps, screen);
     }
     out
 }
 
 type Rows = (Table, usize, usize);
 
-/// Beside counts a column of less worth gives way where the screen is narrower.
-const ROOM_FOR_ALL: usize = 110;
+/// Minimum width of a screen for all columns beside counts, columns.
+const MIN_WIDTH_FOR_ALL_COLUMNS: usize = 110;
 
 fn functions(profile: &Profile, options: &ReportOptions, width: usize) -> Rows {
     let counted = profile.functions.iter().any(|f| f.calls.is_some());
-    let all = !counted || width >= ROOM_FOR_ALL;
+    let all = !counted || width >= MIN_WIDTH_FOR_ALL_COLUMNS;
     let mut table = Table::new(vec![
         Column::right("self"),
         Column::right("±"),
@@ -147,7 +148,7 @@ fn functions(profile: &Profile, options: &ReportOptions, width: usize) -> Rows {
     let mut shown = 0;
     for f in &profile.functions {
         let most = f.self_share.value.max(f.total.value);
-        if shown >= options.limit || most < options.least_share {
+        if shown >= options.limit || most < options.min_share {
             continue;
         }
         shown += 1;
@@ -160,16 +161,16 @@ fn functions(profile: &Profile, options: &ReportOptions, width: usize) -> Rows {
             (false, false) => ("", source),
         };
         table.row(vec![
-            Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
-            Cell::new(number::plus_minus_points(&f.self_share), DIM),
+            Cell::new(format::percent(&f.self_share), heat(f.self_share.value)),
+            Cell::new(format::plus_minus_points(&f.self_share), DIM),
             if total {
-                number::percent(&f.total).into()
+                format::percent(&f.total).into()
             } else {
                 "".into()
             },
             Cell::new(
                 if total && all {
-                    number::plus_minus_points(&f.total)
+                    format::plus_minus_points(&f.total)
                 } else {
                     String::new()
                 },
@@ -186,18 +187,18 @@ fn functions(profile: &Profile, options: &ReportOptions, width: usize) -> Rows {
             f.function.as_str().into(),
             Cell::new(module, DIM),
             Cell::new(source, DIM),
-            execution_costs::calls(f.calls).into(),
+            execution_costs::count(f.calls).into(),
             f.cost_seconds
-                .map(|e| number::time(&e))
+                .map(|e| format::time(&e))
                 .unwrap_or_default()
                 .into(),
             Cell::new(
                 (f.cost_seconds.or(f.cost_cycles).filter(|_| all))
-                    .map(|e| number::plus_minus(&e))
+                    .map(|e| format::plus_minus(&e))
                     .unwrap_or_default(),
                 DIM,
             ),
-            // Where there are no seconds, cycles are all there is.
+            // Without seconds, cycles are shown on narrow screens as well.
             f.cost_cycles
                 .filter(|_| all || f.cost_seconds.is_none())
                 .map(|e| execution_costs::bare_cycles(&e))
@@ -215,24 +216,24 @@ fn lines(profile: &Profile, options: &ReportOptions) -> Rows {
         Column::flexible("line", 10),
         Column::flexible("function", 12),
         Column::flexible("source", 12),
-        Column::right("times"),
+        Column::right("count"),
         Column::right("each"),
     ]);
     let mut shown = 0;
     for l in &profile.lines {
-        if shown >= options.limit || l.self_share.value < options.least_share {
+        if shown >= options.limit || l.self_share.value < options.min_share {
             continue;
         }
         shown += 1;
         table.row(vec![
-            Cell::new(number::percent(&l.self_share), heat(l.self_share.value)),
-            Cell::new(number::plus_minus_points(&l.self_share), DIM),
+            Cell::new(format::percent(&l.self_share), heat(l.self_share.value)),
+            Cell::new(format::plus_minus_points(&l.self_share), DIM),
             profile::file_line(Some(&l.file), Some(l.line)).into(),
             l.function.as_str().into(),
             Cell::new(l.text.as_deref().unwrap_or_default().trim(), DIM),
-            execution_costs::calls(l.count).into(),
+            execution_costs::count(l.count).into(),
             l.cost_seconds
-                .map(|e| number::time(&e))
+                .map(|e| format::time(&e))
                 .unwrap_or_default()
                 .into(),
         ]);
@@ -250,13 +251,13 @@ fn modules(profile: &Profile, options: &ReportOptions) -> Rows {
     ]);
     let mut shown = 0;
     for m in &profile.modules {
-        if shown >= options.limit || m.self_share.value < options.least_share {
+        if shown >= options.limit || m.self_share.value < options.min_share {
             continue;
         }
         shown += 1;
         table.row(vec![
-            Cell::new(number::percent(&m.self_share), heat(m.self_share.value)),
-            Cell::new(number::plus_minus_points(&m.self_share), DIM),
+            Cell::new(format::percent(&m.self_share), heat(m.self_share.value)),
+            Cell::new(format::plus_minus_points(&m.self_share), DIM),
             m.module.as_str().into(),
             m.symbols.as_str().into(),
             Cell::new(m.build_id.as_deref().unwrap_or_default(), DIM),
@@ -275,13 +276,13 @@ fn threads(profile: &Profile, options: &ReportOptions) -> Rows {
     ]);
     let mut shown = 0;
     for t in &profile.threads {
-        if shown >= options.limit || t.self_share.value < options.least_share {
+        if shown >= options.limit || t.self_share.value < options.min_share {
             continue;
         }
         shown += 1;
         table.row(vec![
-            Cell::new(number::percent(&t.self_share), heat(t.self_share.value)),
-            Cell::new(number::plus_minus_points(&t.self_share), DIM),
+            Cell::new(format::percent(&t.self_share), heat(t.self_share.value)),
+            Cell::new(format::plus_minus_points(&t.self_share), DIM),
             t.pid.to_string().into(),
             t.tid.to_string().into(),
             t.name.as_str().into(),
@@ -290,8 +291,8 @@ fn threads(profile: &Profile, options: &ReportOptions) -> Rows {
     (table, shown, profile.threads.len())
 }
 
-/// Threads summed up. Intervals of sums: the shares of threads are nearly independent, so that
-/// the half-widths add up as squares.
+/// Returns rows of processes, sums of their threads. Shares of threads are nearly independent, so
+/// the half widths of their intervals add in quadrature.
 fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
     struct Process<'p> {
         pid: i32,
@@ -336,7 +337,7 @@ fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
     ]);
     let mut shown = 0;
     for p in &all {
-        if shown >= options.limit || p.share < options.least_share {
+        if shown >= options.limit || p.share < options.min_share {
             continue;
         }
         shown += 1;
@@ -347,8 +348,8 @@ fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
             high: (p.share + half).min(1.0),
         };
         table.row(vec![
-            Cell::new(number::percent(&share), heat(p.share)),
-            Cell::new(number::plus_minus_points(&share), DIM),
+            Cell::new(format::percent(&share), heat(p.share)),
+            Cell::new(format::plus_minus_points(&share), DIM),
             p.pid.to_string().into(),
             p.threads.to_string().into(),
             p.name.into(),
@@ -358,7 +359,7 @@ fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
 }
 
 /// Most functions whose callers and callees are shown at once.
-const MOST_CALLS: usize = 5;
+const MAX_CALLS: usize = 5;
 
 fn calls(profile: &Profile, wanted: &str, options: &ReportOptions, screen: Screen) -> String {
     if !profile.stacks {
@@ -388,8 +389,8 @@ fn calls(profile: &Profile, wanted: &str, options: &ReportOptions, screen: Scree
         );
     }
     let mut out = String::new();
-    let beyond = found.len().saturating_sub(MOST_CALLS);
-    for &index in found.iter().take(MOST_CALLS) {
+    let beyond = found.len().saturating_sub(MAX_CALLS);
+    for &index in found.iter().take(MAX_CALLS) {
         let f = &profile.functions[index];
         let place = profile::file_line(f.file.as_deref(), f.line);
         let head = format!(
@@ -399,8 +400,8 @@ fn calls(profile: &Profile, wanted: &str, options: &ReportOptions, screen: Scree
         out.push_str(&format!(
             "{}\n  self {}   total {}\n",
             screen.paint(STRONG, &safe_text::fit(&head, screen.columns())),
-            number::percent(&f.self_share),
-            number::percent(&f.total),
+            format::percent(&f.self_share),
+            format::percent(&f.total),
         ));
         let side = |callers: bool| -> Vec<(f64, usize)> {
             let mut list: Vec<(f64, usize)> = profile
@@ -439,8 +440,8 @@ fn calls(profile: &Profile, wanted: &str, options: &ReportOptions, screen: Scree
                     0.0
                 };
                 table.row(vec![
-                    Cell::new(number::share(share), heat(share)),
-                    Cell::new(format!("{} of it", number::share(of_total)), DIM),
+                    Cell::new(format::share(share), heat(share)),
+                    Cell::new(format!("{} of it", format::share(of_total)), DIM),
                     if far == index {
                         format!("{} (itself)", other.function)
                     } else {

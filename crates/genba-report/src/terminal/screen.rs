@@ -12,7 +12,7 @@ pub struct Screen {
 }
 
 impl Default for Screen {
-    /// What is assumed where no terminal says otherwise: 100 columns, no colour.
+    /// Returns 100 columns without colour, for output that is not a terminal.
     fn default() -> Self {
         Self {
             width: 100,
@@ -22,12 +22,12 @@ impl Default for Screen {
 }
 
 impl Screen {
-    /// Columns, bounded to what the layouts can do.
+    /// Returns the columns, limited to what the layouts support.
     pub(crate) fn columns(self) -> usize {
         self.width.clamp(40, 500)
     }
 
-    /// The text in a style, if colour is allowed. The text must be harmless already.
+    /// Returns the text in a style, if colour is allowed. The text must be sanitised already.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         if self.colour && style != Style::new() && !text.is_empty() {
             format!("{style}{text}{style:#}")
@@ -39,24 +39,24 @@ impl Screen {
 
 /// No style.
 pub(crate) const PLAIN: Style = Style::new();
-/// What may be overlooked.
+/// Secondary information.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// What answers the question.
+/// The main result.
 pub(crate) const STRONG: Style = Style::new().bold();
-/// Section heads.
+/// Heads of sections.
 pub(crate) const HEAD: Style = AnsiColor::Cyan.on_default().bold();
-/// Where the time is.
+/// Shares of at least 10 % of the time.
 pub(crate) const HOT: Style = AnsiColor::Red.on_default().bold();
-/// Where some of the time is.
+/// Shares of at least 2 % of the time.
 pub(crate) const WARM: Style = AnsiColor::Yellow.on_default();
-/// What the reader must know.
+/// Warnings.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
-/// What went wrong.
+/// Errors.
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
-/// What went well.
+/// Improvements.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 
-/// The style for a share of the whole.
+/// Returns the style for a share of the time.
 pub(crate) fn heat(share: f64) -> Style {
     match share {
         s if s >= 0.10 => HOT,

@@ -1,4 +1,4 @@
-//! Snapshots of every screen at two widths, and what no screen may hold.
+//! Snapshots of all screens at two widths; lines fit, names are sanitised.
 
 use super::*;
 use crate::safe_text::display_width;
@@ -76,7 +76,7 @@ fn snapshots() {
 }
 
 #[test]
-fn nothing_is_wider_than_the_screen() {
+fn lines_fit_the_screen() {
     for all in [fixture::investigation(), fixture::hostile()] {
         for width in [60, 80, 120, 200] {
             let screen = Screen {
@@ -92,9 +92,9 @@ fn nothing_is_wider_than_the_screen() {
     }
 }
 
-/// With colour, all that is left once our own styles are taken away is the text without.
+/// The text with colour is, without our own styles, the text without colour.
 #[test]
-fn colour_changes_nothing_but_colour() {
+fn text_is_the_same_with_and_without_colour() {
     for all in [fixture::investigation(), fixture::hostile()] {
         let with = screens(
             &all,
@@ -137,7 +137,7 @@ fn strip(text: &str) -> String {
 }
 
 #[test]
-fn hostile_names_never_reach_the_terminal() {
+fn hostile_names_are_sanitised() {
     for (name, text) in screens(&fixture::hostile(), WIDE) {
         let bad = text
             .chars()
@@ -148,14 +148,14 @@ fn hostile_names_never_reach_the_terminal() {
 }
 
 #[test]
-fn the_summary_is_one_screen() {
+fn summary_fits_one_screen() {
     let text = screens(&fixture::investigation(), NARROW).remove(0).1;
     assert!(text.lines().count() <= 24, "{text}");
     assert!(text.contains("PAGE  .genba/7f3a/case.html"));
 }
 
 #[test]
-fn empty_things_are_said() {
+fn missing_runs_and_samples_are_stated() {
     let mut all = fixture::investigation();
     all.runs.runs.clear();
     all.runs.metrics.clear();
@@ -165,7 +165,7 @@ fn empty_things_are_said() {
     profile.lines.clear();
     let text = investigation(&all, Next::default(), NARROW);
     assert!(
-        text.contains("no run ended") && text.contains("no samples"),
+        text.contains("no run finished") && text.contains("no samples"),
         "{text}"
     );
     let text = report(
@@ -182,14 +182,14 @@ fn empty_things_are_said() {
 }
 
 #[test]
-fn what_is_not_supported_is_named_once() {
+fn unsupported_events_are_listed_once() {
     let text = stat(&fixture::stat(), NARROW);
     assert_eq!(text.matches("LLC-loads").count(), 1);
-    assert!(text.contains("not supported here: LLC-loads, LLC-load-misses"));
+    assert!(text.contains("not supported: LLC-loads, LLC-load-misses"));
 }
 
 #[test]
-fn messages() {
+fn messages_are_tagged_and_sanitised() {
     let text = error("cannot read \x1b[31m\nrun: chmod +r x", NARROW);
     assert_eq!(text, "error: cannot read \\x1b[31m\n  run: chmod +r x\n");
     assert_eq!(note("n", NARROW), "note: n\n");
@@ -197,7 +197,7 @@ fn messages() {
 }
 
 #[test]
-fn case_list() {
+fn cases_are_listed_with_their_state() {
     use genba_model::{CaseState, CaseSummary};
     let case = |id: &str, state, error: Option<&str>| CaseSummary {
         id: id.into(),

@@ -1,29 +1,30 @@
-//! The screen of `genba report --by script`: functions of Python and Ruby, and the C under them.
+//! `genba report --by script`: functions of Python and Ruby, and the C functions they call.
 
 use genba_model::{ScriptFunction, ScriptProfile};
+use genba_units::format;
 
 use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::profile;
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// What the screen shows.
+/// What is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct ScriptOptions {
-    /// Most functions.
+    /// Maximum number of functions.
     pub limit: usize,
-    /// Leave out what has less than this share, self and total.
-    pub least_share: f64,
+    /// Functions whose self and total are below this share are not shown.
+    pub min_share: f64,
 }
 
-/// C functions and lines shown under a function.
-const MOST_UNDER: usize = 3;
-/// Opcodes shown.
-const MOST_OPCODES: usize = 8;
-/// What is less of all the time is not shown under a function.
-const LEAST_UNDER: f64 = 0.005;
+/// Maximum number of C functions and of lines under a function.
+const MAX_ROWS_UNDER_FUNCTION: usize = 3;
+/// Maximum number of opcodes.
+const MAX_OPCODES: usize = 8;
+/// Minimum share of all the time for a row under a function.
+const MIN_SHARE_UNDER_FUNCTION: f64 = 0.005;
 
-/// The report.
+/// Renders the report.
 #[must_use]
 pub fn script(profile: &ScriptProfile, options: ScriptOptions, screen: Screen) -> String {
     let width = screen.columns();
@@ -37,11 +38,11 @@ pub fn script(profile: &ScriptProfile, options: ScriptOptions, screen: Screen) -
         _ => profile.runtimes.join(", "),
     };
     let head = format!(
-        "{}: {} samples of {} CPU time, {} outside of any script function",
+        "{}: {} samples of {} CPU time, {} outside script functions",
         safe_text::sanitise(&runtimes),
-        number::grouped(profile.samples as f64),
-        number::duration(profile.cpu_seconds),
-        number::share(profile.outside.value),
+        format::grouped(profile.samples as f64),
+        format::duration(profile.cpu_seconds),
+        format::share(profile.outside.value),
     );
     for line in super::wrap(&head, width) {
         out.push_str(&screen.paint(DIM, &line));
@@ -51,7 +52,7 @@ pub fn script(profile: &ScriptProfile, options: ScriptOptions, screen: Screen) -
     let shown: Vec<&ScriptFunction> = profile
         .functions
         .iter()
-        .filter(|f| f.self_share.value.max(f.total.value) >= options.least_share)
+        .filter(|f| f.self_share.value.max(f.total.value) >= options.min_share)
         .take(options.limit)
         .collect();
     if shown.is_empty() {
@@ -63,23 +64,23 @@ pub fn script(profile: &ScriptProfile, options: ScriptOptions, screen: Screen) -
     if rest > 0 {
         let line = format!(
             "  … {} more below {} or beyond the limit of {}\n",
-            number::grouped(rest as f64),
-            number::share(options.least_share),
+            format::grouped(rest as f64),
+            format::share(options.min_share),
             options.limit
         );
         out.push_str(&screen.paint(DIM, &line));
     }
     if !profile.opcodes.is_empty() {
-        out.push_str("\nin the interpreter's loop, by what it executes\n");
+        out.push_str("\ninterpreter loop, by opcode\n");
         let mut table = Table::new(vec![
             Column::right("share"),
             Column::right("±"),
             Column::flexible("opcode", 12),
         ]);
-        for row in profile.opcodes.iter().take(MOST_OPCODES) {
+        for row in profile.opcodes.iter().take(MAX_OPCODES) {
             table.row(vec![
-                Cell::new(number::percent(&row.share), heat(row.share.value)),
-                Cell::new(number::plus_minus_points(&row.share), DIM),
+                Cell::new(format::percent(&row.share), heat(row.share.value)),
+                Cell::new(format::plus_minus_points(&row.share), DIM),
                 row.opcode.as_str().into(),
             ]);
         }
@@ -94,28 +95,33 @@ pub fn script(profile: &ScriptProfile, options: ScriptOptions, screen: Screen) -
     out
 }
 
-/// Functions on the screen of an investigation.
-const MOST_BRIEF: usize = 5;
-/// Functions there have this share of the time, on top of the stack or under others.
-const LEAST_BRIEF: f64 = 0.02;
+/// Maximum number of functions in the summary of an investigation.
+const MAX_FUNCTIONS_IN_SUMMARY: usize = 5;
+/// Minimum self share of a function there.
+const MIN_SHARE_IN_SUMMARY: f64 = 0.02;
 
-/// The functions that carry the time, for the screen of an investigation.
-pub(super) fn brief(out: &mut String, profile: &ScriptProfile, screen: Screen) {
+/// Adds the hottest functions to the summary of an investigation.
+pub(super) fn summary(out: &mut String, profile: &ScriptProfile, screen: Screen) {
     let runtimes = safe_text::sanitise(&profile.runtimes.join(", "));
     out.push_str(&format!(
         "\n{}   {}\n",
         screen.paint(HEAD, "SCRIPT"),
         safe_text::fit(
             &format!(
-                "functions of {runtimes}, with what they call in C: {} samples",
-                number::grouped(profile.samples as f64)
+                "functions of {runtimes} including the C functions they call: {} samples",
+                format::grouped(profile.samples as f64)
             ),
             screen.columns().saturating_sub(9)
         )
     ));
     let mut table = columns();
-    let own = |f: &&ScriptFunction| f.self_share.value >= LEAST_BRIEF;
-    for f in profile.functions.iter().filter(own).take(MOST_BRIEF) {
+    let own = |f: &&ScriptFunction| f.self_share.value >= MIN_SHARE_IN_SUMMARY;
+    for f in profile
+        .functions
+        .iter()
+        .filter(own)
+        .take(MAX_FUNCTIONS_IN_SUMMARY)
+    {
         row(&mut table, f);
     }
     out.push_str(&table.render(screen));
@@ -133,9 +139,9 @@ fn columns() -> Table {
 
 fn row(table: &mut Table, f: &ScriptFunction) {
     table.row(vec![
-        Cell::new(number::percent(&f.self_share), heat(f.self_share.value)),
-        Cell::new(number::plus_minus_points(&f.self_share), DIM),
-        number::percent(&f.total).into(),
+        Cell::new(format::percent(&f.self_share), heat(f.self_share.value)),
+        Cell::new(format::plus_minus_points(&f.self_share), DIM),
+        format::percent(&f.total).into(),
         Cell::new(f.function.as_str(), STRONG),
         Cell::new(profile::file_line(Some(&f.file), Some(f.line)), DIM),
     ]);
@@ -147,28 +153,36 @@ fn functions(shown: &[&ScriptFunction]) -> Table {
         row(&mut table, f);
         let mut under = |share: f64, what: String, place: &str| {
             table.row(vec![
-                Cell::new(number::share(share), DIM),
+                Cell::new(format::share(share), DIM),
                 "".into(),
                 "".into(),
                 Cell::new(what, DIM),
                 Cell::new(place, DIM),
             ]);
         };
-        let some = f.native.iter().any(|n| n.share >= LEAST_UNDER);
-        if some && f.interpreted >= LEAST_UNDER {
+        let some = f.native.iter().any(|n| n.share >= MIN_SHARE_UNDER_FUNCTION);
+        if some && f.interpreted >= MIN_SHARE_UNDER_FUNCTION {
             under(f.interpreted, "  interpreted".to_owned(), "");
         }
-        for n in f.native.iter().take(MOST_UNDER) {
-            if n.share >= LEAST_UNDER {
+        for n in f.native.iter().take(MAX_ROWS_UNDER_FUNCTION) {
+            if n.share >= MIN_SHARE_UNDER_FUNCTION {
                 let module = safe_text::file_name(&n.module);
                 under(n.share, format!("  {}", n.function), module);
             }
         }
-        let mut lines: Vec<_> = f.lines.iter().filter(|l| l.share >= LEAST_UNDER).collect();
+        let mut lines: Vec<_> = f
+            .lines
+            .iter()
+            .filter(|l| l.share >= MIN_SHARE_UNDER_FUNCTION)
+            .collect();
         lines.sort_by(|a, b| b.share.total_cmp(&a.share));
         // One line would only repeat the function's row.
         if f.lines.len() > 1 {
-            for l in lines.iter().take(MOST_UNDER).filter(|l| l.line > 0) {
+            for l in lines
+                .iter()
+                .take(MAX_ROWS_UNDER_FUNCTION)
+                .filter(|l| l.line > 0)
+            {
                 let place = profile::file_line(Some(&f.file), Some(l.line));
                 under(l.share, format!("  line {}", l.line), &place);
             }
@@ -184,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_with_what_is_under_them() {
+    fn c_functions_and_lines_are_listed_under_their_script_function() {
         let estimate = |value: f64| Estimate {
             value,
             low: value - 0.01,
@@ -229,7 +243,7 @@ mod tests {
         };
         let options = ScriptOptions {
             limit: 10,
-            least_share: 0.001,
+            min_share: 0.001,
         };
         let shown = script(&profile, options, Screen::default());
         for wanted in [

@@ -1,14 +1,15 @@
-//! Counters, as `perf stat -d` has them.
+//! `genba stat`: event counters as in `perf stat -d`.
 
 use genba_model::{CounterState, Stat};
+use genba_units::format;
 
 use crate::terminal::screen::{DIM, STRONG};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{counters, runs};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// The table of counters with derived ratios, the share of the time that each was on the
-/// hardware where it was not all of it, the times, and once what this machine does not have.
+/// Renders the counters with derived ratios and the share of the time each was counted where it was
+/// multiplexed, the times, and the events that this machine does not support.
 #[must_use]
 pub fn stat(stat: &Stat, screen: Screen) -> String {
     let width = screen.columns();
@@ -38,9 +39,9 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
             continue;
         };
         let amount = if counter.unit.is_empty() {
-            number::counted(value)
+            format::counted(value)
         } else {
-            number::grouped_decimals(value.value, 2)
+            format::grouped_decimals(value.value, 2)
         };
         let note = counter
             .note
@@ -48,7 +49,7 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
             .map(|n| counters::note_text(n.value, &n.text))
             .unwrap_or_default();
         let multiplexed = if counter.running_share < 0.9995 {
-            format!("({})", number::share(counter.running_share))
+            format!("({})", format::share(counter.running_share))
         } else {
             String::new()
         };
@@ -56,7 +57,7 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
             amount.into(),
             counter.unit.as_str().into(),
             Cell::new(counter.event.as_str(), STRONG),
-            Cell::new(number::plus_minus(value), DIM),
+            Cell::new(format::plus_minus(value), DIM),
             note.into(),
             Cell::new(multiplexed, DIM),
         ]);
@@ -65,7 +66,7 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
     let shared =
         |c: &genba_model::Counter| c.state == CounterState::Counted && c.running_share < 0.9995;
     if stat.counters.iter().any(shared) {
-        let legend = "(…): share of the time on the hardware; the value is extrapolated";
+        let legend = "(…): share of the time that a multiplexed event was counted; its value is extrapolated";
         for line in super::wrap(legend, width - 2) {
             out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
         }
@@ -84,10 +85,10 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
     }
     out.push_str(&format!(
         "\n  {} wall{}   {} user   {} sys\n",
-        screen.paint(STRONG, &number::time(&stat.wall)),
-        space(&number::plus_minus(&stat.wall)),
-        number::time(&stat.user),
-        number::time(&stat.system),
+        screen.paint(STRONG, &format::time(&stat.wall)),
+        space(&format::plus_minus(&stat.wall)),
+        format::time(&stat.user),
+        format::time(&stat.system),
     ));
     if !stat.exit.success() {
         let sentence = format!("the command failed: {}", runs::exit(stat.exit));
@@ -99,6 +100,7 @@ pub fn stat(stat: &Stat, screen: Screen) -> String {
     out
 }
 
+/// Returns the text after a blank; empty where it is empty.
 pub(super) fn space(text: &str) -> String {
     if text.is_empty() {
         String::new()

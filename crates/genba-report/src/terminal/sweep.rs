@@ -1,26 +1,27 @@
-//! `genba sweep` in a terminal: the curve, what was found beside it.
+//! `genba sweep` in a terminal: the curve with the findings beside it, or a table.
 
 use genba_model::{Estimate, ParameterScale, ParameterValue, Sweep, SweepPoint};
+use genba_units::format;
 
 use super::{remark, wrap};
 use crate::terminal::curve_plot::{Curve, draw};
 use crate::terminal::screen::{DIM, HEAD, STRONG};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{metrics, sweep as wording, verdicts};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
 /// Rows of the plot.
-const HEIGHT: usize = 9;
-/// Columns of the plot at most.
-const WIDTH: usize = 64;
-/// Columns that sentences beside the plot need.
-const BESIDE: usize = 34;
-/// Rows of a table at most.
-const MOST_ROWS: usize = 60;
-/// Columns of a table of two parameters at most.
-const MOST_COLUMNS: usize = 24;
+const PLOT_ROWS: usize = 9;
+/// Maximum number of columns of the plot.
+const MAX_PLOT_COLUMNS: usize = 64;
+/// Columns for the sentences beside the plot.
+const SENTENCE_COLUMNS: usize = 34;
+/// Maximum number of rows of a table.
+const MAX_ROWS: usize = 60;
+/// Maximum number of columns of a table of two parameters.
+const MAX_COLUMNS: usize = 24;
 
-/// A sweep: plot or table, findings, effort, remarks.
+/// Renders a sweep: plot or table, findings, effort, remarks.
 #[must_use]
 pub fn sweep(sweep: &Sweep, screen: Screen) -> String {
     let mut out = String::new();
@@ -34,7 +35,7 @@ pub fn sweep(sweep: &Sweep, screen: Screen) -> String {
     if plotted {
         plot(&mut out, sweep, screen);
     } else if sweep.parameters.len() == 2 {
-        two(&mut out, sweep, screen);
+        two_parameters(&mut out, sweep, screen);
     } else {
         table(&mut out, sweep, screen);
     }
@@ -54,10 +55,10 @@ fn amount(value: f64, sweep: &Sweep) -> String {
         high: value * 1.005,
     };
     match sweep.unit.as_str() {
-        "seconds" => number::seconds(value),
-        "bytes" => number::bytes(value),
-        "" | "count" => number::counted(&e),
-        _ => number::plain(&e, 3),
+        "seconds" => format::seconds(value),
+        "bytes" => format::bytes(value),
+        "" | "count" => format::counted(&e),
+        _ => format::plain(&e, 3),
     }
 }
 
@@ -86,11 +87,11 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
     let columns = screen.columns();
     let beside = columns >= 100;
     let width = if beside {
-        (columns - BESIDE - 14).min(WIDTH)
+        (columns - SENTENCE_COLUMNS - 14).min(MAX_PLOT_COLUMNS)
     } else {
-        (columns - 14).min(WIDTH)
+        (columns - 14).min(MAX_PLOT_COLUMNS)
     };
-    let drawn = draw(&curve, width, HEIGHT);
+    let drawn = draw(&curve, width, PLOT_ROWS);
     let labels: Vec<String> = (drawn.rows.iter())
         .map(|(value, _)| safe_text::sanitise(&amount(*value, sweep)))
         .collect();
@@ -156,7 +157,7 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
     for index in 0..lines.len().max(sentences.len() + 1) {
         let line = lines.get(index).map_or("", String::as_str);
         let wide = widths.get(index).copied().unwrap_or(0);
-        // The first line is the unit's.
+        // The first line has the unit.
         let sentence = index.checked_sub(1).and_then(|index| sentences.get(index));
         match sentence.filter(|sentence| !sentence.is_empty()) {
             Some(sentence) => {
@@ -168,16 +169,16 @@ fn plot(out: &mut String, sweep: &Sweep, screen: Screen) {
     }
 }
 
-/// Words: a row each.
+/// Adds a row for each value that is not numeric.
 fn table(out: &mut String, sweep: &Sweep, screen: Screen) {
     let mut table = Table::new(vec![
         Column::flexible("setting", 8),
         Column::right("value"),
         Column::right("±"),
-        Column::left("against the first"),
+        Column::left("vs. first"),
         Column::right("runs"),
     ]);
-    for point in sweep.points.iter().take(MOST_ROWS) {
+    for point in sweep.points.iter().take(MAX_ROWS) {
         let name = point.value.to_string();
         let setting = (sweep.variants.iter()).find(|variant| {
             variant
@@ -185,13 +186,13 @@ fn table(out: &mut String, sweep: &Sweep, screen: Screen) {
                 .get(&point.parameter)
                 .is_some_and(|value| *value == name)
         });
-        let against = setting
+        let comparison = setting
             .and_then(|setting| (sweep.comparisons.iter()).find(|one| one.variant == setting.name));
         table.row(vec![
             Cell::new(name, STRONG),
             metrics::amount(&point.metric, &sweep.unit).into(),
-            Cell::new(number::plus_minus(&point.metric).replace('±', ""), DIM),
-            against
+            Cell::new(format::plus_minus(&point.metric).replace('±', ""), DIM),
+            comparison
                 .map_or_else(String::new, |one| verdicts::range(&one.ratio))
                 .into(),
             Cell::new(point.runs.to_string(), DIM),
@@ -205,8 +206,8 @@ fn table(out: &mut String, sweep: &Sweep, screen: Screen) {
     effort(out, sweep, screen);
 }
 
-/// Two parameters: the first down, the second across, shaded.
-fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
+/// Adds a shaded table of two parameters: the first down, the second across.
+fn two_parameters(out: &mut String, sweep: &Sweep, screen: Screen) {
     let mut rows: Vec<String> = Vec::new();
     let mut columns: Vec<String> = Vec::new();
     let key = |value: &ParameterValue| match value {
@@ -225,7 +226,7 @@ fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
             columns.push(column);
         }
     }
-    let shown = columns.len().min(MOST_COLUMNS);
+    let shown = columns.len().min(MAX_COLUMNS);
     let values = sweep.points.iter().map(|point| point.metric.value);
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
         (l.min(v), h.max(v))
@@ -299,7 +300,7 @@ fn two(out: &mut String, sweep: &Sweep, screen: Screen) {
             .take(shown),
     );
     out.push_str(&format!("{}\n", screen.paint(DIM, &header)));
-    for row in rows.iter().take(MOST_ROWS) {
+    for row in rows.iter().take(MAX_ROWS) {
         let mut cells = wide
             .iter()
             .copied()
@@ -326,7 +327,7 @@ fn effort(out: &mut String, sweep: &Sweep, screen: Screen) {
     }
 }
 
-/// A character as dark as the value is large.
+/// Returns a character as dark as the value is large.
 fn shade(value: f64, low: f64, high: f64) -> char {
     const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
     let share = if high > low {

@@ -1,5 +1,5 @@
-//! A table for a terminal: columns as wide as their content, the flexible ones as narrow as
-//! the terminal demands.
+//! Tables for a terminal: columns as wide as their content; flexible columns shrink until the table
+//! fits.
 
 use anstyle::Style;
 
@@ -7,7 +7,7 @@ use crate::Screen;
 use crate::safe_text::{display_width, fit};
 use crate::terminal::screen::{DIM, PLAIN};
 
-/// How a column stands.
+/// Alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {
     Left,
@@ -18,8 +18,8 @@ pub(crate) enum Align {
 pub(crate) struct Column {
     pub(crate) head: &'static str,
     pub(crate) align: Align,
-    /// Least width to which it may be cut where the terminal is too narrow.
-    pub(crate) least: Option<usize>,
+    /// Minimum width to which a flexible column may be cut.
+    pub(crate) min_width: Option<usize>,
 }
 
 impl Column {
@@ -27,7 +27,7 @@ impl Column {
         Self {
             head,
             align: Align::Right,
-            least: None,
+            min_width: None,
         }
     }
 
@@ -35,20 +35,20 @@ impl Column {
         Self {
             head,
             align: Align::Left,
-            least: None,
+            min_width: None,
         }
     }
 
-    pub(crate) fn flexible(head: &'static str, least: usize) -> Self {
+    pub(crate) fn flexible(head: &'static str, min_width: usize) -> Self {
         Self {
             head,
             align: Align::Left,
-            least: Some(least),
+            min_width: Some(min_width),
         }
     }
 }
 
-/// One cell; its text is made harmless as it is written.
+/// One cell; its text is sanitised when it is written.
 #[derive(Clone)]
 pub(crate) struct Cell {
     text: String,
@@ -76,10 +76,12 @@ pub(crate) struct Table {
     rows: Vec<Vec<Cell>>,
 }
 
-const GAP: usize = 2;
-const INDENT: usize = 2;
-/// No cell of a table is worth more.
-const WIDEST: usize = 400;
+/// Columns between two columns of a table.
+const GAP_COLUMNS: usize = 2;
+/// Columns before the first column of a table.
+const INDENT_COLUMNS: usize = 2;
+/// Maximum width of a cell, columns.
+const MAX_CELL_WIDTH: usize = 400;
 
 impl Table {
     pub(crate) fn new(columns: Vec<Column>) -> Self {
@@ -91,11 +93,11 @@ impl Table {
 
     pub(crate) fn row(&mut self, cells: Vec<Cell>) {
         debug_assert_eq!(cells.len(), self.columns.len());
-        let clean = |cell: Cell| Cell::new(fit(&cell.text, WIDEST), cell.style);
+        let clean = |cell: Cell| Cell::new(fit(&cell.text, MAX_CELL_WIDTH), cell.style);
         self.rows.push(cells.into_iter().map(clean).collect());
     }
 
-    /// The table; columns that are empty in every row are left out.
+    /// Renders the table; columns that are empty in every row are not shown.
     pub(crate) fn render(&self, screen: Screen) -> String {
         let filled: Vec<usize> = (0..self.columns.len())
             .filter(|&c| self.rows.iter().any(|row| !row[c].text.is_empty()))
@@ -128,19 +130,20 @@ impl Table {
                     .unwrap_or(0)
             })
             .collect();
-        let room = columns.saturating_sub(INDENT + GAP * filled.len().saturating_sub(1));
-        // The widest flexible column gives first, until all fit or none can give.
+        let room =
+            columns.saturating_sub(INDENT_COLUMNS + GAP_COLUMNS * filled.len().saturating_sub(1));
+        // The widest flexible column shrinks first, until the table fits.
         while widths.iter().sum::<usize>() > room {
-            let give = (0..filled.len())
+            let shrink = (0..filled.len())
                 .filter(|&i| {
                     self.columns[filled[i]]
-                        .least
-                        .is_some_and(|least| widths[i] > least)
+                        .min_width
+                        .is_some_and(|min| widths[i] > min)
                 })
                 .max_by_key(|&i| widths[i]);
-            match give {
+            match shrink {
                 Some(i) => widths[i] -= 1,
-                // Beyond that whatever is widest gives: a cut cell is better than a broken line.
+                // Then the widest column of any kind: a cut cell is better than a broken line.
                 None => match (0..filled.len()).max_by_key(|&i| widths[i]) {
                     Some(i) if widths[i] > 3 => widths[i] -= 1,
                     _ => break,
@@ -158,7 +161,7 @@ impl Table {
         widths: &[usize],
         screen: Screen,
     ) {
-        let mut line = " ".repeat(INDENT);
+        let mut line = " ".repeat(INDENT_COLUMNS);
         let mut pending = 0;
         for (i, (&c, &width)) in filled.iter().zip(widths).enumerate() {
             let text = fit(&cells[c].text, width);
@@ -175,7 +178,7 @@ impl Table {
                 pending += width;
             }
             if i + 1 < filled.len() {
-                pending += GAP;
+                pending += GAP_COLUMNS;
             }
         }
         out.push_str(line.trim_end());

@@ -1,20 +1,21 @@
-//! The result of `genba try`: what to keep, what each way came to, what failed and why.
+//! `genba try` in a terminal: the outcome of each variant, failures, the recommendation.
 
 use genba_model::{ChangeKind, TrialReport, Tried, TriedOutcome};
+use genba_units::format;
 
 use crate::terminal::screen::{DIM, ERROR, GOOD, HEAD, HOT, PLAIN, STRONG};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{metrics, try_variants as wording};
-use crate::{Screen, number, safe_text};
+use crate::{Screen, safe_text};
 
-/// Ways in the table at most.
-const MOST_ROWS: usize = 100;
-/// Lines of a log that are shown of one.
-const MOST_LOG: usize = 8;
-/// Remarks at most.
-const MOST_REMARKS: usize = 10;
+/// Maximum number of variants in the table.
+const MAX_ROWS: usize = 100;
+/// Maximum number of lines of a build log.
+const MAX_LOG_LINES: usize = 8;
+/// Maximum number of remarks.
+const MAX_REMARKS: usize = 10;
 
-/// The result of `genba try`.
+/// Renders the result of `genba try`.
 #[must_use]
 pub fn trial(report: &TrialReport, screen: Screen) -> String {
     let mut out = String::new();
@@ -24,12 +25,12 @@ pub fn trial(report: &TrialReport, screen: Screen) -> String {
     if let Some(layout) = &report.layout {
         dim(&mut out, &wording::layout(layout), screen);
     }
-    keep(&mut out, report, screen);
+    recommendation(&mut out, report, screen);
     for diff in &report.differences {
         out.push('\n');
         out.push_str(&super::profile_diff(diff, 6, screen));
     }
-    for note in report.notes.iter().take(MOST_REMARKS) {
+    for note in report.notes.iter().take(MAX_REMARKS) {
         super::remark(&mut out, note, screen);
     }
     out
@@ -49,7 +50,7 @@ fn head(out: &mut String, report: &TrialReport, screen: Screen) {
         format!(
             "   {} {}",
             metrics::amount(&metric.median, &metric.unit),
-            number::plus_minus(&metric.median)
+            format::plus_minus(&metric.median)
         )
     });
     out.push_str(&format!("{}{level}\n\n", screen.paint(HEAD, &command)));
@@ -73,25 +74,25 @@ fn table(out: &mut String, report: &TrialReport, screen: Screen) {
         Column::right("build"),
         Column::flexible("", 10),
     ]);
-    for tried in report.tried.iter().take(MOST_ROWS) {
+    for tried in report.tried.iter().take(MAX_ROWS) {
         let outcome = wording::outcome(tried, report.delta);
         let pairs = if tried.pairs > 0 {
             tried.pairs.to_string()
         } else {
             String::new()
         };
-        let build = tried.build_seconds.map_or(String::new(), number::duration);
+        let build = tried.build_seconds.map_or(String::new(), format::duration);
         table.row(vec![
             Cell::new(tried.name.as_str(), STRONG),
             Cell::new(outcome, style(tried.outcome)),
             Cell::new(pairs, DIM),
             Cell::new(build, DIM),
-            Cell::new(beside(tried), DIM),
+            Cell::new(remark(tried), DIM),
         ]);
     }
     out.push_str(&table.render(screen));
-    if report.tried.len() > MOST_ROWS {
-        out.push_str(&format!("  … {} more\n", report.tried.len() - MOST_ROWS));
+    if report.tried.len() > MAX_ROWS {
+        out.push_str(&format!("  … {} more\n", report.tried.len() - MAX_ROWS));
     }
 }
 
@@ -106,10 +107,10 @@ fn label(metric: &str) -> &'static str {
     }
 }
 
-/// What stands beside the outcome: a short reason, or what the way is.
-fn beside(tried: &Tried) -> String {
+/// Returns the remark beside the outcome: a short reason, or the change that the variant makes.
+fn remark(tried: &Tried) -> String {
     match (tried.outcome, &tried.reason) {
-        // Its log stands below.
+        // Failures are listed below the table.
         (TriedOutcome::Failed | TriedOutcome::Identical, _) => String::new(),
         (_, Some(reason)) => reason.clone(),
         _ if tried.kind == ChangeKind::Layout => String::new(),
@@ -135,14 +136,14 @@ fn failures(out: &mut String, report: &TrialReport, screen: Screen) {
             safe_text::fit(&first, screen.columns() - 4)
         ));
         let rest: Vec<&str> = lines.collect();
-        for line in &rest[rest.len().saturating_sub(MOST_LOG)..] {
+        for line in &rest[rest.len().saturating_sub(MAX_LOG_LINES)..] {
             let line = safe_text::fit(&safe_text::sanitise(line), screen.columns() - 6);
             out.push_str(&format!("    {}\n", screen.paint(DIM, &line)));
         }
     }
 }
 
-fn keep(out: &mut String, report: &TrialReport, screen: Screen) {
+fn recommendation(out: &mut String, report: &TrialReport, screen: Screen) {
     let verdict = safe_text::sanitise(&wording::verdict(report));
     let style = if report.keep.is_some() {
         GOOD.bold()
@@ -162,12 +163,12 @@ fn keep(out: &mut String, report: &TrialReport, screen: Screen) {
         ));
     };
     if let Some(build) = &keep.build {
-        row("BUILD", build);
+        row("BUILD  ", build);
     }
     if let Some(rebuild) = &keep.rebuild {
-        row("MAKE ", rebuild);
+        row("REBUILD", rebuild);
     }
-    row("KEEP ", &keep.command);
+    row("RUN    ", &keep.command);
     for caution in &keep.cautions {
         super::remark(out, caution, screen);
     }

@@ -1,4 +1,4 @@
-//! Trials and differential profiles: what they look like, and that hostile names do no harm.
+//! Results of `genba try` and profile differences on terminal and page; hostile names are escaped.
 
 use genba_model::{
     ChangeKind, DiffSide, Estimate, FunctionDiff, InstructionDiff, Keep, LayoutEffect, LineDiff,
@@ -160,12 +160,12 @@ fn report() -> TrialReport {
 }
 
 #[test]
-fn a_trial_on_a_terminal() {
+fn trial_on_a_terminal() {
     insta::assert_snapshot!(terminal::trial(&report(), Screen::default()));
 }
 
 #[test]
-fn nothing_helps() {
+fn no_variant_is_faster() {
     let mut report = report();
     report.keep = None;
     report.differences.clear();
@@ -173,15 +173,13 @@ fn nothing_helps() {
     report.tried.remove(0);
     let text = terminal::trial(&report, Screen::default());
     assert!(
-        text.contains(
-            "nothing helps: none of 2 ways is known to be faster in CPU time by more than 1 %"
-        ),
+        text.contains("no variant is faster: none of 2 variants gains more than 1 % in CPU time"),
         "{text}"
     );
 }
 
 #[test]
-fn a_page_has_all_of_it_and_no_script() {
+fn page_has_all_variants_and_no_script() {
     let html = page::trial_html(&report());
     for part in [
         "LTO",
@@ -193,12 +191,12 @@ fn a_page_has_all_of_it_and_no_script() {
         assert!(html.contains(part), "{part}");
     }
     assert!(!html.contains("<script") && html.contains("default-src 'none'"));
-    assert!(page::profile_diff_html(&difference()).contains("now inside of main"));
+    assert!(page::profile_diff_html(&difference()).contains("now in main"));
 }
 
-/// Whatever names say, no markup of theirs and no control character gets through.
+/// No markup and no control character of a name reaches the output.
 #[test]
-fn hostile_names_do_no_harm() {
+fn hostile_names_are_escaped() {
     for attack in ATTACKS {
         let mut report = report();
         let text = || attack.to_owned();

@@ -111,6 +111,10 @@ pub fn explanation(findings: Vec<Finding>) -> Explanation {
         event: fixture::investigation().profile.expect("a profile").event,
         findings,
         min_gain: 0.03,
+        noise_floor: vec![NoiseFloor {
+            metric: Metric::User,
+            share: 0.03,
+        }],
         notes: vec!["executions were not counted in one process".into()],
     }
 }

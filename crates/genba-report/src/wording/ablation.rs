@@ -1,11 +1,11 @@
-//! An ablation in sentences and cells, the same for the terminal and the page.
+//! Sentences and cells of an ablation: what each component costs, whether the costs add up.
 
 use genba_model::{Ablation, AblationCost, AblationSum, Comparison, Estimate, VerdictName};
+use genba_units::format;
 
-use crate::number;
 use crate::wording::{metrics, verdicts};
 
-/// Metrics of the columns: the one that decides first, then wall, user, system.
+/// Returns the metrics shown as columns: the deciding one first, then wall, user and system.
 pub(crate) fn metrics(ablation: &Ablation) -> Vec<&str> {
     let mut list = vec![ablation.report.metric.as_str()];
     for metric in ["wall", "user", "system"] {
@@ -19,8 +19,8 @@ pub(crate) fn metrics(ablation: &Ablation) -> Vec<&str> {
     list
 }
 
-/// `43.1 ns ±0.4 ns`: the interval is not symmetric, and a cost may be nothing, so that half the
-/// width stands beside it in the same unit.
+/// Returns a cost as `43.1 ns ±0.4`. A cost may be zero, so the half width of its interval is given
+/// in the same unit and not as a share.
 pub(crate) fn cost(costs: &[AblationCost], metric: &str) -> String {
     match costs.iter().find(|cost| cost.metric == metric) {
         None => String::new(),
@@ -28,7 +28,7 @@ pub(crate) fn cost(costs: &[AblationCost], metric: &str) -> String {
     }
 }
 
-/// An amount with half the width of its interval.
+/// Returns an amount with the half width of its interval.
 pub(crate) fn amount(e: &Estimate, unit: &str) -> String {
     let half = (e.high - e.low).abs() / 2.0;
     let sign = if e.value < 0.0 { "−" } else { "" };
@@ -37,11 +37,11 @@ pub(crate) fn amount(e: &Estimate, unit: &str) -> String {
         low: value.abs() - half,
         high: value.abs() + half,
     };
-    // Told from zero or not, both numbers have the unit of the larger.
+    // Both numbers have the unit of the larger one, also where the interval contains zero.
     if unit == "seconds" {
-        let (scale, name) = number::time_unit(e.value.abs().max(half));
-        let places = number::decimals(half * scale, 3);
-        let text = |value: f64| number::grouped_decimals(value * scale, places.min(4));
+        let (scale, name) = format::time_unit(e.value.abs().max(half));
+        let places = format::decimals(half * scale, 3);
+        let text = |value: f64| format::grouped_decimals(value * scale, places.min(4));
         return format!("{sign}{} {name} ±{}", text(e.value.abs()), text(half));
     }
     format!(
@@ -51,7 +51,7 @@ pub(crate) fn amount(e: &Estimate, unit: &str) -> String {
     )
 }
 
-/// `28 %` of the whole.
+/// Returns a cost as a share of the baseline: `28 %`.
 pub(crate) fn share(costs: &[AblationCost], metric: &str) -> String {
     let found = costs.iter().find(|cost| cost.metric == metric);
     match found.and_then(|cost| cost.share) {
@@ -62,17 +62,17 @@ pub(crate) fn share(costs: &[AblationCost], metric: &str) -> String {
     }
 }
 
-/// The comparison of the whole with a variant in the metric that decides.
+/// Returns the comparison of a variant with the baseline in the deciding metric.
 pub(crate) fn comparison<'a>(ablation: &'a Ablation, variant: &str) -> Option<&'a Comparison> {
     verdicts::find(&ablation.report, variant, &ablation.report.metric)
 }
 
-/// A sentence for each part: what it costs, or that there is no difference.
+/// Returns a sentence for each component: its cost, or that both variants are equivalent.
 pub(crate) fn sentences(ablation: &Ablation) -> Vec<String> {
     let metric = &ablation.report.metric;
     let each = match ablation.per_iteration {
-        Some(_) => "an iteration",
-        None => "a run",
+        Some(_) => "per iteration",
+        None => "per run",
     };
     let mut list = Vec::new();
     for part in &ablation.components {
@@ -81,7 +81,7 @@ pub(crate) fn sentences(ablation: &Ablation) -> Vec<String> {
             .and_then(|variant| variant.excluded.as_deref());
         if excluded.is_some() || part.costs.is_empty() {
             list.push(format!(
-                "{}: not known, the variant without it could not be measured",
+                "{}: unknown, the variant without it could not be measured",
                 part.name
             ));
             continue;
@@ -90,45 +90,48 @@ pub(crate) fn sentences(ablation: &Ablation) -> Vec<String> {
             continue;
         };
         let share = share(&part.costs, metric);
-        let of_whole = if share.is_empty() {
+        let of_baseline = if share.is_empty() {
             String::new()
         } else {
-            format!(", {share} of the whole")
+            format!(", {share} of the baseline")
         };
         let verdict = comparison(ablation, &part.variant).map(|one| one.verdict);
         let sentence = match verdict {
             Some(VerdictName::Same) => format!(
-                "{}: no difference larger than {} in {}",
+                "{}: equivalent within ±{} in {}",
                 part.name,
                 verdicts::points(comparison(ablation, &part.variant).map_or(0.01, |c| c.delta)),
                 metrics::phrase(metric)
             ),
             Some(VerdictName::Faster) => format!(
-                "{} costs {} {each}{of_whole}",
+                "{} costs {} {each}{of_baseline}",
                 part.name,
                 amount(&found.cost, &found.unit)
             ),
             Some(VerdictName::Slower) => format!(
-                "{} saves {} {each}: without it, it is slower",
+                "{} saves {} {each}: the variant without it is slower",
                 part.name,
                 amount(&negated(&found.cost), &found.unit)
             ),
             _ => format!(
-                "{}: not decided, {} {each}",
+                "{}: undecided, {} {each}",
                 part.name,
                 amount(&found.cost, &found.unit)
             ),
         };
-        list.push(format!("{sentence}{}", otherwise(&part.costs, metric)));
+        list.push(format!(
+            "{sentence}{}",
+            opposite_effects(&part.costs, metric)
+        ));
     }
     for sum in ablation.sums.iter().filter(|sum| sum.metric == *metric) {
-        list.push(adding_up(sum));
+        list.push(sum_sentence(sum));
     }
     list
 }
 
-/// What goes the other way in another metric: an improvement of one is none of the other.
-fn otherwise(costs: &[AblationCost], metric: &str) -> String {
+/// Returns the metrics of the same unit in which the effect has the opposite sign.
+fn opposite_effects(costs: &[AblationCost], metric: &str) -> String {
     let Some(deciding) = costs.iter().find(|cost| cost.metric == metric) else {
         return String::new();
     };
@@ -139,9 +142,9 @@ fn otherwise(costs: &[AblationCost], metric: &str) -> String {
             cost.cost.low > 0.0
         }
     };
-    let told = deciding.cost.low > 0.0 || deciding.cost.high < 0.0;
+    let significant = deciding.cost.low > 0.0 || deciding.cost.high < 0.0;
     let others: Vec<String> = (costs.iter())
-        .filter(|cost| told && cost.metric != metric && cost.unit == deciding.unit)
+        .filter(|cost| significant && cost.metric != metric && cost.unit == deciding.unit)
         .filter(opposite)
         .map(|cost| {
             format!(
@@ -165,36 +168,36 @@ fn negated(e: &Estimate) -> Estimate {
     }
 }
 
-fn adding_up(sum: &AblationSum) -> String {
+fn sum_sentence(sum: &AblationSum) -> String {
     let together = amount(&sum.together, &sum.unit);
     let parts = amount(&sum.components, &sum.unit);
     if sum.adds_up {
         format!(
-            "the parts add up: {parts} one by one, {together} together (difference {})",
+            "the components add up: {parts} separately, {together} together (difference {})",
             amount(&sum.interaction, &sum.unit)
         )
     } else if sum.interaction.value < 0.0 {
         format!(
-            "the parts overlap: {parts} one by one, but only {together} together; {} is counted \
-             twice",
+            "the components overlap: {parts} separately, but only {together} together; {} is \
+             counted twice",
             amount(&negated(&sum.interaction), &sum.unit)
         )
     } else {
         format!(
-            "the parts do not add up: {parts} one by one, but {together} together, {} more",
+            "the components do not add up: {parts} separately, but {together} together, {} more",
             amount(&sum.interaction, &sum.unit)
         )
     }
 }
 
-/// What the figures are of: `per iteration of 20 M, the loop taken off`.
+/// Returns what the figures refer to: `per iteration (20.0 M), loop overhead subtracted`.
 pub(crate) fn basis(ablation: &Ablation) -> String {
     let mut text = match ablation.per_iteration {
-        Some(iterations) => format!("per iteration of {}", number::count(iterations as f64)),
+        Some(iterations) => format!("per iteration ({})", format::count(iterations as f64)),
         None => "per run".to_owned(),
     };
     if ablation.baseline_loop.is_some() {
-        text.push_str(", the loop taken off");
+        text.push_str(", loop overhead subtracted");
     }
     text
 }

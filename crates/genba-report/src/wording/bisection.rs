@@ -1,28 +1,27 @@
-//! A bisection in words: sentences that terminal and page share. They hold names from
-//! elsewhere: callers make them harmless.
+//! Sentences of a bisection: the culprit with its effect, the effort, the confidence.
 
 use genba_model::{Bisection, BisectionKind, BisectionOutcome, Culprit, Estimate, Variant};
+use genba_units::format;
 
-use crate::number;
 use crate::wording::metrics;
 
-/// What was searched, as a title.
+/// Returns the title: what was searched, and the command.
 pub(crate) fn title(all: &Bisection) -> String {
     let what = match all.of {
         BisectionKind::Range => "bisection of a range",
-        BisectionKind::Git => "bisection of a history",
-        BisectionKind::Set => "culprits of a set",
-        BisectionKind::Source => "costs of a source file",
+        BisectionKind::Git => "bisection of commits",
+        BisectionKind::Set => "bisection of a set",
+        BisectionKind::Source => "cost of source regions",
     };
     format!("{what}: {}", all.command)
 }
 
-/// Signed percent with so many decimals: `+2.1 %`.
+/// Returns a signed percentage with the given number of decimals: `+2.1 %`.
 fn signed(share: f64, places: usize) -> String {
     format!("{:+.places$} %", share * 100.0).replace('-', "−")
 }
 
-/// A share in percent; nothing for what is no number.
+/// Returns a share in percent; an empty string where it is not a number.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() {
         format!("{:.1} %", 100.0 * share).replace('-', "−")
@@ -31,7 +30,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// What a culprit does to the metric: `wall time +2.1 % (+1.5 % … +2.8 %)`.
+/// Returns the change of the metric by a culprit: `wall time +2.1 % (+1.5 % … +2.8 %)`.
 pub(crate) fn change(all: &Bisection, ratio: &Estimate) -> String {
     let metric = metrics::phrase(&all.metric);
     let half = 50.0 * (ratio.high - ratio.low);
@@ -51,11 +50,11 @@ pub(crate) fn change(all: &Bisection, ratio: &Estimate) -> String {
     )
 }
 
-/// The answer in one sentence for each culprit.
+/// Returns the effect of a culprit as one sentence.
 pub(crate) fn culprit(all: &Bisection, one: &Culprit) -> String {
     let mut text = one.ratio.map_or(String::new(), |ratio| change(all, &ratio));
     if let Some(before) = &one.before {
-        text.push_str(&format!(" against {before}"));
+        text.push_str(&format!(" compared with {before}"));
     }
     if !one.verified {
         text.push_str(", not verified");
@@ -63,28 +62,28 @@ pub(crate) fn culprit(all: &Bisection, one: &Culprit) -> String {
     text.trim_start_matches([' ', ',']).to_owned()
 }
 
-/// What there is instead of a culprit.
+/// Returns why there is no culprit and where it must be, if that is known.
 pub(crate) fn without_culprit(all: &Bisection) -> Option<String> {
     let range = || match &all.range {
         Some((low, high)) if low != high => {
-            format!(": it lies between {low} and {high} (95 %)")
+            format!(": the culprit is between {low} and {high} (95 %)")
         }
-        Some((low, _)) => format!(": {low} is suspected"),
+        Some((low, _)) => format!(": {low} is the suspect"),
         None => String::new(),
     };
     match all.outcome {
         BisectionOutcome::Found => None,
         BisectionOutcome::NoDifference => Some(format!(
-            "no difference larger than {} in {}: nothing to search for",
-            number::share(all.comparisons.first().map_or(0.01, |one| one.delta)),
+            "both ends are equivalent within ±{} in {}: nothing to bisect",
+            format::share(all.comparisons.first().map_or(0.01, |one| one.delta)),
             metrics::phrase(&all.metric)
         )),
-        BisectionOutcome::Undecided => Some(format!("no culprit is certain{}", range())),
+        BisectionOutcome::Undecided => Some(format!("undecided{}", range())),
         BisectionOutcome::Interrupted => Some(format!("interrupted{}", range())),
     }
 }
 
-/// Effort and certainty: `256 values, 105 runs, 3 min 12 s; certain to 99.4 %`.
+/// Returns effort and confidence: `256 values, 105 runs, 3 min 12 s; confidence 99.4 %`.
 pub(crate) fn effort(all: &Bisection) -> String {
     let noun = match all.of {
         BisectionKind::Range => "value",
@@ -94,30 +93,30 @@ pub(crate) fn effort(all: &Bisection) -> String {
     };
     let mut text = format!(
         "{}, {}, {}",
-        number::plural(all.candidates, noun),
-        number::plural(u64::from(all.runs), "run"),
-        number::duration(all.elapsed_seconds)
+        format::plural(all.candidates, noun),
+        format::plural(u64::from(all.runs), "run"),
+        format::duration(all.elapsed_seconds)
     );
     if all.deterministic {
-        text.push_str("; repeated runs agree to 1 % of the difference");
+        text.push_str("; repeated runs agree within 1 % of the difference");
     } else if let Some(confidence) = all.confidence.filter(|_| !all.culprits.is_empty()) {
         text.push_str(&format!(
-            "; certain to {}",
-            number::percent_at_most(confidence)
+            "; confidence {}",
+            format::percent_at_most(confidence)
         ));
     }
     text
 }
 
-/// An amount of the metric with its unit.
+/// Returns an amount of the metric with its unit.
 pub(crate) fn amount(all: &Bisection, e: &Estimate) -> String {
     match all.unit.as_str() {
-        "seconds" => number::time(e),
+        "seconds" => format::time(e),
         unit => metrics::amount(e, unit),
     }
 }
 
-/// The median of a variant in the metric that decides.
+/// Returns the median of a variant in the deciding metric.
 pub(crate) fn median(all: &Bisection, variant: &Variant) -> Option<Estimate> {
     variant.metrics.get(&all.metric).map(|metric| metric.median)
 }

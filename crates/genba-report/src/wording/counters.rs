@@ -1,10 +1,10 @@
 //! Sentences on event counters: derived ratios, events that could not be counted.
 
 use genba_model::{CounterState, Stat};
+use genba_units::format;
 
-use crate::number;
-
-/// The derived ratios that say most: `1.24 insn per cycle`, `1.2 % of all branches`.
+/// Returns the most informative derived ratios: `1.24 insn per cycle`, `1.2 % of all branches
+/// mispredicted`.
 pub(crate) fn highlights(stat: &Stat) -> Vec<String> {
     let mut found = Vec::new();
     for event in ["instructions", "cycles", "branch-misses", "LLC-load-misses"] {
@@ -15,7 +15,7 @@ pub(crate) fn highlights(stat: &Stat) -> Vec<String> {
         if let Some(note) = counter.and_then(|c| c.note.as_ref()) {
             let text = note_text(note.value, &note.text);
             found.push(if event == "branch-misses" {
-                format!("{text} missed")
+                format!("{text} mispredicted")
             } else {
                 text
             });
@@ -24,7 +24,7 @@ pub(crate) fn highlights(stat: &Stat) -> Vec<String> {
     found
 }
 
-/// An event without its modifiers and its PMU: `cpu_core/cycles/u` and `cycles:u` are `cycles`.
+/// Returns an event without modifiers and PMU: `cpu_core/cycles/u` and `cycles:u` are `cycles`.
 fn base_event(event: &str) -> &str {
     let event = event.split(':').next().unwrap_or(event);
     let mut parts = event.split('/');
@@ -34,30 +34,27 @@ fn base_event(event: &str) -> &str {
     }
 }
 
-/// A derived ratio: shares (texts that start with "of") in percent, the rest as a number.
+/// Returns a derived ratio: shares (texts that start with "of") in percent, the rest as a number.
 pub(crate) fn note_text(value: f64, text: &str) -> String {
     if text.starts_with("of ") || text.starts_with('%') || text.ends_with("cycles idle") {
         let text = text.trim_start_matches('%').trim_start();
-        return format!("{} {text}", number::share(value));
+        return format!("{} {text}", format::share(value));
     }
     let digits = match value.abs() {
-        v if v >= 1000.0 => return format!("{} {text}", number::count(value)),
+        v if v >= 1000.0 => return format!("{} {text}", format::count(value)),
         v if v >= 100.0 => 1,
         v if v >= 0.1 => 2,
         _ => 3,
     };
-    format!("{} {text}", number::grouped_decimals(value, digits))
+    format!("{} {text}", format::grouped_decimals(value, digits))
 }
 
-/// Events that could not be counted, by the reason, each named once.
+/// Returns the events that could not be counted, grouped by reason.
 pub(crate) fn missing(stat: &Stat) -> Vec<(&'static str, Vec<&str>)> {
     [
-        (CounterState::NotSupported, "not supported here"),
-        (CounterState::Forbidden, "refused to this user"),
-        (
-            CounterState::NotCounted,
-            "never on the hardware in this time",
-        ),
+        (CounterState::NotSupported, "not supported"),
+        (CounterState::Forbidden, "not permitted for this user"),
+        (CounterState::NotCounted, "never scheduled on the hardware"),
     ]
     .into_iter()
     .filter_map(|(state, reason)| {

@@ -1,14 +1,15 @@
-//! What terminal and page say of a finding alike.
+//! Sentences of a finding: its gain, its place, and what follows the last one.
 
 use genba_model::{Estimate, EvidenceSource, Finding, FindingSite, NoiseFloor};
+use genba_units::format;
 
-use crate::wording::profile;
-use crate::{number, safe_text};
+use crate::safe_text;
+use crate::wording::{metrics, profile};
 
-/// Gains below this are none: findings that only say something.
-const NO_GAIN: f64 = 1.0005;
+/// Speedups up to this are no gain: the finding is a note.
+const MAX_SPEEDUP_OF_NOTE: f64 = 1.0005;
 
-/// Kind of a piece of evidence.
+/// Returns the source of a piece of evidence as a word.
 pub(crate) fn kind(source: EvidenceSource) -> &'static str {
     match source {
         EvidenceSource::Measured => "measured",
@@ -18,15 +19,15 @@ pub(crate) fn kind(source: EvidenceSource) -> &'static str {
     }
 }
 
-/// Whether a finding promises a gain, rather than being a note.
+/// Returns whether a finding predicts a gain; otherwise it is a note.
 pub(crate) fn gains(finding: &Finding) -> bool {
-    finding.predicted_speedup.high > NO_GAIN
+    finding.predicted_speedup.high > MAX_SPEEDUP_OF_NOTE
 }
 
-/// Gains from here on are not known to a digit: what stays is too little.
-const LARGE: f64 = 20.0;
+/// From this speedup on only its lower bound is shown: the residual time is too small to be known.
+const MIN_SPEEDUP_SHOWN_AS_BOUND: f64 = 20.0;
 
-/// `1.34× faster (1.28–1.41)`; `more than 30× faster`.
+/// Returns a predicted speedup: `1.34× faster (1.28–1.41)`, `more than 30× faster`.
 pub(crate) fn speedup(gain: &Estimate) -> String {
     if let Some(least) = more_than(gain) {
         return format!("more than {}× faster", ratio(least));
@@ -39,14 +40,15 @@ pub(crate) fn speedup(gain: &Estimate) -> String {
     )
 }
 
-/// For gains so large that only their least is worth saying: that, to one digit.
+/// Returns the lower bound of a very large speedup, to one digit.
 pub(crate) fn more_than(gain: &Estimate) -> Option<f64> {
     let least = gain.low.max(1.0);
     let digit = 10f64.powf(least.log10().floor());
-    (gain.value >= LARGE && least.is_finite()).then(|| (least / digit).floor() * digit)
+    (gain.value >= MIN_SPEEDUP_SHOWN_AS_BOUND && least.is_finite())
+        .then(|| (least / digit).floor() * digit)
 }
 
-/// `1.34×`.
+/// Returns a speedup without its unit: `1.34`.
 pub(crate) fn ratio(value: f64) -> String {
     match value {
         v if !v.is_finite() => "?".to_owned(),
@@ -55,15 +57,15 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
-/// `up to 29 % of the time, likely 25 %`.
+/// Returns the time saved: `up to 29 % of the time, likely 25 %`.
 pub(crate) fn saved(gain: &Estimate) -> String {
     let share = |speedup: f64| {
         let share = (1.0 - 1.0 / speedup.max(1.0)).clamp(0.0, 1.0);
-        // No more digits than a prediction has.
+        // No more digits than a prediction supports.
         match share {
-            // Something always stays.
+            // Some time always remains.
             share if share >= 0.0995 => format!("{:.0} %", (share * 100.0).min(99.0)),
-            share => number::share(share),
+            share => format::share(share),
         }
     };
     format!(
@@ -73,13 +75,14 @@ pub(crate) fn saved(gain: &Estimate) -> String {
     )
 }
 
-/// `bignum.c:4569 in big2str`; the module where no source is known.
+/// Returns the place of a finding: `bignum.c:4569 in big2str`, or `big2str in libruby.so` without
+/// source lines.
 pub(crate) fn place(site: &FindingSite) -> String {
     let place = profile::file_line(site.file.as_deref(), site.line);
     match place.is_empty() {
         true if site.module.is_empty() => site.function.clone(),
         true => format!(
-            "{} of {}",
+            "{} in {}",
             site.function,
             safe_text::file_name(&site.module)
         ),
@@ -87,7 +90,7 @@ pub(crate) fn place(site: &FindingSite) -> String {
     }
 }
 
-/// Where the user's own code calls the site, in words.
+/// Returns where the user's own code calls the site.
 pub(crate) fn caller(site: &FindingSite) -> Option<String> {
     Some(format!(
         "called from {}",
@@ -95,26 +98,36 @@ pub(crate) fn caller(site: &FindingSite) -> Option<String> {
     ))
 }
 
-/// The sentence after the findings.
-pub(crate) fn rest(findings: &[Finding], min_gain: f64) -> String {
-    let least = number::share(min_gain);
-    if findings.iter().any(gains) {
-        format!("Nothing else found that a change would gain more than {least} by.")
-    } else {
-        format!("Nothing found that a change would gain more than {least} by.")
-    }
-}
-
-/// Gains below this are not told, whatever the runs could show.
-const WORTHWHILE: f64 = 0.02;
-
-/// The gain below which an investigation with these noise floors tells nothing.
-pub(crate) fn min_gain(floors: &[NoiseFloor]) -> f64 {
-    let shares = floors
+/// Returns the sentence after the findings: the minimum gain for a finding, and the noise floor
+/// from which it follows.
+pub(crate) fn no_more_findings(
+    findings: &[Finding],
+    min_gain: f64,
+    noise_floor: &[NoiseFloor],
+) -> String {
+    let further = match findings.iter().any(gains) {
+        true => "further ",
+        false => "",
+    };
+    let mut text = format!(
+        "No {further}cause found that is worth more than {}.",
+        format::share(min_gain)
+    );
+    let floors: Vec<String> = noise_floor
         .iter()
-        .map(|floor| floor.share)
-        .filter(|share| share.is_finite());
-    shares.reduce(f64::min).unwrap_or(0.0).max(WORTHWHILE)
+        .filter(|floor| floor.share.is_finite() && floor.share > 0.0)
+        .map(|floor| {
+            format!(
+                "{} in {}",
+                format::share(floor.share),
+                metrics::phrase(floor.metric.name())
+            )
+        })
+        .collect();
+    if !floors.is_empty() {
+        text.push_str(&format!(" (Noise of this run: {}.)", floors.join(", ")));
+    }
+    text
 }
 
 #[cfg(test)]
@@ -126,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn large_gains_are_said_by_their_least() {
+    fn very_large_speedups_are_shown_as_a_lower_bound() {
         assert_eq!(gain(1.28, 1.34, 1.41), "1.34× faster (1.28–1.41)");
         assert_eq!(gain(11.0, 19.0, 40.0), "19× faster (11–40)");
         assert_eq!(gain(37.2, 100.0, 623.0), "more than 30× faster");

@@ -1,22 +1,22 @@
-//! Sentences on loops that the terminal and the page share.
+//! Sentences of a loop: its share, iterations, cycles per iteration and what bounds it.
 
 use genba_model::{Annotation, LoopBound, LoopCost, LoopInfo};
+use genba_units::format;
 
-use crate::number;
 use crate::wording::{counts, execution_costs};
 
-/// What is said of one loop.
+/// The sentences of one loop.
 pub(crate) struct LoopText {
-    /// Where it is and what it takes.
+    /// Place and share of the time.
     pub(crate) head: String,
-    /// Its rounds and what holds it up, where executions were counted.
+    /// Iterations and what bounds it, where executions were counted.
     pub(crate) more: Vec<String>,
 }
 
-/// Instructions of a chain named at most.
-const LONGEST_CHAIN: usize = 8;
+/// Maximum number of instructions of a dependency chain that are named.
+const MAX_CHAIN_INSTRUCTIONS: usize = 8;
 
-/// The loops that matter, outermost first.
+/// Returns the sentences of the hottest loops, outermost first.
 pub(crate) fn loops(a: &Annotation) -> Vec<LoopText> {
     let mut order: Vec<usize> = (0..a.loops.len())
         .filter(|&i| a.loops[i].share >= 0.05)
@@ -61,10 +61,10 @@ fn head(a: &Annotation, one: &LoopInfo) -> String {
         } else {
             String::new()
         },
-        number::share(one.share),
-        number::plural(size as u64, "instruction"),
+        format::share(one.share),
+        format::plural(size as u64, "instruction"),
         if one.irreducible {
-            ", entered in the middle as well"
+            ", irreducible (more than one entry)"
         } else {
             ""
         }
@@ -73,33 +73,33 @@ fn head(a: &Annotation, one: &LoopInfo) -> String {
 
 fn more(a: &Annotation, cost: &LoopCost) -> Vec<String> {
     let mut list = Vec::new();
-    let mut rounds = number::plural_short(cost.iterations, "round");
+    let mut iterations = format::plural_short(cost.iterations, "iteration");
     if let (Some(entries), Some(each)) = (cost.entries, execution_costs::trip_count(cost)) {
-        rounds.push_str(&format!(
-            ", entered {}: {} rounds each time",
-            number::times(entries),
+        iterations.push_str(&format!(
+            ", entered {}, {} iterations per entry",
+            format::times(entries),
             counts::ratio(each)
         ));
     }
-    list.push(rounds);
+    list.push(iterations);
     let mut parts = Vec::new();
     if let Some(e) = &cost.cycles {
-        let spread = number::plus_minus(e);
+        let spread = format::plus_minus(e);
         let gap = if spread.is_empty() { "" } else { " " };
         parts.push(format!(
-            "{} cycles a round{gap}{spread} (measured)",
-            number::plain(e, 3)
+            "{} cycles per iteration{gap}{spread} (measured)",
+            format::plain(e, 3)
         ));
     }
     if let Some(e) = &cost.chain_cycles {
         parts.push(format!(
-            "longest chain {}{}",
-            number::plain(e, 3),
+            "longest dependency chain {}{}",
+            format::plain(e, 3),
             chain(a, cost)
         ));
     }
     if let Some(e) = &cost.throughput_cycles {
-        parts.push(format!("throughput {}", number::plain(e, 3)));
+        parts.push(format!("throughput {}", format::plain(e, 3)));
     }
     if !parts.is_empty() {
         list.push(format!("{}: {}", parts.join(", "), bound(cost.bound)));
@@ -110,25 +110,25 @@ fn more(a: &Annotation, cost: &LoopCost) -> Vec<String> {
     list
 }
 
-/// ` (div → mov → div)`.
+/// Returns the mnemonics of the chain: ` (div → mov → div)`.
 fn chain(a: &Annotation, cost: &LoopCost) -> String {
     let mut words: Vec<&str> = cost
         .chain
         .iter()
         .filter_map(|&i| a.instructions.get(i as usize))
         .filter_map(|i| i.text.split_whitespace().next())
-        .take(LONGEST_CHAIN + 1)
+        .take(MAX_CHAIN_INSTRUCTIONS + 1)
         .collect();
     if words.is_empty() {
         return String::new();
     }
-    if words.len() > LONGEST_CHAIN {
-        words[LONGEST_CHAIN] = "…";
+    if words.len() > MAX_CHAIN_INSTRUCTIONS {
+        words[MAX_CHAIN_INSTRUCTIONS] = "…";
     }
     format!(" ({})", words.join(" → "))
 }
 
-/// What holds a loop up, in a word.
+/// Returns what bounds a loop.
 fn bound(bound: LoopBound) -> &'static str {
     match bound {
         LoopBound::Latency => "latency-bound",

@@ -1,11 +1,10 @@
 //! Names of metrics and amounts of them, as the terminal, the page and Markdown show them.
 
 use genba_model::Estimate;
+use genba_units::format;
 
-use crate::number;
-
-/// Order in which metrics are shown; the target's own come after them, by name.
-const ORDER: [&str; 9] = [
+/// Order in which metrics are shown; metrics reported by the target come after them, by name.
+const METRIC_ORDER: [&str; 9] = [
     "wall",
     "user",
     "system",
@@ -17,15 +16,15 @@ const ORDER: [&str; 9] = [
     "involuntary_switches",
 ];
 
-/// Place of a metric among all.
+/// Returns the position of a metric among all.
 pub(crate) fn order(metric: &str) -> usize {
-    ORDER
+    METRIC_ORDER
         .iter()
         .position(|&m| m == metric)
-        .unwrap_or(ORDER.len())
+        .unwrap_or(METRIC_ORDER.len())
 }
 
-/// Short label of a metric: `sys`, `max RSS`.
+/// Returns the short label of a metric: `sys`, `max RSS`.
 pub(crate) fn label(metric: &str) -> String {
     match metric {
         "system" => "sys".to_owned(),
@@ -35,7 +34,7 @@ pub(crate) fn label(metric: &str) -> String {
     }
 }
 
-/// As part of a sentence: `wall time`.
+/// Returns the name of a metric within a sentence: `wall time`.
 pub(crate) fn phrase(metric: &str) -> String {
     match metric {
         "wall" | "user" | "system" => format!("{metric} time"),
@@ -44,12 +43,12 @@ pub(crate) fn phrase(metric: &str) -> String {
     }
 }
 
-/// A value of a metric with its unit, and as many digits as its interval supports.
+/// Returns a value of a metric with its unit, and as many digits as its interval supports.
 pub(crate) fn amount(e: &Estimate, unit: &str) -> String {
     match unit {
-        "seconds" => number::time(e),
-        "bytes" => number::bytes(e.value),
-        "count" | "" => number::counted(e),
-        own => format!("{} {own}", number::plain(e, 4)),
+        "seconds" => format::time(e),
+        "bytes" => format::bytes(e.value),
+        "count" | "" => format::counted(e),
+        own => format!("{} {own}", format::plain(e, 4)),
     }
 }

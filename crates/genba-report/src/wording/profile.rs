@@ -1,20 +1,20 @@
 //! Sentences on samples: how they were taken, where they concentrate.
 
-use genba_model::{Annotation, Concentration, Investigation, Profile};
+use genba_model::{Annotation, Concentration, Investigation, Precision, Profile};
+use genba_units::format;
 
-use crate::number;
 use crate::safe_text;
 
 use super::counts;
 
-/// What was observed with.
+/// Returns what the investigation measured with: counters, samples, counts.
 pub(crate) fn observed(all: &Investigation) -> String {
     let sampled = all.profile.as_ref().map(|p| p.event.name.as_str());
     let mut text = match (all.host.hardware_counters, sampled) {
         (true, Some(event)) => format!("hardware counters, {event} samples"),
         (true, None) => "hardware counters".to_owned(),
-        (false, Some(event)) => format!("no hardware counters here: {event} samples"),
-        (false, None) => "no hardware counters here".to_owned(),
+        (false, Some(event)) => format!("no hardware counters: {event} samples"),
+        (false, None) => "no hardware counters".to_owned(),
     };
     if let Some(counted) = all.profile.as_ref().and_then(|p| p.counted.as_ref()) {
         text.push_str(", exact counts");
@@ -25,16 +25,17 @@ pub(crate) fn observed(all: &Investigation) -> String {
     text
 }
 
-/// `cpu-clock, 12,345 samples in 2.47 s, user and kernel`.
+/// Returns how samples were taken: `12,345 samples in 2.47 s, cpu-clock at 4,999 Hz, user and
+/// kernel`.
 pub(crate) fn sampling(profile: &Profile) -> String {
     let event = &profile.event;
     let mut text = format!(
         "{} in {}, {}{}",
-        number::plural(profile.samples, "sample"),
-        number::seconds(profile.duration_seconds),
+        format::plural(profile.samples, "sample"),
+        format::seconds(profile.duration_seconds),
         event.name,
         if event.frequency_hz > 0 {
-            format!(" at {} Hz", number::grouped(event.frequency_hz as f64))
+            format!(" at {} Hz", format::grouped(event.frequency_hz as f64))
         } else {
             String::new()
         }
@@ -42,69 +43,71 @@ pub(crate) fn sampling(profile: &Profile) -> String {
     text.push_str(if event.kernel {
         ", user and kernel"
     } else {
-        ", user code only"
+        ", user mode only"
     });
     text.push_str(&losses(profile));
     text
 }
 
-/// Samples that are missing; empty where none are.
+/// Returns lost samples and throttling; empty where there were none.
 pub(crate) fn losses(profile: &Profile) -> String {
     let mut text = String::new();
     if profile.lost > 0 {
         let all = (profile.samples + profile.lost).max(1) as f64;
         text.push_str(&format!(
             ", {} lost ({})",
-            number::grouped(profile.lost as f64),
-            number::share(profile.lost as f64 / all)
+            format::grouped(profile.lost as f64),
+            format::share(profile.lost as f64 / all)
         ));
     }
     if profile.throttled > 0 {
         text.push_str(&format!(
             ", throttled {}",
-            number::plural(profile.throttled, "time")
+            format::plural(profile.throttled, "time")
         ));
     }
     text
 }
 
-/// `80 % of the time: 2 functions, 14 source lines, 0.02 % of the code`.
+/// Returns `80 % of the time: 2 functions, 14 source lines, 0.02 % of the code`.
 pub(crate) fn concentration(c: &Concentration) -> String {
     let mut text = format!(
         "{} of the time: {}",
-        number::share(c.share),
-        number::plural(u64::from(c.functions), "function")
+        format::share(c.share),
+        format::plural(u64::from(c.functions), "function")
     );
     if let Some(lines) = c.lines {
         text.push_str(", ");
-        text.push_str(&number::plural(u64::from(lines), "source line"));
+        text.push_str(&format::plural(u64::from(lines), "source line"));
     }
     if let Some(share) = c.code_share {
-        text.push_str(&format!(", {} of the code", number::share(share)));
+        text.push_str(&format!(", {} of the code", format::share(share)));
     }
     text
 }
 
-/// `64.5 % of the time, 12,345 samples of cpu-clock, called 33.0 M times`.
+/// Returns the headline of an annotation: `64.5 % of the time, 12,345 samples of cpu-clock, called
+/// 33.0 M times, skid-corrected`.
 pub(crate) fn annotation_head(a: &Annotation) -> String {
     let calls = match a.calls {
-        Some(calls) => format!(", called {}", number::times(calls)),
+        Some(calls) => format!(", called {}", format::times(calls)),
         None => String::new(),
     };
     format!(
         "{} of the time, {} of {}{calls}{}",
-        number::percent(&a.share),
-        number::plural(a.samples, "sample"),
+        format::percent(&a.share),
+        format::plural(a.samples, "sample"),
         a.event.name,
-        if a.raw {
-            ", raw: samples stand where the machine put them, an instruction late"
-        } else {
-            ""
+        match (a.raw, a.event.precision) {
+            (true, Precision::Skid) => ", raw: not skid-corrected",
+            (true, Precision::Precise) => ", raw",
+            (false, Precision::Skid) => ", skid-corrected",
+            (false, Precision::Precise) => "",
         }
     )
 }
 
-/// `bignum.c:4551`, or nothing.
+/// Returns `bignum.c:4551`; empty where the file is unknown.
 pub(crate) fn file_line(file: Option<&str>, line: Option<u32>) -> String {
     match (file, line) {
         (Some(file), Some(line)) => format!("{}:{line}", safe_text::file_name(file)),

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use genba_model::{ExitKind, HostFingerprint, Metric, MetricSummary, NoiseFloor, RunSummary};
+use genba_units::format;
 
-use crate::number;
-
-/// `AMD EPYC 9B45 (Zen 5), 2 CPUs, VM (kvm)`.
+/// Returns the host: `AMD EPYC 9B45 (Zen 5), 2 CPUs, VM (kvm)`.
 pub(crate) fn host(host: &HostFingerprint) -> String {
     let mut cpu = host
         .cpu
@@ -30,26 +29,21 @@ pub(crate) fn host(host: &HostFingerprint) -> String {
     format!(
         "{}{micro}, {}{place}",
         cpu.trim(),
-        number::plural(u64::from(host.cpus), "CPU")
+        format::plural(u64::from(host.cpus), "CPU")
     )
 }
 
-/// The smallest differences that would have been seen.
+/// Returns the noise floor: the smallest differences that the runs could show.
 pub(crate) fn noise_floor(floors: &[NoiseFloor]) -> Option<String> {
     let list: Vec<String> = floors
         .iter()
         .filter(|f| f.share.is_finite() && f.share > 0.0)
-        .map(|f| format!("{} ({})", number::share(f.share), metric_label(f.metric)))
+        .map(|f| format!("{} ({})", format::share(f.share), metric_label(f.metric)))
         .collect();
-    (!list.is_empty()).then(|| {
-        format!(
-            "differences under {} would not be visible in this time",
-            list.join(", ")
-        )
-    })
+    (!list.is_empty()).then(|| format!("noise floor of this run: {}", list.join(", ")))
 }
 
-/// Runs that failed, if any did.
+/// Returns how many runs failed and how; `None` where all succeeded.
 pub(crate) fn failures(runs: &RunSummary) -> Option<String> {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for run in runs.runs.iter().filter(|r| !r.exit.success()) {
@@ -69,28 +63,28 @@ pub(crate) fn failures(runs: &RunSummary) -> Option<String> {
     (failed > 0).then(|| {
         format!(
             "{failed} of {} failed: {}",
-            number::plural(runs.runs.len() as u64, "run"),
+            format::plural(runs.runs.len() as u64, "run"),
             list.join(", ")
         )
     })
 }
 
-/// Runs far from the rest.
+/// Returns how many runs are outliers; `None` where there are none.
 pub(crate) fn outliers(runs: &RunSummary) -> Option<String> {
     match runs.outliers.len() {
         0 => None,
         1 => Some(format!(
-            "1 run of {} lies far from the rest: kept, shown",
+            "1 of {} runs is an outlier: retained and shown",
             runs.runs.len()
         )),
         n => Some(format!(
-            "{n} runs of {} lie far from the rest: kept, shown",
+            "{n} of {} runs are outliers: retained and shown",
             runs.runs.len()
         )),
     }
 }
 
-/// How a run ended, in words.
+/// Returns how a run ended.
 pub(crate) fn exit(exit: ExitKind) -> String {
     match exit {
         ExitKind::Code(code) => format!("exit code {code}"),
@@ -110,20 +104,20 @@ pub(crate) fn exit(exit: ExitKind) -> String {
             };
             format!("{name}{}", if core { " (core dumped)" } else { "" })
         }
-        ExitKind::TimedOut => "time-out".to_owned(),
+        ExitKind::TimedOut => "timeout".to_owned(),
         ExitKind::Cancelled => "cancelled".to_owned(),
     }
 }
 
-/// A metric's name for people.
+/// Returns the display name of a metric.
 pub(crate) fn metric_label(metric: Metric) -> &'static str {
     match metric {
         Metric::Wall => "wall",
         Metric::User => "user",
         Metric::System => "sys",
         Metric::Cpu => "user + sys",
-        Metric::TargetCpu => "of the target",
-        Metric::BesideCpu => "of others",
+        Metric::TargetCpu => "target CPU",
+        Metric::BesideCpu => "children CPU",
         Metric::MaxRss => "peak memory",
         Metric::MinorFaults => "minor faults",
         Metric::MajorFaults => "major faults",
@@ -132,11 +126,12 @@ pub(crate) fn metric_label(metric: Metric) -> &'static str {
     }
 }
 
+/// Returns the summary of a metric over all runs.
 pub(crate) fn summary(runs: &RunSummary, metric: Metric) -> Option<&MetricSummary> {
     runs.metrics.iter().find(|m| m.metric == metric)
 }
 
-/// The wall times of all runs.
+/// Returns the wall times of all runs, seconds.
 pub(crate) fn walls(runs: &RunSummary) -> Vec<f64> {
     runs.runs.iter().map(|r| r.wall_seconds).collect()
 }

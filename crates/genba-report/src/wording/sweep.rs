@@ -1,9 +1,10 @@
-//! A sweep in sentences, the same for the terminal and the page.
+//! Sentences of a sweep: change points, plateaus, the scaling law, the effort.
 
 use genba_model::{KneeKind, ParameterScale, Sweep, SweepKnee};
+use genba_units::format;
 
+use crate::safe_text;
 use crate::wording::{metrics, verdicts};
-use crate::{number, safe_text};
 
 /// A value of a parameter: whole numbers in full; with K, M or G if the parameter was given so.
 pub(crate) fn value(sweep: &Sweep, x: f64) -> String {
@@ -24,16 +25,16 @@ pub(crate) fn value(sweep: &Sweep, x: f64) -> String {
             size if size.abs() >= 100.0 => 0,
             _ => 1,
         };
-        return format!("{}{name}", number::grouped_decimals(size, digits));
+        return format!("{}{name}", format::grouped_decimals(size, digits));
     }
     if x.fract() == 0.0 && x.abs() < 1e15 {
-        return number::grouped(x);
+        return format::grouped(x);
     }
     let digits = (2 - x.abs().log10().floor() as i32).clamp(0, 6) as usize;
-    number::grouped_decimals(x, digits)
+    format::grouped_decimals(x, digits)
 }
 
-/// The heading: metric and its unit.
+/// Returns the heading of the values: the metric with its unit.
 pub(crate) fn unit(sweep: &Sweep) -> String {
     match sweep.unit.as_str() {
         "seconds" => metrics::phrase(&sweep.metric),
@@ -42,7 +43,7 @@ pub(crate) fn unit(sweep: &Sweep) -> String {
     }
 }
 
-/// What was found, a sentence each.
+/// Returns the findings, a sentence each.
 pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
     let mut list = Vec::new();
     let [parameter] = sweep.parameters.as_slice() else {
@@ -51,71 +52,68 @@ pub(crate) fn findings(sweep: &Sweep) -> Vec<String> {
     if parameter.scale == ParameterScale::Words || sweep.scatter.is_none() {
         return list;
     }
-    let name = |word: &str| match sweep.knees.len() {
-        1 => format!("one {word}"),
-        _ => word.to_owned(),
-    };
-    let first_flat = sweep.segments.first().filter(|one| one.flat);
-    if let (Some(flat), false) = (first_flat, sweep.knees.is_empty()) {
-        list.push(flat_words(sweep, "flat", flat));
+    let first_plateau = sweep.segments.first().filter(|one| one.flat);
+    if let (Some(flat), false) = (first_plateau, sweep.knees.is_empty()) {
+        list.push(plateau(sweep, "plateau", flat));
     }
     for (index, knee) in sweep.knees.iter().enumerate() {
-        let blurred = match knee.settled {
+        let unresolved = match knee.settled {
             true => "",
-            false => "; not settled: at which side settings between them lie is not known",
+            false => "; the settings in between could not be assigned to either side",
         };
         list.push(format!(
-            "{}, {} ({}): {}{blurred}",
-            name(kind(knee)),
+            "{} {} (confidence {}): {}{unresolved}",
+            kind(knee),
             place(sweep, knee),
             confidence(knee.confidence),
-            effect_words(sweep, knee)
+            effect(sweep, knee)
         ));
         if let Some(flat) = sweep.segments.get(index + 1).filter(|one| one.flat) {
-            list.push(flat_words(sweep, "then flat", flat));
+            list.push(plateau(sweep, "then plateau", flat));
         }
     }
     if sweep.knees.is_empty() {
         let seen = sweep.visible_step.map_or_else(String::new, |step| {
             format!(
-                "; a step of {} would have been seen",
+                "; a step of {} would have been detected",
                 verdicts::points(step)
             )
         });
         let what = match sweep.segments.first() {
             Some(flat) if flat.flat => {
-                format!("flat, within {}", verdicts::points(flat.within))
+                format!(
+                    "plateau over the whole range, within {}",
+                    verdicts::points(flat.within)
+                )
             }
-            _ if sweep.suspected_knees.is_empty() => "no knee".to_owned(),
-            _ => "no knee that is certain".to_owned(),
+            _ if sweep.suspected_knees.is_empty() => "no change point".to_owned(),
+            _ => "no significant change point".to_owned(),
         };
         list.push(format!("{what}{seen}"));
     }
     for knee in &sweep.suspected_knees {
         let why = if knee.p_value < sweep.alpha {
-            "too near an end, or too small, to be told".to_owned()
+            "too close to an end of the range, or too small, to confirm".to_owned()
         } else {
-            format!(
-                "a curve without it looks so bent with {} probability",
-                number::share(knee.p_value)
-            )
+            format!("not significant (p = {:.2})", knee.p_value)
         };
         list.push(format!(
-            "perhaps a {}, {}: {why}",
+            "possible {} {}: {why}",
             kind(knee),
             place(sweep, knee)
         ));
     }
-    list.extend(growth(sweep));
+    list.extend(scaling_law(sweep));
     list
 }
 
-fn flat_words(sweep: &Sweep, word: &str, flat: &genba_model::SweepSegment) -> String {
+/// Returns `plateau: 1 … 10, within 0.4 %`.
+fn plateau(sweep: &Sweep, word: &str, flat: &genba_model::SweepSegment) -> String {
     if flat.from == flat.to {
         return format!("{word}: {}", value(sweep, flat.from));
     }
     format!(
-        "{word}: {} … {} within {}",
+        "{word}: {} … {}, within {}",
         value(sweep, flat.from),
         value(sweep, flat.to),
         verdicts::points(flat.within.max(0.001))
@@ -124,8 +122,8 @@ fn flat_words(sweep: &Sweep, word: &str, flat: &genba_model::SweepSegment) -> St
 
 fn kind(knee: &SweepKnee) -> &'static str {
     match knee.kind {
-        KneeKind::Step => "step",
-        KneeKind::Hinge => "hinge",
+        KneeKind::Step => "change point (step)",
+        KneeKind::Hinge => "change point (change of slope)",
     }
 }
 
@@ -138,12 +136,12 @@ fn place(sweep: &Sweep, knee: &SweepKnee) -> String {
 }
 
 fn confidence(share: f64) -> String {
-    // Never a certainty.
+    // Never 100 %.
     format!("{:.0} %", (share * 100.0).clamp(0.0, 99.0))
 }
 
-/// `from 854 to 620 req/s, 0.73×`; of a hinge how the growth changes.
-fn effect_words(sweep: &Sweep, knee: &SweepKnee) -> String {
+/// Returns the effect of a change point: `0.73× (0.72–0.74)`, or how the slope changes.
+fn effect(sweep: &Sweep, knee: &SweepKnee) -> String {
     let factor = verdicts::factor(&knee.effect);
     let range = verdicts::factor_range(&knee.effect);
     match knee.kind {
@@ -153,47 +151,47 @@ fn effect_words(sweep: &Sweep, knee: &SweepKnee) -> String {
                 Some(ParameterScale::Log2) => "per doubling",
                 _ => "per unit",
             };
-            format!("from there on {factor} more {per} ({range})")
+            format!("grows by another {factor} {per} above it ({range})")
         }
     }
 }
 
-/// How it grows.
-fn growth(sweep: &Sweep) -> Option<String> {
-    let growth = sweep.scaling_law.as_ref()?;
-    if growth.law == "constant" {
+/// Returns the scaling law; `None` where the metric is constant.
+fn scaling_law(sweep: &Sweep) -> Option<String> {
+    let fit = sweep.scaling_law.as_ref()?;
+    if fit.law == "constant" {
         return None;
     }
-    let where_ = match sweep.knees.is_empty() {
+    let range = match sweep.knees.is_empty() {
         true => String::new(),
-        false => format!(" from {} on", value(sweep, growth.from)),
+        false => format!(" from {} on", value(sweep, fit.from)),
     };
-    let exponent = growth.exponent.map(|e| {
+    let exponent = fit.exponent.map(|e| {
         format!(
             "exponent {} ({}–{})",
-            number::plain(&e, 3),
-            number::grouped_decimals(e.low, 2),
-            number::grouped_decimals(e.high, 2)
+            format::plain(&e, 3),
+            format::grouped_decimals(e.low, 2),
+            format::grouped_decimals(e.high, 2)
         )
     });
-    let beside = exponent.map_or_else(String::new, |text| format!(", {text}"));
-    let candidates: Vec<&str> = growth.candidates.iter().map(String::as_str).collect();
-    Some(match growth.law.as_str() {
-        "unknown" if growth.residual > 0.1 => format!(
-            "follows no simple law{where_}: the best, {}, is off by {} on average",
+    let exponent = exponent.map_or_else(String::new, |text| format!(", {text}"));
+    let candidates: Vec<&str> = fit.candidates.iter().map(String::as_str).collect();
+    Some(match fit.law.as_str() {
+        "unknown" if fit.residual > 0.1 => format!(
+            "no simple scaling law fits{range}: the best one, {}, deviates by {} on average",
             candidates.first().copied().unwrap_or("none"),
-            number::share(growth.residual)
+            format::share(fit.residual)
         ),
         "unknown" => format!(
-            "grows{where_} as {}: these measurements cannot tell{beside}",
+            "scaling law{range}: {}, not distinguishable by these measurements{exponent}",
             candidates.join(" or ")
         ),
-        "power" => format!("grows{where_} as a power{beside}"),
-        law => format!("grows{where_} as {law}{beside}"),
+        "power" => format!("scaling law{range}: power{exponent}"),
+        law => format!("scaling law{range}: {law}{exponent}"),
     })
 }
 
-/// `13 settings, 61 runs, 3 min 12 s (a full grid: 36 settings)`.
+/// Returns the effort: `13 settings, 61 runs, 3 min 12 s (full grid: 36 settings)`.
 pub(crate) fn effort(sweep: &Sweep) -> String {
     let settings = sweep.points.len() as u64;
     let grid = match sweep.parameters.as_slice() {
@@ -201,22 +199,22 @@ pub(crate) fn effort(sweep: &Sweep) -> String {
         _ => None,
     };
     let grid = grid.map_or_else(String::new, |grid| {
-        format!(" (a full grid: {} settings)", number::grouped(grid as f64))
+        format!(" (full grid: {} settings)", format::grouped(grid as f64))
     });
     let end = match sweep.end.as_str() {
-        "budget" => "; the time was spent",
+        "budget" => "; budget exhausted",
         "interrupted" => "; interrupted",
         _ => "",
     };
     format!(
         "{}, {}, {}{grid}{end}",
-        number::plural(settings, "setting"),
-        number::plural(u64::from(sweep.runs), "run"),
-        number::duration(sweep.elapsed_seconds)
+        format::plural(settings, "setting"),
+        format::plural(u64::from(sweep.runs), "run"),
+        format::duration(sweep.elapsed_seconds)
     )
 }
 
-/// The heading of a sweep.
+/// Returns the title: the command with its parameters.
 pub(crate) fn title(sweep: &Sweep) -> String {
     let parameters: Vec<String> = (sweep.parameters.iter())
         .map(|one| format!("{}={}", one.name, one.values))

@@ -1,15 +1,15 @@
-//! Words of a trial, for terminal and page alike.
+//! Sentences of `genba try`: the outcome of each variant, the recommendation, the layout effect.
 
 use genba_model::{ChangeKind, Estimate, LayoutEffect, TrialReport, Tried, TriedOutcome};
+use genba_units::format;
 
-use crate::number;
 use crate::wording::{metrics, verdicts};
 
-/// What became of a way, in a few words.
+/// Returns the outcome of a variant in a few words.
 pub(crate) fn outcome(tried: &Tried, delta: f64) -> String {
     let ratio = tried.ratio.filter(verdicts::usable);
     match (tried.outcome, ratio) {
-        (TriedOutcome::Gain | TriedOutcome::Slower, Some(ratio)) => strong(&ratio),
+        (TriedOutcome::Gain | TriedOutcome::Slower, Some(ratio)) => effect(&ratio),
         (TriedOutcome::Slight, Some(ratio)) if tried.within_layout => {
             let word = if ratio.value < 1.0 {
                 "faster"
@@ -17,28 +17,28 @@ pub(crate) fn outcome(tried: &Tried, delta: f64) -> String {
                 "slower"
             };
             format!(
-                "{} {word}: layout does as much",
+                "{} {word}: within the effect of code layout",
                 verdicts::factor_of(&ratio)
             )
         }
         (TriedOutcome::Slight, Some(ratio)) => {
             format!(
-                "{}, no more than {}",
-                strong(&ratio),
+                "{}, below the equivalence margin of {}",
+                effect(&ratio),
                 verdicts::points(delta)
             )
         }
         (TriedOutcome::Same, _) => {
-            format!("no difference larger than {}", verdicts::points(delta))
+            format!("equivalent within ±{}", verdicts::points(delta))
         }
-        // Its own interval has left 1, but not by as much as takes so many ways tried.
+        // Its own interval excludes 1, but not after correction for the number of variants.
         (TriedOutcome::Undecided, Some(ratio)) if ratio.high < 1.0 || ratio.low > 1.0 => {
-            format!("likely, not proven: {}", verdicts::range(&ratio))
+            format!("likely, not significant: {}", verdicts::range(&ratio))
         }
         (TriedOutcome::Undecided, Some(ratio)) => format!("undecided: {}", verdicts::range(&ratio)),
-        (TriedOutcome::Identical, _) => "the same program, byte for byte".to_owned(),
+        (TriedOutcome::Identical, _) => "identical binary".to_owned(),
         (TriedOutcome::Failed, _) => "failed".to_owned(),
-        (TriedOutcome::Unavailable, _) => "not here".to_owned(),
+        (TriedOutcome::Unavailable, _) => "not available".to_owned(),
         (TriedOutcome::NotTried, _) => "not tried".to_owned(),
         (TriedOutcome::Gain, None) => "faster".to_owned(),
         (TriedOutcome::Slower, None) => "slower".to_owned(),
@@ -47,8 +47,8 @@ pub(crate) fn outcome(tried: &Tried, delta: f64) -> String {
     }
 }
 
-/// `1.37× faster (1.35–1.39)`.
-fn strong(ratio: &Estimate) -> String {
+/// Returns an effect with its interval: `1.37× faster (1.35–1.39)`.
+fn effect(ratio: &Estimate) -> String {
     let word = if ratio.value < 1.0 {
         "faster"
     } else {
@@ -61,7 +61,7 @@ fn strong(ratio: &Estimate) -> String {
     )
 }
 
-/// What to keep, as one sentence; or that nothing helps.
+/// Returns the recommended variant, or that no variant is faster.
 pub(crate) fn verdict(report: &TrialReport) -> String {
     let counts = |one: &&Tried| one.pairs > 0 && one.kind != ChangeKind::Layout;
     let measured = report.tried.iter().filter(counts).count();
@@ -69,7 +69,7 @@ pub(crate) fn verdict(report: &TrialReport) -> String {
         Some(keep) => format!(
             "{} is {} in {}",
             keep.variant,
-            strong(&keep.ratio),
+            effect(&keep.ratio),
             metrics::phrase(&report.metric)
         ),
         None => {
@@ -80,29 +80,29 @@ pub(crate) fn verdict(report: &TrialReport) -> String {
             });
             let open = match open.count() {
                 0 => String::new(),
-                open => format!("; {open} undecided in the time given"),
+                open => format!("; {open} undecided within the budget"),
             };
             let start = if open.is_empty() {
-                "nothing helps"
+                "no variant is faster"
             } else {
-                "nothing is shown to help"
+                "no variant is shown to be faster"
             };
             format!(
-                "{start}: none of {} is known to be faster in {} by more than {}{open}",
-                number::plural(measured as u64, "way"),
-                metrics::phrase(&report.metric),
-                verdicts::points(report.delta)
+                "{start}: none of {} gains more than {} in {}{open}",
+                format::plural(measured as u64, "variant"),
+                verdicts::points(report.delta),
+                metrics::phrase(&report.metric)
             )
         }
     }
 }
 
-/// What layout alone does.
+/// Returns the effect of code layout alone.
 pub(crate) fn layout(layout: &LayoutEffect) -> String {
     format!(
-        "layout alone: {} with nothing changed but where functions lie differ from the baseline by \
-         {} … {}; gains of other builds that are no larger are not believed",
-        number::plural(u64::from(layout.builds), "build"),
+        "code layout alone: {} that differ only in the placement of functions are {} … {} from the \
+         baseline; effects of other builds within this range are not counted as gains",
+        format::plural(u64::from(layout.builds), "build"),
         verdicts::signed(layout.low - 1.0),
         verdicts::signed(layout.high - 1.0)
     )

@@ -1,12 +1,11 @@
-//! Effects and verdicts in words: sentences that the terminal, the page and Markdown share. They
-//! hold names from elsewhere: callers make them harmless.
+//! Sentences of a comparison: the effect with its interval, the verdict, what raises doubts.
 
 use genba_model::{Comparison, ComparisonReport, Direction, Estimate, VerdictName};
+use genba_units::format;
 
 use super::metrics;
-use crate::number;
 
-/// What kind of amount a metric is, which decides about the words for more and less.
+/// The kind of a metric, which decides on the words for more and less.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Time,
@@ -27,7 +26,7 @@ fn kind(report: &ComparisonReport, metric: &str) -> Kind {
     }
 }
 
-/// The word for a ratio below one (`less`) or above.
+/// Returns the word for a ratio below one (`less`) or above.
 fn word(kind: Kind, less: bool) -> &'static str {
     match (kind, less) {
         (Kind::Time, true) => "faster",
@@ -39,15 +38,15 @@ fn word(kind: Kind, less: bool) -> &'static str {
     }
 }
 
-/// Whether both ends and the value are numbers above zero.
+/// Returns whether value and both ends of the interval are finite and above zero.
 pub(crate) fn usable(e: &Estimate) -> bool {
     [e.value, e.low, e.high]
         .iter()
         .all(|v| v.is_finite() && *v > 0.0)
 }
 
-/// A ratio turned so that it is above one where it says "less", and its word.
-fn turned(ratio: &Estimate, less: bool) -> Estimate {
+/// Returns the reciprocal of a ratio if `less`, so that the factor shown is above one.
+fn above_one(ratio: &Estimate, less: bool) -> Estimate {
     if less {
         Estimate {
             value: 1.0 / ratio.value,
@@ -59,7 +58,7 @@ fn turned(ratio: &Estimate, less: bool) -> Estimate {
     }
 }
 
-/// Decimals of a factor: those of one digit of its interval's half width, so that 1.3704
+/// Returns the decimals of a factor: one digit of the half width of its interval, so that 1.3704
 /// (1.3504–1.3899) is 1.37 (1.35–1.39).
 fn factor_decimals(e: &Estimate) -> usize {
     let half = (e.high - e.low) / 2.0;
@@ -68,7 +67,7 @@ fn factor_decimals(e: &Estimate) -> usize {
         return 2;
     }
     let places = (-half.log10().floor()).clamp(f64::from(least), 5.0) as usize;
-    // An end beside 1 must not look like 1: "slower (1.00–1.02)" would contradict itself.
+    // An end close to 1 must not be rounded to 1: "slower (1.00–1.02)" would contradict itself.
     let hidden = |end: f64, places: usize| {
         end != 1.0 && ((end - 1.0).abs() * 10_f64.powi(places as i32)) < 0.5
     };
@@ -77,33 +76,33 @@ fn factor_decimals(e: &Estimate) -> usize {
         .unwrap_or(places)
 }
 
-/// `1.37×`.
+/// Returns a factor: `1.37×`.
 pub(crate) fn factor(e: &Estimate) -> String {
     let places = factor_decimals(e);
-    format!("{}×", number::grouped_decimals(e.value, places))
+    format!("{}×", format::grouped_decimals(e.value, places))
 }
 
-/// `1.35–1.39`.
+/// Returns the interval of a factor: `1.35–1.39`.
 pub(crate) fn factor_range(e: &Estimate) -> String {
     let places = factor_decimals(e);
     format!(
         "{}–{}",
-        number::grouped_decimals(e.low, places),
-        number::grouped_decimals(e.high, places)
+        format::grouped_decimals(e.low, places),
+        format::grouped_decimals(e.high, places)
     )
 }
 
-/// The factor of a ratio in the direction in which it goes: `1.37×` for 0.73 and for 1.37.
+/// Returns the factor above one of a ratio: `1.37×` for 0.73 and for 1.37.
 pub(crate) fn factor_of(ratio: &Estimate) -> String {
-    factor(&turned(ratio, ratio.value < 1.0))
+    factor(&above_one(ratio, ratio.value < 1.0))
 }
 
-/// Its interval: `1.35–1.39`.
+/// Returns the interval of the factor above one: `1.35–1.39`.
 pub(crate) fn factor_span(ratio: &Estimate) -> String {
-    factor_range(&turned(ratio, ratio.value < 1.0))
+    factor_range(&above_one(ratio, ratio.value < 1.0))
 }
 
-/// Percent with as many decimals as are wanted at this size, without a sign.
+/// Returns a percentage without its sign, with decimals by its size.
 pub(crate) fn points(share: f64) -> String {
     let value = (share * 100.0).abs();
     let places = match value {
@@ -111,7 +110,7 @@ pub(crate) fn points(share: f64) -> String {
         v if v >= 0.095 => 1,
         _ => 2,
     };
-    let text = number::grouped_decimals(value, places);
+    let text = format::grouped_decimals(value, places);
     let text = if places == 1 {
         text.strip_suffix(".0").unwrap_or(&text)
     } else {
@@ -120,7 +119,7 @@ pub(crate) fn points(share: f64) -> String {
     format!("{text} %")
 }
 
-/// A difference with its sign: `−0.3 %`.
+/// Returns a difference with its sign: `−0.3 %`.
 pub(crate) fn signed(share: f64) -> String {
     let text = points(share);
     if text.bytes().all(|b| !(b'1'..=b'9').contains(&b)) {
@@ -129,7 +128,7 @@ pub(crate) fn signed(share: f64) -> String {
     format!("{}{text}", if share < 0.0 { '−' } else { '+' })
 }
 
-/// `−0.3 % … +0.5 %` of a ratio.
+/// Returns the interval of a ratio as differences: `−0.3 % … +0.5 %`.
 pub(crate) fn range(ratio: &Estimate) -> String {
     if !usable(ratio) {
         return "no interval yet".to_owned();
@@ -137,23 +136,26 @@ pub(crate) fn range(ratio: &Estimate) -> String {
     format!("{} … {}", signed(ratio.low - 1.0), signed(ratio.high - 1.0))
 }
 
-/// The interval in the words of the effect: `1.35–1.39×` where a difference was found, else
+/// Returns the interval of an effect: `1.35–1.39×` where a difference was found, else
 /// `−0.3 % … +0.5 %`.
 pub(crate) fn interval(c: &Comparison) -> String {
     match c.verdict {
         VerdictName::Faster | VerdictName::Slower if usable(&c.ratio) => {
-            format!("{}×", factor_range(&turned(&c.ratio, c.ratio.value < 1.0)))
+            format!(
+                "{}×",
+                factor_range(&above_one(&c.ratio, c.ratio.value < 1.0))
+            )
         }
         _ => range(&c.ratio),
     }
 }
 
-/// `95 %` for an alpha of 0.05.
+/// Returns the confidence level: `95 %` for a significance level α of 0.05.
 pub(crate) fn level(alpha: f64) -> String {
     points(1.0 - alpha.clamp(0.0, 1.0))
 }
 
-/// The comparison of a variant in a metric.
+/// Returns the comparison of a variant in a metric.
 pub(crate) fn find<'a>(
     report: &'a ComparisonReport,
     variant: &str,
@@ -165,7 +167,7 @@ pub(crate) fn find<'a>(
         .find(|c| c.variant == variant && c.metric == metric)
 }
 
-/// Comparisons in the metric that decided, in the order of the variants.
+/// Returns the comparisons in the deciding metric, in the order of the variants.
 pub(crate) fn deciding(report: &ComparisonReport) -> Vec<&Comparison> {
     report
         .comparisons
@@ -174,21 +176,21 @@ pub(crate) fn deciding(report: &ComparisonReport) -> Vec<&Comparison> {
         .collect()
 }
 
-/// Seconds that one pair took, on the average of what was measured.
+/// Returns the mean time of one pair, seconds.
 fn seconds_a_pair(report: &ComparisonReport) -> Option<f64> {
     let each = report.elapsed_seconds / f64::from(report.blocks);
     (each.is_finite() && each > 0.0).then_some(each)
 }
 
-/// The verdict as a sentence, without an end: "after is 1.37× faster than before in wall time
-/// (1.35–1.39, 95 %), decided after 14 pairs, 61 s saved of the budget".
+/// Returns the verdict as a sentence without a full stop: "after is 1.37× faster than before in wall
+/// time (1.35–1.39, 95 %), decided after 14 pairs, 61 s of the budget unused".
 pub(crate) fn sentence(report: &ComparisonReport, c: &Comparison) -> String {
     let what = metrics::phrase(&c.metric);
-    let pairs = number::plural(u64::from(c.pairs), "pair");
+    let pairs = format::plural(u64::from(c.pairs), "pair");
     let level = level(c.alpha);
-    // With two variants everybody knows who is meant.
+    // With two variants the names add nothing.
     let who = if report.variants.len() > 2 {
-        format!("{} against {}: ", c.variant, c.baseline)
+        format!("{} vs. {}: ", c.variant, c.baseline)
     } else {
         String::new()
     };
@@ -196,7 +198,7 @@ pub(crate) fn sentence(report: &ComparisonReport, c: &Comparison) -> String {
     match c.verdict {
         VerdictName::Faster | VerdictName::Slower if usable(&c.ratio) => {
             let less = c.ratio.value < 1.0;
-            let e = turned(&c.ratio, less);
+            let e = above_one(&c.ratio, less);
             let (effect, word) = (factor(&e), word(kind, less));
             let head = match kind {
                 Kind::Time => format!(
@@ -204,7 +206,7 @@ pub(crate) fn sentence(report: &ComparisonReport, c: &Comparison) -> String {
                     c.variant, c.baseline
                 ),
                 _ => format!(
-                    "{} of {} is {effect} {word} than of {}",
+                    "{} of {} is {effect} {word} than that of {}",
                     what, c.variant, c.baseline
                 ),
             };
@@ -216,29 +218,29 @@ pub(crate) fn sentence(report: &ComparisonReport, c: &Comparison) -> String {
             format!(
                 "{head} ({}, {level}), {how}{}",
                 factor_range(&e),
-                saved(report)
+                unused_budget(report)
             )
         }
         VerdictName::Same => format!(
-            "{who}no difference larger than {} in {what} ({}, {level}), after {pairs}{}",
+            "{who}equivalent within ±{} in {what} ({}, {level}), after {pairs}{}",
             points(c.delta),
             range(&c.ratio),
-            saved(report)
+            unused_budget(report)
         ),
         _ => format!(
-            "{who}no verdict yet{}: {} after {pairs}{}",
+            "{who}undecided{}: {} after {pairs}{}",
             if c.metric == "wall" {
                 String::new()
             } else {
                 format!(" in {what}")
             },
             between(kind, &c.ratio),
-            more(report, c)
+            more_pairs(report, c)
         ),
     }
 }
 
-/// `between 0.4 % slower and 1.1 % faster`.
+/// Returns the interval in words: `between 0.4 % slower and 1.1 % faster`.
 fn between(kind: Kind, ratio: &Estimate) -> String {
     if !usable(ratio) {
         return "no interval".to_owned();
@@ -259,84 +261,87 @@ fn between(kind: Kind, ratio: &Estimate) -> String {
         (high, low)
     };
     format!(
-        "between {} and {} {}, but not the same all the time",
+        "between {} and {} {}, not significant yet",
         points(near),
         points(far),
         word(kind, far < 0.0)
     )
 }
 
-fn more(report: &ComparisonReport, c: &Comparison) -> String {
+/// Returns how many more pairs a verdict needs, as far as that can be forecast.
+fn more_pairs(report: &ComparisonReport, c: &Comparison) -> String {
     let Some(more) = c.more_pairs.filter(|&m| m > 0) else {
         return String::new();
     };
     let time = seconds_a_pair(report)
-        .map(|each| format!(" ({})", number::rough_duration(each * f64::from(more))))
+        .map(|each| format!(" ({})", format::rough_duration(each * f64::from(more))))
         .unwrap_or_default();
     let what = if c.delta > 0.0 {
-        format!("tell a {} difference", points(c.delta))
+        format!(" to resolve a {} difference", points(c.delta))
     } else {
-        "tell".to_owned()
+        String::new()
     };
-    format!("; about {} more would {what}{time}", roughly(more))
+    format!("; about {} more needed{what}{time}", roughly(more))
 }
 
-/// About so many, to one digit: a forecast is no better than that.
+/// Returns a number rounded to one digit: a forecast supports no more.
 pub(crate) fn roughly(pairs: u32) -> String {
     let value = f64::from(pairs);
     if value < 10.0 {
-        return number::grouped(value);
+        return format::grouped(value);
     }
     let unit = 10_f64.powf(value.log10().floor());
-    number::grouped((value / unit).round() * unit)
+    format::grouped((value / unit).round() * unit)
 }
 
-fn saved(report: &ComparisonReport) -> String {
+/// Returns the unused part of the budget.
+fn unused_budget(report: &ComparisonReport) -> String {
     let left = report.budget_seconds.map(|b| b - report.elapsed_seconds);
     match left {
         Some(left) if left >= 1.0 && left.is_finite() && report.variants.len() == 2 => {
             let time = match left.floor() {
                 s if s < 120.0 => format!("{s} s"),
-                s => number::duration(s),
+                s => format::duration(s),
             };
-            format!(", {time} saved of the budget")
+            format!(", {time} of the budget unused")
         }
         _ => String::new(),
     }
 }
 
-/// The effect in a few words: `1.37× faster`, `same within 0.5 %`, `undecided (−1 % … +2 %)`.
+/// Returns the effect in a few words: `1.37× faster`, `equivalent within ±0.5 %`, `undecided
+/// (−1 % … +2 %)`.
 pub(crate) fn short(report: &ComparisonReport, c: &Comparison) -> String {
     match c.verdict {
         VerdictName::Faster | VerdictName::Slower if usable(&c.ratio) => {
             let less = c.ratio.value < 1.0;
-            let e = turned(&c.ratio, less);
+            let e = above_one(&c.ratio, less);
             format!("{} {}", factor(&e), word(kind(report, &c.metric), less))
         }
-        VerdictName::Same if within(c) < 5e-5 => "the same".to_owned(),
-        VerdictName::Same => format!("same within {}", points(within(c))),
+        VerdictName::Same if within(c) < 5e-5 => "equivalent".to_owned(),
+        VerdictName::Same => format!("equivalent within ±{}", points(within(c))),
         _ if usable(&c.ratio) => format!("undecided ({})", range(&c.ratio)),
         _ => "undecided".to_owned(),
     }
 }
 
-/// The largest difference that the interval leaves.
+/// Returns the largest difference that the interval contains.
 fn within(c: &Comparison) -> f64 {
     let far = (c.ratio.low - 1.0).abs().max((c.ratio.high - 1.0).abs());
     if far.is_finite() { far } else { c.delta }
 }
 
-/// Fewer pairs than this give the cross-check one look at most, and no reason to doubt.
-pub(crate) const CHECKABLE: u32 = 24;
+/// Minimum number of pairs for a cross-check: with fewer it has one look at most.
+pub(crate) const MIN_PAIRS_OF_CROSS_CHECK: u32 = 24;
 
-/// What else must be said about a verdict: the other test's word, the correction.
+/// Returns doubts about verdicts: a failed cross-check, a failed correction.
 pub(crate) fn doubts(report: &ComparisonReport) -> Vec<String> {
     let mut list = Vec::new();
     for c in deciding(report) {
         let decided = matches!(c.verdict, VerdictName::Faster | VerdictName::Slower);
-        if decided && c.cross_check == Some(false) && c.pairs >= CHECKABLE {
+        if decided && c.cross_check == Some(false) && c.pairs >= MIN_PAIRS_OF_CROSS_CHECK {
             list.push(format!(
-                "{} against {}: the cross-check (Wilcoxon in five looks) does not confirm it",
+                "{} vs. {}: the cross-check (Wilcoxon test, five looks) does not confirm the verdict",
                 c.variant, c.baseline
             ));
         }
@@ -345,7 +350,7 @@ pub(crate) fn doubts(report: &ComparisonReport) -> Vec<String> {
             && !correction.holds
         {
             list.push(format!(
-                "{} against {}: does not stand after correcting for the number of comparisons ({})",
+                "{} vs. {}: not significant after correction for the number of comparisons ({})",
                 c.variant, c.baseline, correction.method
             ));
         }
@@ -353,7 +358,7 @@ pub(crate) fn doubts(report: &ComparisonReport) -> Vec<String> {
     list
 }
 
-/// Why variants were taken out, hazards, doubts, notes: each once.
+/// Returns excluded variants, doubts, hazards and notes, each once.
 pub(crate) fn remarks(report: &ComparisonReport) -> Vec<String> {
     let mut list: Vec<String> = report
         .variants
@@ -384,16 +389,16 @@ mod tests {
     }
 
     #[test]
-    fn digits_of_a_factor() {
+    fn decimals_of_a_factor_follow_its_interval() {
         assert_eq!(factor(&e(1.3704, 1.3504, 1.3899)), "1.37×");
         assert_eq!(factor_range(&e(1.3704, 1.3504, 1.3899)), "1.35–1.39");
-        // An end that is not 1 does not look like 1.
+        // An end that is not 1 is not rounded to 1.
         assert_eq!(factor_range(&e(1.0187, 1.0012, 1.0243)), "1.001–1.024");
         assert_eq!(factor(&Estimate::exact(2.0)), "2.00×");
     }
 
     #[test]
-    fn signs_and_forecasts() {
+    fn differences_have_signs_and_forecasts_one_digit() {
         assert_eq!(range(&e(1.0, 0.997, 1.005)), "−0.3 % … +0.5 %");
         assert_eq!(range(&e(1.0, 0.0, 2.0)), "no interval yet");
         assert_eq!(signed(0.0), "0.00 %");
@@ -403,7 +408,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_end_on_one_side_of_one_shows_it(low in 1.0001_f64..1.5, width in 0.0_f64..1.0) {
+        fn interval_above_one_is_not_printed_as_starting_at_one(low in 1.0001_f64..1.5, width in 0.0_f64..1.0) {
             let text = factor_range(&e(low + width / 2.0, low, low + width));
             prop_assert!(!text.starts_with("1.00–") && !text.starts_with("1.000–"), "{text}");
         }

@@ -109,7 +109,7 @@ pub fn progress_text(progress: &Progress<'_>, metric: &str, output: &Output) -> 
             Some(left) => format!(
                 "run {}, at most {} left",
                 progress.blocks + 1,
-                genba_report::number::duration(left.ceil())
+                genba_units::format::duration(left.ceil())
             ),
             None => format!("run {}", progress.blocks + 1),
         },

@@ -163,7 +163,7 @@ fn dry_run(args: &Args, ablate: &AblatePlan, output: &Output) -> VerbResult {
         Stop::Budget { seconds, .. } | Stop::Time { seconds } => {
             format!(
                 "at most {}, less if all verdicts are decided sooner",
-                genba_report::number::duration(seconds)
+                genba_units::format::duration(seconds)
             )
         }
         Stop::Blocks(blocks) => format!("{blocks} runs of each; unknown until the first run"),

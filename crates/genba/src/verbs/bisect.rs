@@ -92,7 +92,7 @@ fn dry_run(search: &SearchRequest, how: &str, output: &Output) -> VerbResult {
         genba_report::sanitise(&search.command),
         search.plan.primary,
         100.0 * search.plan.delta,
-        genba_report::number::duration(search.budget.seconds),
+        genba_units::format::duration(search.budget.seconds),
     ))?;
     Ok(Exit::Done)
 }

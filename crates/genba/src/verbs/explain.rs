@@ -7,10 +7,10 @@ use clap::Args as ClapArgs;
 use genba_case::Store;
 use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits};
+use genba_investigate::Options;
 use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
 use genba_investigate::join_counts::ExecutionCountOptions;
-use genba_investigate::{Options, noise_floor};
-use genba_model::{Calibration, Event, Explanation, Investigation, Trial};
+use genba_model::{Calibration, Event, Explanation, Investigation, NoiseFloor, Trial};
 use genba_profile::sampler::RecordOptions;
 use genba_report::terminal;
 use genba_run::Output as Stream;
@@ -193,18 +193,24 @@ fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
         command: all.workload.command,
         event: profile.event,
         findings: all.findings,
-        min_gain: noise_floor::min_gain(&all.noise_floor),
+        min_gain: genba_model::min_gain(&all.noise_floor),
+        noise_floor: all.noise_floor,
         notes,
     })
 }
 
 fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
-    let facts: Option<ExplanationInputs> = match recording.case() {
-        Some(case) => case.get_document(EXPLANATION_INPUTS)?,
-        None => None,
-    };
+    let (facts, noise_floor): (Option<ExplanationInputs>, Option<Vec<NoiseFloor>>) =
+        match recording.case() {
+            Some(case) => (
+                case.get_document(EXPLANATION_INPUTS)?,
+                case.get_document("noise_floor")?,
+            ),
+            None => (None, None),
+        };
+    let noise_floor = noise_floor.unwrap_or_default();
     let facts = facts.unwrap_or_else(|| ExplanationInputs {
-        min_gain: noise_floor::min_gain(&[]),
+        min_gain: genba_model::min_gain(&noise_floor),
         ..ExplanationInputs::default()
     });
     let resolved = recording.open(false, true)?;
@@ -229,6 +235,7 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
         event,
         findings,
         min_gain: limits.min_gain,
+        noise_floor,
         notes,
     })
 }

@@ -10,7 +10,7 @@ use genba_experiment::doctor::{self, Diagnosis};
 use genba_experiment::{FinishedRun, Observer, Progress};
 use genba_investigate::Progress as _;
 use genba_model::VerdictName;
-use genba_report::{number, terminal};
+use genba_report::terminal;
 use genba_run::CommandSpec;
 
 use genba_units::parse_duration;
@@ -131,12 +131,18 @@ fn text(found: &Diagnosis, output: &Output) -> String {
         host.cpus,
         (host.virtualisation.as_ref()).map_or(String::new(), |name| format!(", {name}")),
         genba_report::sanitise(&found.command),
-        number::seconds(found.run_seconds),
+        genba_units::format::seconds(found.run_seconds),
     );
     let seen: Vec<String> = (found.metrics.iter())
-        .filter_map(|one| Some(format!("{} in {}", number::share(one.visible?), one.metric)))
+        .filter_map(|one| {
+            Some(format!(
+                "{} in {}",
+                genba_units::format::share(one.visible?),
+                one.metric
+            ))
+        })
         .collect();
-    let time = number::duration(found.seconds);
+    let time = genba_units::format::duration(found.seconds);
     if seen.is_empty() {
         text.push_str(&format!(
             "{time} is too short to show any difference: increase --budget\n"
@@ -159,7 +165,7 @@ fn text(found: &Diagnosis, output: &Output) -> String {
             "  {:<13} {} pairs, standard deviation of a pair {}; compared with itself: {verdict}\n",
             one.metric,
             one.pairs,
-            number::share(one.scatter),
+            genba_units::format::share(one.scatter),
         ));
     }
     if !found.hazards.is_empty() {

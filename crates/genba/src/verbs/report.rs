@@ -101,7 +101,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         } else {
             args.limit
         },
-        least_share: args.percent_limit / 100.0,
+        min_share: args.percent_limit / 100.0,
         calls_of: args.calls,
     };
     output.result(&terminal::report(&profile, &options, output.screen()))?;
@@ -123,7 +123,7 @@ fn script(args: &Args, output: &Output) -> VerbResult {
         } else {
             args.limit
         },
-        least_share: args.percent_limit / 100.0,
+        min_share: args.percent_limit / 100.0,
     };
     output.result(&terminal::script(&profile, options, output.screen()))?;
     Ok(Exit::Done)

@@ -161,7 +161,7 @@ fn dry_run(
         "first look: {first} settings, 5 blocks, {} runs; then settings are placed where the \
          curve has a knee\nexpected time: unknown until the first run; at most {}\n",
         first * 5,
-        genba_report::number::duration(budget)
+        genba_units::format::duration(budget)
     ));
     if args.experiment.json {
         output.json(

@@ -305,7 +305,7 @@ fn dry_run(
     let mut text = format!(
         "would try variants of: {command}\nfor at most {}; the time of a run and a build is unknown \
          before the first\n",
-        genba_report::number::duration(options.budget)
+        genba_units::format::duration(options.budget)
     );
     for line in try_variants::describe_plan(place, changes, options) {
         text.push_str(&format!("  {line}\n"));

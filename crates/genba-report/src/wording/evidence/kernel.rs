@@ -1,9 +1,9 @@
 //! Facts about page faults and system calls.
 
 use genba_model::{HostOperation, KernelFact};
+use genba_units::format;
 
 use super::{count, percent};
-use crate::number;
 
 pub(super) fn sentence(fact: &KernelFact) -> String {
     match fact {
@@ -14,9 +14,9 @@ pub(super) fn sentence(fact: &KernelFact) -> String {
         } => format!(
             "{} page faults per run: {} of pages, {:.0} times the peak resident set ({})",
             count(*faults),
-            number::bytes(*bytes),
+            format::bytes(*bytes),
             bytes / peak_bytes.max(1.0),
-            number::bytes(*peak_bytes)
+            format::bytes(*peak_bytes)
         ),
         KernelFact::MemoryManagement { share, faults } => format!(
             "{} of the time is in the kernel's memory management, {} of that in page faults and \
@@ -34,7 +34,7 @@ pub(super) fn sentence(fact: &KernelFact) -> String {
             };
             format!(
                 "{operation} takes {} on this host",
-                number::seconds(*seconds)
+                format::seconds(*seconds)
             )
         }
         KernelFact::SystemCalls { calls, name, here } => format!(
@@ -45,7 +45,7 @@ pub(super) fn sentence(fact: &KernelFact) -> String {
         KernelFact::SystemCallTime { share, seconds } => format!(
             "{} of the time is in system calls, {} each",
             percent(*share),
-            number::seconds(*seconds)
+            format::seconds(*seconds)
         ),
         KernelFact::SystemCallCopies { share } => {
             format!("{} of their time copies data", percent(*share))

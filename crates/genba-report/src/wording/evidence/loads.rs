@@ -1,9 +1,9 @@
 //! Facts about loads that wait.
 
 use genba_model::{AddressPattern, LoadFact};
+use genba_units::format;
 
 use super::{count, cycles, percent};
-use crate::number;
 
 pub(super) fn sentence(fact: &LoadFact) -> String {
     match fact {
@@ -45,7 +45,7 @@ pub(super) fn sentence(fact: &LoadFact) -> String {
             }
             AddressPattern::Stride { bytes: stride } => format!(
                 "its address advances by {} bytes per iteration, of which {bytes} are read",
-                number::grouped(*stride as f64)
+                format::grouped(*stride as f64)
             ),
             AddressPattern::InvariantStride => format!(
                 "its address advances by a stride that is fixed before the loop; {bytes} bytes are \

@@ -1,9 +1,9 @@
 //! Facts about allocations and copies of memory.
 
 use genba_model::MemoryFact;
+use genba_units::format;
 
 use super::{count, percent};
-use crate::number;
 use crate::wording::profile;
 
 pub(super) fn sentence(fact: &MemoryFact) -> String {
@@ -36,11 +36,11 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             percent(*share),
             count(*allocations),
             size_range(*low, *high),
-            number::bytes(*bytes as f64)
+            format::bytes(*bytes as f64)
         ),
         MemoryFact::PeakMemory { bytes } => format!(
             "the peak resident set is {}: the allocations are short-lived",
-            number::bytes(*bytes)
+            format::bytes(*bytes)
         ),
         MemoryFact::OtherLine {
             share,
@@ -83,19 +83,19 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             "{} of {} copies are of {} or more, {} in all",
             count(*large),
             count(*copies),
-            number::bytes(*from_bytes as f64),
-            number::bytes(*bytes as f64)
+            format::bytes(*from_bytes as f64),
+            format::bytes(*bytes as f64)
         ),
         MemoryFact::CopyCost {
             seconds,
             host_bytes_per_second,
         } => {
-            let each = number::seconds(*seconds);
+            let each = format::seconds(*seconds);
             match host_bytes_per_second {
                 Some(rate) => format!(
                     "{each} per copy: about {} at the {}/s of copies in memory on this host",
-                    number::bytes(seconds * rate),
-                    number::bytes(*rate)
+                    format::bytes(seconds * rate),
+                    format::bytes(*rate)
                 ),
                 None => format!("{each} per copy"),
             }
@@ -117,7 +117,7 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             times,
         } => format!(
             "an allocation, a copy of {} and a free of the old buffer, {} times each",
-            number::seconds(*copy_seconds),
+            format::seconds(*copy_seconds),
             count(*times)
         ),
         MemoryFact::ReallocMoves {
@@ -128,7 +128,7 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             "realloc moved blocks {} times and copied {}, {:.0} bytes per byte of growth (doubling: \
              one)",
             count(*moves),
-            number::bytes(*bytes as f64),
+            format::bytes(*bytes as f64),
             *bytes as f64 / (*grown_bytes).max(1) as f64
         ),
         MemoryFact::CopyAndAllocatorTime { copies, allocator } => format!(
@@ -137,7 +137,7 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             percent(*allocator)
         ),
         MemoryFact::GrowthCost { seconds } => {
-            format!("{} per growth of a buffer", number::seconds(*seconds))
+            format!("{} per growth of a buffer", format::seconds(*seconds))
         }
     }
 }
@@ -150,8 +150,8 @@ fn size_range(low: u64, high: u64) -> String {
         (low, high) if high < 1000 => format!("{low} to {high} bytes"),
         (low, high) => format!(
             "{} to {}",
-            number::bytes(low as f64),
-            number::bytes(high as f64)
+            format::bytes(low as f64),
+            format::bytes(high as f64)
         ),
     }
 }

@@ -10,9 +10,7 @@ mod quadratic;
 mod threads;
 
 use genba_model::{BuildFact, Fact};
-use genba_units::format::{cycle_range, cycles, short_percent as percent};
-
-use crate::number;
+use genba_units::format::{self, cycle_range, cycles, short_percent as percent};
 
 /// The sentence for a fact.
 pub(super) fn sentence(fact: &Fact) -> String {
@@ -34,7 +32,7 @@ fn build(fact: &BuildFact) -> String {
         BuildFact::UnoptimisedTime { share, functions } => format!(
             "{} of the time is in {} compiled without optimisation",
             percent(*share),
-            number::plural(*functions as u64, "function")
+            format::plural(*functions as u64, "function")
         ),
         BuildFact::InstructionsPerCall { instructions } => format!(
             "{instructions:.0} instructions per call: mostly calls of small functions that \
@@ -56,7 +54,7 @@ fn build(fact: &BuildFact) -> String {
 
 /// A count: `12,345`, `410.2 M`.
 fn count(value: u64) -> String {
-    number::count(value as f64)
+    format::count(value as f64)
 }
 
 /// A dependency chain: `div → div`, `load → imul → xor`; of a long one the beginning.

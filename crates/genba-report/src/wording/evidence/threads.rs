@@ -1,9 +1,9 @@
 //! Facts about threads, locks and atomics.
 
 use genba_model::ThreadFact;
+use genba_units::format;
 
 use super::{count, cycles, percent};
-use crate::number;
 
 /// Share of the time in futexes from which it is named.
 const MIN_FUTEX_SHARE: f64 = 0.02;
@@ -46,7 +46,7 @@ pub(super) fn sentence(fact: &ThreadFact) -> String {
             format!("locks are acquired {} times", count(*times))
         }
         ThreadFact::LockCost { seconds } => {
-            format!("{} per acquisition and release", number::seconds(*seconds))
+            format!("{} per acquisition and release", format::seconds(*seconds))
         }
         ThreadFact::OneCpu { ratio } => {
             format!("on one CPU the same work takes {ratio:.1} times less CPU time")
