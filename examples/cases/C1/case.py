@@ -12,8 +12,14 @@ SYSTEMS = 9
 # machine does beside: CPU time is compared, and runs are interleaved.
 BLOCKS = 12
 BEST = "tokyocabinet-hash"
-# A CDB is written once, as a whole: it is no rival to what can be changed later.
+# A CDB is written once, as a whole: it does not compete with stores that can be changed later.
 NO_RIVAL = "cdb"
+RECORDS = 1_000_000
+# Debian's build of Tokyo Cabinet calls sched_yield after every record. Alone that costs a system
+# call; beside other work every call hands the processor over, and coming back with cold caches
+# counts as CPU time of the store. With more involuntary switches per record than this the CPU
+# time is not the store's own.
+SWITCHES_PER_RECORD = 0.05
 
 
 def prepare():
@@ -44,7 +50,14 @@ def run(genba):
         }
         rivals = [name for name in cpu if name not in [BEST, NO_RIVAL]]
         slower = [name for name in rivals if told.get(name) == "slower"]
-        check(f"{operation}: {BEST} beats {len(slower)} of {len(rivals)}", len(slower) == len(rivals) == 7)
+        best = next(v for v in measured["variants"] if v["name"] == f"{operation}: {BEST}")
+        switches = value(best["metrics"]["involuntary_switches"]["median"]) / RECORDS
+        hidden = None
+        if switches > SWITCHES_PER_RECORD:
+            hidden = f"it yields the processor after each record (sched_yield), {switches:.2f} switches per record here"
+        check.unless_hidden(
+            f"{operation}: {BEST} beats {len(slower)} of {len(rivals)}", len(slower) == len(rivals) == 7, hidden
+        )
     check("warned: all in the page cache", "page cache" in " ".join(measured["notes"]))
     said = f"write {winners['write']}, read {winners['read']}"
     return check.outcome(said, said)

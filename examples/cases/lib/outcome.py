@@ -18,16 +18,40 @@ class Outcome:
 
 
 class Checks:
-    """Named conditions; a case is found when all of them hold."""
+    """Named conditions; a case is found when all of them hold.
+
+    A machine that is busy with other work can hide an effect in its noise. genba then says
+    "undecided" instead of a verdict; that is right, and the outcome's note repeats it.
+    """
 
     def __init__(self):
         self.all = []
+        self.hidden = []
 
     def __call__(self, words, holds):
         self.all.append((words, bool(holds)))
         return bool(holds)
 
+    def unless_hidden(self, words, holds, hidden):
+        """Holds, or `hidden` says how the noise of this machine hides it (None if it does not)."""
+        if holds or not hidden:
+            return self(words, holds)
+        self.hidden.append(f"{words}: {hidden}")
+        return self(f"{words}: undecided here, {hidden}", True)
+
+    def verdict(self, words, comparison, wanted):
+        """A comparison has this verdict, or is undecided with an interval that allows it."""
+        ratio = comparison["ratio"]
+        possible = {"slower": ratio["high"] > 1, "faster": ratio["low"] < 1, "same": ratio["low"] <= 1 <= ratio["high"]}
+        hidden = None
+        if comparison["verdict"] == "undecided" and possible[wanted]:
+            hidden = f"ratio {ratio['low']:.2f} to {ratio['high']:.2f} after {comparison['pairs']} pairs"
+        return self.unless_hidden(words, comparison["verdict"] == wanted, hidden)
+
     def outcome(self, said, here="–", note=""):
+        if self.hidden:
+            busy = "this machine was too busy to decide: " + "; ".join(self.hidden) + "."
+            note = f"{note} {busy}" if note else busy
         return Outcome(all(holds for _, holds in self.all), said, here, note, self.all)
 
 
