@@ -7,7 +7,6 @@ use crate::causes::already_optimal;
 use crate::causes::bytewise_compare;
 use crate::causes::bytewise_copy;
 use crate::causes::cache_miss;
-use crate::causes::denormals;
 use crate::causes::division_as_overflow_check;
 use crate::causes::duplicate_division;
 use crate::causes::excess_syscalls;
@@ -18,7 +17,6 @@ use crate::causes::fp_latency_chain;
 use crate::causes::indirect_call_one_target;
 use crate::causes::integer_latency_chain;
 use crate::causes::lock_contention;
-use crate::causes::loop_alignment;
 use crate::causes::loop_invariant_call;
 use crate::causes::loop_invariant_divisor;
 use crate::causes::malloc_churn;
@@ -57,8 +55,6 @@ pub const DETECTORS: &[(Cause, fn(&AnalysisInput) -> Vec<Candidate>)] = &[
     (Cause::StoreForwardStall, store_forward_stall::detect),
     (Cause::FalseDependency, false_dependency::detect),
     (Cause::Spill, spill::detect),
-    (Cause::Denormals, denormals::detect),
-    (Cause::LoopAlignment, loop_alignment::detect),
     (Cause::MemoryBoundCopy, memory_bound_copy::detect),
     (Cause::AlreadyOptimal, already_optimal::detect),
     (Cause::UnoptimisedBuild, unoptimised_build::detect),

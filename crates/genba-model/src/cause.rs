@@ -50,10 +50,6 @@ causes! {
     FalseDependency = "false-dependency",
     /// Register values stored to the stack and reloaded in a loop.
     Spill = "spill",
-    /// Arithmetic on denormal numbers.
-    Denormals = "denormals",
-    /// A short loop that crosses a cache line.
-    LoopAlignment = "loop-alignment",
     /// Large copies at the speed of memory.
     MemoryBoundCopy = "memory-bound-copy",
     /// A hot loop at its modelled bound.

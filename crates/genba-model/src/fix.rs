@@ -55,10 +55,6 @@ pub enum Fix {
     ClearDestination,
     /// Keep fewer values alive.
     FewerLiveValues,
-    /// Flush denormals to zero.
-    FlushDenormals,
-    /// Align the loop.
-    AlignLoop,
     /// Copy less.
     CopyLess,
     /// Do less work: no cheaper code is known for the same work.
@@ -163,10 +159,6 @@ pub enum Confirmation {
     Compare,
     /// Look at the annotated loop.
     Annotate,
-    /// Compare with a run that flushes denormals to zero.
-    FlushDenormals,
-    /// Compare with a build that aligns loops.
-    AlignLoops,
     /// Read the compiler's remarks.
     VectorisationRemarks,
     /// Compare with a build without interposition of symbols.

@@ -225,7 +225,7 @@ pub fn presets_for_causes(causes: &[String]) -> Vec<&'static str> {
     for cause in causes {
         let of: &[&str] = match cause.as_str() {
             "tiny-callee-not-inlined" => &["LTO", "PGO"],
-            "indirect-call-one-target" | "unpredictable-branch" | "loop-alignment" => &["PGO"],
+            "indirect-call-one-target" | "unpredictable-branch" => &["PGO"],
             "malloc-churn" | "realloc-growth" => &["jemalloc", "mimalloc", "tcmalloc"],
             "first-touch" => &["freed memory kept", "huge pages for malloc"],
             "cache-miss" | "pointer-chase" | "strided-access" => &["huge pages for malloc"],

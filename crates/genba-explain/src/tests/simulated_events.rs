@@ -5,9 +5,7 @@ use genba_model::{EvidenceSource, Fact, LoopFact};
 use iced_x86::code_asm::*;
 
 use crate::causes::cache_miss;
-use crate::causes::denormals;
 use crate::causes::false_dependency;
-use crate::causes::loop_alignment;
 use crate::causes::memory_bound_copy;
 use crate::causes::missed_vectorisation;
 use crate::causes::spill;
@@ -57,66 +55,6 @@ fn delayed(cycles: f64) -> AnalysisInput {
         a.add(rdx, rax)?;
         a.cmp(rcx, rsi)
     })])
-}
-
-/// `y = a * y + x` at so many cycles a round.
-fn decays(cycles: f64) -> AnalysisInput {
-    program(vec![looped(
-        cycles,
-        1,
-        &[0.48, 0.48, 0.01, 0.01, 0.01],
-        |a| {
-            a.mulsd(xmm0, xmm1)?;
-            a.addsd(xmm0, xmm2)?;
-            a.add(rax, 1)?;
-            a.cmp(rax, rdx)
-        },
-    )])
-}
-
-#[test]
-fn arithmetic_that_takes_a_hundred_cycles_is_told() {
-    let found = denormals::detect(&decays(200.0));
-    assert_eq!(found.len(), 1);
-    assert!(
-        found[0].residual_fraction.high < 0.5,
-        "{:?}",
-        found[0].residual_fraction
-    );
-}
-
-#[test]
-fn arithmetic_at_its_latency_is_not() {
-    assert!(denormals::detect(&decays(7.0)).is_empty());
-    assert!(
-        denormals::detect(&decays(20.0)).is_empty(),
-        "a busy machine"
-    );
-}
-
-/// Three plain instructions and a jump, at this place in a line.
-fn tiny(cycles: f64, padding: usize) -> AnalysisInput {
-    program(vec![looped(cycles, padding, &[0.25; 4], |a| {
-        a.add(rax, rbx)?;
-        a.add(rcx, 1)?;
-        a.cmp(rcx, rdx)
-    })])
-}
-
-#[test]
-fn a_tiny_loop_across_a_line_that_is_slow_is_told_as_a_bias() {
-    // 12 bytes from 0x1038 on.
-    let found = loop_alignment::detect(&tiny(3.0, 0x38));
-    assert_eq!(found.len(), 1);
-    assert!(found[0].residual_fraction.high >= 1.0, "it may be nothing");
-    assert!(
-        loop_alignment::detect(&tiny(3.0, 0x10)).is_empty(),
-        "inside a line"
-    );
-    assert!(
-        loop_alignment::detect(&tiny(1.0, 0x38)).is_empty(),
-        "at its model"
-    );
 }
 
 /// Conversions to an array, into a register whose upper half they keep.

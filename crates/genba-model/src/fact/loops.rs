@@ -78,15 +78,6 @@ pub enum LoopFact {
         /// Instructions of one iteration.
         instructions: usize,
     },
-    /// The loop's code crosses a cache line.
-    CrossesCacheLine {
-        /// Bytes of code.
-        bytes: u64,
-        /// Address of the first.
-        address: u64,
-        /// Bytes of a line.
-        line_bytes: u64,
-    },
     /// Scalar arithmetic on consecutive elements.
     ScalarElements {
         /// Bytes of an element.
@@ -153,8 +144,6 @@ pub enum ModelCase {
     },
     /// All loads hit L1d.
     LoadsHitL1d,
-    /// No operand is denormal.
-    NormalOperands,
     /// Its longest chain or its instructions, whichever takes longer.
     Bound,
     /// Its instructions if all were independent.
@@ -164,8 +153,6 @@ pub enum ModelCase {
 /// Instructions of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoopPlace {
-    /// Floating-point arithmetic between registers.
-    FloatArithmetic,
     /// Moves between registers and the stack frame.
     StackMoves,
     /// The first instructions on either side of the named branches.
@@ -192,7 +179,6 @@ impl LoopFact {
             | Self::ByteTime { .. } => EvidenceSource::Measured,
             Self::KeepsUpperPart { .. }
             | Self::StackMoves { .. }
-            | Self::CrossesCacheLine { .. }
             | Self::ScalarElements { .. }
             | Self::RepeatedLoads { .. }
             | Self::ByteRuns { .. }

@@ -18,8 +18,6 @@ pub fn title(cause: Cause) -> &'static str {
         Cause::StoreForwardStall => "load that overlaps a narrower store",
         Cause::FalseDependency => "false dependency on the destination register",
         Cause::Spill => "register spills in a hot loop",
-        Cause::Denormals => "arithmetic on denormal numbers",
-        Cause::LoopAlignment => "short loop that crosses a cache line",
         Cause::MemoryBoundCopy => "large copies at memory bandwidth",
         Cause::AlreadyOptimal => "hot loop at its bound",
         Cause::UnoptimisedBuild => "hot code compiled without optimisation",

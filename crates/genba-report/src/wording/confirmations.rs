@@ -7,10 +7,6 @@ pub(super) fn sentence(confirmation: &Confirmation) -> String {
     match confirmation {
         Confirmation::Compare => "Apply the change, then: genba bench ./old ./new",
         Confirmation::Annotate => "genba annotate shows the loop with its bound.",
-        Confirmation::FlushDenormals => {
-            "Run once with denormals flushed to zero, then: genba bench ./old ./new"
-        }
-        Confirmation::AlignLoops => "Build with -falign-loops=64, then: genba bench ./old ./new",
         Confirmation::VectorisationRemarks => {
             "Read the compiler's remarks (-fopt-info-vec-missed, -Rpass-missed=loop-vectorize), \
              apply the change, then: genba bench ./old ./new"

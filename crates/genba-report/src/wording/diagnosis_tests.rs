@@ -65,7 +65,6 @@ fn facts_about_loops() {
         model(ModelCase::Fixed),
         model(ModelCase::Vectors { elements: 4.0 }),
         model(ModelCase::LoadsHitL1d),
-        model(ModelCase::NormalOperands),
         model(ModelCase::Bound),
         model(ModelCase::Throughput),
         LoopFact::Verdict {
@@ -79,10 +78,6 @@ fn facts_about_loops() {
         LoopFact::ChainThrough {
             cycles: 9.0,
             iteration_cycles: 10.0,
-        },
-        LoopFact::TimeAt {
-            share: 0.85,
-            place: LoopPlace::FloatArithmetic,
         },
         LoopFact::TimeAt {
             share: 0.85,
@@ -104,11 +99,6 @@ fn facts_about_loops() {
         LoopFact::StackMoves {
             moves: 12,
             instructions: 30,
-        },
-        LoopFact::CrossesCacheLine {
-            bytes: 28,
-            address: 0x1138,
-            line_bytes: 64,
         },
         LoopFact::ScalarElements { bytes: 8 },
         LoopFact::RepeatedLoads { loads: 2 },
@@ -545,8 +535,6 @@ fn every_fix_has_a_sentence() {
         Fix::WiderStore,
         Fix::ClearDestination,
         Fix::FewerLiveValues,
-        Fix::FlushDenormals,
-        Fix::AlignLoop,
         Fix::CopyLess,
         Fix::LessWork { divisions: true },
         Fix::LessWork { divisions: false },
@@ -614,8 +602,6 @@ fn every_confirmation_has_a_sentence() {
     let all = [
         Confirmation::Compare,
         Confirmation::Annotate,
-        Confirmation::FlushDenormals,
-        Confirmation::AlignLoops,
         Confirmation::VectorisationRemarks,
         Confirmation::NoInterposition,
         Confirmation::LinkTimeOptimisation,

@@ -42,10 +42,6 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "cvtsi2sd xmm0, eax",
             "xorps    xmm0, xmm0\ncvtsi2sd xmm0, eax",
         ),
-        Fix::FlushDenormals => (
-            "y = a * y + x;     /* y decays for ever */",
-            "_MM_SET_FLUSH_ZERO_MODE(_MM_FLUSH_ZERO_ON);   /* once per thread */",
-        ),
         Fix::CopyLess => (
             "before = now;              /* all of it, each step */",
             "std::swap(before, now);    /* and write all that changes */",
@@ -125,11 +121,9 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         ),
         Fix::ReuseAllocations(language) => reuse_example(*language),
         Fix::GrowByFactor(language) => grow_example(*language),
-        Fix::FewerLiveValues
-        | Fix::AlignLoop
-        | Fix::LessWork { .. }
-        | Fix::Optimise
-        | Fix::InstallSymbols => return None,
+        Fix::FewerLiveValues | Fix::LessWork { .. } | Fix::Optimise | Fix::InstallSymbols => {
+            return None;
+        }
     })
 }
 

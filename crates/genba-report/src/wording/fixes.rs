@@ -53,15 +53,6 @@ pub(super) fn sentence(fix: &Fix) -> String {
              less unrolling. Values that only move on by one place per iteration belong in an array \
              with a wrapping index."
         }
-        Fix::FlushDenormals => {
-            "Flush denormals to zero (_MM_SET_FLUSH_ZERO_MODE and _MM_SET_DENORMALS_ZERO_MODE at \
-             the start of each thread), or keep the values normal: add a tiny constant, or cut the \
-             signal off below a threshold."
-        }
-        Fix::AlignLoop => {
-            "Treat it as an accident of this build first: any change can move the loop. \
-             -falign-loops=64 places it at the start of a cache line."
-        }
         Fix::CopyLess => {
             "Copy less: only the part that changes or is read, or swap the pointers of two buffers \
              instead of copying one. Pass by reference or move. Append to a string in place \

@@ -33,7 +33,6 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 ModelCase::Fixed => "with the fix".to_owned(),
                 ModelCase::Vectors { elements } => format!("in vectors of {elements:.0} elements"),
                 ModelCase::LoadsHitL1d => "if all loads hit L1d".to_owned(),
-                ModelCase::NormalOperands => "with normal operands".to_owned(),
                 ModelCase::Bound => "for its dependency chain and its throughput".to_owned(),
                 ModelCase::Throughput => "if its instructions were independent".to_owned(),
             };
@@ -65,7 +64,6 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
         ),
         LoopFact::TimeAt { share, place } => {
             let place = match place {
-                LoopPlace::FloatArithmetic => "floating-point arithmetic between registers",
                 LoopPlace::StackMoves => "moves between registers and the stack",
                 LoopPlace::AfterBranches => "the first instructions after these branches",
             };
@@ -94,13 +92,6 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
         } => format!(
             "{moves} of the {instructions} instructions of an iteration move values between \
              registers and the stack"
-        ),
-        LoopFact::CrossesCacheLine {
-            bytes,
-            address,
-            line_bytes,
-        } => format!(
-            "the loop's {bytes} bytes at {address:#x} cross a cache line of {line_bytes} bytes"
         ),
         LoopFact::ScalarElements { bytes } => format!(
             "one element of {bytes} bytes per iteration, consecutive loads and stores, no vector \
