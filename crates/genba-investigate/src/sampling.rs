@@ -9,7 +9,7 @@ use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits, RunFacts};
 use genba_model::{Annotation, Finding, HostFingerprint, Profile, Stat};
 use genba_profile::RecordOutcome;
-use genba_profile::sampler::{CallGraph, Rate, RecordOptions, SampleCounts};
+use genba_profile::sampler::{CallGraph, DEFAULT_RATE_HZ, Rate, RecordOptions, SampleCounts};
 use genba_run::Finished;
 
 use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
@@ -29,6 +29,8 @@ const SAMPLING_SHARE: f64 = 0.25;
 
 /// Samples with stacks that are enough for totals and a flame graph.
 const STACK_SAMPLES: u64 = 4000;
+/// Lowest rate of samples with stack copies, Hz.
+const MIN_STACK_RATE_HZ: f64 = 49.0;
 
 /// What is known when samples are taken.
 pub(crate) struct Known<'a> {
@@ -205,10 +207,10 @@ impl Pipeline<'_> {
     }
 }
 
-/// Samples a second with stack copies: [`STACK_SAMPLES`] in all, so that the recording's size
-/// does not grow with the run's length.
+/// Samples per second with stack copies for a run of `wall` seconds: [`STACK_SAMPLES`] in all, so
+/// that the recording's size does not grow with the run's length.
 fn stack_rate_for(wall: f64) -> u64 {
-    (STACK_SAMPLES as f64 / wall.max(1e-3)).clamp(49.0, 4999.0) as u64
+    (STACK_SAMPLES as f64 / wall.max(1e-3)).clamp(MIN_STACK_RATE_HZ, DEFAULT_RATE_HZ as f64) as u64
 }
 
 #[cfg(test)]
@@ -216,7 +218,7 @@ mod tests {
     use super::stack_rate_for;
 
     #[test]
-    fn stacks_are_copied_seldom_in_long_runs() {
+    fn long_runs_have_a_lower_rate_of_stack_copies() {
         assert_eq!((stack_rate_for(0.001), stack_rate_for(1e6)), (4999, 49));
         assert_eq!(stack_rate_for(4.0), 1000);
     }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use genba_profile::event::EventSpec;
-use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
+use genba_profile::sampler::{CallGraph, DEFAULT_RATE_HZ, Rate, RecordOptions};
 
 /// The sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -24,7 +24,7 @@ pub struct SamplingArgs {
     event: Option<EventSpec>,
 
     /// Samples per second.
-    #[arg(short = 'F', long, value_name = "HZ", default_value_t = 4999,
+    #[arg(short = 'F', long, value_name = "HZ", default_value_t = DEFAULT_RATE_HZ,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "count")]
     freq: u64,
 

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_process_is_in_its_tree_under_its_id_in_own_namespace() {
+    fn own_process_is_in_its_process_tree() {
         let pid = std::process::id() as i32;
         assert!(tree(&[pid]).contains(&pid));
         assert_eq!(id_in_own_namespace(pid), Some(pid));

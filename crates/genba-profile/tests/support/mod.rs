@@ -1,4 +1,4 @@
-//! What the tests of recordings share: compiled fixtures and short ways to record them.
+//! Fixtures of the tests of recordings, and helpers that compile, record and read them.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use genba_profile::sampler::RecordOptions;
 use genba_profile::{ProfileError, ReadOptions, RecordOutcome, Recording};
 use genba_run::{Cancel, CommandSpec, Launcher};
 
-/// Threads, forks and an exec, each burning CPU time in a function of its own name. The work is
-/// counted, not timed: a busy machine makes it slower, not less.
+/// A program with a thread, a child and an `execve`, each executing a function of its own name for a
+/// number of iterations: a busy machine makes it slower, not shorter. `wait` waits for input first.
 pub const FIXTURE: &str = r#"
 #include <pthread.h>
 #include <signal.h>
@@ -28,14 +28,14 @@ static void* thread(void* n){ sigset_t all; sigfillset(&all); pthread_sigmask(SI
 int main(int argc,char**argv){
   long n = argc>2?atol(argv[2]):40000000;
   if(argc>1&&!strcmp(argv[1],"burn")){ in_main(n); return 0; }
-  if(argc>1&&!strcmp(argv[1],"wait")){ getchar(); return 0; }
+  if(argc>1&&!strcmp(argv[1],"wait")){ getchar(); in_main(n); return 0; }
   pthread_t t; pthread_create(&t,0,thread,(void*)n);
   pid_t c=fork(); if(!c){ in_child(n); _exit(0); }
   in_main(n); pthread_join(t,0); waitpid(c,0,0);
   execl(argv[0],argv[0],"burn",argc>2?argv[2]:"40000000",(char*)0); return 1; }
 "#;
 
-/// Compiles C in a directory; `None` if there is no compiler.
+/// Compiles a C program in a directory; `None` if there is no compiler.
 pub fn compile(directory: &Path, name: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let file = directory.join(format!("{name}.c"));
     std::fs::write(&file, source).ok()?;
@@ -49,7 +49,7 @@ pub fn compile(directory: &Path, name: &str, source: &str, flags: &[&str]) -> Op
     ok.then_some(out)
 }
 
-/// Records a command.
+/// Records one run of a command.
 pub fn record(
     argv: &[&str],
     options: &RecordOptions,
@@ -61,19 +61,19 @@ pub fn record(
     genba_profile::record(&mut launcher, &spec, options, out, &cancel)
 }
 
-/// Reads everything.
+/// Reads all samples of a recording.
 pub fn load(path: &Path) -> Samples {
     let recording = Recording::open(path).expect("a recording");
     recording.load(&ReadOptions::default()).expect("samples")
 }
 
-/// Path of the module that each sample fell into, with its thread's name.
+/// Path of the module of a sample.
 pub fn module_of<'a>(tables: &'a Tables, sample: &genba_profile::reader::Sample) -> &'a str {
     let location = tables.location(sample.location);
     &tables.module(location.module).path
 }
 
-/// File offsets of a function: start and end, from `nm`; `None` without it.
+/// The file offsets of a function, from the symbol table; `None` if it has no such symbol.
 pub fn function(program: &Path, name: &str) -> Option<std::ops::Range<u64>> {
     use object::{Object, ObjectSegment, ObjectSymbol};
     let data = std::fs::read(program).ok()?;

@@ -5,9 +5,10 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use genba_model::CounterState;
 use genba_profile::event::EventSpec;
-use genba_profile::sampler::{CallGraph, RecordOptions, choose_event};
-use genba_profile::{ProfileError, Recording};
+use genba_profile::sampler::{CallGraph, RecordOptions, Target, choose_event};
+use genba_profile::{Companion, ProfileError, Recording, perf_stat};
 use support::{FIXTURE, compile, function, load, module_of, record};
 
 fn perf_events(test: &str) -> bool {
@@ -20,8 +21,7 @@ fn perf_events(test: &str) -> bool {
     }
 }
 
-/// What must hold for the fixture however it was sampled: its three functions in the right
-/// processes and threads.
+/// Asserts that the fixture's three functions were sampled in the right processes and threads.
 fn check_fixture(program: &Path, out: &Path, test: &str) {
     let loaded = load(out);
     let tables = &loaded.tables;
@@ -94,8 +94,8 @@ fn threads_forks_and_execs_are_followed() {
 }
 
 #[test]
-fn timer_signals_see_the_same() {
-    const TEST: &str = "timer_signals_see_the_same";
+fn timer_signals_sample_the_same_threads_and_processes() {
+    const TEST: &str = "timer_signals_sample_the_same_threads_and_processes";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
         return genba_testing::skip(TEST, "gcc", "no gcc");
@@ -106,7 +106,7 @@ fn timer_signals_see_the_same() {
         call_graph: CallGraph::FramePointer,
         ..RecordOptions::default()
     };
-    // Enough work for some ticks in every thread, at 100 ticks a second even.
+    // Enough work for several ticks in every thread at 100 ticks per second.
     let argv = [program.to_str().expect("path"), "all", "200000000"];
     let done = record(&argv, &options, &out).expect("recorded");
     assert_eq!(done.event.name, "timer-signal");
@@ -117,8 +117,8 @@ fn timer_signals_see_the_same() {
 }
 
 #[test]
-fn a_static_program_cannot_be_preloaded_and_that_is_said() {
-    const TEST: &str = "a_static_program_cannot_be_preloaded_and_that_is_said";
+fn static_program_is_refused_for_timer_signals_with_the_reason() {
+    const TEST: &str = "static_program_is_refused_for_timer_signals_with_the_reason";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixed", FIXTURE, &["-static"]) else {
         return genba_testing::skip(TEST, "gcc", "no gcc, or no static C library");
@@ -133,11 +133,10 @@ fn a_static_program_cannot_be_preloaded_and_that_is_said() {
     assert!(error.to_string().contains("statically"), "{error}");
 }
 
-/// A program that waits for every signal, resets every handler and blocks everything must not
-/// notice the sampler.
+/// The program waits for every signal, resets every handler and blocks all signals.
 #[test]
-fn the_timers_signal_stays_hidden() {
-    const TEST: &str = "the_timers_signal_stays_hidden";
+fn timer_signal_is_hidden_from_the_target() {
+    const TEST: &str = "timer_signal_is_hidden_from_the_target";
     const SOURCE: &str = r#"
 #include <signal.h>
 #include <stdlib.h>
@@ -163,9 +162,22 @@ int main(){ for(int i=1;i<65;i++){ struct sigaction a; memset(&a,0,sizeof a); si
     assert!(done.samples > 0);
 }
 
+/// A child that waits for its input to end, which happens when it is being sampled.
+struct ReleasedWhenSampled(std::process::Child);
+
+impl Companion for ReleasedWhenSampled {
+    fn begin(&mut self, _target: Target) {
+        drop(self.0.stdin.take());
+    }
+
+    fn end(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 #[test]
-fn a_running_process_is_attached_to() {
-    const TEST: &str = "a_running_process_is_attached_to";
+fn running_process_is_sampled_from_attaching_on() {
+    const TEST: &str = "running_process_is_sampled_from_attaching_on";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
         return genba_testing::skip(TEST, "gcc", "no gcc");
@@ -173,18 +185,21 @@ fn a_running_process_is_attached_to() {
     if !perf_events(TEST) {
         return;
     }
-    let mut child = std::process::Command::new(&program)
-        .args(["burn", "400000000"])
+    let child = std::process::Command::new(&program)
+        .args(["wait", "40000000"])
+        .stdin(std::process::Stdio::piped())
         .spawn()
         .expect("started");
+    let pid = child.id() as i32;
+    let mut child = ReleasedWhenSampled(child);
     let options = RecordOptions {
         event: EventSpec::parse("cpu-clock").ok(),
         ..RecordOptions::default()
     };
     let out = directory.path().join("out.data");
     let cancel = genba_run::Cancel::new().expect("a token");
-    let done = genba_profile::attach(child.id() as i32, &options, &out, &cancel);
-    child.wait().expect("ended");
+    let done = genba_profile::attach_with(pid, &options, &out, &cancel, &mut child);
+    child.0.wait().expect("ended");
     let done = done.expect("attached");
     assert!(done.runs.is_empty() && done.samples > 0);
     let loaded = load(&out);
@@ -202,7 +217,7 @@ fn a_running_process_is_attached_to() {
 }
 
 #[test]
-fn no_such_process() {
+fn attaching_to_a_process_that_does_not_exist_is_an_error() {
     let cancel = genba_run::Cancel::new().expect("a token");
     for pid in [0, -1, i32::MAX] {
         let error = genba_profile::attach(
@@ -219,40 +234,44 @@ fn no_such_process() {
 }
 
 #[test]
-fn counters_agree_with_the_run() {
-    let events = genba_profile::perf_stat::detailed();
+fn counters_agree_with_the_runs_resource_usage() {
+    const TEST: &str = "counters_agree_with_the_runs_resource_usage";
+    let events = perf_stat::parse_list("task-clock,page-faults").expect("known events");
     let mut launcher = genba_run::Launcher::new().expect("a launcher");
     let cancel = genba_run::Cancel::new().expect("a token");
-    let spec = genba_run::CommandSpec::direct([
-        "sh",
-        "-c",
-        "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done",
-    ]);
-    let mut run =
-        || genba_profile::perf_stat::once(&mut launcher, &spec, &events, &cancel).expect("counted");
+    let line = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+    let spec = genba_run::CommandSpec::direct(["sh", "-c", line]);
+    let mut run = || perf_stat::once(&mut launcher, &spec, &events, &cancel).expect("counted");
     let runs = vec![run(), run()];
-    let stat = genba_profile::perf_stat::stat_of(&["sh".to_owned()], runs);
+    for run in &runs {
+        let [clock, faults] = &run.readings[..] else {
+            panic!("{} readings", run.readings.len());
+        };
+        if clock.state != CounterState::Counted {
+            let notes = run.notes.join("; ");
+            return genba_testing::skip(TEST, genba_testing::PERF_EVENT, &notes);
+        }
+        assert_eq!((clock.running_share, faults.running_share), (1.0, 1.0));
+        // The kernel accounts faults from the fork on, the counter from `execve` on.
+        let record = &run.finished.record;
+        let accounted = (record.minor_faults + record.major_faults) as f64;
+        assert!(
+            faults.value > 0.0 && faults.value <= accounted,
+            "{} of {accounted}",
+            faults.value
+        );
+    }
+    let stat = perf_stat::stat_of(&["sh".to_owned()], runs);
     assert_eq!((stat.runs, stat.counters.len()), (2, events.len()));
     let clock = &stat.counters[0];
-    let Some(ms) = clock.value else {
-        return genba_testing::skip(
-            "counters_agree_with_the_run",
-            genba_testing::MACHINE,
-            &stat.notes.join("; "),
-        );
-    };
-    let cpu = stat.user.value + stat.system.value;
-    // Two accounts of the same CPU time by the same kernel.
-    assert!(
-        (ms.value / 1e3 / cpu - 1.0).abs() < 0.25,
-        "{} ms, {cpu} s",
-        ms.value
-    );
+    let ms = clock.value.expect("counted").value;
+    let utilized = clock.note.as_ref().expect("a ratio").value;
+    assert_eq!(utilized, ms / 1e3 / stat.wall.value);
 }
 
 #[test]
-fn short_runs_go_into_one_recording_until_there_is_enough() {
-    let test = "short_runs_go_into_one_recording_until_there_is_enough";
+fn short_runs_are_recorded_into_one_file_until_enough() {
+    let test = "short_runs_are_recorded_into_one_file_until_enough";
     if !perf_events(test) {
         return;
     }
@@ -260,7 +279,7 @@ fn short_runs_go_into_one_recording_until_there_is_enough() {
     let path = directory.path().join("recording");
     let mut launcher = genba_run::Launcher::new().expect("a launcher");
     let cancel = genba_run::Cancel::new().expect("a token");
-    let line = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done";
+    let line = "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done";
     let spec = genba_run::CommandSpec::direct(["sh", "-c", line]);
     let options = RecordOptions::default();
     let mut count = 0;

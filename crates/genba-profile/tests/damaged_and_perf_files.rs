@@ -1,4 +1,4 @@
-//! Files of perf's, and files that are damaged.
+//! Files that perf recorded, and damaged files.
 
 mod support;
 
@@ -10,7 +10,7 @@ use genba_profile::{ReadError, ReadOptions, Recording};
 use proptest::prelude::*;
 use support::{FIXTURE, compile, load, record};
 
-/// Whatever the bytes: an answer or an error.
+/// The number of samples, or `None` where reading fails. Must not panic whatever the bytes.
 fn read(bytes: Vec<u8>) -> Option<u64> {
     let recording = Recording::from_bytes(bytes, "test").ok()?;
     let loaded = recording.load(&ReadOptions::default()).ok()?;
@@ -42,10 +42,10 @@ fn small_recording(call_graph: CallGraph) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn cut_files_give_what_is_there() {
+fn truncated_files_give_the_samples_before_the_end() {
     let Some(whole) = small_recording(CallGraph::FramePointer) else {
         return genba_testing::skip(
-            "cut_files_give_what_is_there",
+            "truncated_files_give_the_samples_before_the_end",
             genba_testing::PERF_EVENT,
             "nothing can be recorded here",
         );
@@ -60,7 +60,7 @@ fn cut_files_give_what_is_there() {
             last = n;
         }
     }
-    // As after kill -9: no size, no features.
+    // As after kill -9: no data size, no feature sections.
     let mut killed = whole.clone();
     killed[48..56].fill(0);
     killed[72..104].fill(0);
@@ -77,11 +77,11 @@ fn cut_files_give_what_is_there() {
 }
 
 #[test]
-fn random_changes_never_panic() {
+fn randomly_changed_files_are_read_without_panic() {
     for call_graph in [CallGraph::FramePointer, CallGraph::Dwarf(1024)] {
         let Some(whole) = small_recording(call_graph) else {
             return genba_testing::skip(
-                "random_changes_never_panic",
+                "randomly_changed_files_are_read_without_panic",
                 genba_testing::PERF_EVENT,
                 "nothing can be recorded here",
             );
@@ -112,7 +112,7 @@ fn random_changes_never_panic() {
 
 proptest! {
     #[test]
-    fn random_bytes(mut bytes in prop::collection::vec(any::<u8>(), 0..600), pipe in any::<bool>()) {
+    fn random_bytes_are_read_without_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..600), pipe in any::<bool>()) {
         read(bytes.clone());
         if bytes.len() > 16 {
             bytes[..8].copy_from_slice(b"PERFILE2");
@@ -123,7 +123,7 @@ proptest! {
 }
 
 #[test]
-fn not_recordings() {
+fn files_that_are_not_recordings_are_errors_of_their_kind() {
     let error = |bytes: &[u8]| Recording::from_bytes(bytes.to_vec(), "x").unwrap_err();
     assert!(matches!(error(b""), ReadError::NotARecording(_)));
     assert!(matches!(
@@ -142,8 +142,8 @@ fn not_recordings() {
     assert!(Recording::open("/".as_ref()).is_err());
 }
 
-/// Samples in each module as `perf script` has them.
-fn by_perf(file: &std::path::Path) -> Option<u64> {
+/// Number of samples in a file as `perf script` prints them.
+fn samples_by_perf_script(file: &std::path::Path) -> Option<u64> {
     let out = Command::new("perf")
         .args(["script", "-F", "ip", "-i"])
         .arg(file)
@@ -157,8 +157,8 @@ fn by_perf(file: &std::path::Path) -> Option<u64> {
 }
 
 #[test]
-fn perfs_files_are_read_and_perf_reads_ours() {
-    const TEST: &str = "perfs_files_are_read_and_perf_reads_ours";
+fn files_of_perf_are_read_and_perf_reads_files_of_genba() {
+    const TEST: &str = "files_of_perf_are_read_and_perf_reads_files_of_genba";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), "fixture", FIXTURE, &[]) else {
         return genba_testing::skip(TEST, "gcc", "no gcc");
@@ -178,7 +178,10 @@ fn perfs_files_are_read_and_perf_reads_ours() {
     if !recorded(&[]) {
         return genba_testing::skip(TEST, "perf", "perf cannot record here");
     }
-    assert_eq!(Some(load(&theirs).tables.totals.samples), by_perf(&theirs));
+    assert_eq!(
+        Some(load(&theirs).tables.totals.samples),
+        samples_by_perf_script(&theirs)
+    );
     if recorded(&["-e", "page-faults:u"]) {
         let recording = Recording::open(&theirs).expect("open");
         let names: Vec<_> = recording
@@ -200,7 +203,10 @@ fn perfs_files_are_read_and_perf_reads_ours() {
                 .totals
                 .samples
         };
-        assert_eq!(Some(one("0") + one("page-faults")), by_perf(&theirs));
+        assert_eq!(
+            Some(one("0") + one("page-faults")),
+            samples_by_perf_script(&theirs)
+        );
         assert!(matches!(
             recording.find_event("cycles"),
             Err(ReadError::NoSuchEvent { .. })
@@ -213,5 +219,5 @@ fn perfs_files_are_read_and_perf_reads_ours() {
     };
     let argv = [program.to_str().expect("path"), "all", "5000000"];
     let done = record(&argv, &options, &ours).expect("recorded");
-    assert_eq!(by_perf(&ours), Some(done.samples));
+    assert_eq!(samples_by_perf_script(&ours), Some(done.samples));
 }
