@@ -1,6 +1,6 @@
-//! What kind of instruction ends a block: as much of decoding x86-64 as that needs.
+//! Classifies the instruction that ends a block, decoding as little of x86-64 as that needs.
 
-/// What the last instruction of a block does.
+/// The kind of a block's last instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// A call or a jump that is always taken.
@@ -13,7 +13,7 @@ pub enum Ending {
     Other,
 }
 
-/// Looks at an instruction's bytes.
+/// Classifies an instruction by its bytes.
 pub fn ending(bytes: &[u8]) -> Ending {
     let mut rest = bytes;
     let mut repeat = false;
@@ -34,20 +34,20 @@ pub fn ending(bytes: &[u8]) -> Ending {
     }
 }
 
-/// Whether a PLT stub ends like this: `[bnd] jmp *slot(%rip)`.
+/// Whether an instruction is the jump of a PLT stub: `[bnd] jmp *slot(%rip)`.
 pub fn is_stub(last: &[u8]) -> bool {
     matches!(last, [0xff, 0x25, ..] | [0xf2, 0xff, 0x25, ..])
 }
 
-/// Whether the way of a stub to ld.so begins like this: `[endbr64] push $index`.
+/// Whether an instruction is the first of a stub's path to ld.so: `[endbr64] push $index`.
 pub fn pushes(first: &[u8]) -> bool {
     matches!(first, [0x68, ..])
 }
 
-/// Whether ld.so's way to the function that it has found ends like this: `[bnd] jmp *%r11`.
+/// Whether an instruction is ld.so's jump to the function that it has found: `[bnd] jmp *%r11`.
 pub fn resolves(last: &[u8]) -> bool {
     matches!(last, [0x41, 0xff, 0xe3] | [0xf2, 0x41, 0xff, 0xe3])
 }
 
-/// `endbr64`.
-pub const LANDING: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+/// The instruction `endbr64`.
+pub const ENDBR64: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];

@@ -1,9 +1,8 @@
-//! The file of counts: grown piece by piece, mapped and shared, so that it holds whatever
-//! happened even if the process is killed.
+//! The count file of the plugin, in chunks that are mapped and shared, so that it has all counts
+//! even if the process is killed.
 //!
-//! What must hold: descriptors are closed at once, since the target can close or reuse any
-//! number; a record is complete before it is counted as used; what cannot be stored is counted
-//! as lost.
+//! What must hold: descriptors are closed at once, since the target can close or reuse any number;
+//! a record is complete before it is counted as used; what cannot be stored is counted as lost.
 
 use std::ffi::c_void;
 use std::fs::OpenOptions;
@@ -16,22 +15,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::plugin_file_layout::{HEADER, MAGIC, RECORD, block, edge, header, kind};
 use crate::qemu_api::{self, MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, MAP_SHARED, PROT_READ_WRITE};
 
-/// The file grows by so much.
-const PIECE: usize = 4 << 20;
-/// It grows no larger: 50 million blocks.
-const MOST_PIECES: usize = 1024;
+/// Bytes by which the file grows.
+const CHUNK_BYTES: usize = 4 << 20;
+/// Maximum number of chunks: 50 million blocks.
+const MAX_CHUNKS: usize = 1024;
 
 /// The file, mapped.
 pub struct Store {
     directory: PathBuf,
-    /// Whether copies of this process count, too.
+    /// Whether forked children count, too.
     pub children: bool,
-    pieces: Vec<NonNull<u8>>,
-    /// Bytes in use. In the header, too; but that one a copy of the process shares.
+    chunks: Vec<NonNull<u8>>,
+    /// Bytes in use. The header has them, too, but a fork shares it.
     used: usize,
 }
 
-// SAFETY: the pieces are mapped for good, and all access to them is atomic once a record has
+// SAFETY: the chunks are mapped for good, and all access to them is atomic once a record has
 // been handed out.
 unsafe impl Send for Store {}
 
@@ -45,12 +44,12 @@ unsafe impl Send for Counter {}
 unsafe impl Sync for Counter {}
 
 impl Counter {
-    /// Adds one. `alone`: no other thread of the process can be doing so.
+    /// Adds one. `alone`: no other thread of the process can be doing the same.
     pub fn increment(self, alone: bool) {
         // SAFETY: mapped for good, aligned, and only used atomically.
         let counter = unsafe { self.0.as_ref() };
         if alone {
-            // A locked instruction costs as much as all the rest.
+            // A locked instruction costs as much as the rest of the callback.
             counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         } else {
             counter.fetch_add(1, Ordering::Relaxed);
@@ -59,12 +58,12 @@ impl Counter {
 }
 
 impl Store {
-    /// Makes the file of this process.
+    /// Creates the file of this process.
     pub fn create(directory: PathBuf, children: bool) -> Option<Self> {
         let mut store = Self {
             directory,
             children,
-            pieces: Vec::new(),
+            chunks: Vec::new(),
             used: HEADER,
         };
         store.grow()?;
@@ -76,14 +75,14 @@ impl Store {
         self.directory.join(format!("{}", std::process::id()))
     }
 
-    /// Maps the next piece.
+    /// Maps the next chunk.
     fn grow(&mut self) -> Option<()> {
-        if self.pieces.len() == MOST_PIECES {
+        if self.chunks.len() == MAX_CHUNKS {
             return None;
         }
-        let offset = (self.pieces.len() * PIECE) as i64;
-        let piece = map(&self.path(), offset, null_mut())?;
-        self.pieces.push(piece);
+        let offset = (self.chunks.len() * CHUNK_BYTES) as i64;
+        let chunk = map(&self.path(), offset, null_mut())?;
+        self.chunks.push(chunk);
         Some(())
     }
 
@@ -99,24 +98,24 @@ impl Store {
     /// A field of the header.
     pub fn field(&self, at: usize) -> &AtomicU64 {
         debug_assert!(at % 8 == 0 && at < HEADER);
-        // SAFETY: the first piece exists as long as `self`, is zeroed or written, aligned to
+        // SAFETY: the first chunk exists as long as `self`, is zeroed or written, aligned to
         // pages, and larger than the header.
-        unsafe { &*self.pieces[0].as_ptr().add(at).cast::<AtomicU64>() }
+        unsafe { &*self.chunks[0].as_ptr().add(at).cast::<AtomicU64>() }
     }
 
-    /// Appends a record: its kind, then `body`. Gives its place in the file and its address.
+    /// Appends a record: its kind, then `body`. Returns its offset in the file and its address.
     pub fn append(&mut self, kind: u32, body: &[u8]) -> Option<(u64, NonNull<u8>)> {
         let size = (RECORD + body.len()).next_multiple_of(8);
-        if size > PIECE / 2 {
+        if size > CHUNK_BYTES / 2 {
             return None;
         }
-        // A record does not cross pieces; kind 0 fills the rest of one.
-        let room = self.pieces.len() * PIECE - self.used;
+        // A record does not cross chunks; kind 0 fills the rest of one.
+        let room = self.chunks.len() * CHUNK_BYTES - self.used;
         if room < size {
             self.grow()?;
             if room >= RECORD {
                 let at = self.address(self.used);
-                // SAFETY: at least eight bytes are left in this piece, aligned to eight, and
+                // SAFETY: at least eight bytes are left in this chunk, aligned to eight, and
                 // nobody reads them before `used` says so.
                 unsafe { at.cast::<[u32; 2]>().write([0, room as u32]) };
             }
@@ -124,7 +123,7 @@ impl Store {
         }
         let place = self.used;
         let at = self.address(place);
-        // SAFETY: `size` bytes are left in the piece, aligned to eight; nobody else has them.
+        // SAFETY: `size` bytes are left in the chunk, aligned to eight; nobody else has them.
         unsafe {
             at.cast::<[u32; 2]>().write([kind, size as u32]);
             at.add(RECORD)
@@ -144,20 +143,27 @@ impl Store {
     }
 
     fn address(&self, place: usize) -> NonNull<u8> {
-        // SAFETY: `place` is in use or about to be, hence in a mapped piece.
-        unsafe { self.pieces[place / PIECE].add(place % PIECE) }
+        // SAFETY: `place` is in use or about to be, hence in a mapped chunk.
+        unsafe { self.chunks[place / CHUNK_BYTES].add(place % CHUNK_BYTES) }
     }
 
-    /// In a process that has just been copied: takes the counters away from the parent's file,
-    /// into a file of its own that begins at zero, or to where nobody reads them.
+    /// In a forked child: moves the counters from the parent's file to a file of the child's own,
+    /// which begins at zero, or to memory that nobody reads.
     pub fn split(&mut self, parent: u64) {
         if !(self.children && self.copy().is_some()) {
-            for piece in &self.pieces {
+            for chunk in &self.chunks {
                 let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
                 // SAFETY: replaces a mapping of ours of the same size; the process has one
                 // thread.
                 unsafe {
-                    qemu_api::mmap(piece.as_ptr().cast(), PIECE, PROT_READ_WRITE, flags, -1, 0)
+                    qemu_api::mmap(
+                        chunk.as_ptr().cast(),
+                        CHUNK_BYTES,
+                        PROT_READ_WRITE,
+                        flags,
+                        -1,
+                        0,
+                    )
                 };
             }
         }
@@ -169,11 +175,11 @@ impl Store {
 
     fn copy(&mut self) -> Option<()> {
         let path = self.path();
-        // Records that the parent appends from now on are beyond `used`, which is our own.
+        // The parent appends further records beyond `used`, which is the child's own copy.
         let mut bytes = vec![0; self.used];
         let mut at = 0;
         while at < self.used {
-            let length = (self.used - at).min(PIECE);
+            let length = (self.used - at).min(CHUNK_BYTES);
             let source = self.address(at);
             // SAFETY: in use, hence mapped. The parent changes counters meanwhile, which are
             // overwritten below.
@@ -192,14 +198,14 @@ impl Store {
             .ok()?;
         file.write_all_at(&bytes, 0).ok()?;
         drop(file);
-        for (index, piece) in self.pieces.iter().enumerate() {
-            map(&path, (index * PIECE) as i64, piece.as_ptr())?;
+        for (index, chunk) in self.chunks.iter().enumerate() {
+            map(&path, (index * CHUNK_BYTES) as i64, chunk.as_ptr())?;
         }
         Some(())
     }
 }
 
-/// Maps a piece of the file, at `fixed` if that is not null.
+/// Maps a chunk of the file, at `fixed` if that is not null.
 fn map(path: &std::path::Path, offset: i64, fixed: *mut u8) -> Option<NonNull<u8>> {
     let file = OpenOptions::new()
         .read(true)
@@ -213,15 +219,15 @@ fn map(path: &std::path::Path, offset: i64, fixed: *mut u8) -> Option<NonNull<u8
     if !fixed.is_null() {
         flags |= MAP_FIXED;
     }
-    // SAFETY: reserves room for all of the piece, so that writing to it cannot fail later; then
+    // SAFETY: reserves room for all of the chunk, so that writing to it cannot fail later; then
     // maps it where the kernel likes, or over a mapping of ours of the same size.
     let address = unsafe {
-        if qemu_api::posix_fallocate(file.as_raw_fd(), offset, PIECE as i64) != 0 {
+        if qemu_api::posix_fallocate(file.as_raw_fd(), offset, CHUNK_BYTES as i64) != 0 {
             return None;
         }
         qemu_api::mmap(
             fixed.cast(),
-            PIECE,
+            CHUNK_BYTES,
             PROT_READ_WRITE,
             flags,
             file.as_raw_fd(),

@@ -1,9 +1,9 @@
-//! The plugin that counts within qemu-user: entries of each translated block, and passages from
-//! block to block.
+//! The plugin that counts within qemu-user: executions of each translated block, and of
+//! control-flow edges between blocks.
 //!
-//! Built on its own by `build.rs`. What must hold: counters are incremented atomically, so that
-//! threads lose none; what cannot be recorded is counted as lost; nothing is written to the
-//! target's streams, and no descriptor stays open in its process.
+//! Built by `build.rs`. What must hold: counters are incremented atomically, so that threads lose
+//! none; what cannot be recorded is counted as lost; nothing is written to the target's streams,
+//! and no descriptor stays open in its process.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -26,9 +26,9 @@ use block_ending::Ending;
 use counter_store::{Counter, Store};
 use plugin_file_layout::{NO_FILE, block, edge, header, kind};
 use qemu_api::{Arguments, Id, Info, Insn, Tb};
-use system_calls::{copied, copying, system_call, system_call_returned};
+use system_calls::{after_fork_in_child, before_fork_in_parent, system_call, system_call_returned};
 
-/// A block, as the callbacks see it. Never freed: QEMU may run it at any time.
+/// A translated block. Never freed, because QEMU may run it at any time.
 struct Block {
     count: Counter,
     iterations: Counter,
@@ -37,18 +37,18 @@ struct Block {
     end: u64,
     last: u64,
     ending: Ending,
-    /// It is a PLT stub.
+    /// Whether it is a PLT stub.
     stub: bool,
-    /// It is where a stub leads that has not been bound yet.
+    /// Whether it is where a stub leads that is not bound yet.
     pushes: bool,
-    /// It is where ld.so jumps to what a stub was bound to.
+    /// Whether it ends with ld.so's jump to a function that it has bound.
     resolves: bool,
-    /// Where it led so far: two by heart, all in the table.
-    likely: [AtomicPtr<Passage>; 2],
+    /// Two of its outgoing edges, for quick access.
+    likely: [AtomicPtr<Edge>; 2],
 }
 
-/// A passage between blocks.
-struct Passage {
+/// A control-flow edge between blocks.
+struct Edge {
     from: *const Block,
     to: *const Block,
     count: Counter,
@@ -57,15 +57,15 @@ struct Passage {
 struct State {
     store: Store,
     maps: proc_maps::Maps,
-    /// By what makes a block the same when it is translated again.
+    /// Blocks by what makes a block the same when it is translated again.
     blocks: HashMap<Key, &'static Block>,
-    passages: HashMap<(usize, usize), &'static Passage>,
+    edges: HashMap<(usize, usize), &'static Edge>,
 }
 
-// SAFETY: the passages' pointers are to blocks that live for ever.
-unsafe impl Send for Passage {}
+// SAFETY: the edges' pointers are to blocks that live for ever.
+unsafe impl Send for Edge {}
 // SAFETY: as above; nothing in them changes.
-unsafe impl Sync for Passage {}
+unsafe impl Sync for Edge {}
 
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
@@ -77,19 +77,20 @@ struct Key {
 }
 
 static STATE: OnceLock<Mutex<State>> = OnceLock::new();
-/// Mappings may have changed.
-static STALE: AtomicBool = AtomicBool::new(true);
+/// Whether the mappings may have changed.
+static MAPPINGS_CHANGED: AtomicBool = AtomicBool::new(true);
 static TRANSFERS: AtomicBool = AtomicBool::new(false);
-/// Threads of the target that there have been, up to two. A second one is announced while the
-/// first is in the system call that makes it, not in a callback; from then on both count with
-/// locked instructions, for good.
+/// Number of the target's threads so far, up to two. A second one is announced while the first is
+/// in the system call that creates it, not in a callback; from then on both count with locked
+/// instructions, for good.
 static THREADS: AtomicU64 = AtomicU64::new(0);
 static PARENT: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    /// The block that this thread ran last. One thread of ours is one of the target's.
+    /// The block that this thread ran last. Each of the emulator's threads is one of the target's.
     static LAST: Cell<*const Block> = const { Cell::new(null()) };
-    /// Stubs that ld.so is binding, the innermost last: binding may call what is not bound yet.
+    /// Stubs that ld.so is binding, the innermost last: binding may call functions that are not
+    /// bound yet.
     static BINDING: Cell<[*const Block; 4]> = const { Cell::new([null(); 4]) };
 }
 
@@ -100,22 +101,22 @@ fn with<T>(work: impl FnOnce(&mut State) -> T) -> Option<T> {
     ))
 }
 
-/// Passages that a thread remembers, for jumps that lead to many places.
-const REMEMBERED: usize = 1024;
+/// Number of edges that a thread caches, for branches with many targets.
+const EDGE_CACHE_SIZE: usize = 1024;
 
 thread_local! {
-    static PASSAGES: [Cell<*const Passage>; REMEMBERED] =
-        const { [const { Cell::new(null()) }; REMEMBERED] };
+    static CACHED_EDGES: [Cell<*const Edge>; EDGE_CACHE_SIZE] =
+        const { [const { Cell::new(null()) }; EDGE_CACHE_SIZE] };
 }
 
-/// Where a thread remembers a passage.
+/// Index in a thread's cache of edges.
 fn slot(from: &Block, to: &Block) -> usize {
-    // Places are multiples of eight.
+    // Offsets of records are multiples of eight.
     let mixed = (from.place >> 3).wrapping_mul(31) ^ (to.place >> 3);
-    (mixed ^ (mixed >> 10)) as usize % REMEMBERED
+    (mixed ^ (mixed >> 10)) as usize % EDGE_CACHE_SIZE
 }
 
-/// QEMU calls this first. Arguments: `dir=`, `children=`, `transfers=`.
+/// Entry point, called by QEMU first. Arguments: `dir=`, `children=`, `transfers=`.
 ///
 /// # Safety
 /// Called by QEMU with `argc` strings.
@@ -148,7 +149,7 @@ pub unsafe extern "C" fn qemu_plugin_install(
         store,
         maps: proc_maps::Maps::default(),
         blocks: HashMap::new(),
-        passages: HashMap::new(),
+        edges: HashMap::new(),
     };
     TRANSFERS.store(transfers, Ordering::Relaxed);
     PARENT.store(u64::from(std::process::id()), Ordering::Relaxed);
@@ -157,14 +158,14 @@ pub unsafe extern "C" fn qemu_plugin_install(
     }
     // SAFETY: registers functions of the right types, that live as long as the process.
     unsafe {
-        // Where a core is allowed, QEMU leaves one in the target's directory and says so on the
+        // If a core file is allowed, QEMU leaves one in the target's directory and says so on the
         // target's standard error.
         qemu_api::setrlimit(qemu_api::RLIMIT_CORE, &[0, 0]);
         qemu_api::qemu_plugin_register_vcpu_init_cb(id, thread_begins);
         qemu_api::qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
         qemu_api::qemu_plugin_register_vcpu_syscall_cb(id, system_call);
         qemu_api::qemu_plugin_register_vcpu_syscall_ret_cb(id, system_call_returned);
-        qemu_api::pthread_atfork(None, Some(copying), Some(copied));
+        qemu_api::pthread_atfork(None, Some(before_fork_in_parent), Some(after_fork_in_child));
     }
     0
 }
@@ -173,7 +174,7 @@ extern "C" fn thread_begins(_: Id, _: c_uint) {
     THREADS.fetch_add(1, Ordering::SeqCst);
 }
 
-fn alone() -> bool {
+fn is_single_threaded() -> bool {
     THREADS.load(Ordering::Relaxed) <= 1
 }
 
@@ -184,7 +185,7 @@ struct Instruction<'a> {
 }
 
 /// # Safety
-/// `tb` is the block that QEMU is translating, `index` less than its number of instructions.
+/// `tb` must be the block that QEMU is translating, `index` less than its number of instructions.
 unsafe fn instruction<'a>(tb: *mut Tb, index: usize) -> Instruction<'a> {
     // SAFETY: as the caller says; the bytes live until the translation's end.
     unsafe {
@@ -197,7 +198,7 @@ unsafe fn instruction<'a>(tb: *mut Tb, index: usize) -> Instruction<'a> {
     }
 }
 
-/// QEMU has decoded a block: registers what is to be called whenever it runs.
+/// Called when QEMU has decoded a block: registers what is called whenever it runs.
 extern "C" fn translated(_: Id, tb: *mut Tb) {
     // SAFETY: QEMU's own block.
     let (count, address) = unsafe {
@@ -220,7 +221,7 @@ extern "C" fn translated(_: Id, tb: *mut Tb) {
     };
     let callback = match block {
         None => lost,
-        Some(_) if TRANSFERS.load(Ordering::Relaxed) => executed_with_passages,
+        Some(_) if TRANSFERS.load(Ordering::Relaxed) => executed_with_edges,
         Some(_) => executed,
     };
     // SAFETY: the block lives for ever.
@@ -236,7 +237,7 @@ extern "C" fn translated(_: Id, tb: *mut Tb) {
 
 impl State {
     fn block(&mut self, address: u64, instructions: &[Instruction<'_>]) -> Option<&'static Block> {
-        if STALE.swap(false, Ordering::AcqRel) {
+        if MAPPINGS_CHANGED.swap(false, Ordering::AcqRel) {
             self.maps.refresh();
         }
         let (first, last) = (instructions.first()?, instructions.last()?);
@@ -268,7 +269,8 @@ impl State {
         }
         let body = body(&key, instructions, last.bytes);
         let (place, record) = self.store.append(kind::BLOCK, &body)?;
-        let landed = (instructions.iter()).find(|one| one.bytes != block_ending::LANDING);
+        let first_after_endbr =
+            (instructions.iter()).find(|one| one.bytes != block_ending::ENDBR64);
         let size: usize = instructions.iter().map(|one| one.bytes.len()).sum();
         let end = address + size as u64;
         let block: &'static Block = Box::leak(Box::new(Block {
@@ -280,7 +282,7 @@ impl State {
             last: end - last.bytes.len() as u64,
             ending: block_ending::ending(last.bytes),
             stub: block_ending::is_stub(last.bytes),
-            pushes: block_ending::pushes(landed.map_or(&[], |one| one.bytes)),
+            pushes: block_ending::pushes(first_after_endbr.map_or(&[], |one| one.bytes)),
             resolves: block_ending::resolves(last.bytes),
             likely: Default::default(),
         }));
@@ -288,30 +290,30 @@ impl State {
         Some(block)
     }
 
-    fn passage(&mut self, from: &Block, to: &'static Block) -> Option<&'static Passage> {
+    fn edge_to(&mut self, from: &Block, to: &'static Block) -> Option<&'static Edge> {
         let key = (from.place as usize, to.place as usize);
-        if let Some(passage) = self.passages.get(&key) {
-            return Some(passage);
+        if let Some(edge_to) = self.edges.get(&key) {
+            return Some(edge_to);
         }
         let record = self.between(kind::EDGE, from, to)?;
-        let passage: &'static Passage = Box::leak(Box::new(Passage {
+        let edge_to: &'static Edge = Box::leak(Box::new(Edge {
             from,
             to,
             count: Store::counter(record, edge::COUNT),
         }));
-        self.passages.insert(key, passage);
+        self.edges.insert(key, edge_to);
         for slot in &from.likely {
             if slot.load(Ordering::Relaxed).is_null() {
-                slot.store(std::ptr::from_ref(passage).cast_mut(), Ordering::Release);
+                slot.store(std::ptr::from_ref(edge_to).cast_mut(), Ordering::Release);
                 break;
             }
         }
-        Some(passage)
+        Some(edge_to)
     }
 }
 
 impl State {
-    /// Appends a record that tells of two blocks.
+    /// Appends a record about two blocks.
     fn between(&mut self, kind: u32, from: &Block, to: &Block) -> Option<NonNull<u8>> {
         let mut body = [0; edge::SIZE - plugin_file_layout::RECORD];
         body[edge::FROM - plugin_file_layout::RECORD..][..8]
@@ -321,7 +323,7 @@ impl State {
     }
 }
 
-/// ld.so binds stubs: `last` has led to `block`.
+/// Follows lazy binding: `last` has led to `block`.
 fn follow_binding(last: &'static Block, block: &'static Block) {
     if last.stub && block.pushes {
         let [_, a, b, c] = BINDING.get();
@@ -336,7 +338,7 @@ fn follow_binding(last: &'static Block, block: &'static Block) {
     }
 }
 
-/// A block's record behind its kind and size.
+/// Returns a block's record without kind and size.
 fn body(key: &Key, instructions: &[Instruction<'_>], last: &[u8]) -> Vec<u8> {
     let mut body = vec![0; block::LENGTHS - plugin_file_layout::RECORD];
     let mut put = |at: usize, bytes: &[u8]| {
@@ -353,7 +355,7 @@ fn body(key: &Key, instructions: &[Instruction<'_>], last: &[u8]) -> Vec<u8> {
     body
 }
 
-/// A block runs that could not be recorded.
+/// Called when a block runs that could not be recorded.
 extern "C" fn lost(_: c_uint, _: *mut c_void) {
     LAST.set(null());
     with(|state| {
@@ -362,8 +364,8 @@ extern "C" fn lost(_: c_uint, _: *mut c_void) {
     });
 }
 
-/// Counts an entry; a repeated string instruction enters its block anew for each iteration.
-/// Gives the block that ran before, if it led here by other ways.
+/// Counts an execution of a block; a repeated string instruction enters its block anew for each
+/// iteration. Returns the block before and this one, unless this is such an iteration.
 fn count(data: *mut c_void) -> Option<(&'static Block, &'static Block)> {
     // SAFETY: a leaked block, as registered.
     let block: &'static Block = unsafe { &*data.cast() };
@@ -374,10 +376,10 @@ fn count(data: *mut c_void) -> Option<(&'static Block, &'static Block)> {
         && last.ending == Ending::Repeat
         && last.last == block.address
     {
-        block.iterations.increment(alone());
+        block.iterations.increment(is_single_threaded());
         return None;
     }
-    block.count.increment(alone());
+    block.count.increment(is_single_threaded());
     last.map(|last| (last, block))
 }
 
@@ -385,14 +387,14 @@ extern "C" fn executed(_: c_uint, data: *mut c_void) {
     count(data);
 }
 
-extern "C" fn executed_with_passages(_: c_uint, data: *mut c_void) {
+extern "C" fn executed_with_edges(_: c_uint, data: *mut c_void) {
     let Some((last, block)) = count(data) else {
         return;
     };
     follow_binding(last, block);
     let led = match last.ending {
         Ending::Transfer => true,
-        // Not taken otherwise.
+        // A conditional branch to the next instruction was not taken.
         Ending::Conditional => block.address != last.end,
         Ending::Repeat | Ending::Other => false,
     };
@@ -400,29 +402,29 @@ extern "C" fn executed_with_passages(_: c_uint, data: *mut c_void) {
         return;
     }
     for slot in &last.likely {
-        // SAFETY: null, or a leaked passage.
-        let passage = unsafe { slot.load(Ordering::Acquire).as_ref() };
-        if let Some(passage) = passage
-            && std::ptr::eq(passage.to, block)
+        // SAFETY: null, or a leaked edge_to.
+        let edge_to = unsafe { slot.load(Ordering::Acquire).as_ref() };
+        if let Some(edge_to) = edge_to
+            && std::ptr::eq(edge_to.to, block)
         {
-            passage.count.increment(alone());
+            edge_to.count.increment(is_single_threaded());
             return;
         }
     }
     let slot = slot(last, block);
-    let remembered = PASSAGES.with(|passages| passages[slot].get());
-    // SAFETY: null, or a leaked passage.
-    if let Some(passage) = unsafe { remembered.as_ref() }
-        && std::ptr::eq(passage.from, last)
-        && std::ptr::eq(passage.to, block)
+    let cached = CACHED_EDGES.with(|edges| edges[slot].get());
+    // SAFETY: null, or a leaked edge_to.
+    if let Some(edge_to) = unsafe { cached.as_ref() }
+        && std::ptr::eq(edge_to.from, last)
+        && std::ptr::eq(edge_to.to, block)
     {
-        passage.count.increment(alone());
+        edge_to.count.increment(is_single_threaded());
         return;
     }
-    with(|state| match state.passage(last, block) {
-        Some(passage) => {
-            PASSAGES.with(|passages| passages[slot].set(passage));
-            passage.count.increment(alone());
+    with(|state| match state.edge_to(last, block) {
+        Some(edge_to) => {
+            CACHED_EDGES.with(|edges| edges[slot].set(edge_to));
+            edge_to.count.increment(is_single_threaded());
         }
         None => {
             let lost = state.store.field(header::LOST);

@@ -1,8 +1,8 @@
-//! The file in which the plugin keeps its counts: what the plugin writes and genba reads.
+//! Layout of the file in which the plugin keeps its counts, which genba reads.
 //!
-//! A header, then records one after another, each a multiple of eight bytes, in the byte order
-//! of the machine. Counters are changed in place as long as the target runs, so that the file
-//! is complete at any moment, however the target ends.
+//! A header, then records one after another, each a multiple of eight bytes, in the machine's byte
+//! order. Counters are changed in place as long as the target runs, so the file is complete at any
+//! moment, however the target ends.
 
 /// First eight bytes.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"genbaQ01");
@@ -13,19 +13,19 @@ pub const HEADER: usize = 64;
 pub mod header {
     /// [`super::MAGIC`].
     pub const MAGIC: usize = 0;
-    /// Bytes in use, header included. Only whole records are in it.
+    /// Bytes in use, header included; whole records only.
     pub const USED: usize = 8;
     /// Process id.
     pub const PID: usize = 16;
     /// Bits of [`super::flag`].
     pub const FLAGS: usize = 24;
-    /// Process that this one was copied from, or 0.
+    /// Process of which this one is a fork, or 0.
     pub const PARENT: usize = 32;
-    /// Passages that were not recorded since the file was full.
+    /// Executions that were not recorded because the file was full.
     pub const LOST: usize = 40;
-    /// How often a signal's handler returned.
+    /// Number of returns from signal handlers.
     pub const SIGNALS: usize = 48;
-    /// Processes that this one made and that do not count.
+    /// Number of processes that this one created and that are not counted.
     pub const FORKS: usize = 56;
 }
 
@@ -43,7 +43,7 @@ pub mod kind {
     pub const FILE: u32 = 1;
     /// A translated block.
     pub const BLOCK: u32 = 2;
-    /// A passage from one block to another.
+    /// A control-flow edge from one block to another.
     pub const EDGE: u32 = 3;
     /// Where a PLT stub led on its first call; like an edge, from the stub's block.
     pub const BINDING: u32 = 4;
@@ -62,9 +62,9 @@ pub mod file {
 
 /// Offsets in a block's record.
 pub mod block {
-    /// How often it was entered, not counting iterations.
+    /// Number of executions, not counting iterations.
     pub const COUNT: usize = 8;
-    /// How often its last instruction, one with a repeat prefix, was repeated.
+    /// Number of iterations of its last instruction, one with a repeat prefix.
     pub const ITERATIONS: usize = 16;
     /// Address of its first instruction in memory.
     pub const ADDRESS: usize = 24;
@@ -85,12 +85,12 @@ pub const NO_FILE: u32 = u32::MAX;
 
 /// Offsets in an edge's record.
 pub mod edge {
-    /// How often.
+    /// Number of executions.
     pub const COUNT: usize = 8;
-    /// Where the record of the block that it leaves is.
+    /// Offset in the file of the record of the block that it leaves.
     pub const FROM: usize = 16;
-    /// Where that of the block that it enters is.
+    /// Offset in the file of the record of the block that it enters.
     pub const TO: usize = 24;
-    /// Bytes.
+    /// Size, bytes.
     pub const SIZE: usize = 32;
 }

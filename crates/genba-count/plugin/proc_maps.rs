@@ -1,4 +1,5 @@
-//! Which file an address belongs to: `/proc/self/maps`. Pure but for reading it.
+//! Which file an address belongs to: `/proc/self/maps`. The plugin is compiled alone and loaded
+//! into qemu, so it does not use the parser of genba-symbols.
 
 use std::collections::HashMap;
 
@@ -7,12 +8,12 @@ use std::collections::HashMap;
 pub struct Mapping {
     pub start: u64,
     pub end: u64,
-    /// Of the start in the file.
+    /// Offset in the file of the start.
     pub offset: u64,
     pub path: String,
 }
 
-/// A line of the file; `None` for memory that is no file's.
+/// Parses a line of the file; `None` for memory without a file.
 pub fn parse(line: &str) -> Option<Mapping> {
     // The path is the rest of the line, blanks and all.
     let mut rest = line;
@@ -36,18 +37,18 @@ pub fn parse(line: &str) -> Option<Mapping> {
     })
 }
 
-/// The mappings at one moment, and the numbers of files.
+/// The mappings, as last read, and the numbers of files.
 #[derive(Default)]
 pub struct Maps {
     mappings: Vec<Mapping>,
     numbers: HashMap<String, u32>,
 }
 
-/// A place in a file.
+/// A position in a file.
 pub struct Place {
     pub file: u32,
     pub offset: u64,
-    /// The path, if the file was met for the first time.
+    /// The path, if the file is new.
     pub new: Option<String>,
 }
 
@@ -58,7 +59,7 @@ impl Maps {
         self.mappings = text.lines().filter_map(parse).collect();
     }
 
-    /// Where an address is.
+    /// Returns the position of an address in its file.
     pub fn find(&mut self, address: u64) -> Option<Place> {
         let mapping = (self.mappings.iter())
             .find(|mapping| (mapping.start..mapping.end).contains(&address))?;

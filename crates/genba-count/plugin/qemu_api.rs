@@ -4,7 +4,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
-/// The version of the interface that is spoken here.
+/// Version of the interface that the plugin uses.
 #[unsafe(no_mangle)]
 pub static qemu_plugin_version: c_int = 1;
 
@@ -69,7 +69,7 @@ pub const MAP_PRIVATE: c_int = 2;
 pub const MAP_FIXED: c_int = 0x10;
 pub const MAP_ANONYMOUS: c_int = 0x20;
 
-/// What QEMU tells of itself; not looked at.
+/// Information about QEMU, which is not used.
 pub enum Info {}
 
 pub type Arguments = *mut *mut c_char;

@@ -1,11 +1,11 @@
-//! System calls that say something of the counts: what changes mappings, executes, ends, forks.
+//! System calls that concern the counts: those that change mappings, execute, exit, fork.
 
 use std::ffi::c_uint;
 use std::sync::atomic::Ordering;
 
 use super::plugin_file_layout::{flag, header};
 use super::qemu_api::Id;
-use super::{PARENT, STALE, with};
+use super::{MAPPINGS_CHANGED, PARENT, with};
 
 /// Numbers of system calls (x86-64).
 mod number {
@@ -61,7 +61,7 @@ pub extern "C" fn system_call(
                 signals.fetch_add(1, Ordering::Relaxed);
             });
         }
-        call if changes_mappings(call) => STALE.store(true, Ordering::Release),
+        call if changes_mappings(call) => MAPPINGS_CHANGED.store(true, Ordering::Release),
         _ => {}
     }
 }
@@ -69,13 +69,13 @@ pub extern "C" fn system_call(
 pub extern "C" fn system_call_returned(_: Id, _: c_uint, call: i64, _: i64) {
     match call {
         number::EXECVE | number::EXECVEAT => set_flag(flag::EXECUTED, false),
-        call if changes_mappings(call) => STALE.store(true, Ordering::Release),
+        call if changes_mappings(call) => MAPPINGS_CHANGED.store(true, Ordering::Release),
         _ => {}
     }
 }
 
-/// In the process of which a copy was made.
-pub extern "C" fn copying() {
+/// Called in a process that is being forked.
+pub extern "C" fn before_fork_in_parent() {
     with(|state| {
         if !state.store.children {
             let forks = state.store.field(header::FORKS);
@@ -84,9 +84,8 @@ pub extern "C" fn copying() {
     });
 }
 
-/// In a process that was just copied from another, which had all its threads stopped outside
-/// of the callbacks.
-pub extern "C" fn copied() {
+/// Called in a forked child. Fork stops all threads outside of the callbacks.
+pub extern "C" fn after_fork_in_child() {
     let parent = PARENT.swap(u64::from(std::process::id()), Ordering::Relaxed);
     with(|state| state.store.split(parent));
 }

@@ -1,84 +1,92 @@
-//! What every engine does.
+//! The interface of counting engines, and what they are asked for.
 
+use std::ffi::OsStr;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use genba_model::{CodeSpan, CountEngine, RawCounts};
-use genba_run::{Cancel, CommandSpec, Launcher};
+use genba_run::{Cancel, CommandSpec, Launcher, resolve_program};
 
 use crate::CountError;
 
-/// Which jumps and calls to record. What is recorded has its price; an engine for which it makes
-/// no difference may record more than it was asked for.
+/// Which jumps and calls to record. Recording has a cost; an engine for which it makes no
+/// difference may record more than requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Transfers {
-    /// None.
+    /// No jumps and no calls.
     None,
-    /// Those by which functions jump back to their own first instruction: without them, how
-    /// often it was executed is not how often the function was called.
+    /// Jumps back to a function's first instruction: without them, the executions of that
+    /// instruction are not the calls of the function.
     #[default]
     Entries,
-    /// All that leave an instruction in these stretches of code; and everywhere calls whose target
-    /// is in the instruction, calls of other modules, and those of [`Self::Entries`].
+    /// All from an instruction in these ranges of code; everywhere, direct calls, calls between
+    /// modules, and those of [`Self::Entries`].
     Within(Vec<CodeSpan>),
-    /// All.
+    /// All jumps and calls.
     Everywhere,
 }
 
 impl Transfers {
-    /// Whether any are wanted.
+    /// Whether any jumps or calls are recorded.
     #[must_use]
     pub fn any(&self) -> bool {
         *self != Self::None
     }
 }
 
-/// What to count.
+/// A request to count the executions of a command.
 #[derive(Clone, Debug)]
 pub struct CountRequest {
-    /// The command and how it is run.
+    /// The command, and how it is run.
     pub spec: CommandSpec,
-    /// Which jumps and calls to record as well as executions.
+    /// Which jumps and calls are recorded as well as executions.
     pub transfers: Transfers,
-    /// Count in processes that the target starts, too.
+    /// Whether processes that the target starts are counted, too.
     pub children: bool,
 }
 
-/// Something that counts executions.
+/// An engine that counts executions.
 ///
-/// An engine may work outside of the target (a simulator that runs it) or inside (a translator
-/// loaded into it); either way the target's output, exit status and process tree are what
-/// [`genba_run`] makes of them, and a count that is not complete is marked as such.
+/// An engine works outside of the target (a simulator that runs it) or inside (a translator
+/// injected into it). Either way the target's output, exit status and process tree are those of
+/// [`genba_run`], and counts that are not complete are marked as such.
 pub trait Engine {
-    /// Its name, by which a person asks for it.
+    /// Returns its name, by which users select it.
     fn name(&self) -> &'static str;
 
-    /// Name, version, known gaps. Cheap: asks nothing of the target.
+    /// Returns its name, version and known gaps. Cheap: independent of any target.
     ///
     /// # Errors
-    /// [`CountError::Missing`] when the engine is not installed.
+    /// [`CountError::Missing`] if the engine is not installed.
     fn describe(&self) -> Result<CountEngine, CountError>;
 
-    /// How many times slower a program usually runs under it: the least and the most, for
-    /// telling people how long a count will take.
+    /// Returns the least and the greatest usual slowdown of programs, to tell users how long a
+    /// count will take.
     fn usual_slowdown(&self) -> RangeInclusive<f64> {
         10.0..=80.0
     }
 
-    /// Whether it can serve this request here, as far as can be told before the run.
+    /// Checks whether it can serve a request, as far as that is known before the run.
     ///
     /// # Errors
     /// [`CountError::Missing`], or [`CountError::Unable`] with the reason.
     fn check(&self, request: &CountRequest) -> Result<(), CountError>;
 
-    /// Runs the command once and counts. A target that crashes, is killed or times out gives
-    /// its counts until then, marked as cut short.
+    /// Runs the command once and counts. If the target crashes, is killed or times out, the counts
+    /// until then are returned, marked as cut short.
     ///
     /// # Errors
-    /// When the target could not be started, the engine failed, or there are no counts.
+    /// If the target cannot be started, the engine fails, or there are no counts.
     fn count(
         &self,
         request: &CountRequest,
         launcher: &mut Launcher,
         cancel: &Cancel,
     ) -> Result<RawCounts, CountError>;
+}
+
+/// Finds the first of these programs in genba's own PATH; the target's may be another.
+pub(crate) fn find_program(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH");
+    (names.iter()).find_map(|name| resolve_program(OsStr::new(name), path.as_deref(), None).ok())
 }

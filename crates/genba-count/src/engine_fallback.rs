@@ -1,4 +1,4 @@
-//! An engine with others behind it, for when it finds out during the run that it cannot serve.
+//! An engine with fallbacks, for when it finds out during the run that it cannot count the target.
 
 use std::ops::RangeInclusive;
 
@@ -7,15 +7,15 @@ use genba_run::{Cancel, Launcher};
 
 use crate::{CountError, CountRequest, Engine};
 
-/// The first engine counts; where it gives up with [`CountError::Unable`], the run starts again
-/// with the next that can serve, and the counts say so.
+/// The first engine counts. If it gives up with [`CountError::Unable`], the command is run again
+/// with the next engine that can serve the request, and the counts have a note.
 pub struct Fallback {
     first: Box<dyn Engine>,
     rest: Vec<Box<dyn Engine>>,
 }
 
 impl Fallback {
-    /// `rest` in the order of preference.
+    /// Returns an engine with fallbacks, which are in the order of preference.
     #[must_use]
     pub fn new(first: Box<dyn Engine>, rest: Vec<Box<dyn Engine>>) -> Self {
         Self { first, rest }
@@ -49,19 +49,19 @@ impl Engine for Fallback {
             Err(error @ CountError::Unable { .. }) => error,
             other => return other,
         };
-        let mut said = Vec::new();
+        let mut notes = Vec::new();
         for engine in &self.rest {
             if cancel.is_triggered() || engine.check(request).is_err() {
                 continue;
             }
-            said.push(format!(
-                "{error}; the command was run again from the beginning with {}: what it had written \
-                 or sent until then, it wrote and sent twice",
+            notes.push(format!(
+                "{error}; the command was run again from the beginning with {}, so what it had written \
+                 or sent before, it wrote and sent twice",
                 engine.name()
             ));
             match engine.count(request, launcher, cancel) {
                 Ok(mut raw) => {
-                    raw.notes.splice(0..0, said);
+                    raw.notes.splice(0..0, notes);
                     return Ok(raw);
                 }
                 Err(next @ CountError::Unable { .. }) => error = next,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_engine_is_taken_and_that_is_said() {
+    fn the_next_engine_counts_and_the_counts_have_a_note() {
         let request = CountRequest {
             spec: CommandSpec::direct(["x"]),
             transfers: crate::Transfers::None,

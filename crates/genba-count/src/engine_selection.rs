@@ -1,4 +1,4 @@
-//! Which engine is taken.
+//! Engine selection: the engine that users ask for, or the first that can serve the request.
 
 use genba_model::CountEngine;
 
@@ -8,39 +8,39 @@ use crate::native::Native;
 use crate::qemu::Qemu;
 use crate::{CountError, CountRequest, Engine};
 
-/// All engines, the first choice first.
+/// Returns all engines in the order of preference.
 #[must_use]
 pub fn engines() -> Vec<Box<dyn Engine>> {
     vec![Box::new(Native), Box::new(Callgrind), Box::new(Qemu)]
 }
 
-/// Names of all engines, for messages.
+/// Returns the names of all engines, for messages.
 #[must_use]
 pub fn engine_names() -> String {
     let names: Vec<&str> = engines().iter().map(|engine| engine.name()).collect();
     names.join(", ")
 }
 
-/// An engine, and what there is to say about the choice.
+/// A selected engine.
 pub struct Choice {
-    /// The engine.
+    /// The engine; it falls back to the following ones unless it was requested by name.
     pub engine: Box<dyn Engine>,
-    /// What it is.
+    /// Its name, version and gaps.
     pub description: CountEngine,
-    /// Why engines that would have been taken before it were not, a sentence each.
+    /// Why engines that are preferred to it cannot serve the request, a sentence each.
     pub passed_over: Vec<String>,
 }
 
-/// The engine of this name, or the first that can serve the request.
+/// Selects the engine of this name, or the first that can serve the request.
 ///
 /// # Errors
-/// [`CountError::NoSuchEngine`]; what the engine asked for by name says, or, of several that
-/// all cannot, what the first says.
+/// [`CountError::NoSuchEngine`]; the error of the requested engine; if no engine can serve the
+/// request, the error of the preferred one.
 pub fn choose(name: Option<&str>, request: &CountRequest) -> Result<Choice, CountError> {
     choose_of(engines(), name, request)
 }
 
-/// The same with engines of the caller's.
+/// The same as [`choose`] for the given engines.
 ///
 /// # Errors
 /// As [`choose`].
@@ -58,7 +58,7 @@ pub fn choose_of(
         }
         match (engine.check(request)).and_then(|()| engine.describe()) {
             Ok(description) => {
-                // Asked for by name, it is that one or none.
+                // An engine requested by name has no fallback.
                 let engine = match name {
                     Some(_) => engine,
                     None => Box::new(Fallback::new(engine, engines.collect())),

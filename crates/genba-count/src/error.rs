@@ -1,4 +1,4 @@
-//! What goes wrong with counting.
+//! Errors of counting.
 
 use genba_run::RunError;
 
@@ -8,35 +8,35 @@ pub enum CountError {
     /// The engine is not installed.
     #[error("{engine} is not installed; {remedy}")]
     Missing {
-        /// Which engine.
+        /// Name of the engine.
         engine: String,
-        /// What installs it: a command.
+        /// The command that installs it.
         remedy: String,
     },
     /// The engine cannot count this target, or not here.
     #[error("{engine} cannot count {target}: {reason}")]
     Unable {
-        /// Which engine.
+        /// Name of the engine.
         engine: String,
         /// The target's program.
         target: String,
-        /// Why not, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
     /// The engine ran and failed.
     #[error("{engine} failed on {target}: {reason}")]
     Failed {
-        /// Which engine.
+        /// Name of the engine.
         engine: String,
         /// The target's program.
         target: String,
-        /// What it said.
+        /// The engine's message.
         reason: String,
     },
-    /// There is no engine of this name.
-    #[error("there is no engine {name}; there are: {}", crate::engine_names())]
+    /// No engine has this name.
+    #[error("unknown engine \"{name}\"; engines: {}", crate::engine_names())]
     NoSuchEngine {
-        /// As asked for.
+        /// The name that was requested.
         name: String,
     },
     /// The command could not be run.

@@ -1,8 +1,7 @@
-//! What must be known of a program or library on the disk: its code, its build id, and where
-//! its PLT stubs are.
+//! Code, build id and PLT sections of a program or library on disk.
 //!
-//! The files are those that the target mapped; they are still not trusted: sizes are bounded,
-//! and what makes no sense is left out.
+//! The files are those that the target mapped, but they are not trusted: sizes are bounded, and
+//! invalid parts are skipped.
 
 use std::fs::File;
 use std::ops::Range;
@@ -11,24 +10,24 @@ use std::path::Path;
 use object::read::ReadCache;
 use object::{Object, ObjectSection, ObjectSegment, SegmentFlags};
 
-/// Code that is kept of one file at most. The largest programs there are have half of it.
+/// Most code that is read from one file, bytes. The largest known programs have half of it.
 const MAX_CODE_BYTES: u64 = 1 << 30;
 
-/// One file's code.
+/// The code of an ELF file.
 #[derive(Debug, Default)]
 pub struct Image {
     /// GNU build id in hexadecimal.
     pub build_id: Option<String>,
     /// Executable segments: link-time address, offset in the file and bytes.
     code: Vec<(u64, u64, Vec<u8>)>,
-    /// Where execution of a program begins.
+    /// Entry point of the program.
     pub entry: u64,
-    /// Sections of stubs.
+    /// Address ranges of the sections with PLT stubs.
     plt: Vec<Range<u64>>,
 }
 
 impl Image {
-    /// Reads a file; `None` if it is not an ELF file for this processor, or is not there.
+    /// Reads a file; `None` if it is missing or not an ELF file.
     #[must_use]
     pub fn read(path: &Path) -> Option<Self> {
         let cache = ReadCache::new(File::open(path).ok()?);
@@ -62,7 +61,7 @@ impl Image {
         Some(image)
     }
 
-    /// Code from an address on, to the end of its segment.
+    /// Returns the code from an address on, to the end of its segment.
     #[must_use]
     pub fn code_at(&self, address: u64) -> Option<&[u8]> {
         self.code.iter().find_map(|(start, _, bytes)| {
@@ -71,13 +70,13 @@ impl Image {
         })
     }
 
-    /// Whether code is there.
+    /// Whether there is code at an address.
     #[must_use]
     pub fn has_code(&self, address: u64) -> bool {
         self.code_at(address).is_some()
     }
 
-    /// Link-time address of the code at an offset in the file.
+    /// Returns the link-time address of the code at an offset in the file.
     #[must_use]
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         self.code.iter().find_map(|(start, begin, bytes)| {
@@ -86,7 +85,7 @@ impl Image {
         })
     }
 
-    /// Offset in the file of the code at a link-time address.
+    /// Returns the offset in the file of the code at a link-time address.
     #[must_use]
     pub fn offset_of(&self, address: u64) -> Option<u64> {
         self.code.iter().find_map(|(start, begin, bytes)| {
@@ -95,7 +94,7 @@ impl Image {
         })
     }
 
-    /// Whether a PLT stub is there.
+    /// Whether an address is in a section of PLT stubs.
     #[must_use]
     pub fn is_stub(&self, address: u64) -> bool {
         self.plt.iter().any(|range| range.contains(&address))

@@ -1,11 +1,11 @@
 //! Exact execution counts: how many times each instruction ran, without hardware counters.
 //!
-//! **Scope.** One trait, [`Engine`], and the engines behind it. An engine runs a command to its
-//! end and says how often each instruction of it was executed, and, where asked, how often each
-//! jump was taken to where and who called whom: [`genba_model::RawCounts`].
+//! **Scope.** One trait, [`Engine`], and the engines behind it. An engine runs a command to its end
+//! and returns how often each instruction was executed and, on request, how often each jump was
+//! taken to which target and who called whom: [`genba_model::RawCounts`].
 //!
-//! **Not here.** Names: no symbols, no source lines. Time: nothing here measures how long
-//! anything takes.
+//! **Not here.** Names: no symbols, no source lines. Time: nothing here measures how long anything
+//! takes.
 
 pub mod callgrind;
 mod engine;
@@ -18,7 +18,6 @@ mod process_counts_builder;
 pub mod qemu;
 mod run_end;
 pub mod saved_counts;
-mod tools;
 mod x86_64;
 
 pub use engine::{CountRequest, Engine, Transfers};

@@ -1,8 +1,8 @@
-//! From what an engine saw to counts: modules put in order, edges told apart by the
-//! instruction that they leave from, PLT stubs seen through.
+//! Builds the counts of a process from what an engine saw: orders modules, tells the kinds of edges
+//! by the instruction that they leave, follows calls through PLT stubs.
 //!
-//! What must hold: no edge is given a kind that its instruction has not; a call's target is
-//! the callee's own entry, or the stub with a note that says so.
+//! What must hold: no edge has a kind that its instruction does not have; a call's target is the
+//! callee's own entry, or the stub, with a note.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -14,43 +14,43 @@ use genba_model::{
 use crate::image::Image;
 use crate::x86_64::{self, Flow};
 
-/// Path that stands for code made at run time.
+/// Path that stands for code generated at run time.
 pub const GENERATED: &str = "[generated]";
 
-/// Stubs are this long, and begin at multiples of it (the x86-64 psABI; `.plt.got` has
-/// half as long ones).
+/// Bytes of a PLT stub, which is aligned to its size (the x86-64 psABI; those of `.plt.got` have
+/// half the size).
 const PLT_STUB_BYTES: u64 = 16;
 
-/// One module.
+/// A module of the process.
 #[derive(Debug)]
 pub struct ModuleBuilder {
     /// Path as mapped.
     pub path: String,
-    /// Its file, where there is one.
+    /// Its file, if there is one.
     pub image: Option<Image>,
-    /// Executions.
+    /// Executions by address.
     pub counts: HashMap<u64, u64>,
 }
 
-/// Counts of one process in the making.
+/// The counts of a process, under construction.
 #[derive(Debug, Default)]
 pub struct ProcessCountsBuilder {
-    /// Modules.
+    /// The modules, in the order in which they were added.
     pub modules: Vec<ModuleBuilder>,
     index: HashMap<String, u32>,
-    /// How often control went from one instruction to another, fall-through included or not.
+    /// How often control went from one instruction to another; may include fall-through.
     pub edges: HashMap<(CodePoint, CodePoint), u64>,
-    /// What the engine itself takes edges for that leave code which is not in a file.
+    /// Kinds of edges from code that is in no file, as the engine saw them.
     pub kinds: HashMap<CodePoint, TransferKind>,
-    /// Where stubs led when they were called for the first time and ld.so looked for the
-    /// function, as far as the engine knows.
+    /// Targets of PLT stubs when they were first called and ld.so bound them, as far as the engine
+    /// knows.
     pub stubs: HashMap<CodePoint, BTreeSet<CodePoint>>,
-    /// Remarks.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl ProcessCountsBuilder {
-    /// The module of this path; its file is read when it is new.
+    /// Returns the module of a path; reads its file when it is new.
     pub fn module(&mut self, path: &str) -> u32 {
         if let Some(index) = self.index.get(path) {
             return *index;
@@ -68,7 +68,7 @@ impl ProcessCountsBuilder {
         index
     }
 
-    /// The file of a module.
+    /// Returns the file of a module.
     #[must_use]
     pub fn image(&self, module: u32) -> Option<&Image> {
         self.modules.get(module as usize)?.image.as_ref()
@@ -82,13 +82,13 @@ impl ProcessCountsBuilder {
         }
     }
 
-    /// Adds passages from one instruction to another.
+    /// Adds executions of an edge.
     pub fn edge(&mut self, from: CodePoint, to: CodePoint, count: u64) {
         let sum = self.edges.entry((from, to)).or_default();
         *sum = sum.saturating_add(count);
     }
 
-    /// The instruction there, if the file is at hand.
+    /// Decodes the instruction at an address, if its file is there.
     #[must_use]
     pub fn decode(&self, at: CodePoint) -> Option<x86_64::Decoded> {
         let code = self.image(at.module)?.code_at(at.address)?;
@@ -99,11 +99,11 @@ impl ProcessCountsBuilder {
         (self.image(at.module)).is_some_and(|image| image.is_stub(at.address))
     }
 
-    /// Puts everything in order.
+    /// Builds the counts, in a canonical order.
     #[must_use]
     pub fn finish(mut self, pid: i32, command: Vec<String>) -> ProcessCounts {
         let transfers = self.transfers();
-        // Modules in which nothing ran are dropped, unless a transfer names them.
+        // Modules without executions are dropped unless an edge names them.
         let named: BTreeSet<u32> = (transfers.iter())
             .flat_map(|transfer| [transfer.from.module, transfer.to.module])
             .collect();
@@ -144,7 +144,7 @@ impl ProcessCountsBuilder {
         }
     }
 
-    /// Jumps as they are, calls with the callee's own entry.
+    /// Returns jumps as they are, and calls with the callee's own entry as their target.
     fn transfers(&mut self) -> Vec<Transfer> {
         let mut sums: BTreeMap<(CodePoint, CodePoint, bool), u64> = BTreeMap::new();
         for ((from, to), count) in &self.edges {
@@ -157,7 +157,7 @@ impl ProcessCountsBuilder {
         let led = self.stub_targets();
         let mut transfers = Vec::new();
         let mut resolved: BTreeMap<(CodePoint, CodePoint), u64> = BTreeMap::new();
-        let mut unclear = 0u64;
+        let mut unresolved = 0u64;
         for ((from, to, call), count) in sums {
             let kind = if call {
                 TransferKind::Call
@@ -168,7 +168,7 @@ impl ProcessCountsBuilder {
                 let target = match led.get(&to) {
                     Some(targets) if targets.len() == 1 => targets.first().copied(),
                     _ if self.is_stub(to) => {
-                        unclear = unclear.saturating_add(count);
+                        unresolved = unresolved.saturating_add(count);
                         None
                     }
                     _ => None,
@@ -189,36 +189,36 @@ impl ProcessCountsBuilder {
             to,
             count,
         }));
-        if unclear > 0 {
+        if unresolved > 0 {
             self.notes.push(format!(
-                "{unclear} calls through the PLT end at their stub: which function the stub led to \
-                 could not be told"
+                "{unresolved} calls through the PLT are attributed to the stub: its target is not known"
             ));
         }
         transfers
     }
 
-    /// What an edge is; `None` for returns, fall-through and what no instruction explains.
+    /// Returns the kind of an edge; `None` for returns, fall-through and edges that their
+    /// instruction does not explain.
     fn kind(&self, from: CodePoint, to: CodePoint) -> Option<TransferKind> {
         let Some(decoded) = self.decode(from) else {
             return self.kinds.get(&from).copied();
         };
-        let lands = |target: u64| to.module == from.module && to.address == target;
+        let leads_to = |target: u64| to.module == from.module && to.address == target;
         match decoded.flow {
             Flow::Call(None) => Some(TransferKind::Call),
             Flow::Jump(None) => Some(TransferKind::Jump),
-            // `call` of the next instruction reads the instruction pointer, and is a call still.
-            Flow::Call(Some(target)) => lands(target).then_some(TransferKind::Call),
-            Flow::Jump(Some(target)) => lands(target).then_some(TransferKind::Jump),
-            Flow::Branch(target) => lands(target).then_some(TransferKind::Jump),
+            // A `call` of the next instruction reads the instruction pointer, but is a call.
+            Flow::Call(Some(target)) => leads_to(target).then_some(TransferKind::Call),
+            Flow::Jump(Some(target)) => leads_to(target).then_some(TransferKind::Jump),
+            Flow::Branch(target) => leads_to(target).then_some(TransferKind::Jump),
             Flow::Repeat | Flow::Other => None,
         }
     }
 
-    /// Where each stub that was called led.
+    /// Returns the targets of each PLT stub that was called.
     fn stub_targets(&self) -> HashMap<CodePoint, BTreeSet<CodePoint>> {
         let mut led = self.stubs.clone();
-        // Stubs' own jumps.
+        // Targets of the stubs' own jumps.
         for (from, to) in self.edges.keys() {
             if self.is_stub(*from) && !self.is_stub(*to) {
                 for start in [
@@ -238,7 +238,7 @@ impl ProcessCountsBuilder {
         led
     }
 
-    /// Address of the indirect jump of the stub that begins here.
+    /// Returns the address of the indirect jump of the stub that begins at an address.
     fn jump_of(&self, stub: CodePoint) -> Option<u64> {
         let image = self.image(stub.module)?;
         let code = image.code_at(stub.address)?;

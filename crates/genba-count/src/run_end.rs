@@ -1,10 +1,10 @@
-//! What the end of a run means for its counts. Pure.
+//! What the end of a run means for its counts: status, CPU time, completeness. Pure.
 
 use std::ffi::OsString;
 
 use genba_model::{ExitKind, RunRecord};
 
-/// Words for people and documents.
+/// Returns the words of a command as text.
 #[must_use]
 pub fn words(argv: &[OsString]) -> Vec<String> {
     (argv.iter())
@@ -12,13 +12,14 @@ pub fn words(argv: &[OsString]) -> Vec<String> {
         .collect()
 }
 
-/// User and system time of the target and of processes beside it.
+/// Returns user and system time of the target and the processes that it started, seconds.
 #[must_use]
 pub fn cpu_seconds(record: &RunRecord) -> f64 {
     record.target.user + record.target.system + record.beside.user + record.beside.system
 }
 
-/// Exit status as a shell gives it; what genba ended itself is as `timeout` and Ctrl-C have it.
+/// Returns the exit status as a shell gives it; what genba itself ended has the status of `timeout`
+/// or Ctrl-C.
 #[must_use]
 pub fn shell_status(exit: ExitKind) -> i32 {
     match exit {
@@ -29,21 +30,21 @@ pub fn shell_status(exit: ExitKind) -> i32 {
     }
 }
 
-/// Illegal instruction.
+/// Number of the signal for an illegal instruction.
 const SIGILL: i32 = 4;
 
-/// Why the counts end before the program did.
+/// Returns why the counts end before the program did; `None` if they are complete.
 #[must_use]
 pub fn cut_short(exit: ExitKind) -> Option<String> {
     match exit {
         ExitKind::Code(_) => None,
         ExitKind::Signal { signal: SIGILL, .. } => Some(format!(
-            "killed by signal {SIGILL} (SIGILL): the simulated processor may lack an instruction of \
-             it (AVX-512?)"
+            "killed by signal {SIGILL} (SIGILL): the simulated processor may lack one of its instructions \
+             (AVX-512?)"
         )),
         ExitKind::Signal { signal, .. } => Some(format!("killed by signal {signal}")),
-        ExitKind::TimedOut => Some("it ran out of time and was ended".to_owned()),
-        ExitKind::Cancelled => Some("the run was cancelled".to_owned()),
+        ExitKind::TimedOut => Some("time limit reached".to_owned()),
+        ExitKind::Cancelled => Some("cancelled".to_owned()),
     }
 }
 
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_exit_of_its_own_is_complete() {
+    fn counts_are_complete_only_after_a_regular_exit() {
         assert_eq!(cut_short(ExitKind::Code(3)), None);
         let killed = ExitKind::Signal {
             signal: 9,

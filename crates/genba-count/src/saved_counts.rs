@@ -1,4 +1,4 @@
-//! Raw counts as a file: one JSON document of the kind `raw-counts`.
+//! Saving raw counts to a file and reading them: one JSON document of the kind `raw-counts`.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -12,8 +12,8 @@ pub const MAX_FILE_BYTES: u64 = 256 << 20;
 
 const KIND: &str = "raw-counts";
 
-/// The file. The counts are a field of their own: flattened beside the others they would be
-/// read into a tree of values first, several times as large as the file.
+/// The document. The counts are a field of their own: if they were flattened, serde would read them
+/// into a tree of values several times as large as the file.
 #[derive(Serialize, Deserialize)]
 struct Envelope<C> {
     schema: String,
@@ -21,33 +21,33 @@ struct Envelope<C> {
     counts: C,
 }
 
-/// Why a file of counts cannot be used.
+/// Why saved counts cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("cannot {verb} {}: {source}", path.display())]
     Io {
         /// `read` or `write`.
         verb: &'static str,
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// It is something else, or damaged.
+    /// The file is something else, or damaged.
     #[error("{} holds no counts: {reason}; `genba count -o FILE -- COMMAND` makes such a file", path.display())]
     NoCounts {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with it.
         reason: String,
     },
 }
 
-/// Reads a file of counts.
+/// Reads saved counts.
 ///
 /// # Errors
-/// When it cannot be read, is larger than [`MAX_FILE_BYTES`], or is something else.
+/// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], or is something else.
 pub fn read(path: &Path) -> Result<RawCounts, FileError> {
     let no_counts = |reason: String| FileError::NoCounts {
         path: path.to_owned(),
@@ -75,10 +75,10 @@ pub fn read(path: &Path) -> Result<RawCounts, FileError> {
     Ok(document.counts)
 }
 
-/// Writes counts beside their place and moves them there, so that no half file is ever found.
+/// Saves counts to a temporary file and renames it, so that a partial file is never found.
 ///
 /// # Errors
-/// When that fails.
+/// If the file cannot be written.
 pub fn write(path: &Path, counts: &RawCounts) -> Result<(), FileError> {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
@@ -97,7 +97,7 @@ pub fn write(path: &Path, counts: &RawCounts) -> Result<(), FileError> {
     written
         .and_then(|()| std::fs::rename(&beside, path))
         .map_err(|source| {
-            // What is left of it is of no use.
+            // Nobody needs the temporary file.
             let _ = std::fs::remove_file(&beside);
             FileError::Io {
                 verb: "write",
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn saved_counts_are_read_back() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("counts.json");
         write(&path, &counts()).expect("written");
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn other_and_cut_files_are_refused() {
+    fn other_and_truncated_files_are_refused() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("counts.json");
         write(&path, &counts()).expect("written");

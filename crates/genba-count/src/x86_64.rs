@@ -1,38 +1,38 @@
-//! What kind of instruction stands at an address: x86-64.
+//! Kinds of x86-64 instructions, as far as edges need them.
 
 use iced_x86::{Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind, Register};
 
-/// Longest instruction.
+/// Maximum size of an instruction.
 const MAX_INSTRUCTION_BYTES: usize = 15;
 
-/// What an instruction does to the flow of control.
+/// What an instruction does to the control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Call; the target, if it is in the instruction.
+    /// A call; its target if it is direct.
     Call(Option<u64>),
-    /// Unconditional jump; the target, if it is in the instruction.
+    /// An unconditional jump; its target if it is direct.
     Jump(Option<u64>),
-    /// Conditional jump (also `loop`, `jrcxz`) with its target.
+    /// A conditional jump (also `loop`, `jrcxz`), with its target.
     Branch(u64),
-    /// String instruction with a repeat prefix.
+    /// A string instruction with a repeat prefix.
     Repeat,
     /// Anything else.
     Other,
 }
 
-/// An instruction.
+/// A decoded instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// What it does.
+    /// What it does to the control flow.
     pub flow: Flow,
-    /// Address of the next.
+    /// Address of the next instruction.
     pub next: u64,
-    /// It is a jump through memory relative to the instruction: a slot of the global offset
-    /// table, say.
+    /// Whether it is a jump through memory relative to rip, such as a slot of the global offset
+    /// table.
     pub through_slot: bool,
 }
 
-/// Decodes the first instruction of `code`, which stands at `address`. `None` if it is none.
+/// Decodes the first instruction of `code`, which is at `address`; `None` if it is invalid.
 #[must_use]
 pub fn decode(code: &[u8], address: u64) -> Option<Decoded> {
     let code = code.get(..MAX_INSTRUCTION_BYTES).unwrap_or(code);
@@ -64,21 +64,22 @@ pub fn decode(code: &[u8], address: u64) -> Option<Decoded> {
     })
 }
 
-/// Whether the bytes are the beginning of an instruction, and not all of it.
+/// Whether the bytes are the beginning of an instruction that is cut off.
 #[must_use]
 pub fn is_cut(code: &[u8]) -> bool {
     let mut decoder = Decoder::new(64, code, DecoderOptions::NONE);
     decoder.decode().is_invalid() && decoder.last_error() == DecoderError::NoMoreBytes
 }
 
-/// `f3`/`f2` before anything but a string instruction means something else, or nothing.
+/// Whether an instruction is repeated. `f3` and `f2` before anything but a string instruction have
+/// another meaning, or none.
 fn repeats(instruction: &Instruction) -> bool {
     instruction.is_string_instruction()
         && (instruction.has_rep_prefix() || instruction.has_repne_prefix())
 }
 
-/// Address of the indirect jump of the PLT stub at `address`. A stub is
-/// `[endbr64] [bnd] jmp *slot(%rip)`.
+/// Returns the address of the indirect jump of the PLT stub at `address`. A stub is `[endbr64]
+/// [bnd] jmp *slot(%rip)`.
 #[must_use]
 pub fn stub(code: &[u8], address: u64) -> Option<u64> {
     let first = decode(code, address)?;
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_told_apart() {
+    fn control_flow_of_instructions_is_recognised() {
         assert_eq!(flow(&[0xe8, 0, 0, 0, 0]), Flow::Call(Some(0x1005)));
         assert_eq!(flow(&[0xff, 0xd0]), Flow::Call(None)); // call *%rax
         assert_eq!(flow(&[0xeb, 0xfe]), Flow::Jump(Some(0x1000)));

@@ -330,7 +330,7 @@ fn files_written_on_the_way_add_up() {
             ))
             .arg(&program);
         assert_eq!(files.output().expect("a run").status.code(), Some(5));
-        let mut dump = genba_count::callgrind::Dump::default();
+        let mut dump = genba_count::callgrind::CallgrindCounts::default();
         let mut parts = 0;
         for entry in std::fs::read_dir(directory.path())
             .expect("files")
@@ -344,8 +344,8 @@ fn files_written_on_the_way_add_up() {
         }
         (dump, parts)
     };
-    let by_name = |dump: &genba_count::callgrind::Dump| {
-        let name = |place: &genba_count::callgrind::Place| {
+    let by_name = |dump: &genba_count::callgrind::CallgrindCounts| {
+        let name = |place: &genba_count::callgrind::Position| {
             format!(
                 "{} {:#x}",
                 dump.objects[place.object as usize], place.address

@@ -1,122 +1,122 @@
-//! Reads the files that callgrind writes. Pure; the files count as hostile, since a target can
-//! write to them.
+//! Parses the files that callgrind writes. Pure; a target can write to them, so they are not
+//! trusted.
 //!
-//! The format is that of valgrind's manual, "Callgrind Format Specification". What is read of
-//! it: executions of each instruction address (the first event, `Ir`), jumps (`jump=`,
-//! `jcnd=`) and calls (`calls=`). Source positions and inclusive costs are passed over.
+//! The format is that of valgrind's manual, "Callgrind Format Specification". Read are the
+//! executions of each instruction address (the first event, `Ir`), jumps (`jump=`, `jcnd=`) and
+//! calls (`calls=`); source positions and inclusive costs are skipped.
 //!
-//! What must hold: memory grows with distinct addresses in the file, never with what a line
-//! claims; no number overflows; a line that makes no sense is an error that names the line.
+//! What must hold: memory grows with distinct addresses in the file, never with a number in a line;
+//! no number overflows; an invalid line is an error that names the line.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
-/// Longest line that is read. C++ names of tens of kilobytes exist.
+/// Maximum length of a line, bytes. C++ names of tens of kilobytes exist.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// Name that callgrind gives to code of no object that it knows.
+/// Name of code of no known object.
 pub const UNKNOWN_OBJECT: &str = "???";
 
-/// Length of a PLT stub.
+/// Bytes of a PLT stub.
 const PLT_STUB_BYTES: u64 = 16;
 
-/// An address in an object, as callgrind prints it: link-time addresses in objects that it
-/// knows, addresses in memory elsewhere.
+/// An address in an object, as callgrind prints it: a link-time address in known objects, else an
+/// address in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
-    /// Index in [`Dump::objects`].
+pub struct Position {
+    /// Index in [`CallgrindCounts::objects`].
     pub object: u32,
-    /// The address.
+    /// Address.
     pub address: u64,
 }
 
-/// One process's counts: the sum of all files that it wrote.
+/// The counts of one process: the sum of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Dump {
+pub struct CallgrindCounts {
     /// Process id.
     pub pid: Option<i32>,
     /// Number of the last file of this process, from 1.
     pub part: u32,
     /// The command, its words joined by spaces.
     pub command: String,
-    /// Names of objects.
+    /// Names of objects, by index.
     pub objects: Vec<String>,
-    /// Executions.
-    pub counts: HashMap<Place, u64>,
-    /// Jumps within a function, from and to.
-    pub jumps: HashMap<(Place, Place), u64>,
-    /// What callgrind takes for calls: calls, and whatever else leaves a function.
-    pub calls: HashMap<(Place, Place), u64>,
-    /// Of those, where a PLT stub led: its address in memory and the entry reached. callgrind
-    /// sees through lazy binding here.
-    pub stubs: HashMap<(u64, Place), u64>,
-    /// The files' own totals of `Ir`.
+    /// Executions of each instruction.
+    pub counts: HashMap<Position, u64>,
+    /// Executions of jumps within a function, from and to.
+    pub jumps: HashMap<(Position, Position), u64>,
+    /// Executions of what callgrind regards as calls: calls, and other branches out of a function.
+    pub calls: HashMap<(Position, Position), u64>,
+    /// Of those, calls through a PLT stub: its address in memory, and the function reached.
+    /// callgrind sees through lazy binding here.
+    pub stubs: HashMap<(u64, Position), u64>,
+    /// Sum of the files' totals of `Ir`.
     pub summary: u64,
     object_index: HashMap<String, u32>,
 }
 
-/// What is wrong with a file.
+/// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
     /// It cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
-    /// A line makes no sense.
+    /// A line is invalid.
     #[error("line {line}: {what}")]
     Line {
-        /// Which, from 1.
+        /// Its number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// What is wrong.
         what: &'static str,
     },
 }
 
-/// What the next line without a key is.
+/// What a line without a key is expected to be.
 enum Expected {
     Cost,
-    /// Position and inclusive cost of a call with these counts.
+    /// Position and inclusive cost of a call.
     Call {
         count: u64,
-        to: Place,
-        /// The stub, where the function is a stub and the callee is not the resolver.
+        to: Position,
+        /// Address of the stub, if the caller is a stub and the callee is not the resolver.
         stub: Option<u64>,
     },
     /// Position of a jump.
     Jump {
         count: u64,
-        to: Place,
+        to: Position,
     },
 }
 
-/// State of one file: numbers in parentheses mean the same within a file only.
+/// Parser of one file: numbers in parentheses have a meaning within a file only.
 struct File<'a> {
-    dump: &'a mut Dump,
+    dump: &'a mut CallgrindCounts,
     objects: HashMap<u64, u32>,
     functions: HashMap<u64, Function>,
-    /// Which of the positions is the instruction's.
+    /// Index of the instruction address among the positions.
     position: usize,
     positions: usize,
     object: u32,
     called_object: Option<u32>,
     function: Function,
     called: Function,
-    /// Address in the last line of costs.
+    /// Address in the last cost line.
     last: u64,
     expected: Expected,
 }
 
-/// What must be known of a function's name.
+/// What a function's name tells.
 #[derive(Clone, Copy, Default)]
 struct Function {
-    /// Its address in memory if it is a PLT stub.
+    /// Address in memory, if it is a PLT stub.
     stub: Option<u64>,
-    /// Whether it is ld.so's, that looks symbols up on their first call.
+    /// Whether it is ld.so's resolver of lazily bound functions.
     resolver: bool,
 }
 
 impl Function {
-    fn of(name: &[u8]) -> Self {
-        // `'2` stands behind the name in a recursion.
+    fn from_name(name: &[u8]) -> Self {
+        // `'2` follows the name in a recursion.
         let plain = match name.iter().rposition(|byte| *byte == b'\'') {
             Some(at) if name[at + 1..].iter().all(u8::is_ascii_digit) => &name[..at],
             _ => name,
@@ -129,11 +129,11 @@ impl Function {
     }
 }
 
-impl Dump {
+impl CallgrindCounts {
     /// Adds a file of the same process.
     ///
     /// # Errors
-    /// When it cannot be read or is damaged; the counts of the lines before have been added.
+    /// If the file cannot be read or is damaged; the counts before the damage have been added.
     pub fn add(&mut self, mut file: impl BufRead) -> Result<(), ParseError> {
         let object = self.object(UNKNOWN_OBJECT);
         let mut state = File {
@@ -187,10 +187,10 @@ impl Dump {
     }
 }
 
-type Wrong = &'static str;
+type LineError = &'static str;
 
 impl File<'_> {
-    fn line(&mut self, line: &[u8]) -> Result<(), Wrong> {
+    fn line(&mut self, line: &[u8]) -> Result<(), LineError> {
         let first = match line.first() {
             None | Some(b'#') => return Ok(()),
             Some(first) => *first,
@@ -215,13 +215,13 @@ impl File<'_> {
             b"calls" => self.call(rest)?,
             b"jump" => self.jump(rest, false)?,
             b"jcnd" => self.jump(rest, true)?,
-            // Source files, and the functions of jumps' targets.
+            // Source files, and functions of jump targets, are skipped.
             _ => {}
         }
         Ok(())
     }
 
-    fn header(&mut self, key: &[u8], value: &[u8]) -> Result<(), Wrong> {
+    fn header(&mut self, key: &[u8], value: &[u8]) -> Result<(), LineError> {
         match key {
             b"positions" => {
                 let names: Vec<&[u8]> = value.split(u8::is_ascii_whitespace).collect();
@@ -246,7 +246,7 @@ impl File<'_> {
     }
 
     /// `(7) name` defines, `(7)` refers, anything else is a name itself.
-    fn compressed(value: &[u8]) -> Result<(Option<u64>, &[u8]), Wrong> {
+    fn compressed(value: &[u8]) -> Result<(Option<u64>, &[u8]), LineError> {
         let value = value.trim_ascii();
         let Some(rest) = value.strip_prefix(b"(") else {
             return Ok((None, value));
@@ -260,7 +260,7 @@ impl File<'_> {
         Ok((Some(id), rest[digits + 1..].trim_ascii()))
     }
 
-    fn object_name(&mut self, value: &[u8]) -> Result<u32, Wrong> {
+    fn object_name(&mut self, value: &[u8]) -> Result<u32, LineError> {
         let (id, name) = Self::compressed(value)?;
         if name.is_empty() {
             let id = id.ok_or("an object without a name")?;
@@ -277,13 +277,13 @@ impl File<'_> {
         Ok(object)
     }
 
-    fn function_name(&mut self, value: &[u8]) -> Result<Function, Wrong> {
+    fn function_name(&mut self, value: &[u8]) -> Result<Function, LineError> {
         let (id, name) = Self::compressed(value)?;
         if name.is_empty() {
             let known = id.and_then(|id| self.functions.get(&id));
             return Ok(known.copied().unwrap_or_default());
         }
-        let function = Function::of(name);
+        let function = Function::from_name(name);
         if let Some(id) = id {
             self.functions.insert(id, function);
         }
@@ -291,9 +291,9 @@ impl File<'_> {
     }
 
     /// The address among the first words, each of which may be relative to the last line of costs.
-    fn place(&self, words: &[&[u8]]) -> Result<u64, Wrong> {
+    fn place(&self, words: &[&[u8]]) -> Result<u64, LineError> {
         let word = words.get(self.position).ok_or("too few positions")?;
-        let relative = |digits: &[u8]| any_number(digits).ok_or("a position is no number");
+        let relative = |digits: &[u8]| any_number(digits).ok_or("a position is not a number");
         match word.split_first() {
             Some((b'*', [])) => Ok(self.last),
             Some((b'+', digits)) => {
@@ -306,20 +306,20 @@ impl File<'_> {
         }
     }
 
-    fn call(&mut self, value: &[u8]) -> Result<(), Wrong> {
+    fn call(&mut self, value: &[u8]) -> Result<(), LineError> {
         let words: Vec<&[u8]> = words(value).collect();
         let (count, place) = words.split_first().ok_or("a call without a count")?;
-        let count = any_number(count).ok_or("the number of calls is no number")?;
+        let count = any_number(count).ok_or("the number of calls is not a number")?;
         let object = self.called_object.take().unwrap_or(self.object);
         let address = self.place(place)?;
         let called = std::mem::take(&mut self.called);
         let stub = (self.function.stub).filter(|_| !called.resolver && called.stub.is_none());
-        let to = Place { object, address };
+        let to = Position { object, address };
         self.expected = Expected::Call { count, to, stub };
         Ok(())
     }
 
-    fn jump(&mut self, value: &[u8], conditional: bool) -> Result<(), Wrong> {
+    fn jump(&mut self, value: &[u8], conditional: bool) -> Result<(), LineError> {
         let words: Vec<&[u8]> = words(value).collect();
         let (count, place) = words.split_first().ok_or("a jump without a count")?;
         // Taken / executed.
@@ -327,8 +327,8 @@ impl File<'_> {
             Some(at) if conditional => &count[..at],
             _ => count,
         };
-        let count = any_number(taken).ok_or("the number of jumps is no number")?;
-        let to = Place {
+        let count = any_number(taken).ok_or("the number of jumps is not a number")?;
+        let to = Position {
             object: self.object,
             address: self.place(place)?,
         };
@@ -336,10 +336,10 @@ impl File<'_> {
         Ok(())
     }
 
-    fn body(&mut self, line: &[u8]) -> Result<(), Wrong> {
+    fn body(&mut self, line: &[u8]) -> Result<(), LineError> {
         let words: Vec<&[u8]> = words(line).collect();
         let address = self.place(&words)?;
-        let from = Place {
+        let from = Position {
             object: self.object,
             address,
         };
@@ -351,7 +351,7 @@ impl File<'_> {
                 self.last = address;
                 // Costs that are zero may be left out.
                 let count = match words.get(self.positions) {
-                    Some(word) => any_number(word).ok_or("the cost is no number")?,
+                    Some(word) => any_number(word).ok_or("the cost is not a number")?,
                     None => 0,
                 };
                 if count > 0 {

@@ -1,15 +1,15 @@
 use super::*;
 use proptest::prelude::*;
 
-fn parse(text: &str) -> Result<Dump, ParseError> {
-    let mut dump = Dump::default();
+fn parse(text: &str) -> Result<CallgrindCounts, ParseError> {
+    let mut dump = CallgrindCounts::default();
     dump.add(text.as_bytes())?;
     Ok(dump)
 }
 
-fn count(dump: &Dump, object: &str, address: u64) -> Option<u64> {
+fn count(dump: &CallgrindCounts, object: &str, address: u64) -> Option<u64> {
     let object = dump.objects.iter().position(|name| name == object)? as u32;
-    dump.counts.get(&Place { object, address }).copied()
+    dump.counts.get(&Position { object, address }).copied()
 }
 
 const SMALL: &str = "# callgrind format\nversion: 1\npid: 7\ncmd:  ./a b\npart: 2\n\n\
@@ -37,7 +37,7 @@ fn relative_positions_and_numbered_names_are_followed() {
     // Inclusive costs of calls are not executions.
     assert_eq!(dump.counts.values().sum::<u64>(), 18);
     let object = |name: &str| dump.objects.iter().position(|n| n == name).unwrap() as u32;
-    let place = |name: &str, address| Place {
+    let place = |name: &str, address| Position {
         object: object(name),
         address,
     };
@@ -82,7 +82,7 @@ fn positions_are_relative_to_lines_of_costs_alone() {
 
 #[test]
 fn files_of_one_process_are_added_up() {
-    let mut dump = Dump::default();
+    let mut dump = CallgrindCounts::default();
     dump.add(SMALL.as_bytes()).expect("once");
     dump.add(SMALL.as_bytes()).expect("twice");
     assert_eq!(count(&dump, "/bin/a", 0x10), Some(4));
@@ -97,7 +97,7 @@ fn lazy_binding_shows_where_a_stub_led() {
                 cob=(2) /lib/c\ncfn=(3) printf\ncalls=1 0x500\n0x109026 99\n";
     let dump = parse(text).expect("a good file");
     let stubs: Vec<_> = dump.stubs.iter().collect();
-    let to = Place {
+    let to = Position {
         object: 1,
         address: 0x500,
     };
@@ -123,7 +123,7 @@ fn nonsense_is_an_error_that_names_its_line() {
 #[test]
 fn a_line_without_an_end_is_not_read_whole() {
     let long = vec![b'x'; 3 << 20];
-    let mut dump = Dump::default();
+    let mut dump = CallgrindCounts::default();
     assert!(
         dump.add(long.as_slice())
             .is_err_and(|error| error.to_string().contains("too long"))
@@ -141,7 +141,7 @@ proptest! {
         let mut bytes = SMALL.as_bytes().to_vec();
         bytes[at] = byte;
         bytes.truncate(cut.max(1));
-        let _ = Dump::default().add(bytes.as_slice());
+        let _ = CallgrindCounts::default().add(bytes.as_slice());
     }
 
     /// Written absolutely or relatively, the counts are the same.

@@ -1,29 +1,29 @@
-//! From callgrind's files and messages to counts of modules.
+//! Converts callgrind's costs and valgrind's messages to executions by module.
 
 use std::collections::{HashMap, HashSet};
 
 use genba_model::{CodePoint, TransferKind};
 
-use super::callgrind_file::{Dump, Place, UNKNOWN_OBJECT};
+use super::callgrind_file::{CallgrindCounts, Position, UNKNOWN_OBJECT};
 use super::valgrind_log::Loaded;
 use crate::process_counts_builder::{GENERATED, ProcessCountsBuilder};
 use crate::x86_64::Flow;
 
-/// Where the kernel maps the system calls of old, which valgrind imitates.
+/// Address of the vsyscall page, which valgrind emulates.
 const VSYSCALL: u64 = 0xffff_ffff_ff60_0000;
 
-/// Directories of valgrind's own library, which it loads into every target.
+/// Whether a library is valgrind's own, which it loads into every target.
 fn is_valgrinds(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.starts_with("vgpreload_") && path.contains("/valgrind/")
 }
 
-/// Makes a builder. `transfers`: whether jumps and calls are wanted.
-pub fn builder(dump: &Dump, loaded: &[Loaded], transfers: bool) -> ProcessCountsBuilder {
+/// Converts the files of a process. `transfers`: whether jumps and calls are requested.
+pub fn convert(dump: &CallgrindCounts, loaded: &[Loaded], transfers: bool) -> ProcessCountsBuilder {
     let mut builder = ProcessCountsBuilder::default();
-    let mut places = Places::new(dump, loaded, &mut builder);
-    // The same instruction may stand under its object and, if callgrind met it before it had
-    // read the object, under none.
+    let mut places = AddressLookup::new(dump, loaded, &mut builder);
+    // The same instruction may be under its object and, if callgrind met it before it had read the
+    // object, under none.
     let mut own = 0u64;
     for (place, count) in &dump.counts {
         match places.find(*place, &mut builder) {
@@ -51,9 +51,13 @@ pub fn builder(dump: &Dump, loaded: &[Loaded], transfers: bool) -> ProcessCounts
     builder
 }
 
-/// Counts of string instructions with a repeat prefix: callgrind's are of their iterations, and
-/// its jumps from them to themselves tell how many there were.
-fn repair_repeats(dump: &Dump, places: &mut Places, builder: &mut ProcessCountsBuilder) {
+/// Corrects the counts of repeated string instructions: callgrind counts their iterations, and its
+/// jumps from them to themselves are the number of repetitions.
+fn repair_repeats(
+    dump: &CallgrindCounts,
+    places: &mut AddressLookup,
+    builder: &mut ProcessCountsBuilder,
+) {
     for ((from, to), count) in &dump.jumps {
         if from != to {
             continue;
@@ -71,7 +75,11 @@ fn repair_repeats(dump: &Dump, places: &mut Places, builder: &mut ProcessCountsB
     }
 }
 
-fn add_edges(dump: &Dump, places: &mut Places, builder: &mut ProcessCountsBuilder) {
+fn add_edges(
+    dump: &CallgrindCounts,
+    places: &mut AddressLookup,
+    builder: &mut ProcessCountsBuilder,
+) {
     let both = (dump.jumps.iter().map(|edge| (edge, TransferKind::Jump)))
         .chain(dump.calls.iter().map(|edge| (edge, TransferKind::Call)));
     for (((from, to), count), kind) in both {
@@ -93,27 +101,27 @@ fn add_edges(dump: &Dump, places: &mut Places, builder: &mut ProcessCountsBuilde
     }
 }
 
-/// Where callgrind's addresses are.
-struct Places {
+/// Finds modules for callgrind's addresses.
+struct AddressLookup {
     /// Module of each object; `None` for code of no known object.
     modules: Vec<Option<u32>>,
-    /// Modules that are valgrind's own.
+    /// Valgrind's own modules.
     own: HashSet<u32>,
-    /// Modules and what is added to their addresses in memory.
+    /// Modules with their load bias.
     loaded: Vec<(u32, u64)>,
-    /// Answers so far for addresses in memory.
+    /// Addresses in memory that were looked up before.
     known: HashMap<u64, Option<CodePoint>>,
     ambiguous: usize,
 }
 
-impl Places {
-    fn new(dump: &Dump, objects: &[Loaded], builder: &mut ProcessCountsBuilder) -> Self {
+impl AddressLookup {
+    fn new(dump: &CallgrindCounts, objects: &[Loaded], builder: &mut ProcessCountsBuilder) -> Self {
         let modules = (dump.objects.iter())
             .map(|path| (path != UNKNOWN_OBJECT).then(|| builder.module(path)))
             .collect();
         let mut loaded: Vec<(u32, u64)> = Vec::new();
         for object in objects {
-            // Valgrind itself, whose text is far from the target's.
+            // Valgrind itself, which is far from the target's code.
             if object.path.contains("/callgrind-") {
                 continue;
             }
@@ -135,8 +143,8 @@ impl Places {
         }
     }
 
-    /// Where it is; `None` for valgrind's own code.
-    fn find(&mut self, place: Place, builder: &mut ProcessCountsBuilder) -> Option<CodePoint> {
+    /// Returns module and address; `None` for valgrind's own code.
+    fn find(&mut self, place: Position, builder: &mut ProcessCountsBuilder) -> Option<CodePoint> {
         let point = match self.modules.get(place.object as usize) {
             Some(Some(module)) => CodePoint {
                 module: *module,
@@ -147,8 +155,8 @@ impl Places {
         (!self.own.contains(&point.module)).then_some(point)
     }
 
-    /// Callgrind names an object for its `.text` only; for its stubs and initialisers, it
-    /// gives addresses in memory.
+    /// Looks up an address in memory. Callgrind names an object only for its `.text`; for stubs and
+    /// initialisers it gives addresses in memory.
     fn in_memory(&mut self, address: u64, builder: &mut ProcessCountsBuilder) -> Option<CodePoint> {
         if let Some(known) = self.known.get(&address) {
             return *known;

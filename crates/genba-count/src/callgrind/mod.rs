@@ -1,32 +1,30 @@
-//! The engine that is valgrind's callgrind.
+//! The engine callgrind, valgrind's.
 //!
-//! Robust: it simulates the processor, follows threads, forks and programs executed, and counts
-//! code that is made at run time. Slow: 15 to 80 times.
+//! Robust: it simulates the processor, follows threads, forks and executed programs, and counts
+//! code that is generated at run time. Slow: 15 to 80 times.
 //!
-//! **What it gets wrong, and what becomes of it here** (valgrind 3.19 to 3.2x):
-//! - *Repeated string instructions* (`rep movsb`) are counted once for each iteration. It also
-//!   records their jumps to themselves, whose number is taken off: what remains is how often
-//!   the instruction was executed, as the processor retires it. Jumps are therefore always
-//!   recorded.
-//! - *PLT stubs*: by default their cost is moved to who called them. `--skip-plt=no` leaves it
-//!   where it belongs; calls are then followed through the stub ([`crate::process_counts_builder`]). ld.so's
-//!   jump to a function that is called for the first time (lazy binding) is not recorded.
-//! - *Code outside of `.text`* (stubs, `.init`, `.fini`) belongs to no object for it, and is
-//!   given by its address in memory. Where objects were loaded is in valgrind's messages
-//!   (`-v -v`).
-//! - *Jumps out of a function* (tail calls) are calls for it, and so is a `ret` to a place that
-//!   nobody called from. The instruction decides here: only `call` is a call.
-//! - *Its own library* (`vgpreload_core`) is left out; ld.so's work on loading it is not, nor
-//!   what `LD_PRELOAD` in the environment makes a target do.
-//! - *`fork`*: the child inherits its parent's counts. They are written out and set to zero when
-//!   `fork` is entered, so that only the rest of `fork` itself counts in both. A child which
-//!   was made otherwise has its parent's counts in it, and says so.
-//! - *`execve`*: counts of the program before it are lost, and that is said.
-//! - *The last block* before the end of the process is not counted (usually that of the system
-//!   call by which it exits).
-//! - *Death by SIGKILL* loses what was not written: files are therefore written every some
-//!   seconds, and added up.
-//! - *Not the same processor*: no AVX-512, so libc takes other paths; one thread at a time.
+//! **Known errors, and how they are corrected here** (valgrind 3.19 to 3.2x):
+//! - *Repeated string instructions* (`rep movsb`) are counted once for each iteration. Their jumps
+//! to themselves are recorded, too, and subtracted: the rest is how often the instruction was
+//! executed, as the processor retires it. So jumps are always recorded.
+//! - *PLT stubs*: by default their cost is moved to the caller. `--skip-plt=no` leaves it where it
+//! belongs; calls are then followed through the stub ([`crate::process_counts_builder`]). ld.so's
+//! jump to a function that is called for the first time (lazy binding) is not recorded.
+//! - *Code outside of `.text`* (stubs, `.init`, `.fini`) belongs to no object, and has addresses in
+//! memory. Where objects were loaded is in valgrind's messages (`-v -v`).
+//! - *Jumps out of a function* (tail calls) count as calls, and so does a `ret` to an address that
+//! nobody called from. Here the instruction decides: only `call` is a call.
+//! - *Its own library* (`vgpreload_core`) is skipped; ld.so's work to load it is not, nor what
+//! `LD_PRELOAD` in the environment makes a target do.
+//! - *`fork`*: the child inherits its parent's counts. They are written and reset when `fork` is
+//! entered, so that only the rest of `fork` itself counts in both. A child that was created
+//! otherwise includes its parent's counts, and has a note.
+//! - *`execve`*: the counts of the program before it are lost, with a note.
+//! - *The last block* of the process is not counted (usually that of the system call by which it
+//! exits).
+//! - *Death by SIGKILL* loses what was not written, so files are written every few seconds, and
+//! summed.
+//! - *A simulated processor*: no AVX-512, so the C library takes other paths; one thread at a time.
 
 mod callgrind_file;
 mod costs_to_executions;
@@ -41,16 +39,16 @@ use std::time::Duration;
 use genba_model::{CountEngine, ExitKind, RawCounts};
 use genba_run::{Cancel, Launcher, resolve_program};
 
+use crate::engine::find_program;
 use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
-use crate::tools;
 use crate::{CountError, CountRequest, Engine};
 
-pub use callgrind_file::{Dump, ParseError, Place};
+pub use callgrind_file::{CallgrindCounts, ParseError, Position};
 
 /// Name of the engine.
 pub const NAME: &str = "callgrind";
 
-/// Time that it has for writing its counts when it is asked to end.
+/// Time that it gets for writing its counts when it is asked to end.
 const WRITE_GRACE: Duration = Duration::from_secs(20);
 
 /// valgrind's callgrind.
@@ -65,16 +63,17 @@ impl Callgrind {
         }
     }
 
-    /// Debian's `valgrind` is a script that changes the target's environment (libraries are
-    /// looked for elsewhere, libstdc++ allocates otherwise); the program itself is beside it.
+    /// Returns the valgrind program. Debian's `valgrind` is a script that changes the target's
+    /// environment (libraries are looked for elsewhere, libstdc++ allocates otherwise); the program
+    /// itself is beside it.
     fn program() -> Result<PathBuf, CountError> {
-        tools::find(&["valgrind.bin", "valgrind"]).ok_or_else(Self::missing)
+        find_program(&["valgrind.bin", "valgrind"]).ok_or_else(Self::missing)
     }
 
-    /// `valgrind-3.19.0`: the number.
+    /// Returns the version: `3.19.0` of `valgrind-3.19.0`.
     fn version() -> Result<String, CountError> {
         let program = Self::program()?;
-        // Set, it would be read before our options.
+        // Options in this variable would be read before ours.
         let output = Command::new(program)
             .arg("--version")
             .env_remove("VALGRIND_OPTS")
@@ -104,12 +103,12 @@ impl Engine for Callgrind {
     fn describe(&self) -> Result<CountEngine, CountError> {
         let gaps = [
             "user mode only",
-            "the processor is a simulated one: no AVX-512, and another CPUID, so that the C library \
-             takes other paths",
+            "the simulated processor has no AVX-512 and another CPUID, so that the C library takes \
+             other paths",
             "threads run one at a time",
-            "ld.so also loads a library of valgrind's",
-            "what ran before an execve in the same process is lost",
-            "the block that ends the process (a few instructions) is not counted",
+            "ld.so also loads one of valgrind's libraries",
+            "counts before an execve in the same process are lost",
+            "the last basic block of the process (a few instructions) is not counted",
         ];
         Ok(CountEngine {
             name: NAME.to_owned(),
@@ -134,8 +133,8 @@ impl Engine for Callgrind {
             return Err(CountError::Unable {
                 engine: NAME.to_owned(),
                 target: file.display().to_string(),
-                reason: "it is set-user-id or set-group-id, which valgrind does not run; count a \
-                         copy of it without these bits"
+                reason: "it is set-uid or set-gid, which valgrind does not run; count a copy \
+                         without these bits"
                     .to_owned(),
             });
         }
@@ -166,8 +165,8 @@ impl Engine for Callgrind {
             process_files::collect(directory.path(), finished.pid, request).map_err(|reason| {
                 let reason = match cut_short(finished.record.exit) {
                     Some(why) => format!(
-                        "{why}, before callgrind had written any counts (it does so every some \
-                         seconds); the engine qemu keeps them"
+                        "{why}, before callgrind had written any counts; --engine qemu keeps counts of \
+                         killed targets"
                     ),
                     None => reason,
                 };
@@ -175,7 +174,7 @@ impl Engine for Callgrind {
             })?;
         let end = cut_short(finished.record.exit);
         if let Some(target) = outcome.processes.first_mut() {
-            // What genba did itself tells more than the signal by which it did it.
+            // The reason for which genba ended it says more than the signal.
             let ended = matches!(
                 finished.record.exit,
                 ExitKind::TimedOut | ExitKind::Cancelled
@@ -202,9 +201,9 @@ impl Engine for Callgrind {
 /// Reads one file that callgrind wrote.
 ///
 /// # Errors
-/// When it cannot be read or makes no sense.
-pub fn read(path: &Path) -> Result<Dump, ParseError> {
-    let mut dump = Dump::default();
+/// If the file cannot be read or is invalid.
+pub fn read(path: &Path) -> Result<CallgrindCounts, ParseError> {
+    let mut dump = CallgrindCounts::default();
     let file = std::fs::File::open(path)?;
     dump.add(std::io::BufReader::with_capacity(1 << 16, file))?;
     Ok(dump)

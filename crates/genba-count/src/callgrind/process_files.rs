@@ -1,4 +1,4 @@
-//! Gathers what callgrind left in its directory, process by process.
+//! Collects the files that callgrind wrote, process by process.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -9,34 +9,34 @@ use std::path::{Path, PathBuf};
 
 use genba_model::ProcessCounts;
 
-use super::callgrind_file::Dump;
-use super::costs_to_executions::builder;
-use super::valgrind_command::{COUNTS, LOG};
+use super::callgrind_file::CallgrindCounts;
+use super::costs_to_executions::convert;
+use super::valgrind_command::{COUNTS_PREFIX, LOG_PREFIX};
 use super::valgrind_log::{Loaded, Log};
 use crate::CountRequest;
 use crate::process_counts_builder::ProcessCountsBuilder;
 use crate::run_end::words;
 
-/// Of valgrind's messages so much is read: a target can make it write for ever.
+/// Most of valgrind's messages that is read, bytes: a target can make it write without end.
 const MAX_LOG_BYTES: u64 = 64 << 20;
 
 /// Files and messages of one process.
 #[derive(Default)]
 struct Files {
-    /// By number; the last one has none.
+    /// Files of counts by their number; the last one has none.
     counts: BTreeMap<u32, PathBuf>,
     log: Option<PathBuf>,
 }
 
-/// What a run left.
+/// The counts of a run.
 pub struct Outcome {
-    /// The target first.
+    /// Counts of each process, the target first.
     pub processes: Vec<ProcessCounts>,
-    /// Remarks.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Reads everything; an error says why there are no counts of the target.
+/// Reads the files of all processes; the error says why there are no counts of the target.
 pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Outcome, String> {
     let mut found = list(directory)?;
     let mut notes = Vec::new();
@@ -54,29 +54,28 @@ pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Out
         }
     } else if !found.is_empty() {
         let others = found.len();
-        notes.push(format!(
-            "{others} processes that it started are not counted"
-        ));
+        notes.push(format!("{others} child processes are not counted"));
     }
     Ok(Outcome { processes, notes })
 }
 
 fn list(directory: &Path) -> Result<BTreeMap<i32, Files>, String> {
     let mut found: BTreeMap<i32, Files> = BTreeMap::new();
-    let entries = std::fs::read_dir(directory)
-        .map_err(|error| format!("its files cannot be listed: {error}"))?;
+    let entries =
+        std::fs::read_dir(directory).map_err(|error| format!("cannot list its files: {error}"))?;
     for entry in entries.flatten() {
         let (name, path) = (entry.file_name(), entry.path());
-        if let Some((pid, _)) = pid_and_part(&name, LOG) {
+        if let Some((pid, _)) = pid_and_part(&name, LOG_PREFIX) {
             found.entry(pid).or_default().log = Some(path);
-        } else if let Some((pid, part)) = pid_and_part(&name, COUNTS) {
+        } else if let Some((pid, part)) = pid_and_part(&name, COUNTS_PREFIX) {
             found.entry(pid).or_default().counts.insert(part, path);
         }
     }
     Ok(found)
 }
 
-/// `counts.12.3`: 12 and 3; `counts.12`, the last one: 12 and the largest number there is.
+/// Parses a file name: `counts.12.3` is 12 and 3; `counts.12`, the last one, is 12 and the largest
+/// number.
 fn pid_and_part(name: &OsStr, prefix: &str) -> Option<(i32, u32)> {
     let rest = name.as_bytes().strip_prefix(prefix.as_bytes())?;
     let rest = std::str::from_utf8(rest).ok()?;
@@ -95,7 +94,7 @@ fn process(
 ) -> Result<ProcessCounts, String> {
     let log = logs.get(&pid).cloned().unwrap_or_default();
     let loaded = loaded(&log, logs);
-    let mut dump = Dump::default();
+    let mut dump = CallgrindCounts::default();
     let mut damaged = None;
     for path in files.counts.values() {
         let added = File::open(path)
@@ -106,12 +105,12 @@ fn process(
         }
     }
     if dump.counts.is_empty() {
-        let said = match (damaged, log.tail.is_empty()) {
+        let reason = match (damaged, log.tail.is_empty()) {
             (Some(damaged), _) => damaged,
-            (None, true) => "valgrind left neither counts nor messages".to_owned(),
-            (None, false) => format!("valgrind left no counts; it said: {}", log.tail.join(" / ")),
+            (None, true) => "valgrind wrote neither counts nor messages".to_owned(),
+            (None, false) => format!("valgrind wrote no counts, but: {}", log.tail.join(" / ")),
         };
-        return Err(said);
+        return Err(reason);
     }
     let asked = words(&request.spec.argv);
     let same = dump.command.trim() == asked.join(" ").trim();
@@ -120,36 +119,33 @@ fn process(
     } else {
         vec![dump.command.clone()]
     };
-    let counts = builder(&dump, &loaded, request.transfers.any());
-    let inherited = !log.started && began(&counts, &loaded);
+    let counts = convert(&dump, &loaded, request.transfers.any());
+    let inherited = !log.started && has_entry_point(&counts, &loaded);
     let mut counts = counts.finish(pid, command);
     let last = files.counts.contains_key(&u32::MAX);
     counts.cut_short = match (damaged, &log.signal, last) {
-        (Some(damaged), ..) => Some(format!("a file of counts is damaged: {damaged}")),
+        (Some(damaged), ..) => Some(format!("a callgrind file is damaged: {damaged}")),
         (None, Some(signal), _) => Some(ended_by(signal, log.unknown_instruction)),
-        (None, None, false) => {
-            Some("valgrind was killed; counts are from some seconds before".to_owned())
-        }
+        (None, None, false) => Some("valgrind was killed; the last seconds are missing".to_owned()),
         (None, None, true) => None,
     };
     if target && !same && log.started {
         counts.notes.push(
-            "this program was executed by another one in the same process, whose counts \
-             valgrind loses"
+            "another program executed this one in the same process; valgrind loses its counts"
                 .to_owned(),
         );
     }
     if inherited {
         counts.notes.push(
-            "the process is a copy of its parent, made otherwise than by fork or vfork: what \
-             the parent had executed before is counted here, too"
+            "the process was created otherwise than by fork or vfork: what its parent had \
+             executed before is counted here, too"
                 .to_owned(),
         );
     }
     Ok(counts)
 }
 
-/// Where objects are: in a copy of a process, also those that its parent loaded, and so on.
+/// Returns the objects of a process; in a fork, also those that its parents loaded.
 fn loaded(log: &Log, logs: &BTreeMap<i32, Log>) -> Vec<Loaded> {
     let mut chain = vec![log];
     while let Some(log) = chain.last()
@@ -163,8 +159,8 @@ fn loaded(log: &Log, logs: &BTreeMap<i32, Log>) -> Vec<Loaded> {
     inherited.flat_map(|log| log.loaded.clone()).collect()
 }
 
-/// Whether the beginning of the program is among what was counted.
-fn began(builder: &ProcessCountsBuilder, loaded: &[Loaded]) -> bool {
+/// Whether the program's entry point is among what was counted.
+fn has_entry_point(builder: &ProcessCountsBuilder, loaded: &[Loaded]) -> bool {
     let program = loaded.first().map(|object| object.path.as_str());
     (builder.modules.iter())
         .filter(|module| Some(module.path.as_str()) == program)
@@ -176,7 +172,9 @@ fn began(builder: &ProcessCountsBuilder, loaded: &[Loaded]) -> bool {
 
 fn ended_by(signal: &str, unknown_instruction: bool) -> String {
     if unknown_instruction {
-        format!("killed by signal {signal}: valgrind does not know an instruction of it (AVX-512?)")
+        format!(
+            "killed by signal {signal}: valgrind does not know one of its instructions (AVX-512?)"
+        )
     } else {
         format!("killed by signal {signal}")
     }
@@ -185,7 +183,7 @@ fn ended_by(signal: &str, unknown_instruction: bool) -> String {
 fn read_log(path: Option<&Path>) -> Log {
     let mut text = Vec::new();
     if let Some(file) = path.and_then(|path| File::open(path).ok()) {
-        // What could be read counts.
+        // A partial file is used as far as it was read.
         let _ = file.take(MAX_LOG_BYTES).read_to_end(&mut text);
     }
     Log::parse(&String::from_utf8_lossy(&text))
@@ -196,8 +194,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_the_process_and_the_order() {
-        let name = |text: &'static str| pid_and_part(OsStr::new(text), COUNTS);
+    fn file_names_have_process_and_order() {
+        let name = |text: &'static str| pid_and_part(OsStr::new(text), COUNTS_PREFIX);
         assert_eq!(name("counts.12"), Some((12, u32::MAX)));
         assert_eq!(name("counts.12.3"), Some((12, 3)));
         assert_eq!(name("counts.x"), None);

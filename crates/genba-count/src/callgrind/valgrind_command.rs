@@ -8,18 +8,18 @@ use genba_run::CommandSpec;
 
 use crate::CountRequest;
 
-/// Basic blocks between two files: some seconds. What death by SIGKILL loses at most.
+/// Basic blocks between two files, some seconds: the most that death by SIGKILL loses.
 const BLOCKS_BETWEEN_FILES: u64 = 200_000_000;
 
-/// The functions by which a process makes a copy of itself.
+/// Functions that create a process.
 const FORKS: [&str; 6] = ["fork", "__libc_fork", "_Fork", "vfork", "__vfork", "__fork"];
 
-/// Beginning of the names of callgrind's files; the process id follows.
-pub const COUNTS: &str = "counts.";
-/// Beginning of the names of valgrind's messages.
-pub const LOG: &str = "log.";
+/// Prefix of the names of callgrind's files; the process id follows.
+pub const COUNTS_PREFIX: &str = "counts.";
+/// Prefix of the names of valgrind's message files; the process id follows.
+pub const LOG_PREFIX: &str = "log.";
 
-/// The command under `valgrind`'s callgrind, which writes into `directory`.
+/// Returns the command under `valgrind`'s callgrind, which writes into `directory`.
 pub fn wrap(
     request: &CountRequest,
     valgrind: &Path,
@@ -37,7 +37,7 @@ pub fn wrap(
     option("--compress-pos=no");
     option("--collect-jumps=yes");
     option("--skip-plt=no");
-    // A program may be executed by the target's own process, too: `sh -c`, `env`.
+    // The target's own process may execute another program, too: `sh -c`, `env`.
     option("--trace-children=yes");
     option("--vgdb=no");
     option("--run-libc-freeres=no");
@@ -51,18 +51,18 @@ pub fn wrap(
         }
     }
     if at_least(version, (3, 20)) {
-        // Nothing is fetched from the network for counting.
+        // Counting must not fetch anything from the network.
         option("--enable-debuginfod=no");
     }
-    argv.push(file("--log-file=", directory, LOG));
-    argv.push(file("--callgrind-out-file=", directory, COUNTS));
+    argv.push(file("--log-file=", directory, LOG_PREFIX));
+    argv.push(file("--callgrind-out-file=", directory, COUNTS_PREFIX));
     argv.push("--".into());
     argv.extend(spec.argv);
     spec.argv = argv;
     spec
 }
 
-/// `--option=DIRECTORY/NAME%p`; a `%` in the directory means itself.
+/// Returns `--option=DIRECTORY/NAME%p`; a `%` in the directory is escaped.
 fn file(option: &str, directory: &Path, name: &str) -> OsString {
     let mut bytes = option.as_bytes().to_vec();
     for byte in directory.as_os_str().as_bytes() {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_target_follows_a_separator_and_percent_signs_are_kept() {
+    fn the_target_follows_a_separator_and_percent_signs_are_escaped() {
         let request = CountRequest {
             spec: CommandSpec::direct(["--odd", "-x"]),
             transfers: crate::Transfers::None,

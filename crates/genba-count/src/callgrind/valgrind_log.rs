@@ -1,39 +1,39 @@
-//! Reads valgrind's own messages (`-v -v --log-file`): where it loaded which object, and how
-//! the process ended. Pure.
+//! Parses valgrind's messages (`-v -v --log-file`): where it loaded which object, and how the
+//! process ended. Pure.
 
-/// An object as valgrind loaded it.
+/// An object that valgrind loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// Its path.
     pub path: String,
-    /// What is added to its link-time addresses in memory.
+    /// Load bias: address in memory minus link-time address.
     pub bias: u64,
 }
 
-/// What one process's messages say.
+/// What the messages of one process say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// Objects in the order in which they were loaded; the same twice if loaded twice.
+    /// Objects in the order of loading; an object that was loaded twice is there twice.
     pub loaded: Vec<Loaded>,
-    /// The process began as a program, not as the copy of another process (`fork`).
+    /// Whether the process began as a program, not as a fork.
     pub started: bool,
-    /// The signal that ended it, as valgrind prints it: `11 (SIGSEGV)`.
+    /// The signal that killed it, as valgrind prints it: `11 (SIGSEGV)`.
     pub signal: Option<String>,
-    /// Valgrind met an instruction that it does not know.
+    /// Whether valgrind met an instruction that it does not know.
     pub unknown_instruction: bool,
-    /// Process that started it.
+    /// Its parent process.
     pub parent: Option<i32>,
-    /// The last lines that are neither empty nor boilerplate, for error messages.
+    /// Its last lines that are neither empty nor boilerplate, for error messages.
     pub tail: Vec<String>,
 }
 
-/// Lines kept for error messages.
+/// Number of lines kept for error messages.
 const TAIL_LINES: usize = 4;
-/// Objects taken down at most: far more than programs load, and far less than memory.
+/// Maximum number of objects, far more than programs load.
 const MAX_OBJECTS: usize = 100_000;
 
 impl Log {
-    /// Reads messages. What is not understood is passed over.
+    /// Parses messages; unknown lines are skipped.
     pub fn parse(text: &str) -> Self {
         let mut log = Self::default();
         let mut reading: Option<&str> = None;
@@ -115,7 +115,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_survived(text in "(==|--|[0-9]|svma |, avma |0x|Reading syms from |\n|\\PC){0,60}") {
+        fn arbitrary_text_does_not_panic(text in "(==|--|[0-9]|svma |, avma |0x|Reading syms from |\n|\\PC){0,60}") {
             let _ = Log::parse(&text);
         }
     }

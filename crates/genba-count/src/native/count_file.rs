@@ -1,5 +1,5 @@
-//! Reading the file of counts: written by the target's process, so hostile. Everything that it
-//! says is checked against the fixed sizes of its tables; what makes no sense is an error.
+//! Reads the count file. The target's process has written it, so it is not trusted: all of it is
+//! checked against the fixed sizes of its tables, and invalid contents are an error.
 
 use std::fs::File;
 use std::io;
@@ -14,9 +14,9 @@ use genba_engine::count_file_layout::{
 /// A mapping with its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Where it was.
+    /// First address.
     pub start: u64,
-    /// Its end.
+    /// Address after the last.
     pub end: u64,
     /// Offset in the file.
     pub offset: u64,
@@ -24,22 +24,22 @@ pub struct Module {
     pub path: Vec<u8>,
 }
 
-/// What a counter counted, and how often.
+/// What a counter counted, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// One of the `KIND_` constants.
     pub kind: u16,
-    /// First instruction, in memory.
+    /// Address of the first instruction in memory.
     pub pc: u64,
-    /// Its module.
+    /// Index of its module.
     pub module: Option<usize>,
-    /// Where it jumped to.
+    /// Target of the branch.
     pub to: u64,
-    /// The module of that.
+    /// Index of the target's module.
     pub to_module: Option<usize>,
     /// Lengths of the instructions.
     pub lengths: Vec<u8>,
-    /// How often.
+    /// Value of the counter.
     pub count: u64,
 }
 
@@ -50,26 +50,26 @@ pub struct Counts {
     pub status: u32,
     /// Why the engine ended the process.
     pub detail: String,
-    /// Modules.
+    /// The mappings from which code was executed.
     pub modules: Vec<Module>,
-    /// Children and executed programs that could not be counted.
+    /// Number of children and executed programs that could not be counted.
     pub uncounted: u32,
-    /// Counters with something in them.
+    /// Counters that are not 0.
     pub counted: Vec<Counted>,
-    /// Children of `vfork` until they executed a program, by their numbers (0 for several), if they
-    /// are wanted.
+    /// If children are counted: children of `vfork` until they executed a program, by process id (0
+    /// for several together).
     pub vfork_children: Vec<(i32, Vec<Counted>)>,
 }
 
 /// Most counters of children of `vfork` that are read.
 const MAX_VFORK_COUNTERS: usize = 16 << 20;
 
-/// Where bytes come from.
+/// A source of bytes at offsets.
 pub trait Source {
     /// Fills the buffer from an offset.
     ///
     /// # Errors
-    /// When there is less.
+    /// If there are fewer bytes.
     fn fill(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
 }
 
@@ -82,7 +82,7 @@ impl Source for File {
 fn wrong(what: &str) -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        format!("the file of counts is damaged: {what}"),
+        format!("the count file is damaged: {what}"),
     )
 }
 
@@ -101,7 +101,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     part.map_or(0, u64::from_le_bytes)
 }
 
-/// A table: `count` entries of `size` bytes, if that is not more than it can have.
+/// Reads a table of `count` entries of `size` bytes each, if that is within its capacity.
 fn table(
     source: &impl Source,
     offset: u64,
@@ -110,7 +110,7 @@ fn table(
     capacity: u32,
 ) -> io::Result<Vec<u8>> {
     if count > capacity {
-        return Err(wrong("a table has more entries than it has room for"));
+        return Err(wrong("a table exceeds its capacity"));
     }
     let mut bytes = vec![0; size * count as usize];
     source.fill(&mut bytes, offset)?;
@@ -118,17 +118,17 @@ fn table(
 }
 
 impl Counts {
-    /// Reads the file of a process that has ended.
+    /// Reads the count file of a process that has ended.
     ///
     /// # Errors
-    /// What cannot be read, or is no such file.
+    /// If the file cannot be read, or is not a valid count file.
     pub fn read(source: &impl Source, children: bool) -> io::Result<Self> {
         let control = table(source, 0, size_of::<Control>(), 1, 1)?;
         let field = |offset| u32_at(&control, offset);
         if u64_at(&control, std::mem::offset_of!(Control, magic)) != MAGIC
             || field(std::mem::offset_of!(Control, version)) != VERSION
         {
-            return Err(wrong("it is of another version"));
+            return Err(wrong("wrong version"));
         }
         let detail = std::mem::offset_of!(Control, detail);
         let length = field(std::mem::offset_of!(Control, detail_length)).min(512) as usize;
@@ -160,7 +160,7 @@ impl Counts {
                 continue;
             }
             if left == 0 {
-                return Err(wrong("it has more counters than it has room for"));
+                return Err(wrong("too many counters"));
             }
             let pids = std::mem::offset_of!(Control, slot_pid) + slot as usize * 4;
             counts.vfork_children.push((field(pids) as i32, counted));
@@ -186,7 +186,7 @@ impl Counts {
         Ok(())
     }
 
-    /// What counters counted that have something in them.
+    /// Returns the counters that are not 0.
     fn records(&self, bytes: &[u8], sums: &[u64], lengths: &[u8]) -> io::Result<Vec<Counted>> {
         use count_file_layout::Record;
         let mut counted = Vec::new();
@@ -215,7 +215,7 @@ impl Counts {
     }
 }
 
-/// Counters of threads and of children of `vfork`.
+/// The thread slots.
 struct ThreadSlots<'a> {
     records: u32,
     used: u32,
@@ -225,7 +225,7 @@ struct ThreadSlots<'a> {
 impl<'a> ThreadSlots<'a> {
     fn new(records: u32, used: u32, classes: &'a [u8]) -> io::Result<Self> {
         if records > COUNTER_CAPACITY || used > SLOT_CAPACITY {
-            return Err(wrong("a table has more entries than it has room for"));
+            return Err(wrong("a table exceeds its capacity"));
         }
         Ok(Self {
             records,
@@ -234,19 +234,19 @@ impl<'a> ThreadSlots<'a> {
         })
     }
 
-    /// Those of a class.
+    /// Returns the slots of a class.
     fn of(&self, class: u8) -> impl Iterator<Item = u32> {
         (0..self.used).filter(move |slot| self.classes.get(*slot as usize) == Some(&class))
     }
 
-    /// The counters of one.
+    /// Reads the counters of a slot.
     fn read(&self, source: &impl Source, slot: u32) -> io::Result<Vec<u64>> {
         let mut bytes = vec![0; self.records as usize * 8];
         source.fill(&mut bytes, SLOTS + u64::from(slot) * SLOT_SIZE + COUNTERS)?;
         Ok(bytes.chunks_exact(8).map(|word| u64_at(word, 0)).collect())
     }
 
-    /// Sums of all counters over all threads of the process.
+    /// Sums all counters over all threads of the process.
     fn sums(&self, source: &impl Source) -> io::Result<Vec<u64>> {
         let mut sums = vec![0u64; self.records as usize];
         for slot in self.of(SLOT_THREAD) {
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_of_threads_are_added_up() {
+    fn counters_of_threads_are_summed_and_vfork_children_are_separate() {
         let mut file = good();
         field(&mut file, offset_of!(Control, records), 1);
         field(&mut file, offset_of!(Control, lengths), 2);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_not_larger_than_they_can_be() {
+    fn tables_beyond_their_capacity_are_refused() {
         assert!(Counts::read(&Sparse::default(), true).is_err());
         for offset in [
             offset_of!(Control, records),
@@ -356,7 +356,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(
+        fn arbitrary_bytes_do_not_panic(
             control in prop::collection::vec(any::<u8>(), 0..64),
             counts in prop::collection::vec(0u32..40, 5),
             records in prop::collection::vec(any::<u8>(), 0..1280),
@@ -378,7 +378,7 @@ mod tests {
             file.0.push((MODULES, modules));
             file.0.push((SLOTS + COUNTERS, counters));
             if let Ok(counts) = Counts::read(&file, true) {
-                let _ = crate::native::counters_to_executions::builder(&counts, &crate::Transfers::Everywhere);
+                let _ = crate::native::counters_to_executions::convert(&counts, &crate::Transfers::Everywhere);
             }
         }
     }

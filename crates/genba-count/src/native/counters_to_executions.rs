@@ -1,4 +1,4 @@
-//! From counters to executions of instructions.
+//! Converts counters of the count file to executions of instructions and edges.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,9 @@ use crate::Transfers;
 use crate::process_counts_builder::{GENERATED, ProcessCountsBuilder};
 use crate::x86_64::Flow;
 
-/// Makes a builder. Corrections take away from what blocks add, so sums are signed until the end.
-pub fn builder(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
+/// Converts the counts of a process. Corrections are subtracted from counts of blocks, so sums are
+/// signed until the end.
+pub fn convert(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
     let mut builder = ProcessCountsBuilder::default();
     let modules: Vec<u32> = (counts.modules.iter())
         .map(|module| builder.module(&path(module)))
@@ -49,7 +50,7 @@ pub fn builder(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
     for (point, sum) in sums {
         if let Ok(count @ 1..) = u64::try_from(sum) {
             builder.count(point, count);
-            always(&mut builder, point, count, transfers);
+            add_direct_edge(&mut builder, point, count, transfers);
         }
     }
     for counted in &counts.counted {
@@ -64,7 +65,7 @@ pub fn builder(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
             builder.edge(from, to, counted.count);
             continue;
         }
-        // Stubs are 8 or 16 bytes long, and begin at multiples of that.
+        // PLT stubs have 8 or 16 bytes, and are aligned to that.
         for address in [from.address, from.address & !7, from.address & !15] {
             let stub = CodePoint {
                 module: from.module,
@@ -76,8 +77,13 @@ pub fn builder(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
     builder
 }
 
-/// What always goes to the same place went there as often as it was executed.
-fn always(builder: &mut ProcessCountsBuilder, from: CodePoint, count: u64, transfers: &Transfers) {
+/// Adds the edge of a direct branch, which is as frequent as its instruction.
+fn add_direct_edge(
+    builder: &mut ProcessCountsBuilder,
+    from: CodePoint,
+    count: u64,
+    transfers: &Transfers,
+) {
     if !transfers.any() {
         return;
     }
@@ -85,7 +91,7 @@ fn always(builder: &mut ProcessCountsBuilder, from: CodePoint, count: u64, trans
         return;
     };
     if let Flow::Call(Some(address)) | Flow::Jump(Some(address)) = decoded.flow {
-        // Only jumps back can be jumps to where a function begins.
+        // Only backward jumps can lead to a function's first instruction.
         let calls = matches!(decoded.flow, Flow::Call(_));
         if *transfers == Transfers::Entries && (calls || address > from.address) {
             return;
@@ -95,7 +101,7 @@ fn always(builder: &mut ProcessCountsBuilder, from: CodePoint, count: u64, trans
     }
 }
 
-/// What a mapping is called.
+/// Returns the module path of a mapping.
 fn path(module: &Module) -> String {
     if module.path.is_empty() {
         return GENERATED.to_owned();
@@ -103,7 +109,7 @@ fn path(module: &Module) -> String {
     String::from_utf8_lossy(&module.path).into_owned()
 }
 
-/// Where an address in memory is.
+/// Returns the module and link-time address of an address in memory.
 fn point(builder: &mut ProcessCountsBuilder, module: Option<(u32, &Module)>, pc: u64) -> CodePoint {
     let placed = module.and_then(|(index, module)| {
         let offset = pc.wrapping_sub(module.start).wrapping_add(module.offset);

@@ -1,4 +1,4 @@
-//! Relocating the engine binary for the address at which it will run in a target.
+//! Relocates the engine binary for the address at which it will run in a target.
 
 use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader};
 use object::{LittleEndian, elf};

@@ -1,4 +1,4 @@
-//! Putting the engine into a process that is stopped at its program's first instruction.
+//! Injects the engine into a process that is stopped at its program's first instruction.
 
 use std::fs::File;
 use std::io;
@@ -76,7 +76,7 @@ pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> io::Resul
     if registers.cs != LONG_MODE_CODE_SEGMENT {
         return Err(io::Error::other("it is not a 64-bit x86 program"));
     }
-    let memory = with_context("its memory cannot be opened", tracee.memory())?;
+    let memory = with_context("cannot open its memory", tracee.memory())?;
     let mask = tracee.exchange_mask(u64::MAX)?;
     let mut first = [0u8; 2];
     memory.read(registers.rip, &mut first)?;
@@ -97,7 +97,7 @@ pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> io::Resul
         transfers: options.transfers,
     };
     let (entry, argument, stack) =
-        with_context("there is no memory", load_engine(&mut remote, &boot))?;
+        with_context("cannot load the engine", load_engine(&mut remote, &boot))?;
     remote.memory.write(registers.rip, &first)?;
     let mut start = registers;
     start.rip = entry;
@@ -115,7 +115,7 @@ fn make_count_file(remote: &mut Remote<'_>, options: &EngineOptions) -> io::Resu
     remote.memory.write(name, b"genba-counts\0")?;
     let flags = u64::from(libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
     let fd = remote.call(libc::SYS_memfd_create, [name, flags, 0, 0, 0, 0]);
-    let fd = with_context("it may not make a file in memory", fd)?;
+    let fd = with_context("memfd_create failed", fd)?;
     remote.memory.write(name, &[0; 13])?;
     let path = format!("/proc/{}/fd/{fd}", remote.tracee.pid());
     let file = File::options().read(true).write(true).open(path)?;

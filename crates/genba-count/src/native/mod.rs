@@ -1,8 +1,8 @@
-//! The engine of our own: a translator in the target's process (genba-engine), put there by
-//! ptrace before the target's first instruction, which then runs by itself.
+//! genba's own engine: a translator in the target's process (genba-engine), injected by ptrace
+//! before the target's first instruction. From then on the target runs untraced.
 //!
-//! **What must hold.** The target is not traced any more when its first instruction runs. It
-//! either counts, or is ended before it has done anything that a second run would not repeat.
+//! **What must hold.** The target is not traced any more when its first instruction runs. It either
+//! counts, or is ended before it has done anything that a second run would not repeat.
 
 mod count_file;
 mod counters_to_executions;
@@ -29,7 +29,7 @@ use process_follower::{Followed, Process};
 /// Name of the engine.
 pub const NAME: &str = "genba";
 
-/// The translator in the target's own process.
+/// The engine in the target's own process.
 #[derive(Debug, Default)]
 pub struct Native;
 
@@ -64,10 +64,9 @@ impl Engine for Native {
             name: NAME.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             gaps: [
-                "counts what runs in user mode only",
-                "does not count code that is made at run time: such programs are refused when \
-                 they begin to run it",
-                "restartable sequences (rseq) are switched off in the target",
+                "user mode only",
+                "programs that generate code at run time (JIT) are refused when they first execute it",
+                "restartable sequences (rseq) are disabled in the target",
             ]
             .map(str::to_owned)
             .to_vec(),
@@ -90,8 +89,9 @@ impl Engine for Native {
         cancel: &Cancel,
     ) -> Result<RawCounts, CountError> {
         self.check(request)?;
-        let wanted = transfer_options::wanted(request).map_err(|reason| refuse(request, reason))?;
-        let (finished, followed) = run(request, &wanted, launcher, cancel)?;
+        let options =
+            transfer_options::engine_options(request).map_err(|reason| refuse(request, reason))?;
+        let (finished, followed) = run(request, &options, launcher, cancel)?;
         let mut processes = Vec::new();
         for (index, process) in followed.processes.iter().enumerate() {
             let counts = Counts::read(&process.file, request.children)
@@ -101,7 +101,7 @@ impl Engine for Native {
                 STATUS_FAILED => return Err(failed(request, counts.detail)),
                 _ => {}
             }
-            let builder = counters_to_executions::builder(&counts, &request.transfers);
+            let builder = counters_to_executions::convert(&counts, &request.transfers);
             let mut counted = builder.finish(process.pid, process.command.clone());
             if index == 0 {
                 counted.command = words(&request.spec.argv);
@@ -111,16 +111,15 @@ impl Engine for Native {
             }
             if counts.status == STATUS_CODE_CHANGES_UNSEEN {
                 counted.notes.push(
-                    "it opened for writing its own memory (/proc/self/mem) or a file that its code is \
-                     mapped from, or wrote to its memory with process_vm_writev: code that it \
-                     changed that way ran and was counted as it had been before"
+                    "it can change its code unseen (/proc/self/mem, process_vm_writev, or a mapped file): \
+                     code that it changed that way was executed and counted as it was before"
                         .to_owned(),
                 );
             }
             if counts.uncounted > 0 {
                 counted.notes.push(format!(
-                    "{} children or programs that it executed were not counted: genba did not answer \
-                     in time, or there was no descriptor or memory left for their counts",
+                    "{} children or executed programs were not counted: genba did not answer in time, or \
+                     no descriptor or memory was left for their counts",
                     counts.uncounted
                 ));
             }
@@ -144,7 +143,8 @@ impl Engine for Native {
     }
 }
 
-/// What children of `vfork` counted before they executed a program; that is another process's count.
+/// Converts the counts of children of `vfork` until they executed a program, which are other
+/// processes' counts.
 fn vfork_children<'a>(
     mut counts: Counts,
     parent: &'a Process,
@@ -153,7 +153,7 @@ fn vfork_children<'a>(
     let children = std::mem::take(&mut counts.vfork_children);
     children.into_iter().map(move |(pid, counted)| {
         counts.counted = counted;
-        let builder = counters_to_executions::builder(&counts, &request.transfers);
+        let builder = counters_to_executions::convert(&counts, &request.transfers);
         let mut child = builder.finish(pid, parent.command.clone());
         child.notes.push(match pid {
             0 => "several children of vfork together, until they executed a program".to_owned(),
@@ -163,7 +163,8 @@ fn vfork_children<'a>(
     })
 }
 
-/// Why the counts end before the program did. No processor is simulated here.
+/// Returns why the counts end before the program did. Unlike with [`cut_short`], no processor is
+/// simulated.
 fn ended_early(exit: ExitKind) -> Option<String> {
     match exit {
         ExitKind::Signal { signal, .. } => Some(format!("killed by signal {signal}")),
@@ -171,7 +172,7 @@ fn ended_early(exit: ExitKind) -> Option<String> {
     }
 }
 
-/// Runs the command, with a thread beside that puts the engine into it.
+/// Runs the command, while a thread injects the engine into it.
 fn run(
     request: &CountRequest,
     options: &EngineOptions,
@@ -185,7 +186,7 @@ fn run(
     let answer = || match receiver.recv() {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(refuse(request, error.to_string())),
-        Err(_) => Err(failed(request, "the thread that traces has ended")),
+        Err(_) => Err(failed(request, "the tracing thread has ended")),
     };
     std::thread::scope(|scope| {
         let stop = &stop;
@@ -200,7 +201,7 @@ fn run(
         stop.store(true, Ordering::Relaxed);
         let followed = thread
             .join()
-            .map_err(|_| failed(request, "the thread that traces has failed"))?;
+            .map_err(|_| failed(request, "the tracing thread has panicked"))?;
         Ok((ran?, followed))
     })
 }

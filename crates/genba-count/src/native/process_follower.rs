@@ -1,5 +1,5 @@
-//! The thread that puts the engine into processes: into the target, and then into whatever asks
-//! for it. Only this thread traces.
+//! The thread that injects the engine into processes: into the target, then into those that request
+//! it. No other thread traces.
 
 use std::fs::File;
 use std::io;
@@ -18,24 +18,24 @@ use super::inject::{self, EngineOptions};
 use super::ptrace::Tracee;
 use super::refused_before_run;
 
-/// Time between looks at the mailboxes.
+/// Time between polls of the request channels.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// The file of counts as the kernel calls it in lists of mappings.
+/// Name of the count file in `/proc/PID/maps`.
 const NAME: &str = "/memfd:genba-counts";
-/// Most processes in one run.
+/// Maximum number of processes in one run.
 const MAX_PROCESSES: usize = 4096;
 
 /// A counted process.
 pub struct Process {
-    /// Its number.
+    /// Its process id.
     pub pid: i32,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Its counts.
+    /// Its count file.
     pub file: File,
 }
 
-/// All that was followed.
+/// All processes that were followed.
 pub struct Followed {
     /// The target first.
     pub processes: Vec<Process>,
@@ -43,10 +43,11 @@ pub struct Followed {
     pub notes: Vec<String>,
 }
 
-/// What the thread reports: that it has attached, then that the target counts.
+/// Report of the thread: that it has attached, then that the target counts.
 pub type Report = io::Result<()>;
 
-/// Attaches to the gated process, counts it and what it executes, until `stop`.
+/// Attaches to the gated process and injects the engine into it and into the programs that it
+/// executes, until `stop` is set.
 pub fn follow(
     pid: i32,
     options: &EngineOptions,
@@ -68,15 +69,15 @@ pub fn follow(
             return followed;
         }
     };
-    let begun = begin(tracee, options);
+    let begun = inject_into_target(tracee, options);
     let _ = report.send(begun.map(|process| followed.processes.push(process)));
     let mut waiting: Vec<(Tracee, i32)> = Vec::new();
     while !stop.load(Ordering::Relaxed) && !followed.processes.is_empty() {
         for index in 0..followed.processes.len() {
-            answer(&mut followed, index, &mut waiting);
+            serve_request(&mut followed, index, &mut waiting);
         }
         for index in (0..waiting.len()).rev() {
-            let ready = waiting[index].0.program_yet();
+            let ready = waiting[index].0.poll_for_program();
             match ready {
                 Ok(Some(false)) => {}
                 Ok(Some(true)) => {
@@ -87,7 +88,7 @@ pub fn follow(
                     }) {
                         Ok(file) => followed.add(pid, file),
                         Err(error) => followed.notes.push(format!(
-                            "process {pid} was not counted and has been ended: {error}"
+                            "process {pid} could not be counted and was killed: {error}"
                         )),
                     }
                 }
@@ -101,7 +102,7 @@ pub fn follow(
     followed
 }
 
-fn begin(mut tracee: Tracee, options: &EngineOptions) -> io::Result<Process> {
+fn inject_into_target(mut tracee: Tracee, options: &EngineOptions) -> io::Result<Process> {
     let file = inject::inject(&mut tracee, options)?;
     let pid = tracee.pid();
     let command = command(pid);
@@ -109,7 +110,7 @@ fn begin(mut tracee: Tracee, options: &EngineOptions) -> io::Result<Process> {
     Ok(Process { pid, command, file })
 }
 
-/// Program and arguments as the kernel knows them.
+/// Returns program and arguments as the kernel knows them.
 fn command(pid: i32) -> Vec<String> {
     let text = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = text.split(|byte| *byte == 0);
@@ -121,7 +122,7 @@ fn command(pid: i32) -> Vec<String> {
 }
 
 impl Followed {
-    /// Notes something once, and not without bound.
+    /// Adds a note, once, and only a bounded number of notes.
     fn note(&mut self, note: String) {
         const MAX_PROCESSES: usize = 50;
         if self.notes.len() < MAX_PROCESSES && !self.notes.contains(&note) {
@@ -141,8 +142,8 @@ impl Followed {
     }
 }
 
-/// Looks into a process's mailbox, and does what is asked.
-fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)>) {
+/// Serves the request of a process, if there is one.
+fn serve_request(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)>) {
     let word = |offset: usize| {
         let mut bytes = [0; 4];
         let read = followed.processes[index]
@@ -163,35 +164,36 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
     let end = path.iter().position(|byte| *byte == 0).unwrap_or(0);
     path.truncate(end);
     let namespace = word(std::mem::offset_of!(Control, request_namespace));
-    // Whoever wrote this may lie, or have numbers of its own (a PID namespace), which mean
-    // others here: only a process that has the file is attached to.
-    let asker = asker(pid, &followed.processes[index].file);
+    // A request is not trusted, and its numbers may be of another PID namespace: only a process
+    // that has mapped the count file is attached to.
+    let requester = identify_requester(pid, &followed.processes[index].file);
     let done = match request {
-        // What cannot tell, as without /proc, says 0.
-        _ if namespace != 0 && namespace != own_namespace() || asker == Asker::Other => {
-            followed.note("processes in PID namespaces of their own were not counted".to_owned());
+        // Processes that do not know their namespace, as without /proc, send 0.
+        _ if namespace != 0 && namespace != own_namespace() || requester == Requester::Other => {
+            followed.note("processes in other PID namespaces were not counted".to_owned());
             false
         }
-        // It was ended while it asked: before it executed a program, before its first instruction
-        // as a forked child. There is nothing more to count.
-        _ if asker == Asker::Ended => false,
+        // The process ended while it asked: before it executed a program, or before its first
+        // instruction as a forked child. There is nothing more to count.
+        _ if requester == Requester::Ended => false,
         REQUEST_EXEC if read.is_ok() => {
             let path = Path::new(std::ffi::OsStr::from_bytes(&path));
             let known = waiting.iter().any(|(other, _)| other.thread() == thread);
-            let possible = refused_before_run::of_process(pid, path);
+            let possible = refused_before_run::is_countable_in(pid, path);
             let countable = possible == Some(true);
             if known && !countable {
-                // An execution before has failed. Traced, a set-uid program has no privileges.
-                let_go(thread, waiting);
+                // An earlier `execve` has failed. Under ptrace, a set-uid program would not get its
+                // privileges.
+                detach_from(thread, waiting);
             }
             if possible == Some(false) {
                 followed.note(format!(
-                    "process {pid} was to execute {}, which cannot be counted (set-uid, or no 64-bit \
-                     x86 program)",
+                    "process {pid} executed {}, which cannot be counted (set-uid, or not a 64-bit x86 \
+                     program)",
                     path.display()
                 ));
             }
-            let traced = countable && (known || expect(pid, thread, waiting));
+            let traced = countable && (known || attach_before_exec(pid, thread, waiting));
             if countable && !traced {
                 followed.note(format!(
                     "process {pid}, which executed {}, could not be attached to and was not \
@@ -213,7 +215,7 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
         }
         _ => false,
     };
-    if request == REQUEST_FORK && !done && asker != Asker::Ended {
+    if request == REQUEST_FORK && !done && requester != Requester::Ended {
         followed.note(format!("process {pid}, a forked child, was not counted"));
     }
     let answer = if done { REQUEST_DONE } else { REQUEST_REFUSED };
@@ -221,32 +223,32 @@ fn answer(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)
     let _ = (followed.processes[index].file).write_all_at(&answer.to_le_bytes(), at);
 }
 
-/// Who asks.
+/// Who sent a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asker {
+enum Requester {
     /// A process that counts into this file.
     Ours,
-    /// A process that has ended meanwhile.
+    /// A process that has ended since.
     Ended,
-    /// Another.
+    /// Another process.
     Other,
 }
 
-/// Whether a process has this file mapped.
-fn asker(pid: i32, file: &File) -> Asker {
+/// Tells by its mappings who sent a request.
+fn identify_requester(pid: i32, file: &File) -> Requester {
     let Ok(data) = file.metadata() else {
-        return Asker::Other;
+        return Requester::Other;
     };
     let maps = match std::fs::read_to_string(format!("/proc/{pid}/maps")) {
-        Ok(maps) if maps.is_empty() => return Asker::Ended,
+        Ok(maps) if maps.is_empty() => return Requester::Ended,
         Ok(maps) => maps,
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
                 || error.raw_os_error() == Some(libc::ESRCH) =>
         {
-            return Asker::Ended;
+            return Requester::Ended;
         }
-        Err(_) => return Asker::Other,
+        Err(_) => return Requester::Other,
     };
     let inode = data.ino().to_string();
     // Fields: addresses, rights, offset, device, inode, path.
@@ -255,33 +257,33 @@ fn asker(pid: i32, file: &File) -> Asker {
         fields.next() == Some(&inode) && fields.next() == Some(NAME)
     });
     match has {
-        true => Asker::Ours,
-        false => Asker::Other,
+        true => Requester::Ours,
+        false => Requester::Other,
     }
 }
 
-/// The inode of the PID namespace that our numbers are of; 0 if it cannot be told.
+/// Returns the inode of genba's PID namespace; 0 if it is not known.
 fn own_namespace() -> u32 {
     let inode = std::fs::metadata("/proc/self/ns/pid").map_or(0, |data| data.ino());
     u32::try_from(inode).unwrap_or(0)
 }
 
-/// No longer attaches to a thread.
-fn let_go(thread: i32, waiting: &mut Vec<(Tracee, i32)>) {
+/// Detaches from a thread that was about to execute a program.
+fn detach_from(thread: i32, waiting: &mut Vec<(Tracee, i32)>) {
     let at = waiting
         .iter()
         .position(|(other, _)| other.thread() == thread);
     if let Some(at) = at {
-        // If that fails, it has ended.
-        let _ = waiting.swap_remove(at).0.let_go();
+        // Detaching fails only if the thread has ended.
+        let _ = waiting.swap_remove(at).0.detach_running();
     }
 }
 
 /// Attaches to a thread that is about to execute a program.
-fn expect(pid: i32, thread: i32, waiting: &mut Vec<(Tracee, i32)>) -> bool {
+fn attach_before_exec(pid: i32, thread: i32, waiting: &mut Vec<(Tracee, i32)>) -> bool {
     match Tracee::seize(thread) {
         Ok(tracee) => {
-            waiting.push((tracee.renamed(pid), pid));
+            waiting.push((tracee.with_process_id(pid), pid));
             true
         }
         Err(_) => false,

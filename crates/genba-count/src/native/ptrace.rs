@@ -1,17 +1,16 @@
-//! A process under ptrace, for as long as it takes to put the engine into it.
+//! A process under ptrace, until the engine has been injected into it.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// What `PTRACE_GETREGS` gives.
+/// The registers that `PTRACE_GETREGS` returns.
 pub type Registers = libc::user_regs_struct;
 
-/// A traced process. Dropped, it goes on by itself.
+/// A traced process. If it is dropped while attached, the process is killed.
 pub struct Tracee {
     pid: i32,
-    /// The thread that is attached to, which has the process's number once it has executed a
-    /// program.
+    /// The thread that was attached to. It gets the process's number when it executes a program.
     thread: i32,
     attached: bool,
 }
@@ -29,8 +28,8 @@ fn request(what: libc::c_uint, number: i32, signal: i32) -> io::Result<()> {
     check(unsafe { libc::ptrace(what, number, 0usize, signal as usize) })
 }
 
-/// What has become of a thread of ours, if it is one: nothing new, or a status.
-fn look(number: i32) -> Option<(i32, Option<i32>)> {
+/// Polls a thread of ours: its number and, if it has a new status, that; `None` if it is not ours.
+fn poll_thread(number: i32) -> Option<(i32, Option<i32>)> {
     let mut status = 0;
     let flags = libc::__WALL | libc::WNOHANG;
     // SAFETY: writes the status.
@@ -42,7 +41,8 @@ fn look(number: i32) -> Option<(i32, Option<i32>)> {
 }
 
 impl Tracee {
-    /// Attaches to a process that has not executed its program yet. It is killed if genba dies.
+    /// Attaches to a process that has not executed its program yet. The process is killed if genba
+    /// dies.
     pub fn seize(pid: i32) -> io::Result<Self> {
         let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_EXITKILL;
         // SAFETY: no memory is passed.
@@ -50,7 +50,7 @@ impl Tracee {
         check(result).map_err(|error| {
             io::Error::new(
                 error.kind(),
-                format!("it cannot be attached to (ptrace): {error}"),
+                format!("cannot attach to it with ptrace: {error}"),
             )
         })?;
         Ok(Self {
@@ -60,17 +60,17 @@ impl Tracee {
         })
     }
 
-    /// The thread that was attached to.
+    /// Returns the thread that was attached to.
     pub fn thread(&self) -> i32 {
         self.thread
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn pid(&self) -> i32 {
         self.pid
     }
 
-    /// Waits until it stops; the status.
+    /// Waits until the process stops; its status.
     fn wait(&mut self) -> io::Result<i32> {
         loop {
             let mut status = 0;
@@ -98,18 +98,19 @@ impl Tracee {
         request(what, self.pid, signal)
     }
 
-    /// Whether it stands at its program's first instruction by now; signals are passed on.
-    /// `None` when it has ended.
-    pub fn program_yet(&mut self) -> io::Result<Option<bool>> {
-        // The first under its own number may already be one of the process: look there again.
-        let mut looked = None;
+    /// Whether the process is stopped at its program's first instruction; passes signals on. `None`
+    /// if it has ended.
+    pub fn poll_for_program(&mut self) -> io::Result<Option<bool>> {
+        // The number polled first may have become the process's own meanwhile, so it is polled
+        // again.
+        let mut polled = None;
         for number in [self.pid, self.thread, self.pid] {
-            looked = look(number);
-            if looked.is_some() {
+            polled = poll_thread(number);
+            if polled.is_some() {
                 break;
             }
         }
-        let (number, status) = match looked {
+        let (number, status) = match polled {
             Some((_, None)) => return Ok(Some(false)),
             Some((number, Some(status))) if libc::WIFSTOPPED(status) => (number, status),
             _ => {
@@ -125,7 +126,7 @@ impl Tracee {
         let signal = libc::WSTOPSIG(status);
         let event = status >> 16;
         if event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP {
-            // Stopped as a whole: it stays so.
+            // A group stop: the process stays stopped.
             request(libc::PTRACE_LISTEN, number, 0)?;
         } else {
             let signal = if event == 0 { signal } else { 0 };
@@ -134,15 +135,15 @@ impl Tracee {
         Ok(Some(false))
     }
 
-    /// Its process's number, which it has after `execve`.
-    pub fn renamed(mut self, pid: i32) -> Self {
+    /// Sets the number that the thread gets by `execve`.
+    pub fn with_process_id(mut self, pid: i32) -> Self {
         self.pid = pid;
         self
     }
 
-    /// Lets a thread go that has not executed a program and is not stopped.
-    pub fn let_go(mut self) -> io::Result<()> {
-        // Whatever happens, it is not ended.
+    /// Detaches from a running thread that has not executed a program.
+    pub fn detach_running(mut self) -> io::Result<()> {
+        // Even if this fails, the process is not killed.
         self.attached = false;
         request(libc::PTRACE_INTERRUPT, self.thread, 0)?;
         let mut status = 0;
@@ -151,7 +152,7 @@ impl Tracee {
         if result < 0 || !libc::WIFSTOPPED(status) {
             return Ok(());
         }
-        // A signal that it stopped for is still to be had.
+        // The signal for which it stopped is delivered on detaching.
         let event = status >> 16;
         let signal = if event == 0 {
             libc::WSTOPSIG(status)
@@ -161,7 +162,7 @@ impl Tracee {
         request(libc::PTRACE_DETACH, self.thread, signal)
     }
 
-    /// Goes on until a stop that is not for a signal; signals are passed on.
+    /// Continues until a stop that `wanted` accepts; passes signals on.
     fn until(&mut self, request: libc::c_uint, wanted: impl Fn(i32) -> bool) -> io::Result<()> {
         loop {
             let status = self.wait()?;
@@ -174,22 +175,22 @@ impl Tracee {
         }
     }
 
-    /// Waits until it stands at the first instruction of its program.
+    /// Waits until the process is stopped at the first instruction of its program.
     pub fn wait_for_program(&mut self) -> io::Result<()> {
         let exec = libc::SIGTRAP | libc::PTRACE_EVENT_EXEC << 8;
         self.until(libc::PTRACE_CONT, |stop| stop == exec)?;
-        // It is still in execve, which would overwrite rax: to its end.
+        // The process is still in execve, whose end would overwrite rax.
         self.go(libc::PTRACE_SYSCALL, 0)?;
         self.until(libc::PTRACE_SYSCALL, |stop| stop == libc::SIGTRAP)
     }
 
-    /// One instruction.
+    /// Executes one instruction.
     pub fn step(&mut self) -> io::Result<()> {
         self.go(libc::PTRACE_SINGLESTEP, 0)?;
         self.until(libc::PTRACE_SINGLESTEP, |stop| stop == libc::SIGTRAP)
     }
 
-    /// Its registers.
+    /// Returns the registers.
     pub fn registers(&self) -> io::Result<Registers> {
         // SAFETY: all zero is a value of this type.
         let mut registers: Registers = unsafe { std::mem::zeroed() };
@@ -199,14 +200,14 @@ impl Tracee {
         Ok(registers)
     }
 
-    /// Sets them.
+    /// Sets the registers.
     pub fn set_registers(&self, registers: &Registers) -> io::Result<()> {
         let from = &raw const *registers;
         // SAFETY: reads the registers.
         check(unsafe { libc::ptrace(libc::PTRACE_SETREGS, self.pid, 0usize, from) })
     }
 
-    /// Sets the signal mask; the one before.
+    /// Sets the signal mask; returns the old one.
     pub fn exchange_mask(&self, mask: u64) -> io::Result<u64> {
         let mut before = 0u64;
         // SAFETY: 8 bytes each are written and read.
@@ -227,13 +228,13 @@ impl Tracee {
         Ok(before)
     }
 
-    /// Its memory.
+    /// Opens the process's memory.
     pub fn memory(&self) -> io::Result<Memory> {
         let path = format!("/proc/{}/mem", self.pid);
         Ok(Memory(File::options().read(true).write(true).open(path)?))
     }
 
-    /// Lets it run by itself.
+    /// Detaches, and lets the process run.
     pub fn detach(mut self) -> io::Result<()> {
         self.attached = false;
         self.go(libc::PTRACE_DETACH, 0)
@@ -243,7 +244,7 @@ impl Tracee {
 impl Drop for Tracee {
     fn drop(&mut self) {
         if self.attached {
-            // It has not begun, or is in a state that nobody knows.
+            // The process has not begun, or is in an unknown state.
             // SAFETY: a signal to a process that cannot have been reaped.
             unsafe { libc::kill(self.pid, libc::SIGKILL) };
             let _ = self.go(libc::PTRACE_DETACH, 0);
@@ -251,16 +252,16 @@ impl Drop for Tracee {
     }
 }
 
-/// A process's memory, whatever its protection.
+/// A process's memory, accessible whatever its protection.
 pub struct Memory(File);
 
 impl Memory {
-    /// Reads.
+    /// Reads bytes at an address.
     pub fn read(&self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.0.read_exact_at(bytes, at)
     }
 
-    /// Writes.
+    /// Writes bytes at an address.
     pub fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all_at(bytes, at)
     }

@@ -1,4 +1,5 @@
-//! What can be told before the run.
+//! What is refused before a run: machines and programs that the engine in the target's process
+//! cannot count.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -9,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use genba_run::{CommandSpec, RunError, resolve_program};
 
-/// Scripts that interpret scripts: as many as the kernel follows.
+/// Maximum depth of scripts that are interpreters of scripts, as in the kernel.
 const MAX_INTERPRETERS: usize = 5;
-/// As much of the first line as the kernel reads.
+/// Bytes of the first line that the kernel reads.
 const FIRST_LINE_BYTES: u64 = 256;
-/// Bit of `AT_HWCAP2`: programs may set the base of %gs (`asm/hwcap2.h`).
+/// Bit of `AT_HWCAP2` that says that programs may set the base of %gs (`asm/hwcap2.h`).
 const FSGSBASE: u64 = 2;
 
-/// Whether this machine can do it.
+/// Checks that this machine has what the engine needs; otherwise the reason.
 pub fn machine() -> Result<(), String> {
     // SAFETY: reads the auxiliary vector.
     let capabilities = unsafe { libc::getauxval(libc::AT_HWCAP2) };
@@ -29,7 +30,7 @@ pub fn machine() -> Result<(), String> {
     Ok(())
 }
 
-/// Whether the program, or the interpreter of the script, is one that can be counted.
+/// Checks that the program, or the interpreter of the script, can be counted; otherwise the reason.
 pub fn program(spec: &CommandSpec) -> Result<Result<(), String>, RunError> {
     let name = spec.argv.first().ok_or(RunError::EmptyCommand)?;
     let path = spec.environment.get(OsStr::new("PATH"));
@@ -37,19 +38,19 @@ pub fn program(spec: &CommandSpec) -> Result<Result<(), String>, RunError> {
     let mut program = resolve_program(name, path.as_deref(), directory)?;
     for _ in 0..MAX_INTERPRETERS {
         let file = directory.map_or_else(|| program.clone(), |at| at.join(&program));
-        match look(&file) {
+        match check_file(&file) {
             Ok(None) => return Ok(Ok(())),
             Ok(Some(interpreter)) => program = interpreter,
             Err(reason) => return Ok(Err(format!("{}: {reason}", file.display()))),
         }
     }
-    // What the kernel says to that is its business.
+    // The kernel refuses such a script itself.
     Ok(Ok(()))
 }
 
-/// Whether a program that a process is about to execute can be counted; its path as the process
-/// sees it. `None` if there is no such file: then nothing will be executed.
-pub fn of_process(pid: i32, path: &Path) -> Option<bool> {
+/// Whether a program that a process is about to execute can be counted; `path` is as the process
+/// sees it. `None` if the file does not exist, so that nothing will be executed.
+pub fn is_countable_in(pid: i32, path: &Path) -> Option<bool> {
     let own = format!("/proc/{pid}/");
     let mut path = if let Ok(rest) = path.strip_prefix("/proc/self") {
         Path::new(&own).join(rest)
@@ -62,7 +63,7 @@ pub fn of_process(pid: i32, path: &Path) -> Option<bool> {
         if !path.exists() {
             return None;
         }
-        match look(&path) {
+        match check_file(&path) {
             Ok(None) => return Some(true),
             Ok(Some(interpreter)) => {
                 let rest = interpreter.strip_prefix("/").unwrap_or(&interpreter);
@@ -74,8 +75,9 @@ pub fn of_process(pid: i32, path: &Path) -> Option<bool> {
     Some(false)
 }
 
-/// Looks at a file; the interpreter, if it is a script.
-fn look(path: &Path) -> Result<Option<PathBuf>, String> {
+/// Checks a file: `None` for a program that can be counted, the interpreter for a script, otherwise
+/// the reason.
+fn check_file(path: &Path) -> Result<Option<PathBuf>, String> {
     let mut head = Vec::new();
     let file = File::open(path).map_err(|error| format!("it cannot be read: {error}"))?;
     let data = file.metadata().map_err(|error| error.to_string())?;
@@ -87,17 +89,17 @@ fn look(path: &Path) -> Result<Option<PathBuf>, String> {
         let name = &line[..end.unwrap_or(line.len())];
         return Ok(Some(PathBuf::from(OsStr::from_bytes(name))));
     }
-    kind(&head)?;
+    check_elf_header(&head)?;
     if data.mode() & 0o6000 != 0 {
-        return Err("it is set-uid or set-gid: it would run without its privileges".into());
+        return Err("it is set-uid or set-gid and would run without its privileges".into());
     }
     if has_capabilities(path) {
-        return Err("it has file capabilities: it would run without them".into());
+        return Err("it has file capabilities and would run without them".into());
     }
     Ok(None)
 }
 
-fn kind(head: &[u8]) -> Result<(), String> {
+fn check_elf_header(head: &[u8]) -> Result<(), String> {
     if !head.starts_with(b"\x7fELF") {
         return Err("it is neither a program nor a script".into());
     }
@@ -122,17 +124,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_of_other_kinds_are_refused() {
+    fn only_64_bit_x86_programs_are_accepted() {
         let mut head = vec![0u8; 64];
         head[..6].copy_from_slice(b"\x7fELF\x02\x01");
         head[18] = 62;
-        assert_eq!(kind(&head), Ok(()));
+        assert_eq!(check_elf_header(&head), Ok(()));
         head[18] = 183;
-        assert!(kind(&head).is_err());
+        assert!(check_elf_header(&head).is_err());
         head[18] = 62;
         head[4] = 1;
-        assert!(kind(&head).is_err());
-        assert!(kind(b"MZ").is_err());
-        assert!(kind(b"").is_err());
+        assert!(check_elf_header(&head).is_err());
+        assert!(check_elf_header(b"MZ").is_err());
+        assert!(check_elf_header(b"").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Where jumps are recorded, as the engine is told: code ranges of files.
+//! Which jumps the engine is to record, in the form in which it is told: ranges of files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,11 +13,11 @@ use super::inject::EngineOptions;
 use crate::image::Image;
 use crate::{CountRequest, Transfers};
 
-/// What the engine is to do.
+/// Returns the engine's options for a request.
 ///
 /// # Errors
-/// A sentence when there are more code ranges than the engine has room for.
-pub fn wanted(request: &CountRequest) -> Result<EngineOptions, String> {
+/// A sentence if there are more ranges of code than the count file has room for.
+pub fn engine_options(request: &CountRequest) -> Result<EngineOptions, String> {
     let (transfers, code_ranges) = match &request.transfers {
         Transfers::None => (TRANSFERS_NONE, Vec::new()),
         Transfers::Entries => (TRANSFERS_ENTRIES, Vec::new()),
@@ -26,8 +26,8 @@ pub fn wanted(request: &CountRequest) -> Result<EngineOptions, String> {
     };
     if code_ranges.len() > CODE_RANGE_CAPACITY as usize {
         return Err(format!(
-            "jumps are to be recorded in {} code ranges, more than the {CODE_RANGE_CAPACITY} it \
-             has room for: ask for fewer functions",
+            "it cannot record jumps in {} ranges of code, at most in {CODE_RANGE_CAPACITY}; select \
+             fewer functions",
             code_ranges.len()
         ));
     }

@@ -1,4 +1,4 @@
-//! From the plugin's blocks to counts of modules.
+//! Converts the plugin's counts of blocks to executions by module.
 
 use genba_model::{CodePoint, TransferKind};
 
@@ -6,8 +6,8 @@ use super::plugin_file::{Block, Counts};
 use crate::process_counts_builder::{GENERATED, ProcessCountsBuilder};
 use crate::x86_64::{self, Flow};
 
-/// Makes a builder.
-pub fn builder(counts: &Counts<'_>) -> ProcessCountsBuilder {
+/// Converts the counts of a process.
+pub fn convert(counts: &Counts<'_>) -> ProcessCountsBuilder {
     let mut builder = ProcessCountsBuilder::default();
     let modules: Vec<u32> = (counts.files.iter())
         .map(|path| builder.module(&String::from_utf8_lossy(path)))
@@ -16,7 +16,7 @@ pub fn builder(counts: &Counts<'_>) -> ProcessCountsBuilder {
         .map(|block| start(block, &modules, &mut builder))
         .collect();
     for (block, start) in counts.blocks.iter().zip(&starts) {
-        // The same instruction may be in several blocks: one that is jumped into, say.
+        // The same instruction may be in several blocks, if a block is jumped into.
         let mut address = start.address;
         let executed = block.lengths.len() - usize::from(block.is_last_cut());
         for length in &block.lengths[..executed] {
@@ -35,7 +35,7 @@ pub fn builder(counts: &Counts<'_>) -> ProcessCountsBuilder {
         ) else {
             continue;
         };
-        // A block that ends before its last instruction does not jump.
+        // A block that ends before its last instruction does not branch.
         if edge.count == 0 || block.is_last_cut() {
             continue;
         }
@@ -58,7 +58,7 @@ pub fn builder(counts: &Counts<'_>) -> ProcessCountsBuilder {
     builder
 }
 
-/// Where a block begins: in its file if that is a program or library, else in memory.
+/// Returns the start of a block: in its file if that is a program or library, else in memory.
 fn start(block: &Block<'_>, modules: &[u32], builder: &mut ProcessCountsBuilder) -> CodePoint {
     let linked = block.place.and_then(|(file, offset)| {
         let module = *modules.get(file as usize)?;

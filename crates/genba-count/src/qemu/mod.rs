@@ -1,26 +1,25 @@
-//! The engine that is qemu's user-mode emulator with a plugin of ours (`plugin/`, embedded).
+//! The engine qemu: qemu's user-mode emulator with a plugin of genba's (`plugin/`, embedded).
 //!
-//! The plugin is called whenever a translated block is entered, and counts (atomically, once there are threads) in a file
-//! that is mapped and shared: threads lose nothing, and the counts are there however the target
-//! ends. 4 to 16 times slower than the target alone.
+//! The plugin is called whenever a translated block is entered, and counts (atomically, once there
+//! are threads) in a file that is mapped and shared: threads lose nothing, and the counts survive
+//! however the target ends. 4 to 16 times slower than the target alone.
 //!
-//! **What it gets wrong, and what becomes of it here** (qemu 7.2):
+//! **Known errors, and how they are corrected here** (qemu 7.2):
 //! - *Repeated string instructions* (`rep movsb`) enter a block of their own for each iteration;
-//!   the plugin sees from where, and counts iterations apart from executions.
+//! the plugin sees the block before, and counts iterations apart from executions.
 //! - *Instructions that cross the end of a page* begin a block of their own; the plugin has been
-//!   shown their first bytes as the end of the block before, too. They are recognised by being
-//!   cut.
-//! - *A block that faults in its middle* has been counted whole: the instructions after the
-//!   fault are counted though they did not run. Only targets that handle SIGSEGV and the like
-//!   go on after that.
-//! - *Signals*: the passage that a signal's handler interrupts is not seen (one for each).
+//! shown their first bytes as the end of the block before, too. They are recognised by being cut
+//! off.
+//! - *A block that faults in its middle* is counted as a whole, although the instructions after the
+//! fault did not run. Only targets that handle SIGSEGV and the like continue after that.
+//! - *Signals*: the edge that a signal handler interrupts is not seen (one for each signal).
 //! - *`fork`*: followed, with counters that begin at zero. *`execve`*: the new program runs
-//!   natively and is not counted; that is said.
-//! - *Code made at run time* is counted by its address in memory; what was made anew at the
-//!   same address is added to it.
-//! - *Its own words*: when a signal kills the target, qemu writes a line to the target's standard
-//!   error. (It would leave a core file, too; the plugin forbids it.)
-//! - *Not the same processor*: no AVX-512, so libc takes other paths.
+//! natively and is not counted; there is a note.
+//! - *Code generated at run time* is counted by its address in memory; code that replaces it at the
+//! same address is added to it.
+//! - *Its own messages*: when a signal kills the target, qemu writes a line to the target's
+//! standard error. (It would leave a core file, too; the plugin prevents that.)
+//! - *A simulated processor*: no AVX-512, so the C library takes other paths.
 
 mod blocks_to_executions;
 mod plugin_file;
@@ -36,17 +35,17 @@ use std::process::Command;
 use genba_model::{CountEngine, RawCounts};
 use genba_run::{Cancel, Launcher};
 
+use crate::engine::find_program;
 use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
-use crate::tools;
 use crate::{CountError, CountRequest, Engine};
 
 pub use plugin_file::{Block, Counts, Edge, ReadError, read};
 
 /// Name of the engine.
 pub const NAME: &str = "qemu";
-/// What is loaded into it.
+/// The plugin, which is loaded into qemu.
 static PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_qemu.so"));
-/// Major versions whose plugin interface is the one spoken here.
+/// Major versions of qemu whose plugin interface is supported.
 const SUPPORTED_VERSIONS: std::ops::RangeInclusive<u32> = 7..=8;
 
 /// qemu-user.
@@ -61,12 +60,12 @@ impl Qemu {
         }
     }
 
-    /// The emulator. The one of `qemu-user-static` cannot load plugins.
+    /// Returns the emulator. That of `qemu-user-static` cannot load plugins.
     fn program() -> Result<PathBuf, CountError> {
-        tools::find(&["qemu-x86_64"]).ok_or_else(Self::missing)
+        find_program(&["qemu-x86_64"]).ok_or_else(Self::missing)
     }
 
-    /// `qemu-x86_64 version 7.2.22 (Debian …)`: the number.
+    /// Returns the version: `7.2.22` of `qemu-x86_64 version 7.2.22 (Debian …)`.
     fn version() -> Result<String, CountError> {
         let output = Command::new(Self::program()?)
             .arg("-version")
@@ -106,10 +105,10 @@ impl Engine for Qemu {
     fn describe(&self) -> Result<CountEngine, CountError> {
         let gaps = [
             "user mode only",
-            "the processor is a simulated one: no AVX-512, and another CPUID, so that the C library \
-             takes other paths",
+            "the simulated processor has no AVX-512 and another CPUID, so that the C library takes \
+             other paths",
             "programs that the target executes (execve) run natively and are not counted",
-            "where an instruction faults, those after it in its block are counted, too",
+            "instructions after a fault in the same basic block are counted, too",
         ];
         Ok(CountEngine {
             name: NAME.to_owned(),
@@ -126,7 +125,7 @@ impl Engine for Qemu {
             .and_then(|major| major.parse().ok());
         if !major.is_some_and(|major: u32| SUPPORTED_VERSIONS.contains(&major)) {
             let reason = format!(
-                "its plugin interface is another in version {version}; versions {} to {} are known",
+                "version {version} has another plugin interface; versions {} to {} are supported",
                 SUPPORTED_VERSIONS.start(),
                 SUPPORTED_VERSIONS.end()
             );

@@ -1,5 +1,5 @@
-//! Reads the file of counts that the plugin keeps. Pure; the file counts as hostile, since a
-//! target can write to it, and may have been cut anywhere.
+//! Parses the file in which the plugin keeps its counts. Pure; a target can write to it, and it may
+//! be truncated anywhere, so it is not trusted.
 
 use crate::x86_64;
 
@@ -7,10 +7,10 @@ use super::plugin_file_layout::{
     HEADER, MAGIC, NO_FILE, RECORD, block, edge, file, flag, header, kind,
 };
 
-/// A block as the plugin saw it.
+/// A block that the plugin counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
-    /// Times that it was entered.
+    /// Number of times that it was entered.
     pub count: u64,
     /// Repetitions of its last instruction.
     pub iterations: u64,
@@ -25,8 +25,8 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Whether the last instruction is not in the block: one that crosses the end of a page ends
-    /// a block before it, but the plugin has been shown its first bytes.
+    /// Whether the last instruction is not in the block: one that crosses the end of a page ends a
+    /// block before it, but the plugin has been shown its first bytes.
     #[must_use]
     pub fn is_last_cut(&self) -> bool {
         self.lengths.len() > 1 && x86_64::is_cut(self.last)
@@ -40,41 +40,41 @@ impl Block<'_> {
     }
 }
 
-/// A passage between blocks (indices in [`Counts::blocks`]).
+/// A control-flow edge between blocks (indices in [`Counts::blocks`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// From this block's last instruction.
+    /// Block that it leaves, after the last instruction.
     pub from: usize,
-    /// To this block's first.
+    /// Block that it enters.
     pub to: usize,
-    /// Times.
+    /// Number of executions.
     pub count: u64,
 }
 
-/// All that a file says.
+/// The contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts<'a> {
     /// Process id.
     pub pid: i32,
-    /// Process that it is a copy of.
+    /// Process of which it is a fork.
     pub parent: Option<i32>,
-    /// It ended by itself.
+    /// Whether it exited by itself.
     pub exited: bool,
-    /// It became another program.
+    /// Whether it executed another program.
     pub executed: bool,
-    /// Entries and passages that were not recorded.
+    /// Executions of blocks and edges that were not recorded.
     pub lost: u64,
-    /// Returns from signal handlers.
+    /// Number of returns from signal handlers.
     pub signals: u64,
-    /// Processes that it made and that were not to be counted.
+    /// Number of processes that it created and that are not counted.
     pub forks: u64,
-    /// Paths.
+    /// Paths of files.
     pub files: Vec<&'a [u8]>,
     /// Blocks.
     pub blocks: Vec<Block<'a>>,
-    /// Passages.
+    /// Edges.
     pub edges: Vec<Edge>,
-    /// Where PLT stubs led on their first call; counts mean nothing here.
+    /// Where PLT stubs led on their first call; counts have no meaning here.
     pub bindings: Vec<Edge>,
 }
 
@@ -82,10 +82,10 @@ pub struct Counts<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// Not one.
-    #[error("it is no file of counts")]
+    #[error("not a count file of the plugin")]
     Magic,
     /// A record makes no sense.
-    #[error("the record at {at:#x} makes no sense")]
+    #[error("invalid record at {at:#x}")]
     Record {
         /// Where.
         at: usize,

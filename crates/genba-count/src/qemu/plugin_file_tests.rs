@@ -41,20 +41,20 @@ fn small() -> Vec<u8> {
     bytes.extend(a_block(0x2000, 7, &[3, 2, 1]));
     let second = bytes.len() as u64;
     bytes.extend(a_block(0x3000, 8, &[1]));
-    let mut passage = record(kind::EDGE, edge::SIZE);
-    put(&mut passage, edge::COUNT, 5);
-    put(&mut passage, edge::FROM, first);
-    put(&mut passage, edge::TO, second);
-    bytes.extend(passage);
+    let mut edge_record = record(kind::EDGE, edge::SIZE);
+    put(&mut edge_record, edge::COUNT, 5);
+    put(&mut edge_record, edge::FROM, first);
+    put(&mut edge_record, edge::TO, second);
+    bytes.extend(edge_record);
     let used = bytes.len() as u64;
     put(&mut bytes, header::USED, used);
-    // The rest of a piece.
+    // The unused rest of a chunk.
     bytes.extend([0; 64]);
     bytes
 }
 
 #[test]
-fn what_the_plugin_writes_is_read() {
+fn a_file_of_the_plugin_is_parsed() {
     let bytes = small();
     let counts = read(&bytes).expect("a good file");
     assert_eq!((counts.pid, counts.parent), (42, None));
@@ -77,7 +77,7 @@ fn what_the_plugin_writes_is_read() {
 }
 
 #[test]
-fn other_files_and_cut_ones_are_refused() {
+fn other_and_truncated_files_are_refused() {
     assert_eq!(read(b"no"), Err(ReadError::Magic));
     assert_eq!(read(&[0; 100]), Err(ReadError::Magic));
     let bytes = small();
@@ -87,7 +87,7 @@ fn other_files_and_cut_ones_are_refused() {
 
 proptest! {
     #[test]
-    fn damage_is_survived(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8), cut: prop::sample::Index) {
+    fn damaged_files_do_not_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8), cut: prop::sample::Index) {
         let mut bytes = small();
         for (at, byte) in changes {
             let at = at.index(bytes.len());

@@ -1,27 +1,27 @@
-//! Gathers what the plugin left in its directory, process by process.
+//! Collects the files that the plugin wrote, process by process.
 
 use std::path::Path;
 
 use genba_model::ProcessCounts;
 
-use super::blocks_to_executions::builder;
+use super::blocks_to_executions::convert;
 use super::plugin_file::{Counts, read};
 use crate::CountRequest;
 use crate::run_end::words;
 
-/// What a run left.
+/// The counts of a run.
 pub struct Outcome {
-    /// The target first.
+    /// Counts of each process, the target first.
     pub processes: Vec<ProcessCounts>,
-    /// Remarks.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Reads everything; an error says why there are no counts of the target.
+/// Reads the files of all processes; the error says why there are no counts of the target.
 pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Outcome, String> {
     let mut others = Vec::new();
-    let entries = std::fs::read_dir(directory)
-        .map_err(|error| format!("its files cannot be listed: {error}"))?;
+    let entries =
+        std::fs::read_dir(directory).map_err(|error| format!("cannot list its files: {error}"))?;
     for entry in entries.flatten() {
         let name = entry.file_name();
         let number = name.to_str().and_then(|name| name.parse::<i32>().ok());
@@ -42,34 +42,32 @@ pub fn collect(directory: &Path, pid: i32, request: &CountRequest) -> Result<Out
 fn process(directory: &Path, pid: i32, request: &CountRequest) -> Result<ProcessCounts, String> {
     let bytes = std::fs::read(directory.join(pid.to_string())).map_err(|error| {
         format!(
-            "the plugin left no file ({error}); it must be possible to load a library from {}",
+            "the plugin wrote no file ({error}); libraries must be loadable from {}",
             directory.display()
         )
     })?;
-    let counts = read(&bytes).map_err(|error| format!("its file of counts is damaged: {error}"))?;
-    let mut process = builder(&counts).finish(pid, words(&request.spec.argv));
+    let counts = read(&bytes).map_err(|error| format!("its count file is damaged: {error}"))?;
+    let mut process = convert(&counts).finish(pid, words(&request.spec.argv));
     process.cut_short = cut_short(&counts);
     if counts.signals > 0 {
         process.notes.push(format!(
-            "{} signals were handled: as many jumps may be missing",
+            "{} signals were handled: up to as many jumps are missing",
             counts.signals
         ));
     }
     if counts.forks > 0 {
-        process.notes.push(format!(
-            "{} processes that it started are not counted",
-            counts.forks
-        ));
+        process
+            .notes
+            .push(format!("{} child processes are not counted", counts.forks));
     }
     Ok(process)
 }
 
 fn cut_short(counts: &Counts<'_>) -> Option<String> {
     if counts.lost > 0 {
-        // Never a wrong count without a mark.
+        // A count that is too low must be marked.
         return Some(format!(
-            "{} executions of blocks or passages were lost: no room for them in the temporary \
-             directory",
+            "{} executions of blocks or edges were lost: the temporary directory is full",
             counts.lost
         ));
     }

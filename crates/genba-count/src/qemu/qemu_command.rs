@@ -1,4 +1,4 @@
-//! qemu's command line, and the programs behind scripts.
+//! qemu's command line, and the programs that interpret scripts.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 
 use genba_run::{CommandSpec, RunError, resolve_program};
 
-/// Scripts whose interpreter is a script, and so on: as many as the kernel follows.
+/// Maximum depth of scripts that are interpreters of scripts, as in the kernel.
 const MAX_INTERPRETERS: usize = 5;
-/// As much of the first line as the kernel reads.
+/// Bytes of the first line that the kernel reads.
 const FIRST_LINE_BYTES: u64 = 256;
 
-/// A program that qemu can load, and its arguments without its own name.
+/// A program that qemu can load, with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it sees as its own name.
+    /// Its `argv[0]`.
     pub name: OsString,
-    /// The rest.
+    /// Its other arguments.
     pub arguments: Vec<OsString>,
 }
 
-/// What stands at the beginning of a file.
+/// What a file is, by its first bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A program for this processor.
+    /// A program for x86-64.
     Program,
-    /// A script: interpreter and, perhaps, an argument.
+    /// A script: its interpreter and, perhaps, an argument.
     Script(PathBuf, Option<OsString>),
     /// Neither.
     Other,
@@ -55,10 +55,10 @@ fn kind(head: &[u8]) -> Kind {
     Kind::Script(PathBuf::from(OsStr::from_bytes(interpreter)), argument)
 }
 
-/// The program that the kernel would load.
+/// Returns the program that the kernel would load; the inner error is the reason why there is none.
 ///
 /// # Errors
-/// When there is none: the reason.
+/// If the command is empty or not found.
 pub fn program(spec: &CommandSpec) -> Result<Result<Program, String>, RunError> {
     let name = spec.argv.first().ok_or(RunError::EmptyCommand)?;
     let path = spec.environment.get("PATH".as_ref());
@@ -77,7 +77,7 @@ pub fn program(spec: &CommandSpec) -> Result<Result<Program, String>, RunError> 
         let read =
             File::open(&file).and_then(|file| file.take(FIRST_LINE_BYTES).read_to_end(&mut head));
         if let Err(error) = read {
-            return Ok(Err(format!("{} cannot be read: {error}", file.display())));
+            return Ok(Err(format!("cannot read {}: {error}", file.display())));
         }
         match kind(&head) {
             Kind::Program => return Ok(Ok(program)),
@@ -98,11 +98,11 @@ pub fn program(spec: &CommandSpec) -> Result<Result<Program, String>, RunError> 
         }
     }
     Ok(Err(
-        "scripts interpret scripts without end; name the program itself".to_owned(),
+        "too many interpreters are scripts themselves; name the program".to_owned(),
     ))
 }
 
-/// The command under qemu with the plugin, which writes into `directory`.
+/// Returns the command under qemu with the plugin, which writes into `directory`.
 #[must_use]
 pub fn wrap(
     spec: &CommandSpec,
@@ -125,7 +125,7 @@ pub fn wrap(
     ));
     let mut argv: Vec<OsString> = vec![
         qemu.into(),
-        // No other root directory, and all of the processor that qemu has.
+        // No other root directory, and all features of the processor that qemu has.
         "-L".into(),
         "/".into(),
         "-cpu".into(),
@@ -138,7 +138,7 @@ pub fn wrap(
     ];
     argv.extend(program.arguments);
     wrapped.argv = argv;
-    // Each stands for an option of qemu's.
+    // Each of these variables is an option of qemu's.
     for name in [
         "PLUGIN",
         "CPU",
@@ -163,7 +163,7 @@ pub fn wrap(
     wrapped
 }
 
-/// A comma ends a value of an option; two are one.
+/// Escapes commas, which separate options, by doubling them.
 fn escape(path: &Path) -> OsString {
     let mut bytes = Vec::new();
     for byte in path.as_os_str().as_bytes() {
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_and_programs_are_told_apart() {
+    fn scripts_and_programs_are_distinguished() {
         let script = |interpreter: &str, argument: Option<&str>| {
             Kind::Script(interpreter.into(), argument.map(Into::into))
         };
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_keeps_its_name_and_commas_are_kept() {
+    fn argv_0_is_kept_and_commas_are_escaped() {
         let spec = CommandSpec::direct(["true", "-x"]);
         let program = program(&spec).expect("there is a true").expect("a program");
         assert!(program.path.is_absolute());
