@@ -6,7 +6,7 @@ use genba_count::{callgrind, qemu};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut dump = callgrind::Dump::default();
+    let mut dump = callgrind::CallgrindCounts::default();
     let once = dump.add(bytes).is_ok();
     if once {
         let before = dump.counts.values().fold(0u64, |sum, n| sum.saturating_add(*n));

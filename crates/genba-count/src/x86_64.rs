@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_instructions_are_recognised() {
+    fn truncated_instructions_are_recognised() {
         assert!(is_cut(&[0x75]));
         assert!(is_cut(&[0x48]));
         assert!(is_cut(&[0x0f]));
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(code in prop::collection::vec(any::<u8>(), 0..32), address: u64) {
+        fn arbitrary_bytes_do_not_panic(code in prop::collection::vec(any::<u8>(), 0..32), address: u64) {
             let _ = (decode(&code, address), stub(&code, address));
         }
     }

@@ -54,7 +54,7 @@ fn check_program(test: &str, flags: &[&str]) {
         assert_eq!(entered("tail"), 0, "{name}");
         assert_eq!(entered("wipe"), 2, "{name}");
         assert_eq!(entered("fibonacci"), 1973, "{name}");
-        // A repeated instruction counts once, however often it repeats.
+        // A repeated string instruction counts once, however often it repeats.
         let (start, size) = functions["wipe"];
         for one in &module.instructions {
             if (start..start + size).contains(&one.address) {
@@ -65,7 +65,7 @@ fn check_program(test: &str, flags: &[&str]) {
             let calls = calls_to(process, program, functions[function].0);
             assert_eq!(calls, entered(function), "{name}: calls of {function}");
         }
-        // Each module's instructions begin where objdump has instructions begin.
+        // All counted addresses are starts of instructions for objdump.
         for module in &process.modules {
             let Some(starts) = instruction_starts(&module.path) else {
                 genba_testing::skip(test, "objdump", "no objdump");
@@ -85,7 +85,8 @@ fn check_program(test: &str, flags: &[&str]) {
                 );
             }
         }
-        // A conditional jump is not taken more often than executed, and calls are all executed.
+        // A conditional jump is taken at most as often as it is executed, and each execution of a
+        // call is a call.
         for transfer in &process.transfers {
             let from = &process.modules[transfer.from.module as usize];
             let executed = executions(from, transfer.from.address);
@@ -101,47 +102,59 @@ fn check_program(test: &str, flags: &[&str]) {
 }
 
 #[test]
-fn a_position_independent_program() {
-    check_program("a_position_independent_program", &["-pie", "-fPIE"]);
-}
-
-#[test]
-fn a_program_at_a_fixed_address() {
-    check_program("a_program_at_a_fixed_address", &["-no-pie", "-fno-pie"]);
-}
-
-#[test]
-fn a_static_program() {
-    check_program("a_static_program", &["-static"]);
-}
-
-#[test]
-fn a_static_position_independent_program() {
-    check_program("a_static_position_independent_program", &["-static-pie"]);
-}
-
-#[test]
-fn a_program_bound_at_once() {
-    check_program("a_program_bound_at_once", &["-Wl,-z,now"]);
-}
-
-#[test]
-fn a_program_with_landing_pads_in_its_stubs() {
+fn a_position_independent_program_is_counted_exactly() {
     check_program(
-        "a_program_with_landing_pads_in_its_stubs",
+        "a_position_independent_program_is_counted_exactly",
+        &["-pie", "-fPIE"],
+    );
+}
+
+#[test]
+fn a_program_at_a_fixed_address_is_counted_exactly() {
+    check_program(
+        "a_program_at_a_fixed_address_is_counted_exactly",
+        &["-no-pie", "-fno-pie"],
+    );
+}
+
+#[test]
+fn a_static_program_is_counted_exactly() {
+    check_program("a_static_program_is_counted_exactly", &["-static"]);
+}
+
+#[test]
+fn a_static_position_independent_program_is_counted_exactly() {
+    check_program(
+        "a_static_position_independent_program_is_counted_exactly",
+        &["-static-pie"],
+    );
+}
+
+#[test]
+fn a_program_without_lazy_binding_is_counted_exactly() {
+    check_program(
+        "a_program_without_lazy_binding_is_counted_exactly",
+        &["-Wl,-z,now"],
+    );
+}
+
+#[test]
+fn a_program_with_endbr64_in_its_stubs_is_counted_exactly() {
+    check_program(
+        "a_program_with_endbr64_in_its_stubs_is_counted_exactly",
         &["-fcf-protection", "-Wl,-z,ibtplt", "-Wl,-z,lazy"],
     );
 }
 
-/// Calls through the PLT end at the function itself, whether it was bound before or not.
+/// Calls through the PLT are calls of the function itself, whether it is bound lazily or not.
 #[test]
-fn calls_through_stubs_end_at_the_function() {
+fn calls_through_plt_stubs_are_calls_of_the_function() {
     let source = "#include <stdlib.h>\n\
                   int main(void) { int n = 0; for (volatile int i = 0; i < 50; i++) n += atoi(\"1\");\
                   n += rand() != 1; return n == 51 ? 0 : 1; }";
     let flags = ["-Wl,-z,lazy", "-O0"];
     each(
-        "calls_through_stubs_end_at_the_function",
+        "calls_through_plt_stubs_are_calls_of_the_function",
         source,
         &flags,
         |engine, program| {
@@ -167,7 +180,7 @@ fn calls_through_stubs_end_at_the_function() {
     );
 }
 
-/// Code that the program writes itself, and a library that comes and goes.
+/// Code that the program generates, and a library that is loaded and unloaded.
 const GENERATED: &str = r#"
 #include <string.h>
 #include <sys/mman.h>
@@ -182,8 +195,8 @@ int main(void) {
 "#;
 
 #[test]
-fn code_made_at_run_time_is_counted() {
-    let test = "code_made_at_run_time_is_counted";
+fn code_generated_at_run_time_is_counted() {
+    let test = "code_generated_at_run_time_is_counted";
     each(test, GENERATED, &[], |engine, program| {
         let counts = count(engine, &request(program, [""; 0])).expect("counts");
         assert_eq!(counts.exit, 0);
@@ -196,8 +209,8 @@ fn code_made_at_run_time_is_counted() {
 }
 
 #[test]
-fn what_the_target_writes_is_its_own() {
-    let test = "what_the_target_writes_is_its_own";
+fn engines_do_not_write_to_the_targets_streams() {
+    let test = "engines_do_not_write_to_the_targets_streams";
     let directory = tempfile::tempdir().expect("a directory");
     for engine in all_engines(test) {
         let name = engine.name();
@@ -205,7 +218,7 @@ fn what_the_target_writes_is_its_own() {
         let mut request = request("/bin/sh".as_ref(), ["-c", "echo out; echo err >&2; exit 7"]);
         request.spec.stdout = Output::File(file("out"));
         request.spec.stderr = Output::File(file("err"));
-        // Neither valgrind's own options nor qemu's may come from outside.
+        // Options of valgrind and qemu in the environment must have no effect.
         request.spec.environment.set("VALGRIND_OPTS", "--tool=none");
         request.spec.environment.set("QEMU_STRACE", "1");
         let counts = count(&*engine, &request).expect("counts");
@@ -221,8 +234,8 @@ fn what_the_target_writes_is_its_own() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_an_error_that_says_so() {
-    let test = "a_program_that_is_not_there_is_an_error_that_says_so";
+fn a_missing_program_is_an_error_that_names_it() {
+    let test = "a_missing_program_is_an_error_that_names_it";
     for engine in all_engines(test) {
         let request = request("/nonexistent/program".as_ref(), [""; 0]);
         match engine.check(&request) {
@@ -234,8 +247,8 @@ fn a_program_that_is_not_there_is_an_error_that_says_so() {
 }
 
 #[test]
-fn scripts_are_counted_as_their_interpreters() {
-    let test = "scripts_are_counted_as_their_interpreters";
+fn a_script_is_counted_as_its_interpreter() {
+    let test = "a_script_is_counted_as_its_interpreter";
     let directory = tempfile::tempdir().expect("a directory");
     let script = directory.path().join("script");
     std::fs::write(
@@ -256,8 +269,8 @@ fn scripts_are_counted_as_their_interpreters() {
 }
 
 #[test]
-fn without_transfers_the_executions_are_the_same() {
-    let test = "without_transfers_the_executions_are_the_same";
+fn executions_do_not_depend_on_recording_transfers() {
+    let test = "executions_do_not_depend_on_recording_transfers";
     each(test, PROGRAM, &[], |engine, program| {
         let with = count(engine, &request(program, [""; 0])).expect("counts");
         let mut request = request(program, [""; 0]);
@@ -272,9 +285,9 @@ fn without_transfers_the_executions_are_the_same() {
 }
 
 #[test]
-fn a_direct_command_keeps_its_name() {
-    // As a shell would have it: without a slash, found in PATH.
-    let test = "a_direct_command_keeps_its_name";
+fn argv_0_of_the_target_is_kept() {
+    // As a shell passes it: without a slash, found in PATH.
+    let test = "argv_0_of_the_target_is_kept";
     for engine in all_engines(test) {
         let mut request = request("true".as_ref(), [""; 0]);
         request.spec = CommandSpec::direct(["true"]);
@@ -284,8 +297,8 @@ fn a_direct_command_keeps_its_name() {
     }
 }
 
-/// callgrind writes a file when the target comes back from a system call after so and so many
-/// blocks: here within calls, from the last of which `main` goes on elsewhere.
+/// callgrind writes a file when the target returns from a system call after a number of blocks:
+/// here within calls, after the last of which `main` continues elsewhere.
 const CUT: &str = r#"
 #include <unistd.h>
 int work(int n) { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
@@ -298,14 +311,14 @@ int main(int argc, char **argv) {
     return s && argc ? 5 : 6;
 }
 "#;
-/// Files at least: each `ask` is cut.
+/// Minimum number of files: each `ask` is cut by one.
 const CUTS: usize = 11;
 
-/// callgrind is told to write its counts every some seconds, so that SIGKILL does not lose all:
-/// what the files say together must be what one file would have said.
+/// callgrind is told to write its counts every few seconds, so that SIGKILL does not lose all. The
+/// sum of the files must be what one file would have had.
 #[test]
-fn files_written_on_the_way_add_up() {
-    let test = "files_written_on_the_way_add_up";
+fn counts_written_in_several_files_are_summed() {
+    let test = "counts_written_in_several_files_are_summed";
     if support::engine("callgrind", test).is_none() {
         return;
     }
@@ -364,7 +377,7 @@ fn files_written_on_the_way_add_up() {
     let (whole, one) = run("whole", 0);
     let (sum, many) = run("pieces", 700);
     assert!(one == 1 && many > CUTS, "{one} and {many} files");
-    // Each agrees with what callgrind itself adds up.
+    // Each agrees with callgrind's own total.
     assert_eq!(whole.counts.values().sum::<u64>(), whole.summary);
     assert_eq!(sum.counts.values().sum::<u64>(), sum.summary);
     let (whole, sum) = (by_name(&whole), by_name(&sum));

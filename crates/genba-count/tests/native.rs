@@ -1,4 +1,4 @@
-//! The engine in the target's own process: exact where a translator is most easily wrong.
+//! The engine in the target's own process: exact where a translator most easily goes wrong.
 
 mod support;
 
@@ -12,7 +12,7 @@ use genba_run::{CommandSpec, Output};
 
 use support::{compile, count, executions, functions, module};
 
-/// A program of ours, and what it writes natively and counted.
+/// A program that was run natively and counted, with its output.
 struct Ran {
     counts: RawCounts,
     native: Vec<u8>,
@@ -40,7 +40,7 @@ fn run(
     let native = launcher
         .run(&spec(&program, &output), &cancel)
         .expect("it runs");
-    let said = std::fs::read(&output).expect("its output");
+    let native_output = std::fs::read(&output).expect("its output");
     let request = CountRequest {
         spec: spec(&program, &output),
         transfers: genba_count::Transfers::None,
@@ -53,7 +53,7 @@ fn run(
     let counts = count(&Native, &request).expect("counts");
     let ran = Ran {
         counts,
-        native: said,
+        native: native_output,
         counted: std::fs::read(&output).expect("its output"),
         status: match native.record.exit {
             genba_model::ExitKind::Code(code) => code,
@@ -69,7 +69,7 @@ fn run(
     Some((ran, directory))
 }
 
-/// Counts of the instructions of a function, in order.
+/// Counts of a function's instructions, in order.
 fn of(ran: &Ran, program: &Path, function: &str) -> Vec<u64> {
     let module = module(&ran.counts.processes[0], program);
     let (start, size) = functions(program)[function];
@@ -80,7 +80,7 @@ fn of(ran: &Ran, program: &Path, function: &str) -> Vec<u64> {
         .collect()
 }
 
-/// A loop that a timer interrupts thousands of times, in the middle of everything.
+/// A loop that a timer interrupts thousands of times, at any instruction.
 const INTERRUPTED: &str = r#"
 #include <signal.h>
 #include <stdio.h>
@@ -101,8 +101,8 @@ int main(void) {
 "#;
 
 #[test]
-fn signals_in_the_middle_of_blocks_leave_counts_exact() {
-    let test = "signals_in_the_middle_of_blocks_leave_counts_exact";
+fn counts_are_exact_when_signals_interrupt_blocks() {
+    let test = "counts_are_exact_when_signals_interrupt_blocks";
     for flags in [&[][..], &["-static"], &["-no-pie"]] {
         let Some((ran, directory)) = run(test, INTERRUPTED, flags, false) else {
             return;
@@ -147,7 +147,7 @@ fn threads_lose_no_counts() {
     );
 }
 
-/// Handlers that repair, jump out, and nest; faults that nobody handles in children.
+/// Signal handlers that repair, jump out, and nest; unhandled faults in children.
 const HANDLERS: &str = r#"
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -195,8 +195,8 @@ int main(void) {
 "#;
 
 #[test]
-fn handlers_see_what_they_would_natively() {
-    let test = "handlers_see_what_they_would_natively";
+fn signal_handlers_see_the_native_state() {
+    let test = "signal_handlers_see_the_native_state";
     for flags in [&[][..], &["-static"]] {
         let Some((ran, _directory)) = run(test, HANDLERS, flags, false) else {
             return;
@@ -225,8 +225,8 @@ int main(int argc, char **argv) {
 "#;
 
 #[test]
-fn children_are_counted_apart_on_request() {
-    let test = "children_are_counted_apart_on_request";
+fn children_are_counted_separately_on_request() {
+    let test = "children_are_counted_separately_on_request";
     for children in [false, true] {
         let Some((ran, directory)) = run(test, FAMILY, &[], children) else {
             return;
@@ -237,7 +237,7 @@ fn children_are_counted_apart_on_request() {
             .map(|process| executions(module(process, &program), start))
             .collect();
         entered.sort_unstable();
-        // The child of vfork has counts of its own until it executes the program.
+        // The child of vfork has counts of its own until it executes a program.
         let expected: &[u64] = if children { &[0, 10, 20, 30] } else { &[10] };
         assert_eq!(entered, expected);
     }
@@ -264,8 +264,8 @@ int main(void) {
 "#;
 
 #[test]
-fn a_child_that_has_no_descriptor_left_is_said_not_to_be_counted() {
-    let test = "a_child_that_has_no_descriptor_left_is_said_not_to_be_counted";
+fn a_child_without_free_descriptors_is_reported_as_not_counted() {
+    let test = "a_child_without_free_descriptors_is_reported_as_not_counted";
     let Some((ran, _directory)) = run(test, NO_DESCRIPTORS, &[], true) else {
         return;
     };
@@ -274,7 +274,7 @@ fn a_child_that_has_no_descriptor_left_is_said_not_to_be_counted() {
     assert!(
         notes
             .iter()
-            .any(|note| note.starts_with("1 children or programs")),
+            .any(|note| note.starts_with("1 children or executed programs")),
         "{notes:?}"
     );
 }
@@ -286,8 +286,8 @@ const KILLED: &str = r#"
 #include <unistd.h>
 __attribute__((noinline)) int work(int n) { int s = 0; for (int i = 0; i < n; i++) s += i & 3; return s; }
 int main(void) {
-    // Killed at once, as it comes: before, while and after it asks to be counted. Nobody waits for
-    // them before the end.
+    // Killed at once: before, while and after they request to be counted. Nobody waits for them
+    // before the end.
     for (int i = 0; i < 40; i++) {
         int pid = fork();
         if (pid == 0) { for (;;) pause(); }
@@ -304,8 +304,8 @@ int main(void) {
 "#;
 
 #[test]
-fn children_killed_while_they_ask_do_not_keep_others_from_being_counted() {
-    let test = "children_killed_while_they_ask_do_not_keep_others_from_being_counted";
+fn children_killed_during_a_request_do_not_block_other_requests() {
+    let test = "children_killed_during_a_request_do_not_block_other_requests";
     let Some((ran, directory)) = run(test, KILLED, &[], true) else {
         return;
     };
@@ -348,8 +348,8 @@ int main(int argc, char **argv) {
 "#;
 
 #[test]
-fn where_there_is_no_proc_a_program_is_refused() {
-    let test = "where_there_is_no_proc_a_program_is_refused";
+fn a_program_without_proc_is_refused() {
+    let test = "a_program_without_proc_is_refused";
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), test, CHROOT, &["-static"]) else {
         return;
@@ -430,7 +430,7 @@ fn children_of_vfork_are_counted_until_they_execute_a_program() {
             .flat_map(|process| &process.notes);
         let vforks = notes.filter(|note| note.contains("vfork")).count();
         assert_eq!(vforks, expected.len());
-        // A program executed has its number, as its own count.
+        // A program that it executed has its number, and counts of its own.
         let pids: std::collections::BTreeSet<i32> = ran
             .counts
             .processes
@@ -443,14 +443,15 @@ fn children_of_vfork_are_counted_until_they_execute_a_program() {
 }
 
 #[test]
-fn what_a_fault_leaves_out_is_not_counted() {
-    let test = "what_a_fault_leaves_out_is_not_counted";
+fn instructions_that_a_fault_skips_are_not_counted() {
+    let test = "instructions_that_a_fault_skips_are_not_counted";
     let Some((ran, directory)) = run(test, FAULT, &[], false) else {
         return;
     };
     let counts = of(&ran, &directory.path().join("program"), "step");
     assert_eq!(ran.counts.exit, 128 + 11);
-    // Before the access once more than from it on: it never retired.
+    // Up to the faulting access, instructions are executed once more than from it on: it never
+    // retired.
     assert_eq!(counts.first(), Some(&101), "{counts:?}");
     assert_eq!(counts.last(), Some(&100), "{counts:?}");
 }
@@ -473,8 +474,8 @@ int main(void) {
 "#;
 
 #[test]
-fn code_made_anew_behind_mprotect_is_counted() {
-    let test = "code_made_anew_behind_mprotect_is_counted";
+fn code_rewritten_under_mprotect_is_counted() {
+    let test = "code_rewritten_under_mprotect_is_counted";
     let Some((ran, _directory)) = run(test, GENERATED, &[], false) else {
         return;
     };
@@ -489,10 +490,10 @@ fn code_made_anew_behind_mprotect_is_counted() {
 }
 
 #[test]
-fn code_is_made_anew_more_often_than_there_is_room_for_modules() {
-    let test = "code_is_made_anew_more_often_than_there_is_room_for_modules";
+fn code_rewritten_more_often_than_modules_fit_is_counted() {
+    let test = "code_rewritten_more_often_than_modules_fit_is_counted";
     let rounds = u64::from(genba_engine::count_file_layout::MODULE_CAPACITY) + 500;
-    // In memory of its own every third time.
+    // In newly mapped memory every third time.
     let moved = GENERATED
         .replace("i < 20", &format!("i < {rounds}"))
         .replace("sum == 950", "sum != 0")
@@ -529,7 +530,7 @@ fn refused(test: &str, source: &str) -> Option<String> {
 }
 
 #[test]
-fn what_it_cannot_count_is_refused_aloud() {
+fn targets_that_cannot_be_counted_are_refused_with_the_reason() {
     let writable = GENERATED
         .replace(
             "PROT_READ | PROT_WRITE,",
@@ -566,7 +567,7 @@ int main(void) {
 }
 
 #[test]
-fn programs_with_privileges_are_refused_before_the_run() {
+fn set_uid_programs_are_refused_before_the_run() {
     let directory = tempfile::tempdir().expect("a directory");
     let program = directory.path().join("true");
     std::fs::copy("/bin/true", &program).expect("a copy");
@@ -581,8 +582,8 @@ fn programs_with_privileges_are_refused_before_the_run() {
 }
 
 #[test]
-fn what_was_counted_arrives_after_a_kill() {
-    let test = "what_was_counted_arrives_after_a_kill";
+fn counts_survive_sigkill() {
+    let test = "counts_survive_sigkill";
     let directory = tempfile::tempdir().expect("a directory");
     let source = "int main(void) { volatile long x = 0; for (;;) x++; }";
     let Some(program) = compile(directory.path(), test, source, &[]) else {
@@ -609,10 +610,10 @@ fn what_was_counted_arrives_after_a_kill() {
 }
 
 #[test]
-fn the_heap_of_a_program_at_a_fixed_address_grows_as_natively() {
-    let test = "the_heap_of_a_program_at_a_fixed_address_grows_as_natively";
-    // Without chance in the addresses the heap begins right behind the program; the sizes place
-    // that before, at and after every place at which translations might be put.
+fn brk_of_a_program_at_a_fixed_address_grows_as_natively() {
+    let test = "brk_of_a_program_at_a_fixed_address_grows_as_natively";
+    // Without address randomisation the heap begins right behind the program. The sizes put that
+    // start before, at and after every place that is tried for a zone of the code cache.
     let source = "#include <unistd.h>\n#include <stdio.h>\nstatic char large[SIZE];\n\
         int main(void) { large[1] = 1; long n = 0;\n\
         while (n < 256 && sbrk(1 << 20) != (void *)-1) n++;\n\

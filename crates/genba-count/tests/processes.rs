@@ -33,12 +33,12 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Executions of the loop's body in `work`, in each process.
+/// Executions of the loop body in `work`, by process.
 fn work(engine: &dyn Engine, program: &std::path::Path, what: &str) -> Vec<(u64, Option<String>)> {
     let mut request = request(program, [what]);
     request.children = true;
     request.spec.stderr = Output::Capture { limit: 1000 };
-    // On a busy machine the engine may take long to begin.
+    // On a busy machine the engine may take long to start.
     let mut seconds = (what == "forever").then_some(1);
     let counts = loop {
         request.spec.timeout = seconds.map(Duration::from_secs);
@@ -76,8 +76,8 @@ fn work(engine: &dyn Engine, program: &std::path::Path, what: &str) -> Vec<(u64,
 }
 
 #[test]
-fn processes_that_fork_count_apart() {
-    let test = "processes_that_fork_count_apart";
+fn forked_processes_are_counted_separately() {
+    let test = "forked_processes_are_counted_separately";
     each(test, PROCESSES, &[], |engine, program| {
         let work = work(engine, program, "fork");
         assert_eq!(work, [(1200, None), (50, None)], "{}", engine.name());
@@ -85,23 +85,23 @@ fn processes_that_fork_count_apart() {
 }
 
 #[test]
-fn a_program_that_executes_another_is_counted_or_marked() {
-    let test = "a_program_that_executes_another_is_counted_or_marked";
+fn a_program_that_executes_another_is_counted_or_marked_cut_short() {
+    let test = "a_program_that_executes_another_is_counted_or_marked_cut_short";
     each(test, PROCESSES, &[], |engine, program| {
         let work = work(engine, program, "exec");
         let [(loops, cut_short)] = work.as_slice() else {
             panic!("{work:?}");
         };
         assert_eq!(*loops, 1000, "{}", engine.name());
-        // callgrind counts what was executed, qemu what executed it; neither adds the two up.
+        // callgrind counts the executed program, qemu the one that executes it; neither sums both.
         let marked = engine.name() == "qemu";
         assert_eq!(cut_short.is_some(), marked, "{}", engine.name());
     });
 }
 
 #[test]
-fn the_counts_of_a_target_that_dies_are_kept_and_marked() {
-    let test = "the_counts_of_a_target_that_dies_are_kept_and_marked";
+fn counts_of_a_killed_target_are_marked_cut_short() {
+    let test = "counts_of_a_killed_target_are_marked_cut_short";
     each(test, PROCESSES, &[], |engine, program| {
         for what in ["kill", "crash"] {
             let work = work(engine, program, what);
@@ -120,8 +120,8 @@ fn the_counts_of_a_target_that_dies_are_kept_and_marked() {
 }
 
 #[test]
-fn a_time_out_keeps_the_counts_until_then() {
-    let test = "a_time_out_keeps_the_counts_until_then";
+fn counts_until_a_timeout_are_marked_cut_short() {
+    let test = "counts_until_a_timeout_are_marked_cut_short";
     each(test, PROCESSES, &[], |engine, program| {
         let work = work(engine, program, "forever");
         let [(loops, cut_short)] = work.as_slice() else {
@@ -149,9 +149,9 @@ int main(void) {
 "#;
 
 #[test]
-fn threads_lose_nothing() {
+fn counts_of_concurrent_threads_are_exact() {
     each(
-        "threads_lose_nothing",
+        "counts_of_concurrent_threads_are_exact",
         THREADS,
         &["-pthread"],
         |engine, program| {

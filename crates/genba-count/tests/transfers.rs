@@ -1,4 +1,4 @@
-//! Jumps and calls only where asked: what is recorded in part is the same as of the whole.
+//! Recording jumps and calls only within given code: a part of what is recorded everywhere.
 
 mod support;
 
@@ -9,8 +9,8 @@ use genba_model::{CodeSpan, ProcessCounts, RawCounts, TransferKind};
 
 use support::{compile, count, executions, functions, module, request};
 
-/// Functions that jump back to their own first instruction: a loop of two instructions, one too
-/// long to be copied, one by a jump without condition. And two that call through pointers.
+/// Functions that jump back to their first instruction: a loop of two instructions, one too long to
+/// be unrolled, one by an unconditional jump. And two that call through pointers.
 const PROGRAM: &str = r#"
 #include <stdlib.h>
 __asm__(".globl tight, large, plain\n"
@@ -53,7 +53,7 @@ impl Counted {
         &self.raw.processes[0]
     }
 
-    /// Transfers that leave a function.
+    /// Returns the transfers that leave a function.
     fn leaving(&self, name: &str) -> Vec<(TransferKind, u64, u64, u64)> {
         let (begin, size) = self.functions[name];
         let process = self.process();
@@ -66,8 +66,8 @@ impl Counted {
             .collect()
     }
 
-    /// How often a function was entered: as often as its first instruction was executed, without
-    /// its own jumps there.
+    /// Returns the calls of a function: the executions of its first instruction without its own
+    /// jumps there.
     fn entered(&self, name: &str) -> u64 {
         let begin = self.functions[name].0;
         let back = self.leaving(name).into_iter();
@@ -105,8 +105,8 @@ fn within(path: &str, (begin, size): (u64, u64)) -> Transfers {
 }
 
 #[test]
-fn calls_are_exact_without_all_jumps() {
-    let test = "calls_are_exact_without_all_jumps";
+fn calls_are_exact_when_only_entries_are_recorded() {
+    let test = "calls_are_exact_when_only_entries_are_recorded";
     for transfers in [Transfers::Entries, Transfers::Everywhere] {
         let Some(counted) = counted(test, |_, _| transfers.clone()) else {
             return;
@@ -126,8 +126,8 @@ fn calls_are_exact_without_all_jumps() {
 }
 
 #[test]
-fn what_is_recorded_within_is_what_is_recorded_everywhere() {
-    let test = "what_is_recorded_within_is_what_is_recorded_everywhere";
+fn transfers_recorded_within_code_ranges_equal_those_recorded_everywhere() {
+    let test = "transfers_recorded_within_code_ranges_equal_those_recorded_everywhere";
     let (Some(part), Some(whole)) = (
         counted(test, within),
         counted(test, |_, _| Transfers::Everywhere),
@@ -142,8 +142,8 @@ fn what_is_recorded_within_is_what_is_recorded_everywhere() {
         leaving.filter(|one| one.0 == TransferKind::Call).count()
     };
     assert_eq!(calls(&whole, "asked"), 2);
-    // The calls through pointers of the other are not known; those of main and of the C library
-    // are.
+    // Calls through pointers in the other function are not recorded; those of main and of the C
+    // library are.
     assert_eq!((calls(&part, "other"), calls(&whole, "other")), (0, 2));
     let called = |counted: &Counted| -> Vec<(u64, u64)> {
         let leaving = counted.leaving("main").into_iter();
@@ -152,7 +152,7 @@ fn what_is_recorded_within_is_what_is_recorded_everywhere() {
             .collect()
     };
     assert_eq!(called(&part), called(&whole));
-    // malloc itself, not its stub.
+    // malloc itself, not its PLT stub.
     let library = |counted: &Counted| -> Vec<(u64, u64)> {
         let process = counted.process();
         let path = |module: u32| &process.modules[module as usize].path;

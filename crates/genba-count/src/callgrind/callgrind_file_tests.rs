@@ -21,7 +21,7 @@ cfn=(3) (below main)\ncalls=1 +1\n* 9\n\
 \nob=(2)\nfn=(2)\n0x99 1 8\n\ntotals: 18\n";
 
 #[test]
-fn relative_positions_and_numbered_names_are_followed() {
+fn relative_positions_and_name_numbers_are_resolved() {
     let dump = parse(SMALL).expect("a good file");
     assert_eq!(
         (dump.pid, dump.part, dump.command.as_str()),
@@ -63,7 +63,7 @@ fn relative_positions_and_numbered_names_are_followed() {
 /// As callgrind writes it where the file before ended within a call: the call has inclusive costs,
 /// the line that would give its executions is not there.
 #[test]
-fn positions_are_relative_to_lines_of_costs_alone() {
+fn positions_are_relative_to_the_last_cost_line() {
     let text = "positions: instr\nevents: Ir\nob=(1) /bin/a\nfn=(1) main\n0x1dde8 1\n+8 1\n\
                 jcnd=1/1 +115\n*\ncfn=(2) f\ncalls=0 0xdc20\n+68 368\n+73 1\n\
                 jump=1 +9\n+2\n+1 5\ntotals: 8\n";
@@ -81,7 +81,7 @@ fn positions_are_relative_to_lines_of_costs_alone() {
 }
 
 #[test]
-fn files_of_one_process_are_added_up() {
+fn files_of_one_process_are_summed() {
     let mut dump = CallgrindCounts::default();
     dump.add(SMALL.as_bytes()).expect("once");
     dump.add(SMALL.as_bytes()).expect("twice");
@@ -90,7 +90,7 @@ fn files_of_one_process_are_added_up() {
 }
 
 #[test]
-fn lazy_binding_shows_where_a_stub_led() {
+fn targets_of_stubs_are_known_from_lazy_binding() {
     let text = "positions: instr\nevents: Ir\nob=(1) ???\n\
                 fn=(1) 0x0000000000109050 [PLT]\n0x109050 1\n0x109026 1\n\
                 cfn=(2) _dl_runtime_resolve_xsave\ncalls=1 0x121c0\n0x109026 600\n\
@@ -107,7 +107,7 @@ fn lazy_binding_shows_where_a_stub_led() {
 }
 
 #[test]
-fn nonsense_is_an_error_that_names_its_line() {
+fn an_invalid_line_is_an_error_that_names_the_line() {
     let error = |text: &str| parse(text).expect_err("nonsense").to_string();
     assert!(error("positions: instr\n0x10 1\nwhat is this\n").starts_with("line 3:"));
     assert!(error("positions: line\n").contains("--dump-instr"));
@@ -117,11 +117,11 @@ fn nonsense_is_an_error_that_names_its_line() {
     assert!(error("positions: instr\ncalls=1 0x1\n").contains("ends within"));
     assert!(error("positions: instr\ncalls=1 0x1\nfn=f\n").contains("should follow"));
     assert!(error("ob=(3)\n").contains("not named"));
-    assert!(error("positions: instr\n0x10 99999999999999999999999\n").contains("no number"));
+    assert!(error("positions: instr\n0x10 99999999999999999999999\n").contains("not a number"));
 }
 
 #[test]
-fn a_line_without_an_end_is_not_read_whole() {
+fn an_overlong_line_is_refused() {
     let long = vec![b'x'; 3 << 20];
     let mut dump = CallgrindCounts::default();
     assert!(
@@ -132,12 +132,12 @@ fn a_line_without_an_end_is_not_read_whole() {
 
 proptest! {
     #[test]
-    fn any_text_is_survived(text in "(fn=|cfn=|ob=|cob=|calls=|jump=|jcnd=|\\(1\\) |\\+|-|\\*| |0x|[0-9a-f]|\n|positions: instr\n|\\PC){0,80}") {
+    fn arbitrary_text_does_not_panic(text in "(fn=|cfn=|ob=|cob=|calls=|jump=|jcnd=|\\(1\\) |\\+|-|\\*| |0x|[0-9a-f]|\n|positions: instr\n|\\PC){0,80}") {
         let _ = parse(&text);
     }
 
     #[test]
-    fn a_damaged_file_is_survived(at in 0..SMALL.len(), byte: u8, cut in 0..SMALL.len()) {
+    fn a_damaged_file_does_not_panic(at in 0..SMALL.len(), byte: u8, cut in 0..SMALL.len()) {
         let mut bytes = SMALL.as_bytes().to_vec();
         bytes[at] = byte;
         bytes.truncate(cut.max(1));
@@ -146,7 +146,7 @@ proptest! {
 
     /// Written absolutely or relatively, the counts are the same.
     #[test]
-    fn relative_and_absolute_agree(lines in prop::collection::vec((0u64..1 << 48, 1u64..1000), 1..50)) {
+    fn relative_and_absolute_positions_are_equivalent(lines in prop::collection::vec((0u64..1 << 48, 1u64..1000), 1..50)) {
         let (mut absolute, mut relative) = (String::from("positions: instr\n"), String::from("positions: instr\n"));
         let mut last = 0;
         for (address, count) in &lines {

@@ -1,18 +1,18 @@
-//! The differences that are explained, and why: `allowed.txt`.
+//! Differences between engines that are explained, with their reasons: `allowed.txt`.
 
-/// An explanation.
+/// An explained difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allowed {
     program: String,
     module: String,
     function: String,
-    /// Largest difference, as a share of the module's instructions.
+    /// Maximum difference, as a share of the module's instructions.
     pub limit: Option<f64>,
     /// Why the engines differ.
     pub reason: String,
 }
 
-/// `*` at the end or the beginning stands for anything.
+/// Matches a pattern: `*` at its beginning or end matches anything.
 fn fits(pattern: &str, text: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(rest), Some(_)) => text.contains(rest.trim_end_matches('*')),
@@ -31,14 +31,14 @@ impl Allowed {
     }
 }
 
-/// The entry that explains a difference: one for this very program before one for all.
+/// Returns the entry that explains a difference; entries for the program come before general ones.
 pub fn explanation(list: &[Allowed], program: &str, module: &str, function: &str) -> Option<usize> {
     let covers = |entry: &Allowed| entry.covers(program, module, function);
     let own = (list.iter()).position(|entry| entry.program != "*" && covers(entry));
     own.or_else(|| list.iter().position(covers))
 }
 
-/// Reads the list: program, module, function, limit in percent or `-`, reason.
+/// Parses the list: program, module, function, limit in percent or `-`, reason.
 pub fn parse(text: &str) -> Result<Vec<Allowed>, String> {
     let mut list = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -84,7 +84,7 @@ pub fn parse(text: &str) -> Result<Vec<Allowed>, String> {
 }
 
 #[test]
-fn an_entry_without_a_reason_or_a_blanket_without_a_limit_is_refused() {
+fn entries_without_reason_and_wildcards_without_limit_are_refused() {
     assert!(parse("* libc.so.6 getenv - the environment's order\n").is_ok_and(|l| l.len() == 1));
     assert!(parse("* libc.so.6 getenv -\n").is_err());
     assert!(parse("* libc.so.6 * - many good reasons for it\n").is_err());

@@ -1,4 +1,4 @@
-//! Two counts of one program, instruction by instruction.
+//! Compares two counts of one program, instruction by instruction.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use genba_model::{ProcessCounts, TransferKind};
 use crate::allowed_differences::{Allowed, explanation};
 use crate::symbol_names::Names;
 
-/// What differs in one function.
+/// The differences in one function.
 #[derive(Default)]
 struct Difference {
     addresses: usize,
@@ -19,16 +19,16 @@ struct Difference {
 /// The outcome for one program.
 #[derive(Default)]
 pub struct Verdict {
-    /// Instructions executed as often under both.
+    /// Number of instructions with equal counts.
     pub same: usize,
-    /// Instructions that were not, explained.
+    /// Number of instructions with explained differences.
     pub explained: usize,
-    /// Jumps and calls taken as often under both.
+    /// Number of jumps and calls with equal counts.
     pub same_transfers: usize,
-    /// What nothing explains.
+    /// Unexplained differences.
     pub unexplained: Vec<String>,
-    /// Entries of the list that were needed, and the largest share of a module's instructions
-    /// that one explained.
+    /// Entries of the list that were used, each with the largest share of a module's instructions
+    /// that it explained.
     pub used: BTreeMap<usize, f64>,
 }
 
@@ -42,13 +42,13 @@ fn executions(process: &ProcessCounts, path: &str) -> Executions {
         .collect()
 }
 
-/// valgrind's own library is under qemu, too, so that ld.so does the same; callgrind leaves its
-/// counts out.
+/// valgrind's own library is loaded under qemu, too, so that ld.so does the same work; callgrind
+/// skips its counts.
 fn is_valgrinds(path: &str) -> bool {
     path.contains("vgpreload_")
 }
 
-/// Compares; `program` is the name in the list.
+/// Compares two counts; `program` is its name in the list.
 pub fn compare(
     program: &str,
     one: &ProcessCounts,
@@ -128,7 +128,7 @@ fn passages(process: &ProcessCounts) -> BTreeMap<Passage<'_>, u64> {
         .collect()
 }
 
-/// A jump or call may differ where it leaves or enters a function that may.
+/// A jump or call may differ if it leaves or enters a function that may.
 fn transfers(
     one: &ProcessCounts,
     other: &ProcessCounts,
@@ -198,12 +198,12 @@ mod tests {
     }
 
     #[test]
-    fn what_nothing_explains_is_a_failure() {
+    fn an_unexplained_difference_is_a_failure() {
         let list = parse("y x [1000] - not for this program\nx x [1000] 1% a good reason here\n");
         let list = list.expect("a list");
         let one = process(&[(0x1000, 1000), (0x2000, 5)], 7);
         assert!(compare("x", &one, &one, &[]).unexplained.is_empty());
-        // An instruction that ran once more under one, or did not run at all.
+        // An instruction that ran once more under one engine, or not at all.
         let more = process(&[(0x1000, 1001), (0x2000, 5)], 7);
         assert_eq!(compare("x", &one, &more, &[]).unexplained.len(), 1);
         assert!(compare("x", &one, &more, &list).unexplained.is_empty());

@@ -1,5 +1,5 @@
-//! What a process finds at its beginning, made alike for both engines: no addresses by chance,
-//! the stack aligned the same, the environment in the same order.
+//! Makes a process start identically under both engines: no address randomisation, equally aligned
+//! stack, environment in the same order.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -8,39 +8,39 @@ use std::sync::OnceLock;
 
 use genba_run::{CommandSpec, resolve_program};
 
-/// Switches off the choice of addresses by chance for what this thread starts from here on.
+/// Disables address randomisation for the processes that this thread starts.
 ///
 /// # Errors
-/// Where that is forbidden (seccomp): the reason.
-pub fn no_addresses_by_chance() -> Result<(), String> {
+/// The reason, where it is forbidden (seccomp).
+pub fn disable_address_randomisation() -> Result<(), String> {
     // SAFETY: it takes a number and changes only how this thread's children are laid out.
     let before = unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
     if before == -1 {
         let error = std::io::Error::last_os_error();
         return Err(format!(
-            "personality(ADDR_NO_RANDOMIZE) is refused, so addresses are by chance: {error}"
+            "personality(ADDR_NO_RANDOMIZE) is refused, so addresses are randomised: {error}"
         ));
     }
     Ok(())
 }
 
-/// How the lowest string of the stack and the number of words above the stack pointer must be,
-/// so that the stack pointers are equal modulo 64 although the kernel's auxiliary vector has
-/// more entries than qemu's.
+/// Required alignment of the strings on the stack and parity of the words above the stack pointer,
+/// so that stack pointers are equal modulo 64 although the kernel's auxiliary vector has more
+/// entries than qemu's.
 #[derive(Clone, Copy)]
 pub struct Stack {
-    /// Whether argc, argv and envp with their ends are to be an odd number of words.
+    /// Whether argc, argv and envp with their terminators are an odd number of words.
     pub odd: bool,
-    /// Whether the strings' lowest address is to be in the upper half of 16 bytes, or the lower.
+    /// Whether the lowest address of the strings is in the upper half of 16 bytes.
     pub upper: bool,
 }
 
-/// What brings that about.
+/// Returns the requirement for an engine.
 ///
-/// The kernel (fs/binfmt_elf.c, create_elf_tables) rounds the strings' lowest address down to
-/// 16 bytes, puts 7 bytes of platform and 16 of chance below, then the auxiliary vector; qemu 7.2
-/// (linux-user/elfload.c) puts 8 bytes of platform, rounds, 16 of chance, 18 entries. Each rounds
-/// at the end. valgrind's stack pointer is then the kernel's modulo 64.
+/// The kernel (fs/binfmt_elf.c, create_elf_tables) rounds the lowest address of the strings down to
+/// 16 bytes, puts 7 bytes of platform and 16 random bytes below, then the auxiliary vector. qemu
+/// 7.2 (linux-user/elfload.c) puts 8 bytes of platform, rounds, then 16 random bytes and 18
+/// entries. Each rounds at the end. valgrind's stack pointer is then the kernel's modulo 64.
 pub fn stack() -> Stack {
     let vector = std::fs::read("/proc/self/auxv").unwrap_or_default();
     let more = (vector.len() / 16) as i64 - 18;
@@ -55,10 +55,10 @@ pub fn stack() -> Stack {
         })
 }
 
-/// Adds one or two variables that bring the stack about.
+/// Adds one or two environment variables so that the requirement is met.
 pub fn pad(spec: &mut CommandSpec, preload: &Path, stack: Stack) {
     let words = |variables: usize| 1 + spec.argv.len() + 1 + variables + 1;
-    // LD_PRELOAD is there in any case; valgrind sets it itself.
+    // LD_PRELOAD is always present; valgrind sets it itself.
     let others = spec
         .environment
         .changes
@@ -81,7 +81,7 @@ pub fn pad(spec: &mut CommandSpec, preload: &Path, stack: Stack) {
         bytes += second_name.len() + 2;
         spec.environment.set(second_name, "");
     }
-    // Eight bytes at the top of the stack are the kernel's, and qemu's.
+    // Eight bytes at the top of the stack belong to the kernel, and to qemu.
     let lowest = |padding: usize| (0x10000 - 8 - bytes - padding) % 16;
     let wanted = if stack.upper { 12 } else { 4 };
     let padding = (0..16).find(|padding| lowest(*padding) == wanted);
@@ -89,16 +89,16 @@ pub fn pad(spec: &mut CommandSpec, preload: &Path, stack: Stack) {
         .set(first_name, "x".repeat(padding.expect("one of sixteen")));
 }
 
-/// Puts a program before qemu that makes it keep the order of the environment.
+/// Wraps qemu in a program that makes it keep the order of the environment.
 ///
 /// # Errors
-/// Where it cannot be compiled: the reason.
+/// The reason, where it cannot be compiled.
 pub fn environment_in_order() -> Result<(), String> {
     static DONE: OnceLock<Result<(), String>> = OnceLock::new();
     DONE.get_or_init(|| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Ok(qemu) = resolve_program(OsStr::new("qemu-x86_64"), Some(&path), None) else {
-            // Said where the engine is looked for.
+            // Reported where the engine is looked for.
             return Ok(());
         };
         let directory = stand_in(&qemu)?;
@@ -113,7 +113,7 @@ pub fn environment_in_order() -> Result<(), String> {
     .clone()
 }
 
-/// Compiles the program that stands before qemu; the directory it is in.
+/// Compiles the wrapper; the directory that contains it.
 fn stand_in(qemu: &Path) -> Result<PathBuf, String> {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("qemu-in-order");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/qemu-in-order.c");
@@ -129,7 +129,7 @@ fn stand_in(qemu: &Path) -> Result<PathBuf, String> {
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }
-    // Another run of the tests may execute it at this moment.
+    // Another run of the tests may be executing it.
     std::fs::rename(&unfinished, directory.join("qemu-x86_64"))
         .map_err(|error| error.to_string())?;
     Ok(directory)

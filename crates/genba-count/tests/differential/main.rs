@@ -1,6 +1,6 @@
-//! Two engines that have nothing in common, callgrind and qemu, must count the same: every
-//! instruction of every module as often, every jump and call as often. What differs must be
-//! explained in `allowed.txt` and the list beside it for the pair.
+//! Two engines that have nothing in common, callgrind and qemu, must have equal counts for every
+//! instruction, jump and call of every module. Differences must be explained in `allowed.txt` and
+//! in the list for the pair.
 //!
 //! Three programs in every test run; all of them by `make differential`.
 
@@ -28,8 +28,8 @@ use allowed_differences::Allowed;
 use programs::{EVERY_TIME, MORE, PROGRAMS, Program};
 use third_party_programs::{ONLY_STEPPED, OTHERS, STEPPED};
 
-/// Makes both simulated processors look the same to the C library as far as it can be told:
-/// the sizes by which it chooses are given, and what one of them lacks is not used.
+/// Makes both simulated processors equal for the C library as far as possible: the sizes by which
+/// it chooses are given, and features that one of them lacks are disabled.
 const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX2,-AVX,-BMI2,-ERMS,-FSRM,-MOVBE,-SSSE3,-SSE4_1,\
 -SSE4_2,-AVX_Fast_Unaligned_Load,-Fast_Unaligned_Load,-Fast_Unaligned_Copy,-Fast_Copy_Backward,\
 -Fast_Rep_String,-Slow_BSF,-XSAVEC,-XSAVE,-LZCNT:glibc.cpu.x86_data_cache_size=0x8000:\
@@ -40,7 +40,7 @@ glibc.pthread.rseq=0";
 const CALLGRIND_AND_QEMU: [&str; 2] = ["callgrind", "qemu"];
 const GENBA_AND_QEMU: [&str; 2] = ["genba", "qemu"];
 
-/// The library that valgrind preloads.
+/// Returns the library that valgrind preloads.
 fn valgrinds_library() -> Option<PathBuf> {
     let directories = ["libexec", "lib/x86_64-linux-gnu", "lib", "lib64"];
     (directories.iter())
@@ -69,8 +69,8 @@ fn find(name: &str) -> Option<PathBuf> {
     path.ok()
 }
 
-/// A directory with the inputs. What one run leaves must not be there for the next, and the path
-/// must be the same.
+/// Returns a directory with the inputs. It is made anew for each run at the same path, so that no
+/// run sees what another has left.
 fn work(directory: &Path) -> PathBuf {
     let work = directory.join("work");
     std::fs::create_dir(&work).expect("a directory");
@@ -100,7 +100,7 @@ fn run(
     spec.directory = Some(work.clone());
     spec.stdin = Stdin::File(work.join("text"));
     spec.stdout = Output::File(output.clone());
-    // As little as possible: what is in the environment moves everything on the stack.
+    // As little as possible: everything in the environment moves the stack.
     spec.environment.clear = true;
     spec.environment.set("GLIBC_TUNABLES", TUNABLES);
     for (name, value) in program.environment {
@@ -122,7 +122,7 @@ fn run(
     Ok((counts, std::fs::read(&output).expect("its output")))
 }
 
-/// The list of the pair comes first: what it says of a program goes before what is said for both.
+/// Reads both lists. Entries of the pair's list come before those of the common one.
 fn the_list(names: [&str; 2]) -> Vec<Allowed> {
     let own = match names {
         CALLGRIND_AND_QEMU => "allowed-callgrind.txt",
@@ -137,7 +137,7 @@ fn the_list(names: [&str; 2]) -> Vec<Allowed> {
 }
 
 fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_least: usize) {
-    if let Err(reason) = identical_start::no_addresses_by_chance()
+    if let Err(reason) = identical_start::disable_address_randomisation()
         .and_then(|()| identical_start::environment_in_order())
     {
         genba_testing::skip(test, genba_testing::MACHINE, &reason);
@@ -173,7 +173,7 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
     };
     let programs = PROGRAMS.iter().chain(more).chain(others);
     for program in programs.filter(|program| wanted(program) && program.name.contains(&only)) {
-        // What was compiled for this stays where it is, so that its names can be found.
+        // Compiled programs stay where they are, so that their symbols can be read.
         let path = match program.argv[0].strip_prefix("./") {
             Some(name) => Some(inputs.join(name)).filter(|path| path.exists()),
             None => find(program.argv[0]),
@@ -254,7 +254,7 @@ fn check(test: &str, names: [&str; 2], wanted: impl Fn(&Program) -> bool, at_lea
     );
 }
 
-/// The same with little text: every instruction takes some microseconds.
+/// The inputs for single-stepping, with little text: every instruction takes some microseconds.
 fn little_work(directory: &Path) -> PathBuf {
     let work = work(directory);
     let text = std::fs::read_to_string(work.join("text")).expect("an input");
@@ -263,10 +263,10 @@ fn little_work(directory: &Path) -> PathBuf {
     work
 }
 
-/// Most instructions of a program that is run one by one: some ten seconds.
+/// Maximum number of instructions of a single-stepped program: some ten seconds.
 const MOST_STEPS: u64 = 2_500_000;
 
-/// Counts a program, runs it instruction by instruction, and says what differs.
+/// Counts a program, single-steps it, and returns the differences.
 fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<String, String> {
     let path = match program.argv[0].strip_prefix("./") {
         Some(name) => directory.join("inputs").join(name),
@@ -285,7 +285,7 @@ fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<Stri
     spec.stdout = Output::File(output.clone());
     spec.stderr = Output::File(directory.join("errors"));
     spec.environment.clear = true;
-    // The engine switches it off.
+    // The engine disables rseq.
     let mut environment = BTreeMap::from([(
         OsString::from("GLIBC_TUNABLES"),
         OsString::from("glibc.pthread.rseq=0"),
@@ -349,12 +349,12 @@ fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<Stri
 
 #[test]
 #[ignore = "takes minutes: make differential"]
-fn our_engine_counts_what_the_processor_executes() {
-    let test = "our_engine_counts_what_the_processor_executes";
+fn counts_equal_single_stepped_executions() {
+    let test = "counts_equal_single_stepped_executions";
     let Some(engine) = support::engine("genba", test) else {
         return;
     };
-    if let Err(reason) = identical_start::no_addresses_by_chance() {
+    if let Err(reason) = identical_start::disable_address_randomisation() {
         genba_testing::skip(test, genba_testing::MACHINE, &reason);
         return;
     }
@@ -381,15 +381,15 @@ fn our_engine_counts_what_the_processor_executes() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Prints where its stack is in 64 bytes, and the names in its environment.
+/// Prints the position of its stack in 64 bytes, and the names in its environment.
 const STACK: &str = "#include <stdio.h>\n#include <string.h>\n\
     int main(int c, char **v, char **e) { printf(\"%d %d\", c, (int)((long)(v - 1) & 63));\n\
     for (; *e; e++) printf(\" %.*s\", (int)strcspn(*e, \"=\"), *e); return 0; }\n";
 
 #[test]
-fn a_process_begins_alike_under_both_engines() {
-    let test = "a_process_begins_alike_under_both_engines";
-    if let Err(reason) = identical_start::no_addresses_by_chance()
+fn a_process_starts_identically_under_both_engines() {
+    let test = "a_process_starts_identically_under_both_engines";
+    if let Err(reason) = identical_start::disable_address_randomisation()
         .and_then(|()| identical_start::environment_in_order())
     {
         genba_testing::skip(test, genba_testing::MACHINE, &reason);
@@ -429,8 +429,8 @@ fn a_process_begins_alike_under_both_engines() {
 }
 
 #[test]
-fn two_engines_agree_on_three_programs() {
-    let test = "two_engines_agree_on_three_programs";
+fn callgrind_and_qemu_agree_on_three_programs() {
+    let test = "callgrind_and_qemu_agree_on_three_programs";
     check(
         test,
         CALLGRIND_AND_QEMU,
@@ -441,15 +441,15 @@ fn two_engines_agree_on_three_programs() {
 
 #[test]
 #[ignore = "takes minutes: make differential"]
-fn two_engines_agree_on_every_program() {
-    let test = "two_engines_agree_on_every_program";
+fn callgrind_and_qemu_agree_on_every_program() {
+    let test = "callgrind_and_qemu_agree_on_every_program";
     check(test, CALLGRIND_AND_QEMU, |_| true, 20);
 }
 
 #[test]
 #[ignore = "needs node: make differential"]
-fn code_made_at_run_time_is_refused_and_not_miscounted() {
-    let test = "code_made_at_run_time_is_refused_and_not_miscounted";
+fn programs_that_generate_code_are_refused_and_not_miscounted() {
+    let test = "programs_that_generate_code_are_refused_and_not_miscounted";
     let (Some(engine), Some(node)) = (support::engine("genba", test), find("node")) else {
         genba_testing::skip(test, "node", "node is not installed");
         return;
@@ -465,8 +465,8 @@ fn code_made_at_run_time_is_refused_and_not_miscounted() {
 }
 
 #[test]
-fn our_engine_agrees_with_qemu_on_three_programs() {
-    let test = "our_engine_agrees_with_qemu_on_three_programs";
+fn genba_and_qemu_agree_on_three_programs() {
+    let test = "genba_and_qemu_agree_on_three_programs";
     check(
         test,
         GENBA_AND_QEMU,
@@ -477,7 +477,7 @@ fn our_engine_agrees_with_qemu_on_three_programs() {
 
 #[test]
 #[ignore = "takes minutes: make differential"]
-fn our_engine_agrees_with_qemu_on_every_program() {
-    let test = "our_engine_agrees_with_qemu_on_every_program";
+fn genba_and_qemu_agree_on_every_program() {
+    let test = "genba_and_qemu_agree_on_every_program";
     check(test, GENBA_AND_QEMU, |_| true, 60);
 }

@@ -1,18 +1,18 @@
-//! The programs: real ones, with small inputs that are always the same.
+//! Real programs with small, constant inputs.
 
 use std::path::Path;
 
-/// One program.
+/// A program.
 pub struct Program {
     /// Its name in the list of explained differences.
     pub name: &'static str,
     /// Program and arguments, relative to the directory with the inputs.
     pub argv: &'static [&'static str],
-    /// Variables of the environment that it needs to do the same twice.
+    /// Environment variables that make it deterministic.
     pub environment: &'static [(&'static str, &'static str)],
 }
 
-/// One that needs nothing in its environment.
+/// Returns a program without environment variables.
 pub const fn program(name: &'static str, argv: &'static [&'static str]) -> Program {
     Program {
         name,
@@ -21,10 +21,10 @@ pub const fn program(name: &'static str, argv: &'static [&'static str]) -> Progr
     }
 }
 
-/// Of these three, differences are looked for in every test run.
+/// Compared in every test run.
 pub const EVERY_TIME: [&str; 3] = ["wc", "gzip", "sed"];
 
-/// All.
+/// All programs that callgrind and qemu are compared on.
 pub const PROGRAMS: &[Program] = &[
     program("true", &["true"]),
     program("ls", &["ls", "."]),
@@ -123,7 +123,7 @@ pub const PROGRAMS: &[Program] = &[
     program("readelf", &["readelf", "-a", "program.o"]),
 ];
 
-/// More, for the engine of our own and qemu.
+/// More programs, for genba's own engine and qemu.
 pub const MORE: &[Program] = &[
     program("nm", &["nm", "program.o"]),
     program("strip", &["strip", "-o", "stripped.o", "program.o"]),
@@ -134,13 +134,13 @@ pub const MORE: &[Program] = &[
         "cc1plus",
         &["cc1plus", "-quiet", "-O1", "program.cc", "-o", "out.s"],
     ),
-    // Compiled here: exceptions thrown and caught, virtual calls; and what Rust makes.
+    // Compiled by the test: exceptions, virtual calls, and Rust.
     program("exceptions", &["./exceptions"]),
     program("rust", &["./rust"]),
     program("gunzip", &["gzip", "-d", "-c", "text.gz"]),
     program("bunzip2", &["bzip2", "-d", "-c", "text.bz2"]),
     program("unxz", &["xz", "-d", "-c", "-T1", "text.xz"]),
-    // Reads and writes in threads of their own.
+    // It reads and writes in threads of their own.
     program("unzstd", &["zstd", "-q", "-d", "-c", "text.zst"]),
     program("untar", &["tar", "xf", "text.tar"]),
     program("make", &["make", "-n", "-f", "rules", "all"]),
@@ -183,7 +183,7 @@ pub const MORE: &[Program] = &[
         ],
         environment: &[],
     },
-    // Its generators take their seeds from the kernel: here nothing but zeros.
+    // Its random generators are seeded by the kernel; here with zeros.
     Program {
         name: "numpy",
         argv: &[
@@ -195,8 +195,8 @@ pub const MORE: &[Program] = &[
         ],
         environment: NUMPY,
     },
-    // One thread after the other, so that both engines see the same: none gives way by the clock,
-    // and none ends, which would give back memory before or after the next one asks for it.
+    // One thread after the other, so that both engines see the same order: none yields by the
+    // clock, and none ends, which would free memory before or after another allocates it.
     Program {
         name: "python-threads",
         argv: &[
@@ -250,10 +250,11 @@ const PYTHON_THREADS: &[(&str, &str)] = &[
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
-/// For Python to do the same twice.
+/// Environment that makes Python deterministic.
 pub const PYTHON: &[(&str, &str)] = &[("PYTHONHASHSEED", "0"), ("PYTHONDONTWRITEBYTECODE", "1")];
 
-/// As far as NumPy and its linear algebra choose code by the processor, they are told.
+/// Variables by which NumPy and its linear algebra choose code, so that they choose the same on
+/// every processor.
 const NUMPY: &[(&str, &str)] = &[
     ("PYTHONHASHSEED", "0"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
@@ -265,11 +266,11 @@ const NUMPY: &[(&str, &str)] = &[
     ),
 ];
 
-/// What NumPy is not to use; where it names what the processor lacks, NumPy warns.
+/// CPU features that NumPy must not use. NumPy warns about those that the processor lacks.
 const NUMPY_FEATURES: &str = "NPY_DISABLE_CPU_FEATURES";
 
-/// A variable's value under an engine: spaces instead of what the processor there lacks, so that
-/// NumPy warns under none, and nothing moves.
+/// Returns a variable's value under an engine: spaces in place of features that its processor
+/// lacks, so that NumPy never warns, and nothing moves.
 pub fn value_under(engine: &str, name: &str, value: &str) -> String {
     if name != NUMPY_FEATURES {
         return value.to_owned();
@@ -292,13 +293,13 @@ pub fn value_under(engine: &str, name: &str, value: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Makes the inputs; those that need a compiler are left out without one.
+/// Creates the inputs; skips those that need a missing compiler.
 pub fn write_inputs(directory: &Path) {
     let words = [
         "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota",
     ];
     let mut text = String::new();
-    // Numerical Recipes' generator: the same everywhere.
+    // Numerical Recipes' generator, the same everywhere.
     let mut state = 1u32;
     let mut next = || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

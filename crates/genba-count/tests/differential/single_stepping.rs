@@ -1,6 +1,6 @@
-//! What the processor itself executes: a program run natively, stopped after every instruction by
-//! the trap flag. It has the same processor, kernel and auxiliary vector as the engine of our own,
-//! so nothing may differ, whatever the program makes of CPUID.
+//! Single-stepping: a program run natively and stopped after every instruction by the trap flag. It
+//! has the same processor, kernel and auxiliary vector as under genba's own engine, so nothing may
+//! differ.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use object::{Object, ObjectSegment};
 /// Executions by module and address.
 pub type Executions = BTreeMap<(String, u64), u64>;
 
-/// A part of a file in memory.
+/// A mapping of a part of a file.
 #[derive(Clone)]
 struct Mapping {
     start: u64,
@@ -22,11 +22,11 @@ struct Mapping {
     path: String,
 }
 
-/// Runs a program; what it executed, and its status as a shell has it. `None` where it takes more
-/// than `most` instructions.
+/// Single-steps a program; its executions, and its status as a shell gives it. `None` if it takes
+/// more than `most` instructions.
 ///
 /// # Errors
-/// Where it cannot be started or traced: the reason.
+/// The reason, where it cannot be started or traced.
 pub fn step(
     argv: &[OsString],
     environment: &BTreeMap<OsString, OsString>,
@@ -50,7 +50,7 @@ pub fn step(
             _ => Err(std::io::Error::last_os_error()),
         });
     }
-    // The child stops when it has executed the program, which is waited for here and not by std.
+    // The child stops when it has executed the program; this thread waits for that, not std.
     let child = command.spawn().map_err(said)?;
     let pid = child.id() as libc::pid_t;
     let mut counts: HashMap<u64, u64> = HashMap::new();
@@ -59,7 +59,7 @@ pub fn step(
     let mut status = wait(pid)?;
     while libc::WIFSTOPPED(status) {
         if libc::WSTOPSIG(status) != libc::SIGTRAP {
-            // The instruction that it interrupts would be counted twice.
+            // The interrupted instruction would be counted twice.
             kill(pid)?;
             return Err(format!("{}: it gets a signal", argv[0].to_string_lossy()));
         }
@@ -87,14 +87,13 @@ pub fn step(
     Ok(Some((placed(&counts, &pages), status)))
 }
 
-/// What may differ, and why.
+/// Differences that are allowed, with their reasons.
 pub fn may_differ(module: &str, function: &str) -> bool {
-    // Reads the clock again where the kernel writes it meanwhile.
+    // The vDSO reads the clock again if the kernel updates it meanwhile.
     if module == "[vdso]" {
         return true;
     }
-    // Which library's code lies above which other's: one may find room in a gap that the engine's
-    // mappings leave, as it would below all others without these.
+    // The order of libraries in memory: one may be mapped into a gap between the engine's mappings.
     let by_address = ["_dl_find_object", "_dlfo_"];
     module.contains("/ld-linux") && by_address.iter().any(|name| function.contains(name))
 }
@@ -124,7 +123,7 @@ fn peek(what: libc::c_uint, pid: libc::pid_t, at: u64) -> u64 {
     unsafe { libc::ptrace(what, pid, at, 0) as u64 }
 }
 
-/// Whether an instruction is a string instruction that repeats.
+/// Whether an instruction is a repeated string instruction.
 fn repeats(bytes: u64) -> bool {
     let bytes = bytes.to_le_bytes();
     let prefix = |byte: &&u8| matches!(**byte, 0xF2 | 0xF3 | 0x66 | 0x67 | 0x40..=0x4F);
@@ -136,7 +135,7 @@ fn repeats(bytes: u64) -> bool {
     repeated && matches!(code, 0x6C..=0x6F | 0xA4..=0xA7 | 0xAA..=0xAF)
 }
 
-/// What is mapped at an address.
+/// Returns the mapping at an address.
 fn mapping(pid: libc::pid_t, pc: u64) -> Option<Mapping> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
     maps.lines().find_map(|line| {
@@ -157,7 +156,7 @@ fn mapping(pid: libc::pid_t, pc: u64) -> Option<Mapping> {
     })
 }
 
-/// Addresses as the modules have them.
+/// Converts addresses to those of modules.
 fn placed(counts: &HashMap<u64, u64>, pages: &HashMap<u64, Option<Mapping>>) -> Executions {
     let paths: HashSet<&str> = (pages.values().flatten())
         .map(|mapping| mapping.path.as_str())
@@ -180,7 +179,7 @@ fn placed(counts: &HashMap<u64, u64>, pages: &HashMap<u64, Option<Mapping>>) -> 
     executions
 }
 
-/// Offset, size and address of each segment of a file.
+/// Returns offset, size and address of each segment of a file.
 fn segments(path: &str) -> Vec<(u64, u64, u64)> {
     if path == "[vdso]" {
         return vec![(0, u64::MAX, 0)];
@@ -197,7 +196,7 @@ fn segments(path: &str) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn repeated_string_instructions_are_told_from_others() {
+fn repeated_string_instructions_are_recognised() {
     let word = |bytes: &[u8]| {
         let mut all = [0; 8];
         all[..bytes.len()].copy_from_slice(bytes);
@@ -206,7 +205,7 @@ fn repeated_string_instructions_are_told_from_others() {
     assert!(repeats(word(&[0xF3, 0x48, 0xAB])));
     assert!(repeats(word(&[0xF2, 0xAE])));
     assert!(repeats(word(&[0x66, 0xF3, 0xA5])));
-    // pause, ret behind a prefix, one that does not repeat.
+    // pause, ret with a prefix, and a string instruction that is not repeated.
     assert!(!repeats(word(&[0xF3, 0x90])));
     assert!(!repeats(word(&[0xF3, 0xC3])));
     assert!(!repeats(word(&[0x48, 0xAB])));

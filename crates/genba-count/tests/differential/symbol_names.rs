@@ -1,4 +1,4 @@
-//! Which function an address is in.
+//! Names of functions by address.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use object::{Object, ObjectSymbol, SymbolKind};
 pub struct Names(Vec<(u64, u64, String)>);
 
 impl Names {
-    /// From the module itself and, where Debian's debugging symbols are installed, from these.
+    /// Reads the module and, if installed, Debian's debug symbols of it.
     pub fn of(module: &CountedModule) -> Self {
         let mut found: BTreeMap<u64, (u64, String)> = BTreeMap::new();
         let debug = module.build_id.as_ref().and_then(|id| {
@@ -40,7 +40,7 @@ impl Names {
         Self(rows.map(|(at, (size, name))| (at, size, name)).collect())
     }
 
-    /// The function's name, or the page in brackets.
+    /// Returns the function's name, or the page in brackets.
     pub fn name(&self, address: u64) -> String {
         let after = self.0.partition_point(|(start, ..)| *start <= address);
         let inside = (self.0[..after].iter().rev().take(4))

@@ -1,16 +1,17 @@
-//! More programs, of many kinds, and what they need: other languages, compilers and linkers, editors,
+//! More programs of many kinds, with their inputs: other languages, compilers and linkers, editors,
 //! interpreters.
 
 use crate::programs::{PYTHON, Program, program};
 
-/// These are run natively instruction by instruction, too; nothing may differ. Not those that look at
-/// what the engine cannot but change (`/proc/self/maps`, addresses, threads), nor long ones.
+/// Programs that are also compared with single-stepping, where nothing may differ. Excluded are
+/// those that take long, or that look at what the engine cannot but change (`/proc/self/maps`,
+/// addresses, threads).
 pub const STEPPED: &str = "awk true ls cat uniq wc cut tr seq factor expr base64 sha256sum md5sum zstd sed find tar \
     git git-hash readelf strip strings exceptions gunzip untar comm join paste fold fmt nl \
     tac shuf split cksum b2sum dd date tsort numfmt patch git-diff dbm dc ed pascal fortran \
     swapcontext gprof addr2line c++filt sort gzip xz";
 
-/// Compared with qemu, too.
+/// Programs that are compared with qemu.
 pub const OTHERS: &[Program] = &[
     Program {
         name: "ssh-keygen",
@@ -127,7 +128,7 @@ pub const OTHERS: &[Program] = &[
     program("lz4", &["lz4", "-c", "text"]),
 ];
 
-/// Only run instruction by instruction.
+/// Programs that are compared with single-stepping only.
 pub const ONLY_STEPPED: &[Program] = &[
     program(
         "busybox",
@@ -138,10 +139,10 @@ pub const ONLY_STEPPED: &[Program] = &[
     program("pkg-config", &["pkg-config", "--version"]),
 ];
 
-/// OpenSSL is not to use what the processor has.
+/// Disables OpenSSL's processor-specific code.
 const NO_EXTENSIONS: &[(&str, &str)] = &[("OPENSSL_ia32cap", "0:0")];
 
-/// The sources and inputs.
+/// Creates sources and inputs.
 pub fn write_inputs(write: &dyn Fn(&str, &str)) {
     write(
         "key.pub",
@@ -207,7 +208,7 @@ pub fn write_inputs(write: &dyn Fn(&str, &str)) {
     );
 }
 
-/// Compiles what is compiled; what there is no compiler for is left out.
+/// Compiles the programs; skips those whose compiler is missing.
 pub fn compile(make: &dyn Fn(&str, &[&str])) {
     make("fpc", &["-O2", "program.pas", "-oprogram-pascal"]);
     make("gfortran", &["-O1", "program.f90", "-o", "program-fortran"]);

@@ -10,7 +10,7 @@ use genba_count::{CountError, CountRequest, Engine, engines};
 use genba_model::{CountedModule, ProcessCounts, RawCounts, TransferKind};
 use genba_run::{Cancel, CommandSpec, Launcher};
 
-/// The engine, if it is installed.
+/// Returns an engine; skips the test if it is not installed.
 pub fn engine(name: &str, test: &str) -> Option<Box<dyn Engine>> {
     let engine = (engines().into_iter()).find(|engine| engine.name() == name)?;
     match engine.describe() {
@@ -26,7 +26,7 @@ pub fn engine(name: &str, test: &str) -> Option<Box<dyn Engine>> {
     }
 }
 
-/// The engines that are installed.
+/// Returns the simulating engines that are installed.
 pub fn all_engines(test: &str) -> Vec<Box<dyn Engine>> {
     let names = ["callgrind", "qemu"];
     (names.iter())
@@ -34,7 +34,7 @@ pub fn all_engines(test: &str) -> Vec<Box<dyn Engine>> {
         .collect()
 }
 
-/// Compiles a C program; `None`, and said, where there is no compiler.
+/// Compiles a C program; skips the test where there is no compiler.
 pub fn compile(directory: &Path, test: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
     let (input, output) = (directory.join("program.c"), directory.join("program"));
     std::fs::write(&input, source).expect("a source file");
@@ -61,7 +61,7 @@ pub fn compile(directory: &Path, test: &str, source: &str, flags: &[&str]) -> Op
     }
 }
 
-/// Compiles a program, and does something with it and each engine.
+/// Compiles a program and calls `check` for it with each engine.
 pub fn each(test: &str, source: &str, flags: &[&str], check: impl Fn(&dyn Engine, &Path)) {
     let directory = tempfile::tempdir().expect("a directory");
     let Some(program) = compile(directory.path(), test, source, flags) else {
@@ -78,7 +78,7 @@ pub fn count(engine: &dyn Engine, request: &CountRequest) -> Result<RawCounts, C
     engine.count(request, &mut launcher, &Cancel::new().expect("a token"))
 }
 
-/// A request with jumps and calls for a program with arguments.
+/// Returns a request for a program with arguments, with all jumps and calls.
 pub fn request<I>(program: &Path, arguments: I) -> CountRequest
 where
     I: IntoIterator,
@@ -93,7 +93,7 @@ where
     }
 }
 
-/// The module of this path.
+/// Returns the module with this path.
 pub fn module<'a>(process: &'a ProcessCounts, path: &Path) -> &'a CountedModule {
     let path = std::fs::canonicalize(path).expect("a path");
     (process.modules.iter())
@@ -101,7 +101,7 @@ pub fn module<'a>(process: &'a ProcessCounts, path: &Path) -> &'a CountedModule 
         .unwrap_or_else(|| panic!("{} is not among the modules", path.display()))
 }
 
-/// Addresses and sizes of a program's own functions.
+/// Returns addresses and sizes of a program's own functions.
 pub fn functions(path: &Path) -> BTreeMap<String, (u64, u64)> {
     use object::{Object, ObjectSymbol};
     let bytes = std::fs::read(path).expect("a program");
@@ -117,14 +117,14 @@ pub fn functions(path: &Path) -> BTreeMap<String, (u64, u64)> {
         .collect()
 }
 
-/// Executions of the instruction at an address.
+/// Returns the executions of the instruction at an address.
 pub fn executions(module: &CountedModule, address: u64) -> u64 {
     (module.instructions.iter())
         .find(|instruction| instruction.address == address)
         .map_or(0, |instruction| instruction.count)
 }
 
-/// Calls to an address of a program.
+/// Returns the calls to an address of a program.
 pub fn calls_to(process: &ProcessCounts, path: &Path, address: u64) -> u64 {
     let path = std::fs::canonicalize(path).expect("a path");
     (process.transfers.iter())
@@ -134,7 +134,7 @@ pub fn calls_to(process: &ProcessCounts, path: &Path, address: u64) -> u64 {
         .sum()
 }
 
-/// Addresses at which objdump sees an instruction begin.
+/// Returns the addresses at which objdump sees an instruction begin.
 pub fn instruction_starts(path: &str) -> Option<std::collections::HashSet<u64>> {
     let output = Command::new("objdump")
         .args(["-d", "--no-show-raw-insn", path])

@@ -1,4 +1,4 @@
-//! Running a program natively and under an engine, and what differs.
+//! Runs a program natively and under the engine, and compares.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use object::{Object, ObjectSection};
 use crate::programs::{Expect, Program};
 use crate::support;
 
-/// More than any of them needs, on a machine that has much else to do.
+/// Longer than any of them takes, also on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a program wrote and how it ended.
+/// A program's output, and how it ended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Behaviour {
     output: Vec<u8>,
@@ -25,13 +25,13 @@ pub struct Behaviour {
     status: i32,
 }
 
-/// Where the source of a program is.
+/// Returns the path of a program's source.
 pub fn source(program: &Program) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/torture");
     root.join(program.source)
 }
 
-/// Compiles it, unless that has been done.
+/// Compiles a program unless that has been done.
 pub fn compile(directory: &Path, test: &str, program: &Program) -> Option<PathBuf> {
     let flags: String = program.flags.concat();
     let output = directory.join(format!("{}{flags}", program.source.replace('.', "-")));
@@ -70,7 +70,7 @@ fn files(directory: &Path) -> [PathBuf; 2] {
     ["output", "errors"].map(|name| directory.join(name))
 }
 
-/// How a program is run.
+/// Returns the command of a program.
 pub fn request(directory: &Path, path: &Path, program: &Program, transfers: bool) -> CountRequest {
     let mut argv: Vec<OsString> = Vec::new();
     if let Some(size) = program.stack {
@@ -105,7 +105,7 @@ fn behaviour(directory: &Path, status: i32) -> Behaviour {
     }
 }
 
-/// What it does by itself.
+/// Runs it natively.
 pub fn natively(directory: &Path, path: &Path, program: &Program) -> Behaviour {
     let request = request(directory, path, program, false);
     let mut launcher = Launcher::new().expect("a launcher");
@@ -119,7 +119,7 @@ pub fn natively(directory: &Path, path: &Path, program: &Program) -> Behaviour {
     behaviour(directory, status)
 }
 
-/// Runs it under the engine; what is wrong, a sentence each.
+/// Runs it under the engine; the differences, a sentence each.
 pub fn run(
     engine: &dyn Engine,
     directory: &Path,
@@ -169,7 +169,8 @@ fn shown(behaviour: &Behaviour) -> String {
     format!("{status} {output:?} {errors:?}")
 }
 
-/// Functions called `straight_N_…` of which an instruction was not executed N times.
+/// Checks functions named `straight_N_…`, each of whose instructions must have been executed N
+/// times.
 fn wrong_counts(counts: &RawCounts, path: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     let bytes = std::fs::read(path).expect("a program");
@@ -200,7 +201,7 @@ fn wrong_counts(counts: &RawCounts, path: &Path) -> Vec<String> {
         let code = &code[start..start + size as usize];
         for instruction in Decoder::with_ip(64, code, address, DecoderOptions::NONE) {
             if instruction.code() == iced_x86::Code::Ud2 {
-                // The compiler's end of a function without one.
+                // The compiler's padding after the function.
                 continue;
             }
             let got = support::executions(own, instruction.ip());

@@ -1,11 +1,11 @@
-//! Programs that try to break an engine that works inside of their own process: signals at every
+//! Programs that try to break an engine that works inside their own process: signals at every
 //! instruction, threads, forks, exceptions, changes of memory, descriptors and limits
-//! (`testdata/torture`). Under genba's own engine each must write and end as natively, and what
-//! is counted must be right: functions called `straight_N_…` have no branches, and each of their
-//! instructions is executed N times. What the engine cannot serve it must refuse.
+//! (`testdata/torture`). Under genba's own engine each must write the same and end the same as
+//! natively, and the counts must be right: functions named `straight_N_…` have no branches, and
+//! each of their instructions is executed N times. What the engine cannot count it must refuse.
 //!
-//! Some runs of each in every test run; many by `make torture`. `TORTURE=name` takes only the
-//! programs whose names contain that, `TORTURE_RUNS=N` that many runs.
+//! Some runs of each in every test run; a hundred by `make torture`. `TORTURE=name` selects the
+//! programs whose names contain that, `TORTURE_RUNS=N` the number of runs.
 
 #[path = "../support/mod.rs"]
 mod support;
@@ -57,7 +57,7 @@ fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
 }
 
 #[test]
-fn programs_behave_and_are_counted_as_natively() {
+fn counted_programs_behave_as_natively() {
     torture("torture", runs(2), |program| {
         !program.slow && wanted(program)
     });
@@ -65,12 +65,12 @@ fn programs_behave_and_are_counted_as_natively() {
 
 #[test]
 #[ignore = "minutes: make torture"]
-fn programs_behave_and_are_counted_as_natively_a_hundred_times() {
+fn counted_programs_behave_as_natively_a_hundred_times() {
     torture("torture", runs(100), wanted);
 }
 
 #[test]
-fn every_program_is_there() {
+fn every_program_has_a_source_file() {
     for program in PROGRAMS {
         assert!(check::source(program).is_file(), "{}", program.source);
         let known = matches!(

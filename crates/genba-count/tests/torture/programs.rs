@@ -1,13 +1,13 @@
 //! The programs and what is expected of them.
 
-/// What must happen.
+/// What is expected of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// Output, exit status and counts are right.
     Same,
-    /// The engine says that it cannot.
+    /// The engine refuses it.
     Refused,
-    /// One or the other.
+    /// Either of these.
     Either,
 }
 
@@ -17,18 +17,18 @@ pub struct Program {
     pub source: &'static str,
     /// Its argument.
     pub argument: Option<&'static str>,
-    /// Flags for the compiler.
+    /// Compiler flags.
     pub flags: &'static [&'static str],
-    /// What must happen.
+    /// What is expected.
     pub expect: Expect,
-    /// Takes more than half a second.
+    /// Whether it takes more than half a second.
     pub slow: bool,
-    /// Under this limit of the stack, KiB, or `unlimited`.
+    /// Stack limit, KiB, or `unlimited`.
     pub stack: Option<&'static str>,
 }
 
 impl Program {
-    /// Name for messages.
+    /// Returns its name for messages.
     pub fn label(&self) -> String {
         let argument = self
             .argument
@@ -86,7 +86,7 @@ const STATIC_PIE: &[&str] = &["-static-pie"];
 
 use Expect::{Either, Refused};
 
-/// All.
+/// All programs.
 pub const PROGRAMS: &[Program] = &[
     program("everywhere.c"),
     slow(flags(FIXED, "everywhere.c")),
