@@ -71,6 +71,13 @@ impl Candidate {
         self
     }
 
+    /// Adds some facts.
+    #[must_use]
+    pub fn facts(mut self, facts: impl IntoIterator<Item: Into<Fact>>) -> Self {
+        self.facts.extend(facts.into_iter().map(Into::into));
+        self
+    }
+
     /// Share of all time that would change.
     pub(crate) fn share_of_time(&self, input: &AnalysisInput) -> f64 {
         if let Some(share) = self.share {

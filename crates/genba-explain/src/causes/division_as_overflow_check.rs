@@ -219,11 +219,12 @@ fn candidate(
         ..Change::default()
     };
     let gain = around.and_then(|index| function.loop_after(costs, index, &change));
+    let mut modelled = None;
     match (around, gain) {
         (Some(around), Some(gain)) => {
             found.affected = function.loop_instructions(around);
             found.residual_fraction = gain.residual_fraction;
-            found = found.fact(gain.fact());
+            modelled = Some(gain.fact());
         }
         _ => {
             found.affected = checks.iter().flat_map(Check::instructions).collect();
@@ -248,6 +249,7 @@ fn candidate(
             .fact(DivisionFact::SameMultiplier {
                 instruction: function.code[most.multiplication].text.clone(),
             })
-            .fact(time_fact(function, first, share, here)),
+            .fact(time_fact(function, first, share, here))
+            .facts(modelled),
     )
 }

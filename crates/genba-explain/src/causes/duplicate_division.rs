@@ -121,11 +121,12 @@ fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Divisi
             b
         })
     });
+    let mut modelled = None;
     match around.zip(gain) {
         Some((around, gain)) => {
             found.affected = function.loop_instructions(around);
             found.residual_fraction = gain.residual_fraction;
-            found = found.fact(gain.fact());
+            modelled = Some(gain.fact());
         }
         None => found.residual_fraction = residual_fraction(each(first).zip(each(second)), here),
     }
@@ -135,20 +136,19 @@ fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Divisi
         low: (a.low + b.low) / 2.0,
         high: (a.high + b.high) / 2.0,
     });
-    if reloaded {
-        found = found.fact(DivisionFact::OperandReloaded);
-    }
     found
         .fact(DivisionFact::SameOperands {
             form: function.data[first].form.clone(),
             executions: times,
         })
+        .facts(reloaded.then_some(DivisionFact::OperandReloaded))
         .fact(time_fact(
             function,
             first,
             function.heat_of([first, second]),
             here,
         ))
+        .facts(modelled)
 }
 
 /// The innermost loop that both are in.

@@ -230,6 +230,7 @@ fn candidate(
         site.clone(),
         Fix::Reciprocal,
     );
+    let mut modelled = None;
     match function.loop_after(costs, inner, &change) {
         Some(gain) => {
             // What comes in the division's place is not known: compares, shifts, more moves.
@@ -239,7 +240,7 @@ fn candidate(
             residual_fraction.high = residual_fraction.high.max(doubled);
             (found.affected, found.residual_fraction) =
                 around(function, inner, outer, residual_fraction);
-            found = found.fact(gain.fact());
+            modelled = Some(gain.fact());
         }
         None => {
             let each = function.cycles.get(most).copied().flatten()?.value;
@@ -262,6 +263,7 @@ fn candidate(
                 executions: times,
                 entries,
             })
-            .fact(time_fact(function, most, function.heat_of(site), here)),
+            .fact(time_fact(function, most, function.heat_of(site), here))
+            .facts(modelled),
     )
 }

@@ -78,6 +78,7 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
         low: (0.5 / each).min(value),
         high,
     };
+    let mut modelled = None;
     if let Some((members, gain)) = whole_loop(input, function, &locked) {
         // The least is what the operations' own time gives, of all of the loop.
         let part = function.heat_of(one.affected.iter().copied())
@@ -89,7 +90,7 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
             high,
         };
         one.affected = members;
-        one = one.fact(gain.fact());
+        modelled = Some(gain.fact());
     }
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
@@ -106,7 +107,8 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
         .fact(ThreadFact::LockedCost {
             form: form.clone(),
             cycles: here.value,
-        }),
+        })
+        .facts(modelled),
     )
 }
 

@@ -189,7 +189,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     }
     Some(one.fact(LoopFact::Mispredictions {
         per_iteration: seen.unwrap_or(taken / penalty),
-        random: possible,
+        majority: possible,
         penalty_cycles: penalty,
         source,
     }))

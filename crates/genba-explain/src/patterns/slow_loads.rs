@@ -233,10 +233,11 @@ pub(crate) fn candidate(
     let mut site = vec![first.at];
     site.extend(slow.list[1..].iter().map(|one| one.at));
     let mut found = Candidate::new(cause, Some(slow.function), site, fix);
+    let mut modelled = None;
     let residual_fraction = match &slow.iteration {
         Some(round) => {
             found.affected = function.loop_instructions(round.index);
-            found = found.fact(LoopFact::Model {
+            modelled = Some(LoopFact::Model {
                 cycles: round.measured,
                 modelled: Estimate::exact(round.model),
                 case: ModelCase::LoadsHitL1d,
@@ -276,19 +277,22 @@ pub(crate) fn candidate(
             cycles: costs.latency(forms[0])?.value,
         })
     });
-    if let Some((events, times)) = missed(input, slow) {
+    let misses = missed(input, slow).map(|(events, times)| {
         let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
-        found = found.fact(LoadFact::L1dMisses {
+        LoadFact::L1dMisses {
             share: (times / loads.max(1) as f64).min(1.0),
             simulated: events.simulated,
-        });
-    }
-    found.fact(LoadFact::Wait {
-        instruction: function.code[first.at].text.clone(),
-        share: first.share,
-        cycles: first.each,
-        executions: function.counts[first.at],
-        l1d_cycles: first.usual,
-        levels: levels.collect(),
-    })
+        }
+    });
+    found
+        .fact(LoadFact::Wait {
+            instruction: function.code[first.at].text.clone(),
+            share: first.share,
+            cycles: first.each,
+            executions: function.counts[first.at],
+            l1d_cycles: first.usual,
+            levels: levels.collect(),
+        })
+        .facts(misses)
+        .facts(modelled)
 }

@@ -122,8 +122,8 @@ pub enum LoopFact {
     Mispredictions {
         /// For each iteration.
         per_iteration: f64,
-        /// For each iteration if every outcome were random.
-        random: f64,
+        /// For each iteration if the more frequent outcome of each branch were always predicted.
+        majority: f64,
         /// Cycles that one costs on this host.
         penalty_cycles: f64,
         /// Counted by the processor (measured), by a simulator, or inferred by the model from the

@@ -45,7 +45,7 @@ fn facts_about_loops() {
     };
     let mispredictions = |source| LoopFact::Mispredictions {
         per_iteration: 0.35,
-        random: 0.5,
+        majority: 0.5,
         penalty_cycles: 16.2,
         source,
     };

@@ -146,7 +146,7 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
         ),
         LoopFact::Mispredictions {
             per_iteration,
-            random,
+            majority,
             penalty_cycles,
             source,
         } => {
@@ -155,8 +155,8 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 _ => "",
             };
             format!(
-                "{found}{per_iteration:.2} branch mispredictions per iteration, of {random:.2} if \
-                 all outcomes were random; each costs {} cycles on this host",
+                "{found}{per_iteration:.2} branch mispredictions per iteration (always predicting the \
+                 more frequent outcome: {majority:.2}), {} cycles each on this host",
                 cycles(*penalty_cycles)
             )
         }
