@@ -1,36 +1,37 @@
-//! Running sequences from random states, natively or translated.
+//! Runs the sequences of a batch from random states.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use iced_x86::{Decoder, InstructionInfoFactory};
 
-use crate::cpu::{FUZZ_STATE, fuzz_run};
-use crate::generate::{self, ADDRESSES, Forms, Place, Random, Sequence};
-use crate::memory::{DATA, MIDDLE, SIZE, STACK, base_of, prepare, write_all};
-use crate::seen::{ARITHMETIC, MOST_FAULTS, Part, Run, TRAP, run};
-use crate::steps;
-use crate::vectors::Layout;
+use crate::fault_observer::{ARITHMETIC, MAX_FAULTS, Part, SequenceRun, TRAP, run};
+use crate::processor_state::{FUZZ_STATE, fuzz_run};
+use crate::random_sequence::{self, ADDRESSES, Forms, Random, Sequence, SequencePlace};
+use crate::single_steps;
+use crate::test_memory::{DATA, MIDDLE, SIZE, STACK, base_of, prepare, write_all};
+use crate::vector_registers::Layout;
 
-/// Sequences that are in memory together.
-const TOGETHER: u64 = 96;
-/// States from which each of them is run: what was translated for the first is used again.
-const STATES: usize = 2;
+/// Number of sequences that are in memory at a time.
+const SEQUENCES_IN_MEMORY: u64 = 96;
+/// Number of states from which each sequence is run: from the second on, existing translations are
+/// used.
+const STATES_PER_SEQUENCE: usize = 2;
 
-/// What is to be run.
+/// Parameters of a batch.
 pub struct Batch {
     pub seed: u64,
     pub cases: u64,
-    /// Only for single steps: no system calls, no flags on the stack.
+    /// Only sequences that can be single-stepped: no system calls, no flags on the stack.
     pub plain: bool,
-    /// Step by step, counting.
+    /// Whether sequences are single-stepped and executions counted.
     pub steps: bool,
-    /// The case to show in full.
+    /// Number of the sequence that is printed in full.
     pub only: Option<u64>,
-    /// Cases to leave out.
+    /// Numbers of the sequences to be skipped, sorted.
     pub skipped: Vec<u64>,
-    /// Tells which forms were tried.
-    pub tells: bool,
+    /// Whether executions of forms are counted and printed.
+    pub counts_forms: bool,
 }
 
 fn random_of(seed: u64, case: u64, part: u64) -> Random {
@@ -40,7 +41,7 @@ fn random_of(seed: u64, case: u64, part: u64) -> Random {
     random
 }
 
-/// Runs a batch; prints a line for each case.
+/// Runs a batch; prints a line for each sequence.
 pub fn batch(batch: &Batch, forms: &Forms) {
     let base = base_of(batch.seed);
     prepare(base, !batch.steps, batch.steps);
@@ -55,17 +56,17 @@ pub fn batch(batch: &Batch, forms: &Forms) {
     let mut first = 0;
     let mut output = String::new();
     while first < batch.cases {
-        let cases = first..(first + TOGETHER).min(batch.cases);
+        let cases = first..(first + SEQUENCES_IN_MEMORY).min(batch.cases);
         let mut at = base + random.below(512);
         let sequences: Vec<(u64, Sequence)> = (cases.clone())
             .map(|case| {
-                let place = Place {
+                let place = SequencePlace {
                     at,
                     data: base + DATA + MIDDLE,
                     plain: batch.plain,
                 };
                 let mut random = random_of(batch.seed, case, 1);
-                let sequence = generate::sequence(&mut random, forms, &mut factory, place);
+                let sequence = random_sequence::sequence(&mut random, forms, &mut factory, place);
                 at += sequence.code.len() as u64 + 8 + random.below(64);
                 (place.at, sequence)
             })
@@ -73,7 +74,7 @@ pub fn batch(batch: &Batch, forms: &Forms) {
         write_all(&sequences, base);
         let mut sums = vec![(0u64, false); sequences.len()];
         let mut parts = vec![[0u64; 4]; sequences.len()];
-        for turn in 0..STATES as u64 {
+        for turn in 0..STATES_PER_SEQUENCE as u64 {
             for (index, (at, sequence)) in sequences.iter().enumerate() {
                 let case = first + index as u64;
                 if batch.skipped.binary_search(&case).is_ok() {
@@ -90,7 +91,7 @@ pub fn batch(batch: &Batch, forms: &Forms) {
                 for (all, part) in parts[index].iter_mut().zip(run().parts) {
                     *all = all.rotate_left(7) ^ part;
                 }
-                if batch.tells {
+                if batch.counts_forms {
                     tally.add(run(), sequence, *at);
                 }
             }
@@ -114,26 +115,26 @@ pub fn batch(batch: &Batch, forms: &Forms) {
         println!("form {form} {tried} {retired}");
     }
     if batch.steps {
-        steps::print(base);
+        single_steps::print(base);
     }
 }
 
-/// How often forms were run, and retired.
+/// How often forms were executed, and retired.
 #[derive(Default)]
 struct Tally(BTreeMap<u16, (u64, u64)>);
 
 impl Tally {
-    fn add(&mut self, run: &Run, sequence: &Sequence, at: u64) {
-        let given_up = run.faults >= MOST_FAULTS
+    fn add(&mut self, run: &SequenceRun, sequence: &Sequence, at: u64) {
+        let given_up = run.faults >= MAX_FAULTS
             || run
-                .seen
+                .fault_places
                 .iter()
                 .any(|(_, place)| !(at..at + sequence.code.len() as u64 + 1).contains(place));
         if given_up {
             return;
         }
         for start in &sequence.starts {
-            if sequence.unsure.contains(start) {
+            if sequence.maybe_skipped.contains(start) {
                 continue;
             }
             let place = at + u64::from(*start);
@@ -141,12 +142,13 @@ impl Tally {
             let decoded = Decoder::with_ip(64, bytes, place, 0).decode();
             let entry = self.0.entry(decoded.code() as u16).or_default();
             entry.0 += 1;
-            entry.1 += u64::from(!run.seen.iter().any(|(_, fault)| *fault == place));
+            entry.1 += u64::from(!run.fault_places.iter().any(|(_, fault)| *fault == place));
         }
     }
 }
 
-/// Runs a sequence once; the sum of all that could be seen, and whether that may be the engine.
+/// Runs a sequence once; the hash of all that was observed, and whether it accessed memory that may
+/// be the engine's.
 fn one(
     random: &mut Random,
     layout: &Layout,
@@ -164,7 +166,7 @@ fn one(
     run.sum = 0;
     run.parts = [0; 4];
     run.faults = 0;
-    run.seen.clear();
+    run.fault_places.clear();
     run.dangerous = false;
     run.show = show;
     run.text.clear();
@@ -210,8 +212,8 @@ fn one(
         }
         run.add(Part::Flags, state.flags & !TRAP);
         run.add(Part::Registers, state.fs);
-        // Where x87 was last is an address in the copy; and what it did last the processor forgets
-        // when a signal comes between.
+        // The address of the last x87 instruction is one in translated code, and the processor
+        // forgets its opcode when a signal interrupts.
         state.vectors[6..24].fill(0);
         state.vectors[28..32].fill(0);
         let vectors = layout.hash(&mut state.vectors);
@@ -241,7 +243,7 @@ pub fn alone(random: &mut Random, bytes: &[u8]) -> Option<i32> {
     let sequence = Sequence {
         code: bytes.to_vec(),
         starts: vec![0],
-        unsure: Vec::new(),
+        maybe_skipped: Vec::new(),
         whole_stack: true,
     };
     let sequences = [(base, sequence)];
@@ -249,8 +251,9 @@ pub fn alone(random: &mut Random, bytes: &[u8]) -> Option<i32> {
     let noise = vec![0u8; 2 * SIZE + 64];
     let [(_, sequence)] = &sequences;
     one(random, &Layout::new(), &noise, base, sequence, false);
-    let mut seen = run().seen.iter();
-    seen.find(|(_, place)| *place == base)
+    let mut places = run().fault_places.iter();
+    places
+        .find(|(_, place)| *place == base)
         .map(|(signal, _)| *signal)
 }
 

@@ -1,14 +1,14 @@
-//! Random sequences of instructions that may be run.
+//! Generates random instruction sequences that can be executed.
 
-mod jumps;
+mod branches;
 
 use iced_x86::{
     Decoder, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
 
-use crate::forms::{self, Form, Kind};
+use crate::instruction_forms::{self, Form, Kind};
 
-/// A small generator of random numbers (xorshift64*).
+/// A small random number generator (xorshift64*).
 pub struct Random(pub u64);
 
 impl Random {
@@ -27,18 +27,18 @@ impl Random {
 /// Registers that have addresses of data at first, a bit each: rbx rbp rsi rdi r8 r9 r12 r13 r14.
 pub const ADDRESSES: u32 = 0b0111_0011_1110_1000;
 const RSP: u32 = 1 << 4;
-/// Bytes that a sequence may have, with its end.
-pub const LONGEST: usize = 480;
+/// Maximum size of a sequence, with its end.
+pub const MAX_BYTES: usize = 480;
 
-/// Forms to choose from.
+/// The forms of instructions to choose from.
 pub struct Forms {
     by_kind: [Vec<Form>; 4],
-    /// Those that the processor does not have.
+    /// Forms that the processor does not have.
     pub missing: Vec<Form>,
 }
 
 impl Forms {
-    /// Of forms that the processor has, and those that it has not.
+    /// Returns a choice from forms that the processor has, and rarely from those that it does not.
     pub fn new(has: &[Form], missing: Vec<Form>) -> Self {
         let of = |kind: Kind| {
             has.iter()
@@ -72,66 +72,66 @@ impl Forms {
     }
 }
 
-/// A sequence.
+/// An instruction sequence.
 pub struct Sequence {
-    /// Its code, without its end.
+    /// Code, without its end.
     pub code: Vec<u8>,
-    /// Where in it instructions begin.
+    /// Offsets at which instructions begin.
     pub starts: Vec<u16>,
-    /// Those that may be jumped over.
-    pub unsure: Vec<u16>,
-    /// What is below the stack pointer may be read: nothing was called.
+    /// Offsets of instructions that may be jumped over.
+    pub maybe_skipped: Vec<u16>,
+    /// Whether memory below the stack pointer may be compared: nothing was called.
     pub whole_stack: bool,
 }
 
-/// Where a sequence is to be.
+/// Where a sequence will be.
 #[derive(Clone, Copy)]
-pub struct Place {
-    /// Its address.
+pub struct SequencePlace {
+    /// Address of the sequence.
     pub at: u64,
     /// Middle of the data.
     pub data: u64,
-    /// It is to be run step by step: no system calls, nothing that reads the trap flag.
+    /// Whether it will be single-stepped: no system calls, nothing that reads the trap flag.
     pub plain: bool,
 }
 
-struct Maker<'a> {
+struct SequenceBuilder<'a> {
     random: &'a mut Random,
     forms: &'a Forms,
     factory: &'a mut InstructionInfoFactory,
-    place: Place,
+    place: SequencePlace,
     code: Vec<u8>,
     starts: Vec<u16>,
-    unsure: Vec<u16>,
-    /// Registers that probably have addresses.
+    maybe_skipped: Vec<u16>,
+    /// Registers that probably have addresses, a bit each.
     addresses: u32,
-    /// The stack may be anywhere.
+    /// Whether the stack pointer may be anywhere.
     moved: bool,
     calls: bool,
 }
 
-/// A sequence for an address.
+/// Generates a sequence for an address.
 pub fn sequence(
     random: &mut Random,
     forms: &Forms,
     factory: &mut InstructionInfoFactory,
-    place: Place,
+    place: SequencePlace,
 ) -> Sequence {
     let calls = random.below(2) == 0;
-    let mut maker = Maker {
+    let mut maker = SequenceBuilder {
         random,
         forms,
         factory,
         place,
         code: Vec::new(),
         starts: Vec::new(),
-        unsure: Vec::new(),
+        maybe_skipped: Vec::new(),
         addresses: ADDRESSES,
         moved: false,
         calls,
     };
     for _ in 0..2 + maker.random.below(14) {
-        if maker.code.len() > LONGEST - 200 {
+        if maker.code.len() > MAX_BYTES - 200 {
             break;
         }
         maker.piece();
@@ -139,12 +139,12 @@ pub fn sequence(
     Sequence {
         code: maker.code,
         starts: maker.starts,
-        unsure: maker.unsure,
+        maybe_skipped: maker.maybe_skipped,
         whole_stack: !calls,
     }
 }
 
-/// Registers that an instruction reads and writes, a bit each.
+/// Returns the registers that an instruction reads and writes, a bit each.
 fn registers(factory: &mut InstructionInfoFactory, instruction: &Instruction) -> (u32, u32) {
     let (mut read, mut written) = (0, 0);
     for used in factory.info(instruction).used_registers() {
@@ -166,12 +166,12 @@ fn registers(factory: &mut InstructionInfoFactory, instruction: &Instruction) ->
     (read, written)
 }
 
-impl Maker<'_> {
+impl SequenceBuilder<'_> {
     fn here(&self) -> u64 {
         self.place.at + self.code.len() as u64
     }
 
-    /// Appends one instruction.
+    /// Appends an instruction.
     fn put(&mut self, bytes: &[u8]) {
         self.starts.push(self.code.len() as u16);
         self.code.extend_from_slice(bytes);
@@ -189,7 +189,7 @@ impl Maker<'_> {
             12 if self.calls => self.call_indirect(),
             9 | 10 if !self.calls => self.failing_call(),
             13 if self.random.below(8) == 0 => {
-                // A block longer than blocks are.
+                // More instructions than a block may have.
                 for _ in 0..70 {
                     self.put(&[0x90]);
                 }
@@ -201,12 +201,12 @@ impl Maker<'_> {
         }
     }
 
-    /// An instruction; none that writes one of these registers.
+    /// Generates an instruction that does not write one of these registers.
     fn instruction(&mut self, kept: u32) -> (Vec<u8>, Instruction) {
         loop {
             let at = self.here();
             let form = self.forms.choose(self.random);
-            let Some((mut raw, decoded)) = forms::make(self.random, form, at) else {
+            let Some((mut raw, decoded)) = instruction_forms::make(self.random, form, at) else {
                 continue;
             };
             let (read, written) = registers(self.factory, &decoded);
@@ -281,7 +281,7 @@ impl Maker<'_> {
         above && !explicit && written & RSP == 0 && decoded.mnemonic() != Mnemonic::Lea
     }
 
-    /// Sets displacements of 4 and 8 bytes so that they lead to the data.
+    /// Sets displacements of 4 and 8 bytes so that they address the data.
     fn aim(&mut self, raw: &mut [u8], decoded: &Instruction) {
         let mut decoder = Decoder::with_ip(64, raw, decoded.ip(), 0);
         let again = decoder.decode();
@@ -310,7 +310,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A conditional jump over the next instruction.
+    /// Appends a conditional jump over the next instruction.
     fn skip_if(&mut self) {
         let condition = self.random.below(16) as u8;
         let long = self.random.below(3) == 0;
@@ -319,7 +319,7 @@ impl Maker<'_> {
         self.put(&vec![0; head]);
         let (next, _) = self.instruction(0);
         let length = next.len() as u8;
-        self.unsure.push(self.code.len() as u16);
+        self.maybe_skipped.push(self.code.len() as u16);
         self.put(&next);
         let jump = if long {
             vec![0x0F, 0x80 | condition, length, 0, 0, 0]
@@ -329,7 +329,7 @@ impl Maker<'_> {
         self.code[start..start + head].copy_from_slice(&jump);
     }
 
-    /// `loop`, `loope`, `loopne`, `jrcxz`, with 32 bits or 64, over the next instruction.
+    /// Appends `loop`, `loope`, `loopne` or `jrcxz`, with 32 or 64 bits, over the next instruction.
     fn skip_by_count(&mut self) {
         let narrow = self.random.below(3) == 0;
         let opcode = 0xE0 | self.random.below(4) as u8;
@@ -338,7 +338,7 @@ impl Maker<'_> {
         self.put(&vec![0; head]);
         let (next, _) = self.instruction(0);
         let length = next.len() as u8;
-        self.unsure.push(self.code.len() as u16);
+        self.maybe_skipped.push(self.code.len() as u16);
         self.put(&next);
         let jump = if narrow {
             vec![0x67, opcode, length]
@@ -348,7 +348,7 @@ impl Maker<'_> {
         self.code[start..start + head].copy_from_slice(&jump);
     }
 
-    /// A short loop.
+    /// Appends a short loop.
     fn repeat(&mut self) {
         let times = 1 + self.random.below(40) as u32;
         let register = [0u8, 1, 2, 10, 11, 15][self.random.below(6) as usize];
@@ -362,7 +362,7 @@ impl Maker<'_> {
             if self.code.len() - head > 80 {
                 break;
             }
-            // What is repeated must not move the stack away.
+            // Repeated instructions must not move the stack away.
             let (next, decoded) = self.instruction(kept | RSP);
             let traps = decoded.flow_control() != FlowControl::Next;
             if !traps {
@@ -395,11 +395,11 @@ impl Maker<'_> {
 
     fn syscall(&mut self) {
         match self.random.below(3) {
-            // None such.
+            // An invalid system call.
             0 => self.put(&[0x48, 0xC7, 0xC0, 0xFF, 0xFF, 0xFF, 0xFF]),
             // sched_yield
             1 => self.put(&[0xB8, 24, 0, 0, 0]),
-            // prctl(-1), which the engine looks at.
+            // prctl(-1), which the engine intercepts.
             _ => {
                 self.put(&[0xB8, 157, 0, 0, 0]);
                 self.put(&[0xBF, 0xFF, 0xFF, 0xFF, 0xFF]);
@@ -410,8 +410,8 @@ impl Maker<'_> {
         self.addresses &= !(1 | 1 << 1 | 1 << 11);
     }
 
-    /// `pushf`; changes flags but the trap flag; `popf`. Alignment check, too; but not the
-    /// identification flag, which any signal clears.
+    /// Appends `pushf`, a change of flags, `popf`. Alignment check may change; the trap flag must
+    /// not, nor the identification flag, which any signal clears.
     fn flags(&mut self) {
         const MASK: u32 = 0x4_0CD5;
         let mut change = MASK & self.random.next() as u32;
@@ -423,7 +423,7 @@ impl Maker<'_> {
         let mut xor = vec![0x81, 0x34, 0x24];
         xor.extend(change.to_le_bytes());
         self.put(&xor);
-        // and dword ptr [rsp], …: if pushf failed, anything is there.
+        // and dword ptr [rsp], …: if pushf failed, the word may be anything.
         let mut and = vec![0x81, 0x24, 0x24];
         and.extend((MASK | 0x202).to_le_bytes());
         self.put(&and);

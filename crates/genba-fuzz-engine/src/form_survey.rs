@@ -1,31 +1,34 @@
-//! Which forms there are, which the processor has, which were tried.
+//! Which forms there are, which of them the processor has, which were tried.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use iced_x86::Code;
 
-use crate::forms::{self, Form};
-use crate::generate::Random;
-use crate::{machine, memory};
+use crate::instruction_forms::{self, Form};
+use crate::random_sequence::Random;
+use crate::{batch_run, test_memory};
 
-/// Attempts to make an instruction of a form that does something.
-const ATTEMPTS: usize = 400;
+/// Attempts to make an instruction of a form.
+const MAX_ATTEMPTS: usize = 400;
 
-/// Tries every form that is not excluded; prints its number and `has`, `missing` or `cannot`.
+/// Executes every form that is not excluded; prints its number and `has`, `missing` or `cannot`.
 pub fn probe() {
-    memory::prepare(memory::LOW, false, false);
+    test_memory::prepare(test_memory::LOW, false, false);
     let mut random = Random(0x5EED);
-    for code in forms::known().filter(|code| forms::excluded(*code).is_none()) {
+    for code in
+        instruction_forms::known().filter(|code| instruction_forms::excluded(*code).is_none())
+    {
         let form = Form::of(code);
         let (mut made, mut does) = (0, false);
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             if made == 24 || does {
                 break;
             }
-            if let Some((bytes, _)) = forms::make(&mut random, &form, memory::LOW) {
+            if let Some((bytes, _)) = instruction_forms::make(&mut random, &form, test_memory::LOW)
+            {
                 made += 1;
-                does = machine::alone(&mut random, &bytes) != Some(libc::SIGILL);
+                does = batch_run::alone(&mut random, &bytes) != Some(libc::SIGILL);
             }
         }
         let word = match (made, does) {
@@ -37,7 +40,7 @@ pub fn probe() {
     }
 }
 
-/// Reads what `probe` printed: forms that the processor has, and those that it has not.
+/// Reads the output of `probe`: forms that the processor has, and those that it does not.
 pub fn read(path: &Path) -> (Vec<Form>, Vec<Form>) {
     let text = std::fs::read_to_string(path).expect("the list of forms");
     let of = |wanted: &str| {
@@ -51,7 +54,7 @@ pub fn read(path: &Path) -> (Vec<Form>, Vec<Form>) {
     (of("has"), of("missing"))
 }
 
-/// Prints all forms that are not tried, with the reason.
+/// Prints all forms that are not tried, with the reasons.
 pub fn explain() {
     for (reason, codes) in excluded() {
         let names: Vec<String> = codes.iter().map(|code| format!("{code:?}")).collect();
@@ -59,11 +62,11 @@ pub fn explain() {
     }
 }
 
-/// Forms that are not tried, by reason.
+/// Returns the forms that are not tried, by reason.
 pub fn excluded() -> BTreeMap<&'static str, Vec<Code>> {
     let mut reasons: BTreeMap<&'static str, Vec<Code>> = BTreeMap::new();
-    for code in forms::known() {
-        if let Some(reason) = forms::excluded(code) {
+    for code in instruction_forms::known() {
+        if let Some(reason) = instruction_forms::excluded(code) {
             reasons.entry(reason).or_default().push(code);
         }
     }

@@ -1,9 +1,9 @@
-//! Vector and x87 registers: random contents, and what can be seen of them.
+//! Vector and x87 registers: random contents, and a hash of what is observable.
 
-use crate::generate::Random;
-use crate::seen::hash;
+use crate::fault_observer::hash;
+use crate::random_sequence::Random;
 
-/// Offsets in `xsave`'s area.
+/// Offsets and sizes of components in the `xsave` area.
 pub struct Layout {
     offsets: [usize; 10],
     sizes: [usize; 10],
@@ -26,7 +26,7 @@ impl Layout {
         layout
     }
 
-    /// Random contents: numbers, small numbers (for addresses in vectors), anything.
+    /// Fills registers with random numbers, small numbers (for addresses in vectors), or anything.
     pub fn fill(&self, random: &mut Random, area: &mut [u8; 4096]) {
         for word in area.chunks_exact_mut(8) {
             word.copy_from_slice(&random.next().to_le_bytes());
@@ -47,22 +47,22 @@ impl Layout {
         area[24..28].copy_from_slice(&mxcsr.to_le_bytes());
         area[512..576].fill(0);
         area[512] = self.enabled;
-        // Registers 0 to 31 in pieces of 16 bytes, as far as there are such.
+        // Registers 0 to 31, in the parts that the components have.
         for register in 0..32usize {
             let mask = match random.below(6) {
                 0..=2 => 0x0000_01F8_0000_01F8u64,
                 3 => 0x0000_0000_0000_0FF8,
                 _ => continue,
             };
-            let mut pieces = Vec::with_capacity(4);
+            let mut instructions = Vec::with_capacity(4);
             if register < 16 {
-                pieces.push((160 + register * 16, 16));
-                pieces.push((self.offsets[2] + register * 16, 16));
-                pieces.push((self.offsets[6] + register * 32, 32));
+                instructions.push((160 + register * 16, 16));
+                instructions.push((self.offsets[2] + register * 16, 16));
+                instructions.push((self.offsets[6] + register * 32, 32));
             } else {
-                pieces.push((self.offsets[7] + (register - 16) * 64, 64));
+                instructions.push((self.offsets[7] + (register - 16) * 64, 64));
             }
-            for (at, size) in pieces {
+            for (at, size) in instructions {
                 let Some(piece) = area.get_mut(at..at + size).filter(|_| at >= 160) else {
                     continue;
                 };
@@ -74,8 +74,8 @@ impl Layout {
         }
     }
 
-    /// Of what is saved. What is not in use is as at first, whatever the area has; whether it is
-    /// in use though it is as at first depends on signals.
+    /// Hashes saved registers. A component that is not in use has its initial value, whatever the
+    /// area has; whether a component with its initial value is in use depends on signals.
     pub fn hash(&self, area: &mut [u8; 4096]) -> u64 {
         let used = area[512];
         let unused = |component: usize| used >> component & 1 == 0;

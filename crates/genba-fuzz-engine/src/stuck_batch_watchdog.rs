@@ -1,29 +1,29 @@
-//! A batch that does not end: what it is doing, said before it is ended.
+//! Watchdog for a batch that does not end: prints what it is doing and kills it.
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A batch takes seconds of processor time.
-const SECONDS: u64 = 120;
-/// Times that it is looked at.
-const LOOKS: usize = 40;
+/// Maximum duration of a batch, seconds.
+const MAX_BATCH_SECONDS: u64 = 120;
+/// Number of samples of a stuck process.
+const SAMPLES: usize = 40;
 
-/// Watches the processes of a program until it is dropped.
-pub struct Watch {
+/// Watches processes of a program until it is dropped.
+pub struct Watchdog {
     end: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-impl Watch {
-    /// Over processes of `program` that have this word among their arguments.
-    pub fn over(program: &Path, word: &str) -> Self {
+impl Watchdog {
+    /// Watches the processes of `program` that have this word among their arguments.
+    pub fn start(program: &Path, word: &str) -> Self {
         let (sender, receiver) = channel();
         let (program, word) = (program.to_owned(), word.to_owned());
         let thread = std::thread::spawn(move || {
             while receiver.recv_timeout(Duration::from_secs(1)) == Err(RecvTimeoutError::Timeout) {
                 for pid in processes(&program, &word) {
-                    if seconds(pid) > SECONDS {
+                    if seconds(pid) > MAX_BATCH_SECONDS {
                         explain(pid);
                         // SAFETY: a batch of ours, which would not end.
                         unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -37,7 +37,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for Watchdog {
     fn drop(&mut self) {
         if let Some((sender, thread)) = self.end.take() {
             drop(sender);
@@ -63,10 +63,10 @@ fn processes(program: &Path, word: &str) -> Vec<i32> {
         .collect()
 }
 
-/// Seconds since it began, the machine's time: one that waits for something uses no other.
+/// Returns the wall time since the process began, seconds; a blocked process uses no CPU time.
 fn seconds(pid: i32) -> u64 {
     let stat = read(pid, "stat");
-    // The 22nd field; the second, which may have anything in it, ends with the last bracket.
+    // Field 22; field 2, which may contain anything, ends with the last parenthesis.
     let begun = (stat.rsplit_once(')'))
         .and_then(|(_, rest)| rest.split_ascii_whitespace().nth(19)?.parse::<u64>().ok());
     let up = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
@@ -79,7 +79,7 @@ fn seconds(pid: i32) -> u64 {
     }
 }
 
-/// Says where it is, some times, and what is there.
+/// Prints where a process is, several times, and the code there.
 fn explain(pid: i32) {
     eprintln!("process {pid} does not end:");
     for name in ["status", "stat", "syscall", "stack", "wchan"] {
@@ -92,7 +92,7 @@ fn explain(pid: i32) {
             eprintln!("it cannot be traced: {}", std::io::Error::last_os_error());
             return;
         }
-        for _ in 0..LOOKS {
+        for _ in 0..SAMPLES {
             let mut status = 0;
             libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0);
             libc::waitpid(pid, &raw mut status, libc::__WALL);
@@ -107,7 +107,7 @@ fn explain(pid: i32) {
             libc::ptrace(libc::PTRACE_CONT, pid, 0, signal);
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Who traces it would have to see its end first, before its parent can.
+        // Its end must be seen by its parent first, so it is detached from.
         let mut status = 0;
         libc::ptrace(libc::PTRACE_INTERRUPT, pid, 0, 0);
         libc::waitpid(pid, &raw mut status, libc::__WALL);
@@ -121,7 +121,7 @@ fn explain(pid: i32) {
     eprintln!("--- maps\n{}", read(pid, "maps"));
 }
 
-/// Shows instructions at a place.
+/// Prints the instructions at an address.
 fn code(pid: i32, place: u64) {
     use iced_x86::{Decoder, Formatter, GasFormatter};
     use std::os::unix::fs::FileExt;

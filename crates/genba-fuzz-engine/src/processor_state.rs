@@ -1,17 +1,18 @@
-//! Into a sequence with a given state of the processor, and out of it again.
+//! Switches to a sequence with a given processor state, and back.
 
 use std::arch::global_asm;
 
-/// State before and after: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15, flags, then `xsave`.
+/// Processor state before and after a sequence: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15, flags,
+/// then the `xsave` area.
 #[repr(C, align(64))]
 pub struct State {
     pub registers: [u64; 16],
     pub flags: u64,
     pub entry: u64,
-    /// Our own stack pointer and base of %fs meanwhile.
+    /// The fuzzer's stack pointer and %fs base meanwhile.
     pub host: u64,
     pub host_fs: u64,
-    /// The sequence's base of %fs.
+    /// The sequence's %fs base.
     pub fs: u64,
     pad: [u64; 3],
     pub vectors: [u8; 4096],
@@ -37,7 +38,7 @@ pub static mut FUZZ_STATE: State = State::new();
 
 global_asm!(
     ".globl fuzz_run, fuzz_end, fuzz_back, fuzz_fault",
-    // Loads the state, jumps to its entry; comes back with 0, or 1 if it was given up.
+    // Loads the state and jumps to its entry; returns 0, or 1 if the sequence was given up.
     "fuzz_run:",
     "push rbx",
     "push rbp",
@@ -118,8 +119,8 @@ global_asm!(
     "pop rbp",
     "pop rbx",
     "ret",
-    // The handler of faults: with flags and %fs as functions expect them. Alignment check is
-    // not cleared for handlers.
+    // Fault handler entry: sets flags and %fs as functions expect them. The kernel does not clear
+    // alignment check for handlers.
     "fuzz_fault:",
     "rdfsbase rax",
     "mov [rip + FUZZ_STATE + 160], rax",
@@ -133,7 +134,7 @@ global_asm!(
     "mov rax, [rip + FUZZ_STATE + 160]",
     "wrfsbase rax",
     "ret",
-    fault = sym super::seen::on_fault,
+    fault = sym super::fault_observer::on_fault,
 );
 
 unsafe extern "C" {

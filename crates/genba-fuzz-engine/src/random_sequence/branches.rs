@@ -1,11 +1,11 @@
-//! Pieces of sequences that go elsewhere: indirect jumps, calls and returns.
+//! Generates indirect jumps, calls and returns.
 
 use iced_x86::Register;
 
-use super::{Maker, RSP};
+use super::{RSP, SequenceBuilder};
 
-impl Maker<'_> {
-    /// Puts an address that is `distance` bytes behind this instruction into a register.
+impl SequenceBuilder<'_> {
+    /// Appends an instruction that loads the address `distance` bytes after it into a register.
     fn address_of(&mut self, register: u8, distance: u32) {
         let mut lea = vec![0x48 | (register >> 3) << 2, 0x8D, (register & 7) << 3 | 5];
         lea.extend(distance.to_le_bytes());
@@ -13,14 +13,14 @@ impl Maker<'_> {
         self.addresses &= !(1 << register);
     }
 
-    /// `op [memory]` of the data, and the instruction before it that stores a register there.
+    /// Returns `op [memory]` of the data, preceded by an instruction that stores a register there.
     fn through_memory(&mut self, register: u8, extension: u8) -> Vec<Vec<u8>> {
         let slot = self.place.data + 8 * self.random.below(256);
         let here = self.here();
         // mov [rip + …], register
         let mut store = vec![0x48 | (register >> 3) << 2, 0x89, (register & 7) << 3 | 5];
         let relative = |from: u64| (slot.wrapping_sub(from) as u32).to_le_bytes();
-        // Its address is known only when the lea before it is there, which has 7 bytes.
+        // The lea before it has 7 bytes.
         store.extend(relative(here + 14));
         match self.random.below(4) {
             0 if slot < 1 << 31 => {
@@ -53,12 +53,12 @@ impl Maker<'_> {
         [0u8, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15][self.random.below(15) as usize]
     }
 
-    /// A jump to what follows it, or over an instruction.
+    /// Appends an indirect jump to the next instruction, or over it.
     pub(super) fn jump_indirect(&mut self) {
         let register = self.any_register();
         let over = self.random.below(2) == 0;
         let notrack = self.random.below(8) == 0;
-        let mut pieces = if self.random.below(2) == 0 {
+        let mut instructions = if self.random.below(2) == 0 {
             self.through_memory(register, 4)
         } else {
             let mut jump = vec![0xFF, 0xE0 | (register & 7)];
@@ -70,24 +70,24 @@ impl Maker<'_> {
             }
             vec![jump]
         };
-        let mut distance: usize = pieces.iter().map(Vec::len).sum();
+        let mut distance: usize = instructions.iter().map(Vec::len).sum();
         if over {
-            // What is jumped over is not executed, so anything.
+            // The skipped instruction is not executed, so it may be any.
             let skipped = vec![0x0F, 0x0B];
             distance += skipped.len();
-            pieces.push(skipped);
+            instructions.push(skipped);
         }
         self.address_of(register, distance as u32);
-        for piece in pieces {
-            if over && piece == [0x0F, 0x0B] {
-                self.unsure.push(self.code.len() as u16);
+        for instruction in instructions {
+            if over && instruction == [0x0F, 0x0B] {
+                self.maybe_skipped.push(self.code.len() as u16);
             }
-            self.put(&piece);
+            self.put(&instruction);
         }
         self.addresses &= !(1 << 10 | 1 << 11 | 1);
     }
 
-    /// Calls and returns.
+    /// Appends calls and returns.
     pub(super) fn call(&mut self) {
         match self.random.below(5) {
             // call +0: only pushes.
@@ -118,7 +118,8 @@ impl Maker<'_> {
                 self.put(&[0xE8, 2, 0, 0, 0]);
                 self.put(&[0xEB, 0]);
                 let (next, decoded) = self.instruction(RSP);
-                // What returns to no address at all faults there under the engine, not before.
+                // A return to a non-canonical address faults at the target under the engine, and at
+                // the return natively.
                 let based = decoded.memory_base().full_register() == Register::RSP;
                 let balanced = !decoded.is_stack_instruction() && !based;
                 if balanced {
@@ -131,10 +132,10 @@ impl Maker<'_> {
         }
     }
 
-    /// A call of what a register or memory says: of what follows it.
+    /// Appends an indirect call of the instruction after it.
     pub(super) fn call_indirect(&mut self) {
         let register = self.any_register();
-        let pieces = if self.random.below(2) == 0 {
+        let instructions = if self.random.below(2) == 0 {
             self.through_memory(register, 2)
         } else {
             let mut call = vec![0xFF, 0xD0 | (register & 7)];
@@ -143,10 +144,11 @@ impl Maker<'_> {
             }
             vec![call]
         };
-        let distance: usize = pieces.iter().map(Vec::len).sum();
-        // Sometimes blocks of which one is the end of the other: over an instruction to the call. By
-        // two jumps the shorter is seen first, so that the longer can share its call.
-        let (skip, over) = match pieces.as_slice() {
+        let distance: usize = instructions.iter().map(Vec::len).sum();
+        // Sometimes as a block that is the end of another: a jump over an instruction to the call.
+        // With two jumps the shorter block is translated first, so that the longer one can reuse
+        // its call.
+        let (skip, over) = match instructions.as_slice() {
             [_] if self.random.below(2) == 0 => {
                 let over = match self.random.below(2) {
                     0 => self.instruction(1 << register | RSP).0,
@@ -164,19 +166,19 @@ impl Maker<'_> {
                 self.put(&[0x70 | condition, over.len() as u8]);
             } else {
                 self.put(&[0x70 | condition, 2]);
-                self.unsure.push(self.code.len() as u16);
+                self.maybe_skipped.push(self.code.len() as u16);
                 self.put(&[0xEB, over.len() as u8]);
             }
-            self.unsure.push(self.code.len() as u16);
+            self.maybe_skipped.push(self.code.len() as u16);
             self.put(&over);
         }
-        for piece in pieces {
-            self.put(&piece);
+        for instruction in instructions {
+            self.put(&instruction);
         }
         self.addresses &= !(1 << 10 | 1 << 11 | 1);
     }
 
-    /// Calls, returns and pushes where there is no stack: each faults, and is skipped.
+    /// Appends calls, returns and pushes where there is no stack: each faults, and is skipped.
     pub(super) fn failing_call(&mut self) {
         // mov r11, rsp; mov esp, 0x1230; …; mov rsp, r11
         self.put(&[0x49, 0x89, 0xE3]);

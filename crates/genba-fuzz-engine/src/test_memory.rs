@@ -1,10 +1,10 @@
-//! Memory at fixed places: code, data and stack of sequences; and who is told of faults in them.
+//! Memory at fixed addresses: code, data and stack of sequences; and the signal handlers.
 
-use crate::cpu::{fuzz_end, fuzz_fault};
-use crate::generate::Sequence;
-use crate::seen::{on_timer, run};
+use crate::fault_observer::{on_timer, run};
+use crate::processor_state::{fuzz_end, fuzz_fault};
+use crate::random_sequence::Sequence;
 
-/// Where code is: as low as data must be to be reached with 32 bits, or high.
+/// Base address of the code: low enough to address data with 32 bits, or high.
 pub const LOW: u64 = 0x2800_0000;
 const HIGH: u64 = 0x20_0000_0000;
 /// Distances of data and stack from the code, and the size of each.
@@ -13,15 +13,16 @@ pub const STACK: u64 = 0x20_0000;
 pub const CODE_SIZE: usize = 64 << 10;
 pub const SIZE: usize = 32 << 10;
 pub const MIDDLE: u64 = SIZE as u64 / 2;
-/// Where the jump to the end is.
-const DETOUR: u64 = CODE_SIZE as u64 - 64;
-/// Base for a seed.
+/// Offset of the jump to the end.
+const JUMP_TO_END: u64 = CODE_SIZE as u64 - 64;
+/// Returns the base address for a seed.
 pub fn base_of(seed: u64) -> u64 {
     if seed.is_multiple_of(2) { LOW } else { HIGH }
 }
 
-/// Where the engine's translations are to be: around it all is reserved.
-pub fn holes(base: u64) -> impl Iterator<Item = (u64, u64)> {
+/// Returns the address ranges that are left free for the engine's code cache; everything around
+/// them is reserved.
+pub fn free_ranges(base: u64) -> impl Iterator<Item = (u64, u64)> {
     (1..=3).map(move |step| {
         let from = base - step * (64 << 20);
         (from, from + (48 << 20))
@@ -36,7 +37,7 @@ fn map(at: u64, size: usize, protection: i32) -> bool {
     got as u64 == at
 }
 
-/// Code, data and stack; and nothing else of anybody's near them but in the holes.
+/// Maps code, data and stack, and reserves the memory around them except the free ranges.
 fn map_all(base: u64) {
     let own = libc::PROT_READ | libc::PROT_WRITE;
     for (at, size) in [(base, CODE_SIZE), (base + DATA, SIZE), (base + STACK, SIZE)] {
@@ -44,15 +45,15 @@ fn map_all(base: u64) {
     }
     let mut at = base - (512 << 20);
     while at < base + (1 << 30) {
-        let hole = holes(base).any(|(from, to)| (from..to).contains(&at));
-        if !hole && !(base..base + 0x30_0000).contains(&at) {
+        let free = free_ranges(base).any(|(from, to)| (from..to).contains(&at));
+        if !free && !(base..base + 0x30_0000).contains(&at) {
             map(at, 1 << 20, libc::PROT_NONE);
         }
         at += 1 << 20;
     }
 }
 
-/// Handlers on a stack of their own; with a timer, if that is wanted.
+/// Installs signal handlers on a stack of their own, with a timer on request.
 fn handlers(timer: bool) {
     // SAFETY: handlers as above.
     unsafe {
@@ -67,7 +68,7 @@ fn handlers(timer: bool) {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = fuzz_fault as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        // The timer waits, so that the state is that of the sequence.
+        // The timer is blocked in handlers, so that they see the sequence's state.
         libc::sigfillset(&raw mut action.sa_mask);
         for signal in [
             libc::SIGSEGV,
@@ -93,13 +94,13 @@ fn handlers(timer: bool) {
     }
 }
 
-/// Microseconds between signals of the timer; `FUZZ_TIMER` says another number.
+/// Returns the interval of the timer, microseconds; `FUZZ_TIMER` sets another.
 fn interval() -> i64 {
     let given = std::env::var("FUZZ_TIMER").ok();
     given.and_then(|text| text.parse().ok()).unwrap_or(70)
 }
 
-/// Makes everything ready for runs at a base.
+/// Maps memory and installs handlers for runs at a base address.
 pub fn prepare(base: u64, timer: bool, steps: bool) {
     run().base = base;
     run().steps = steps;
@@ -108,12 +109,12 @@ pub fn prepare(base: u64, timer: bool, steps: bool) {
     write_code(base, &[]);
 }
 
-/// Writes sequences, and the jump to the end.
+/// Writes sequences, and the jump to their common end.
 fn write_code(base: u64, sequences: &[(u64, Vec<u8>)]) {
-    // Its constant is aligned, as a sequence may have that checked.
+    // The constant is aligned, as a sequence may have alignment checked.
     let mut jump = vec![0x90, 0x90, 0xFF, 0x25, 0, 0, 0, 0];
     jump.extend((fuzz_end as *const () as u64).to_le_bytes());
-    let end = (base + DETOUR, jump);
+    let end = (base + JUMP_TO_END, jump);
     // SAFETY: within our own mapping.
     unsafe {
         let (read, write, execute) = (libc::PROT_READ, libc::PROT_WRITE, libc::PROT_EXEC);
@@ -125,15 +126,16 @@ fn write_code(base: u64, sequences: &[(u64, Vec<u8>)]) {
     }
 }
 
-/// Writes sequences to their addresses, each with its end.
+/// Writes sequences to their addresses, each with a jump to the end.
 pub fn write_all(sequences: &[(u64, Sequence)], base: u64) {
     let code: Vec<(u64, Vec<u8>)> = (sequences.iter())
         .map(|(at, sequence)| {
-            // To the end by a detour: the program's address is another in every run.
+            // The jump to the end is indirect, because the fuzzer's own address differs in every
+            // run.
             let mut code = sequence.code.clone();
             let next = at + code.len() as u64 + 5;
             code.push(0xE9);
-            code.extend(((base + DETOUR).wrapping_sub(next) as u32).to_le_bytes());
+            code.extend(((base + JUMP_TO_END).wrapping_sub(next) as u32).to_le_bytes());
             (*at, code)
         })
         .collect();

@@ -1,4 +1,4 @@
-//! Batches, run twice, and what must be equal.
+//! Runs batches natively and translated, and compares the results.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,23 +9,25 @@ use genba_count::{CountRequest, Engine, Transfers, native::Native};
 use genba_model::{ExitKind, RawCounts, TransferKind};
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 
-use crate::memory::{self, CODE_SIZE};
-use crate::seen::LOST;
-use crate::watch::Watch;
-use crate::{forms, survey};
+use crate::fault_observer::EXIT_STACK_OVERWRITTEN;
+use crate::stuck_batch_watchdog::Watchdog;
+use crate::test_memory::{self, CODE_SIZE};
+use crate::{form_survey, instruction_forms};
 
-/// Cases of a batch.
-const CASES: u64 = 6000;
-/// What is run natively may write this much.
-const LIMIT: usize = 64 << 20;
+/// Number of sequences in a batch.
+const SEQUENCES_PER_BATCH: u64 = 6000;
+/// Maximum output of a native run, bytes.
+const MAX_OUTPUT_BYTES: usize = 64 << 20;
 
-/// Fewer, for who looks for the cause of a difference.
+/// Number of sequences in a batch; `FUZZ_CASES` sets another, to narrow a difference down.
 fn cases() -> u64 {
     let given = std::env::var("FUZZ_CASES").ok();
-    given.and_then(|text| text.parse().ok()).unwrap_or(CASES)
+    given
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(SEQUENCES_PER_BATCH)
 }
 
-/// Which jumps are recorded.
+/// Which jumps are recorded in a batch.
 fn transfers(seed: u64) -> Transfers {
     match seed % 3 {
         0 => Transfers::None,
@@ -34,21 +36,21 @@ fn transfers(seed: u64) -> Transfers {
     }
 }
 
-/// What was done.
+/// Totals over all batches.
 #[derive(Default)]
 pub struct Totals {
     batches: u64,
     sequences: u64,
     runs_stepped: u64,
     instructions: u64,
-    left_out: u64,
-    /// Batches that wrote over their own stack.
+    skipped: u64,
+    /// Batches that overwrote their own stack.
     lost: u64,
-    /// By form: how often it was run, and retired.
+    /// By form: mode often it was executed, and retired without a fault.
     forms: BTreeMap<u64, (u64, u64)>,
 }
 
-/// Everything that is needed for rounds.
+/// The fuzzer: what all batches need.
 pub struct Fuzz {
     program: PathBuf,
     launcher: Launcher,
@@ -57,7 +59,7 @@ pub struct Fuzz {
 }
 
 impl Fuzz {
-    /// Finds out what the processor has.
+    /// Creates a fuzzer; probes which forms the processor has.
     pub fn new() -> Self {
         let mut fuzz = Self {
             program: std::env::current_exe().expect("our own path"),
@@ -74,19 +76,19 @@ impl Fuzz {
         self.directory.path().join(name)
     }
 
-    /// What `probe` found.
+    /// Returns the output of `probe`.
     pub fn forms(&self) -> String {
         std::fs::read_to_string(self.path("forms")).expect("the list of forms")
     }
 
-    fn words(&self, seed: u64, how: &str, only: Option<&str>) -> Vec<OsString> {
+    fn words(&self, seed: u64, mode: &str, only: Option<&str>) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec![
             "batch".into(),
             seed.to_string().into(),
             cases().to_string().into(),
             self.path("forms").into(),
             self.path("skipped").into(),
-            how.into(),
+            mode.into(),
         ];
         words.extend(only.map(OsString::from));
         words
@@ -95,19 +97,21 @@ impl Fuzz {
     fn spec(&self, words: &[OsString]) -> CommandSpec {
         let program = [self.program.clone().into()];
         let mut spec = CommandSpec::direct(program.into_iter().chain(words.iter().cloned()));
-        // A batch takes seconds; a sequence that does not end is an error here, too.
+        // A batch takes seconds. A sequence that does not end is an error, too.
         spec.timeout = Some(Duration::from_secs(1800));
         spec
     }
 
-    /// What it writes; `None` if a sequence of it wrote over its stack.
+    /// Runs a batch natively; its output, or `None` if a sequence overwrote the stack.
     fn natively(&mut self, words: &[OsString]) -> Option<String> {
         let mut spec = self.spec(words);
-        spec.stdout = Output::Capture { limit: LIMIT };
+        spec.stdout = Output::Capture {
+            limit: MAX_OUTPUT_BYTES,
+        };
         spec.stderr = Output::Inherit;
-        let _watch = Watch::over(&self.program, &self.path("skipped").to_string_lossy());
+        let _watch = Watchdog::start(&self.program, &self.path("skipped").to_string_lossy());
         let finished = (self.launcher.run(&spec, &self.cancel)).expect("it runs natively");
-        if finished.record.exit == ExitKind::Code(LOST) {
+        if finished.record.exit == ExitKind::Code(EXIT_STACK_OVERWRITTEN) {
             return None;
         }
         let text = String::from_utf8_lossy(&finished.stdout.captured).into_owned();
@@ -124,7 +128,7 @@ impl Fuzz {
         let mut spec = self.spec(words);
         spec.stdout = Output::File(output.clone());
         spec.stderr = Output::Inherit;
-        let _watch = Watch::over(&self.program, &self.path("skipped").to_string_lossy());
+        let _watch = Watchdog::start(&self.program, &self.path("skipped").to_string_lossy());
         let request = CountRequest {
             spec,
             transfers,
@@ -133,19 +137,23 @@ impl Fuzz {
         match Native.count(&request, &mut self.launcher, &self.cancel) {
             Ok(counts) => {
                 let text = std::fs::read_to_string(&output).expect("its output");
-                assert_eq!(counts.exit, 0, "{words:?}: it ends so when it is counted");
+                assert_eq!(
+                    counts.exit, 0,
+                    "{words:?}: the exit status differs when it is counted"
+                );
                 (text, counts)
             }
             Err(error) => panic!("{words:?}: {error}"),
         }
     }
 
-    /// One batch.
-    pub fn round(&mut self, seed: u64, totals: &mut Totals) {
+    /// Runs one batch, and compares it.
+    pub fn run_batch(&mut self, seed: u64, totals: &mut Totals) {
         let stepped = seed % 8 == 3;
-        let how = if stepped { "plain" } else { "all" };
+        let mode = if stepped { "plain" } else { "all" };
         std::fs::write(self.path("skipped"), "").expect("the list of cases");
-        let Some(native) = self.natively(&self.words(seed, &format!("{how},tells"), None)) else {
+        let Some(native) = self.natively(&self.words(seed, &format!("{mode},counts_forms"), None))
+        else {
             totals.lost += 1;
             return;
         };
@@ -155,17 +163,17 @@ impl Fuzz {
             .collect();
         let skipped = dangerous.join("\n");
         std::fs::write(self.path("skipped"), skipped).expect("the list of cases");
-        let (translated, counts) = self.translated(&self.words(seed, how, None), transfers(seed));
-        self.compare(seed, how, &native, &translated);
+        let (translated, counts) = self.translated(&self.words(seed, mode, None), transfers(seed));
+        self.compare(seed, mode, &native, &translated);
         if stepped {
-            let seen = self.natively(&self.words(seed, "steps", None));
-            let seen = seen.expect("it ended well before");
-            totals.instructions += check_counts(seed, &seen, &counts);
+            let stepped_counts = self.natively(&self.words(seed, "steps", None));
+            let stepped_counts = stepped_counts.expect("it ended well before");
+            totals.instructions += check_counts(seed, &stepped_counts, &counts);
             totals.runs_stepped += cases();
         }
         totals.batches += 1;
         totals.sequences += cases() - dangerous.len() as u64;
-        totals.left_out += dangerous.len() as u64;
+        totals.skipped += dangerous.len() as u64;
         for line in native.lines().filter_map(|line| line.strip_prefix("form ")) {
             let mut numbers = line.split(' ').filter_map(|word| word.parse::<u64>().ok());
             if let (Some(form), Some(tried), Some(retired)) =
@@ -178,7 +186,7 @@ impl Fuzz {
         }
     }
 
-    fn compare(&mut self, seed: u64, how: &str, native: &str, translated: &str) {
+    fn compare(&mut self, seed: u64, mode: &str, native: &str, translated: &str) {
         let lines = |text: &str| -> Vec<String> {
             let lines = text.lines().filter(|line| !line.starts_with("form "));
             lines.map(str::to_owned).collect()
@@ -200,9 +208,9 @@ impl Fuzz {
         for (native, translated) in cases.iter().take(20) {
             eprintln!("natively   {native}\ntranslated {translated}");
         }
-        // Does it come again?
+        // Reruns, to see whether the difference is reproducible.
         for _ in 0..3 {
-            let (again, _) = self.translated(&self.words(seed, how, None), transfers(seed));
+            let (again, _) = self.translated(&self.words(seed, mode, None), transfers(seed));
             let again = lines(&again);
             let differ = native
                 .iter()
@@ -213,7 +221,7 @@ impl Fuzz {
         for (line, _) in cases.iter().take(3) {
             let case = line.split(' ').next();
             eprintln!("natively:");
-            let words = self.words(seed, how, case);
+            let words = self.words(seed, mode, case);
             let _ = self.natively(&words);
             eprintln!("translated:");
             self.translated(&words, transfers(seed));
@@ -222,9 +230,9 @@ impl Fuzz {
     }
 }
 
-/// Compares counts in the code of the sequences; the number of executions.
-fn check_counts(seed: u64, seen: &str, counts: &RawCounts) -> u64 {
-    let base = memory::base_of(seed);
+/// Compares counts with single-stepped executions; the number of executions.
+fn check_counts(seed: u64, stepped_counts: &str, counts: &RawCounts) -> u64 {
+    let base = test_memory::base_of(seed);
     let code = base..base + CODE_SIZE as u64;
     let process = &counts.processes[0];
     let mut counted: BTreeMap<u64, u64> = BTreeMap::new();
@@ -236,7 +244,7 @@ fn check_counts(seed: u64, seen: &str, counts: &RawCounts) -> u64 {
         }
     }
     let rows = |kind: &'static str| {
-        seen.lines().filter_map(move |line| {
+        stepped_counts.lines().filter_map(move |line| {
             let rest = line.strip_prefix(kind)?;
             let words: Vec<&str> = rest.trim().split(' ').collect();
             let count = words.last()?.parse::<u64>().ok()?;
@@ -265,20 +273,20 @@ fn check_counts(seed: u64, seen: &str, counts: &RawCounts) -> u64 {
         &wrong[..wrong.len().min(10)]
     );
     if transfers(seed) == Transfers::Everywhere {
-        check_passages(seed, rows("passage "), counts, base);
+        check_branches(seed, rows("branch "), counts, base);
     }
     executed.values().sum()
 }
 
-/// Compares jumps and calls within the code of the sequences. Returns are not recorded.
-fn check_passages(
+/// Compares recorded jumps and calls within the sequences. Returns are not recorded.
+fn check_branches(
     seed: u64,
     rows: impl Iterator<Item = (u64, Option<u64>, u64)>,
     counts: &RawCounts,
     base: u64,
 ) {
     let code = base..base + CODE_SIZE as u64;
-    let passages: BTreeMap<(u64, u64), u64> = rows
+    let branches: BTreeMap<(u64, u64), u64> = rows
         .filter_map(|(from, to, count)| Some(((from, to?.checked_sub(base)?), count)))
         .collect();
     let mut wrong = Vec::new();
@@ -288,8 +296,8 @@ fn check_passages(
         if !code.contains(&from) || !code.contains(&to) {
             continue;
         }
-        // To what follows it may be no passage for who sees only addresses.
-        let Some(count) = passages.get(&(from - base, to - base)) else {
+        // A branch to the next instruction cannot be seen from addresses alone.
+        let Some(count) = branches.get(&(from - base, to - base)) else {
             continue;
         };
         if *count != transfer.count {
@@ -303,36 +311,36 @@ fn check_passages(
     }
     assert!(
         wrong.is_empty(),
-        "seed {seed}: {} passages are wrong: {:?}",
+        "seed {seed}: {} branches are wrong: {:?}",
         wrong.len(),
         &wrong[..wrong.len().min(10)]
     );
 }
 
 impl Totals {
-    /// Says what was done.
+    /// Prints the totals.
     pub fn print(&self, probed: &str) {
         println!(
             "{} batches, {} sequences, each from two states: all equal; of {} sequences {} \
-             executions were counted as by the trap flag; {} sequences were left out, as they \
+             executions were counted as by the trap flag; {} sequences were skipped, because they \
              access memory where the engine is, and {} batches, as natively they wrote over \
              their own stack",
             self.batches,
             self.sequences,
             self.runs_stepped,
             self.instructions,
-            self.left_out,
+            self.skipped,
             self.lost
         );
-        let known = forms::known().count();
-        let excluded = survey::excluded();
+        let known = instruction_forms::known().count();
+        let excluded = form_survey::excluded();
         let not_tried: usize = excluded.values().map(Vec::len).sum();
         let word = |wanted: &'static str| {
             let lines = probed.lines().filter(move |line| line.ends_with(wanted));
             lines.filter_map(|line| line.split(' ').next()?.parse::<u64>().ok())
         };
-        let tried = |form: u64| self.forms.get(&form).is_some_and(|seen| seen.0 > 0);
-        let retired = |form: u64| self.forms.get(&form).is_some_and(|seen| seen.1 > 0);
+        let tried = |form: u64| self.forms.get(&form).is_some_and(|counts| counts.0 > 0);
+        let retired = |form: u64| self.forms.get(&form).is_some_and(|counts| counts.1 > 0);
         let missing = word(" missing").count();
         println!(
             "{known} forms of instructions are known in 64-bit mode. The processor has {} of \
@@ -344,7 +352,7 @@ impl Totals {
             word(" missing").filter(|form| tried(*form)).count(),
         );
         println!(
-            "{} cannot be made; {not_tried} are left out:",
+            "{} cannot be made; {not_tried} are skipped:",
             word(" cannot").count()
         );
         for (reason, codes) in excluded {

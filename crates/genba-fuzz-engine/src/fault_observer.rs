@@ -1,25 +1,25 @@
-//! What can be seen of a sequence: every fault with all registers; and where a timer finds it.
+//! Observes sequences: every fault with all registers, and where a timer interrupts.
 
 use std::fmt::Write;
 
-use crate::cpu::{FUZZ_STATE, fuzz_back};
-use crate::memory::{DATA, SIZE, STACK, holes};
-use crate::steps;
+use crate::processor_state::{FUZZ_STATE, fuzz_back};
+use crate::single_steps;
+use crate::test_memory::{DATA, SIZE, STACK, free_ranges};
 
-/// Faults after which a run is given up.
-pub const MOST_FAULTS: u32 = 12;
-/// Faults that only a program has which has lost its own stack.
-const ENDLESS: u32 = 20 * MOST_FAULTS;
-/// How a batch ends in which a sequence wrote over the stack of the program itself.
-pub const LOST: i32 = 99;
-/// Flags that may differ where a fault shows them: those that are overwritten before they are
-/// read, whatever happens.
+/// A run is given up after this many faults.
+pub const MAX_FAULTS: u32 = 12;
+/// A process with this many faults has lost its own stack.
+const MAX_FAULTS_OF_PROCESS: u32 = 20 * MAX_FAULTS;
+/// Exit status of a batch in which a sequence overwrote the fuzzer's own stack.
+pub const EXIT_STACK_OVERWRITTEN: i32 = 99;
+/// Arithmetic flags, which may differ in a fault's frame if they are dead.
 pub const ARITHMETIC: u64 = 0x8D5;
 pub const TRAP: u64 = 0x100;
 /// Number of the processor's overflow trap.
 const OVERFLOW: i64 = 4;
 
-/// What of the state a value is of: a difference that does not come again is known only by that.
+/// The part of the state that a value belongs to. A difference that is not reproducible is known by
+/// this alone.
 #[derive(Clone, Copy)]
 pub enum Part {
     Registers,
@@ -28,29 +28,29 @@ pub enum Part {
     Memory,
 }
 
-/// What the handler of faults knows and finds out.
-pub struct Run {
+/// What the fault handler needs to know, and what it observes.
+pub struct SequenceRun {
     pub base: u64,
     pub at: u64,
     pub length: u64,
     pub starts: Vec<u16>,
     pub whole_stack: bool,
     pub sum: u64,
-    /// Parts of the sum: registers, flags, vectors, memory.
+    /// The hash by parts: registers, flags, vectors, memory.
     pub parts: [u64; 4],
     pub faults: u32,
-    /// It accessed memory where the engine has something.
+    /// Whether it accessed memory at which the engine may have something.
     pub dangerous: bool,
     pub show: bool,
     pub text: String,
     pub steps: bool,
-    /// Signals that said a place where no instruction begins.
+    /// Number of signals at places at which no instruction begins.
     pub wrong_places: u64,
-    /// Faults of this run: signal and place.
-    pub seen: Vec<(i32, u64)>,
+    /// Faults of this run: signal and address.
+    pub fault_places: Vec<(i32, u64)>,
 }
 
-pub static mut RUN: Run = Run {
+pub static mut SEQUENCE_RUN: SequenceRun = SequenceRun {
     base: 0,
     at: 0,
     length: 0,
@@ -64,18 +64,18 @@ pub static mut RUN: Run = Run {
     text: String::new(),
     steps: false,
     wrong_places: 0,
-    seen: Vec::new(),
+    fault_places: Vec::new(),
 };
 
-pub fn run() -> &'static mut Run {
+pub fn run() -> &'static mut SequenceRun {
     // SAFETY: one thread; the handler runs only while a sequence does.
     unsafe {
-        let place = &raw mut RUN;
+        let place = &raw mut SEQUENCE_RUN;
         &mut *place
     }
 }
 
-/// Four sums side by side, of words.
+/// Hashes bytes in four independent lanes.
 pub fn hash(bytes: &[u8]) -> u64 {
     let mut sums = [0x9E37_79B9_7F4A_7C15u64, 3, 5, 7];
     let mut chunks = bytes.chunks_exact(32);
@@ -103,7 +103,7 @@ fn memory<'a>(from: u64, to: u64) -> &'a [u8] {
     unsafe { std::slice::from_raw_parts(from as *const u8, (to - from) as usize) }
 }
 
-impl Run {
+impl SequenceRun {
     pub fn add(&mut self, part: Part, value: u64) {
         for sum in [&mut self.sum, &mut self.parts[part as usize]] {
             *sum = (*sum ^ value)
@@ -131,13 +131,13 @@ impl Run {
 
     /// Whether the engine may have something at an address.
     fn is_dangerous(&self, address: u64) -> bool {
-        let near = holes(self.base).any(|(from, to)| (from..to).contains(&address));
+        let near = free_ranges(self.base).any(|(from, to)| (from..to).contains(&address));
         near || (0x6FF0_0000..0x7110_0000).contains(&address)
             || (0x5000_0000_0000..0x7FFF_FFFF_FFFF).contains(&address)
     }
 }
 
-/// The handler of faults.
+/// Handles faults: records the state, and resumes after the instruction.
 pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let run = run();
     // SAFETY: the kernel's arguments.
@@ -153,13 +153,13 @@ pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
     };
     let rip = registers[libc::REG_RIP as usize] as u64;
     if run.steps && signal == libc::SIGTRAP {
-        if steps::step(run, rip) {
+        if single_steps::step(run, rip) {
             registers[libc::REG_EFL as usize] &= !(TRAP as i64);
         }
         return;
     }
     let flags = registers[libc::REG_EFL as usize] as u64 & !ARITHMETIC;
-    run.seen.push((signal, rip));
+    run.fault_places.push((signal, rip));
     run.dangerous |= signal == libc::SIGSEGV && run.is_dangerous(address);
     run.add(Part::Registers, signal as u64 | (code as u32 as u64) << 8);
     run.add(Part::Registers, address);
@@ -191,16 +191,16 @@ pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
     }
     run.add_memory(registers[libc::REG_RSP as usize] as u64);
     run.faults += 1;
-    if run.faults > ENDLESS {
+    if run.faults > MAX_FAULTS_OF_PROCESS {
         // SAFETY: ends the process, as nothing of it can be relied upon.
-        unsafe { libc::_exit(LOST) };
+        unsafe { libc::_exit(EXIT_STACK_OVERWRITTEN) };
     }
-    // On behind the instruction; a trap is there already.
+    // Resumes after the instruction; a trap is after it already.
     let offset = rip.wrapping_sub(run.at);
     let next = match signal {
         libc::SIGTRAP => Some(rip),
-        // `int 4`, which any program may execute, is a trap like `int 3`, though its signal is
-        // that of a fault. To skip what follows it could leave a loop without its start.
+        // `int 4`, which any program may execute, is a trap as `int 3` is, although its signal is
+        // that of a fault. Skipping the next instruction could jump into the middle of a loop.
         libc::SIGSEGV if registers[libc::REG_TRAPNO as usize] == OVERFLOW => Some(rip),
         _ if offset >= run.length => None,
         _ => {
@@ -213,11 +213,11 @@ pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
         }
     };
     match next {
-        Some(next) if run.faults < MOST_FAULTS => {
+        Some(next) if run.faults < MAX_FAULTS => {
             registers[libc::REG_RIP as usize] = next as i64;
             registers[libc::REG_EFL as usize] &= !(ARITHMETIC as i64);
             if run.steps {
-                steps::resumed(next);
+                single_steps::resumed(next);
             }
         }
         _ => {
@@ -226,13 +226,13 @@ pub extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mu
             registers[libc::REG_RSP as usize] = unsafe { FUZZ_STATE.host } as i64;
             registers[libc::REG_EFL as usize] = 0x202;
             if run.steps {
-                steps::resumed(0);
+                single_steps::resumed(0);
             }
         }
     }
 }
 
-/// Whatever the place, it must be one that the program has.
+/// Handles timer signals: the address must be that of an instruction of the program.
 pub extern "C" fn on_timer(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel's argument; only words are read.
     let rip = unsafe {
@@ -244,7 +244,7 @@ pub extern "C" fn on_timer(_: i32, _: *mut libc::siginfo_t, context: *mut libc::
     if offset < run.length && !run.starts.iter().any(|start| u64::from(*start) == offset) {
         run.wrong_places += 1;
     }
-    if holes(run.base).any(|(from, to)| (from..to).contains(&rip)) {
+    if free_ranges(run.base).any(|(from, to)| (from..to).contains(&rip)) {
         run.wrong_places += 1;
     }
 }

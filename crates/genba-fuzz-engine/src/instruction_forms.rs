@@ -1,30 +1,31 @@
-//! All forms of instructions that the decoder knows in 64-bit mode: which are tried, and why the
-//! others are not; and making one of a given form.
+//! All forms of instructions that the decoder knows in 64-bit mode: which are tried, and why others
+//! are not; and how to make a random instruction of a form.
 
 use iced_x86::{
     Code, Decoder, EncodingKind, FlowControl, Instruction, MandatoryPrefix, Mnemonic, OpCodeInfo,
     OpCodeOperandKind, OpCodeTableKind, OpKind, Register,
 };
 
-use crate::generate::Random;
+use crate::random_sequence::Random;
 
-/// Most bytes of an instruction.
-pub const LONGEST: usize = 15;
+/// Maximum size of an instruction.
+pub const MAX_BYTES: usize = 15;
 
-/// Forms that the decoder can give in 64-bit mode.
+/// Returns all forms that the decoder knows in 64-bit mode.
 pub fn known() -> impl Iterator<Item = Code> {
     Code::values().filter(|code| {
         let info = code.op_code();
         info.is_instruction()
             && info.is_available_in_mode(64)
-            // Two instructions, for the decoder: `wait` and another.
+            // The decoder regards `wait` and another as one instruction.
             && !info.fwait()
-            // Only if asked for: other processors' (Cyrix, Knights Corner, 80286, …).
+            // Forms of other processors (Cyrix, Knights Corner, 80286, …), which the decoder knows
+            // only on request.
             && info.decoder_option() == 0
     })
 }
 
-/// Why a form is not tried.
+/// Returns why a form is not tried; `None` if it is.
 pub fn excluded(code: Code) -> Option<&'static str> {
     use Mnemonic::*;
     let info = code.op_code();
@@ -41,10 +42,14 @@ pub fn excluded(code: Code) -> Option<&'static str> {
         Wrpkru => return Some("takes the process's memory away"),
         Fnstenv | Fnsave | Fxsave | Fxsave64 | Xsave | Xsave64 | Xsavec | Xsavec64 | Xsaveopt
         | Xsaveopt64 | Xsaves | Xsaves64 => {
-            return Some("stores the address of the last x87 instruction, which is in the copy");
+            return Some(
+                "stores the address of the last x87 instruction, which is in translated code",
+            );
         }
         Fldenv | Frstor | Fxrstor | Fxrstor64 | Xrstor | Xrstor64 | Xrstors | Xrstors64 => {
-            return Some("loads the address of the last x87 instruction, which is in the copy");
+            return Some(
+                "loads the address of the last x87 instruction, which is in translated code",
+            );
         }
         Xbegin | Xend | Xabort | Xtest => return Some("refused: hardware transactions"),
         Rdgsbase | Wrgsbase | Swapgs | Lgs => return Some("refused: %gs"),
@@ -52,7 +57,7 @@ pub fn excluded(code: Code) -> Option<&'static str> {
         | Erets | Lkgs => {
             return Some("refused: far and old ways into and out of the kernel");
         }
-        Popf | Popfd | Popfq => return Some("in pieces: pushf, changes, popf"),
+        Popf | Popfd | Popfq => return Some("generated separately: pushf, changes, popf"),
         Skinit | Int1 => return Some("not to be tried in user mode"),
         _ => {}
     }
@@ -67,10 +72,10 @@ pub fn excluded(code: Code) -> Option<&'static str> {
         FlowControl::Interrupt if matches!(code, Code::Int_imm8 | Code::Int3) => None,
         FlowControl::Interrupt => Some("not to be tried in user mode"),
         FlowControl::XbeginXabortXend => Some("refused: hardware transactions"),
-        _ if code == Code::Syscall => Some("in pieces: system calls that do nothing"),
+        _ if code == Code::Syscall => Some("generated separately: system calls that do nothing"),
         _ if is_far(info) => Some("refused: far jumps and calls"),
         _ if info.operand_size() == 16 => Some("refused: 16-bit jumps"),
-        _ => Some("in pieces: jumps, calls, returns, loops"),
+        _ => Some("generated separately: jumps, calls, returns, loops"),
     }
 }
 
@@ -81,7 +86,7 @@ fn is_far(info: &OpCodeInfo) -> bool {
         || info.code().is_call_far_indirect()
 }
 
-/// Whether its first operand is one of the segment registers.
+/// Whether the first operand is a segment register.
 fn segment(info: &OpCodeInfo) -> bool {
     matches!(
         info.op0_kind(),
@@ -97,21 +102,21 @@ fn segment(info: &OpCodeInfo) -> bool {
     )
 }
 
-/// What one operand may not be, whatever the form.
-pub fn refused(instruction: &Instruction) -> bool {
+/// Whether a random instruction must not be executed, whatever its form.
+pub fn must_not_run(instruction: &Instruction) -> bool {
     let gs = instruction.segment_prefix() == Register::GS;
     let segments = instruction.op_count() > 0
         && instruction.op0_register().is_segment_register()
         && instruction.mnemonic() != Mnemonic::Push;
     let eip = instruction.memory_base() == Register::EIP;
-    // `int 3` and `int 0x80` are other things than what faults.
+    // `int 3` and `int 0x80` do not fault as other interrupts do.
     let int = instruction.code() == Code::Int_imm8 && matches!(instruction.immediate8(), 3 | 0x80);
-    // Not the same for the decoder and for every processor.
+    // The decoder and some processors disagree on this encoding.
     let pause = instruction.mnemonic() == Mnemonic::Pause && instruction.len() > 2;
     gs || segments || eip || int || pause
 }
 
-/// Kinds of encodings, which are chosen among first: there are far more forms of some.
+/// Kinds of encodings. The kind is chosen first, because some kinds have far more forms.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// General registers.
@@ -124,22 +129,22 @@ pub enum Kind {
     Evex,
 }
 
-/// A form, with what is dear to find out.
+/// A form, with properties that are expensive to compute.
 #[derive(Clone, Copy)]
 pub struct Form {
-    /// Which.
+    /// The form.
     pub code: Code,
-    /// Its kind.
+    /// Kind of its encoding.
     pub kind: Kind,
     info: &'static OpCodeInfo,
-    /// The prefix names a register.
+    /// Whether its prefix encodes a register.
     named: bool,
-    /// Addresses in a vector.
+    /// Whether it takes addresses from a vector.
     gathers: bool,
 }
 
 impl Form {
-    /// Finds out.
+    /// Computes the properties of a form.
     pub fn of(code: Code) -> Self {
         let info = code.op_code();
         let names = || info.op_kinds().iter().map(|kind| format!("{kind:?}"));
@@ -165,10 +170,10 @@ impl Form {
     }
 }
 
-/// An instruction of this form with random operands; not every attempt succeeds.
+/// Makes an instruction of a form with random operands; not every attempt succeeds.
 pub fn make(random: &mut Random, form: &Form, at: u64) -> Option<(Vec<u8>, Instruction)> {
     let (code, info) = (form.code, form.info);
-    let mut bytes = Vec::with_capacity(LONGEST);
+    let mut bytes = Vec::with_capacity(MAX_BYTES);
     match info.encoding() {
         EncodingKind::Legacy | EncodingKind::D3NOW => legacy(random, info, &mut bytes),
         EncodingKind::VEX | EncodingKind::XOP => vex(random, form, &mut bytes),
@@ -181,15 +186,15 @@ pub fn make(random: &mut Random, form: &Form, at: u64) -> Option<(Vec<u8>, Instr
             bytes.push(modrm(random, info));
         }
     }
-    while bytes.len() < LONGEST {
+    while bytes.len() < MAX_BYTES {
         bytes.push((random.next() >> 24) as u8);
     }
-    bytes.truncate(LONGEST);
+    bytes.truncate(MAX_BYTES);
     let mut decoder = Decoder::with_ip(64, &bytes, at, 0);
     let mut decoded = decoder.decode();
     if info.encoding() == EncodingKind::D3NOW {
-        // The opcode is behind the operands; whatever was there decides how long they are.
-        let length = (2..LONGEST).find(|&length| {
+        // The opcode follows the operands, and any byte there decides their length.
+        let length = (2..MAX_BYTES).find(|&length| {
             let mut tried = bytes.clone();
             tried[length - 1] = info.op_code() as u8;
             let again = Decoder::with_ip(64, &tried, at, 0).decode();
@@ -201,15 +206,15 @@ pub fn make(random: &mut Random, form: &Form, at: u64) -> Option<(Vec<u8>, Instr
     if reads_stale_stack_pointer(info, &bytes, &decoded) {
         return None;
     }
-    (decoded.code() == code && !refused(&decoded)).then(|| {
+    (decoded.code() == code && !must_not_run(&decoded)).then(|| {
         bytes.truncate(decoded.len());
         (bytes, decoded)
     })
 }
 
-/// A general register is named with the bit X of EVEX, which means nothing there. If it is rsp, AMD's
-/// Zen 5 reads it without the pushes and pops that it has under way (`push %rax; vpinsrd $3, %esp, …`
-/// gives rsp before the push; with the bit clear, behind it), or with them if anything came between.
+/// Whether an instruction encodes rsp with the bit X of EVEX clear, which has no meaning there.
+/// AMD's Zen 5 then reads rsp without the pushes and pops that are in flight (`push %rax; vpinsrd
+/// $3, %esp, …` reads rsp before the push), unless anything came between.
 fn reads_stale_stack_pointer(info: &OpCodeInfo, bytes: &[u8], decoded: &Instruction) -> bool {
     let prefix = bytes.iter().position(|byte| *byte == 0x62);
     let clear = prefix
@@ -231,7 +236,7 @@ fn opcode(info: &OpCodeInfo, bytes: &mut Vec<u8>) {
     bytes.push(info.op_code() as u8);
 }
 
-/// ModRM with what belongs to the opcode in it. Memory is more interesting than registers.
+/// Returns a random ModRM byte with the opcode's bits. Memory operands are preferred.
 fn modrm(random: &mut Random, info: &OpCodeInfo) -> u8 {
     let mut modrm = (random.next() >> 32) as u8;
     if let Ok(group) = u8::try_from(info.group_index()) {
@@ -244,7 +249,7 @@ fn modrm(random: &mut Random, info: &OpCodeInfo) -> u8 {
 }
 
 fn legacy(random: &mut Random, info: &OpCodeInfo, bytes: &mut Vec<u8>) {
-    // Prefixes that mean something else here, or nothing.
+    // Prefixes that have another meaning here, or none.
     match random.below(40) {
         0 | 1 => bytes.push(0x67),
         2 => bytes.push(0x64),
@@ -287,7 +292,7 @@ fn legacy(random: &mut Random, info: &OpCodeInfo, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The bits that say the mandatory prefix.
+/// Returns the bits of the mandatory prefix.
 fn prefix(info: &OpCodeInfo) -> u8 {
     match info.mandatory_prefix() {
         MandatoryPrefix::P66 => 1,
@@ -356,7 +361,7 @@ fn vex(random: &mut Random, form: &Form, bytes: &mut Vec<u8>) {
     ]);
 }
 
-/// The register in the prefix; none is written as all ones.
+/// Returns the register in the prefix; all ones for none.
 fn operands(random: &mut Random, form: &Form) -> u8 {
     if form.named {
         random.below(16) as u8
