@@ -172,7 +172,7 @@ impl CountFile {
     /// Writes the path of a program into the request channel, cut to its size.
     pub fn request_path(&self, path: &[u8]) {
         for (index, byte) in path.iter().take(4095).chain([&0]).enumerate() {
-            // SAFETY: within the array; whoever writes has the mailbox's lock.
+            // SAFETY: within the array; the writer owns the request channel.
             unsafe { (*self.control_mut()).request_path[index] = *byte };
         }
     }
