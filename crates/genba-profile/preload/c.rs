@@ -1,4 +1,4 @@
-//! The parts of the C library that are called: types, constants, functions.
+//! Declarations of the C library's types, constants and functions that are used.
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 

@@ -1,5 +1,5 @@
-//! Functions of the C library that come here first: the target must neither switch our signal off
-//! nor see it, and its new threads must be sampled as well.
+//! Interposed functions of the C library: the target must neither disable nor see the sampler's
+//! signal, and its new threads must be sampled, too.
 
 use core::ffi::{c_int, c_ulong, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -56,7 +56,7 @@ unsafe fn without(set: *const sigset_t) -> sigset_t {
     copy
 }
 
-/// Programs that set all signals back must not set ours.
+/// Programs that reset all signal handlers must not reset the sampler's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaction(s: c_int, new: *const sigaction_t, old: *mut sigaction_t) -> c_int {
     // SAFETY: the caller's arguments.

@@ -1,4 +1,4 @@
-// Shared between the preloaded library and the reader of its ring: what lies in the shared file.
+// The layout of the shared ring buffer, for the preloaded library and for the reader.
 //
 // A bounded queue with many writers and one reader (D. Vyukov's): every slot has a sequence
 // number. A writer may claim slot `n % SLOTS` when its sequence is `n`, and publishes by making
@@ -10,7 +10,7 @@ pub const MAGIC: u64 = 0x7265_6d69_742e_6267;
 pub const SLOTS: u64 = 4096;
 /// Words of payload in a slot.
 pub const WORDS: usize = 128;
-/// Bytes of the head of the file: a cache line for each of its three counters and the magic.
+/// Bytes before the first slot: a cache line each for the magic and the counters.
 pub const HEAD: usize = 256;
 /// Bytes of a slot.
 pub const SLOT: usize = 1088;
@@ -19,7 +19,7 @@ pub const SIZE: usize = HEAD + SLOTS as usize * SLOT;
 
 /// Offset of the counter of claimed slots.
 pub const CLAIMED: usize = 64;
-/// Offset of the counter of entries that found no room.
+/// Offset of the counter of entries that did not fit.
 pub const LOST: usize = 128;
 
 /// Words of a slot: sequence number first, then these, then the payload.
@@ -30,7 +30,7 @@ pub const LENGTH: usize = 2;
 pub const WHO: usize = 3;
 /// Monotonic time, ns.
 pub const TIME: usize = 4;
-/// Nanoseconds of CPU time that a sample stands for.
+/// CPU time that a sample stands for, ns.
 pub const WEIGHT: usize = 5;
 /// Instruction pointer; for a fork the parent's process id.
 pub const IP: usize = 6;
@@ -39,11 +39,11 @@ pub const PAYLOAD: usize = 8;
 
 /// A sample; the payload is its callers' return addresses.
 pub const SAMPLE: u64 = 1;
-/// A piece of `/proc/self/maps`.
+/// A part of `/proc/self/maps`.
 pub const MAPS: u64 = 2;
-/// The pieces before make the whole.
+/// The end of `/proc/self/maps`: the parts before are all of it.
 pub const MAPS_END: u64 = 3;
-/// A program has begun (`execve`); the payload is its name.
+/// A program was started (`execve`); the payload is its name.
 pub const EXEC: u64 = 4;
 /// A process was forked.
 pub const FORK: u64 = 5;

@@ -1,8 +1,8 @@
-//! The library that is loaded into a target where perf events are forbidden: a CPU-time timer
-//! per thread whose signal's handler writes where the thread is into a shared ring.
+//! The library that is preloaded into a target where perf events are forbidden: a CPU-time timer
+//! per thread, whose signal handler writes the instruction pointer into a shared ring buffer.
 //!
-//! Built on its own by `build.rs`, without the standard library: it must add nothing to the
-//! target but this. What must hold: nothing in the handler allocates, locks or changes `errno`;
+//! Compiled on its own by `build.rs`, without the standard library, so that nothing else is added to
+//! the target. What must hold: nothing in the handler allocates, locks or changes `errno`;
 //! the target never sees the signal (in no wait, no mask, no handler of its own).
 
 #![no_std]
@@ -29,15 +29,15 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// The mapped ring; null until it is there.
+/// The mapped ring buffer; null until it is mapped.
 static RING: AtomicPtr<u8> = AtomicPtr::new(null_mut());
-/// The signal; 0 while there is none.
+/// The timers' signal; 0 until one was chosen.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 static PERIOD: AtomicU64 = AtomicU64::new(0);
 static STACKS: AtomicU32 = AtomicU32::new(0);
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// What belongs to one thread.
+/// The state of one thread.
 #[repr(C)]
 struct Thread {
     timer: c_int,
@@ -75,7 +75,7 @@ fn at(offset: usize) -> Option<&'static AtomicU64> {
     Some(unsafe { &*ring.add(offset).cast::<AtomicU64>() })
 }
 
-/// Puts an entry into the ring, or counts it as lost.
+/// Writes an entry into the ring buffer, or counts it as lost.
 fn push(kind: u64, time: u64, weight: u64, ip: u64, length: u64, payload: &[u64]) {
     let (Some(claimed), Some(lost)) = (at(layout::CLAIMED), at(layout::LOST)) else {
         return;
@@ -103,7 +103,7 @@ fn push(kind: u64, time: u64, weight: u64, ip: u64, length: u64, payload: &[u64]
                     for (index, word) in payload.iter().take(layout::WORDS).enumerate() {
                         set(layout::PAYLOAD + index, *word);
                     }
-                    // The reader may have given us up; then the entry is lost.
+                    // The reader may have abandoned this slot; then the entry is lost.
                     let done =
                         sequence.compare_exchange(n, n + 1, Ordering::Release, Ordering::Relaxed);
                     if done.is_err() {
@@ -122,7 +122,8 @@ fn push(kind: u64, time: u64, weight: u64, ip: u64, length: u64, payload: &[u64]
     }
 }
 
-/// Follows frame pointers within the thread's own stack, which is mapped as a whole.
+/// Follows frame pointers within the thread's stack, all of which is mapped. Returns the number of
+/// return addresses written to `out`.
 unsafe fn chain(
     thread: &Thread,
     sp: usize,
@@ -131,7 +132,7 @@ unsafe fn chain(
 ) -> usize {
     let mut n = 0;
     if sp < thread.stack_low || sp >= thread.stack_high {
-        return 0; // on another stack: nothing is known of its bounds
+        return 0; // on another stack, whose bounds are not known
     }
     let mut low = sp;
     while n < layout::WORDS && fp >= low && fp % 8 == 0 && fp <= thread.stack_high - 16 {
@@ -244,8 +245,8 @@ unsafe fn begin_thread() {
     }
 }
 
-/// Gives the thread a stack for the handler, unless it has one: programs with stacks of a few
-/// kilobytes have no room for a signal frame.
+/// Sets an alternate signal stack unless the thread has one: a signal frame does not fit on stacks
+/// of a few kilobytes.
 unsafe fn alternate_stack(thread: *mut Thread) {
     // SAFETY: as in `begin_thread`.
     unsafe {
@@ -274,7 +275,7 @@ unsafe fn alternate_stack(thread: *mut Thread) {
     }
 }
 
-/// The key's destructor: the thread ends.
+/// The destructor of the thread's key: deletes its timer and frees its state.
 unsafe extern "C" fn end_thread(value: *mut c_void) {
     let thread = value.cast::<Thread>();
     // SAFETY: the value is what `begin_thread` set, and nobody else uses it any more once the
@@ -314,7 +315,7 @@ unsafe extern "C" fn in_child() {
     unsafe { begin_thread() };
 }
 
-/// Sends what is mapped, for who reads the ring may come when this process is gone.
+/// Sends the process's mappings: the reader may drain the ring buffer after the process has ended.
 fn send_maps() {
     if RING.load(Ordering::Acquire).is_null() {
         return;
@@ -339,7 +340,7 @@ fn send_maps() {
     push(layout::MAPS_END, now(), 0, 0, 0, &[]);
 }
 
-/// Digits of an environment variable as a number; 0 if there are none.
+/// The leading digits of an environment variable as a number; 0 if there are none.
 unsafe fn number(name: *const c_char) -> u64 {
     // SAFETY: the environment's strings end with NUL.
     unsafe {
@@ -391,7 +392,7 @@ unsafe extern "C" fn begin() {
             return;
         }
         KEY.store(key, Ordering::Relaxed);
-        // A real-time signal that nobody has taken: SIGPROF belongs to the target.
+        // A real-time signal without a handler: SIGPROF is the target's.
         for signal in (40..=60).rev() {
             let mut old: sigaction_t = core::mem::zeroed();
             if next_sigaction(signal, null(), &raw mut old) != 0 || old.handler != 0 {
@@ -417,7 +418,7 @@ unsafe extern "C" fn begin() {
 }
 
 unsafe extern "C" fn end() {
-    // Libraries that were loaded by ways that we do not watch.
+    // Includes libraries that were loaded since.
     send_maps();
 }
 

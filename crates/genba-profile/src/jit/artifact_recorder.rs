@@ -309,7 +309,7 @@ impl Work {
             Ok(true) => {
                 self.copied.insert(path.to_owned(), name);
             }
-            // The budget's note tells at the end.
+            // The budget counted it for its note.
             Ok(false) => {}
             Err(error) => self.problem = Some(format!("{name} was not saved: {error}")),
         }
@@ -393,8 +393,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let recording = place.path().join("x.data");
         let pid = std::process::id();
-        for round in 0..10 {
-            let name = format!("_genba_jit_p{pid}u{round}.c");
+        for attempt in 0..10 {
+            let name = format!("_genba_jit_p{pid}u{attempt}.c");
             let source = Path::new("/tmp").join(&name);
             let recorder = JitArtifactRecorder::start(pid as i32, &recording, true).unwrap();
             fs::write(&source, "int n;").unwrap();
@@ -402,7 +402,7 @@ mod tests {
             fs::remove_file(&source).unwrap();
             assert_eq!(note, None);
             let saved = directory_of(&recording).join(&name);
-            assert!(saved.is_file(), "round {round}");
+            assert!(saved.is_file(), "attempt {attempt}");
         }
     }
 }

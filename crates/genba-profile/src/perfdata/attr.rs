@@ -64,8 +64,12 @@ impl Attr {
         if data.len() < Self::MIN_SIZE {
             return None;
         }
-        let said = u32::from_le_bytes(data[4..8].try_into().ok()?) as usize;
-        let size = if said == 0 { Self::MIN_SIZE } else { said };
+        let claimed = u32::from_le_bytes(data[4..8].try_into().ok()?) as usize;
+        let size = if claimed == 0 {
+            Self::MIN_SIZE
+        } else {
+            claimed
+        };
         let data = &data[..data.len().min(size.max(Self::MIN_SIZE))];
         let at = |offset: usize| {
             data.get(offset..)

@@ -1,4 +1,4 @@
-//! The `perf.data` file format: what a file says about itself, record layouts, and writing.
+//! The `perf.data` file format: headers, records, and writing.
 //!
 //! Source: `tools/perf/Documentation/perf.data-file-format.txt` and `perf_event_open(2)`.
 

@@ -347,7 +347,7 @@ impl<V: ThreadVisitor> Worker<V> {
             let pointer = x86_64::thread_pointer(&stop.registers);
             self.pointers.insert(tick.tid, pointer);
         }
-        let keep = self.visitor.visit(&StoppedThread {
+        let record = self.visitor.visit(&StoppedThread {
             pid: tick.pid,
             tid: tick.tid,
             time: tick.time,
@@ -357,7 +357,7 @@ impl<V: ThreadVisitor> Worker<V> {
         let mut registers = None;
         let mut ip = tick.ip;
         if let Some(stop) = &stop
-            && keep
+            && record
         {
             let (at, stack_pointer) = x86_64::instruction_and_stack_pointer(&stop.registers);
             ip = at;
@@ -372,7 +372,7 @@ impl<V: ThreadVisitor> Worker<V> {
         if !asleep {
             self.throttle.stopped(began.elapsed());
         }
-        if !keep || moved {
+        if !record || moved {
             return Ok(());
         }
         let period = self.unattributed_ns.remove(&tick.tid).unwrap_or(0);

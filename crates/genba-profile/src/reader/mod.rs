@@ -1,7 +1,7 @@
 //! Reading recordings: genba's own and those of `perf record`.
 //!
-//! [`Recording::open`] reads what a file says about itself; [`Recording::scan`] goes once over
-//! its records in time order and hands out compact [`Sample`]s; [`Recording::load`] keeps them.
+//! [`Recording::open`] parses a file's header; [`Recording::scan`] reads the records once in time
+//! order and returns compact [`Sample`]s one by one; [`Recording::load`] returns all of them.
 
 mod address_space;
 mod event_lookup;

@@ -84,7 +84,7 @@ pub fn cycles_slowdown(rate: Rate) -> Result<f64, String> {
     }
     let mut counts = SampleCounts::default();
     let drained = ring.drain(&mut counts, &mut |_| Ok(()));
-    // A period longer than all of the probe's work gives no sample, and that is no fault.
+    // A period longer than all of the probe's work gives no sample, which is not an error.
     let few = matches!(rate, Rate::Period(cycles) if cycles > PROBE_STEPS)
         || matches!(rate, Rate::Frequency(hz) if hz < 1000);
     match (values[0], values[2], counts.samples) {

@@ -1,5 +1,5 @@
-//! A scan gives what a simulation of the address spaces gives, in whatever order two ring buffers
-//! were written out.
+//! A scan agrees with a simulation of the address spaces, in whatever order the records of two ring
+//! buffers were written.
 
 use std::collections::HashMap;
 
@@ -119,7 +119,7 @@ fn file_of(events: &Written) -> Vec<u8> {
 /// Time, process, weight, module path and offset of a sample.
 type Located = (u64, i32, u64, String, u64);
 
-/// What the events mean, taken in the order of time.
+/// The samples located by following the events in time order.
 fn simulate(events: &Written) -> Vec<Located> {
     let mut maps: HashMap<i32, Vec<(u64, u8)>> = HashMap::new();
     let mut samples = Vec::new();
