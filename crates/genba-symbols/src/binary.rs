@@ -14,6 +14,7 @@ use crate::elf::{Layout, Section, Segment};
 use crate::elf_symbol_entries::{self, SHT_DYNSYM, SHT_SYMTAB};
 use crate::error::SymbolsError;
 use crate::file_bytes::FileBytes;
+use crate::mini_debug_info;
 use crate::plt;
 use crate::separate_debug_file::{self, DebugSearch, Found, Separate};
 use crate::symbol_table::{Symbol, SymbolSource, Symbols, string_range};
@@ -30,7 +31,8 @@ pub struct Binary {
     data: FileBytes,
     layout: Layout,
     search: DebugSearch,
-    separate: OnceLock<Option<Separate>>,
+    separate: OnceLock<separate_debug_file::Search>,
+    mini_debug_info: OnceLock<Option<(Layout, FileBytes)>>,
     symbols: OnceLock<Symbols>,
     unwind_ranges: OnceLock<Vec<Range<u64>>>,
     debug: OnceLock<Result<Option<DebugInfo>, String>>,
@@ -98,6 +100,7 @@ impl Binary {
             layout,
             search,
             separate: OnceLock::new(),
+            mini_debug_info: OnceLock::new(),
             symbols: OnceLock::new(),
             unwind_ranges: OnceLock::new(),
             debug: OnceLock::new(),
@@ -254,9 +257,12 @@ impl Binary {
         found(&self.layout, &self.data, SHT_SYMTAB)
             || found(&self.layout, &self.data, SHT_DYNSYM)
             || (!own_table()
-                && self
+                && (self
                     .separate()
-                    .is_some_and(|s| found(&s.layout, &s.data, SHT_SYMTAB)))
+                    .is_some_and(|s| found(&s.layout, &s.data, SHT_SYMTAB))
+                    || self
+                        .mini_debug_info()
+                        .is_some_and(|(layout, data)| found(layout, data, SHT_SYMTAB))))
     }
 
     /// The symbols of code, the best alias of each address, whose name in the table has this
@@ -286,8 +292,9 @@ impl Binary {
         unwind_ranges::find(ranges, svma)
     }
 
-    /// Where the symbols are from: `symtab`, `build-id` or `debuglink` (a separate file, found
-    /// that way), `dynsym` (exported functions only) or `none`.
+    /// Where the symbols are from: `symtab`; `build-id`, `debuglink` or `debuginfod` (a separate
+    /// file, found that way); `gnu_debugdata` (in the file, compressed); `dynsym` (exported
+    /// functions only) or `none`.
     #[must_use]
     pub fn symbols_source(&self) -> &'static str {
         let symbols = self.symbol_table();
@@ -296,13 +303,42 @@ impl Binary {
         } else if symbols.has(SymbolSource::Debug) {
             match self.separate().map(|s| s.found) {
                 Some(Found::DebugLink) => "debuglink",
+                Some(Found::Debuginfod) => "debuginfod",
                 _ => "build-id",
             }
+        } else if symbols.has(SymbolSource::MiniDebugInfo) {
+            "gnu_debugdata"
         } else if symbols.has(SymbolSource::Dynsym) {
             "dynsym"
         } else {
             "none"
         }
+    }
+
+    /// What could not be had of symbols and debug information although it should be there, a
+    /// sentence each; of what has been asked for so far.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if let Some(reason) = self
+            .separate
+            .get()
+            .and_then(|s| s.debuginfod_error.as_ref())
+        {
+            problems.push(format!("debuginfod: {reason}"));
+        }
+        if let Some(Err(reason)) = self.debug.get() {
+            problems.push(format!("debug information is unusable: {reason}"));
+        }
+        if let Some(Ok(Some(debug))) = self.debug.get()
+            && let Some((missing, first)) = debug.missing_split_units()
+        {
+            problems.push(format!(
+                "split DWARF of {missing} units was not found (first: {})",
+                first.display()
+            ));
+        }
+        problems
     }
 
     /// Whether there is debug information that can be used.
@@ -384,10 +420,14 @@ impl Binary {
     }
 
     fn separate(&self) -> Option<&Separate> {
-        self.separate
-            .get_or_init(|| {
-                separate_debug_file::find(self.path.as_deref(), &self.layout, &self.search)
-            })
+        let find = || separate_debug_file::find(self.path.as_deref(), &self.layout, &self.search);
+        self.separate.get_or_init(find).file.as_ref()
+    }
+
+    /// The file in `.gnu_debugdata`.
+    fn mini_debug_info(&self) -> Option<&(Layout, FileBytes)> {
+        self.mini_debug_info
+            .get_or_init(|| mini_debug_info::load(&self.layout, &self.data))
             .as_ref()
     }
 
@@ -405,6 +445,11 @@ impl Binary {
                 });
             if !full {
                 add(&mut symbols, SHT_DYNSYM, SymbolSource::Dynsym);
+                // It has the functions that `.dynsym` does not.
+                if let Some((layout, data)) = self.mini_debug_info() {
+                    let source = SymbolSource::MiniDebugInfo;
+                    symbols.add_table(layout, data, SHT_SYMTAB, source, &self.layout);
+                }
             }
             plt::add(&mut symbols, &self.layout, &self.data);
             symbols.finish(&self.layout);
@@ -435,7 +480,7 @@ impl Binary {
                 Some(data) => dwarf::load(&data)?,
                 None => None,
             };
-            Ok(DebugInfo::new(file, sup, self.code_ranges()))
+            Ok(DebugInfo::new(file, sup, self.code_ranges(), path))
         })
     }
 

@@ -15,6 +15,7 @@
 
 mod binary;
 mod build_id;
+mod debuginfod;
 mod demangle;
 mod dwarf;
 mod elf;
@@ -23,6 +24,7 @@ mod error;
 mod file_bytes;
 mod kallsyms;
 mod kernel_symbols;
+mod mini_debug_info;
 mod module;
 mod perf_map;
 mod plt;
@@ -36,6 +38,7 @@ mod vdso;
 
 pub use binary::{Binary, FramesIn};
 pub use build_id::{build_id_from_hex, hex, same_build_id};
+pub use debuginfod::{Debuginfod, debuginfod_cache};
 pub use demangle::{
     MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief, without_parameters,
 };

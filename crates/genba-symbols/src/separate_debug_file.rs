@@ -4,18 +4,22 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::build_id::hex;
+use crate::debuginfod::{Debuginfod, debuginfod_cache};
 use crate::elf::Layout;
 use crate::file_bytes::FileBytes;
 
 /// Where separate debug files are looked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct DebugSearch {
     /// Directories that mirror the file system and hold `.build-id` (`/usr/lib/debug`).
     pub roots: Vec<PathBuf>,
-    /// Caches of the debuginfod client. Nothing is ever downloaded.
+    /// Caches of the debuginfod client.
     pub caches: Vec<PathBuf>,
+    /// Servers that are asked for what is in neither.
+    pub debuginfod: Option<Arc<Debuginfod>>,
 }
 
 impl DebugSearch {
@@ -25,20 +29,21 @@ impl DebugSearch {
         Self {
             roots: Vec::new(),
             caches: Vec::new(),
+            debuginfod: None,
         }
     }
 }
 
 impl Default for DebugSearch {
-    /// The system's directory, and the cache that debuginfod's own tools fill.
+    /// The system's directory, debuginfod's cache, and its servers if `DEBUGINFOD_URLS` names
+    /// some.
     fn default() -> Self {
-        let variable = |name| std::env::var_os(name).map(PathBuf::from);
-        let cache = variable("DEBUGINFOD_CACHE_PATH")
-            .or_else(|| Some(variable("XDG_CACHE_HOME")?.join("debuginfod_client")))
-            .or_else(|| Some(variable("HOME")?.join(".cache/debuginfod_client")));
+        let cache = debuginfod_cache();
+        let debuginfod = cache.as_deref().and_then(Debuginfod::from_environment);
         Self {
             roots: vec![PathBuf::from("/usr/lib/debug")],
             caches: cache.into_iter().collect(),
+            debuginfod,
         }
     }
 }
@@ -48,6 +53,7 @@ impl Default for DebugSearch {
 pub(crate) enum Found {
     BuildId,
     DebugLink,
+    Debuginfod,
 }
 
 /// A separate file, and its headers.
@@ -58,8 +64,34 @@ pub(crate) struct Separate {
     pub(crate) found: Found,
 }
 
-/// Looks by build id, then by debug link with its checksum.
-pub(crate) fn find(path: Option<&Path>, layout: &Layout, search: &DebugSearch) -> Option<Separate> {
+/// The separate file of a binary, if any.
+#[derive(Default)]
+pub(crate) struct Search {
+    pub(crate) file: Option<Separate>,
+    /// Why debuginfod's servers could not be asked.
+    pub(crate) debuginfod_error: Option<String>,
+}
+
+/// Looks by build id, then by debug link with its checksum, then asks debuginfod.
+pub(crate) fn find(path: Option<&Path>, layout: &Layout, search: &DebugSearch) -> Search {
+    let mut result = Search {
+        file: find_here(path, layout, search),
+        debuginfod_error: None,
+    };
+    if let (None, Some(id), Some(servers)) = (&result.file, &layout.build_id, &search.debuginfod) {
+        match servers.debug_file(id) {
+            Ok(downloaded) => {
+                result.file = downloaded
+                    .and_then(|path| open(path, Found::Debuginfod))
+                    .filter(|found| found.layout.build_id.as_ref() == Some(id));
+            }
+            Err(reason) => result.debuginfod_error = Some(reason),
+        }
+    }
+    result
+}
+
+fn find_here(path: Option<&Path>, layout: &Layout, search: &DebugSearch) -> Option<Separate> {
     if let Some(id) = &layout.build_id {
         for candidate in build_id_paths(id, search, "debuginfo") {
             if let Some(found) = open(candidate, Found::BuildId)
@@ -98,9 +130,13 @@ pub(crate) fn find_supplementary(
         candidates.extend(search.roots.iter().map(|root| join_absolute(root, name)));
     }
     candidates.extend(build_id_paths(id, search, "debuginfo"));
-    candidates.into_iter().find_map(|candidate| {
+    let checked = |candidate| {
         let found = open(candidate, Found::BuildId)?;
         (found.layout.build_id.as_ref() == Some(id)).then_some(found.data)
+    };
+    candidates.into_iter().find_map(checked).or_else(|| {
+        let servers = search.debuginfod.as_ref()?;
+        checked(servers.debug_file(id).ok()??)
     })
 }
 

@@ -16,6 +16,8 @@ pub enum SymbolSource {
     Dynsym,
     /// The symbol table of a separate file with debug information.
     Debug,
+    /// The symbol table compressed in `.gnu_debugdata`.
+    MiniDebugInfo,
     /// Made from the procedure linkage table.
     Plt,
 }

@@ -247,14 +247,21 @@ impl Symbolizer {
         }
     }
 
-    /// Where the symbols are from, in a word; why there are none.
+    /// Where the symbols are from, in a word, and what could not be had.
     #[must_use]
     pub fn symbols_source(&self, id: ModuleId) -> String {
         match self.code(id) {
-            ModuleCode::Binary(binary) if binary.has_debug_info() => {
-                format!("{}, lines", binary.symbols_source())
+            ModuleCode::Binary(binary) => {
+                let mut text = binary.symbols_source().to_owned();
+                if binary.has_debug_info() {
+                    text.push_str(", lines");
+                }
+                for problem in binary.problems() {
+                    text.push_str("; ");
+                    text.push_str(&problem);
+                }
+                text
             }
-            ModuleCode::Binary(binary) => binary.symbols_source().to_owned(),
             ModuleCode::Kernel => "kallsyms".to_owned(),
             ModuleCode::Jit(_) => "perf map".to_owned(),
             ModuleCode::Missing(reason) => format!("none: {reason}"),

@@ -255,6 +255,22 @@ fn lines_and_inlines_in_every_form_of_dwarf() {
 }
 
 #[test]
+fn debug_sections_compressed_afterwards_are_read() {
+    let test = "debug_sections_compressed_afterwards_are_read";
+    for form in ["zlib", "zlib-gnu", "zstd"] {
+        let Some((_directory, path)) = compile(test, C, "a.c", &["-g"]) else {
+            return;
+        };
+        let option = format!("--compress-debug-sections={form}");
+        if run("objcopy", &[&option, path.to_str().unwrap()]).is_none() {
+            genba_testing::skip(test, "objcopy", &format!("objcopy {option} fails"));
+            continue;
+        }
+        check_c(&Binary::open_with(&path, DebugSearch::none()).unwrap());
+    }
+}
+
+#[test]
 fn separate_debug_files_are_found() {
     let test = "separate_debug_files_are_found";
     let Some((directory, path)) = compile(test, C, "a.c", &["-g", "-Wl,--build-id"]) else {
@@ -310,17 +326,67 @@ fn separate_debug_files_are_found() {
     for search in [
         DebugSearch {
             roots: vec![root],
-            caches: Vec::new(),
+            ..DebugSearch::none()
         },
         DebugSearch {
-            roots: Vec::new(),
             caches: vec![cache],
+            ..DebugSearch::none()
         },
     ] {
         let binary = Binary::open_with(&bare, search).unwrap();
         assert_eq!(binary.symbols_source(), "build-id");
         check_c(&binary);
     }
+}
+
+/// Strips a program as Fedora's packages are: the symbols that `.dynsym` lacks go into
+/// `.gnu_debugdata`, compressed with xz ("MiniDebugInfo", gdb manual).
+fn strip_to_mini_debug_info(test: &str, directory: &Path, program: &Path) -> Option<PathBuf> {
+    let script = r#"
+        set -e
+        nm -D "$1" --format=posix --defined-only | awk '{ print $1 }' | sort > dynamic
+        nm "$1" --format=posix --defined-only |
+            awk '{ if ($2 == "T" || $2 == "t" || $2 == "D") print $1 }' | sort > all
+        comm -13 dynamic all > keep
+        objcopy --only-keep-debug "$1" debug
+        objcopy -S --remove-section .gdb_index --remove-section .comment \
+            --keep-symbols=keep debug mini
+        strip --strip-all -R .comment -o stripped "$1"
+        xz mini
+        objcopy --add-section .gnu_debugdata=mini.xz stripped
+    "#;
+    let done = Command::new("sh")
+        .current_dir(directory)
+        .args(["-c", script, "sh"])
+        .arg(program)
+        .output();
+    if !done.is_ok_and(|out| out.status.success()) {
+        genba_testing::skip(test, "xz", "xz or objcopy does not work here");
+        return None;
+    }
+    Some(directory.join("stripped"))
+}
+
+#[test]
+fn symbols_of_mini_debug_info_are_used() {
+    let test = "symbols_of_mini_debug_info_are_used";
+    let Some((directory, path)) = compile(test, C, "a.c", &["-g", "-rdynamic"]) else {
+        return;
+    };
+    let whole = Binary::open_with(&path, DebugSearch::none()).unwrap();
+    let Some(stripped) = strip_to_mini_debug_info(test, directory.path(), &path) else {
+        return;
+    };
+    let binary = Binary::open_with(&stripped, DebugSearch::none()).unwrap();
+    assert_eq!(binary.symbols_source(), "gnu_debugdata");
+    // One is in `.dynsym`, the other in `.gnu_debugdata` alone.
+    for name in ["outer", "_init"] {
+        let (expected, found) = (whole.find(name), binary.find(name));
+        assert_eq!(found.len(), 1, "{name}");
+        assert_eq!(found[0].address, expected[0].address, "{name}");
+        assert!(binary.may_name(name));
+    }
+    assert!(!binary.may_name("absent_from_all_tables"));
 }
 
 #[test]

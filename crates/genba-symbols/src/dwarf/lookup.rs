@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gimli::{AttributeValue, UnitOffset};
@@ -10,6 +11,7 @@ use super::attributes::string;
 use super::functions::{Functions, file_index};
 use super::lines::{Lines, Place};
 use super::load::DwarfFile;
+use super::split_units::SplitFiles;
 use super::units::{Unit, Units};
 use crate::demangle::demangle_brief;
 
@@ -83,8 +85,8 @@ struct Named {
 /// The debug information of a binary.
 pub(crate) struct DebugInfo {
     units: Arc<Units>,
-    /// By file (supplementary or not) and offset.
-    names: Mutex<HashMap<(bool, usize), Arc<Named>>>,
+    /// By file (the place in memory of what its units share) and offset.
+    names: Mutex<HashMap<(usize, usize), Arc<Named>>>,
 }
 
 /// What is read of a unit.
@@ -113,7 +115,7 @@ impl DebugPart<'_> {
         for unit in self.info.units.at(address) {
             if !self.units.iter().any(|known| std::ptr::eq(known.0, unit)) {
                 let lines = unit.lines_in(&self.window);
-                let functions = unit.functions_in(&self.window);
+                let functions = unit.full().functions_in(&self.window);
                 self.units.push((unit, lines, functions));
             }
         }
@@ -124,7 +126,7 @@ impl DebugPart<'_> {
             let functions = own.and_then(|own| own.2.as_ref());
             Part {
                 lines: lines.or_else(|| unit.lines()),
-                functions: functions.unwrap_or_else(|| unit.functions()),
+                functions: functions.unwrap_or_else(|| unit.full().functions()),
                 few: functions.is_some(),
             }
         })
@@ -135,18 +137,27 @@ impl DebugPart<'_> {
 const MAX_REFERENCES: usize = 16;
 
 impl DebugInfo {
-    /// `code` is where code is, sorted; `None` if there is no unit in the file.
+    /// `code` is where code is, sorted; `path` is that of the file; `None` if there is no unit
+    /// in the file.
     pub(crate) fn new(
         file: DwarfFile,
         sup: Option<DwarfFile>,
         code: Vec<(u64, u64)>,
+        path: Option<&Path>,
     ) -> Option<Self> {
-        let sup = sup.map(|file| Arc::new(Units::new(file, None, Vec::new())));
-        let units = Units::new(file, sup, code);
+        let none = SplitFiles::default;
+        let sup = sup.map(|file| Arc::new(Units::new(file, None, Vec::new(), none())));
+        let units = Units::new(file, sup, code, SplitFiles::beside(path));
         (!units.is_empty()).then(|| Self {
             units: Arc::new(units),
             names: Mutex::new(HashMap::new()),
         })
+    }
+
+    /// Number of units whose functions are in `.dwo` files that were asked for and not found,
+    /// and the first such file.
+    pub(crate) fn missing_split_units(&self) -> Option<(usize, &Path)> {
+        self.units.shared.split_files.missing()
     }
 
     pub(crate) fn line_at(&self, address: u64) -> Option<SourceLocation> {
@@ -160,7 +171,7 @@ impl DebugInfo {
     pub(crate) fn frames_at(&self, address: u64) -> Vec<CodeFrame> {
         self.frames(address, &mut |unit| Part {
             lines: unit.lines(),
-            functions: unit.functions(),
+            functions: unit.full().functions(),
             few: false,
         })
     }
@@ -188,8 +199,11 @@ impl DebugInfo {
                 .map(|place| location(unit, place));
             let function = part.functions.at(address).or_else(|| {
                 // It may be nested in another function.
-                part.few.then(|| unit.functions().at(address)).flatten()
+                part.few
+                    .then(|| unit.full().functions().at(address))
+                    .flatten()
             });
+            let unit = unit.full();
             let Some(function) = function else {
                 if let (Some(place), true) = (place, best.is_empty()) {
                     best.push(frame(None, place, false));
@@ -223,6 +237,7 @@ impl DebugInfo {
 
     pub(crate) fn function_at(&self, address: u64) -> Option<FunctionInfo> {
         self.units.at(address).find_map(|unit| {
+            let unit = unit.full();
             let functions = unit.functions();
             let function = functions.at(address)?;
             let (begin, end) = functions.range_at(address)?;
@@ -246,10 +261,11 @@ impl DebugInfo {
             .find(|u| u.lines().is_some_and(|l| l.at(address).is_some()))
             .or_else(|| self.units.at(address).next())?;
         Some(CompileUnit {
-            name: unit.name(),
+            name: unit.full().name(),
             directory: unit.comp_dir(),
-            producer: unit.producer(),
+            producer: unit.full().producer(),
             language: unit
+                .full()
                 .language
                 .and_then(|language| language.static_string())
                 .map(|l| l.trim_start_matches("DW_LANG_").to_owned()),
@@ -260,8 +276,8 @@ impl DebugInfo {
         let Some(offset) = entry.to_debug_info_offset(&unit.gimli.header) else {
             return Arc::default();
         };
-        // The entries that are asked for are those of the main file.
-        let key = (false, offset.0);
+        // By the file: split units have files of their own.
+        let key = (Arc::as_ptr(&unit.shared) as usize, offset.0);
         let lock = || self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(named) = lock().get(&key) {
             return Arc::clone(named);
@@ -288,6 +304,8 @@ impl DebugInfo {
                     // A reference within the file that the unit is of.
                     if std::ptr::eq(&*unit.shared, &*self.units.shared) {
                         self.units.holding(offset)
+                    } else if let Some(within) = offset.to_unit_offset(&unit.gimli.header) {
+                        Some((unit, within))
                     } else {
                         self.sup().and_then(|sup| sup.holding(offset))
                     }

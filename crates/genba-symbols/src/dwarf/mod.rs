@@ -11,6 +11,7 @@ mod line_program;
 mod lines;
 mod load;
 mod lookup;
+mod split_units;
 mod units;
 
 pub use lookup::{CodeFrame, CompileUnit, FunctionInfo, SourceLocation};

@@ -12,6 +12,7 @@ use super::attributes::{Ranges, string};
 use super::functions::Functions;
 use super::lines::{Files, Lines};
 use super::load::DwarfFile;
+use super::split_units::{self, SplitFiles, SplitReference};
 
 /// Most address ranges that the units of a file may have together.
 const MAX_RANGES: usize = 4 << 20;
@@ -31,9 +32,31 @@ pub(super) struct Shared {
     pub(super) part_budget: AtomicUsize,
     /// How many bytes of entries may still be walked for inlined functions.
     pub(super) inline_budget: AtomicUsize,
+    /// Where the functions of skeleton units are.
+    pub(super) split_files: SplitFiles,
 }
 
 impl Shared {
+    pub(super) fn new(
+        file: DwarfFile,
+        sup: Option<Arc<Units>>,
+        code: Vec<(u64, u64)>,
+        split_files: SplitFiles,
+    ) -> Self {
+        let line_bytes = file.dwarf.debug_line.reader().len();
+        let info_bytes = file.dwarf.debug_info.reader().len();
+        Self {
+            file,
+            sup,
+            code,
+            line_budget: AtomicUsize::new(line_bytes),
+            part_budget: AtomicUsize::new(line_bytes.saturating_mul(2)),
+            // Functions that nest in functions are walked with each of those.
+            inline_budget: AtomicUsize::new(info_bytes.saturating_mul(8)),
+            split_files,
+        }
+    }
+
     /// Takes from a budget; false, and nothing taken, if it does not suffice.
     pub(super) fn take(budget: &AtomicUsize, amount: usize) -> bool {
         budget
@@ -52,6 +75,12 @@ pub(super) struct Unit {
     pub(super) line_offset: Option<gimli::DebugLineOffset>,
     name: Option<AttributeValue<Slice>>,
     comp_dir: Option<AttributeValue<Slice>>,
+    /// Directory of the compilation, where another file records it.
+    pub(super) directory: Option<String>,
+    /// `DW_AT_GNU_dwo_id`, or the id in the header of a skeleton.
+    pub(super) dwo_id: Option<gimli::DwoId>,
+    dwo_name: Option<AttributeValue<Slice>>,
+    split: OnceLock<Option<Box<Unit>>>,
     producer: Option<AttributeValue<Slice>>,
     pub(super) language: Option<gimli::DwLang>,
     files: OnceLock<Option<Files>>,
@@ -111,12 +140,28 @@ impl Unit {
         self.functions.get_or_init(|| Functions::parse(self))
     }
 
+    /// The unit that has the functions of this one: itself, or the one that it is the skeleton
+    /// of.
+    pub(super) fn full(&self) -> &Self {
+        let split = self.split.get_or_init(|| {
+            let reference = SplitReference {
+                name: self.dwo_name?,
+                id: self.dwo_id?,
+            };
+            split_units::find(self, &reference).map(Box::new)
+        });
+        split.as_deref().unwrap_or(self)
+    }
+
     pub(super) fn name(&self) -> Option<String> {
         string(self, self.name?)
     }
 
     pub(super) fn comp_dir(&self) -> Option<String> {
-        string(self, self.comp_dir?)
+        match self.comp_dir {
+            Some(directory) => string(self, directory),
+            None => self.directory.clone(),
+        }
     }
 
     pub(super) fn producer(&self) -> Option<String> {
@@ -143,18 +188,13 @@ pub(super) struct Units {
 impl Units {
     /// Reads the roots of all units. Units that are damaged are left out; a damaged header
     /// ends the reading, since nothing says where the next one is.
-    pub(super) fn new(file: DwarfFile, sup: Option<Arc<Units>>, code: Vec<(u64, u64)>) -> Self {
-        let line_bytes = file.dwarf.debug_line.reader().len();
-        let info_bytes = file.dwarf.debug_info.reader().len();
-        let shared = Arc::new(Shared {
-            file,
-            sup,
-            code,
-            line_budget: AtomicUsize::new(line_bytes),
-            part_budget: AtomicUsize::new(line_bytes.saturating_mul(2)),
-            // Functions that nest in functions are walked with each of those.
-            inline_budget: AtomicUsize::new(info_bytes.saturating_mul(8)),
-        });
+    pub(super) fn new(
+        file: DwarfFile,
+        sup: Option<Arc<Units>>,
+        code: Vec<(u64, u64)>,
+        split_files: SplitFiles,
+    ) -> Self {
+        let shared = Arc::new(Shared::new(file, sup, code, split_files));
         let mut units = Vec::new();
         let mut ranges = Vec::new();
         let mut budget = MAX_RANGES;
@@ -242,10 +282,14 @@ impl Units {
 /// were made to.
 const MAX_CANDIDATES: usize = 256;
 
-fn root(shared: &Arc<Shared>, header: gimli::UnitHeader<Slice>) -> Option<(Unit, Ranges)> {
+pub(super) fn root(
+    shared: &Arc<Shared>,
+    header: gimli::UnitHeader<Slice>,
+) -> Option<(Unit, Ranges)> {
     let dwarf = &shared.file.dwarf;
     let abbreviations = dwarf.abbreviations(&header).ok()?;
     let encoding = header.encoding();
+    let header_type = header.type_();
     let gimli = gimli::Unit {
         abbreviations,
         name: None,
@@ -274,6 +318,13 @@ fn root(shared: &Arc<Shared>, header: gimli::UnitHeader<Slice>) -> Option<(Unit,
         line_offset: None,
         name: None,
         comp_dir: None,
+        directory: None,
+        dwo_id: match header_type {
+            UnitType::Skeleton(id) => Some(id),
+            _ => None,
+        },
+        dwo_name: None,
+        split: OnceLock::new(),
         producer: None,
         language: None,
         files: OnceLock::new(),
@@ -309,6 +360,8 @@ fn root(shared: &Arc<Shared>, header: gimli::UnitHeader<Slice>) -> Option<(Unit,
             (gimli::DW_AT_language, AttributeValue::Language(language)) => {
                 unit.language = Some(*language);
             }
+            (gimli::DW_AT_GNU_dwo_id, AttributeValue::DwoId(id)) => unit.dwo_id = Some(*id),
+            (gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name, _) => unit.dwo_name = Some(value),
             (gimli::DW_AT_name, _) => unit.name = Some(value),
             (gimli::DW_AT_comp_dir, _) => unit.comp_dir = Some(value),
             (gimli::DW_AT_producer, _) => unit.producer = Some(value),
