@@ -7,7 +7,7 @@ use genba_model::Estimate;
 /// of [`operation`].
 pub trait Costs {
     /// From the operands to the result; for loads from the address to the value, out of the
-    /// first cache.
+    /// L1d.
     fn latency(&self, form: &str) -> Option<Estimate>;
     /// Each of many independent ones.
     fn throughput(&self, form: &str) -> Option<Estimate>;
@@ -29,8 +29,8 @@ pub mod operation {
     pub const TAKEN: &[&str] = &["jcc [taken]", "jmp [taken]"];
     /// Memory levels by name, latency.
     pub const LEVELS: &[(&str, &[&str])] = &[
-        ("the second cache", &["load [L2]"]),
-        ("the third cache", &["load [L3]"]),
+        ("L2", &["load [L2]"]),
+        ("L3", &["load [L3]"]),
         ("memory", &["load [memory]"]),
     ];
 }
@@ -143,7 +143,7 @@ const UNKNOWN: Estimate = Estimate {
     high: 12.0,
 };
 
-/// A load that the table does not have: from the quickest first cache to the slowest,
+/// A load that the table does not have: from the fastest L1d to the slowest,
 /// vector registers included.
 const UNKNOWN_LOAD: Estimate = Estimate {
     value: 5.0,

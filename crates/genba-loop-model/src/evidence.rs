@@ -18,7 +18,7 @@ pub(super) struct Evidence {
     pub most: Option<(usize, f64)>,
     /// Measured cycles for each execution of that one.
     pub each: f64,
-    /// What an execution of it takes out of the first cache; share of executions in which it is
+    /// What an execution of it takes on an L1d hit; share of executions in which it is
     /// taken, for a branch.
     pub usual: f64,
     /// Most cycles a round that wrong predictions can take (branches).
@@ -54,7 +54,7 @@ impl Iteration<'_> {
         count.unwrap_or(0) as f64 / self.iterations
     }
 
-    /// Loads that take far longer than out of the first cache.
+    /// Loads that take far longer than an L1d hit.
     pub(super) fn loads(&self) -> Evidence {
         let mut found = Evidence::default();
         for &block in self.blocks {

@@ -55,15 +55,6 @@ pub enum LoopFact {
         /// At which instructions.
         place: LoopPlace,
     },
-    /// What one instruction costs.
-    InstructionCost {
-        /// The instruction.
-        instruction: String,
-        /// Cycles for each execution.
-        cycles: f64,
-        /// Executions.
-        executions: u64,
-    },
     /// An instruction writes only a part of its destination register.
     KeepsUpperPart {
         /// The instruction.
@@ -175,7 +166,6 @@ impl LoopFact {
         match self {
             Self::Time { .. }
             | Self::TimeAt { .. }
-            | Self::InstructionCost { .. }
             | Self::ByteTime { .. } => EvidenceSource::Measured,
             Self::KeepsUpperPart { .. }
             | Self::StackMoves { .. }

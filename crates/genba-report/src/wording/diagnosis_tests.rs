@@ -87,11 +87,6 @@ fn facts_about_loops() {
             share: 0.85,
             place: LoopPlace::AfterBranches,
         },
-        LoopFact::InstructionCost {
-            instruction: s("mulsd xmm0, xmm1"),
-            cycles: 152.0,
-            executions: 410_200_000,
-        },
         LoopFact::KeepsUpperPart {
             instruction: s("cvtsi2sd xmm0, eax"),
             executions: 12_345,

@@ -69,15 +69,6 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             };
             format!("{} of the loop's time is at {place}", percent(*share))
         }
-        LoopFact::InstructionCost {
-            instruction,
-            cycles: each,
-            executions,
-        } => format!(
-            "`{instruction}` takes {} cycles per execution ({} executions)",
-            cycles(*each),
-            count(*executions)
-        ),
         LoopFact::KeepsUpperPart {
             instruction,
             executions,
