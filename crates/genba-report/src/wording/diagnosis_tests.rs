@@ -37,6 +37,18 @@ fn every_cause_has_a_title_of_its_own() {
 }
 
 #[test]
+fn catalogue_in_the_manual_lists_every_cause_with_its_title() {
+    let manual = include_str!("../../../../docs/explain.md");
+    let (_, catalogue) = manual.split_once("## Catalogue").expect("a catalogue");
+    let rows = catalogue.lines().filter(|line| line.starts_with("| `"));
+    assert_eq!(rows.clone().count(), Cause::ALL.len());
+    for (row, &cause) in rows.zip(Cause::ALL) {
+        let begin = format!("| `{}` | {} |", cause.id(), causes::title(cause));
+        assert!(row.starts_with(&begin), "{row}\nshould begin with {begin}");
+    }
+}
+
+#[test]
 fn facts_about_loops() {
     let model = |case| LoopFact::Model {
         cycles: 12.0,
