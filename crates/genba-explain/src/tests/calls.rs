@@ -3,6 +3,8 @@
 
 use iced_x86::code_asm::*;
 
+use genba_model::{CallFact, Fact};
+
 use crate::causes::indirect_call_one_target;
 use crate::causes::loop_invariant_call;
 use crate::causes::plt_call;
@@ -10,7 +12,7 @@ use crate::causes::quadratic;
 use crate::causes::tiny_callee_not_inlined;
 use crate::causes::tls_lookup;
 use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
-use crate::tests::synthetic::{call, function, program};
+use crate::tests::synthetic::{call, function, has_fact, program};
 
 const ROUNDS: u64 = 10_000_000;
 
@@ -80,6 +82,11 @@ fn a_tiny_function_of_another_unit_is_told_at_the_function() {
             && found[0].residual_fraction.low < found[0].residual_fraction.value
     );
     assert_eq!(found[0].executions, Some(ROUNDS));
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Call(CallFact::SmallCallee { function, calls: ROUNDS, plt: false, .. })
+            if function == "tiny"
+    )));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use iced_x86::code_asm::*;
 
+use genba_model::{AddressPattern, DivisionFact, Fact, Fix, LoadFact, LoopFact, Reduction};
+
 use crate::causes::already_optimal;
 use crate::causes::cache_miss;
 use crate::causes::division_as_overflow_check;
@@ -14,7 +16,7 @@ use crate::causes::pointer_chase;
 use crate::causes::store_forward_stall;
 use crate::causes::strided_access;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-use crate::tests::synthetic::{ALL, function, program};
+use crate::tests::synthetic::{ALL, function, has_fact, program};
 
 /// Rounds of a loop with all the time, so that each takes this many cycles.
 fn rounds(cycles: f64) -> u64 {
@@ -79,6 +81,11 @@ fn a_sum_that_each_round_waits_for_is_told() {
         found[0].residual_fraction
     );
     assert!(found[0].residual_fraction.low <= found[0].residual_fraction.value);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Loop(LoopFact::Chain { instructions, .. }) if instructions == &["addsd"]
+    )));
+    assert_eq!(found[0].fix, Fix::Accumulators(Reduction::FloatSum));
     assert!(already_optimal::detect(&sum(false)).len() <= 1);
 }
 
@@ -158,6 +165,7 @@ fn table(sliced: bool) -> AnalysisInput {
 fn a_bytewise_checksum_is_told_and_one_of_several_tables_is_not() {
     let found = integer_latency_chain::detect(&table(false));
     assert_eq!(count(&found), 1);
+    assert_eq!(found[0].fix, Fix::Accumulators(Reduction::Table));
     assert!(integer_latency_chain::detect(&table(true)).is_empty());
 }
 
@@ -166,6 +174,7 @@ fn a_hash_of_data_is_told_and_a_generator_is_not() {
     let found = integer_latency_chain::detect(&hash(true));
     assert_eq!(count(&found), 1);
     assert!((0.2..0.5).contains(&found[0].residual_fraction.value));
+    assert_eq!(found[0].fix, Fix::Accumulators(Reduction::Polynomial));
     assert_eq!(count(&integer_latency_chain::detect(&hash(false))), 0);
 }
 
@@ -193,6 +202,10 @@ fn slots(changes: bool) -> AnalysisInput {
 fn a_divisor_that_stays_is_told_and_one_that_changes_is_not() {
     let found = loop_invariant_divisor::detect(&slots(false));
     assert_eq!(count(&found), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Division(DivisionFact::InvariantDivisor { entries: 100, .. })
+    )));
     assert!(found[0].residual_fraction.value < 0.6);
     assert_eq!(count(&loop_invariant_divisor::detect(&slots(true))), 0);
 }
@@ -248,6 +261,10 @@ fn check(fails: u64, used: bool) -> AnalysisInput {
 fn a_quotient_that_is_only_compared_is_told() {
     let found = division_as_overflow_check::detect(&check(0, false));
     assert_eq!(count(&found), 1);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Division(DivisionFact::OnlyCompared { form, .. }) if form == "div r64"
+    )));
     assert!(found[0].residual_fraction.high < 1.0);
     // The division has a better remedy than a reciprocal.
     assert_eq!(count(&loop_invariant_divisor::detect(&check(0, false))), 0);
@@ -286,6 +303,9 @@ fn map(recurs: bool) -> AnalysisInput {
 fn arithmetic_along_arrays_is_told_and_recurrences_are_not() {
     let found = missed_vectorisation::detect(&map(false));
     assert_eq!(count(&found), 1);
+    assert!(has_fact(&found, |fact| {
+        *fact == Fact::Loop(LoopFact::ScalarElements { bytes: 8 })
+    }));
     assert!(found[0].residual_fraction.value < 0.8);
     assert_eq!(count(&missed_vectorisation::detect(&map(true))), 0);
 }
@@ -303,6 +323,10 @@ fn list(cycles: f64) -> AnalysisInput {
 fn a_far_list_is_told_and_a_near_one_is_not() {
     let found = pointer_chase::detect(&list(80.0));
     assert_eq!(count(&found), 1);
+    assert!(has_fact(&found, |fact| {
+        let pattern = AddressPattern::PreviousLoad;
+        *fact == Fact::Load(LoadFact::Address { pattern, bytes: 8 })
+    }));
     assert!(found[0].residual_fraction.value < 0.3);
     assert_eq!(count(&cache_miss::detect(&list(80.0))), 0);
     assert_eq!(count(&pointer_chase::detect(&list(4.2))), 0);
@@ -320,7 +344,12 @@ fn strides(step: i32, cycles: f64) -> AnalysisInput {
 
 #[test]
 fn lines_for_a_few_bytes_are_told_and_streams_are_not() {
-    assert_eq!(count(&strided_access::detect(&strides(4096, 12.0))), 1);
+    let found = strided_access::detect(&strides(4096, 12.0));
+    assert_eq!(count(&found), 1);
+    assert!(has_fact(&found, |fact| {
+        let pattern = AddressPattern::Stride { bytes: 4096 };
+        *fact == Fact::Load(LoadFact::Address { pattern, bytes: 8 })
+    }));
     assert_eq!(count(&strided_access::detect(&strides(8, 12.0))), 0);
     assert_eq!(count(&strided_access::detect(&strides(4096, 1.1))), 0);
     assert_eq!(count(&cache_miss::detect(&strides(4096, 12.0))), 0);

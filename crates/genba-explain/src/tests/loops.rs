@@ -3,13 +3,15 @@
 
 use iced_x86::code_asm::*;
 
+use genba_model::{ByteOperation, Fact, LoopFact};
+
 use crate::causes::bytewise_compare;
 use crate::causes::bytewise_copy;
 use crate::causes::needless_atomic;
 use crate::causes::quadratic;
 use crate::causes::unpredictable_branch;
 use crate::input::analysis_input::FunctionInput;
-use crate::tests::synthetic::{function, program};
+use crate::tests::synthetic::{function, has_fact, program};
 
 const ROUNDS: u64 = 10_000_000;
 
@@ -48,6 +50,11 @@ fn long_runs_of_bytes_are_told() {
     let found = bytewise_copy::detect(&program(vec![copy(200, false)]));
     assert_eq!(found.len(), 1);
     assert!(found[0].site.contains(&3) && found[0].site.contains(&1));
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Loop(LoopFact::ByteRuns { operation: ByteOperation::Copy, mean_run, .. })
+            if (mean_run - 200.0).abs() < 1.0
+    )));
     assert!(
         found[0].residual_fraction.value < 0.05,
         "90 cycles a byte become a fraction"

@@ -1,9 +1,10 @@
 //! Frames of functions assembled by hand, with made-up counts and time: for tests of causes.
 
 use genba_code::{ControlFlow, Disassembler, Syntax, data_flow};
-use genba_model::{Estimate, HostFingerprint, HostTable, HostTableEntry};
+use genba_model::{Estimate, Fact, HostFingerprint, HostTable, HostTableEntry};
 use iced_x86::code_asm::CodeAssembler;
 
+use crate::candidate::Candidate;
 use crate::input::analysis_input::{
     AnalysisInput, CallSite, CallTarget, CostTable, FunctionInput, Place,
 };
@@ -212,4 +213,9 @@ fn host() -> HostFingerprint {
         virtualisation: None,
         hardware_counters: false,
     }
+}
+
+/// Whether any of these candidates rests on such a fact.
+pub(crate) fn has_fact(found: &[Candidate], is: impl Fn(&Fact) -> bool) -> bool {
+    found.iter().flat_map(|one| &one.facts).any(is)
 }
