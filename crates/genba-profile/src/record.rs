@@ -23,7 +23,7 @@ use crate::timer_signal::{TimerSampler, preload_obstacle};
 pub struct RecordOutcome {
     /// The event that was sampled.
     pub event: Event,
-    /// Why this event was chosen, for the user.
+    /// Why this event was chosen, for the user: follows "sampled by EVENT:".
     pub reason: String,
     /// Samples in the file.
     pub samples: u64,
@@ -147,7 +147,7 @@ fn record_runs(
     (enough, companion): Until<'_>,
 ) -> Result<RecordOutcome, ProfileError> {
     if options.force_timer {
-        let reason = "timer signals were requested".to_owned();
+        let reason = "requested".to_owned();
         return record_by_timer(launcher, spec, options, path, cancel, reason);
     }
     let choice = match choose_event(options) {

@@ -23,7 +23,7 @@ pub struct EventChoice {
     pub kernel: bool,
     /// How often.
     pub rate: Rate,
-    /// Why this event was chosen, for the user.
+    /// Why this event was chosen, for the user: follows "sampled by EVENT:".
     pub reason: String,
     /// What was requested and cannot be had, each with the command that allows it.
     pub notes: Vec<String>,
@@ -48,15 +48,15 @@ const MAX_CYCLES_SLOWDOWN: f64 = 0.03;
 /// of low overhead, else cpu-clock.
 fn default_event(cycles_slowdown: Result<f64, String>) -> (&'static str, String) {
     match cycles_slowdown {
-        Err(why) => ("cpu-clock", format!("{why}; sampling cpu-clock instead")),
+        Err(why) => ("cpu-clock", why),
         Ok(slowdown) if slowdown <= MAX_CYCLES_SLOWDOWN => {
             ("cycles", "hardware cycles work here".to_owned())
         }
         Ok(slowdown) => (
             "cpu-clock",
             format!(
-                "sampling hardware cycles slows programs by {:.0} % here; sampling cpu-clock \
-                 instead (-e cycles samples cycles all the same)",
+                "sampling hardware cycles slows programs by {:.0} % here (-e cycles samples them all \
+                 the same)",
                 slowdown * 100.0
             ),
         ),
@@ -101,14 +101,14 @@ fn check_event(
 /// [`ProfileError::NotSupported`] where the machine lacks the requested event.
 pub fn choose_event(options: &RecordOptions) -> Result<EventChoice, ProfileError> {
     let mut notes = Vec::new();
+    let rate = options.rate.limited(max_sample_rate_hz(), &mut notes);
     let (event, reason) = match &options.event {
         Some(event) => (event.clone(), "requested".to_owned()),
         None => {
-            let (name, reason) = default_event(cycles_slowdown(options.rate));
+            let (name, reason) = default_event(cycles_slowdown(rate));
             (EventSpec::parse(name)?, reason)
         }
     };
-    let rate = options.rate.limited(max_sample_rate_hz(), &mut notes);
     let mut kernel = !event.exclude_kernel && !options.user_only;
     let wanted = if event.precise == EventSpec::HIGHEST {
         3
