@@ -39,8 +39,8 @@ fn sites(file: &Path, module: &str) -> BTreeMap<u64, u64> {
 }
 
 #[test]
-fn calls_and_instructions_are_those_of_the_program() {
-    let test = "calls_and_instructions_are_those_of_the_program";
+fn calls_and_instructions_match_the_program() {
+    let test = "calls_and_instructions_match_the_program";
     let directory = scratch();
     let here = directory.path();
     let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {
@@ -104,8 +104,8 @@ fn calls_and_instructions_are_those_of_the_program() {
 }
 
 #[test]
-fn callgrind_itself_says_the_same() {
-    let test = "callgrind_itself_says_the_same";
+fn callgrind_annotate_shows_the_same_counts() {
+    let test = "callgrind_annotate_shows_the_same_counts";
     if !tool_exists(test, "valgrind") || !tool_exists(test, "callgrind_annotate") {
         return;
     }
@@ -141,8 +141,8 @@ fn callgrind_itself_says_the_same() {
 }
 
 #[test]
-fn a_target_that_crashes_keeps_its_counts_and_a_mark() {
-    let test = "a_target_that_crashes_keeps_its_counts_and_a_mark";
+fn counts_of_a_crashed_target_are_marked_as_cut_short() {
+    let test = "counts_of_a_crashed_target_are_marked_as_cut_short";
     let directory = scratch();
     let here = directory.path();
     let source = here.join("crash.c");
@@ -174,7 +174,7 @@ fn a_target_that_crashes_keeps_its_counts_and_a_mark() {
 }
 
 #[test]
-fn an_engine_that_is_not_there_says_what_to_do() {
+fn missing_engine_names_the_package_to_install() {
     let directory = scratch();
     let here = directory.path();
     let output = genba(here, &["count", "--engine", "nonsense", "--", "true"]);
@@ -196,8 +196,8 @@ fn an_engine_that_is_not_there_says_what_to_do() {
 }
 
 #[test]
-fn an_investigation_divides_time_by_executions() {
-    let test = "an_investigation_divides_time_by_executions";
+fn investigation_reports_cost_per_execution() {
+    let test = "investigation_reports_cost_per_execution";
     let directory = scratch();
     let here = directory.path();
     let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {
@@ -318,8 +318,8 @@ fn counts_of_a_file_are_joined_with_a_recording() {
 }
 
 #[test]
-fn a_target_that_runs_out_of_time_has_the_counts_until_then() {
-    let test = "a_target_that_runs_out_of_time_has_the_counts_until_then";
+fn timed_out_target_has_the_counts_until_then() {
+    let test = "timed_out_target_has_the_counts_until_then";
     let directory = scratch();
     let here = directory.path();
     let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {

@@ -1,4 +1,4 @@
-//! What people get wrong: a clear error, the documented exit code, no panic.
+//! User errors: a clear message, the documented exit code, no panic.
 
 mod support;
 
@@ -8,18 +8,21 @@ use std::path::Path;
 
 use support::{genba, json, program, record, scratch};
 
-/// Runs genba and checks the exit code and that the error says `about`.
+/// Runs genba; checks the exit code and that the error contains `about`.
 fn fails(directory: &Path, args: &[&str], code: i32, about: &str) {
     let output = genba(directory, args);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
     assert!(said.contains(about), "{args:?}: {said}");
     assert!(!said.contains("panicked"), "{args:?}: {said}");
-    assert!(output.stdout.is_empty(), "{args:?}: an error is no answer");
+    assert!(
+        output.stdout.is_empty(),
+        "{args:?}: an error prints no result"
+    );
 }
 
 #[test]
-fn commands_that_cannot_run() {
+fn commands_that_cannot_start_exit_with_2_and_leave_no_case() {
     let directory = scratch();
     let here = directory.path();
     fs::write(here.join("text"), "no program").expect("a file");
@@ -39,12 +42,12 @@ fn commands_that_cannot_run() {
     }
     assert!(
         !here.join(".genba").exists(),
-        "a command that is not there leaves no case"
+        "a command that does not exist leaves no case"
     );
 }
 
 #[test]
-fn commands_that_fail() {
+fn failing_commands_exit_with_3_and_show_their_error_output() {
     let directory = scratch();
     let here = directory.path();
     let command = "echo went wrong >&2; exit 7";
@@ -65,7 +68,7 @@ fn commands_that_fail() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(
         text.contains("\"signal\":11"),
-        "one run that crashes is counted and said: {text}"
+        "a single run that crashes is reported with its counters: {text}"
     );
     fails(
         here,
@@ -76,7 +79,7 @@ fn commands_that_fail() {
 }
 
 #[test]
-fn recordings_that_are_none() {
+fn files_that_are_not_recordings_exit_with_2() {
     let directory = scratch();
     let here = directory.path();
     fails(here, &["report"], 2, "genba record -- COMMAND");
@@ -96,8 +99,8 @@ fn recordings_that_are_none() {
 }
 
 #[test]
-fn recordings_cut_anywhere() {
-    let test = "recordings_cut_anywhere";
+fn truncated_recordings_are_read_or_refused_without_panic() {
+    let test = "truncated_recordings_are_read_or_refused_without_panic";
     let directory = scratch();
     let here = directory.path();
     let Some(prog) = program(test, here, "divloop.c", &["-O2"]) else {
@@ -126,15 +129,15 @@ fn recordings_cut_anywhere() {
             let complete = text.contains(&format!("{count} samples"));
             assert!(
                 complete || text.contains("cut short"),
-                "cut at {length} is not said:\n{text}"
+                "cut at {length} without a note:\n{text}"
             );
         }
     }
 }
 
 #[test]
-fn a_run_without_samples() {
-    let test = "a_run_without_samples";
+fn report_without_samples_exits_with_3() {
+    let test = "report_without_samples_exits_with_3";
     let directory = scratch();
     let here = directory.path();
     // One sample every 10^15 ns: the run ends before the first.
@@ -146,8 +149,8 @@ fn a_run_without_samples() {
 }
 
 #[test]
-fn a_function_that_was_not_sampled() {
-    let test = "a_function_that_was_not_sampled";
+fn annotate_suggests_sampled_functions_with_similar_names() {
+    let test = "annotate_suggests_sampled_functions_with_similar_names";
     let directory = scratch();
     let here = directory.path();
     let Some(prog) = program(test, here, "divloop.c", &["-O2"]) else {
@@ -172,7 +175,7 @@ fn a_function_that_was_not_sampled() {
 }
 
 #[test]
-fn usage_is_explained() {
+fn usage_errors_name_the_argument() {
     let directory = scratch();
     let here = directory.path();
     fails(here, &["stat", "--no-such-flag"], 2, "--no-such-flag");
@@ -194,6 +197,6 @@ fn usage_is_explained() {
         here,
         &["investigate", "--budget", "-3", "--", "true"],
         2,
-        "seconds",
+        "write 20s, 500ms, 2min or 1h",
     );
 }

@@ -94,7 +94,7 @@ fn the_doctor_reports_the_visible_difference() {
         &["host", "doctor", "--budget", "500ms", "--", "true"],
     );
     assert!(
-        text.contains("invisible in") || text.contains("too short"),
+        text.contains("smallest visible difference") || text.contains("too short"),
         "{text}"
     );
 }

@@ -51,7 +51,7 @@ int main(void) {
 "#;
 
 #[test]
-fn a_function_made_at_run_time_is_named_and_annotated_afterwards() {
+fn jit_functions_are_named_and_annotated_after_the_run() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     std::fs::write(at.join("made.c"), GENERATOR).expect("the program");
@@ -95,7 +95,7 @@ fn a_function_made_at_run_time_is_named_and_annotated_afterwards() {
 }
 
 #[test]
-fn a_library_that_was_deleted_is_kept() {
+fn deleted_library_is_stored_with_the_recording() {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     // Named as MJIT names its libraries: by the process, in the directory for temporary files.
@@ -126,7 +126,7 @@ int main(void) {
 "#;
     std::fs::write(at.join("load.c"), program).expect("the program");
     if !recorded(
-        "a_library_that_was_deleted_is_kept",
+        "deleted_library_is_stored_with_the_recording",
         at,
         &["-O1", "-o", "load", "load.c", "-ldl"],
         "./load",

@@ -51,15 +51,18 @@ fn kept(cache: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_table_is_measured_once_and_kept() {
+fn table_is_measured_once_and_stored() {
     let scratch = scratch();
     let cache = scratch.path();
-    let test = "a_table_is_measured_once_and_kept";
+    let test = "table_is_measured_once_and_stored";
     let Some((first, said)) = done(test, cache, &["host", "table", "--json"]) else {
         return;
     };
     let first = document(&first);
-    assert!(said.contains("no table of this host is kept yet"), "{said}");
+    assert!(
+        said.contains("no table of this host is stored yet"),
+        "{said}"
+    );
     let file = kept(cache);
     assert!(
         said.contains(file.to_str().expect("a plain path")),
@@ -111,16 +114,16 @@ fn a_table_is_measured_once_and_kept() {
 
     // Calibrating measures always.
     let (again, said) = done(test, cache, &["host", "calibrate", "--json"]).expect("as before");
-    assert!(said.contains("kept in"), "{said}");
+    assert!(said.contains("stored in"), "{said}");
     assert_ne!(document(&again), first);
     assert_eq!(kept(cache), file);
 }
 
 #[test]
-fn damaged_tables_are_measured_anew() {
+fn damaged_tables_are_remeasured() {
     let scratch = scratch();
     let cache = scratch.path();
-    let test = "damaged_tables_are_measured_anew";
+    let test = "damaged_tables_are_remeasured";
     if done(test, cache, &["host", "calibrate", "--budget", "300ms"]).is_none() {
         return;
     }
@@ -130,16 +133,19 @@ fn damaged_tables_are_measured_anew() {
         fs::write(&file, damage).expect("written");
         let (text, said) = done(test, cache, &["host", "table", "--json"]).expect("as before");
         document(&text);
-        assert!(said.contains("no table of this host is kept yet"), "{said}");
+        assert!(
+            said.contains("no table of this host is stored yet"),
+            "{said}"
+        );
     }
 }
 
 #[test]
-fn nowhere_to_keep_it_is_said_and_no_failure() {
+fn table_that_cannot_be_stored_is_printed_with_a_note() {
     let scratch = scratch();
     let file = scratch.path().join("file");
     fs::write(&file, "in the way").expect("written");
-    let test = "nowhere_to_keep_it_is_said_and_no_failure";
+    let test = "table_that_cannot_be_stored_is_printed_with_a_note";
     let Some((text, said)) = done(
         test,
         &file,
@@ -156,7 +162,7 @@ fn nowhere_to_keep_it_is_said_and_no_failure() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_an_error() {
+fn invalid_cpu_and_budget_are_errors() {
     let scratch = scratch();
     for (args, code, about) in [
         (

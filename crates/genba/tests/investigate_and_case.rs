@@ -16,8 +16,8 @@ fn cases(directory: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn the_whole_road() {
-    let test = "the_whole_road";
+fn investigation_measures_profiles_and_writes_a_page() {
+    let test = "investigation_measures_profiles_and_writes_a_page";
     let directory = scratch();
     let here = directory.path();
     let Some(prog) = program(test, here, "divloop.c", &["-g", "-O2"]) else {
@@ -100,8 +100,8 @@ fn kill_9_leaves_the_case_with_the_runs_that_ended() {
 }
 
 #[test]
-fn hostile_names_do_not_run_in_the_page() {
-    let test = "hostile_names_do_not_run_in_the_page";
+fn hostile_names_are_escaped_in_the_page() {
+    let test = "hostile_names_are_escaped_in_the_page";
     let directory = scratch();
     let here = directory.path();
     let Some(prog) = program(test, here, "hostile-names.c", &["-g", "-O2"]) else {
@@ -124,7 +124,7 @@ fn hostile_names_do_not_run_in_the_page() {
 }
 
 #[test]
-fn children_are_told_from_the_target() {
+fn cpu_time_of_children_is_separate_from_the_target() {
     let directory = scratch();
     let here = directory.path();
     let burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
@@ -157,7 +157,7 @@ fn children_are_told_from_the_target() {
 }
 
 #[test]
-fn the_case_of_a_comparison_is_shown_and_travels() {
+fn case_of_a_comparison_is_shown_exported_and_imported() {
     let directory = scratch();
     let here = directory.path();
     stdout_of(

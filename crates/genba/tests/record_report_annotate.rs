@@ -74,24 +74,24 @@ fn division_carries(test: &str, options: &[&str]) {
 }
 
 #[test]
-fn a_division_carries_its_loop_by_the_clock() {
+fn division_has_most_samples_of_its_loop_with_cpu_clock() {
     division_carries(
-        "a_division_carries_its_loop_by_the_clock",
+        "division_has_most_samples_of_its_loop_with_cpu_clock",
         &["-e", "cpu-clock:u"],
     );
 }
 
 #[test]
-fn a_division_carries_its_loop_by_the_event_of_this_machine() {
+fn division_has_most_samples_of_its_loop_with_the_default_event() {
     division_carries(
-        "a_division_carries_its_loop_by_the_event_of_this_machine",
+        "division_has_most_samples_of_its_loop_with_the_default_event",
         &[],
     );
 }
 
 #[test]
-fn threads_share_as_they_work() {
-    let test = "threads_share_as_they_work";
+fn shares_of_threads_match_their_work() {
+    let test = "shares_of_threads_match_their_work";
     let flags = ["-g", "-O2", "-pthread"];
     let run = ["threads.c", "3", "100"];
     let Some(directory) = recorded(test, &flags, &["-e", "cpu-clock:u"], &run) else {
@@ -111,8 +111,8 @@ fn threads_share_as_they_work() {
 }
 
 #[test]
-fn a_process_tree_is_followed() {
-    let test = "a_process_tree_is_followed";
+fn child_processes_are_sampled() {
+    let test = "child_processes_are_sampled";
     let run = ["forks.c", "3", "100"];
     let Some(directory) = recorded(test, &DEBUG, &["-e", "cpu-clock:u"], &run) else {
         return;
@@ -139,8 +139,8 @@ fn a_process_tree_is_followed() {
 }
 
 #[test]
-fn stacks_add_up_to_main() {
-    let test = "stacks_add_up_to_main";
+fn total_of_main_is_the_sum_of_its_callees() {
+    let test = "total_of_main_is_the_sum_of_its_callees";
     let directory = scratch();
     let flags = ["-g", "-O2", "-fno-omit-frame-pointer"];
     let Some(prog) = program(test, directory.path(), "inline.cc", &flags) else {
@@ -173,8 +173,8 @@ fn stacks_add_up_to_main() {
 }
 
 #[test]
-fn a_stripped_program_is_read_with_what_there_is() {
-    let test = "a_stripped_program_is_read_with_what_there_is";
+fn stripped_program_has_functions_named_by_address() {
+    let test = "stripped_program_has_functions_named_by_address";
     let flags = ["-O2", "-s"];
     let run = ["divloop.c", "4000000"];
     let Some(directory) = recorded(test, &flags, &["-e", "cpu-clock:u"], &run) else {
@@ -195,8 +195,8 @@ fn a_stripped_program_is_read_with_what_there_is() {
 }
 
 #[test]
-fn hostile_names_are_shown_and_not_obeyed() {
-    let test = "hostile_names_are_shown_and_not_obeyed";
+fn hostile_names_are_escaped() {
+    let test = "hostile_names_are_escaped";
     let run = ["hostile-names.c", "20"];
     let Some(directory) = recorded(test, &DEBUG, &["-e", "cpu-clock:u", "-g"], &run) else {
         return;
@@ -266,8 +266,8 @@ fn symbol_addresses(program: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn functions_agree_with_perf_on_one_recording() {
-    let test = "functions_agree_with_perf_on_one_recording";
+fn function_shares_equal_those_of_perf_report() {
+    let test = "function_shares_equal_those_of_perf_report";
     let directory = scratch();
     if !tool_exists(test, "perf") {
         return;
@@ -326,8 +326,8 @@ fn functions_agree_with_perf_on_one_recording() {
 }
 
 #[test]
-fn perfs_own_recording_is_read() {
-    let test = "perfs_own_recording_is_read";
+fn recordings_of_perf_are_read() {
+    let test = "recordings_of_perf_are_read";
     let directory = scratch();
     if !tool_exists(test, "perf") {
         return;
@@ -365,8 +365,8 @@ fn perfs_own_recording_is_read() {
 }
 
 #[test]
-fn timer_signals_give_the_same_picture() {
-    let test = "timer_signals_give_the_same_picture";
+fn timer_sampler_finds_the_same_functions() {
+    let test = "timer_sampler_finds_the_same_functions";
     let directory = scratch();
     let Some(prog) = program(test, directory.path(), "divloop.c", &DEBUG) else {
         return;

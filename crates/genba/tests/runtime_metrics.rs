@@ -25,9 +25,9 @@ fn median(document: &serde_json::Value, metric: &str) -> f64 {
 }
 
 #[test]
-fn ruby_says_what_it_allocated() {
+fn ruby_reports_its_allocations() {
     if !runs("ruby", &["-e", "exit RUBY_VERSION >= '3.0'"]) {
-        genba_testing::skip("ruby_says_what_it_allocated", "ruby", "no ruby");
+        genba_testing::skip("ruby_reports_its_allocations", "ruby", "no ruby");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -62,7 +62,7 @@ fn ruby_says_what_it_allocated() {
 }
 
 #[test]
-fn python_says_how_often_it_collected_and_keeps_the_users_sitecustomize() {
+fn python_reports_its_collections_and_runs_the_users_sitecustomize() {
     if !runs(
         "python3",
         &["-c", "import sys; assert sys.version_info >= (3, 8)"],
@@ -110,10 +110,10 @@ for _ in range(3): gc.collect(0)
 }
 
 #[test]
-fn requests_to_a_rack_application() {
+fn rack_requests_are_measured() {
     if !runs("ruby", &["-e", "require 'rack'"]) {
         genba_testing::skip(
-            "requests_to_a_rack_application",
+            "rack_requests_are_measured",
             "ruby-rack",
             "no ruby with rack",
         );
@@ -144,9 +144,13 @@ fn requests_to_a_rack_application() {
 }
 
 #[test]
-fn what_the_runtime_reports_can_decide() {
+fn runtime_metric_can_be_the_primary_metric() {
     if !runs("ruby", &["-e", "exit RUBY_VERSION >= '3.0'"]) {
-        genba_testing::skip("what_the_runtime_reports_can_decide", "ruby", "no ruby");
+        genba_testing::skip(
+            "runtime_metric_can_be_the_primary_metric",
+            "ruby",
+            "no ruby",
+        );
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");
@@ -176,7 +180,7 @@ fn what_the_runtime_reports_can_decide() {
 }
 
 #[test]
-fn a_number_that_nobody_will_report_is_refused_with_what_makes_it_reported() {
+fn runtime_metric_without_its_option_is_refused_and_the_option_named() {
     let directory = tempfile::tempdir().expect("a directory");
     for (metric, more, wanted) in [
         ("gc_time", &[][..], "--runtime ruby|python|auto"),

@@ -125,11 +125,11 @@ fn check(document: &serde_json::Value, runtime: &str) {
 }
 
 #[test]
-fn python_functions_by_their_known_shares() {
+fn python_functions_have_their_known_shares() {
     let names = ["/usr/bin/python3.11", "python3.11", "python3"];
     let Some(python) = interpreter(&names, "Python 3.11.") else {
         genba_testing::skip(
-            "python_functions_by_their_known_shares",
+            "python_functions_have_their_known_shares",
             "python3.11",
             "no CPython 3.11",
         );
@@ -139,7 +139,7 @@ fn python_functions_by_their_known_shares() {
         match recorded(&python, PYTHON, "known.py", depth) {
             Ok(document) => check(&document, "CPython 3.11."),
             Err(why) => genba_testing::skip(
-                "python_functions_by_their_known_shares",
+                "python_functions_have_their_known_shares",
                 genba_testing::PERF_EVENT,
                 &why,
             ),
@@ -148,10 +148,10 @@ fn python_functions_by_their_known_shares() {
 }
 
 #[test]
-fn ruby_functions_by_their_known_shares() {
+fn ruby_functions_have_their_known_shares() {
     let Some(ruby) = interpreter(&["ruby3.1", "ruby"], "ruby 3.1.") else {
         genba_testing::skip(
-            "ruby_functions_by_their_known_shares",
+            "ruby_functions_have_their_known_shares",
             "ruby3.1",
             "no CRuby 3.1",
         );
@@ -161,7 +161,7 @@ fn ruby_functions_by_their_known_shares() {
         match recorded(&ruby, RUBY, "known.rb", depth) {
             Ok(document) => check(&document, "CRuby 3.1."),
             Err(why) => genba_testing::skip(
-                "ruby_functions_by_their_known_shares",
+                "ruby_functions_have_their_known_shares",
                 genba_testing::PERF_EVENT,
                 &why,
             ),
@@ -180,7 +180,7 @@ fn of_newest(directory: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn an_investigation_has_script_functions_and_takes_them_along() {
+fn investigation_stores_script_functions() {
     let names = ["/usr/bin/python3.11", "python3.11", "python3"];
     let Some(python) = interpreter(&names, "Python 3.11.") else {
         genba_testing::skip(
@@ -242,7 +242,7 @@ fn an_investigation_has_script_functions_and_takes_them_along() {
 }
 
 #[test]
-fn another_version_is_said_once_and_nothing_is_guessed() {
+fn unsupported_interpreter_version_is_noted_once() {
     // Not a CPython of any version, but one that says which it is, where 3.11 does.
     let source = "
 unsigned int Py_Version = 0x030e00f0;

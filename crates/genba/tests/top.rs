@@ -5,7 +5,7 @@ mod support;
 use support::{run_genba, scratch};
 
 #[test]
-fn one_window_of_a_command_that_never_ends() {
+fn once_prints_one_window_of_a_running_command() {
     let here = scratch();
     let line = [
         "top",
@@ -20,7 +20,7 @@ fn one_window_of_a_command_that_never_ends() {
     let (code, out, err) = run_genba(here.path(), &line);
     if code == 4 {
         return genba_testing::skip(
-            "one_window_of_a_command_that_never_ends",
+            "once_prints_one_window_of_a_running_command",
             genba_testing::PERF_EVENT,
             &err,
         );
@@ -33,9 +33,9 @@ fn one_window_of_a_command_that_never_ends() {
 }
 
 #[test]
-fn nothing_to_watch_is_said() {
+fn missing_target_is_a_usage_error() {
     let here = scratch();
     let (code, _, err) = run_genba(here.path(), &["top"]);
     assert_eq!(code, 2);
-    assert!(err.contains("genba top -p PID"), "{err}");
+    assert!(err.contains("give -p PID"), "{err}");
 }
