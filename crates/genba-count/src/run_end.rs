@@ -15,7 +15,7 @@ pub fn words(argv: &[OsString]) -> Vec<String> {
 /// Returns user and system time of the target and the processes that it started, seconds.
 #[must_use]
 pub fn cpu_seconds(record: &RunRecord) -> f64 {
-    record.target.user + record.target.system + record.beside.user + record.beside.system
+    record.target.user + record.target.system + record.children.user + record.children.system
 }
 
 /// Returns the exit status as a shell gives it; what genba itself ended has the status of `timeout`

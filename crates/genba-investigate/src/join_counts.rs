@@ -33,7 +33,7 @@ pub(crate) struct Sampled {
     cpu_seconds: f64,
     wall_seconds: f64,
     /// Share of the CPU time that processes beside the target took.
-    beside: f64,
+    children_share: f64,
     /// Exit status of the last run as a shell gives it.
     status: Option<i32>,
     clock: Option<Clock>,
@@ -51,7 +51,7 @@ impl Sampled {
             runs: runs.len(),
             cpu_seconds: cpu / number,
             wall_seconds: sum(&|run| run.record.wall_seconds) / number,
-            beside: sum(&|run| run.record.beside.total()) / cpu.max(1e-9),
+            children_share: sum(&|run| run.record.children.total()) / cpu.max(1e-9),
             status: (runs.last()).and_then(|run| shell_status(run.record.exit)),
             clock: stat.and_then(clock_of),
         }
@@ -111,7 +111,7 @@ impl Pipeline<'_> {
         let limit = available.map_or(plan.limit, |left| left.min(plan.limit));
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         let request = CountRequest {
-            children: spec.shell_line.is_some() || sampled.beside > CHILDREN,
+            children: spec.shell_line.is_some() || sampled.children_share > CHILDREN,
             spec,
             transfers: Transfers::Everywhere,
         };

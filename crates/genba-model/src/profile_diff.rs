@@ -73,8 +73,8 @@ pub struct FunctionDiff {
     #[serde(default)]
     pub moved: Vec<Moved>,
     /// Functions whose code is now inside of this one.
-    #[serde(default)]
-    pub took_in: Vec<String>,
+    #[serde(default, alias = "took_in")]
+    pub inlined_here: Vec<String>,
 }
 
 /// A source line on both sides, in whatever function its code now is.

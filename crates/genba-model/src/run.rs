@@ -21,22 +21,22 @@ impl CpuTime {
     }
 }
 
-/// How a run ended.
+/// How a run ended: `{"code": 0}`, `{"signal": {…}}`, `"timed_out"`, `"cancelled"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExitKind {
     /// It exited with this code.
     Code(i32),
-    /// A signal ended it (the number); `core` tells of a core dump.
+    /// A signal ended it.
     Signal {
         /// Signal number.
         signal: i32,
-        /// Whether the kernel says that it dumped core.
+        /// Whether it dumped core.
         core: bool,
     },
     /// It ran longer than its time-out and was ended.
     TimedOut,
-    /// The person (Ctrl-C) or the caller ended it.
+    /// The user (Ctrl-C) or the caller ended it.
     Cancelled,
 }
 
@@ -48,22 +48,23 @@ impl ExitKind {
     }
 }
 
-/// The account of one run.
+/// What one run cost.
 ///
-/// `target` is the process that the command became, with all its threads; `beside` is every
-/// other process that it left behind it or waited for (children, compilers that a JIT starts,
-/// daemons). The kernel's accounts of the two together are exact to a microsecond; the
-/// division between target and beside is exact for the sum of user and system.
+/// `target` is the process that the command became, with all its threads; `children` is every
+/// other process that it started or left behind (compilers that a JIT starts, daemons). The
+/// kernel's accounts of the two together are exact to a microsecond; the division between target
+/// and children is exact for the sum of user and system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Wall time from just before `execve` to the target's end, monotonic clock, seconds.
     pub wall_seconds: f64,
     /// The target's own CPU time.
     pub target: CpuTime,
-    /// CPU time of the processes beside it.
-    pub beside: CpuTime,
-    /// Number of processes beside the target that were reaped after it (orphans); children that
-    /// the target itself waited for are in the times but cannot be counted.
+    /// CPU time of the processes that it started.
+    #[serde(alias = "beside")]
+    pub children: CpuTime,
+    /// Number of children that outlived the target (orphans); those that the target itself waited
+    /// for are in the times but cannot be counted.
     pub orphans: u32,
     /// Peak resident set of the largest single process among target and waited-for children, bytes.
     pub max_rss_bytes: u64,
@@ -73,21 +74,21 @@ pub struct RunRecord {
     pub major_faults: u64,
     /// Context switches because the process waited.
     pub voluntary_switches: u64,
-    /// Context switches because its time slice ended or somebody else was more important.
+    /// Context switches because its time slice ended or another task had priority.
     pub involuntary_switches: u64,
-    /// How it ended.
+    /// How the run ended.
     pub exit: ExitKind,
     /// Bytes that it wrote to standard output, where that was captured or counted.
     pub stdout_bytes: Option<u64>,
 }
 
 impl RunRecord {
-    /// CPU time of target and processes beside it together.
+    /// CPU time of target and children together.
     #[must_use]
     pub fn cpu(&self) -> CpuTime {
         CpuTime {
-            user: self.target.user + self.beside.user,
-            system: self.target.system + self.beside.system,
+            user: self.target.user + self.children.user,
+            system: self.target.system + self.children.system,
         }
     }
 
@@ -100,7 +101,7 @@ impl RunRecord {
             Metric::System => self.cpu().system,
             Metric::Cpu => self.cpu().total(),
             Metric::TargetCpu => self.target.total(),
-            Metric::BesideCpu => self.beside.total(),
+            Metric::ChildrenCpu => self.children.total(),
             Metric::MaxRss => self.max_rss_bytes as f64,
             Metric::MinorFaults => self.minor_faults as f64,
             Metric::MajorFaults => self.major_faults as f64,
@@ -110,7 +111,7 @@ impl RunRecord {
     }
 }
 
-/// What a run yields by itself.
+/// A metric that every run yields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -124,8 +125,9 @@ pub enum Metric {
     Cpu,
     /// User and system time of the target alone.
     TargetCpu,
-    /// User and system time of the processes beside it: compilers that a JIT started.
-    BesideCpu,
+    /// User and system time of its children: compilers that a JIT started.
+    #[serde(alias = "beside_cpu")]
+    ChildrenCpu,
     /// Peak resident set.
     MaxRss,
     /// Minor page faults.
@@ -146,7 +148,7 @@ impl Metric {
         Self::System,
         Self::Cpu,
         Self::TargetCpu,
-        Self::BesideCpu,
+        Self::ChildrenCpu,
         Self::MaxRss,
         Self::MinorFaults,
         Self::MajorFaults,
@@ -163,7 +165,7 @@ impl Metric {
             Self::System => "system",
             Self::Cpu => "cpu",
             Self::TargetCpu => "target_cpu",
-            Self::BesideCpu => "beside_cpu",
+            Self::ChildrenCpu => "children_cpu",
             Self::MaxRss => "max_rss",
             Self::MinorFaults => "minor_faults",
             Self::MajorFaults => "major_faults",
@@ -181,7 +183,7 @@ impl Metric {
             | Self::System
             | Self::Cpu
             | Self::TargetCpu
-            | Self::BesideCpu => Unit::Seconds,
+            | Self::ChildrenCpu => Unit::Seconds,
             Self::MaxRss => Unit::Bytes,
             _ => Unit::Count,
         }

@@ -42,7 +42,7 @@ pub fn finished(reply: &Reply, stdout: OutputInfo, stderr: OutputInfo) -> Finish
     let record = RunRecord {
         wall_seconds: reply.end.saturating_sub(reply.start) as f64 / 1e9,
         target: seconds(target),
-        beside: seconds((waited.0 + reply.orphan_user, waited.1 + reply.orphan_system)),
+        children: seconds((waited.0 + reply.orphan_user, waited.1 + reply.orphan_system)),
         orphans: count(reply.orphans),
         max_rss_bytes: reply.max_rss.saturating_mul(1024),
         minor_faults: reply.minor_faults,

@@ -124,7 +124,7 @@ print(r.ru_utime, r.ru_stime, r.ru_maxrss, r.ru_minflt)";
         ours >= theirs - 1e-5 && ours < theirs + 0.1,
         "{ours} {theirs}"
     );
-    assert!(record.beside.total() < 0.001, "{record:?}");
+    assert!(record.children.total() < 0.001, "{record:?}");
     assert!(record.wall_seconds >= 0.3, "{record:?}");
     assert!(
         record.max_rss_bytes as f64 >= said[2] * 1024.0,
@@ -162,9 +162,9 @@ os._exit(0)";
     let record = finished.record;
     near("target", record.target.total(), said[0] + said[1]);
     near("target's user", record.target.user, said[0]);
-    near("beside", record.beside.total(), said[2] + said[3]);
-    near("beside's user", record.beside.user, said[2]);
-    assert!(record.beside.total() > 0.39, "{record:?}");
+    near("children", record.children.total(), said[2] + said[3]);
+    near("user time of children", record.children.user, said[2]);
+    assert!(record.children.total() > 0.39, "{record:?}");
     assert_eq!(record.orphans, 0);
 }
 
@@ -177,7 +177,7 @@ fn a_shell_is_small_beside_the_gzip_that_it_starts() {
     let record = run(&CommandSpec::shell(line)).record;
     assert!(record.exit.success());
     assert!(
-        record.beside.total() > 10.0 * record.target.total(),
+        record.children.total() > 10.0 * record.target.total(),
         "{record:?}"
     );
     assert!(record.target.total() < 0.1, "{record:?}");
@@ -204,7 +204,7 @@ fn threads_are_the_targets_own() {
     let record = run(&spec).record;
     assert!(record.exit.success());
     assert!(record.target.total() > 0.05, "{record:?}");
-    assert!(record.beside.total() < 1e-9, "{record:?}");
+    assert!(record.children.total() < 1e-9, "{record:?}");
     assert!(record.stdout_bytes > Some(1000));
 }
 
@@ -226,7 +226,7 @@ open(__import__('sys').argv[1], 'w')";
     spec.grace = std::time::Duration::from_secs(10);
     let record = run(&spec).record;
     assert!(record.exit.success());
-    assert!(record.beside.total() >= 0.2, "{record:?}");
+    assert!(record.children.total() >= 0.2, "{record:?}");
     assert!(record.target.total() < 0.2, "{record:?}");
     assert!(record.orphans >= 1, "{record:?}");
 }

@@ -28,7 +28,7 @@ def run(genba):
         "--delta", f"{DELTA:.0%}", "--budget", "120s", "-n", "before", variant(before), "-n", "after", variant(after),
     )
     genba.show()
-    compiling, pages = (verdict(judged, "after", metric) for metric in ("beside_cpu", "pages"))
+    compiling, pages = (verdict(judged, "after", metric) for metric in ("children_cpu", "pages"))
     check("the compilers' CPU time is less", compiling["verdict"] == "faster")
     more, most = value(pages["ratio"]), pages["ratio"]["high"]
     check(f"pages a second: {pages['verdict']}, at most {most:.3f}×: no gain beyond {DELTA:.0%}", most < 1 + DELTA)

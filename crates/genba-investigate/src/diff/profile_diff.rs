@@ -30,7 +30,7 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
     let renamed = renamed(&rows_before, &rows_after);
     let new_names: BTreeSet<&Key> = renamed.values().copied().collect();
     let mut functions = Vec::new();
-    let mut took_in: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut inlined_here: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let all: BTreeSet<&Key> = rows_before.keys().chain(rows_after.keys()).collect();
     for one in all {
         if new_names.contains(one) {
@@ -49,7 +49,7 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
             (None, _) => Vec::new(),
         };
         for target in moved.iter().filter(|moved| moved.how != MovedHow::Cloned) {
-            took_in
+            inlined_here
                 .entry(target.into.clone())
                 .or_default()
                 .insert(any.name.clone());
@@ -79,7 +79,7 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
             calls: count(|row| row.calls),
             instructions: count(|row| row.instructions),
             moved,
-            took_in: Vec::new(),
+            inlined_here: Vec::new(),
         });
     }
     for function in &mut functions {
@@ -92,8 +92,8 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
         let taken = names
             .into_iter()
             .flatten()
-            .filter_map(|name| took_in.get(name));
-        function.took_in = taken.flatten().cloned().collect();
+            .filter_map(|name| inlined_here.get(name));
+        function.inlined_here = taken.flatten().cloned().collect();
     }
     let weight = |one: &FunctionDiff| {
         let counted = one

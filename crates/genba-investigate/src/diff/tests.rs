@@ -94,7 +94,7 @@ fn an_inlined_callee_is_found_in_its_caller() {
         .iter()
         .find(|one| one.function == "main")
         .unwrap();
-    assert!(main.took_in.contains(&"step".to_owned()), "{main:?}");
+    assert!(main.inlined_here.contains(&"step".to_owned()), "{main:?}");
     if plain.counts.is_some() && lto.counts.is_some() {
         assert_eq!(step.calls, Some((60_000_000, 0)));
     }

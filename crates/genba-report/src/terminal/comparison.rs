@@ -61,7 +61,7 @@ fn head(metric: &str) -> &'static str {
         "system" => "sys",
         "cpu" => "CPU",
         "target_cpu" => "target CPU",
-        "beside_cpu" => "of others",
+        "children_cpu" => "child CPU",
         "max_rss" => "max RSS",
         _ => "median",
     }
@@ -139,11 +139,11 @@ fn variants(out: &mut String, report: &ComparisonReport, screen: Screen) {
     // it is a relevant part.
     let others = report.variants.iter().any(|v| {
         let of = |m: &str| v.metrics.get(m).map_or(0.0, |m| m.median.value);
-        of("beside_cpu") > 0.02 * of("cpu") && of("target_cpu") > 0.02 * of("cpu")
+        of("children_cpu") > 0.02 * of("cpu") && of("target_cpu") > 0.02 * of("cpu")
     });
     let beside: Vec<&str> = ["wall", "user", "system"]
         .into_iter()
-        .chain(others.then_some("beside_cpu"))
+        .chain(others.then_some("children_cpu"))
         .filter(|&m| m != metric && (!several || wide))
         .collect();
     let mut columns = Vec::new();

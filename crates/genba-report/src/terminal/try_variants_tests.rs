@@ -56,7 +56,7 @@ fn difference() -> ProfileDiff {
         calls: Some((30_000_000, 0)),
         instructions: Some((240_000_000, 0)),
         moved: Vec::new(),
-        took_in: Vec::new(),
+        inlined_here: Vec::new(),
     };
     let mut step = function("step", Some(0.030), None);
     step.moved.push(Moved {
@@ -65,7 +65,7 @@ fn difference() -> ProfileDiff {
         seconds: Some(0.007),
     });
     let mut main = function("main", Some(0.010), Some(0.017));
-    main.took_in.push("step".to_owned());
+    main.inlined_here.push("step".to_owned());
     ProfileDiff {
         before: side("as it is", 0.040),
         after: side("LTO", 0.017),
@@ -213,7 +213,7 @@ fn hostile_names_are_escaped() {
         (diff.before.name, diff.after.name) = (text(), text());
         for one in &mut diff.functions {
             one.function = text();
-            one.took_in = vec![text()];
+            one.inlined_here = vec![text()];
             one.moved.push(Moved {
                 into: text(),
                 how: MovedHow::Likely,

@@ -18,7 +18,7 @@ fn run(wall: f64) -> RunRecord {
             user: wall * 0.988,
             system: 0.012,
         },
-        beside: CpuTime::default(),
+        children: CpuTime::default(),
         orphans: 0,
         max_rss_bytes: 12_400_000,
         minor_faults: 1288,

@@ -25,9 +25,9 @@ pub(crate) fn moved(moved: &Moved) -> String {
 /// Returns the remarks on a function: where its code moved, what was inlined into it.
 pub(crate) fn remarks(function: &FunctionDiff) -> String {
     let mut parts: Vec<String> = function.moved.iter().take(2).map(moved).collect();
-    if !function.took_in.is_empty() {
+    if !function.inlined_here.is_empty() {
         let shown: Vec<&str> = function
-            .took_in
+            .inlined_here
             .iter()
             .take(3)
             .map(String::as_str)

@@ -117,7 +117,7 @@ pub(crate) fn metric_label(metric: Metric) -> &'static str {
         Metric::System => "sys",
         Metric::Cpu => "user + sys",
         Metric::TargetCpu => "target CPU",
-        Metric::BesideCpu => "children CPU",
+        Metric::ChildrenCpu => "children CPU",
         Metric::MaxRss => "peak memory",
         Metric::MinorFaults => "minor faults",
         Metric::MajorFaults => "major faults",
