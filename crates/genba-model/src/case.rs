@@ -106,3 +106,10 @@ pub struct CaseSummary {
     /// Why it is unreadable.
     pub error: Option<String>,
 }
+
+/// The document of `genba case list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CaseList {
+    /// The cases, newest first.
+    pub cases: Vec<CaseSummary>,
+}

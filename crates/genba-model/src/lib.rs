@@ -15,7 +15,9 @@ mod cause;
 mod comparison;
 mod counts;
 mod diagnosis;
+mod doctor;
 mod document;
+mod dry_run;
 mod explanation;
 mod fact;
 mod fix;
@@ -40,7 +42,7 @@ pub use bisection::{
     Bisection, BisectionKind, BisectionOutcome, BisectionTest, Culprit, RankedEffect, Skipped,
 };
 pub use calibration::{Calibration, Trial};
-pub use case::{CaseKind, CaseState, CaseSummary};
+pub use case::{CaseKind, CaseList, CaseState, CaseSummary};
 pub use cause::Cause;
 pub use comparison::{
     Comparison, ComparisonReport, Correction, Direction, IterationCost, Variant, VariantMetric,
@@ -52,7 +54,9 @@ pub use counts::{
     Per, ProcessCounts, RawCounts, Transfer, TransferKind,
 };
 pub use diagnosis::Diagnosis;
+pub use doctor::{Doctor, DoctorMetric};
 pub use document::{Document, SCHEMA};
+pub use dry_run::{ExperimentDryRun, PlannedVariant};
 pub use explanation::{Evidence, EvidenceSource, Example, Explanation, Finding, FindingSite};
 pub use fact::{
     AddressPattern, BuildFact, ByteOperation, CallFact, CallKind, DivisionFact, Fact,

@@ -61,7 +61,7 @@ fn head(metric: &str) -> &'static str {
         "system" => "sys",
         "cpu" => "CPU",
         "target_cpu" => "target CPU",
-        "children_cpu" => "child CPU",
+        "children_cpu" => "children CPU",
         "max_rss" => "max RSS",
         _ => "median",
     }

@@ -8,7 +8,7 @@ use genba_experiment::ablate::{
 };
 use genba_experiment::try_variants::VariantBuilder;
 use genba_experiment::{ExperimentError, Stop, VariantPlan};
-use genba_model::CaseKind;
+use genba_model::{CaseKind, ExperimentDryRun, PlannedVariant};
 use genba_report::{page, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
@@ -169,13 +169,25 @@ fn dry_run(args: &Args, ablate: &AblatePlan, output: &Output) -> VerbResult {
         Stop::Blocks(blocks) => format!("{blocks} runs of each; unknown until the first run"),
     };
     if args.experiment.json {
-        let variants: Vec<_> = (ablate.plan.variants.iter())
-            .map(|one| serde_json::json!({ "name": one.name, "command": one.command, "environment": one.parameters }))
-            .collect();
-        output.json(
-            "plan",
-            serde_json::json!({ "variants": variants, "time": most }),
-        )?;
+        let variants = (ablate.plan.variants.iter()).map(|one| PlannedVariant {
+            name: one.name.clone(),
+            command: one.command.clone(),
+            environment: one.parameters.clone(),
+        });
+        let (runs, max_seconds) = match ablate.plan.stop {
+            Stop::Budget { seconds, .. } | Stop::Time { seconds } => (None, Some(seconds)),
+            Stop::Blocks(blocks) => {
+                let variants = ablate.plan.variants.len() as u64;
+                (Some(u64::from(blocks) * variants), None)
+            }
+        };
+        let document = ExperimentDryRun {
+            variants: variants.collect(),
+            runs,
+            max_seconds,
+            ..ExperimentDryRun::default()
+        };
+        output.json("plan", document)?;
         return Ok(Exit::Done);
     }
     let mut text = String::new();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use genba_case::Store;
-use genba_model::CaseKind;
+use genba_model::{CaseKind, CaseList};
 use genba_report::terminal::{self, Next};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
@@ -103,7 +103,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 fn list(store: &Store, json: bool, output: &Output) -> VerbResult {
     let cases = store.list()?;
     if json {
-        output.json("cases", serde_json::json!({ "cases": cases }))?;
+        output.json("cases", CaseList { cases })?;
     } else if cases.is_empty() {
         output.note(&format!(
             "no cases in {}; make one with: genba investigate -- COMMAND",

@@ -6,10 +6,9 @@ mod host_table;
 use std::time::Duration;
 
 use clap::{Args as ClapArgs, Subcommand};
-use genba_experiment::doctor::{self, Diagnosis};
+use genba_experiment::doctor;
 use genba_experiment::{FinishedRun, Observer, Progress};
 use genba_investigate::Progress as _;
-use genba_model::VerdictName;
 use genba_report::terminal;
 use genba_run::CommandSpec;
 
@@ -96,7 +95,7 @@ fn doctor_verb(budget: Duration, json: bool, command: &[String], output: &Output
     if json {
         output.json("doctor", diagnosis)?;
     } else {
-        output.result(&text(&diagnosis, output))?;
+        output.result(&terminal::doctor(&diagnosis, output.screen()))?;
     }
     Ok(if cancel.is_triggered() {
         Exit::Interrupted
@@ -120,69 +119,4 @@ impl Observer for Watcher {
     fn keep(&mut self, _: &FinishedRun<'_>) -> Result<(), String> {
         Ok(())
     }
-}
-
-fn text(found: &Diagnosis, output: &Output) -> String {
-    let screen = output.screen();
-    let host = &found.host;
-    let mut text = format!(
-        "{}, {} CPUs{}\n{}: {} a run\n\n",
-        genba_report::sanitise(&host.cpu),
-        host.cpus,
-        (host.virtualisation.as_ref()).map_or(String::new(), |name| format!(", {name}")),
-        genba_report::sanitise(&found.command),
-        genba_units::format::seconds(found.run_seconds),
-    );
-    let seen: Vec<String> = (found.metrics.iter())
-        .filter_map(|one| {
-            Some(format!(
-                "{} in {}",
-                genba_units::format::share(one.visible?),
-                one.metric
-            ))
-        })
-        .collect();
-    let time = genba_units::format::duration(found.seconds);
-    if seen.is_empty() {
-        text.push_str(&format!(
-            "{time} is too short to show any difference: increase --budget\n"
-        ));
-    } else {
-        text.push_str(&format!(
-            "smallest visible difference in {time}: {}\n",
-            seen.join(", ")
-        ));
-    }
-    for one in &found.metrics {
-        let verdict = match one.verdict {
-            VerdictName::Same => "same, as expected",
-            VerdictName::Undecided => "undecided, not a false alarm",
-            VerdictName::Faster | VerdictName::Slower => {
-                "different: a false alarm, expected once in twenty times"
-            }
-        };
-        text.push_str(&format!(
-            "  {:<13} {} pairs, standard deviation of a pair {}; compared with itself: {verdict}\n",
-            one.metric,
-            one.pairs,
-            genba_units::format::share(one.scatter),
-        ));
-    }
-    if !found.hazards.is_empty() {
-        text.push('\n');
-    }
-    for hazard in &found.hazards {
-        let remedy = hazard
-            .remedy
-            .as_ref()
-            .map_or(String::new(), |remedy| format!("\n{remedy}"));
-        text.push_str(&terminal::warning(
-            &format!("{}{remedy}", hazard.text),
-            screen,
-        ));
-    }
-    for note in &found.notes {
-        text.push_str(&terminal::note(note, screen));
-    }
-    text
 }

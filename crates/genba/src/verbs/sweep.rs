@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use genba_experiment::parameters::{mentions, replace};
 use genba_experiment::sweep::{SweepPlan, SweptParameter, document};
 use genba_experiment::{ExperimentError, Plan, VariantPlan};
-use genba_model::CaseKind;
+use genba_model::{CaseKind, ExperimentDryRun};
 use genba_report::{page, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
@@ -166,7 +166,12 @@ fn dry_run(
     if args.experiment.json {
         output.json(
             "plan",
-            serde_json::json!({ "settings": first, "runs": first * 5, "most_seconds": budget }),
+            ExperimentDryRun {
+                settings: Some(first as u64),
+                runs: Some(first as u64 * 5),
+                max_seconds: Some(budget),
+                ..ExperimentDryRun::default()
+            },
         )?;
     } else {
         output.result(&text)?;
