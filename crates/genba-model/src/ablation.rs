@@ -7,7 +7,7 @@ use crate::{ComparisonReport, Estimate};
 /// A cost in one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AblationCost {
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
     /// Unit of the cost; per iteration if the number of iterations is known.
     pub unit: String,
@@ -35,7 +35,7 @@ pub struct AblationComponent {
 /// Whether the costs of the components add up to the cost of all of them together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AblationSum {
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
     /// Unit.
     pub unit: String,

@@ -4,36 +4,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, Event};
 
-/// An instruction with what is known of its cost.
+/// An instruction with its samples, executions and cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnnotatedInstruction {
     /// Address in the module (as `objdump` prints it).
     pub address: u64,
     /// Disassembly.
     pub text: String,
-    /// Source file of the innermost (possibly inlined) function here.
+    /// Source file of the innermost, possibly inlined, function.
     pub file: Option<String>,
     /// Source line.
     pub line: Option<u32>,
-    /// Name of the innermost inlined function, where it is not the annotated one.
+    /// Name of the innermost inlined function, if it is not the annotated one.
     #[serde(default)]
     pub inlined: Option<String>,
-    /// Samples attributed to it; a fraction where a sample is split over predecessors.
+    /// Samples attributed to it; fractions arise where skid correction splits a sample.
     pub samples: f64,
     /// Share of the function's samples.
     pub share: Estimate,
-    /// Exact number of executions, where counted.
+    /// Counted: number of executions.
     pub count: Option<u64>,
-    /// How many of them jumped, where it is a conditional jump and jumps were counted.
+    /// Counted: how often a conditional jump was taken.
     #[serde(default)]
     pub taken: Option<u64>,
-    /// Time per execution, seconds.
+    /// Measured ÷ counted: time per execution, seconds.
     pub cost_seconds: Option<Estimate>,
-    /// Cycles per execution.
+    /// The same in core cycles.
     pub cost_cycles: Option<Estimate>,
-    /// What this form costs on this host.
+    /// Latency of this instruction form in the host table.
     pub host_latency_cycles: Option<Estimate>,
-    /// Innermost loop that it belongs to: index into [`Annotation::loops`].
+    /// Innermost loop that contains it: index into [`Annotation::loops`].
     #[serde(rename = "loop")]
     pub loop_index: Option<u32>,
 }
@@ -41,114 +41,114 @@ pub struct AnnotatedInstruction {
 /// A loop of the function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoopInfo {
-    /// Address of the loop's head.
+    /// Address of the loop header.
     pub head: u64,
     /// Address of its last instruction.
     pub last: u64,
-    /// Nesting, 1 for an outermost loop.
+    /// Nesting depth, 1 for an outermost loop.
     pub depth: u32,
-    /// The loop around it.
+    /// Index of the enclosing loop.
     pub parent: Option<u32>,
-    /// Share of the function's samples inside.
+    /// Share of the function's samples in the loop.
     pub share: f64,
-    /// Entered in the middle, so that it is no natural loop.
+    /// Whether it is irreducible: it has more than one entry.
     pub irreducible: bool,
-    /// What bounds it, where executions were counted.
+    /// What bounds it, if executions were counted.
     #[serde(default)]
     pub cost: Option<LoopCost>,
 }
 
-/// What holds a loop up.
+/// What bounds the time of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoopBound {
-    /// Its longest chain of dependent instructions from round to round.
+    /// The longest loop-carried dependency chain.
     Latency,
-    /// The number of instructions, or of those of one kind, that the processor can take a cycle.
+    /// Execution throughput: instructions, or those of one kind, per cycle.
     Throughput,
-    /// Waiting for memory beyond the first cache.
+    /// Waiting for memory beyond L1d.
     Memory,
-    /// Fetching, decoding, or wrongly predicted branches.
+    /// Instruction fetch, decoding, or branch mispredictions.
     FrontEnd,
-    /// None that the model knows explains the cycles.
+    /// No bound of the model explains the cycles.
     Unexplained,
 }
 
-/// What one round of a loop costs, and why.
+/// Cost of one iteration of a loop, and its bound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LoopCost {
-    /// Counted: how many times its head was executed.
+    /// Counted: iterations (executions of the loop header).
     pub iterations: u64,
-    /// Counted: how many times it was entered from outside.
+    /// Counted: entries from outside.
     pub entries: Option<u64>,
-    /// Measured ÷ counted: cycles a round, loops inside it included.
+    /// Measured ÷ counted: cycles per iteration, including inner loops.
     pub cycles: Option<Estimate>,
-    /// Model: cycles that the longest chain of dependent instructions adds each round.
+    /// Model: cycles per iteration of the longest loop-carried dependency chain.
     pub chain_cycles: Option<Estimate>,
-    /// The instructions of that chain, by index in [`Annotation::instructions`], in order.
+    /// Instructions of that chain in order: indices into [`Annotation::instructions`].
     pub chain: Vec<u32>,
-    /// Model: cycles a round if all were independent.
+    /// Model: cycles per iteration if all instructions were independent.
     pub throughput_cycles: Option<Estimate>,
-    /// What bounds it.
+    /// The bound.
     pub bound: LoopBound,
-    /// Why, in words with figures.
+    /// Reason with figures.
     pub why: String,
 }
 
-/// A jump inside the function, for the arrows.
+/// A jump inside the function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JumpArrow {
     /// Index of the jumping instruction.
     pub from: u32,
     /// Index of the instruction jumped to.
     pub to: u32,
-    /// Whether it closes a loop.
+    /// Whether it is a back edge.
     pub back: bool,
 }
 
-/// A line of source beside the code.
+/// A source line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceLine {
-    /// File, as in [`AnnotatedInstruction::file`].
+    /// Source file, as in the instructions.
     pub file: String,
-    /// Line number.
+    /// Line number, from 1.
     pub line: u32,
     /// Text without the line end.
     pub text: String,
 }
 
-/// The annotation of one function.
+/// Result of `genba annotate`: one function, instruction by instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Annotation {
     /// Demangled name.
     pub function: String,
-    /// Module.
+    /// Path of the module.
     pub module: String,
     /// Start address in the module.
     pub address: u64,
-    /// What was sampled.
+    /// The sampled event.
     pub event: Event,
     /// Samples in the function.
     pub samples: u64,
     /// The function's share of all samples.
     pub share: Estimate,
-    /// True if the samples stand where the machine put them, skid not put right.
+    /// Whether samples are shown where the hardware put them, without skid correction.
     pub raw: bool,
     /// Instructions in address order.
     pub instructions: Vec<AnnotatedInstruction>,
-    /// Loops.
+    /// Loops of the function.
     pub loops: Vec<LoopInfo>,
-    /// Jumps.
+    /// Jumps inside the function.
     pub jumps: Vec<JumpArrow>,
-    /// Source lines that the instructions name, where the files were found.
+    /// Source lines of the instructions, where the files were found.
     pub source: Vec<SourceLine>,
-    /// Counted: how many times it was entered.
+    /// Counted: number of calls.
     #[serde(default)]
     pub calls: Option<u64>,
-    /// Where the executions come from, where they were counted.
+    /// Origin of the execution counts, if executions were counted.
     #[serde(default)]
     pub counted: Option<crate::Counted>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }

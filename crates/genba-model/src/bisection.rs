@@ -102,11 +102,11 @@ pub struct Skipped {
 /// Result of `genba bisect`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bisection {
-    /// Identifier of the case.
+    /// Id of the case.
     pub case: Option<String>,
-    /// Version of genba.
+    /// Version of genba that made it.
     pub genba: String,
-    /// Start, RFC 3339.
+    /// Start time, RFC 3339.
     pub started: String,
     /// The host that it was measured on.
     pub host: HostFingerprint,

@@ -1,31 +1,31 @@
-//! Predictions beside what experiments measured.
+//! Predicted and measured gains: the document of `genba explain --calibration`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Comparison, Estimate, Finding, VerdictName};
 
-/// A finding that an experiment proved or refuted.
+/// A finding whose predicted gain was measured by `genba bench --proves`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Identifier of the case that the finding is of.
+    /// Id of the case of the finding.
     pub case: String,
-    /// Number of the finding in it, from 1.
+    /// Number of the finding in its case, from 1.
     pub finding: u32,
-    /// Its cause.
+    /// Cause of the finding.
     pub cause: String,
-    /// Where it is: function, and line where it is known.
+    /// Function of the finding.
     pub function: String,
-    /// Line.
+    /// Line of the finding, if it is known.
     pub line: Option<u32>,
-    /// Old ÷ new time as it was predicted.
+    /// Predicted speedup, old ÷ new.
     pub predicted: Estimate,
-    /// Old ÷ new time as it was measured.
+    /// Measured speedup, old ÷ new.
     pub measured: Estimate,
-    /// The metric that was compared.
+    /// The compared metric.
     pub metric: String,
-    /// What the comparison came to.
+    /// Verdict of the comparison.
     pub verdict: VerdictName,
-    /// Case of the comparison, if one is kept.
+    /// Id of the case of the comparison, if one was stored.
     pub comparison: Option<String>,
 }
 
@@ -66,12 +66,12 @@ impl Trial {
     }
 }
 
-/// The document of `genba explain --calibration`.
+/// Result of `genba explain --calibration`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// All trials of the cases here, the latest case first.
+    /// Checked findings of all cases, the latest case first.
     pub trials: Vec<Trial>,
-    /// How many of them measured what was predicted.
+    /// How many predictions hold: the predicted and the measured interval overlap.
     pub held: u32,
 }
 
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_holds_where_the_intervals_meet() {
+    fn prediction_holds_if_the_intervals_overlap() {
         assert!(trial(1.25).holds());
         assert!(trial(1.19).holds());
         assert!(!trial(1.5).holds());

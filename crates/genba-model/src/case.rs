@@ -1,18 +1,18 @@
-//! What a list of cases says about each.
+//! Kinds and states of cases, and the document of `genba case list`.
 
 use serde::{Deserialize, Serialize};
 
-/// How far a case came.
+/// State of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaseState {
-    /// A genba process is writing to it now.
+    /// A genba process is writing to it.
     Running,
-    /// It was brought to its end.
+    /// It is complete.
     Complete,
-    /// Its writer died or was stopped; the runs that ended are there.
+    /// It was interrupted; the runs that had ended are stored.
     Interrupted,
-    /// The file is damaged, foreign or of a newer genba.
+    /// The file is damaged, not a case, or of a newer genba.
     Unreadable,
 }
 
@@ -29,22 +29,22 @@ impl CaseState {
     }
 }
 
-/// What a case is about.
+/// Kind of a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaseKind {
-    /// One workload, where its time goes and why.
+    /// `genba investigate` and `genba explain`.
     #[default]
     Investigation,
-    /// Variants against one another.
+    /// `genba bench` and `genba gate`.
     Comparison,
-    /// Ways of building and running a program, tried.
+    /// `genba try`.
     Trial,
-    /// Parts of a program, switched off one at a time.
+    /// `genba ablate`.
     Ablation,
-    /// A metric over a parameter.
+    /// `genba sweep`.
     Sweep,
-    /// The search for a culprit.
+    /// `genba bisect`.
     Bisection,
 }
 
@@ -82,32 +82,32 @@ impl CaseKind {
 /// One row of `genba case list`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseSummary {
-    /// Identifier, hexadecimal.
+    /// Id of the case, hexadecimal.
     pub id: String,
-    /// What it is about.
+    /// Kind of the case.
     #[serde(default)]
     pub kind: CaseKind,
-    /// How far it came.
+    /// State of the case.
     pub state: CaseState,
-    /// Start, RFC 3339; empty if unreadable.
+    /// Start time, RFC 3339; empty if unreadable.
     pub started: String,
-    /// End, RFC 3339, if it came to one.
+    /// End time, RFC 3339, if it ended.
     pub ended: Option<String>,
-    /// The command, of a comparison its baseline's; empty if unreadable.
+    /// Program and arguments, those of the baseline for a comparison; empty if unreadable.
     pub command: Vec<String>,
-    /// Name that people gave it.
+    /// Name given by the user.
     pub name: Option<String>,
-    /// Measured runs that ended.
+    /// Number of measured runs.
     pub runs: u64,
-    /// Median wall time of them, seconds; `None` for a comparison, whose variants have one each.
+    /// Median wall time of the runs, seconds; `None` for a comparison.
     pub wall_seconds: Option<f64>,
-    /// The case's directory.
+    /// Directory of the case.
     pub path: String,
     /// Why it is unreadable.
     pub error: Option<String>,
 }
 
-/// The document of `genba case list`.
+/// Result of `genba case list`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseList {
     /// The cases, newest first.

@@ -1,4 +1,4 @@
-//! Variants measured against one another: the document of `genba bench`.
+//! Variants compared with a baseline: the document of `genba bench` and `genba gate`.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use crate::{Estimate, Hazard, HostFingerprint};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Times, memory.
+    /// Less is better: times, memory.
     #[default]
     LessIsBetter,
-    /// Rates.
+    /// More is better: rates.
     MoreIsBetter,
 }
 
-/// What a comparison came to.
+/// Verdict of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictName {
-    /// The variant is better than the baseline.
+    /// The variant is better than the baseline in this metric.
     Faster,
-    /// It is worse.
+    /// The variant is worse.
     Slower,
-    /// The difference is no larger than δ.
+    /// Equivalent within ±δ.
     Same,
-    /// The runs do not tell.
+    /// The runs do not decide.
     Undecided,
 }
 
@@ -36,42 +36,42 @@ pub enum VerdictName {
 pub struct VariantMetric {
     /// Median with its distribution-free interval.
     pub median: Estimate,
-    /// Mean of the middle half of the runs.
+    /// Interquartile mean: mean of the middle half of the runs.
     pub midmean: Option<Estimate>,
     /// Arithmetic mean.
     pub mean: f64,
     /// Standard deviation; `None` for a single run.
     pub stddev: Option<f64>,
-    /// Smallest.
+    /// Smallest value.
     pub min: f64,
-    /// Largest.
+    /// Largest value.
     pub max: f64,
     /// `seconds`, `bytes`, `count`, or the target's own unit.
     pub unit: String,
-    /// Which way is better.
+    /// Whether less or more is better.
     #[serde(default)]
     pub direction: Direction,
-    /// The value of every run in order; `null` where a run did not yield it.
+    /// The value of every run in order; `null` if a run did not yield it.
     pub values: Vec<Option<f64>>,
 }
 
-/// One way of running the workload.
+/// A variant: one way of running the workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variant {
-    /// Name.
+    /// Name of the variant.
     pub name: String,
-    /// Command as it was run.
+    /// Command line.
     pub command: String,
-    /// Parameters that made it, by name.
+    /// Values of the parameters that replaced placeholders, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
-    /// Measured runs.
+    /// Number of measured runs.
     pub runs: u32,
     /// Exit codes of the runs; `null` where a signal ended one.
     pub exit_codes: Vec<Option<i32>>,
-    /// By metric's name: `wall`, `user`, `system`, `cpu`, `max_rss`, … and the target's own.
+    /// Metrics by name: `wall`, `user`, `system`, `cpu`, `max_rss`, …, and the target's own.
     pub metrics: BTreeMap<String, VariantMetric>,
-    /// Why it was taken out of the comparison, if it was.
+    /// Why it was excluded from the comparison, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excluded: Option<String>,
 }
@@ -83,25 +83,25 @@ pub struct Comparison {
     pub baseline: String,
     /// Name of the variant.
     pub variant: String,
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Variant ÷ baseline. The interval holds at `1 − alpha` however often it was looked at.
+    /// Variant ÷ baseline. The interval holds at 1 − α at any stopping time.
     pub ratio: Estimate,
-    /// What it came to.
+    /// The verdict.
     pub verdict: VerdictName,
-    /// Differences up to this share count as none.
+    /// Equivalence margin δ: differences smaller than this share are treated as equal.
     pub delta: f64,
-    /// Rate of false alarms allowed.
+    /// Significance level α: the rate of false verdicts allowed.
     pub alpha: f64,
-    /// Pairs of adjacent runs behind it.
+    /// Number of pairs of adjacent runs.
     pub pairs: u32,
-    /// About how many more pairs would decide, if undecided.
+    /// Estimated number of further pairs for a verdict, if undecided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_pairs: Option<u32>,
-    /// Whether it holds after correcting for the number of comparisons, and by which method.
+    /// Result of the correction for multiple comparisons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected: Option<Correction>,
-    /// The other test's word: the five-look Wilcoxon.
+    /// Whether a second test, a group-sequential Wilcoxon test with five looks, agrees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cross_check: Option<bool>,
 }
@@ -118,46 +118,46 @@ impl Comparison {
     }
 }
 
-/// Correction for several comparisons.
+/// Correction for multiple comparisons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Correction {
     /// `e-BH` or `Holm`.
     pub method: String,
-    /// Whether the difference still stands.
+    /// Whether the difference remains significant.
     pub holds: bool,
 }
 
-/// Cost per iteration, a baseline's cost taken off.
+/// Cost per iteration, after subtracting the cost of an empty loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IterationCost {
-    /// Variant.
+    /// Name of the variant.
     pub variant: String,
-    /// Metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Unit of one iteration's cost.
+    /// Unit of the cost.
     pub unit: String,
-    /// Iterations in a run.
+    /// Iterations per run.
     pub iterations: f64,
-    /// Variant whose cost was taken off.
+    /// Name of the variant whose cost was subtracted.
     pub subtracted: Option<String>,
     /// Cost of one iteration.
     pub cost: Estimate,
 }
 
-/// All that a comparison measured and found.
+/// Result of `genba bench`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonReport {
-    /// Identifier of the case.
+    /// Id of the case.
     pub case: Option<String>,
-    /// Version of genba.
+    /// Version of genba that made it.
     pub genba: String,
-    /// Start, RFC 3339.
+    /// Start time, RFC 3339.
     pub started: String,
-    /// The host.
+    /// The host that it was measured on.
     pub host: HostFingerprint,
-    /// What spoils measurements here.
+    /// Conditions of the host that disturb measurements.
     pub hazards: Vec<Hazard>,
-    /// Metric that decided when to stop.
+    /// The primary metric, which decides when to stop.
     pub metric: String,
     /// Seed of the random order.
     pub seed: u64,
@@ -171,13 +171,13 @@ pub struct ComparisonReport {
     pub variants: Vec<Variant>,
     /// Every other variant against the baseline, in every metric.
     pub comparisons: Vec<Comparison>,
-    /// Costs per iteration, where asked for.
+    /// Costs per iteration, if requested.
     #[serde(default)]
     pub iterations: Vec<IterationCost>,
-    /// Variants that the data can tell apart, best first; those in one group it cannot.
+    /// Names of the variants in groups, best first; variants of one group do not differ significantly.
     #[serde(default)]
     pub ranks: Vec<Vec<String>>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }

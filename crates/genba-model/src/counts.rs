@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
 
-/// What counted, and what it cannot do.
+/// The count engine and its limitations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountEngine {
     /// `callgrind`, `qemu`, `genba`.
     pub name: String,
-    /// Its version, as it says itself.
+    /// Version that it reports.
     pub version: String,
-    /// What it cannot do or does otherwise than the processor, a sentence each.
+    /// Limitations and differences from native execution, a sentence each.
     pub gaps: Vec<String>,
 }
 
@@ -21,7 +21,7 @@ pub struct CountEngine {
 pub struct InstructionCount {
     /// Address in the module, as `objdump` prints it.
     pub address: u64,
-    /// How many times it was executed.
+    /// Number of executions.
     pub count: u64,
 }
 
@@ -106,7 +106,7 @@ pub struct ProcessCounts {
     pub modules: Vec<CountedModule>,
     /// Jumps and calls, where the engine was asked for them.
     pub transfers: Vec<Transfer>,
-    /// What must be known of these counts, a sentence each.
+    /// Notes on these counts, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -114,7 +114,7 @@ pub struct ProcessCounts {
 /// What one count run gave: raw, without names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawCounts {
-    /// Who counted.
+    /// The engine that counted.
     pub engine: CountEngine,
     /// Program and arguments that were counted.
     pub command: Vec<String>,
@@ -132,33 +132,33 @@ pub struct RawCounts {
     pub transfers_within: Vec<CodeSpan>,
     /// The target, then processes that it started, where those were followed.
     pub processes: Vec<ProcessCounts>,
-    /// What must be known, a sentence each.
+    /// Notes on the counts, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// What counts beside measured time are, and what they were divided with.
+/// Origin of execution counts that are joined with measured time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// Who counted.
+    /// The engine that counted.
     pub engine: CountEngine,
-    /// CPU time under the engine ÷ CPU time without, where both are known.
+    /// CPU time under the engine ÷ CPU time of a native run, if both are known.
     pub slowdown: Option<f64>,
     /// Program and arguments that were counted.
     pub command: Vec<String>,
-    /// What the counts were multiplied with: 1 unless another, smaller workload was counted.
+    /// Factor that the counts were multiplied by: 1 unless a smaller workload was counted.
     pub scale: f64,
-    /// Why the counts end before the program did, if they do.
+    /// Why the counts end before the program, if they do.
     pub cut_short: Option<String>,
-    /// Runs that the samples are of; the counts are of one.
+    /// Number of sampled runs; counts are of one run.
     pub runs: f64,
-    /// Core clock that makes cycles of seconds, cycles a second, where it is known.
+    /// Core clock that converts seconds to cycles, if it is known.
     pub clock_hz: Option<Estimate>,
-    /// Where the clock comes from: `cycles`, `counters`, `host table`.
+    /// Source of the clock: `cycles`, `counters`, `host table`.
     pub clock_source: String,
 }
 
-/// A function's counts.
+/// Counts of a function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CountedFunction {
     /// Demangled name; an address in brackets where there is no symbol.
@@ -171,81 +171,80 @@ pub struct CountedFunction {
     pub file: Option<String>,
     /// Its first line.
     pub line: Option<u32>,
-    /// How many times it was entered.
+    /// Number of calls.
     pub calls: u64,
-    /// Instructions executed in it, not in what it called.
+    /// Instructions executed in the function itself.
     pub instructions: u64,
-    /// Model: instructions executed in it and in what it called, every call of a function
-    /// taken to cost the same (gprof's model); `None` where calls were not recorded.
+    /// Model: instructions executed in it and its callees, assuming that every call of a function
+    /// costs the same (as gprof does); `None` if calls were not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_instructions: Option<f64>,
-    /// Of functions that call one another, how many they are: each has the total of all of them,
-    /// which is more than its own can be.
+    /// Number of functions of its recursion cycle; each of them has the total of the cycle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycle: Option<u32>,
-    /// Calls for each unit that `--per` names.
+    /// Calls per unit of `--per`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls_per: Option<f64>,
-    /// Instructions for each unit that `--per` names.
+    /// Instructions per unit of `--per`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions_per: Option<f64>,
 }
 
-/// Who called whom how often.
+/// A call edge with its count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CountedCall {
     /// Index of the caller in [`Counts::functions`].
     pub caller: u32,
-    /// Index of the callee.
+    /// Index of the callee in [`Counts::functions`].
     pub callee: u32,
     /// How many times.
     pub calls: u64,
-    /// Model: the part of the callee's total that these calls are, instructions; 0 within
-    /// functions that call one another.
+    /// Model: the part of the callee's total that these calls take, instructions; 0 within a
+    /// recursion cycle.
     #[serde(default)]
     pub total_instructions: f64,
 }
 
-/// What counts are divided by.
+/// The unit that counts are divided by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Per {
-    /// The function whose calls are the units, or `None` for a number that the user gave.
+    /// The function whose calls are the units; `None` for a number given by the user.
     pub function: Option<String>,
-    /// How many units there were.
+    /// Number of units.
     pub units: f64,
 }
 
-/// The document of `genba count`.
+/// Result of `genba count`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Name of the engine.
     pub engine: String,
-    /// Its version.
+    /// Version of the engine.
     pub engine_version: String,
-    /// What the engine cannot do, a sentence each.
+    /// Limitations of the engine, a sentence each.
     pub gaps: Vec<String>,
-    /// CPU time under the engine ÷ CPU time without, where both are known.
+    /// CPU time under the engine ÷ CPU time of a native run, if both are known.
     pub slowdown: Option<f64>,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Exit status as a shell gives it.
+    /// Exit status as a shell reports it, 128 + signal for a signal.
     pub exit: i32,
-    /// Why the counts end before the program did, if they do.
+    /// Why the counts end before the program, if they do.
     pub cut_short: Option<String>,
-    /// Processes that were counted.
+    /// Number of counted processes.
     pub processes: u32,
-    /// Instructions executed, all modules.
+    /// Instructions executed in all modules.
     pub instructions: u64,
-    /// Instructions in functions' totals that have no symbol.
+    /// Instructions executed in code without a symbol.
     pub unnamed_instructions: u64,
     /// The unit of `calls_per` and `instructions_per`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Per>,
     /// Functions, most instructions first.
     pub functions: Vec<CountedFunction>,
-    /// Calls between them, most first.
+    /// Calls between functions, most frequent first.
     pub calls: Vec<CountedCall>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -260,7 +259,7 @@ pub struct DetailSite {
     pub file: Option<u32>,
     /// Source line.
     pub line: Option<u32>,
-    /// How many times it was executed.
+    /// Number of executions.
     pub count: u64,
 }
 
@@ -277,8 +276,8 @@ pub struct DetailCall {
     pub callee: u32,
     /// How many times.
     pub count: u64,
-    /// Model: the part of the callee's total that these calls are, instructions; 0 within
-    /// functions that call one another.
+    /// Model: the part of the callee's total that these calls take, instructions; 0 within a
+    /// recursion cycle.
     pub total_instructions: f64,
 }
 
@@ -295,7 +294,7 @@ pub struct DetailFunction {
     pub file: Option<u32>,
     /// Its first line.
     pub line: Option<u32>,
-    /// How many times it was entered.
+    /// Number of calls.
     pub calls: u64,
     /// Its instructions, by address, each once.
     pub sites: Vec<DetailSite>,
@@ -316,13 +315,13 @@ pub struct DetailModule {
 /// of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CountedDetail {
-    /// Who counted.
+    /// The engine that counted.
     pub engine: CountEngine,
     /// Program and arguments.
     pub command: Vec<String>,
     /// Number of the first process.
     pub pid: i32,
-    /// Why the counts end before the program did, if they do.
+    /// Why the counts end before the program, if they do.
     pub cut_short: Option<String>,
     /// Modules in which anything was executed.
     pub modules: Vec<DetailModule>,

@@ -21,10 +21,10 @@ pub struct DoctorMetric {
     pub verdict: VerdictName,
 }
 
-/// The result of comparing a command with itself.
+/// Result of `genba host doctor`: a command compared with itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Doctor {
-    /// The host.
+    /// The host that it was measured on.
     pub host: HostFingerprint,
     /// The command that was compared with itself.
     pub command: String,

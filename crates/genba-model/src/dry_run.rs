@@ -15,7 +15,7 @@ pub struct PlannedVariant {
     pub environment: BTreeMap<String, String>,
 }
 
-/// The plan of an experiment.
+/// Result of `--dry-run`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentDryRun {
     /// Variants, the baseline first; empty for a sweep.

@@ -1,33 +1,33 @@
-//! Why the time goes where it goes: findings.
+//! Findings: causes of lost time, the document of `genba explain`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, Event, NoiseFloor, SourceLine};
 
-/// How a piece of evidence was come by.
+/// How the figures of a piece of evidence were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceSource {
-    /// Time or events of real runs.
+    /// Time or events of native runs.
     Measured,
-    /// Exact executions, or what the code itself says.
+    /// Exact execution counts, or the code itself.
     Counted,
     /// A simulated cache or branch predictor.
     Simulated,
-    /// What instructions cost here, put together.
+    /// A model of the loop with the costs of the host table.
     Model,
 }
 
-/// A short fact.
+/// A piece of evidence for a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// In words with figures.
+    /// A sentence with figures.
     pub text: String,
-    /// Where it comes from.
+    /// Source of the figures.
     pub source: EvidenceSource,
 }
 
-/// Where a finding is.
+/// The place in the code that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingSite {
     /// Demangled name of the function; the innermost inlined one where the code was inlined.
@@ -40,9 +40,9 @@ pub struct FindingSite {
     pub line: Option<u32>,
     /// Last line.
     pub end_line: Option<u32>,
-    /// Addresses of the instructions that it is about, in the module.
+    /// Addresses of its instructions in the module.
     pub addresses: Vec<u64>,
-    /// Where the user's own code calls it, for code that the user cannot change.
+    /// Call site in the user's code, if the site itself is code that the user cannot change.
     #[serde(default)]
     pub called_from: Option<Box<FindingSite>>,
 }
@@ -50,28 +50,28 @@ pub struct FindingSite {
 /// A cause of lost time, with its evidence and what a fix would gain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Identifier of the catalogue of causes.
+    /// Id of the cause in the catalogue.
     pub cause: String,
-    /// Where.
+    /// The place in the code.
     pub site: FindingSite,
-    /// Share of all time that the site takes.
+    /// Share of all samples at the site.
     pub share: Estimate,
     /// Counted: executions of the site.
     pub executions: Option<u64>,
-    /// Measured ÷ counted: seconds for each of them.
+    /// Measured ÷ counted: time per execution, seconds.
     pub cost_seconds: Option<Estimate>,
-    /// The same in cycles.
+    /// The same in core cycles.
     pub cost_cycles: Option<Estimate>,
-    /// Old ÷ new time of the whole program, if it were mended: likely value, least and most.
+    /// Predicted speedup of the whole program by a fix (old ÷ new time), with its interval.
     pub predicted_speedup: Estimate,
-    /// Why this is believed.
+    /// Evidence for the cause.
     pub evidence: Vec<Evidence>,
-    /// What to do, one or two sentences.
+    /// The fix, in one or two sentences.
     pub fix: String,
-    /// The idiom before and after, where a few lines show it.
+    /// Code before and after the fix, if a few lines show it.
     #[serde(default)]
     pub example: Option<Example>,
-    /// How to find out whether it is so: a command, or what to do.
+    /// How to confirm it: a command, or what to change.
     pub confirm: String,
     /// Lines of source at the site, where the files were found; the call's after them, where the
     /// site is called from the user's code.
@@ -79,31 +79,31 @@ pub struct Finding {
     pub source: Vec<SourceLine>,
 }
 
-/// The idiom before and after.
+/// Code before and after a fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
-    /// As it is now.
+    /// Code before.
     pub before: String,
-    /// As it could be.
+    /// Code after.
     pub after: String,
 }
 
-/// The document of `genba explain`.
+/// Result of `genba explain`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// Program and arguments.
     pub command: Vec<String>,
-    /// What was sampled.
+    /// The sampled event.
     pub event: Event,
     /// Findings, most profitable first.
     pub findings: Vec<Finding>,
-    /// Gains below this are not told: the smallest difference that could be seen, as a share.
+    /// Findings with a smaller gain than this share are dropped.
     #[serde(alias = "least_gain")]
     pub min_gain: f64,
     /// Noise floor of the runs, from which the minimum gain follows; empty for a recording alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noise_floor: Vec<NoiseFloor>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -1,11 +1,11 @@
-//! The machine that a measurement was made on.
+//! The host that a measurement was made on, and what disturbs measurements there.
 
 use serde::{Deserialize, Serialize};
 
-/// What tells one host from another. Results of hosts whose `id` differs are never pooled.
+/// Identity of a host. Results of hosts with different ids are never pooled.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostFingerprint {
-    /// Short hash over the fields below that decide about speed.
+    /// Short hash over the fields that affect speed.
     pub id: String,
     /// CPU model as the kernel names it.
     pub cpu: String,
@@ -17,23 +17,23 @@ pub struct HostFingerprint {
     pub memory_bytes: u64,
     /// Kernel release.
     pub kernel: String,
-    /// Operating system's own name ("Debian GNU/Linux 12 (bookworm)").
+    /// Name of the operating system ("Debian GNU/Linux 12 (bookworm)").
     pub os: String,
-    /// Hypervisor's or container's name, if any ("kvm").
+    /// Name of the hypervisor or container, if any ("kvm").
     pub virtualisation: Option<String>,
-    /// Whether the CPU's cycle counter can be sampled and counted here.
+    /// Whether CPU cycles can be counted and sampled.
     pub hardware_counters: bool,
 }
 
-/// Something about the host that spoils measurements.
+/// A condition of the host or of the runs that disturbs measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Hazard {
-    /// Stable identifier. Of the host: `governor`, `turbo`, `smt`, `steal`, `busy`, `one-cpu`,
+    /// Stable id. Of the host: `governor`, `turbo`, `smt`, `steal`, `busy`, `one-cpu`,
     /// `swap`, `quota`, `throttle`. Of the runs of a comparison: `waiting`, `page-cache`,
     /// `first-run`, `prepare`, `disturbed`, `shell`.
     pub id: String,
-    /// What was seen, in words with figures.
+    /// What was observed, a sentence with figures.
     pub text: String,
-    /// What mends it, a command where there is one.
+    /// Remedy, a command if there is one.
     pub remedy: Option<String>,
 }

@@ -7,7 +7,7 @@ use crate::{
     ScriptProfile, Stat, Unit,
 };
 
-/// What is measured: a command and how it is run.
+/// A command that is measured, and how it is run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Program and arguments, or the one string given to the shell.
@@ -16,29 +16,29 @@ pub struct Workload {
     pub shell: Option<String>,
     /// Working directory.
     pub directory: String,
-    /// Name that people gave it.
+    /// Name given by the user.
     pub name: Option<String>,
 }
 
-/// "80 % of the time is in N functions, M source lines, x % of the code."
+/// How concentrated the time is: 80 % of it is in so many functions, lines and bytes of code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Concentration {
-    /// The share that the figures below are about (0.8).
+    /// Share of the time that the other fields are about (0.8).
     pub share: f64,
-    /// Functions that together carry it.
+    /// Number of functions that take this share.
     pub functions: u32,
-    /// Source lines, where there is line information for most of the samples.
+    /// Number of source lines; `None` without line information for most samples.
     pub lines: Option<u32>,
-    /// Bytes of the instructions that carry it, as a share of all code in the modules sampled.
+    /// Bytes of the instructions that take it, as a share of all code in the sampled modules.
     pub code_share: Option<f64>,
 }
 
 /// A metric over all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MetricSummary {
-    /// Which.
+    /// The metric.
     pub metric: Metric,
-    /// Unit of the numbers.
+    /// Unit of the values.
     pub unit: Unit,
     /// Median over the runs with its distribution-free interval.
     pub median: Estimate,
@@ -48,58 +48,58 @@ pub struct MetricSummary {
     pub max: f64,
 }
 
-/// Runs and what they say together.
+/// The measured runs and their summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// Every run that ended, in order; nothing is thrown away.
+    /// Every run that ended, in order; none is discarded.
     pub runs: Vec<RunRecord>,
-    /// One row a metric.
+    /// One row per metric.
     pub metrics: Vec<MetricSummary>,
-    /// Indices of runs that lie far from the rest (kept, shown).
+    /// Indices of outliers in `runs`; they are retained in all statistics.
     pub outliers: Vec<u32>,
 }
 
-/// The smallest difference that these runs could show.
+/// The smallest difference of a metric that these runs can show.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
-    /// Of which metric.
+    /// The metric.
     pub metric: Metric,
-    /// As a share: 0.009 is 0.9 %.
+    /// Smallest visible difference, a share of the value: 0.009 is 0.9 %.
     pub share: f64,
 }
 
-/// An investigation: what the case holds and the page shows.
+/// Result of `genba investigate`: runs, counters, samples, annotations and findings of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Investigation {
-    /// Identifier of the case.
+    /// Id of the case.
     pub case: String,
     /// Version of genba that made it.
     pub genba: String,
-    /// Start, RFC 3339.
+    /// Start time, RFC 3339.
     pub started: String,
-    /// The workload.
+    /// The command that was measured.
     pub workload: Workload,
-    /// The host.
+    /// The host that it was measured on.
     pub host: HostFingerprint,
-    /// What spoils measurements here.
+    /// Conditions of the host that disturb measurements.
     pub hazards: Vec<Hazard>,
-    /// Runs without any observer attached.
+    /// Runs without a profiler attached.
     pub runs: RunSummary,
-    /// What would not have been visible.
+    /// Smallest visible differences.
     pub noise_floor: Vec<NoiseFloor>,
-    /// Counters, where the machine has them.
+    /// Event counters, where the machine has them.
     pub stat: Option<Stat>,
-    /// Samples, resolved.
+    /// The profile, where samples could be taken.
     pub profile: Option<Profile>,
-    /// Functions of Python or Ruby, where the command runs an interpreter whose frames can be read.
+    /// Functions of Python or Ruby, where the command runs a supported interpreter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<ScriptProfile>,
-    /// The functions that carry the time, annotated.
+    /// Annotations of the functions with the most time.
     pub annotations: Vec<Annotation>,
-    /// Why the time goes there, most profitable first.
+    /// Causes with their predicted gains, most profitable first.
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }

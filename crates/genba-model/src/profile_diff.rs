@@ -1,140 +1,139 @@
-//! Two profiles of the same work, side by side: the document of `genba diff`.
+//! Differential profile: the document of `genba diff`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, Event};
 
-/// One of the two sides.
+/// One of the two profiles.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DiffSide {
-    /// Name: of a variant, a case or a file.
+    /// Name of the variant, case or file.
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// What was sampled, if anything was.
+    /// The sampled event; `None` for counts alone.
     pub event: Option<Event>,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Runs that the samples are of.
+    /// Number of sampled runs.
     pub runs: f64,
-    /// CPU time of one run, seconds, where samples say so.
+    /// CPU time of one run, seconds, if it was sampled.
     pub seconds: Option<f64>,
-    /// Instructions executed in one run, where they were counted.
+    /// Counted: instructions executed in one run.
     pub instructions: Option<u64>,
 }
 
-/// Where code that was a function on one side went on the other.
+/// Where the code of a function moved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
     /// The function that it was inlined into, or that took its name.
     pub into: String,
-    /// How that is known: `inlined` by debug information, `likely` by what was lost here and
-    /// gained there, `cloned` by its name (`.constprop`, `.isra`, `.part`, `.cold`).
+    /// How that is known.
     pub how: MovedHow,
-    /// Time spent in its code there, seconds of one run, where debug information tells it apart.
+    /// Time in its code there per run, seconds, if debug information separates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
 }
 
-/// How a move is known.
+/// How a move of code is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MovedHow {
-    /// Debug information names it as inlined there.
+    /// Debug information lists it as inlined there.
     Inlined,
-    /// What vanished here is gained there, and nothing else explains it.
+    /// What was lost here was gained there, and nothing else explains it.
     Likely,
-    /// A copy under a name that compilers make.
+    /// The name is that of a clone: `.constprop`, `.isra`, `.part`, `.cold`.
     Cloned,
 }
 
-/// A function on both sides.
+/// Change of a function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionDiff {
     /// Demangled name.
     pub function: String,
     /// File name of its module.
     pub module: String,
-    /// Source file, where known.
+    /// Source file, if it is known.
     pub file: Option<String>,
     /// First line.
     pub line: Option<u32>,
-    /// Self time of one run before, seconds; `None` where it is no function of its own.
+    /// Self time per run before, seconds; `None` if it is not a separate function.
     pub before: Option<Estimate>,
-    /// After.
+    /// Self time per run after, seconds.
     pub after: Option<Estimate>,
-    /// After − before, seconds of one run; negative is a gain.
+    /// After − before, seconds per run; negative is faster.
     pub change: Estimate,
-    /// Calls before and after, where counted.
+    /// Counted: calls before and after.
     pub calls: Option<(u64, u64)>,
-    /// Instructions before and after, where counted.
+    /// Counted: instructions before and after.
     pub instructions: Option<(u64, u64)>,
-    /// Where its code went, if it is no function of its own afterwards.
+    /// Where its code moved, if it is not a separate function afterwards.
     #[serde(default)]
     pub moved: Vec<Moved>,
-    /// Functions whose code is now inside of this one.
+    /// Functions whose code is inlined into this one afterwards.
     #[serde(default, alias = "took_in")]
     pub inlined_here: Vec<String>,
 }
 
-/// A source line on both sides, in whatever function its code now is.
+/// Change of a source line, in whichever function its code is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LineDiff {
     /// Source file.
     pub file: String,
-    /// Line number.
+    /// Line number, from 1.
     pub line: u32,
-    /// The (innermost, possibly inlined) function of the line.
+    /// The innermost, possibly inlined, function of the line.
     pub function: String,
-    /// The function that its code is in, before.
+    /// The function that contains its code before.
     pub inside_before: Option<String>,
-    /// And after.
+    /// The function that contains its code after.
     pub inside_after: Option<String>,
-    /// Time of one run before, seconds.
+    /// Time per run before, seconds.
     pub before: f64,
-    /// After.
+    /// Time per run after, seconds.
     pub after: f64,
-    /// Executions of its most executed instruction before and after, where counted.
+    /// Counted: executions of its most executed instruction before and after.
     pub executions: Option<(u64, u64)>,
-    /// Its text, where the source was found.
+    /// Text of the line, if the source was found.
     pub text: Option<String>,
 }
 
-/// An instruction of a function on one or both sides.
+/// Change of an instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InstructionDiff {
-    /// Function.
+    /// Name of the function.
     pub function: String,
-    /// Address before, if it is there.
+    /// Address before, if it exists there.
     pub address_before: Option<u64>,
-    /// Address after.
+    /// Address after, if it exists there.
     pub address_after: Option<u64>,
-    /// Its text (after, else before).
+    /// Disassembly after, else before.
     pub text: String,
-    /// Time of one run before, seconds.
+    /// Time per run before, seconds.
     pub before: Option<f64>,
-    /// After.
+    /// Time per run after, seconds.
     pub after: Option<f64>,
-    /// Executions of one run before.
+    /// Counted: executions per run before.
     pub count_before: Option<u64>,
-    /// After.
+    /// Counted: executions per run after.
     pub count_after: Option<u64>,
 }
 
-/// Two profiles side by side.
+/// Result of `genba diff`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProfileDiff {
-    /// The one.
+    /// The first profile.
     pub before: DiffSide,
-    /// The other.
+    /// The second profile.
     pub after: DiffSide,
     /// Functions, largest change first.
     pub functions: Vec<FunctionDiff>,
     /// Source lines, largest change first.
     pub lines: Vec<LineDiff>,
-    /// Instructions of the functions that changed most, in the order of their addresses.
+    /// Instructions of the functions that changed most, in address order.
     pub instructions: Vec<InstructionDiff>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A quantity with its 95 % interval (another level where a field says so).
+/// A quantity with its 95 % interval, or another level where a field says so.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The best single value.
+    /// Point estimate.
     pub value: f64,
     /// Lower end of the interval.
     pub low: f64,

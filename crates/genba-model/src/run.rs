@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::Unit;
 
-/// CPU time of something, in seconds.
+/// CPU time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CpuTime {
-    /// In user mode.
+    /// CPU time in user mode, seconds.
     pub user: f64,
-    /// In the kernel on its behalf.
+    /// CPU time in the kernel, seconds.
     pub system: f64,
 }
 
@@ -78,7 +78,7 @@ pub struct RunRecord {
     pub involuntary_switches: u64,
     /// How the run ended.
     pub exit: ExitKind,
-    /// Bytes that it wrote to standard output, where that was captured or counted.
+    /// Bytes written to standard output, if they were captured or counted.
     pub stdout_bytes: Option<u64>,
 }
 

@@ -1,86 +1,85 @@
-//! Where the time goes in the functions of an interpreted language.
+//! Profile of Python and Ruby functions: the document of `genba report --by script`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, StackRow};
 
-/// Functions of Python or Ruby by their share of the samples of threads that stood still.
+/// Result of `genba report --by script`: functions of Python or Ruby by samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScriptProfile {
-    /// Interpreters that were met: `CPython 3.11.2`.
+    /// Sampled interpreters: `CPython 3.11.2`.
     pub runtimes: Vec<String>,
-    /// The command, where the recording names it.
+    /// Program and arguments, if the recording has them.
     pub command: Vec<String>,
-    /// Samples, with or without a script stack.
+    /// Number of samples, with or without a script stack.
     pub samples: u64,
-    /// CPU time that they stand for, seconds.
+    /// CPU time of the samples, seconds.
     pub cpu_seconds: f64,
-    /// Share of the time outside of any script function: start, end, threads of C.
+    /// Share of the time outside any script function: startup, shutdown, native threads.
     pub outside: Estimate,
     /// Functions, largest self share first.
     pub functions: Vec<ScriptFunction>,
-    /// What the interpreter's own loop was executing, largest first, where the layout says it;
-    /// shares of all the time.
+    /// Opcodes that the interpreter loop executed, largest share first, if they are known.
     #[serde(default)]
     pub opcodes: Vec<OpcodeRow>,
-    /// Distinct stacks: script functions, and under them the C functions that they called.
+    /// Distinct stacks of script functions and the C functions that they called.
     #[serde(default)]
     pub collapsed: Vec<StackRow>,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// A script function's share.
+/// A script function's share of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScriptFunction {
-    /// Name as the language has it.
+    /// Name of the function.
     pub function: String,
     /// Source file.
     pub file: String,
-    /// Its first line.
+    /// First line of the function.
     pub line: u32,
-    /// Samples in which it is the innermost script function.
+    /// Samples with it as the innermost script function.
     pub self_samples: u64,
-    /// Share of the time in which it is the innermost script function, with the C functions
-    /// that it called.
+    /// Share of the time with it as the innermost script function, including C functions that it
+    /// called.
     #[serde(rename = "self")]
     pub self_share: Estimate,
-    /// Share of the time in which it is on the stack.
+    /// Share of the time with it on the stack.
     pub total: Estimate,
-    /// Share of the time in the interpreter's own loop, on its behalf.
+    /// Share of the time in the interpreter loop, executing it.
     pub interpreted: f64,
-    /// C functions under it by self time, largest first.
+    /// C functions that it called by self time, largest first.
     pub native: Vec<NativeShare>,
-    /// Its lines by share of the time, in the order of the source.
+    /// Shares of its lines, in source order.
     pub lines: Vec<ScriptLine>,
 }
 
-/// A C function's share under a script function.
+/// A C function's share, called by a script function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NativeShare {
-    /// The function that the sample stood in.
+    /// Name of the C function.
     pub function: String,
-    /// Its module.
+    /// Path of its module.
     pub module: String,
-    /// Share of all the time.
+    /// Share of the total time.
     pub share: f64,
 }
 
 /// A script line's share.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScriptLine {
-    /// Number; 0 where it is not known.
+    /// Line number; 0 if unknown.
     pub line: u32,
-    /// Share of all the time.
+    /// Share of the total time.
     pub share: f64,
 }
 
 /// An opcode's share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpcodeRow {
-    /// The runtime's name of it.
+    /// Name of the opcode in the runtime.
     pub opcode: String,
-    /// Share of all the time.
+    /// Share of the total time.
     pub share: Estimate,
 }

@@ -4,50 +4,50 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, ExitKind};
 
-/// Whether a counter could be had.
+/// Whether an event was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CounterState {
-    /// Counted.
+    /// It was counted.
     Counted,
     /// This machine or kernel does not have the event.
     NotSupported,
-    /// Supported, yet never scheduled onto the hardware in this run.
+    /// It is supported, but was never scheduled onto the hardware in this run.
     NotCounted,
-    /// The kernel refuses it to this user.
+    /// The kernel does not permit it to this user.
     Forbidden,
 }
 
-/// A ratio derived from counters, in perf's words.
+/// A ratio derived from counters, as `perf stat` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CounterNote {
     /// The derived value.
     pub value: f64,
-    /// Its unit in words: "insn per cycle", "GHz", "of all branches", "CPUs utilized".
+    /// Its unit: "insn per cycle", "GHz", "of all branches", "CPUs utilized".
     pub text: String,
 }
 
-/// One counter.
+/// An event counter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
     /// perf's name of the event.
     pub event: String,
     /// Whether it was counted.
     pub state: CounterState,
-    /// Its value, scaled up if it was multiplexed; over the repeated runs with `-r`.
+    /// Its value, extrapolated if it was multiplexed; the mean over repeated runs with `-r`.
     pub value: Option<Estimate>,
     /// `msec` for clocks, empty for counts.
     pub unit: String,
-    /// Share of the time that it was on the hardware; below 1 the value is extrapolated.
+    /// Share of the time that it was on the hardware; below 1, `value` is extrapolated.
     pub running_share: f64,
-    /// Derived ratio, if it has one.
+    /// Derived ratio, if there is one for this event.
     pub note: Option<CounterNote>,
 }
 
-/// The counters of a command.
+/// Result of `genba stat`: event counters of a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stat {
-    /// The command.
+    /// Program and arguments.
     pub command: Vec<String>,
     /// Number of runs.
     pub runs: u32,
@@ -61,7 +61,7 @@ pub struct Stat {
     pub system: Estimate,
     /// How the last run ended.
     pub exit: ExitKind,
-    /// What the reader must know, a sentence each.
+    /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -93,11 +93,17 @@ fn generated() -> String {
     text.push_str("\n## Documents\n");
     let roots: Vec<&str> = DOCUMENTS.iter().map(|(_, name, _)| *name).collect();
     for (kind, name, _) in DOCUMENTS {
-        text.push_str(&format!("\n### {kind}\n\n{}", types.section(name, &roots)));
+        text.push_str(&format!(
+            "\n### {kind}\n\n{}",
+            types.section(name, &DOCUMENTS)
+        ));
     }
     text.push_str("\n## Types\n");
     for name in types.reachable_from(&roots) {
-        text.push_str(&format!("\n### {name}\n\n{}", types.section(&name, &roots)));
+        text.push_str(&format!(
+            "\n### {name}\n\n{}",
+            types.section(&name, &DOCUMENTS)
+        ));
     }
     text
 }

@@ -143,8 +143,8 @@ impl Types {
         found
     }
 
-    /// The description of a type as Markdown; root types are called by their document.
-    pub fn section(&self, name: &str, roots: &[&str]) -> String {
+    /// The description of a type as Markdown. `documents` are kind, root type and verbs of each.
+    pub fn section(&self, name: &str, documents: &[(&str, &str, &str)]) -> String {
         let Some(one) = self.0.get(name) else {
             panic!("the model has no type {name}");
         };
@@ -155,9 +155,10 @@ impl Types {
                 for field in fields {
                     let mut ty = field.ty.clone();
                     for other in &field.refers_to {
-                        let known = self.0.contains_key(other) && !roots.contains(&other.as_str());
-                        if known {
-                            let link = format!("[{other}](#{})", other.to_lowercase());
+                        let kind = documents.iter().find(|(_, root, _)| root == other);
+                        let target = kind.map_or(other.to_lowercase(), |one| one.0.to_owned());
+                        if self.0.contains_key(other) {
+                            let link = format!("[{other}](#{target})");
                             ty = ty.replace(&format!("<{other}>"), &link);
                         }
                     }
@@ -269,8 +270,19 @@ fn doc(attrs: &[Attribute]) -> String {
     }
     lines.retain(|line| !line.is_empty());
     let text = lines.join(" ").replace('|', "\\|");
-    // Links of rustdoc lead nowhere here.
-    text.replace("[`", "`").replace("`]", "`")
+    // Links and paths of rustdoc lead nowhere here.
+    let text = text
+        .replace("[`", "`")
+        .replace("`]", "`")
+        .replace("`None`", "`null`");
+    let parts = text
+        .split('`')
+        .enumerate()
+        .map(|(index, part)| match index % 2 {
+            1 => part.rsplit("::").next().unwrap_or(part).to_owned(),
+            _ => part.to_owned(),
+        });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// What a type is in JSON; model types in angle brackets.
@@ -393,8 +405,9 @@ fn unit(name: &str, ty: &str, meaning: &str) -> &'static str {
         _ if ends("cycles") => "cycles",
         _ if ends("share") || name == "self" => "0…1",
         _ if ends("ratio") || name == "speedup" => "ratio",
-        _ if meaning.contains("econds") => "s",
-        _ if meaning.contains("hare") => "0…1",
+        _ if meaning.contains(" seconds") => "s",
+        _ if meaning.starts_with("Share") => "0…1",
+        _ if meaning.contains("this share") || meaning.contains("a share") => "0…1",
         _ if meaning.contains("÷") => "ratio",
         _ => "",
     }

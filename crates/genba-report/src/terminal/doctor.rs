@@ -57,8 +57,8 @@ pub fn doctor(found: &Doctor, screen: Screen) -> String {
             .map_or(String::new(), |remedy| format!("\n{remedy}"));
         text.push_str(&warning(&format!("{}{remedy}", hazard.text), screen));
     }
-    for note in &found.notes {
-        text.push_str(&note(note, screen));
+    for sentence in &found.notes {
+        text.push_str(&note(sentence, screen));
     }
     text
 }
