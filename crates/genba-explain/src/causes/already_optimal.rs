@@ -14,19 +14,21 @@
 use genba_model::{Cause, Confirmation, DivisionFact, Estimate, Fix, LoopBound, LoopFact};
 
 use crate::candidate::Candidate;
+use crate::constants::search_limits::MAX_REPORTED_DIVISION_LOOPS;
+use crate::constants::time_shares::MIN_SHARE_OF_OPTIMAL_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::needed_divisions::{Needed, needed_divisions};
-
-/// Share of the time that the loop must have.
-const LEAST: f64 = 0.5;
 
 /// Finds the hottest loop if its cycles are those of its model, and hot loops of divisions none of
 /// which is superfluous.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = at_bound(input).into_iter().collect();
-    for divisions in needed_divisions(input).into_iter().take(MOST) {
+    for divisions in needed_divisions(input)
+        .into_iter()
+        .take(MAX_REPORTED_DIVISION_LOOPS)
+    {
         let (function, members) = (divisions.one.function, &divisions.one.members);
         let same = |before: &&mut Candidate| {
             before.function == Some(function) && before.affected == *members
@@ -38,9 +40,6 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     }
     found
 }
-
-/// Loops of divisions that are told of.
-const MOST: usize = 1;
 
 fn of_divisions(input: &AnalysisInput, divisions: Needed<'_>) -> Candidate {
     let Needed { one, at, fact } = divisions;
@@ -68,7 +67,7 @@ fn of_divisions(input: &AnalysisInput, divisions: Needed<'_>) -> Candidate {
 }
 
 fn at_bound(input: &AnalysisInput) -> Option<Candidate> {
-    let all = hot_loops(input, LEAST);
+    let all = hot_loops(input, MIN_SHARE_OF_OPTIMAL_LOOP);
     let one = all.first().filter(|one| one.input.own)?;
     if !matches!(one.cost.bound, LoopBound::Latency | LoopBound::Throughput) {
         return None;

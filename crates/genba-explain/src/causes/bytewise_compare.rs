@@ -13,6 +13,7 @@
 use genba_model::{ByteOperation, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::gains::BYTE_COMPARE_CYCLES;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
 
@@ -39,8 +40,7 @@ fn candidate(found: &ByteLoop) -> Candidate {
         fix,
     );
     one.affected = found.path.clone();
-    one.residual_fraction =
-        found.residual_fraction([12.0, 4.0, 28.0], [1.0 / 8.0, 1.0 / 32.0, 1.0 / 4.0]);
+    one.residual_fraction = found.residual_fraction(BYTE_COMPARE_CYCLES);
     one.executions = Some(found.rounds);
     one.cycles = Some(Estimate::exact(found.each));
     found.facts(ByteOperation::Compare, one)

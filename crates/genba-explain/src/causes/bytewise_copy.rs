@@ -14,6 +14,7 @@
 use genba_model::{ByteOperation, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::gains::BYTE_COPY_CYCLES;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::byte_loops::{ByteLoop, byte_loops};
 
@@ -38,8 +39,7 @@ fn candidate(found: &ByteLoop) -> Candidate {
         Fix::CopyRuns,
     );
     one.affected = found.path.clone();
-    one.residual_fraction =
-        found.residual_fraction([14.0, 5.0, 40.0], [1.0 / 16.0, 1.0 / 48.0, 1.0 / 6.0]);
+    one.residual_fraction = found.residual_fraction(BYTE_COPY_CYCLES);
     one.executions = Some(found.rounds);
     one.cycles = Some(Estimate::exact(found.each));
     found.facts(ByteOperation::Copy, one)

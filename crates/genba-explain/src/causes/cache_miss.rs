@@ -11,9 +11,10 @@
 //! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 6; S.
 //! Chen et al., "Improving Hash Join Performance through Prefetching", ICDE 2004.
 
-use genba_model::{AddressPattern, Cause, Estimate, Fix};
+use genba_model::{AddressPattern, Cause, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::gains::CACHE_MISS_SAVED;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::slow_loads::{Kind, candidate, slow};
 
@@ -23,11 +24,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = slow(input, Kind::Scattered);
     all.iter()
         .map(|slow| {
-            let goes = Estimate {
-                value: 0.6,
-                low: 0.2,
-                high: 0.95,
-            };
+            let goes = CACHE_MISS_SAVED;
             candidate(input, Cause::CacheMiss, Fix::SmallerData, slow, goes, false)
                 .fact(slow.address(input, AddressPattern::Computed))
         })

@@ -12,20 +12,17 @@
 //! **Source.** gcc's and clang's documentation of `__builtin_mul_overflow`.
 
 use genba_code::Flow;
-use genba_model::{Cause, DivisionFact, Estimate, Fix};
+use genba_model::{Cause, DivisionFact, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::RARE_OUTCOME;
+use crate::constants::gains::OVERFLOW_CHECK_RESIDUAL;
+use crate::constants::time_shares::MIN_SHARE_OF_DIVISIONS;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
 use crate::patterns::divisions::{Division, Divisor, divisions, time_fact};
 use genba_loop_model::Change;
-
-/// Share of the time below which a division is not looked at.
-const LEAST: f64 = 0.01;
-
-/// A jump goes one way if the other is taken in no more than this share.
-const RARE: f64 = 0.02;
 
 /// Finds divisions whose quotient only decides a branch that goes one way, beside a multiplication
 /// by the same divisor.
@@ -33,7 +30,7 @@ const RARE: f64 = 0.02;
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (index, function) in input.functions.iter().enumerate() {
-        if !function.counted || function.share.value < LEAST {
+        if !function.counted || function.share.value < MIN_SHARE_OF_DIVISIONS {
             continue;
         }
         let checks = checks(function);
@@ -48,7 +45,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         }
         for (around, checks) in groups {
             let time = function.heat_of(checks.iter().flat_map(Check::instructions));
-            if time >= LEAST {
+            if time >= MIN_SHARE_OF_DIVISIONS {
                 found.extend(candidate(input, index, around, &checks));
             }
         }
@@ -129,7 +126,7 @@ fn goes_one_way(function: &FunctionInput, compare: usize) -> bool {
         return false;
     };
     let rate = taken as f64 / times as f64;
-    !(RARE..=1.0 - RARE).contains(&rate)
+    !(RARE_OUTCOME..=1.0 - RARE_OUTCOME).contains(&rate)
 }
 
 /// A multiplication by the divisor whose overflow the division foresees or finds.
@@ -228,11 +225,7 @@ fn candidate(
         }
         _ => {
             found.affected = checks.iter().flat_map(Check::instructions).collect();
-            found.residual_fraction = Estimate {
-                value: 0.1,
-                low: 0.0,
-                high: 0.4,
-            };
+            found.residual_fraction = OVERFLOW_CHECK_RESIDUAL;
         }
     }
     found.executions = function.counts.get(first).copied();
@@ -244,7 +237,7 @@ fn candidate(
             .fact(DivisionFact::OnlyCompared {
                 form: function.data[first].form.clone(),
                 executions: function.counts[first],
-                one_way: 1.0 - RARE,
+                one_way: 1.0 - RARE_OUTCOME,
             })
             .fact(DivisionFact::SameMultiplier {
                 instruction: function.code[most.multiplication].text.clone(),

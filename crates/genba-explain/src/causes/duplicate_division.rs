@@ -14,15 +14,14 @@
 use genba_model::{Cause, DivisionFact, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::SAME_COUNT_TOLERANCE;
+use crate::constants::gains::{
+    DIVISION_PAIR_RESIDUAL, DIVISION_PAIR_RESIDUAL_LOW, RESIDUAL_MARGIN,
+};
+use crate::constants::time_shares::MIN_SHARE_OF_DIVISIONS;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::divisions::{Division, Equal, divisions, time_fact};
 use genba_loop_model::Change;
-
-/// Share of the time below which a pair is not looked at.
-const LEAST: f64 = 0.01;
-
-/// How far the executions of the two may differ.
-const SAME_COUNT: f64 = 0.02;
 
 /// Finds two hot divisions of a function with the same operands, from value numbers and counts.
 #[must_use]
@@ -82,13 +81,13 @@ pub fn pair_divisions(function: &FunctionInput) -> Vec<usize> {
 fn is_pair(function: &FunctionInput, first: &Division, second: &Division) -> bool {
     let (a, b) = (function.counts[first.at], function.counts[second.at]);
     first.same_operands(second, function).is_some()
-        && (a.abs_diff(b) as f64) <= SAME_COUNT * a.max(b) as f64
+        && (a.abs_diff(b) as f64) <= SAME_COUNT_TOLERANCE * a.max(b) as f64
         && is_hot(function, first.at, second.at)
 }
 
 fn is_hot(function: &FunctionInput, first: usize, second: usize) -> bool {
     let counted = function.counts[first].min(function.counts[second]) > 0;
-    counted && function.heat_of([first, second]) >= LEAST
+    counted && function.heat_of([first, second]) >= MIN_SHARE_OF_DIVISIONS
 }
 
 fn candidate(input: &AnalysisInput, index: usize, one: &Division, other: &Division) -> Candidate {
@@ -164,10 +163,12 @@ fn residual_fraction(each: Option<(Estimate, Estimate)>, here: Option<Estimate>)
         .map(|(a, b)| a.value + b.value)
         .filter(|&sum| sum > 0.0);
     let alone = both.zip(here).map(|(both, here)| here.value / both);
-    let value = alone.unwrap_or(0.5).clamp(0.5, 0.9);
+    let value = alone
+        .unwrap_or(DIVISION_PAIR_RESIDUAL.0)
+        .clamp(DIVISION_PAIR_RESIDUAL.0, DIVISION_PAIR_RESIDUAL.1);
     Estimate {
         value,
-        low: 0.45,
-        high: (value + 0.15).min(1.0),
+        low: DIVISION_PAIR_RESIDUAL_LOW,
+        high: (value + RESIDUAL_MARGIN).min(1.0),
     }
 }

@@ -16,31 +16,20 @@
 use genba_model::{Cause, Confirmation, Fix, HostOperation, KernelFact, Language};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{
+    MAX_COPYING_OF_SYSTEM_CALLS, MAX_SYSTEM_CALL_SECONDS, MIN_CALLS_HABITUAL,
+    MIN_PART_OF_EMPTY_SYSTEM_CALL, MIN_PART_OF_SYSTEM_CALLS_FIXABLE,
+    MIN_PART_OF_SYSTEM_CALLS_FROM_LINE, MIN_SYSTEM_CALLS_PER_USER_CALL,
+};
+use crate::constants::gains::{
+    MAX_BUFFERED_RESIDUAL, SYSTEM_CALL_REST, SYSTEM_CALL_REST_SAVED, SYSTEM_CALLS_SAVED_LOW,
+};
+use crate::constants::processor::BUFFERED_CALL_SECONDS;
+use crate::constants::time_shares::{MIN_SHARE_OF_SYSTEM_CALL_COPYING, MIN_SHARE_OF_SYSTEM_CALLS};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, RuntimeUse, UserCall};
 use crate::input::runtime_services::plain;
 use crate::input::user_lines::{UserLine, lines};
-
-/// Share of the time from which it is worth a word.
-const LEAST_SHARE: f64 = 0.05;
-
-/// System calls that are enough to be a habit.
-const LEAST_CALLS: u64 = 1000;
-
-/// A call that takes longer does something.
-const LONGEST: f64 = 2.5e-6;
-
-/// Part of the calls' time above which copying is what they are for.
-const MOST_COPYING: f64 = 0.4;
-
-/// Seconds that a call takes which is served from a buffer.
-const BUFFERED: f64 = 2e-9;
-
-/// Part of all system calls that the line must make which is named.
-const LEAST_PART: f64 = 0.25;
-
-/// System calls for each of the user's calls: fewer, and a library gathers already.
-const LEAST_EACH: f64 = 0.3;
 
 /// Finds short system calls that the user's line makes nearly each time, from counts and the time
 /// in the kernel.
@@ -53,7 +42,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let program = &input.program;
     let calls = || program.runtime.iter().filter(|one| one.system_call);
     let all: u64 = calls().map(|one| one.calls).sum();
-    if all < LEAST_CALLS || program.cpu_seconds <= 0.0 {
+    if all < MIN_CALLS_HABITUAL || program.cpu_seconds <= 0.0 {
         return None;
     }
     // The wrappers' own time is that of the instruction that enters the kernel.
@@ -65,10 +54,10 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let each = share * program.cpu_seconds / all as f64;
     let copying = input.kernel_share_for(&["copy"]);
     let empty = input.host_seconds("system call");
-    if share < LEAST_SHARE
-        || each > LONGEST
-        || empty.is_some_and(|empty| each < 0.5 * empty)
-        || copying > MOST_COPYING * share
+    if share < MIN_SHARE_OF_SYSTEM_CALLS
+        || each > MAX_SYSTEM_CALL_SECONDS
+        || empty.is_some_and(|empty| each < MIN_PART_OF_EMPTY_SYSTEM_CALL * empty)
+        || copying > MAX_COPYING_OF_SYSTEM_CALLS * share
     {
         return None;
     }
@@ -80,12 +69,14 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let top = found.first()?;
     let service = service_of(input, top)?;
     let advisable = part(&found, all);
-    if advisable < 0.3 || top.calls < LEAST_PART * all as f64 {
+    if advisable < MIN_PART_OF_SYSTEM_CALLS_FIXABLE
+        || top.calls < MIN_PART_OF_SYSTEM_CALLS_FROM_LINE * all as f64
+    {
         return None;
     }
     let mine = share * advisable;
     // What is left for each is a call into a buffer and its part of the copying.
-    let buffered = (BUFFERED / each).min(0.3);
+    let buffered = (BUFFERED_CALL_SECONDS / each).min(MAX_BUFFERED_RESIDUAL);
     let stays = (copying / share).max(buffered);
     let rest = (1.0 - mine).max(0.0);
     let fix = Fix::FewerSystemCalls {
@@ -96,11 +87,15 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     one.at = Some(top.site.clone());
     let gone = 1.0 - stays;
     one.saves(&[
-        SavedTime::of(mine, (gone, 0.65 * gone, 1.0)),
+        SavedTime::of(mine, (gone, SYSTEM_CALLS_SAVED_LOW * gone, 1.0)),
         // Entering the kernel slows what comes after it: predictors and buffers are flushed.
         SavedTime::within(
-            (rest.min(mine), 0.0, (0.75 * rest).min(0.6 * mine)),
-            (0.15, 0.0, 1.0),
+            (
+                rest.min(mine),
+                0.0,
+                (SYSTEM_CALL_REST.0 * rest).min(SYSTEM_CALL_REST.1 * mine),
+            ),
+            SYSTEM_CALL_REST_SAVED,
         ),
     ]);
     one.executions = Some(top.calls as u64);
@@ -117,7 +112,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
             share,
             seconds: each,
         });
-    if copying > 0.005 {
+    if copying > MIN_SHARE_OF_SYSTEM_CALL_COPYING {
         one = one.fact(KernelFact::SystemCallCopies {
             share: copying / share,
         });
@@ -133,7 +128,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
 
 /// Whether the user's call asks the kernel (nearly) every time.
 fn each_time(user: &UserCall) -> bool {
-    user.executions > 0 && user.calls >= LEAST_EACH * user.executions as f64
+    user.executions > 0 && user.calls >= MIN_SYSTEM_CALLS_PER_USER_CALL * user.executions as f64
 }
 
 fn part(lines: &[UserLine<'_>], all: u64) -> f64 {

@@ -19,12 +19,12 @@ use genba_code::{DataFlow, Location};
 use genba_model::{Cause, Fix, LoopFact};
 
 use crate::candidate::Candidate;
+use crate::constants::model_fit::{FALSE_CHAIN_FIT, MAX_RESIDUAL_OF_FALSE_DEPENDENCY};
+use crate::constants::registers::{K0, XMM0};
+use crate::constants::time_shares::MIN_SHARE_OF_BRANCH_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::hot_loops;
 use genba_loop_model::Change;
-
-/// Share of the time below which a loop is not looked at.
-const LEAST: f64 = 0.03;
 
 /// Instructions that keep the rest of a vector register.
 const KEEP: [&str; 12] = [
@@ -58,14 +58,16 @@ pub(crate) fn keeps_upper_half(data: &DataFlow) -> bool {
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for one in hot_loops(input, LEAST) {
+    for one in hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP) {
         let function = one.input;
         let (Some(chain), false) = (one.cost.chain_cycles, one.cost.chain.is_empty()) else {
             continue;
         };
         // The chain must really be what the iterations wait for.
         // What such conversions take is only known within bounds.
-        if chain.high < 0.8 * one.cycles.value || chain.low > 1.15 * one.cycles.value {
+        if chain.high < FALSE_CHAIN_FIT.0 * one.cycles.value
+            || chain.low > FALSE_CHAIN_FIT.1 * one.cycles.value
+        {
             continue;
         }
         let kept: Vec<(usize, Location)> = one
@@ -74,7 +76,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             .filter_map(|&at| {
                 let data = &function.data[at];
                 let target = (data.writes.trailing_zeros()) as Location;
-                (keeps_upper_half(data) && (16..48).contains(&target)).then_some((at, target))
+                (keeps_upper_half(data) && (XMM0..K0).contains(&target)).then_some((at, target))
             })
             .collect();
         let links: Vec<usize> = kept
@@ -92,7 +94,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         let Some(gain) = function.loop_after(&input.program.costs, one.index, &change) else {
             continue;
         };
-        if gain.residual_fraction.value > 0.8 {
+        if gain.residual_fraction.value > MAX_RESIDUAL_OF_FALSE_DEPENDENCY {
             continue;
         }
         let mut candidate = Candidate::new(

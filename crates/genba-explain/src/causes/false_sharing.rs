@@ -16,14 +16,14 @@
 use genba_model::{Cause, Estimate, Fix, LoopFact, ModelCase, ThreadFact};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::MIN_SHARING_RATIO;
+use crate::constants::gains::{
+    MAX_SHARING_SAVED, SHARING_REST_SAVED, SHARING_SAVED_BY_MODEL, SHARING_SAVED_LOW,
+    UNKNOWN_SHARED_WRITES,
+};
+use crate::constants::time_shares::MIN_SHARE_OF_SHARED_WRITES;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, SharedLine};
-
-/// Share of the time that must be in the loops.
-const LEAST_SHARE: f64 = 0.1;
-
-/// Share of a loop's time that writing is, where nothing is known of its model.
-const UNKNOWN: f64 = 0.3;
 
 /// Finds loops of several threads that write to one cache line at different addresses, from
 /// samples with registers; one candidate for each loop.
@@ -68,7 +68,7 @@ fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> 
     let first = lines.first()?;
     let function = input.functions.get(first.function)?;
     let share = function.loop_heat(first.around);
-    if share < LEAST_SHARE {
+    if share < MIN_SHARE_OF_SHARED_WRITES {
         return None;
     }
     let cost = function.loops.get(first.around as usize)?.as_ref();
@@ -79,7 +79,7 @@ fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> 
     });
     let by_model = match known {
         Some((measured, side_by_side)) => share * (1.0 - side_by_side / measured).max(0.0),
-        None => UNKNOWN * share,
+        None => UNKNOWN_SHARED_WRITES * share,
     };
     let fall = input
         .program
@@ -88,11 +88,11 @@ fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> 
         .map(|alone| input.program.cpu_seconds / alone.max(1e-9));
     let by_run = fall
         .map_or(0.0, |fall| (1.0 - 1.0 / fall).max(0.0))
-        .min(0.98 * share);
+        .min(MAX_SHARING_SAVED * share);
     // Padding saves what one CPU alone saves, a sum of the thread's own as much as the model says.
     let likely = match fall {
         Some(_) => 0.5 * (by_run + by_run.max(by_model)),
-        None => 0.6 * by_model,
+        None => SHARING_SAVED_BY_MODEL * by_model,
     };
     let most = by_run.max(by_model);
     let mut writes: Vec<usize> = lines.iter().map(|line| line.at).collect();
@@ -108,10 +108,14 @@ fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> 
     found.affected = function.loop_instructions(first.around);
     found.saves(&[
         SavedTime::within(
-            (likely, (0.5 * by_run).max(0.25 * by_model), most),
+            (
+                likely,
+                (SHARING_SAVED_LOW.0 * by_run).max(SHARING_SAVED_LOW.1 * by_model),
+                most,
+            ),
             (1.0, 1.0, 1.0),
         ),
-        SavedTime::of(1.0 - most, (0.0, 0.0, 0.25)),
+        SavedTime::of(1.0 - most, SHARING_REST_SAVED),
     ]);
     found.executions = executions;
     found = found
@@ -137,7 +141,7 @@ fn candidate(input: &AnalysisInput, lines: &[&SharedLine]) -> Option<Candidate> 
                 case: ModelCase::Throughput,
             });
     }
-    if let Some(ratio) = fall.filter(|&fall| fall > 1.05) {
+    if let Some(ratio) = fall.filter(|&fall| fall > MIN_SHARING_RATIO) {
         found = found.fact(ThreadFact::OneCpu { ratio });
     }
     Some(found)

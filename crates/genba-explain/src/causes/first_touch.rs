@@ -15,22 +15,14 @@
 use genba_model::{Cause, Confirmation, Fix, HostOperation, KernelFact};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{MIN_PAGE_TURNOVER, MIN_PART_OF_FAULTS_AT_LINE};
+use crate::constants::gains::{FAULTS_REST_SAVED, FAULTS_SAVED, PAGING_SAVED};
+use crate::constants::processor::PAGE_BYTES;
+use crate::constants::time_shares::MIN_SHARE_OF_PAGE_FAULTS;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::input::user_lines::{UserLine, lines, site_of};
-
-/// Share of the time from which it is worth a word.
-const LEAST_SHARE: f64 = 0.05;
-
-/// Bytes of a page.
-const PAGE: f64 = 4096.0;
-
-/// So many times the peak memory must have been faulted in.
-const TURNOVER: f64 = 2.0;
-
-/// Part of the faults that one line must take to be named.
-const LEAST_PART: f64 = 0.2;
 
 /// Finds page faults of several times the peak memory, from the run's counters and the time in
 /// the kernel.
@@ -42,14 +34,14 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 /// Whether pages are taken again and again, at a cost.
 #[must_use]
 pub fn is_suspected(input: &AnalysisInput) -> bool {
-    turnover(input).is_some_and(|turnover| turnover >= TURNOVER)
-        && input.fault_share() >= LEAST_SHARE
+    turnover(input).is_some_and(|turnover| turnover >= MIN_PAGE_TURNOVER)
+        && input.fault_share() >= MIN_SHARE_OF_PAGE_FAULTS
 }
 
 /// Bytes of the pages that were faulted in, over the most memory that there ever was.
 fn turnover(input: &AnalysisInput) -> Option<f64> {
     let peak = input.program.max_rss_bytes.filter(|&peak| peak > 0.0)?;
-    Some(input.program.minor_faults? * PAGE / peak)
+    Some(input.program.minor_faults? * PAGE_BYTES / peak)
 }
 
 fn find(input: &AnalysisInput) -> Option<Candidate> {
@@ -67,16 +59,16 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     // What was just cleared is in the caches, so its user must miss more after the change.
     let again = 1.0 - first;
     one.saves(&[
-        SavedTime::of(share, (0.3 * again, 0.6 * again, 0.0)),
-        SavedTime::of(kernel, (0.7 * again, 0.0, 1.0)),
-        SavedTime::of(1.0 - kernel, (0.0, 0.0, 0.25)),
+        SavedTime::of(share, (FAULTS_SAVED.0 * again, FAULTS_SAVED.1 * again, 0.0)),
+        SavedTime::of(kernel, (PAGING_SAVED * again, 0.0, 1.0)),
+        SavedTime::of(1.0 - kernel, FAULTS_REST_SAVED),
     ]);
     one.executions = Some(faults as u64);
     one.confirmation = Confirmation::KeepMemory;
     one = one
         .fact(KernelFact::PageFaults {
             faults: faults as u64,
-            bytes: faults * PAGE,
+            bytes: faults * PAGE_BYTES,
             peak_bytes: peak,
         })
         .fact(KernelFact::MemoryManagement {
@@ -99,7 +91,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
 /// that copies most, or takes most memory.
 fn site(input: &AnalysisInput) -> Option<(genba_model::FindingSite, Option<f64>)> {
     if let Some(first) = input.program.follow_up.faults.first()
-        && first.share >= LEAST_PART
+        && first.share >= MIN_PART_OF_FAULTS_AT_LINE
     {
         return Some((
             site_of(&first.function, &first.module, first.address, &first.place),

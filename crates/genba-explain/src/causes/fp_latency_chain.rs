@@ -17,6 +17,8 @@
 use genba_model::{Cause, Reduction};
 
 use crate::candidate::Candidate;
+use crate::constants::gains::MAX_CHAIN_RESIDUAL;
+use crate::constants::processor::VECTOR_BYTES;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::latency_chain::{Chained, candidate, chained};
 use crate::patterns::memory_streams::bounded;
@@ -47,7 +49,7 @@ fn candidate_of(chained: &Chained<'_>) -> Candidate {
         found.residual_fraction.value /= 0.5 + 0.5 * lanes.min(2.0);
     }
     // Two sums instead of four are a fix as well.
-    found.residual_fraction.high = found.residual_fraction.high.max(0.6);
+    found.residual_fraction.high = found.residual_fraction.high.max(MAX_CHAIN_RESIDUAL);
     found
 }
 
@@ -56,9 +58,9 @@ fn lanes(chained: &Chained<'_>) -> f64 {
     let form = |at: &usize| chained.one.input.data[*at].form.as_str();
     let name = |at: &usize| form(at).split(' ').next().unwrap_or_default();
     if chained.links.iter().any(|at| name(at).ends_with("ss")) {
-        4.0
+        VECTOR_BYTES / size_of::<f32>() as f64
     } else if chained.links.iter().any(|at| name(at).ends_with("sd")) {
-        2.0
+        VECTOR_BYTES / size_of::<f64>() as f64
     } else {
         1.0
     }

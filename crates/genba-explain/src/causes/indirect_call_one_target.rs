@@ -17,21 +17,14 @@ use std::collections::BTreeMap;
 use genba_model::{CallFact, CallKind, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{
+    DOMINANT_TARGET_PART, MAX_INSTRUCTIONS_OF_COMPARATOR, MAX_INSTRUCTIONS_OF_INDIRECT_CALLEE,
+    MIN_CALLS_IN_HOT_CODE,
+};
+use crate::constants::gains::INDIRECT_SORT_RESIDUAL;
+use crate::constants::processor::{DEFAULT_CALL_CYCLES, INDIRECT_TEST_CYCLES};
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, all_calls, cycles_of_all, inlined};
-
-/// Share of a site's calls to one target.
-const ONE: f64 = 0.9;
-
-/// Instructions a call above which the call is little beside the work.
-const MOST_INSTRUCTIONS: f64 = 100.0;
-
-/// The same for a comparator that a sort of the C library calls: only of a small one the calls
-/// are what a specialised sort saves.
-const SMALL_COMPARATOR: f64 = 30.0;
-
-/// Calls that are worth a look.
-const LEAST_CALLS: u64 = 100_000;
 
 /// Finds indirect calls nearly all of which go to one small function, and sorts of the C library
 /// with a small comparator, from counted call targets.
@@ -44,10 +37,10 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             continue;
         };
         let each = call.target.instructions_per_call;
-        if each > MOST_INSTRUCTIONS || call.target.calls_others || !callee.1.own {
+        if each > MAX_INSTRUCTIONS_OF_INDIRECT_CALLEE || call.target.calls_others || !callee.1.own {
             continue;
         }
-        let small = each <= SMALL_COMPARATOR && callee.1.flow.loops().is_empty();
+        let small = each <= MAX_INSTRUCTIONS_OF_COMPARATOR && callee.1.flow.loops().is_empty();
         if input.functions[call.caller].own {
             groups.entry(call.caller).or_default().push(call);
         } else if small && is_library_search(&input.functions[call.caller].function) {
@@ -69,7 +62,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 /// Whether a call is the dominant one of an indirect call.
 fn is_dominant(call: &Call<'_>) -> bool {
     let all: u64 = call.site.targets.iter().map(|target| target.count).sum();
-    call.site.indirect && call.target.count as f64 >= ONE * all as f64
+    call.site.indirect && call.target.count as f64 >= DOMINANT_TARGET_PART * all as f64
 }
 
 /// Functions of the C library that call a comparator for each step.
@@ -92,10 +85,10 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
     let costs = &input.program.costs;
     let overhead = costs
         .throughput("call [indirect] + ret")
-        .map_or(4.0, |cost| cost.value);
+        .map_or(DEFAULT_CALL_CYCLES, |cost| cost.value);
     // A comparison and a branch instead.
-    let found = inlined(input, calls, overhead, 2.0)?;
-    if found.calls < LEAST_CALLS {
+    let found = inlined(input, calls, overhead, INDIRECT_TEST_CYCLES)?;
+    if found.calls < MIN_CALLS_IN_HOT_CODE {
         return None;
     }
     let hottest = calls.iter().max_by_key(|call| call.target.count)?;
@@ -140,7 +133,7 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
 fn sort(input: &AnalysisInput, callee: usize, calls: &[Call<'_>]) -> Option<Candidate> {
     let comparator = &input.functions[callee];
     let times: u64 = calls.iter().map(|call| call.target.count).sum();
-    if times < LEAST_CALLS {
+    if times < MIN_CALLS_IN_HOT_CODE {
         return None;
     }
     let mut callers: Vec<usize> = calls.iter().map(|call| call.caller).collect();
@@ -160,11 +153,7 @@ fn sort(input: &AnalysisInput, callee: usize, calls: &[Call<'_>]) -> Option<Cand
         Fix::SpecialisedSort,
     );
     one.share = Some(share);
-    one.residual_fraction = Estimate {
-        value: 0.55,
-        low: 0.3,
-        high: 0.9,
-    };
+    one.residual_fraction = INDIRECT_SORT_RESIDUAL;
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
     Some(

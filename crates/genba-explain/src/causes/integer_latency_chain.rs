@@ -16,12 +16,12 @@
 use genba_model::{Cause, Reduction};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{
+    MIN_INDEPENDENT_LOOKUPS, MIN_INDEX_BYTES, MIN_TRIPS_FOR_OTHER_HASH,
+};
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Origin, Value};
 use crate::patterns::latency_chain::{Chained, candidate, chained};
-
-/// Rounds from which another function in place of a mixing one pays.
-const LONG: f64 = 64.0;
 
 /// Finds hot loops bound by a chain of integer multiplications, `crc32` instructions or table
 /// look-ups over data.
@@ -36,16 +36,12 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = chained(input, &kinds);
     let suited = all
         .iter()
-        .filter(|one| one.kind != Reduction::Mixing || one.one.is_long(LONG))
+        .filter(|one| one.kind != Reduction::Mixing || one.one.is_long(MIN_TRIPS_FOR_OTHER_HASH))
         .filter(|one| one.kind != Reduction::Table || !is_sliced(one));
     suited
         .map(|one| candidate(Cause::IntegerLatencyChain, one))
         .collect()
 }
-
-/// Look-ups of a round whose place does not wait for the chain's others, from which it takes
-/// several tables.
-const BESIDE: usize = 2;
 
 /// Whether an iteration looks up several tables side by side already: of the bytewise loop, however
 /// often it is unrolled, the place of every look-up waits for the look-up before.
@@ -61,8 +57,10 @@ fn is_sliced(chained: &Chained<'_>) -> bool {
         loads.any(|(access, address)| {
             let index = address.and_then(|address| address.index);
             let reads = access.reads && !access.stack;
-            reads && index.is_some_and(|(value, factor)| factor >= 4 && !in_chain(value))
+            reads
+                && index
+                    .is_some_and(|(value, factor)| factor >= MIN_INDEX_BYTES && !in_chain(value))
         })
     };
-    chained.one.usual().filter(beside).count() >= BESIDE
+    chained.one.usual().filter(beside).count() >= MIN_INDEPENDENT_LOOKUPS
 }

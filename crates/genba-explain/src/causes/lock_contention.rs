@@ -16,14 +16,14 @@ use genba_code::{Flow, Instruction};
 use genba_model::{Cause, Confirmation, FindingSite, Fix, ThreadFact};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::MIN_CONTENTION_RATIO;
+use crate::constants::gains::{CONTENDED_LOCK_SAVED, CONTENTION_REST_SAVED, SPINNING_SAVED};
+use crate::constants::time_shares::{MIN_SHARE_OF_LOCKS, MIN_SHARE_OF_SPINNING_FUNCTION};
 use crate::finding_site::site;
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_lock;
 use crate::input::user_lines::lines;
-
-/// Share of the time from which it is worth a word.
-const LEAST_SHARE: f64 = 0.1;
 
 /// Finds time of several threads in lock functions, futexes and loops with `pause`.
 #[must_use]
@@ -36,7 +36,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 pub fn is_suspected(input: &AnalysisInput) -> bool {
     let locks = input.share_where(|f| is_lock(&f.function)) + input.kernel_share_for(&["futex"]);
     let spin: f64 = spinning(input).iter().map(|one| one.1).sum();
-    input.program.threads >= 2 && locks + spin >= LEAST_SHARE
+    input.program.threads >= 2 && locks + spin >= MIN_SHARE_OF_LOCKS
 }
 
 fn find(input: &AnalysisInput) -> Option<Candidate> {
@@ -49,7 +49,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let spinning: Vec<(usize, f64)> = spinning(input);
     let spin: f64 = spinning.iter().map(|one| one.1).sum();
     let share = locks + futex + spin;
-    if share < LEAST_SHARE {
+    if share < MIN_SHARE_OF_LOCKS {
         return None;
     }
     let taken = input.service("lock");
@@ -58,10 +58,10 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let mut one = Candidate::new(Cause::LockContention, None, Vec::new(), Fix::PerThreadData);
     one.at = Some(at);
     one.saves(&[
-        SavedTime::of(locks + futex, (0.92, 0.5, 1.0)),
+        SavedTime::of(locks + futex, CONTENDED_LOCK_SAVED),
         // A loop that spins has the work in it as well.
-        SavedTime::of(spin, (0.7, 0.5, 1.0)),
-        SavedTime::of(rest, (0.0, 0.0, 0.5)),
+        SavedTime::of(spin, SPINNING_SAVED),
+        SavedTime::of(rest, CONTENTION_REST_SAVED),
     ]);
     one.executions = calls;
     one.confirmation = Confirmation::ThreadSweep;
@@ -80,7 +80,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     }
     if let Some(alone) = program.follow_up.one_cpu_seconds {
         let ratio = program.cpu_seconds / alone.max(1e-9);
-        if ratio > 1.15 {
+        if ratio > MIN_CONTENTION_RATIO {
             one = one.fact(ThreadFact::OneCpu { ratio });
         }
     }
@@ -117,7 +117,7 @@ fn spinning(input: &AnalysisInput) -> Vec<(usize, f64)> {
         loops.sort_unstable();
         loops.dedup();
         let share: f64 = loops.iter().map(|&one| function.loop_heat(one)).sum();
-        (share > 0.01).then_some((index, share))
+        (share > MIN_SHARE_OF_SPINNING_FUNCTION).then_some((index, share))
     })
     .collect()
 }

@@ -15,23 +15,21 @@ use genba_code::Location;
 use genba_model::{CallFact, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{
+    MAX_INSTRUCTIONS_OF_SMALL_LOOP, MIN_CALLS_HABITUAL, MIN_TRIPS_TO_HOIST_CALL,
+};
+use crate::constants::gains::{
+    HOISTED_CYCLES_PER_INSTRUCTION, HOISTED_VECTOR_LOW, MAX_RESIDUAL, RESIDUAL_MARGIN,
+    VECTOR_HOISTED_WEIGHT,
+};
+use crate::constants::registers::{RDI, XMM0};
+use crate::constants::search_limits::{MAX_CALL_ARGUMENT_DEPTH, MAX_CTYPE_NAME};
+use crate::constants::time_shares::MIN_SHARE_OF_CALLEE;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, all_calls, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_round, value_at};
 use genba_loop_model::entries_by_edges;
-
-/// Share of the time that the callee must have.
-const LEAST: f64 = 0.02;
-
-/// Calls that are worth a look.
-const LEAST_CALLS: u64 = 1000;
-
-/// Rounds an entry from which it pays.
-const LEAST_TRIPS: f64 = 4.0;
-
-const RDI: Location = 7;
-const XMM0: Location = 16;
 
 /// Functions whose result is that of their arguments, with the registers of those.
 fn arguments(name: &str) -> Option<&'static [Location]> {
@@ -115,7 +113,7 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     let at = call.site.at;
     let registers = arguments(&call.target.function)?;
     let times = call.target.count;
-    if !function.own || times < LEAST_CALLS {
+    if !function.own || times < MIN_CALLS_HABITUAL {
         return None;
     }
     let values: Option<Vec<_>> = registers
@@ -126,7 +124,7 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     // The innermost loop that is long enough: further out more may change what it looks at.
     let long = |index: &u32| {
         let entries = entries(function, *index).unwrap_or(times);
-        times as f64 >= LEAST_TRIPS * entries as f64
+        times as f64 >= MIN_TRIPS_TO_HOIST_CALL * entries as f64
     };
     let loops = function.flow.loops();
     // A tangle of loops that is entered in several places is a part of the one around it.
@@ -141,22 +139,28 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
         return None;
     }
     let entries = entries(function, index)?;
-    if (times as f64) < LEAST_TRIPS * entries as f64 {
+    if (times as f64) < MIN_TRIPS_TO_HOIST_CALL * entries as f64 {
         return None;
     }
     let (share, each) = cost(input, call)?;
-    if share < LEAST {
+    if share < MIN_SHARE_OF_CALLEE {
         return None;
     }
     // What makes the arguments goes with the calls; what is left of the loop has more room.
     let members = function.loop_instructions(index);
     let mut makers: Vec<usize> = Vec::new();
     for &value in &values {
-        makers_of(function, &members, value, &mut makers, 8);
+        makers_of(
+            function,
+            &members,
+            value,
+            &mut makers,
+            MAX_CALL_ARGUMENT_DEPTH,
+        );
     }
     makers.retain(|&maker| maker != at && maker != at + 1);
     let arguments = function.heat_of(makers.iter().copied());
-    let small = members.len() <= 60;
+    let small = members.len() <= MAX_INSTRUCTIONS_OF_SMALL_LOOP;
     // What stands at the call and behind it is in the call's share already.
     let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
     let loop_heat = if small { function.heat_of(rest) } else { 0.0 };
@@ -170,13 +174,13 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
         .sum::<f64>()
         / times as f64;
     let least = if small {
-        0.2 * executed / (each * whole / share)
+        HOISTED_CYCLES_PER_INSTRUCTION * executed / (each * whole / share)
     } else {
         value
     };
     // Calls keep no vector register: what the loop carries in them goes through memory too.
     if registers.contains(&XMM0) {
-        value = value.min(0.5 * (value + 0.5 * least));
+        value = value.min(VECTOR_HOISTED_WEIGHT * (value + VECTOR_HOISTED_WEIGHT * least));
     }
     // `strlen` of `__strlen_avx2`.
     let name = call.target.function.split('@').next().unwrap_or_default();
@@ -193,8 +197,8 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     one.residual_fraction = Estimate {
         value: value.min(1.0),
         // Without calls such a loop may be done in vectors.
-        low: (0.25 * least).min(value).max(once.min(value)),
-        high: (value + 0.15).min(0.97).max(value),
+        low: (HOISTED_VECTOR_LOW * least).min(value).max(once.min(value)),
+        high: (value + RESIDUAL_MARGIN).min(MAX_RESIDUAL).max(value),
     };
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));
@@ -290,7 +294,7 @@ fn is_harmless(name: &str) -> bool {
         || READS.contains(&bare)
         || READS.contains(&stem)
         || (bare.starts_with("is")
-            && bare.len() <= 8
+            && bare.len() <= MAX_CTYPE_NAME
             && bare.bytes().all(|b| b.is_ascii_lowercase()))
 }
 

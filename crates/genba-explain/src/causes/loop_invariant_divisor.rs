@@ -18,32 +18,25 @@ use genba_model::{Cause, DivisionFact, Estimate, Fix};
 use crate::candidate::Candidate;
 use crate::causes::division_as_overflow_check::check_divisions;
 use crate::causes::duplicate_division;
+use crate::constants::counts::{MIN_TRIPS_TO_PRECOMPUTE_DIVISOR, SELDOM_CALLS_DIVISOR};
+use crate::constants::gains::{
+    MIN_RECIPROCAL_RESIDUAL, OUTER_LOOP_REST_RESIDUAL, RECIPROCAL_RESIDUAL_HIGH,
+};
+use crate::constants::model_fit::MIN_PARENT_OF_LOOP;
+use crate::constants::processor::{ISSUE_SLOTS_OF_RECIPROCAL, RECIPROCAL_CYCLES};
+use crate::constants::time_shares::MIN_SHARE_OF_INVARIANT_DIVISION;
 use crate::gain::saved_time::combined;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::divisions::{Division, Divisor, divisions, time_fact};
 use genba_loop_model::{Change, Instead};
 
-/// Share of the time below which a division is not looked at.
-const LEAST: f64 = 0.02;
-
-/// Rounds that a divisor must last for.
-const FEWEST_ROUNDS: f64 = 16.0;
-
-/// What a division is replaced with: a mask takes one cycle, a high multiplication with its
-/// shifts and the product for the remainder up to a dozen.
-const RECIPROCAL: Estimate = Estimate {
-    value: 5.0,
-    low: 1.0,
-    high: 11.0,
-};
-
 /// Finds hot divisions whose divisor keeps its value through many iterations of a loop.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (index, function) in input.functions.iter().enumerate() {
-        if !function.counted || function.share.value < LEAST {
+        if !function.counted || function.share.value < MIN_SHARE_OF_INVARIANT_DIVISION {
             continue;
         }
         let all = divisions(function);
@@ -68,7 +61,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         }
         for (inner, outer, list) in groups {
             let heat = function.heat_of(list.iter().map(|one| one.at));
-            if heat >= LEAST {
+            if heat >= MIN_SHARE_OF_INVARIANT_DIVISION {
                 found.extend(candidate(input, index, inner, outer, &list));
             }
         }
@@ -86,7 +79,8 @@ fn invariant_in(function: &FunctionInput, division: &Division) -> Option<(u32, u
         .last()?;
     let times = function.counts.get(division.at).copied()?;
     let entries = function.loops.get(outer as usize)?.as_ref()?.entries?;
-    (times as f64 >= FEWEST_ROUNDS * entries.max(1) as f64).then_some((inner, outer))
+    (times as f64 >= MIN_TRIPS_TO_PRECOMPUTE_DIVISOR * entries.max(1) as f64)
+        .then_some((inner, outer))
 }
 
 fn is_invariant(function: &FunctionInput, divisor: &Divisor, index: u32) -> bool {
@@ -136,7 +130,7 @@ fn stays(function: &FunctionInput, address: &Address, index: u32) -> bool {
             .is_none_or(|(value, _)| values.is_invariant(value, &function.flow, index));
     let input =
         function.values.origin(address.base).eq(&Origin::Entry) && is_stack(function, address);
-    let rounds = |cost: &genba_model::LoopCost| cost.iterations / 100;
+    let rounds = |cost: &genba_model::LoopCost| cost.iterations / SELDOM_CALLS_DIVISOR;
     let often = function.loops.get(index as usize);
     let often = often.and_then(|cost| cost.as_ref()).map_or(0, rounds);
     fixed
@@ -184,12 +178,12 @@ fn around(
         .filter(|_| inner != outer);
     let Some((parent, all)) = parent
         .map(|parent| (parent, function.loop_heat(parent)))
-        .filter(|&(_, all)| all > 1.1 * own)
+        .filter(|&(_, all)| all > MIN_PARENT_OF_LOOP * own)
     else {
         return (function.loop_instructions(inner), residual_fraction);
     };
     let rest = Estimate {
-        value: 0.85,
+        value: OUTER_LOOP_REST_RESIDUAL,
         low: residual_fraction.value,
         high: 1.0,
     };
@@ -217,8 +211,8 @@ fn candidate(
             .iter()
             .map(|&at| Instead {
                 at,
-                latency: RECIPROCAL,
-                slots: 4.0,
+                latency: RECIPROCAL_CYCLES,
+                slots: ISSUE_SLOTS_OF_RECIPROCAL,
             })
             .collect(),
         ..Change::default()
@@ -235,8 +229,8 @@ fn candidate(
         Some(gain) => {
             // What comes in the division's place is not known: compares, shifts, more moves.
             let mut residual_fraction = gain.residual_fraction;
-            let doubled =
-                (2.0 * residual_fraction.value).min(0.5 * (1.0 + residual_fraction.value));
+            let doubled = (RECIPROCAL_RESIDUAL_HIGH * residual_fraction.value)
+                .min((1.0 + residual_fraction.value) / RECIPROCAL_RESIDUAL_HIGH);
             residual_fraction.high = residual_fraction.high.max(doubled);
             (found.affected, found.residual_fraction) =
                 around(function, inner, outer, residual_fraction);
@@ -244,11 +238,11 @@ fn candidate(
         }
         None => {
             let each = function.cycles.get(most).copied().flatten()?.value;
-            let part = |cycles: f64| (cycles / each).clamp(0.05, 1.0);
+            let part = |cycles: f64| (cycles / each).clamp(MIN_RECIPROCAL_RESIDUAL, 1.0);
             found.residual_fraction = Estimate {
-                value: part(RECIPROCAL.value),
-                low: part(RECIPROCAL.low),
-                high: part(RECIPROCAL.high),
+                value: part(RECIPROCAL_CYCLES.value),
+                low: part(RECIPROCAL_CYCLES.low),
+                high: part(RECIPROCAL_CYCLES.high),
             };
         }
     }

@@ -16,22 +16,19 @@ use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
 
 use crate::candidate::Candidate;
 use crate::causes::realloc_growth;
+use crate::constants::counts::{
+    MIN_ALLOCATION_TURNOVER, MIN_ALLOCATIONS_PER_SECOND, MIN_BYTES_OF_ALLOCATION,
+};
+use crate::constants::gains::{
+    ALLOCATOR_SAVED, CONTAINER_CODE_SAVED, INLINED_CONTAINER_CODE_SAVED, USER_CODE_SAVED_BY_REUSE,
+};
+use crate::constants::time_shares::{
+    MIN_SHARE_OF_ALLOCATOR, MIN_SHARE_OF_ALLOCATOR_FOR_SWAP, MIN_SHARE_OF_REPORTED_PART, MOST_OF_IT,
+};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::runtime_services::is_allocator;
 use crate::input::user_lines::{UserLine, lines};
-
-/// The allocator's share of the time from which it is worth a word.
-const LEAST_SHARE: f64 = 0.08;
-
-/// Bytes of the smallest allocation, its bookkeeping among them.
-const LEAST_BYTES: f64 = 32.0;
-
-/// So many times the peak memory must have been allocated.
-const TURNOVER: f64 = 3.0;
-
-/// Allocations a second of CPU time.
-const LEAST_RATE: f64 = 1e5;
 
 /// Finds much time in the allocator for memory that is turned over several times, from counted
 /// allocations and frees.
@@ -51,10 +48,10 @@ fn is_suspected(input: &AnalysisInput) -> bool {
     let program = &input.program;
     let new = input.service_calls("malloc");
     let calls = new + input.service_calls("realloc");
-    input.share_where(|f| is_allocator(&f.function)) >= LEAST_SHARE
+    input.share_where(|f| is_allocator(&f.function)) >= MIN_SHARE_OF_ALLOCATOR
         && program.cpu_seconds > 0.0
-        && calls as f64 >= LEAST_RATE * program.cpu_seconds
-        && input.service_calls("free") as f64 >= 0.5 * new as f64
+        && calls as f64 >= MIN_ALLOCATIONS_PER_SECOND * program.cpu_seconds
+        && input.service_calls("free") as f64 >= MOST_OF_IT * new as f64
 }
 
 fn find(input: &AnalysisInput) -> Option<Candidate> {
@@ -66,9 +63,12 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let peak = program.max_rss_bytes.unwrap_or(f64::INFINITY);
     let sizes = program.follow_up.sizes.as_ref();
     // What each is at least, where sizes are not known.
-    let each = sizes.map_or(LEAST_BYTES, |sizes| sizes.allocated.mean().max(LEAST_BYTES));
+    let each = sizes.map_or(MIN_BYTES_OF_ALLOCATION, |sizes| {
+        sizes.allocated.mean().max(MIN_BYTES_OF_ALLOCATION)
+    });
     if !is_suspected(input)
-        || (new as f64) * each < TURNOVER * peak && (frees as f64) * each < TURNOVER * peak
+        || (new as f64) * each < MIN_ALLOCATION_TURNOVER * peak
+            && (frees as f64) * each < MIN_ALLOCATION_TURNOVER * peak
         || !realloc_growth::detect(input).is_empty()
     {
         return None;
@@ -83,20 +83,31 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let rest = (1.0 - share - machinery).max(0.0);
     // Inlined code of containers (moves, constructors, destructors) counts as the user's.
     let containers = top.users.iter().any(|user| !user.through.is_empty());
-    let inlined = if containers { 0.2 } else { 0.0 };
+    let inlined = if containers {
+        INLINED_CONTAINER_CODE_SAVED
+    } else {
+        0.0
+    };
     let fix = Fix::ReuseAllocations(Language::of_file(top.site.file.as_deref()));
     let mut one = Candidate::new(Cause::MallocChurn, None, Vec::new(), fix);
     one.at = Some(top.site.clone());
     // Of one line's allocations only, each replaced by something that costs a third.
     one.saves(&[
-        SavedTime::of(share, (0.9, 0.65 * part.max(0.5), 1.0)),
-        SavedTime::of(machinery, (0.6, 0.0, 1.0)),
-        SavedTime::of(rest, (inlined, 0.0, 0.6)),
+        SavedTime::of(
+            share,
+            (
+                ALLOCATOR_SAVED.0,
+                ALLOCATOR_SAVED.1 * part.max(MOST_OF_IT),
+                ALLOCATOR_SAVED.2,
+            ),
+        ),
+        SavedTime::of(machinery, CONTAINER_CODE_SAVED),
+        SavedTime::of(rest, (inlined, 0.0, USER_CODE_SAVED_BY_REUSE)),
     ]);
     one.executions = Some(top.calls as u64);
     one.confirmation = Confirmation::OtherAllocator;
     one = one.fact(MemoryFact::AllocatorTime { share });
-    if machinery > 0.02 {
+    if machinery > MIN_SHARE_OF_REPORTED_PART {
         one = one.fact(MemoryFact::ContainerTime { share: machinery });
     }
     one = one.fact(MemoryFact::Allocations {
@@ -112,7 +123,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     }
     for other in lines.iter().skip(1).take(2) {
         let share = other.calls / calls.max(1) as f64;
-        if share > 0.15 {
+        if share > MIN_SHARE_OF_ALLOCATOR_FOR_SWAP {
             one = one.fact(MemoryFact::OtherLine {
                 share,
                 file: other.site.file.clone(),

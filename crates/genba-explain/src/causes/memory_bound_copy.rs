@@ -15,19 +15,15 @@ use genba_model::{Cause, Confirmation, FindingSite, Fix, MemoryFact};
 
 use crate::candidate::Candidate;
 use crate::causes::{quadratic, realloc_growth};
+use crate::constants::counts::{LARGE_COPY_SIZE_CLASS, MIN_LARGE_COPY_SECONDS};
+use crate::constants::gains::{COPY_KERNEL_SAVED, COPY_REST_SAVED, COPY_SAVED};
+use crate::constants::time_shares::{
+    MIN_SHARE_OF_COPIES, MIN_SHARE_OF_COPIES_FOR_SIZES_RUN, MOST_OF_IT,
+};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::is_copy_function;
 use crate::input::user_lines::{lines, site_of};
-
-/// Share of the time below which copies are not looked at.
-const LEAST: f64 = 0.1;
-
-/// Seconds that a copy must take on average to be a large one: some 20 kB.
-const LARGE: f64 = 1e-6;
-
-/// Sizes of as many bits, and more, are large: 8 kB.
-const LARGE_CLASS: usize = 14;
 
 /// Finds large copies that take much of the time, from counted copies and their time or sizes.
 #[must_use]
@@ -39,17 +35,14 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 /// the calls: which of them makes the large ones, their number does not tell.
 #[must_use]
 pub fn is_suspected(input: &AnalysisInput) -> bool {
-    each(input).is_some() && (line(input)).is_none_or(|(_, part)| part < 0.5)
+    each(input).is_some() && (line(input)).is_none_or(|(_, part)| part < MOST_OF_IT)
 }
-
-/// Copies take so much of the time that their sizes are worth a run.
-const MUCH: f64 = 0.25;
 
 /// Whether it would help to know the sizes: their average time does not tell few large copies
 /// among many small ones.
 #[must_use]
 pub fn wants_sizes(input: &AnalysisInput) -> bool {
-    input.copy_share() >= MUCH || each(input).is_some()
+    input.copy_share() >= MIN_SHARE_OF_COPIES_FOR_SIZES_RUN || each(input).is_some()
 }
 
 /// Seconds of a large copy, where they take much of the time: of those that are large by their
@@ -58,24 +51,24 @@ fn each(input: &AnalysisInput) -> Option<f64> {
     let share = input.copy_share();
     let copies = input.service("copy")?;
     let cpu = input.program.cpu_seconds;
-    if share < LEAST || copies.calls == 0 || cpu <= 0.0 {
+    if share < MIN_SHARE_OF_COPIES || copies.calls == 0 || cpu <= 0.0 {
         return None;
     }
     let time = share * cpu;
     match &input.program.follow_up.sizes {
         Some(sizes) if sizes.copied.total() > 0 => {
-            let most = sizes.copied.part_of_bytes_from(LARGE_CLASS) >= 0.5;
+            let most = sizes.copied.part_of_bytes_from(LARGE_COPY_SIZE_CLASS) >= MOST_OF_IT;
             let large = large(input).filter(|&large| large > 0.0 && most)?;
             Some(time / large)
         }
-        _ => Some(time / copies.calls as f64).filter(|&each| each >= LARGE),
+        _ => Some(time / copies.calls as f64).filter(|&each| each >= MIN_LARGE_COPY_SECONDS),
     }
 }
 
 /// Number of large copies, where sizes are known.
 fn large(input: &AnalysisInput) -> Option<f64> {
     let copied = &input.program.follow_up.sizes.as_ref()?.copied;
-    let large = copied.calls.iter().skip(LARGE_CLASS);
+    let large = copied.calls.iter().skip(LARGE_COPY_SIZE_CLASS);
     Some(large.fold(0u64, |sum, &n| sum.saturating_add(n)) as f64)
 }
 
@@ -88,7 +81,7 @@ fn line(input: &AnalysisInput) -> Option<(FindingSite, f64)> {
     }
     let copies = input.service("copy")?;
     // Which line makes the large ones, the number of calls does not tell where most are small.
-    if large(input).is_some_and(|large| large < 0.5 * copies.calls as f64) {
+    if large(input).is_some_and(|large| large < MOST_OF_IT * copies.calls as f64) {
         return None;
     }
     let line = lines(&copies.users).into_iter().next()?;
@@ -111,7 +104,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         return None;
     }
     let (site, part) = line(input)?;
-    if part < 0.5 {
+    if part < MOST_OF_IT {
         return None;
     }
     let function = input
@@ -125,9 +118,9 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     // Where memory is faulted in for the copies, that goes with them.
     let kernel = part * input.paging_share().min(1.0 - share);
     one.saves(&[
-        SavedTime::of(goes, (0.75, 0.15, 1.0)),
-        SavedTime::of(kernel, (0.75, 0.0, 1.0)),
-        SavedTime::of(1.0 - goes - kernel, (0.0, 0.0, 0.6)),
+        SavedTime::of(goes, COPY_SAVED),
+        SavedTime::of(kernel, COPY_KERNEL_SAVED),
+        SavedTime::of(1.0 - goes - kernel, COPY_REST_SAVED),
     ]);
     one.executions = Some(copies.calls);
     one.confirmation = Confirmation::CopySizes;
@@ -145,7 +138,7 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         one = one.fact(MemoryFact::LargeCopies {
             large: large as u64,
             copies: sizes.copied.total(),
-            from_bytes: 1 << (LARGE_CLASS - 1),
+            from_bytes: 1 << (LARGE_COPY_SIZE_CLASS - 1),
             bytes: sizes.copied.bytes,
         });
     }

@@ -18,6 +18,14 @@ use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
 use crate::causes::false_dependency::keeps_upper_half;
+use crate::constants::counts::{EXIT_COUNT_TOLERANCE, MIN_TRIPS_TO_VECTORISE, RARE_OUTCOME};
+use crate::constants::gains::{MAX_LOOP_RESIDUAL, UNROLL_FACTOR, VECTOR_RESIDUAL};
+use crate::constants::model_fit::MAX_CYCLES_OF_SCALAR_MODEL;
+use crate::constants::processor::{
+    MAX_ALIASING_DISTANCE_BYTES, MAX_ELEMENT_BYTES, MAX_NEAR_ELEMENTS, VECTOR_BYTES,
+};
+use crate::constants::registers::{FLAGS, VECTORS, XMM0};
+use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin};
@@ -27,22 +35,17 @@ use crate::patterns::memory_streams::bounded;
 use crate::patterns::value_steps::{Step, address_step, value_step};
 use genba_loop_model::Change;
 
-/// Share of the time below which a loop is not looked at.
-const LEAST: f64 = 0.05;
-
-/// Rounds below which vectors do not pay.
-const FEWEST_ROUNDS: f64 = 24.0;
-
-/// A branch goes one way if the other is taken in no more than this share.
-const RARE: f64 = 0.02;
-
 /// Finds hot loops of scalar arithmetic on consecutive elements that run at their throughput.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut uses: Option<(usize, Uses)> = None;
     let mut found = Vec::new();
-    for one in hot_loops(input, LEAST) {
-        if !one.input.own || one.has_opaque() || !one.is_long(FEWEST_ROUNDS) || !is_straight(&one) {
+    for one in hot_loops(input, MIN_SHARE_OF_CHAIN_LOOP) {
+        if !one.input.own
+            || one.has_opaque()
+            || !one.is_long(MIN_TRIPS_TO_VECTORISE)
+            || !is_straight(&one)
+        {
             continue;
         }
         if uses.as_ref().is_none_or(|known| known.0 != one.function) {
@@ -79,7 +82,10 @@ fn is_straight(one: &HotLoop<'_>) -> bool {
         };
         let rate = taken as f64 / all.max(1.0);
         let leaves = one.trips.map_or(0.0, |trips| 1.0 / trips.max(1.0));
-        all == 0.0 || !(RARE.max(leaves * 1.01)..=1.0 - RARE.max(leaves * 1.01)).contains(&rate)
+        all == 0.0
+            || !(RARE_OUTCOME.max(leaves * EXIT_COUNT_TOLERANCE)
+                ..=1.0 - RARE_OUTCOME.max(leaves * EXIT_COUNT_TOLERANCE))
+                .contains(&rate)
     })
 }
 
@@ -113,8 +119,8 @@ fn work(one: &HotLoop<'_>, uses: &Uses) -> Option<Work> {
                 work.reloads.push(at);
                 continue;
             }
-            let near = step.unsigned_abs() <= 4 * u64::from(access.bytes);
-            if !near || access.bytes > 8 {
+            let near = step.unsigned_abs() <= MAX_NEAR_ELEMENTS * u64::from(access.bytes);
+            if !near || access.bytes > MAX_ELEMENT_BYTES {
                 return None;
             }
             work.bytes = work.bytes.max(access.bytes);
@@ -147,7 +153,7 @@ fn feeds(store: &Address, load: &Address) -> bool {
     store.base.number == load.base.number
         && store.index == load.index
         && apart != 0
-        && apart.unsigned_abs() < 1024
+        && apart.unsigned_abs() < MAX_ALIASING_DISTANCE_BYTES
 }
 
 /// Whether an instruction is one of a scalar loop that vectors could do.
@@ -203,9 +209,6 @@ fn is_scalar(function: &FunctionInput, at: usize) -> bool {
         )
 }
 
-/// Vector registers, as locations.
-const VECTORS: u128 = 0xffff_ffff << 16;
-
 /// Whether an instruction computes with data: not counting, comparing or moving.
 fn is_arithmetic(function: &FunctionInput, one: &HotLoop<'_>, at: usize) -> bool {
     let data = &function.data[at];
@@ -239,7 +242,7 @@ fn is_arithmetic(function: &FunctionInput, one: &HotLoop<'_>, at: usize) -> bool
     }
     // Counters and addresses are no data.
     let counts = function.values.writes(at).iter().any(|&(location, value)| {
-        location < 16 && value_step(function, one.index, value).is_some()
+        location < XMM0 && value_step(function, one.index, value).is_some()
     });
     !counts
 }
@@ -251,7 +254,7 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
     let mut found = Vec::new();
     for at in one.usual() {
         for &(location, value) in function.values.reads(at) {
-            let carried = function.values.origin(value) == Origin::Join(head) && location < 64;
+            let carried = function.values.origin(value) == Origin::Join(head) && location < FLAGS;
             if !carried || value_step(function, one.index, value).is_some() || found.contains(&at) {
                 continue;
             }
@@ -284,10 +287,10 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
     let now = function.loop_model(&input.program.costs, one.index, &Change::default())?;
     let round = now.round()?.value;
     // Held up by something else: vectors would not help.
-    if one.cycles.value > 1.8 * round {
+    if one.cycles.value > MAX_CYCLES_OF_SCALAR_MODEL * round {
         return None;
     }
-    let lanes = 16.0 / f64::from(work.bytes.clamp(2, 8));
+    let lanes = VECTOR_BYTES / f64::from(work.bytes.clamp(2, MAX_ELEMENT_BYTES));
     let change = Change {
         gone: work.reloads.clone(),
         lanes,
@@ -296,8 +299,11 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
     let gain = function.loop_after(&input.program.costs, one.index, &change)?;
     // Counting is done once a vector, and unrolling may spare more of it.
     let most = Change {
-        fewer: overhead(one).into_iter().map(|at| (at, 4.0)).collect(),
-        lanes: 16.0 / f64::from(work.bytes),
+        fewer: overhead(one)
+            .into_iter()
+            .map(|at| (at, UNROLL_FACTOR))
+            .collect(),
+        lanes: VECTOR_BYTES / f64::from(work.bytes),
         ..change
     };
     let best = function.loop_after(&input.program.costs, one.index, &most)?;
@@ -321,11 +327,11 @@ fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Ca
         fix,
     );
     found.affected = one.members.clone();
-    let value = (1.15 * gain.residual_fraction.value).min(0.95);
+    let value = (VECTOR_RESIDUAL.0 * gain.residual_fraction.value).min(MAX_LOOP_RESIDUAL);
     found.residual_fraction = Estimate {
         value,
         low: best.residual_fraction.low.min(value),
-        high: (2.0 * value).min(1.0),
+        high: (VECTOR_RESIDUAL.1 * value).min(1.0),
     };
     found.residual_fraction = bounded(input, one, found.residual_fraction);
     found.executions = Some(one.cost.iterations);

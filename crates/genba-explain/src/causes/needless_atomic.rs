@@ -13,12 +13,11 @@
 use genba_model::{Cause, Estimate, Fix, ThreadFact};
 
 use crate::candidate::Candidate;
+use crate::constants::gains::{ATOMIC_CYCLES_LOW, ATOMIC_RESIDUAL_MARGIN, MAX_RESIDUAL};
+use crate::constants::time_shares::MIN_SHARE_OF_LOCKED_INSTRUCTIONS;
 use crate::gain::loop_gain::LoopGain;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use genba_loop_model::Change;
-
-/// Share of the time that a function's locked operations must have.
-const LEAST: f64 = 0.01;
 
 /// Finds hot instructions with a lock prefix where all samples are of one thread.
 #[must_use]
@@ -49,7 +48,7 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
     affected.sort_unstable();
     affected.dedup();
     let share = function.heat_of(affected.iter().copied());
-    if share < LEAST {
+    if share < MIN_SHARE_OF_LOCKED_INSTRUCTIONS {
         return None;
     }
     let all = crate::patterns::calls::cycles_of_all(input)?;
@@ -72,10 +71,12 @@ fn candidate(input: &AnalysisInput, index: usize, function: &FunctionInput) -> O
     );
     one.site.truncate(1);
     one.affected = affected;
-    let high = (value + 0.3).min(0.97).max(value);
+    let high = (value + ATOMIC_RESIDUAL_MARGIN)
+        .min(MAX_RESIDUAL)
+        .max(value);
     one.residual_fraction = Estimate {
         value,
-        low: (0.5 / each).min(value),
+        low: (ATOMIC_CYCLES_LOW / each).min(value),
         high,
     };
     let mut modelled = None;

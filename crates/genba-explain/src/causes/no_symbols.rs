@@ -9,10 +9,8 @@
 use genba_model::{BuildFact, Cause, Confirmation, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::time_shares::MIN_SHARE_WITHOUT_SYMBOLS;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-
-/// Share of the time without names from which it is worth a word.
-const LEAST_SHARE: f64 = 0.1;
 
 /// Finds time in functions without symbols; one note for each module.
 #[must_use]
@@ -27,7 +25,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
             None => modules.push((&function.module, index, function.share.value)),
         }
     }
-    let much = modules.into_iter().filter(|one| one.2 >= LEAST_SHARE);
+    let much = modules
+        .into_iter()
+        .filter(|one| one.2 >= MIN_SHARE_WITHOUT_SYMBOLS);
     much.map(|(module, index, share)| {
         let mut one = Candidate::new(
             Cause::NoSymbols,

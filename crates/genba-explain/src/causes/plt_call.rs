@@ -20,11 +20,10 @@ use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
 
 use crate::candidate::Candidate;
 use crate::causes::tiny_callee_not_inlined::is_tiny;
+use crate::constants::counts::MIN_CALLS_IN_HOT_CODE;
+use crate::constants::processor::DEFAULT_PLT_CALL_CYCLES;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, all_calls, inlined};
-
-/// Calls that are worth a look.
-const LEAST_CALLS: u64 = 100_000;
 
 /// Finds hot calls through the PLT of small functions of the user's own, from counted calls.
 #[must_use]
@@ -50,9 +49,9 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
     let costs = &input.program.costs;
     let overhead = costs
         .throughput("call [PLT] + ret")
-        .map_or(5.0, |cost| cost.value);
+        .map_or(DEFAULT_PLT_CALL_CYCLES, |cost| cost.value);
     let found = inlined(input, calls, overhead, 0.0)?;
-    if found.calls < LEAST_CALLS {
+    if found.calls < MIN_CALLS_IN_HOT_CODE {
         return None;
     }
     let hottest = calls.iter().max_by_key(|call| call.target.count)?;

@@ -10,9 +10,10 @@
 //!
 //! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 3.3.
 
-use genba_model::{AddressPattern, Cause, Estimate, Fix};
+use genba_model::{AddressPattern, Cause, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::gains::POINTER_CHASE_SAVED;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::slow_loads::{Kind, candidate, slow};
 
@@ -22,11 +23,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let all = slow(input, Kind::Chase);
     all.iter()
         .map(|slow| {
-            let goes = Estimate {
-                value: 0.92,
-                low: 0.3,
-                high: 1.0,
-            };
+            let goes = POINTER_CHASE_SAVED;
             candidate(
                 input,
                 Cause::PointerChase,

@@ -19,23 +19,22 @@ use genba_code::Location;
 use genba_model::{Cause, Confirmation, Fix, Language, MemoryFact};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{
+    MAX_GROWTHS_BY_DOUBLING, MAX_LINES_OF_GROWTH_BY_HAND, MIN_CALLS_HABITUAL,
+    MIN_GROWTH_COPY_SECONDS, MIN_PART_OF_REALLOCS_FROM_LINE, MIN_RESERVE_PER_ALLOCATION,
+    SAME_CALLS_TOLERANCE,
+};
+use crate::constants::gains::{
+    GROWTH_ALLOCATOR_SAVED, GROWTH_COPIES_SAVED, GROWTH_FAULTS, GROWTH_KERNEL_SAVED, GROWTH_PAGING,
+    GROWTH_REST_SAVED,
+};
+use crate::constants::registers::{RDI, RSI};
+use crate::constants::time_shares::{MIN_SHARE_OF_GROWTH, MIN_SHARE_OF_GROWTH_COPIES, MOST_OF_IT};
 use crate::gain::saved_time::SavedTime;
 use crate::input::analysis_input::{AnalysisInput, UserCall};
 use crate::input::request_sizes::Sizes;
 use crate::input::runtime_services::{is_allocator, is_growth};
 use crate::input::user_lines::{UserLine, lines};
-
-/// More growths of one buffer than doubling makes of any usual size.
-const MOST_DOUBLINGS: f64 = 24.0;
-
-/// Share of the time in copying and the allocator from which it is worth a word.
-const LEAST_SHARE: f64 = 0.1;
-
-/// Share of the time in the copying alone.
-const LEAST_COPY: f64 = 0.05;
-
-/// Seconds that a copy takes which is worth avoiding: some times an allocation.
-const LEAST_COPY_TIME: f64 = 40e-9;
 
 /// Finds buffers that are copied each time they grow, from counted calls of `realloc`, of
 /// `reserve`, or of an allocation, a copy and a free in one function.
@@ -62,10 +61,10 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
         .or_else(|| by_hand(input))?;
     let copying = copies * growth.copies;
     // Faults of memory that is moved belong to it as well.
-    let faults = 0.7 * input.fault_share();
+    let faults = GROWTH_FAULTS * input.fault_share();
     // Memory that was given back is what comes in anew.
-    let kernel = faults.max(0.85 * input.paging_share() * growth.copies);
-    if copying < LEAST_COPY || copying + allocator < LEAST_SHARE {
+    let kernel = faults.max(GROWTH_PAGING * input.paging_share() * growth.copies);
+    if copying < MIN_SHARE_OF_GROWTH_COPIES || copying + allocator < MIN_SHARE_OF_GROWTH {
         return None;
     }
     let gone = copying + allocator + kernel;
@@ -77,14 +76,14 @@ fn find(input: &AnalysisInput) -> Option<Candidate> {
     let mut one = Candidate::new(Cause::ReallocGrowth, None, Vec::new(), fix);
     one.at = Some(growth.line.site.clone());
     one.saves(&[
-        SavedTime::of(copying, (0.95, 0.7, 1.0)),
-        SavedTime::of(allocator, (0.95, 0.49, 1.0)),
+        SavedTime::of(copying, GROWTH_COPIES_SAVED),
+        SavedTime::of(allocator, GROWTH_ALLOCATOR_SAVED),
         SavedTime::within(
             (kernel, faults, most - copying - allocator),
-            (0.95, 0.5, 1.0),
+            GROWTH_KERNEL_SAVED,
         ),
         // Caches and the code around the copies.
-        SavedTime::within((rest, 0.0, 1.0 - most), (0.15, 0.0, 0.55)),
+        SavedTime::within((rest, 0.0, 1.0 - most), GROWTH_REST_SAVED),
     ]);
     one.executions = Some(growth.growths as u64);
     one.confirmation = Confirmation::GrowthSizes;
@@ -137,7 +136,10 @@ fn by_realloc(input: &AnalysisInput) -> Option<Growth<'_>> {
     let each = realloc.calls as f64 / buffers;
     let line = lines(&realloc.users).into_iter().next()?;
     // One line must make most of it, or it is many small growths.
-    if each < MOST_DOUBLINGS || realloc.calls < 1000 || line.calls < 0.4 * realloc.calls as f64 {
+    if each < MAX_GROWTHS_BY_DOUBLING
+        || realloc.calls < MIN_CALLS_HABITUAL
+        || line.calls < MIN_PART_OF_REALLOCS_FROM_LINE * realloc.calls as f64
+    {
         return None;
     }
     // `realloc` copies large blocks, whatever else copies: by number of calls that is too little.
@@ -151,7 +153,7 @@ fn by_realloc(input: &AnalysisInput) -> Option<Growth<'_>> {
             calls: realloc.calls,
             buffers: buffers as u64,
         },
-        copies: part.max(0.5),
+        copies: part.max(MOST_OF_IT),
     })
 }
 
@@ -175,7 +177,7 @@ fn by_reserve(input: &AnalysisInput) -> Option<Growth<'_>> {
             && user.module == line.site.module
     };
     let (part, calls) = part_of_copies(input, same);
-    if line.calls < 1000.0 || calls < 0.8 * line.calls {
+    if line.calls < MIN_CALLS_HABITUAL as f64 || calls < MIN_RESERVE_PER_ALLOCATION * line.calls {
         return None;
     }
     let growths = line.calls;
@@ -206,9 +208,9 @@ fn by_hand(input: &AnalysisInput) -> Option<Growth<'_>> {
             let lines = user.place.line.zip(line.site.line);
             user.place.file == line.site.file
                 && user.place.function.as_deref() == Some(line.site.function.as_str())
-                && lines.is_some_and(|(a, b)| (b..b + 12).contains(&a))
+                && lines.is_some_and(|(a, b)| (b..b + MAX_LINES_OF_GROWTH_BY_HAND).contains(&a))
         };
-        let alike = |calls: f64| (calls - line.calls).abs() <= 0.05 * line.calls;
+        let alike = |calls: f64| (calls - line.calls).abs() <= SAME_CALLS_TOLERANCE * line.calls;
         let users = |name: &str| input.service(name).map_or(&[][..], |one| &one.users);
         let Some(old) = users("copy").iter().find(|copy| {
             let frees = users("free").iter();
@@ -222,12 +224,15 @@ fn by_hand(input: &AnalysisInput) -> Option<Growth<'_>> {
         let (part, _) = part_of_copies(input, |user| user.address == old.address);
         // A copy that costs no more than an allocation is of a few bytes: no growth that hurts. With
         // other copies beside it, long ones are told by their time, not by their number.
-        let each =
-            input.copy_share() * input.program.cpu_seconds * part.max(0.5) / old.calls.max(1.0);
+        let each = input.copy_share() * input.program.cpu_seconds * part.max(MOST_OF_IT)
+            / old.calls.max(1.0);
         // Buffers end in a free elsewhere, or begin with nothing to copy.
         let ended = input.service_calls("free") as f64 - old.calls;
         let buffers = ended.max(line.calls - old.calls).max(1.0);
-        if line.calls >= 1000.0 && each > LEAST_COPY_TIME && old.calls / buffers >= MOST_DOUBLINGS {
+        if line.calls >= MIN_CALLS_HABITUAL as f64
+            && each > MIN_GROWTH_COPY_SECONDS
+            && old.calls / buffers >= MAX_GROWTHS_BY_DOUBLING
+        {
             let growths = line.calls;
             let proof = MemoryFact::CopyAndFree {
                 copy_seconds: each,
@@ -237,7 +242,7 @@ fn by_hand(input: &AnalysisInput) -> Option<Growth<'_>> {
                 line,
                 growths,
                 proof,
-                copies: part.max(0.5),
+                copies: part.max(MOST_OF_IT),
             });
         }
     }
@@ -268,8 +273,8 @@ fn same_memory(input: &AnalysisInput, copy: &UserCall, free: &UserCall) -> bool 
                 .or_else(|| values.read(before, register))
         })
     };
-    let from = argument(copy.address, SECOND);
-    let freed = argument(free.address, FIRST);
+    let from = argument(copy.address, RSI);
+    let freed = argument(free.address, RDI);
     let Some((from, freed)) = from.zip(freed) else {
         return false;
     };
@@ -277,7 +282,3 @@ fn same_memory(input: &AnalysisInput, copy: &UserCall, free: &UserCall) -> bool 
     let loaded = values.loaded_from(from).zip(values.loaded_from(freed));
     from == freed || loaded.is_some_and(|(from, freed)| from == freed)
 }
-
-/// rdi and rsi: the first two arguments of a call (System V AMD64 ABI, 3.2.3).
-const FIRST: Location = 7;
-const SECOND: Location = 6;

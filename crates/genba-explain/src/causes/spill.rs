@@ -15,27 +15,21 @@ use genba_code::STACK_POINTER;
 use genba_model::{Cause, Fix, LoopFact, LoopPlace};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{MIN_SPILL_MOVES, MIN_SPILL_MOVES_PART};
+use crate::constants::gains::MAX_LOOP_RESIDUAL;
+use crate::constants::model_fit::{
+    MAX_MODEL_OF_CYCLES, MAX_RESIDUAL_OF_SPILLS, MIN_CHAIN_OF_CYCLES, MIN_TIME_AT_SPILLS,
+};
+use crate::constants::time_shares::MIN_SHARE_OF_SPILLING_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::hot_loops;
 use genba_loop_model::Change;
-
-/// Share of the time below which a loop is not looked at.
-const LEAST: f64 = 0.1;
-
-/// Share of the loop's instructions that must be such moves.
-const MOVES: f64 = 0.25;
-
-/// Part of the loop's time at the moves that makes them its reason by itself.
-const STANDS: f64 = 0.6;
-
-/// Gains below this are not told: other bounds are near, and compilers know their registers.
-const LARGEST_REMAINS: f64 = 0.85;
 
 /// Finds hot loops a good part of whose instructions move values to the stack and back.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
-    for one in hot_loops(input, LEAST) {
+    for one in hot_loops(input, MIN_SHARE_OF_SPILLING_LOOP) {
         let function = one.input;
         if !function.own || one.has_opaque() {
             continue;
@@ -53,7 +47,9 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
                 fixed && data.without_memory.is_none()
             })
             .collect();
-        if moves.len() < 6 || (moves.len() as f64) < MOVES * usual.len() as f64 {
+        if moves.len() < MIN_SPILL_MOVES
+            || (moves.len() as f64) < MIN_SPILL_MOVES_PART * usual.len() as f64
+        {
             continue;
         }
         let change = Change {
@@ -66,11 +62,11 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         let modelled = gain.before.round().map_or(0.0, |round| round.value);
         // Loads from the stack never miss: where the time stands at the moves, they are the reason
         // even if they take longer than the model knows (forwarding from stores has its limits).
-        let stands = function.heat_of(moves.iter().copied()) >= STANDS * one.share
+        let stands = function.heat_of(moves.iter().copied()) >= MIN_TIME_AT_SPILLS * one.share
             && moves.len() * 2 >= usual.len();
-        let explained =
-            modelled <= 1.2 * one.cycles.value && (modelled >= 0.7 * one.cycles.value || stands);
-        if !explained || gain.residual_fraction.value > LARGEST_REMAINS {
+        let explained = modelled <= MAX_MODEL_OF_CYCLES * one.cycles.value
+            && (modelled >= MIN_CHAIN_OF_CYCLES * one.cycles.value || stands);
+        if !explained || gain.residual_fraction.value > MAX_RESIDUAL_OF_SPILLS {
             continue;
         }
         let mut candidate = Candidate::new(
@@ -81,7 +77,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         );
         candidate.affected.clone_from(&one.members);
         candidate.residual_fraction = gain.residual_fraction;
-        candidate.residual_fraction.high = candidate.residual_fraction.high.max(0.95);
+        candidate.residual_fraction.high = candidate.residual_fraction.high.max(MAX_LOOP_RESIDUAL);
         candidate.executions = Some(one.cost.iterations);
         candidate.cycles = Some(one.cycles);
         found.push(

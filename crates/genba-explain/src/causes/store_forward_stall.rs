@@ -14,6 +14,13 @@
 use genba_model::{Cause, Estimate, Fix, LoadFact};
 
 use crate::candidate::Candidate;
+use crate::constants::gains::{
+    FORWARDING_COPIES_RESIDUAL, FORWARDING_LOW, FORWARDING_RESIDUAL_RANGE,
+    FORWARDING_THROUGHPUT_LOW,
+};
+use crate::constants::processor::{FAILED_FORWARDING_CYCLES, MEMORY_CYCLES};
+use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_STORE;
+use crate::constants::time_shares::{MIN_SHARE_OF_FORWARDING_STALL, MOST_OF_IT};
 use crate::gain::saved_time::combined;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::runtime_services::is_copy_function;
@@ -21,31 +28,20 @@ use crate::input::values::Address;
 use crate::patterns::load_stalls::{Pattern, Stall, stalls};
 use genba_loop_model::Change;
 
-/// Share of the time below which a load is not looked at.
-const LEAST: f64 = 0.03;
-
-/// Cycles beyond a load from the first cache from which it is such a wait: failed forwarding
-/// takes 11 to 20 on processors since 2006.
-const WAITS: f64 = 6.0;
-
-/// Cycles beyond which it is memory that is waited for.
-const MEMORY: f64 = 60.0;
-
-/// Instructions before a load that outside of loops are searched for stores.
-const BEFORE: usize = 48;
-
 /// Finds slow loads of bytes of which a store shortly before wrote only a part.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut found = Vec::new();
     for (index, function) in input.functions.iter().enumerate() {
-        if function.share.value < LEAST || !function.own {
+        if function.share.value < MIN_SHARE_OF_FORWARDING_STALL || !function.own {
             continue;
         }
         let mut done: Vec<Option<u32>> = Vec::new();
         for load in stalls(input, function) {
             let waits = load.each - load.usual;
-            if load.share < LEAST || !(WAITS..MEMORY).contains(&waits) {
+            if load.share < MIN_SHARE_OF_FORWARDING_STALL
+                || !(FAILED_FORWARDING_CYCLES..MEMORY_CYCLES).contains(&waits)
+            {
                 continue;
             }
             if done.contains(&load.around) && load.around.is_some() {
@@ -79,12 +75,12 @@ fn narrow_store(function: &FunctionInput, load: &Stall) -> Option<usize> {
     let address = (*values.addresses(load.at).get(position)?)?;
     let candidates: Vec<usize> = match load.around {
         Some(index) => function.loop_instructions(index),
-        None => (load.at.saturating_sub(BEFORE)..load.at).collect(),
+        None => (load.at.saturating_sub(MAX_INSTRUCTIONS_TO_STORE)..load.at).collect(),
     };
     let times = function.counts[load.at] as f64;
     let (mut narrow, mut covers) = (None, false);
     for at in candidates {
-        if (function.counts[at] as f64) < 0.5 * times {
+        if (function.counts[at] as f64) < MOST_OF_IT * times {
             continue;
         }
         let writes = function.data[at].memory.iter().zip(values.addresses(at));
@@ -115,12 +111,10 @@ fn with_moves(input: &AnalysisInput, function: &FunctionInput, around: u32, foun
     if !moves || copies <= 0.0 || own <= 0.0 {
         return;
     }
-    let copied = Estimate {
-        value: 0.6,
-        low: 0.05,
-        high: 1.0,
-    };
-    let (all, residual_fraction) = combined(&[(own, found.residual_fraction), (copies, copied)]);
+    let (all, residual_fraction) = combined(&[
+        (own, found.residual_fraction),
+        (copies, FORWARDING_COPIES_RESIDUAL),
+    ]);
     found.share = Some(all.min(1.0));
     found.residual_fraction = residual_fraction;
 }
@@ -169,20 +163,22 @@ fn candidate(input: &AnalysisInput, index: usize, load: &Stall, store: usize) ->
     match round {
         Some((around, measured, free, times)) if measured > 0.0 => {
             found.affected = function.loop_instructions(around);
-            let stays = (1.0 - waits * times / measured).clamp(0.02, 0.98);
+            let stays = (1.0 - waits * times / measured)
+                .clamp(FORWARDING_RESIDUAL_RANGE.0, FORWARDING_RESIDUAL_RANGE.1);
             let free = (free / measured).min(stays);
             found.residual_fraction = Estimate {
-                value: (stays * free).sqrt().max(0.5 * stays),
-                low: 0.8 * free,
+                value: (stays * free).sqrt().max(FORWARDING_LOW * stays),
+                low: FORWARDING_THROUGHPUT_LOW * free,
                 high: stays.sqrt(),
             };
         }
         _ => {
             found.affected.clone_from(&load.group);
-            let stays = (load.usual / load.each).clamp(0.02, 0.98);
+            let stays = (load.usual / load.each)
+                .clamp(FORWARDING_RESIDUAL_RANGE.0, FORWARDING_RESIDUAL_RANGE.1);
             found.residual_fraction = Estimate {
                 value: stays,
-                low: 0.5 * stays,
+                low: FORWARDING_LOW * stays,
                 high: (1.0 + stays) / 2.0,
             };
         }

@@ -11,9 +11,10 @@
 //!
 //! **Source.** U. Drepper, "What Every Programmer Should Know About Memory", 2007, section 6.2.
 
-use genba_model::{AddressPattern, Cause, Estimate, Fix};
+use genba_model::{AddressPattern, Cause, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::gains::STRIDE_SAVED;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::load_stalls::Pattern;
 use crate::patterns::slow_loads::{Kind, Slow, candidate, slow};
@@ -27,11 +28,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 }
 
 fn candidate_of(input: &AnalysisInput, slow: &Slow) -> Candidate {
-    let goes = Estimate {
-        value: 0.85,
-        low: 0.25,
-        high: 1.0,
-    };
+    let goes = STRIDE_SAVED;
     let pattern = match slow.list[0].pattern {
         Pattern::Strides(Step::Constant(step)) => AddressPattern::Stride {
             bytes: step.unsigned_abs(),

@@ -16,17 +16,11 @@ use std::collections::BTreeMap;
 use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{MAX_INSTRUCTIONS_OF_TINY_CALLEE, MIN_CALLS_IN_HOT_CODE};
+use crate::constants::processor::DEFAULT_CALL_CYCLES;
+use crate::constants::time_shares::MIN_SHARE_OF_CALLEE;
 use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
 use crate::patterns::calls::{Call, all_calls, inlined};
-
-/// Instructions a call above which the call is little beside the work.
-pub(crate) const MOST_INSTRUCTIONS: f64 = 20.0;
-
-/// Share of the time that callees must have together.
-const LEAST: f64 = 0.02;
-
-/// Calls that are worth a look.
-const LEAST_CALLS: u64 = 100_000;
 
 /// Finds small functions called directly and often from another translation unit.
 #[must_use]
@@ -53,7 +47,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 
 /// Whether a callee is so small that the call costs as much as it does.
 pub(crate) fn is_tiny(target: &CallTarget, callee: &FunctionInput) -> bool {
-    target.instructions_per_call <= MOST_INSTRUCTIONS
+    target.instructions_per_call <= MAX_INSTRUCTIONS_OF_TINY_CALLEE
         && target.instructions_per_call > 0.0
         && !target.calls_others
         && callee.flow.loops().is_empty()
@@ -89,13 +83,15 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>]) -> Option<Candidate> {
     let costs = &input.program.costs;
     let overhead = costs
         .throughput("call + ret")
-        .map_or(4.0, |cost| cost.value);
+        .map_or(DEFAULT_CALL_CYCLES, |cost| cost.value);
     let found = inlined(input, calls, overhead, 0.0)?;
     let share_of = |index: usize| input.functions[index].share.value;
     let mut callees: Vec<usize> = calls.iter().filter_map(|call| call.callee).collect();
     callees.sort_unstable();
     callees.dedup();
-    if found.calls < LEAST_CALLS || callees.iter().map(|&c| share_of(c)).sum::<f64>() < LEAST {
+    if found.calls < MIN_CALLS_IN_HOT_CODE
+        || callees.iter().map(|&c| share_of(c)).sum::<f64>() < MIN_SHARE_OF_CALLEE
+    {
         return None;
     }
     let main = *callees

@@ -11,14 +11,11 @@
 use genba_model::{CallFact, Cause, Estimate, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{MAX_INSTRUCTIONS_OF_SMALL_FUNCTION, MIN_CALLS_IN_HOT_CODE};
+use crate::constants::gains::{HOISTED_CYCLES_PER_INSTRUCTION, INLINED_BODY, MAX_RESIDUAL};
+use crate::constants::processor::DEFAULT_PLT_CALL_CYCLES;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, all_calls, around, cycles_of_all};
-
-/// Calls that are worth a look.
-const LEAST_CALLS: u64 = 100_000;
-
-/// Instructions of a function that is small.
-const SMALL: usize = 32;
 
 fn is_lookup(name: &str) -> bool {
     let bare = name
@@ -48,7 +45,7 @@ fn candidate(input: &AnalysisInput) -> Option<Candidate> {
         .collect();
     let hottest = calls.iter().max_by_key(|call| call.target.count)?;
     let times: u64 = calls.iter().map(|call| call.target.count).sum();
-    if times < LEAST_CALLS {
+    if times < MIN_CALLS_IN_HOT_CODE {
         return None;
     }
     let all = cycles_of_all(input)?;
@@ -60,7 +57,7 @@ fn candidate(input: &AnalysisInput) -> Option<Candidate> {
         let function = &input.functions[call.caller];
         // A small function is nothing but its look-up and what it is for.
         let list = match function.code.len() {
-            0..=SMALL => (0..function.code.len()).collect(),
+            0..=MAX_INSTRUCTIONS_OF_SMALL_FUNCTION => (0..function.code.len()).collect(),
             _ => around(function, call.site.at),
         };
         near.extend(list.into_iter().map(|at| (call.caller, at)));
@@ -87,15 +84,20 @@ fn candidate(input: &AnalysisInput) -> Option<Candidate> {
     let costs = &input.program.costs;
     let overhead = costs
         .throughput("call [PLT] + ret")
-        .map_or(5.0, |cost| cost.value);
+        .map_or(DEFAULT_PLT_CALL_CYCLES, |cost| cost.value);
     let within = inside * all / times as f64;
     // What stays are the instructions around, and a load.
-    let body = 0.2 * rest + 1.0;
-    let after = (each - within - overhead).max(0.7 * body).min(each);
+    let body = HOISTED_CYCLES_PER_INSTRUCTION * rest + 1.0;
+    let after = (each - within - overhead)
+        .max(INLINED_BODY.0 * body)
+        .min(each);
     one.residual_fraction = Estimate {
         value: after / each,
-        low: (0.3 * body).min(after) / each,
-        high: (each - within).max(1.3 * after).min(0.97 * each) / each,
+        low: (INLINED_BODY.1 * body).min(after) / each,
+        high: (each - within)
+            .max(INLINED_BODY.2 * after)
+            .min(MAX_RESIDUAL * each)
+            / each,
     };
     one.executions = Some(times);
     one.cycles = Some(Estimate::exact(each));

@@ -12,29 +12,15 @@
 //!
 //! **Source.** DWARF 5, section 3.1.1 (`DW_AT_producer`).
 
-use genba_model::{BuildFact, Cause, Confirmation, Estimate, Fix};
+use genba_model::{BuildFact, Cause, Confirmation, Fix};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{MAX_INSTRUCTIONS_PER_CALL_UNOPTIMISED, MIN_CALLS_IN_HOT_CODE};
+use crate::constants::gains::{RESIDUAL_OF_UNOPTIMISED, RESIDUAL_OF_UNOPTIMISED_CALLS};
+use crate::constants::search_limits::MAX_PRODUCER_CHARS;
+use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::unoptimised_code::unoptimised_functions;
-
-/// What stays: optimised code usually takes a fifth to three quarters of the time.
-const REMAINS: Estimate = Estimate {
-    value: 0.4,
-    low: 0.12,
-    high: 0.8,
-};
-
-/// The same of code that is made of calls which optimisation would inline: accessors, iterators,
-/// checks.
-const REMAINS_OF_CALLS: Estimate = Estimate {
-    value: 0.2,
-    low: 0.01,
-    high: 0.7,
-};
-
-/// Instructions a call below which code is made of calls.
-const CALLS: f64 = 40.0;
 
 /// Finds modules compiled without optimisation, from the compiler's record of its options or from
 /// accesses to the stack; one candidate for each module.
@@ -62,7 +48,7 @@ fn candidate(input: &AnalysisInput, unoptimised: &[bool], module: &str) -> Optio
     let users = |function: &FunctionInput| {
         let lines = function.of_library.iter().zip(&function.heat);
         let library: f64 = lines.filter(|(of, _)| **of).map(|(_, heat)| heat).sum();
-        library < 0.5 * function.share.value
+        library < MOST_OF_IT * function.share.value
     };
     let (index, function) = all().find(|(_, f)| users(f)).or_else(|| all().next())?;
     let share: f64 = all().map(|(_, f)| f.share.value).sum();
@@ -71,7 +57,8 @@ fn candidate(input: &AnalysisInput, unoptimised: &[bool], module: &str) -> Optio
         .map(|&n| n as f64)
         .sum();
     let calls: f64 = all().map(|(_, f)| f.calls.unwrap_or(0) as f64).sum();
-    let of_calls = calls > 1e5 && instructions < CALLS * calls;
+    let of_calls = calls > MIN_CALLS_IN_HOT_CODE as f64
+        && instructions < MAX_INSTRUCTIONS_PER_CALL_UNOPTIMISED * calls;
     let mut one = Candidate::new(
         Cause::UnoptimisedBuild,
         Some(index),
@@ -79,7 +66,11 @@ fn candidate(input: &AnalysisInput, unoptimised: &[bool], module: &str) -> Optio
         Fix::Optimise,
     );
     one.share = Some(share.min(1.0));
-    one.residual_fraction = if of_calls { REMAINS_OF_CALLS } else { REMAINS };
+    one.residual_fraction = if of_calls {
+        RESIDUAL_OF_UNOPTIMISED_CALLS
+    } else {
+        RESIDUAL_OF_UNOPTIMISED
+    };
     one.unoptimised_too = true;
     one.confirmation = Confirmation::OptimisedBuild;
     one = one.fact(BuildFact::UnoptimisedTime {
@@ -97,7 +88,7 @@ fn candidate(input: &AnalysisInput, unoptimised: &[bool], module: &str) -> Optio
     }
     if let Some(producer) = &function.producer {
         one = one.fact(BuildFact::Producer {
-            text: producer.chars().take(120).collect(),
+            text: producer.chars().take(MAX_PRODUCER_CHARS).collect(),
         });
     }
     Some(one)

@@ -19,34 +19,34 @@ use genba_model::{
 };
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{
+    MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP, MIN_CALLS_HABITUAL, MIN_TRIPS_FOR_BRANCHES,
+    MIN_TRIPS_FOR_CARRIED_CHAIN, VARYING_OUTCOME,
+};
+use crate::constants::gains::{
+    BRANCHLESS_HIGH, BRANCHLESS_LOW, BRANCHLESS_WAIT, MAX_LOOP_RESIDUAL,
+};
+use crate::constants::model_fit::{
+    COUNTED_MISPREDICTION_SLACK, MIN_MISPREDICTION_PART, MIN_MISPREDICTIONS_PER_ITERATION,
+    MIN_SUSPECTED_MISPREDICTION_PART, MIN_TIME_AFTER_BRANCHES, MISPREDICTIONS_WITH_FAR_LOADS,
+    UNCOUNTED_MISPREDICTION_FIT,
+};
+use crate::constants::processor::{
+    BRANCHLESS_CHAIN_CYCLES, BRANCHLESS_CHAIN_CYCLES_SHORT, BRANCHLESS_CYCLES_PER_SLOT,
+    BRANCHLESS_CYCLES_PER_SLOT_LOW, CACHE_LINE_STEP, INSTRUCTIONS_AFTER_BRANCH,
+};
+use crate::constants::search_limits::MAX_REPORTED_BRANCHES;
+use crate::constants::time_shares::{MIN_SHARE_OF_BRANCH_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::load_stalls::penalty;
 use crate::patterns::value_steps::{Step, address_step};
 
-/// Share of the time below which a loop is not looked at.
-const LEAST: f64 = 0.03;
-
-/// Rarer ways of a branch than this do not make it one that goes both ways.
-const BOTH_WAYS: f64 = 0.05;
-
-/// Executed instructions that are still small enough to be done without branches.
-const MOST_INSTRUCTIONS: usize = 48;
-
-/// Part of a round that wrong guesses must take.
-const LEAST_PART: f64 = 0.25;
-
-/// Part of the loop's time that must stand behind the branches.
-const BEHIND: f64 = 0.4;
-
-/// Wrong guesses a round below which there is nothing to gain.
-const FEWEST: f64 = 0.05;
-
 /// Finds small loops whose cycles are those of mispredicted branches: counted or simulated where a
 /// follow-up run was made, else inferred from what the model leaves unexplained.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let all = hot_loops(input, LEAST);
+    let all = hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP);
     all.iter().filter_map(|one| candidate(input, one)).collect()
 }
 
@@ -54,13 +54,15 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 #[must_use]
 pub fn is_suspected(input: &AnalysisInput) -> bool {
     let penalty = penalty(input);
-    hot_loops(input, LEAST).iter().any(|one| {
-        let wrong: f64 = branches(one).iter().map(|one| one.wrong).sum();
-        one.input.own
-            && one.input.has_lines()
-            && wrong >= FEWEST
-            && wrong * penalty >= 0.2 * one.cycles.value
-    })
+    hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP)
+        .iter()
+        .any(|one| {
+            let wrong: f64 = branches(one).iter().map(|one| one.wrong).sum();
+            one.input.own
+                && one.input.has_lines()
+                && wrong >= MIN_MISPREDICTIONS_PER_ITERATION
+                && wrong * penalty >= MIN_SUSPECTED_MISPREDICTION_PART * one.cycles.value
+        })
 }
 
 /// A branch with varying outcome.
@@ -80,11 +82,11 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     if !function.own
         || !function.has_lines()
         || found.has_opaque()
-        || executed.count() > MOST_INSTRUCTIONS
+        || executed.count() > MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP
     {
         return None;
     }
-    if !found.is_long(4.0) {
+    if !found.is_long(MIN_TRIPS_FOR_BRANCHES) {
         return None;
     }
     let branches = branches(found);
@@ -92,7 +94,9 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     // A loop that is left at any time is no choice that could be made otherwise.
     let main = branches.iter().find(|one| one.stays)?;
     // A library's sort or heap is what it is.
-    if possible < FEWEST || function.of_library.get(main.at).copied().unwrap_or(false) {
+    if possible < MIN_MISPREDICTIONS_PER_ITERATION
+        || function.of_library.get(main.at).copied().unwrap_or(false)
+    {
         return None;
     }
     let penalty = penalty(input);
@@ -107,21 +111,25 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     // Cycles of an iteration that mispredictions take.
     let behind = behind(found, &branches);
     let taken = match seen {
-        Some(seen) if seen < FEWEST => return None,
-        Some(seen) => excess.min(1.5 * seen * penalty + 2.0),
+        Some(seen) if seen < MIN_MISPREDICTIONS_PER_ITERATION => return None,
+        Some(seen) => excess
+            .min(COUNTED_MISPREDICTION_SLACK.0 * seen * penalty + COUNTED_MISPREDICTION_SLACK.1),
         None => {
             // Less: mostly predicted. More: something else takes time, too.
             let random = possible * penalty;
-            if excess < 0.3 * random || excess > 4.0 * random + 4.0 || behind < BEHIND {
+            if excess < UNCOUNTED_MISPREDICTION_FIT.0 * random
+                || excess > UNCOUNTED_MISPREDICTION_FIT.1 * random + UNCOUNTED_MISPREDICTION_FIT.2
+                || behind < MIN_TIME_AFTER_BRANCHES
+            {
                 return None;
             }
             match loads_far(found) {
-                true => excess.min(1.2 * random),
+                true => excess.min(MISPREDICTIONS_WITH_FAR_LOADS * random),
                 false => excess,
             }
         }
     };
-    if taken < LEAST_PART * round {
+    if taken < MIN_MISPREDICTION_PART * round {
         return None;
     }
     let depends = branches.iter().any(|one| depends(found, one.at));
@@ -131,25 +139,34 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         .filter(|&&at| function.counts[at] > 0)
         .count() as f64;
     // A load, a comparison and a conditional move from iteration to iteration; short runs overlap.
-    let chain = match (depends, found.is_long(16.0)) {
-        (true, true) => 7.0,
-        (true, false) => 5.0,
+    let chain = match (depends, found.is_long(MIN_TRIPS_FOR_CARRIED_CHAIN)) {
+        (true, true) => BRANCHLESS_CHAIN_CYCLES,
+        (true, false) => BRANCHLESS_CHAIN_CYCLES_SHORT,
         _ => 0.0,
     };
-    let body = least.max(0.22 * slots).max(chain);
+    let body = least.max(BRANCHLESS_CYCLES_PER_SLOT * slots).max(chain);
     // A choice by data makes what follows wait for it.
-    let waits = if depends { 0.15 } else { 0.03 };
+    let waits = if depends {
+        BRANCHLESS_WAIT.0
+    } else {
+        BRANCHLESS_WAIT.1
+    };
     let other = excess - taken;
     let after = Estimate {
         value: (body + other + waits * taken).min(round),
         // Without mispredictions loads start earlier, too.
-        low: (least.max(0.15 * slots).max(0.5 * chain) + 0.5 * other).min(round),
-        high: (1.5 * body + other + (waits + 0.2) * taken).min(0.95 * round),
+        low: (least
+            .max(BRANCHLESS_CYCLES_PER_SLOT_LOW * slots)
+            .max(BRANCHLESS_LOW * chain)
+            + BRANCHLESS_LOW * other)
+            .min(round),
+        high: (BRANCHLESS_HIGH.0 * body + other + (waits + BRANCHLESS_HIGH.1) * taken)
+            .min(MAX_LOOP_RESIDUAL * round),
     };
     let mut site = vec![main.at];
     let others = branches
         .iter()
-        .filter(|one| one.stays && one.wrong >= 0.5 * main.wrong);
+        .filter(|one| one.stays && one.wrong >= MOST_OF_IT * main.wrong);
     site.extend(others.map(|one| one.at).filter(|&at| at != main.at));
     let mut one = Candidate::new(
         Cause::UnpredictableBranch,
@@ -161,7 +178,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     one.residual_fraction = after.scaled(1.0 / round);
     one.executions = Some(function.counts[main.at]);
     one.cycles = Some(found.cycles);
-    for branch in branches.iter().take(3) {
+    for branch in branches.iter().take(MAX_REPORTED_BRANCHES) {
         one = one.fact(LoopFact::BranchOutcomes {
             line: function.places.get(branch.at).and_then(|place| place.line),
             taken: branch.taken,
@@ -201,7 +218,7 @@ fn loads_far(found: &HotLoop<'_>) -> bool {
     found.usual().any(|at| {
         let addresses = function.values.addresses(at).iter().flatten();
         let far = |step: Option<Step>| match step {
-            Some(Step::Constant(step)) => step.abs() >= 64,
+            Some(Step::Constant(step)) => step.abs() >= CACHE_LINE_STEP,
             Some(Step::Invariant) | None => true,
         };
         function.data[at].loads()
@@ -229,7 +246,7 @@ fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
             let stays = successors
                 .iter()
                 .all(|to| found.members.contains(&(first(to) as usize)));
-            (rare >= BOTH_WAYS && all > 1000).then(|| Branch {
+            (rare >= VARYING_OUTCOME && all > MIN_CALLS_HABITUAL).then(|| Branch {
                 at,
                 taken,
                 wrong: rare * all as f64 / rounds,
@@ -243,7 +260,6 @@ fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
 
 /// Part of the loop's time at the first instructions after the branches, on either side.
 fn behind(found: &HotLoop<'_>, branches: &[Branch]) -> f64 {
-    const FIRST: usize = 4;
     let function = found.input;
     let mut places: Vec<usize> = Vec::new();
     for branch in branches {
@@ -253,7 +269,7 @@ fn behind(found: &HotLoop<'_>, branches: &[Branch]) -> f64 {
         for &next in &function.flow.blocks()[block as usize].successors {
             let start = function.flow.blocks()[next as usize].instructions.start as usize;
             let executed = (start..function.code.len()).filter(|&at| function.counts[at] > 0);
-            places.extend(executed.take(FIRST));
+            places.extend(executed.take(INSTRUCTIONS_AFTER_BRANCH));
         }
     }
     places.sort_unstable();

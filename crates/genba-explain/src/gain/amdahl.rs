@@ -4,12 +4,12 @@
 //! the program becomes 1 ÷ (1 − p·(1 − r)) times faster (G. Amdahl, AFIPS 1967). The interval
 //! combines the sampling interval of `p` with the detector's bounds of `r`.
 
-use genba_model::Estimate;
-
-use crate::constants::{
-    MAX_SPEEDUP_IF_TIME_UNKNOWN, MAX_SPEEDUP_VALUE, NEARLY_ALL_GONE_SPEEDUP,
-    NEARLY_ALL_GONE_UNCERTAINTY, PROCESS_START_SECONDS, UNCHANGED_TIME_UNCERTAINTY,
+use crate::constants::gains::{
+    MAX_SPEEDUP_IF_TIME_UNKNOWN, MAX_SPEEDUP_VALUE, MIN_MAX_SPEEDUP, MIN_RESIDUAL_TIME,
+    NEARLY_ALL_GONE_SPEEDUP, NEARLY_ALL_GONE_UNCERTAINTY, PROCESS_START_SECONDS,
+    UNCHANGED_TIME_UNCERTAINTY,
 };
+use genba_model::Estimate;
 
 /// Old ÷ new time of a program of `cpu_seconds` (0 if unknown); `None` where nothing is gained.
 pub(crate) fn speedup(
@@ -20,7 +20,7 @@ pub(crate) fn speedup(
     let most = max_speedup(cpu_seconds);
     let gain = |p: f64, r: f64| {
         let after = 1.0 - p.clamp(0.0, 1.0) * (1.0 - r.clamp(0.0, 1.0));
-        (1.0 / after.max(1e-6)).min(most)
+        (1.0 / after.max(MIN_RESIDUAL_TIME)).min(most)
     };
     // The time that is not changed is the larger part of the new time the more is gained, and it
     // is not known exactly: caches and predictors serve it better, or what was hidden shows.
@@ -45,7 +45,7 @@ pub(crate) fn speedup(
 fn max_speedup(cpu_seconds: f64) -> f64 {
     let most = cpu_seconds / PROCESS_START_SECONDS;
     if most > 0.0 {
-        most.max(2.0)
+        most.max(MIN_MAX_SPEEDUP)
     } else {
         MAX_SPEEDUP_IF_TIME_UNKNOWN
     }

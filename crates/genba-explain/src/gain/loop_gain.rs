@@ -3,6 +3,9 @@
 
 use genba_model::{Estimate, LoopFact, ModelCase};
 
+use crate::constants::counts::CHANCE_OUTCOME;
+use crate::constants::gains::HIDDEN_MISPREDICTIONS;
+use crate::constants::processor::DEFAULT_MISPREDICTION_CYCLES;
 use crate::input::analysis_input::{CostTable, FunctionInput};
 use genba_loop_model::{Change, LoopInputs, Model, iteration_after, model, operation};
 
@@ -47,9 +50,8 @@ impl FunctionInput {
     /// Cycles per iteration of mispredictions if the rarer outcome of a branch was never predicted;
     /// branches with both outcomes about equally often count as predicted: they seldom are random.
     fn mispredictions(&self, costs: &CostTable, index: u32) -> f64 {
-        const CHANCE: f64 = 0.25;
         let penalty = costs.latency(operation::MISPREDICT[0]);
-        let penalty = penalty.map_or(16.0, |penalty| penalty.value);
+        let penalty = penalty.map_or(DEFAULT_MISPREDICTION_CYCLES, |penalty| penalty.value);
         let members = self.loop_instructions(index);
         let rounds = self.loops[index as usize]
             .as_ref()
@@ -58,7 +60,7 @@ impl FunctionInput {
             let all = self.counts[at] as f64;
             let taken = self.taken.get(at).copied().flatten();
             let rare = taken.map_or(0.0, |taken| (taken as f64).min(all - taken as f64));
-            if rare <= CHANCE * all {
+            if rare <= CHANCE_OUTCOME * all {
                 rare.max(0.0)
             } else {
                 0.0
@@ -80,7 +82,7 @@ impl FunctionInput {
         let seen = (most - before.round()?.value).max(0.0);
         let hidden = (self.mispredictions(costs, index) - seen).max(0.0);
         let round = Estimate {
-            value: (round.value + 0.5 * hidden).min(most),
+            value: (round.value + HIDDEN_MISPREDICTIONS * hidden).min(most),
             low: round.low,
             high: (round.high + hidden).min(most),
         };

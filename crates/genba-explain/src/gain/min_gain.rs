@@ -1,8 +1,7 @@
 //! Which gains are large and certain enough to be reported.
 
+use crate::constants::gains::{MIN_CERTAIN_GAIN, MIN_GAIN_IF_UNCERTAIN};
 use genba_model::Estimate;
-
-use crate::constants::{MIN_CERTAIN_GAIN, MIN_GAIN_IF_UNCERTAIN};
 
 /// Whether a gain (old ÷ new time) reaches `min_gain`, a share of the time, and is not a small one
 /// that may be none.

@@ -1,6 +1,7 @@
 //! Findings that would gain the same time.
 
 use crate::candidate::Candidate;
+use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::AnalysisInput;
 
 /// Whether most of a candidate's time is in instructions that an earlier finding takes; of
@@ -16,5 +17,5 @@ pub(crate) fn overlaps(input: &AnalysisInput, one: &Candidate, before: &Candidat
     let theirs = before.affected();
     let shared = mine.iter().copied().filter(|at| theirs.contains(at));
     let all = function.heat_of(mine.iter().copied());
-    function.heat_of(shared) > 0.5 * all || mine == theirs
+    function.heat_of(shared) > MOST_OF_IT * all || mine == theirs
 }

@@ -3,7 +3,7 @@
 use genba_model::Estimate;
 
 use crate::candidate::Candidate;
-use crate::constants::MIN_RESIDUAL_OF_PROGRAM;
+use crate::constants::gains::MIN_RESIDUAL_OF_PROGRAM;
 
 /// Time saved in one part of the program: its share of all time, and the fraction of that which
 /// the fix removes. The lower ends of both give the least that is saved, the upper ends the most.

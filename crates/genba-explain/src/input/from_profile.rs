@@ -8,6 +8,10 @@ use genba_profile::reader::ModuleId;
 use genba_symbols::CodeFrame;
 use serde::{Deserialize, Serialize};
 
+use crate::constants::search_limits::{
+    MAX_ANALYSED_FUNCTIONS, MAX_ANALYSED_USERS_OF_SERVICE, MAX_CALLERS,
+};
+use crate::constants::time_shares::{MIN_SHARE_OF_ANALYSED_FUNCTION, MIN_SHARE_OF_WORKING_THREAD};
 use crate::input::analysis_input::{
     AnalysisInput, CallSite, CallTarget, CalledFunction, Caller, CostTable, FunctionInput, Place,
     Program,
@@ -33,21 +37,6 @@ pub struct RunFacts {
     pub max_rss_bytes: Option<f64>,
 }
 
-/// Functions below this share of the time are not looked at.
-const LEAST_SHARE: f64 = 0.005;
-
-/// Most functions to look at.
-const MOST_FUNCTIONS: usize = 60;
-
-/// Callers of a service of the runtime that are looked at, whatever their own time.
-const USERS: usize = 2;
-
-/// Share of the time that makes a thread one that works.
-const LEAST_THREAD: f64 = 0.01;
-
-/// Callers of a function that are kept.
-const MOST_CALLERS: usize = 16;
-
 impl AnalysisInput {
     /// Collects what detectors read from a resolved profile; lists of what was not counted are empty.
     #[must_use]
@@ -67,7 +56,7 @@ impl AnalysisInput {
             let mut users = program
                 .runtime
                 .iter()
-                .flat_map(|one| one.users.iter().take(USERS));
+                .flat_map(|one| one.users.iter().take(MAX_ANALYSED_USERS_OF_SERVICE));
             users.any(|user| {
                 user.function == function.name
                     && user.module == resolved.code.module_name(function.module)
@@ -75,8 +64,10 @@ impl AnalysisInput {
         };
         let functions = hot
             .iter()
-            .filter(|(weight, id, _)| *weight as f64 >= LEAST_SHARE * all || calls_runtime(id))
-            .take(MOST_FUNCTIONS)
+            .filter(|(weight, id, _)| {
+                *weight as f64 >= MIN_SHARE_OF_ANALYSED_FUNCTION * all || calls_runtime(id)
+            })
+            .take(MAX_ANALYSED_FUNCTIONS)
             .filter_map(|(weight, id, hits)| {
                 function_input(resolved, *id, *weight, hits, names.as_ref())
             })
@@ -137,10 +128,12 @@ fn working_threads(resolved: &ResolvedProfile) -> u32 {
         let process = processes.entry(thread.pid).or_default();
         *process.entry(thread.tid).or_default() += hits.weight as f64;
     }
-    let least = LEAST_THREAD * resolved.hits.all.weight as f64 / processes.len().max(1) as f64;
+    let least = MIN_SHARE_OF_WORKING_THREAD * resolved.hits.all.weight as f64
+        / processes.len().max(1) as f64;
     let working = processes.values().map(|threads| {
         let all: f64 = threads.values().sum();
-        let works = |weight: &&f64| **weight >= LEAST_THREAD * all && **weight >= least;
+        let works =
+            |weight: &&f64| **weight >= MIN_SHARE_OF_WORKING_THREAD * all && **weight >= least;
         threads.values().filter(works).count() as u32
     });
     working.max().unwrap_or(0)
@@ -310,7 +303,7 @@ fn calls(
         .filter_map(|one| caller(joined, names, one))
         .collect();
     callers.sort_by_key(|one| std::cmp::Reverse(one.count));
-    callers.truncate(MOST_CALLERS);
+    callers.truncate(MAX_CALLERS);
     (sites, callers)
 }
 

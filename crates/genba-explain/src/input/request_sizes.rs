@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use genba_model::MemoryFact;
 
+use crate::constants::counts::{MIDDLE_OF_SIZE_CLASS, USUAL_SIZES_PART};
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::runtime_services::service;
 
@@ -53,7 +54,7 @@ impl SizeClasses {
         let sum = |first: usize| -> f64 {
             let classes = self.calls.iter().enumerate().skip(first);
             classes
-                .map(|(bits, &n)| n as f64 * 0.75 * (bits as f64).exp2())
+                .map(|(bits, &n)| n as f64 * MIDDLE_OF_SIZE_CLASS * (bits as f64).exp2())
                 .sum()
         };
         sum(least) / sum(0).max(1.0)
@@ -61,7 +62,6 @@ impl SizeClasses {
 
     /// The narrowest range of classes that most calls are of.
     fn usual_range(&self) -> Option<(usize, usize, f64)> {
-        const MOST: f64 = 0.75;
         let total = self.total();
         if total == 0 {
             return None;
@@ -75,7 +75,7 @@ impl SizeClasses {
             let ranges = (0..number - width).map(|first| (first, first + width));
             let best = ranges.max_by(|a, b| part(a.0, a.1).total_cmp(&part(b.0, b.1)))?;
             let part = part(best.0, best.1);
-            (part >= MOST).then_some((best.0, best.1, part))
+            (part >= USUAL_SIZES_PART).then_some((best.0, best.1, part))
         })
     }
 

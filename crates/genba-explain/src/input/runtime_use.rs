@@ -9,6 +9,9 @@ use std::collections::HashMap;
 use genba_model::CodePoint;
 use genba_profile::reader::ModuleId;
 
+use crate::constants::search_limits::{
+    MAX_CALL_DEPTH, MAX_FUNCTIONS_BETWEEN, MAX_USERS_OF_SERVICE, MIN_PART_OF_CALL_PATH,
+};
 use crate::input::analysis_input::{RuntimeUse, UserCall};
 use crate::input::from_profile::{is_own, place_of};
 use crate::input::own_code::is_toolchain_file;
@@ -16,18 +19,6 @@ use crate::input::runtime_services::{is_library, service};
 use genba_attribution::ResolvedProfile;
 use genba_attribution::counted::{CallSite, ExecutedFunctions, call_sites};
 use genba_symbols::CodeFrame;
-
-/// Functions between the user's code and a service at most.
-const DEEPEST: usize = 20;
-
-/// Users of a service that are kept.
-const MOST_USERS: usize = 32;
-
-/// Names between that are kept.
-const MOST_NAMES: usize = 12;
-
-/// Ways up that carry less than this part of a service's calls are given up.
-const LEAST_PART: f64 = 0.002;
 
 /// What waits to be passed on: calls of the service by a library function.
 #[derive(Clone, Default)]
@@ -149,7 +140,7 @@ impl Climb<'_> {
             .collect();
         let mut total: f64 = waiting.values().map(|one| one.calls).sum();
         let mut found: HashMap<CodePoint, UserCall> = HashMap::new();
-        for depth in 0..DEEPEST {
+        for depth in 0..MAX_CALL_DEPTH {
             let mut next: HashMap<u32, Waiting> = HashMap::new();
             for (callee, here) in std::mem::take(&mut waiting) {
                 let sites = self.callers.get(&callee).cloned().unwrap_or_default();
@@ -162,7 +153,7 @@ impl Climb<'_> {
                         total -= calls;
                         continue;
                     }
-                    if calls < LEAST_PART * total {
+                    if calls < MIN_PART_OF_CALL_PATH * total {
                         continue;
                     }
                     self.pass(site, calls, &here.through, &mut next, &mut found);
@@ -175,7 +166,7 @@ impl Climb<'_> {
         }
         let mut users: Vec<UserCall> = found.into_values().collect();
         users.sort_by(|a, b| b.calls.total_cmp(&a.calls).then(a.address.cmp(&b.address)));
-        users.truncate(MOST_USERS);
+        users.truncate(MAX_USERS_OF_SERVICE);
         (total, users)
     }
 
@@ -192,7 +183,7 @@ impl Climb<'_> {
         let path = self.paths[site.from.module as usize].to_owned();
         let mut through = through.to_vec();
         let mut add = |name: &str| {
-            if through.len() < MOST_NAMES && !through.iter().any(|one| one == name) {
+            if through.len() < MAX_FUNCTIONS_BETWEEN && !through.iter().any(|one| one == name) {
                 through.push(name.to_owned());
             }
         };
@@ -201,7 +192,7 @@ impl Climb<'_> {
             let to = next.entry(site.caller).or_default();
             to.calls += calls;
             for name in through {
-                if to.through.len() < MOST_NAMES && !to.through.contains(&name) {
+                if to.through.len() < MAX_FUNCTIONS_BETWEEN && !to.through.contains(&name) {
                     to.through.push(name);
                 }
             }
@@ -228,7 +219,7 @@ impl Climb<'_> {
         user.calls += calls;
         user.executions = user.executions.saturating_add(site.count);
         for name in through {
-            if user.through.len() < MOST_NAMES && !user.through.contains(&name) {
+            if user.through.len() < MAX_FUNCTIONS_BETWEEN && !user.through.contains(&name) {
                 user.through.push(name);
             }
         }

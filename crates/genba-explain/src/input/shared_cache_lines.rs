@@ -9,16 +9,12 @@ use std::path::Path;
 use genba_profile::reader::{Sample, Tables};
 use genba_profile::{ReadOptions, Recording};
 
+use crate::constants::counts::MIN_SAMPLES_OF_SHARED_ADDRESS;
+use crate::constants::processor::CACHE_LINE_BYTES;
 use crate::input::analysis_input::{AnalysisInput, SharedLine};
 use crate::input::written_cache_lines::{FixedWrite, fixed_writes};
 use genba_attribution::AttributionError;
 use genba_attribution::{ResolveOptions, ResolvedProfile};
-
-/// Bytes of a cache line.
-const LINE: u64 = 64;
-
-/// Samples of a thread at an address that are enough.
-const ENOUGH: u32 = 5;
 
 /// Looks, in a recording with registers, for lines to which loops of the input's functions
 /// write from several threads; `None` where it has no registers.
@@ -80,7 +76,10 @@ struct Found {
 
 impl Found {
     fn add(&mut self, write: &FixedWrite, pid: i32, tid: i32, address: u64) {
-        let line = self.lines.entry((pid, address / LINE)).or_default();
+        let line = self
+            .lines
+            .entry((pid, address / CACHE_LINE_BYTES))
+            .or_default();
         let list = line.entry((tid, address)).or_default();
         match list.iter_mut().find(|one| one.0 == write.id) {
             Some(one) => one.1 += 1,
@@ -93,7 +92,11 @@ impl Found {
         for places in self.lines.into_values() {
             let often: Vec<(Written, Seen)> = places
                 .into_iter()
-                .filter(|(_, writes)| writes.iter().any(|one| one.1 >= ENOUGH))
+                .filter(|(_, writes)| {
+                    writes
+                        .iter()
+                        .any(|one| one.1 >= MIN_SAMPLES_OF_SHARED_ADDRESS)
+                })
                 .collect();
             let mut threads: Vec<i32> = often.iter().map(|one| one.0.0).collect();
             threads.dedup();

@@ -2,6 +2,7 @@
 
 use genba_model::FindingSite;
 
+use crate::constants::counts::MIN_PAGING_RATIO;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place, RuntimeUse, UserCall};
 use crate::input::runtime_services::is_copy_function;
 
@@ -129,7 +130,7 @@ impl AnalysisInput {
         let calls = self.kernel_share_for(&["system call"]);
         let others = calls + self.kernel_share_for(&["copy", "futex", "scheduler"]);
         let rest = (self.program.kernel_share - others - faults).max(0.0);
-        match faults > 2.0 * calls {
+        match faults > MIN_PAGING_RATIO * calls {
             true => faults + rest,
             false => faults,
         }

@@ -6,17 +6,12 @@ use std::collections::HashMap;
 use genba_profile::reader::{ModuleId, StackId};
 use genba_symbols::CodeFrame;
 
+use crate::constants::search_limits::{MAX_STACK_DEPTH, MAX_USER_PLACES};
 use crate::input::analysis_input::UserPlace;
 use crate::input::from_profile::{is_own, place_of};
 use crate::input::own_code::is_toolchain_file;
 use crate::input::runtime_services::{is_copy_function, is_library};
 use genba_attribution::ResolvedProfile;
-
-/// Frames that are looked at for the user's own code.
-const DEEPEST: usize = 64;
-
-/// Places that are kept.
-const MOST: usize = 16;
 
 /// The user's own lines in which the samples of this recording were taken, or that called the
 /// library in which they were; most first.
@@ -70,14 +65,14 @@ fn places_where(resolved: &ResolvedProfile, counts: &dyn Fn(StackId) -> bool) ->
     list.iter_mut()
         .for_each(|one| one.share /= f64::max(all, 1.0));
     list.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.address.cmp(&b.address)));
-    list.truncate(MOST);
+    list.truncate(MAX_USER_PLACES);
     list
 }
 
 /// The innermost frame of a stack that is the user's own.
 fn users_frame(resolved: &ResolvedProfile, leaf: StackId) -> Option<(u32, u64, Vec<CodeFrame>)> {
     let mut next = Some(leaf);
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_STACK_DEPTH {
         let id = next?;
         next = resolved.tables.frame(id).parent;
         let Some(place) = resolved.frame_place(id) else {

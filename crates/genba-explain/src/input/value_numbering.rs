@@ -6,11 +6,9 @@ use genba_code::{
     BlockId, ControlFlow, DataFlow, Location, MemoryAccess, Opaque, STACK_POINTER, Shortcut,
 };
 
+use crate::constants::registers::{CALL_CLOBBERED, LOCATIONS, XMM0};
 use crate::input::values::{Address, CONSTANT, Origin, Value, Values, bits};
 use genba_loop_model::is_inside;
-
-/// Locations that are followed: general registers, vectors, masks, flags.
-const LOCATIONS: usize = 128;
 
 /// By location.
 type State = Vec<Value>;
@@ -89,20 +87,10 @@ impl Memory {
     }
 }
 
-/// Registers that a call may change: by the System V calling convention rax, rcx, rdx, rsi, rdi,
-/// r8 to r11, all vector and mask registers and flags.
-const CALL_CHANGES: u128 = {
-    let general = 0b1111_1100_0111;
-    let vectors = ((1u128 << 32) - 1) << 16;
-    let masks = ((1u128 << 8) - 1) << 48;
-    let flags = ((1u128 << 7) - 1) << 64;
-    general | vectors | masks | flags
-};
-
 /// Locations that an instruction changes, what it calls included.
 fn written(data: &DataFlow) -> u128 {
     match data.opaque {
-        Some(Opaque::Call) => data.writes | CALL_CHANGES,
+        Some(Opaque::Call) => data.writes | CALL_CLOBBERED,
         _ => data.writes,
     }
 }
@@ -272,7 +260,7 @@ impl Numbering<'_> {
                         .wrapping_add(sum.addend),
                 },
                 (_, Some(value)) => value,
-                _ if data.shortcut == Shortcut::Constant && location < 16 => Value {
+                _ if data.shortcut == Shortcut::Constant && location < XMM0 => Value {
                     number: CONSTANT,
                     offset: 0,
                 },
@@ -364,7 +352,7 @@ fn address(access: &MemoryAccess, state: &State) -> Option<Address> {
     base.offset = base.offset.wrapping_add(access.displacement);
     let index = match access.index {
         // Vectors of indices are many addresses.
-        Some(location) if location >= 16 => return None,
+        Some(location) if location >= XMM0 => return None,
         Some(location) => {
             let value = value(location)?;
             base.offset = base

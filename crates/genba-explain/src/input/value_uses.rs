@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use genba_code::{DataFlow, Location};
 
+use crate::constants::search_limits::MAX_USES_FOLLOWED;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::Value;
 
@@ -52,7 +53,6 @@ impl Uses {
     /// them, in address order.
     #[must_use]
     pub fn readers(&self, value: Value) -> Vec<usize> {
-        const MOST: usize = 256;
         let mut numbers = vec![value.number];
         let mut next = 0;
         let mut found: Vec<usize> = Vec::new();
@@ -66,7 +66,7 @@ impl Uses {
                     .map(|&at| at as usize),
             );
             for &join in self.joins.get(&number).into_iter().flatten() {
-                if numbers.len() < MOST && !numbers.contains(&join) {
+                if numbers.len() < MAX_USES_FOLLOWED && !numbers.contains(&join) {
                     numbers.push(join);
                 }
             }

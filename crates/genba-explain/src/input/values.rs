@@ -15,6 +15,7 @@ use std::collections::HashMap;
 
 use genba_code::{BlockId, ControlFlow, DataFlow, Location};
 
+use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::input::value_numbering;
 
 /// A value: a number, and a constant added to it.
@@ -130,7 +131,6 @@ impl Values {
     /// memory held there, and changes only if that does.
     #[must_use]
     pub fn loaded_from(&self, value: Value) -> Option<Address> {
-        const MOST: usize = 64;
         let mut seen = vec![value.number];
         let mut next = 0;
         let mut found = None;
@@ -145,7 +145,7 @@ impl Values {
             }
             // Something that is neither loaded nor joined of what was.
             for one in self.joins.get(&number)? {
-                if one.offset != 0 || seen.len() >= MOST {
+                if one.offset != 0 || seen.len() >= MAX_VALUES_FOLLOWED {
                     return None;
                 }
                 if !seen.contains(&one.number) {

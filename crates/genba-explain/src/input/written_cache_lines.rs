@@ -2,16 +2,10 @@
 
 use genba_code::{Flow, Location, STACK_POINTER};
 
+use crate::constants::counts::MIN_STORES_PER_ITERATION;
+use crate::constants::registers::XMM0;
+use crate::constants::time_shares::MIN_SHARE_OF_SHARED_WRITES;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-
-/// A general register: what [`genba_code`] numbers from 0 to 15.
-const GENERAL: Location = 16;
-
-/// Share of all time of a loop from which its stores are looked at.
-const LEAST_SHARE: f64 = 0.1;
-
-/// Executions for each round of the loop from which a store is looked at.
-const LEAST_EACH: f64 = 0.05;
 
 /// A store in a loop whose address does not change there.
 #[derive(Clone, Debug)]
@@ -62,7 +56,9 @@ pub fn fixed_writes(input: &AnalysisInput) -> Vec<FixedWrite> {
             continue;
         }
         for around in 0..function.flow.loops().len() as u32 {
-            if function.is_innermost(around) && function.loop_heat(around) >= LEAST_SHARE {
+            if function.is_innermost(around)
+                && function.loop_heat(around) >= MIN_SHARE_OF_SHARED_WRITES
+            {
                 of_loop(&mut list, number, function, around);
             }
         }
@@ -91,7 +87,9 @@ fn of_loop(list: &mut Vec<FixedWrite>, number: usize, function: &FunctionInput, 
     let changed = |register: Location| written >> register & 1 == 1;
     for &at in &members {
         let code = &function.code[at];
-        if !code.writes_memory || (function.counts[at] as f64) < LEAST_EACH * most as f64 {
+        if !code.writes_memory
+            || (function.counts[at] as f64) < MIN_STORES_PER_ITERATION * most as f64
+        {
             continue;
         }
         for access in function.data[at]
@@ -101,12 +99,12 @@ fn of_loop(list: &mut Vec<FixedWrite>, number: usize, function: &FunctionInput, 
         {
             let Some(base) = access
                 .base
-                .filter(|&base| base < GENERAL && base != STACK_POINTER)
+                .filter(|&base| base < XMM0 && base != STACK_POINTER)
             else {
                 continue;
             };
             let index = access.index.map(|index| (index, access.scale));
-            if changed(base) || index.is_some_and(|(index, _)| index >= GENERAL || changed(index)) {
+            if changed(base) || index.is_some_and(|(index, _)| index >= XMM0 || changed(index)) {
                 continue;
             }
             let addresses = members.iter().map(|&at| function.code[at].address);

@@ -8,6 +8,14 @@ use genba_code::{BlockId, Flow, Shortcut};
 use genba_model::{ByteOperation, Estimate, LoopFact};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{
+    MAX_PATH_COUNT_LOSS_DIVISOR, MIN_BYTES_IN_RUN, MIN_CALLS_HABITUAL, MIN_MASK,
+};
+use crate::constants::registers::XMM0;
+use crate::constants::search_limits::{
+    MAX_BLOCKS_OF_BYTE_LOOP, MAX_BYTE_DEPTH, MAX_BYTE_VALUES, MAX_STEP_DEPTH, MAX_VALUES_FOLLOWED,
+};
+use crate::constants::time_shares::MIN_SHARE_OF_BYTE_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin, Value};
@@ -37,12 +45,6 @@ pub struct ByteLoop {
     pub share: f64,
 }
 
-/// Share of the time below which a loop is not looked at.
-const LEAST: f64 = 0.02;
-
-/// Bytes in a run from which wider code pays.
-pub const LEAST_RUN: f64 = 16.0;
-
 /// Finds them.
 #[must_use]
 pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
@@ -51,7 +53,7 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
     };
     let mut found = Vec::new();
     for (number, function) in input.functions.iter().enumerate() {
-        if !function.counted || !function.own || function.share.value < LEAST {
+        if !function.counted || !function.own || function.share.value < MIN_SHARE_OF_BYTE_LOOP {
             continue;
         }
         let mut uses = None;
@@ -60,8 +62,8 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
                 continue;
             };
             let share = function.heat_of(path.members.iter().copied());
-            let few = path.members.len() <= 64;
-            if share < LEAST || !few || !path.has_bytes(function) {
+            let few = path.members.len() <= MAX_VALUES_FOLLOWED;
+            if share < MIN_SHARE_OF_BYTE_LOOP || !few || !path.has_bytes(function) {
                 continue;
             }
             let uses = uses.get_or_insert_with(|| Uses::of(function));
@@ -71,7 +73,7 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
             let width = bytes.width as f64;
             let run = path.rounds as f64 / path.leaves.max(1) as f64 * width;
             let each = share * all / (path.rounds as f64 * width);
-            if run < LEAST_RUN || !each.is_finite() {
+            if run < MIN_BYTES_IN_RUN || !each.is_finite() {
                 continue;
             }
             let mut members = path.members;
@@ -116,7 +118,7 @@ impl ByteLoop {
 
     /// What stays if a run takes so many cycles: to begin, and a byte; value, least, most.
     #[must_use]
-    pub fn residual_fraction(&self, begin: [f64; 3], byte: [f64; 3]) -> Estimate {
+    pub fn residual_fraction(&self, [begin, byte]: [[f64; 3]; 2]) -> Estimate {
         let now = self.run * self.each;
         let part = |i: usize| ((begin[i] + byte[i] * self.run) / now).min(1.0);
         Estimate {
@@ -152,7 +154,7 @@ impl Path {
         let first = |block: BlockId| flow.blocks()[block as usize].instructions.start as usize;
         let count = |block: BlockId| function.counts.get(first(block)).copied().unwrap_or(0);
         let rounds = count(found.head);
-        if rounds < 1000 || found.irreducible {
+        if rounds < MIN_CALLS_HABITUAL || found.irreducible {
             return None;
         }
         let own = |block: &&BlockId| flow.innermost_loop(**block) == Some(index);
@@ -160,7 +162,7 @@ impl Path {
             .copied()
             .filter(|&block| count(block) >= rounds.div_ceil(2))
             .collect();
-        if blocks.len() > 16 {
+        if blocks.len() > MAX_BLOCKS_OF_BYTE_LOOP {
             return None;
         }
         let mut leaves = 0u64;
@@ -195,7 +197,7 @@ impl Path {
         // Nothing but ends of runs may skip a part of the path.
         let most = blocks.iter().map(|&b| count(b)).max()?;
         let least = blocks.iter().map(|&b| count(b)).min()?;
-        if least.saturating_add(leaves) < most - most / 32 {
+        if least.saturating_add(leaves) < most - most / MAX_PATH_COUNT_LOSS_DIVISOR {
             return None;
         }
         let mut members: Vec<usize> = (blocks.iter())
@@ -246,7 +248,7 @@ impl Path {
                     if !self.blocks.contains(before) {
                         continue;
                     }
-                    let one = self.gained(function, *input, value.number, 8)?;
+                    let one = self.gained(function, *input, value.number, MAX_STEP_DEPTH)?;
                     if step.is_some_and(|step| step != one) {
                         return None;
                     }
@@ -344,7 +346,7 @@ impl Path {
             return None;
         }
         // A byte against a byte: of registers both loaded, or of a register with memory.
-        let loaded = |value: &Value| self.is_loaded(function, *value, 4);
+        let loaded = |value: &Value| self.is_loaded(function, *value, MAX_BYTE_DEPTH);
         let compares_two = (self.members.iter()).any(|&at| {
             let data = &function.data[at];
             let compare = function.code[at].mnemonic == "cmp";
@@ -382,7 +384,7 @@ impl Path {
         stores: &[usize],
         compared: &mut Vec<usize>,
     ) -> Option<()> {
-        let general = |one: &&(u8, Value)| one.0 < 16;
+        let general = |one: &&(u8, Value)| one.0 < XMM0;
         let mut values: Vec<Value> = (function.values.writes(load).iter().filter(general))
             .map(|one| one.1)
             .collect();
@@ -406,7 +408,7 @@ impl Path {
                 }
                 match function.code[reader].mnemonic {
                     "cmp" | "test" => compared.push(reader),
-                    "mov" | "movzx" | "movsx" if values.len() < 16 => {
+                    "mov" | "movzx" | "movsx" if values.len() < MAX_BYTE_VALUES => {
                         // A load into a part of the register reads its rest.
                         if data.memory.is_empty() {
                             let writes = function.values.writes(reader).iter().filter(general);
@@ -427,7 +429,9 @@ impl Path {
             data.data_reads & (1 << location) != 0 && data.address_reads & (1 << location) == 0
         };
         let mut reads = function.values.reads(at).iter();
-        reads.any(|(location, value)| stored(location) && self.is_loaded(function, *value, 4))
+        reads.any(|(location, value)| {
+            stored(location) && self.is_loaded(function, *value, MAX_BYTE_DEPTH)
+        })
     }
 
     fn is_loaded(&self, function: &FunctionInput, value: Value, depth: u32) -> bool {
@@ -463,7 +467,6 @@ impl Path {
 
 /// What a mask of the lower bits, or a move that leaves the upper ones out, takes in.
 fn wrapped(function: &FunctionInput, at: usize) -> Option<Value> {
-    const FEWEST: u64 = 64;
     let data = function
         .data
         .get(at)
@@ -477,11 +480,11 @@ fn wrapped(function: &FunctionInput, at: usize) -> Option<Value> {
                 Some(digits) => u64::from_str_radix(digits, 16).ok()?,
                 None => mask.parse().ok()?,
             };
-            mask >= FEWEST - 1 && (mask.wrapping_add(1)) & mask == 0
+            mask >= MIN_MASK - 1 && (mask.wrapping_add(1)) & mask == 0
         }
         _ => false,
     };
-    let mut reads = function.values.reads(at).iter().filter(|one| one.0 < 16);
+    let mut reads = function.values.reads(at).iter().filter(|one| one.0 < XMM0);
     let first = reads.next()?;
     (keeps && reads.next().is_none()).then_some(first.1)
 }

@@ -7,6 +7,13 @@
 use genba_code::{DataFlow, Flow, Location, STACK_POINTER, Shortcut};
 use genba_model::Estimate;
 
+use crate::constants::counts::MAX_INSTRUCTIONS_OF_SMALL_LOOP;
+use crate::constants::gains::{CALL_OVERHEAD, INLINED_BODY, INLINED_CHAIN_LOW};
+use crate::constants::processor::{
+    DEFAULT_SLOT_CYCLES, L1D_CYCLES_IN_CHAIN, MAX_CHAIN_CYCLES, MIN_SLOT_CYCLES, NEVER_READY,
+    SAMPLED_CALL_NEIGHBOURS, STORE_FORWARDING_CYCLES,
+};
+use crate::constants::registers::{ARGUMENTS, LOCATIONS, POINTER_ARGUMENTS, RESULTS};
 use crate::input::analysis_input::{AnalysisInput, CallSite, CallTarget, FunctionInput};
 use crate::input::values::{Value, bits};
 use crate::patterns::invariance::value_at;
@@ -75,11 +82,10 @@ pub fn cycles_of_all(input: &AnalysisInput) -> Option<f64> {
 /// neighbours.
 #[must_use]
 pub fn around(function: &FunctionInput, at: usize) -> Vec<usize> {
-    const SMALL: usize = 60;
     if let Some(index) = function.flow.loop_of_instruction(at) {
         let members = function.loop_instructions(index);
         let executed = members.iter().filter(|&&i| function.counts[i] > 0).count();
-        if executed <= SMALL {
+        if executed <= MAX_INSTRUCTIONS_OF_SMALL_LOOP {
             return members;
         }
     }
@@ -88,8 +94,10 @@ pub fn around(function: &FunctionInput, at: usize) -> Vec<usize> {
     };
     let range = &function.flow.blocks()[block as usize].instructions;
     // Arguments before it; after it the next instructions, wherever they are.
-    let begin = at.saturating_sub(3).max(range.start as usize);
-    let end = (at + 3).min(function.code.len());
+    let begin = at
+        .saturating_sub(SAMPLED_CALL_NEIGHBOURS)
+        .max(range.start as usize);
+    let end = (at + SAMPLED_CALL_NEIGHBOURS).min(function.code.len());
     let stops = |i: &usize| matches!(function.code[*i].flow, Flow::Jump(_) | Flow::Return);
     let last = (at + 1..end).find(stops).map_or(end, |stop| stop + 1);
     (begin..last).collect()
@@ -98,7 +106,9 @@ pub fn around(function: &FunctionInput, at: usize) -> Vec<usize> {
 /// Cycles of the cheapest instruction when many are independent.
 fn slot(input: &AnalysisInput) -> f64 {
     let cost = input.program.costs.throughput("add r64, r64");
-    cost.map_or(0.25, |cost| cost.value.clamp(0.1, 1.0))
+    cost.map_or(DEFAULT_SLOT_CYCLES, |cost| {
+        cost.value.clamp(MIN_SLOT_CYCLES, 1.0)
+    })
 }
 
 /// What inlining the targets of some calls leaves.
@@ -179,17 +189,19 @@ pub fn inlined(
     let body = slot(input) * (work / count as f64 + extra);
     // What time beyond work and call there is comes from elsewhere: memory, mispredictions.
     // Arguments and results in the caller's frame are stored, loaded and waited for, each way.
-    let forwarded = 2.0 * FORWARD * through_memory;
-    let least = each - (1.3 * overhead + 2.0) - forwarded;
+    let forwarded = 2.0 * STORE_FORWARDING_CYCLES * through_memory;
+    let least = each - (CALL_OVERHEAD.0 * overhead + CALL_OVERHEAD.1) - forwarded;
     // Of what stays, arguments' moves and what the loop has computed before go as well.
-    let value = (0.7 * body).max(chain).max(least).min(each);
+    let value = (INLINED_BODY.0 * body).max(chain).max(least).min(each);
     let after = Estimate {
         value,
-        low: (0.3 * body)
-            .max(0.65 * chain)
+        low: (INLINED_BODY.1 * body)
+            .max(INLINED_CHAIN_LOW * chain)
             .max(least - overhead)
             .min(value),
-        high: (each - 0.75 * overhead).max(1.3 * value).min(each),
+        high: (each - CALL_OVERHEAD.2 * overhead)
+            .max(INLINED_BODY.2 * value)
+            .min(each),
     };
     (each > 0.0).then(|| Inlined {
         share,
@@ -217,29 +229,22 @@ fn stub_share(input: &AnalysisInput, call: &Call<'_>) -> f64 {
     })
 }
 
-/// Cycles from a store to the load that needs what it stored, on processors since 2010.
-const FORWARD: f64 = 5.0;
-
 /// Whether a call hands over addresses in the caller's own frame: of arguments or of the result.
 fn passes_memory(function: &FunctionInput, at: usize) -> bool {
     let Some(stack) = value_at(function, at, STACK_POINTER) else {
         return false;
     };
-    // By the System V calling convention: rdi, rsi, rdx, rcx.
-    const POINTERS: [Location; 4] = [7, 6, 2, 1];
-    POINTERS.iter().any(|&location| {
+    POINTER_ARGUMENTS.iter().any(|&location| {
         value_at(function, at, location).is_some_and(|value| value.number == stack.number)
     })
 }
 
 /// Registers of arguments that are made of the result of the same call in the previous iteration.
 fn fed(function: &FunctionInput, at: usize) -> Vec<Location> {
-    // By the System V calling convention: rdi, rsi, rdx, rcx, r8, r9, xmm0 to xmm7.
-    const ARGUMENTS: [Location; 14] = [7, 6, 2, 1, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23];
     let Some(index) = function.flow.loop_of_instruction(at) else {
         return Vec::new();
     };
-    let results = [0, 16].map(|location| function.values.written(at, location));
+    let results = RESULTS.map(|location| function.values.written(at, location));
     let made = |value: Value| results.iter().flatten().any(|r| r.number == value.number);
     let from_result =
         |value: Value| made(value) || function.values.met(value).iter().any(|&v| made(v));
@@ -259,7 +264,7 @@ fn fed(function: &FunctionInput, at: usize) -> Vec<Location> {
 /// Cycles from some of a function's arguments to its result along its executed instructions.
 fn latency(input: &AnalysisInput, callee: &FunctionInput, from: &[Location]) -> f64 {
     let costs = &input.program.costs;
-    let mut ready = [-1e6f64; 128];
+    let mut ready = [NEVER_READY; LOCATIONS];
     for &location in from {
         ready[usize::from(location)] = 0.0;
     }
@@ -270,20 +275,24 @@ fn latency(input: &AnalysisInput, callee: &FunctionInput, from: &[Location]) -> 
         let of = |set| {
             bits(set)
                 .map(|l: u8| ready[usize::from(l)])
-                .fold(-1e6, f64::max)
+                .fold(NEVER_READY, f64::max)
         };
         let start = of(data.data_reads);
         let load = if data.loads() {
-            of(data.address_reads) + 4.0
+            of(data.address_reads) + L1D_CYCLES_IN_CHAIN
         } else {
-            -1e6
+            NEVER_READY
         };
         let done = start.max(load) + step(costs, data);
         for location in bits(data.writes) {
             ready[usize::from(location)] = done;
         }
     }
-    ready[0].max(ready[16]).clamp(0.0, 100.0)
+    RESULTS
+        .iter()
+        .map(|&at| ready[usize::from(at)])
+        .fold(NEVER_READY, f64::max)
+        .clamp(0.0, MAX_CHAIN_CYCLES)
 }
 
 fn step(costs: &crate::input::analysis_input::CostTable, data: &DataFlow) -> f64 {

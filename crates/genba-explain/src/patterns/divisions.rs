@@ -4,11 +4,9 @@
 use genba_code::Location;
 use genba_model::{DivisionFact, Estimate};
 
+use crate::constants::registers::{RAX, RDX, XMM0};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value, bits};
-
-const RAX: Location = 0;
-const RDX: Location = 2;
 
 /// An integer division.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +48,8 @@ pub fn divisions(function: &FunctionInput) -> Vec<Division> {
         let divisor = match values.addresses(at) {
             [] => {
                 // What it reads beside the dividend.
-                let mut others = bits(data.data_reads).filter(|&l| l < 16 && l != RAX && l != RDX);
+                let mut others =
+                    bits(data.data_reads).filter(|&l| l < XMM0 && l != RAX && l != RDX);
                 let location = others.next()?;
                 Divisor::Value(location, values.read(at, location)?)
             }

@@ -2,6 +2,7 @@
 
 use genba_model::{Estimate, LoopCost};
 
+use crate::constants::counts::{SELDOM_EXECUTIONS, SOME_EXECUTIONS, USUAL_EXECUTIONS};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 
 /// An innermost loop with counts and cycles.
@@ -42,7 +43,8 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
         for (index, one) in function.flow.loops().iter().enumerate() {
             if let Some(parent) = one.parent.map(|parent| parent as usize) {
                 // A loop inside that hardly ever runs does not shape the iterations.
-                has_inner[parent] |= rounds(index) as f64 > 0.01 * rounds(parent) as f64;
+                has_inner[parent] |=
+                    rounds(index) as f64 > SELDOM_EXECUTIONS * rounds(parent) as f64;
             }
         }
         for (index, cost) in (0u32..).zip(&function.loops) {
@@ -85,13 +87,16 @@ impl HotLoop<'_> {
     /// Its instructions that nearly every iteration executes.
     pub fn usual(&self) -> impl Iterator<Item = usize> + '_ {
         let members = self.members.iter().copied();
-        members.filter(|&at| self.times(at) >= 0.9)
+        members.filter(|&at| self.times(at) >= USUAL_EXECUTIONS)
     }
 
     /// Whether it calls, enters the kernel or repeats: what the model does not see into.
     #[must_use]
     pub fn has_opaque(&self) -> bool {
-        let usual = self.members.iter().filter(|&&at| self.times(at) >= 0.02);
+        let usual = self
+            .members
+            .iter()
+            .filter(|&&at| self.times(at) >= SOME_EXECUTIONS);
         usual
             .copied()
             .any(|at| self.input.data[at].opaque.is_some())

@@ -2,18 +2,17 @@
 
 use genba_code::{BlockId, Location};
 
+use crate::constants::registers::FLAGS;
+use crate::constants::search_limits::{MAX_BLOCKS_BACK, MAX_EXPRESSION_DEPTH};
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value};
-
-/// How deep expressions are followed.
-const DEEPEST: u32 = 12;
 
 /// Whether a value is the same in every iteration of a loop, though it may be computed there anew:
 /// made of values from outside and of memory that the loop does not store to, by what the code
 /// says. Calls count as changing no memory that is addressed otherwise.
 #[must_use]
 pub fn is_same_each_round(function: &FunctionInput, index: u32, value: Value) -> bool {
-    same(function, index, value, DEEPEST)
+    same(function, index, value, MAX_EXPRESSION_DEPTH)
 }
 
 fn same(function: &FunctionInput, index: u32, value: Value, depth: u32) -> bool {
@@ -33,7 +32,7 @@ fn same(function: &FunctionInput, index: u32, value: Value, depth: u32) -> bool 
         return false;
     }
     let reads = values.reads(at).iter();
-    let mut operands = reads.filter(|(location, _)| *location < 64);
+    let mut operands = reads.filter(|(location, _)| *location < FLAGS);
     let addresses = values.addresses(at);
     operands.all(|one| same(function, index, one.1, depth))
         && addresses
@@ -131,7 +130,7 @@ fn overlap(a: &Address, b: &Address) -> bool {
 #[must_use]
 pub fn value_at(function: &FunctionInput, at: usize, location: Location) -> Option<Value> {
     let block = function.flow.block_of(at)?;
-    last_written(function, block, at, location, 8)
+    last_written(function, block, at, location, MAX_BLOCKS_BACK)
 }
 
 fn last_written(

@@ -4,21 +4,19 @@
 use genba_model::{Cause, Estimate, Fix, LoopFact, Reduction};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::MIN_TRIPS_TO_SPLIT_CHAIN;
+use crate::constants::gains::{UNROLL_FACTOR, UNROLL_FACTOR_OF_HASHES};
+use crate::constants::model_fit::{
+    MAX_MODEL_OF_CYCLES, MIN_CHAIN_OF_CYCLES, MIN_CHAIN_OF_THROUGHPUT,
+};
+use crate::constants::search_limits::MAX_CHAINS;
+use crate::constants::time_shares::MIN_SHARE_OF_CHAIN_LOOP;
 use crate::gain::loop_gain::LoopGain;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::value_uses::Uses;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::reductions::reduction;
 use genba_loop_model::{Change, chain_mnemonics};
-
-/// Share of the time below which a loop is not looked at.
-const LEAST: f64 = 0.05;
-
-/// Rounds below which splitting a chain does not pay: the parts must be put together again.
-const FEWEST_ROUNDS: f64 = 12.0;
-
-/// How much longer than everything else in a round the chain must be.
-const LONGER: f64 = 1.3;
 
 /// A loop whose iterations wait for chains that gather.
 pub(crate) struct Chained<'a> {
@@ -35,8 +33,12 @@ pub(crate) struct Chained<'a> {
 pub(crate) fn chained<'a>(input: &'a AnalysisInput, wanted: &[Reduction]) -> Vec<Chained<'a>> {
     let mut found = Vec::new();
     let mut uses: Option<(usize, Uses)> = None;
-    for one in hot_loops(input, LEAST) {
-        if !one.input.own || !waits(&one) || !one.is_long(FEWEST_ROUNDS) || one.has_opaque() {
+    for one in hot_loops(input, MIN_SHARE_OF_CHAIN_LOOP) {
+        if !one.input.own
+            || !waits(&one)
+            || !one.is_long(MIN_TRIPS_TO_SPLIT_CHAIN)
+            || one.has_opaque()
+        {
             continue;
         }
         if uses.as_ref().is_none_or(|known| known.0 != one.function) {
@@ -55,9 +57,9 @@ fn waits(one: &HotLoop<'_>) -> bool {
         return false;
     };
     !one.cost.chain.is_empty()
-        && chain.value >= 0.7 * one.cycles.value
-        && chain.low <= 1.2 * one.cycles.high
-        && chain.value >= LONGER * throughput.value
+        && chain.value >= MIN_CHAIN_OF_CYCLES * one.cycles.value
+        && chain.low <= MAX_MODEL_OF_CYCLES * one.cycles.high
+        && chain.value >= MIN_CHAIN_OF_THROUGHPUT * throughput.value
 }
 
 /// Splits one gathering chain after the other until something else is longest.
@@ -72,8 +74,8 @@ fn split<'a>(
         return None;
     }
     let ways = match first.kind {
-        Reduction::Table | Reduction::Mixing => 8.0,
-        _ => 4.0,
+        Reduction::Table | Reduction::Mixing => UNROLL_FACTOR_OF_HASHES,
+        _ => UNROLL_FACTOR,
     };
     let mut change = Change {
         fewer: overhead(&one).into_iter().map(|at| (at, ways)).collect(),
@@ -82,7 +84,7 @@ fn split<'a>(
     let mut links = one.cost.chain.clone();
     let mut gain = None;
     // Other chains beside it would hold the loop up in its place.
-    for _ in 0..MOST_CHAINS {
+    for _ in 0..MAX_CHAINS {
         let Some(found) = reduction(&one, uses, &links) else {
             break;
         };
@@ -131,8 +133,6 @@ fn split<'a>(
         one,
     })
 }
-
-const MOST_CHAINS: usize = 8;
 
 /// Counting and comparing: what an unrolled loop has less of.
 pub(crate) fn overhead(one: &HotLoop<'_>) -> Vec<usize> {

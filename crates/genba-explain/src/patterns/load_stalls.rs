@@ -5,12 +5,20 @@
 //! loaded is therefore what was waited for its memory, unless the load overlaps an earlier store
 //! or comes first after a branch with varying outcome.
 
+use crate::constants::model_fit::MAX_CYCLES_OF_CHEAP_LOAD;
+use crate::constants::processor::{
+    CACHE_LINE_STEP, DEFAULT_L1D_CYCLES, DEFAULT_MISPREDICTION_CYCLES, INSTRUCTIONS_AFTER_BRANCH,
+    INSTRUCTIONS_AFTER_LOAD,
+};
+use crate::constants::registers::FLAGS;
+use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
+use crate::constants::time_shares::MIN_SHARE_OF_STALLED_LOAD;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::value_steps::{Step, address_step};
-use genba_code::{Flow, Location};
+use genba_code::Flow;
 use genba_loop_model::operation;
 
 /// What makes the address of a load.
@@ -47,12 +55,6 @@ pub struct Stall {
     pub share: f64,
 }
 
-/// Share of all time below which a load is not looked at.
-const LEAST: f64 = 0.02;
-
-/// Bytes of a cache line.
-const LINE: i64 = 64;
-
 /// Loads of a function with the time at them, waiting or not, most time first.
 #[must_use]
 pub fn stalls(input: &AnalysisInput, function: &FunctionInput) -> Vec<Stall> {
@@ -73,8 +75,9 @@ pub fn stalls(input: &AnalysisInput, function: &FunctionInput) -> Vec<Stall> {
             continue;
         }
         // Cheap tests first: functions may be large.
-        let near = (at..function.code.len().min(at + NEAR)).map(|i| function.heat[i]);
-        if near.sum::<f64>() < LEAST {
+        let near =
+            (at..function.code.len().min(at + INSTRUCTIONS_AFTER_LOAD)).map(|i| function.heat[i]);
+        if near.sum::<f64>() < MIN_SHARE_OF_STALLED_LOAD {
             continue;
         }
         let uses = uses.get_or_insert_with(|| Uses::of(function));
@@ -83,9 +86,6 @@ pub fn stalls(input: &AnalysisInput, function: &FunctionInput) -> Vec<Stall> {
     found.sort_by(|a, b| b.share.total_cmp(&a.share));
     found
 }
-
-/// Instructions after a load that may wait with it.
-const NEAR: usize = 8;
 
 fn stall(
     input: &AnalysisInput,
@@ -96,14 +96,16 @@ fn stall(
     load: usize,
 ) -> Option<Stall> {
     let costs = &input.program.costs;
-    let l1 = costs.latency("load [L1]").map_or(5.0, |cost| cost.value);
+    let l1 = costs
+        .latency("load [L1]")
+        .map_or(DEFAULT_L1D_CYCLES, |cost| cost.value);
     let around = function.flow.loop_of_instruction(at);
     let mut group = vec![at];
     let mut usual = l1;
     for reader in waiting(function, uses, at) {
         let form = &function.data[reader].form;
         let cost = costs.latency(form).map_or(1.0, |cost| cost.value);
-        if cost > 4.0 {
+        if cost > MAX_CYCLES_OF_CHEAP_LOAD {
             continue;
         }
         group.push(reader);
@@ -119,7 +121,7 @@ fn stall(
         })
         .sum();
     let each = each - wrong_before(function, penalty, at);
-    if share < LEAST || each <= 0.0 {
+    if share < MIN_SHARE_OF_STALLED_LOAD || each <= 0.0 {
         return None;
     }
     let address = function.values.addresses(at).get(load).copied().flatten();
@@ -142,14 +144,14 @@ fn waiting(function: &FunctionInput, uses: &Uses, at: usize) -> Vec<usize> {
         return Vec::new();
     };
     let end = function.flow.blocks()[block as usize].instructions.end as usize;
-    let end = end.min(at + NEAR);
+    let end = end.min(at + INSTRUCTIONS_AFTER_LOAD);
     let around = function.flow.loop_of_instruction(at);
     let chain: &[u32] = around
         .and_then(|index| function.loops.get(index as usize)?.as_ref())
         .map_or(&[], |cost| &cost.chain);
     let mut found = Vec::new();
     for &(location, value) in function.values.writes(at) {
-        if location >= 64 {
+        if location >= FLAGS {
             continue;
         }
         for reader in uses.readers(value) {
@@ -183,7 +185,7 @@ pub fn penalty(input: &AnalysisInput) -> f64 {
     let found = costs.latency(operation::MISPREDICT[0]);
     found
         .or_else(|| costs.throughput(operation::MISPREDICT[0]))
-        .map_or(16.0, |penalty| penalty.value)
+        .map_or(DEFAULT_MISPREDICTION_CYCLES, |penalty| penalty.value)
 }
 
 /// Cycles per iteration of a loop that its branch mispredictions cost: as counted, or the most that
@@ -235,13 +237,12 @@ fn part_wrong(input: &AnalysisInput, function: &FunctionInput) -> f64 {
 
 /// Cycles for each execution that mispredictions of the branch before may have put here.
 fn wrong_before(function: &FunctionInput, penalty: f64, at: usize) -> f64 {
-    const FIRST: usize = 4;
     let Some(block) = function.flow.block_of(at) else {
         return 0.0;
     };
     let blocks = function.flow.blocks();
     let this = &blocks[block as usize];
-    if at >= this.instructions.start as usize + FIRST {
+    if at >= this.instructions.start as usize + INSTRUCTIONS_AFTER_BRANCH {
         return 0.0;
     }
     let times = function.counts[at] as f64;
@@ -262,7 +263,7 @@ fn pattern(function: &FunctionInput, around: Option<u32>, address: Option<&Addre
     };
     match address_step(function, index, address) {
         Some(Step::Constant(0)) => Pattern::Fixed,
-        Some(Step::Constant(step)) if step.abs() < LINE => Pattern::Streams,
+        Some(Step::Constant(step)) if step.abs() < CACHE_LINE_STEP => Pattern::Streams,
         Some(step) => Pattern::Strides(step),
         None if chases(function, index, address) => Pattern::Chase,
         None => Pattern::Scattered,
@@ -299,13 +300,14 @@ fn address_values(function: &FunctionInput, at: usize) -> Vec<Value> {
 
 /// Values made in the loop that these are made of, conditions apart.
 fn sources(function: &FunctionInput, index: u32, roots: &[Value]) -> Vec<Value> {
-    const MOST: usize = 64;
-    const FLAGS: Location = 64;
     let values = &function.values;
     let mut found: Vec<Value> = Vec::new();
     let add = |list: &mut Vec<Value>, value: Value| {
         let known = list.iter().any(|one| one.number == value.number);
-        if !known && list.len() < MOST && !values.is_invariant(value, &function.flow, index) {
+        if !known
+            && list.len() < MAX_VALUES_FOLLOWED
+            && !values.is_invariant(value, &function.flow, index)
+        {
             list.push(value);
         }
     };

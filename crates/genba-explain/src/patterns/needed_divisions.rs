@@ -9,27 +9,19 @@
 //! **Source.** N. Möller, T. Granlund, "Improved Division by Invariant Integers", IEEE Transactions
 //! on Computers, 2011; T. Granlund, P. Montgomery, PLDI 1994, for constant divisors.
 
-use genba_code::Location;
-
 use genba_model::DivisionFact;
 
+use crate::constants::counts::SELDOM_EXECUTIONS;
+use crate::constants::model_fit::MIN_TIME_AT_DIVISIONS;
+use crate::constants::processor::INSTRUCTIONS_AFTER_DIVISION;
+use crate::constants::registers::{RDX, XMM0};
+use crate::constants::search_limits::{MAX_RECIPROCAL_DEPTH, MAX_VALUES_FOLLOWED};
+use crate::constants::time_shares::MIN_SHARE_OF_NEEDED_DIVISIONS;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::Value;
 use crate::patterns::divisions::{Division, divisions};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
-
-/// Share of the time below which a loop's divisions are not worth a word.
-const LEAST: f64 = 0.1;
-
-/// Part of a loop's time at divisions and right behind them.
-const CARRIED: f64 = 0.3;
-
-/// Instructions behind a division that wait for it.
-const BEHIND: usize = 3;
-
-/// Executions a round below which an instruction is none of the loop's work.
-const SELDOM: f64 = 0.01;
 
 /// A hot loop whose divisions are all needed.
 pub(crate) struct Needed<'a> {
@@ -42,7 +34,7 @@ pub(crate) struct Needed<'a> {
 
 /// Hot loops of divisions in which nothing is divided twice, most time first.
 pub(crate) fn needed_divisions(input: &AnalysisInput) -> Vec<Needed<'_>> {
-    hot_loops(input, LEAST)
+    hot_loops(input, MIN_SHARE_OF_NEEDED_DIVISIONS)
         .into_iter()
         .filter_map(|one| {
             by_division(&one)
@@ -57,17 +49,19 @@ fn by_division(one: &HotLoop<'_>) -> Option<(Vec<usize>, DivisionFact)> {
     let all = divisions(function);
     let inside: Vec<&Division> = all
         .iter()
-        .filter(|division| one.members.contains(&division.at) && one.times(division.at) >= SELDOM)
+        .filter(|division| {
+            one.members.contains(&division.at) && one.times(division.at) >= SELDOM_EXECUTIONS
+        })
         .collect();
     let mut waiting: Vec<usize> = inside
         .iter()
-        .flat_map(|division| division.at..=division.at + BEHIND)
+        .flat_map(|division| division.at..=division.at + INSTRUCTIONS_AFTER_DIVISION)
         .filter(|at| one.members.contains(at))
         .collect();
     waiting.sort_unstable();
     waiting.dedup();
     let carried = function.heat_of(waiting) / one.share;
-    if inside.is_empty() || carried < CARRIED {
+    if inside.is_empty() || carried < MIN_TIME_AT_DIVISIONS {
         return None;
     }
     let twice = inside.iter().any(|division| {
@@ -97,9 +91,6 @@ fn by_division(one: &HotLoop<'_>) -> Option<(Vec<usize>, DivisionFact)> {
     Some((inside.iter().map(|division| division.at).collect(), fact))
 }
 
-/// rdx: the high half of a product.
-const RDX: Location = 2;
-
 fn name(function: &FunctionInput, at: usize) -> &'static str {
     function.code[at].mnemonic
 }
@@ -110,8 +101,9 @@ fn multiplies(function: &FunctionInput, at: usize) -> bool {
 
 fn by_reciprocal(one: &HotLoop<'_>) -> Option<(Vec<usize>, DivisionFact)> {
     let function = one.input;
-    let divides =
-        |&at: &usize| matches!(name(function, at), "div" | "idiv") && one.times(at) >= SELDOM;
+    let divides = |&at: &usize| {
+        matches!(name(function, at), "div" | "idiv") && one.times(at) >= SELDOM_EXECUTIONS
+    };
     if one.members.iter().any(divides) {
         return None;
     }
@@ -151,8 +143,6 @@ fn by_reciprocal(one: &HotLoop<'_>) -> Option<(Vec<usize>, DivisionFact)> {
 /// The multiplication of a quotient, made of a product's high half, whose result is subtracted
 /// from what was divided.
 fn back_multiplication(one: &HotLoop<'_>, uses: &Uses, at: usize) -> Option<usize> {
-    const DEEPEST: usize = 6;
-    const MOST: usize = 64;
     let function = one.input;
     let high = function.values.written(at, RDX)?;
     let mut values = vec![(high, 0)];
@@ -167,16 +157,16 @@ fn back_multiplication(one: &HotLoop<'_>, uses: &Uses, at: usize) -> Option<usiz
                 if is_subtracted(one, uses, reader) {
                     return Some(reader);
                 }
-            } else if depth < DEEPEST
+            } else if depth < MAX_RECIPROCAL_DEPTH
                 && matches!(
                     name(function, reader),
                     "add" | "adc" | "sub" | "lea" | "mov" | "shr" | "sar" | "shrd" | "inc"
                 )
             {
                 let writes = function.values.writes(reader).iter();
-                for &(location, written) in writes.filter(|write| write.0 < 16) {
+                for &(location, written) in writes.filter(|write| write.0 < XMM0) {
                     let known = values.iter().any(|one| one.0.number == written.number);
-                    if location < 16 && !known && values.len() < MOST {
+                    if location < XMM0 && !known && values.len() < MAX_VALUES_FOLLOWED {
                         values.push((written, depth + 1));
                     }
                 }
@@ -192,7 +182,7 @@ fn is_subtracted(one: &HotLoop<'_>, uses: &Uses, product: usize) -> bool {
     let writes = function.values.writes(product).iter();
     // The low half, where a product has two.
     let low = writes
-        .filter(|write| write.0 < 16 && (write.0 != RDX || name(function, product) == "imul"));
+        .filter(|write| write.0 < XMM0 && (write.0 != RDX || name(function, product) == "imul"));
     let mut values: Vec<Value> = low.map(|write| write.1).collect();
     // Once through a move or a doubling.
     for round in 0..2 {
@@ -207,7 +197,7 @@ fn is_subtracted(one: &HotLoop<'_>, uses: &Uses, product: usize) -> bool {
                     "sub" | "sbb" | "neg" => return true,
                     "mov" | "add" | "lea" if round == 0 => {
                         let writes = function.values.writes(reader).iter();
-                        more.extend(writes.filter(|write| write.0 < 16).map(|write| write.1));
+                        more.extend(writes.filter(|write| write.0 < XMM0).map(|write| write.1));
                     }
                     _ => {}
                 }

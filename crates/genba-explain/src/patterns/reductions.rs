@@ -9,6 +9,9 @@ use genba_code::{Flow, Shortcut};
 
 use genba_model::Reduction;
 
+use crate::constants::counts::SELDOM_EXECUTIONS;
+use crate::constants::registers::K0;
+use crate::constants::search_limits::MAX_INSTRUCTIONS_OF_REDUCTION;
 use crate::input::value_uses::Uses;
 use crate::input::values::{Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
@@ -45,12 +48,13 @@ pub fn reduction(one: &HotLoop<'_>, uses: &Uses, links: &[u32]) -> Option<Reduct
             }
             carried.push(value);
             for reader in uses.readers(value) {
-                if inside(reader) && !all.contains(&reader) && one.times(reader) > 0.01 {
+                if inside(reader) && !all.contains(&reader) && one.times(reader) > SELDOM_EXECUTIONS
+                {
                     all.push(reader);
                 }
             }
         }
-        if all.len() > MOST {
+        if all.len() > MAX_INSTRUCTIONS_OF_REDUCTION {
             return None;
         }
     }
@@ -73,9 +77,6 @@ pub fn reduction(one: &HotLoop<'_>, uses: &Uses, links: &[u32]) -> Option<Reduct
         instructions: all,
     })
 }
-
-/// Instructions beyond which it is no simple reduction.
-const MOST: usize = 48;
 
 /// Whether a value is carried, or one that carried values meet in.
 fn depends(one: &HotLoop<'_>, carried: &[Value], value: Value) -> bool {
@@ -152,7 +153,7 @@ fn shows(
             let varies = !function
                 .values
                 .is_invariant(value, &function.flow, one.index);
-            data.data_reads & (1 << location) != 0 && location < 48 && varies && !depends(value)
+            data.data_reads & (1 << location) != 0 && location < K0 && varies && !depends(value)
         };
         let loads = data.loads()
             && !function.values.reads(at).iter().any(|&(location, value)| {

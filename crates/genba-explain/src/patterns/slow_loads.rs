@@ -7,13 +7,19 @@ use genba_model::{
 
 use crate::candidate::Candidate;
 use crate::causes::store_forward_stall::stalled_loads;
+use crate::constants::counts::{
+    MIN_MISS_RATE, MIN_MISS_RATE_STRIDES, MIN_TRIPS_FOR_ADDRESS_PATTERN,
+};
+use crate::constants::model_fit::{
+    MIN_CHASE_OF_L1D, MIN_DOMINANT_LOAD, MIN_FAR_LOAD, MIN_FAR_LOAD_OUTSIDE_LOOPS,
+    MIN_LOAD_EXCESS_PART, MIN_STRIDED_LOAD,
+};
+use crate::constants::processor::MEMORY_CYCLES;
+use crate::constants::time_shares::MIN_SHARE_OF_STALLED_LOADS_IN_LOOP;
 use crate::input::analysis_input::{AnalysisInput, EventCounts};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
 use crate::patterns::load_stalls::{Pattern, Stall, stalls, wrong_in};
 use genba_loop_model::{Change, operation};
-
-/// Share of all time that the stalled loads of one loop must have.
-const LEAST: f64 = 0.08;
 
 /// Kinds, as the causes divide them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +28,6 @@ pub(crate) enum Kind {
     Strides,
     Scattered,
 }
-
-/// Cycles below which a load that overlaps a narrower store waits for that.
-const NEAR: f64 = 60.0;
-
-/// Rounds an entry from which a loop's own pattern counts: of shorter ones the first round does.
-const FEWEST_ROUNDS: f64 = 3.0;
 
 /// Loads that wait and belong together: of one loop, or of a function outside of loops.
 pub(crate) struct Slow {
@@ -73,8 +73,8 @@ fn misses(input: &AnalysisInput, slow: &Slow) -> bool {
     let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
     // What prefetching brings in time is no miss.
     let least = match slow.kind {
-        Kind::Strides => 0.01,
-        Kind::Chase | Kind::Scattered => 0.05,
+        Kind::Strides => MIN_MISS_RATE_STRIDES,
+        Kind::Chase | Kind::Scattered => MIN_MISS_RATE,
     };
     seen >= least * loads as f64
 }
@@ -94,11 +94,14 @@ fn missed<'a>(input: &'a AnalysisInput, slow: &Slow) -> Option<(&'a EventCounts,
 }
 
 fn all(input: &AnalysisInput) -> Vec<Slow> {
-    let loops = hot_loops(input, LEAST);
+    let loops = hot_loops(input, MIN_SHARE_OF_STALLED_LOADS_IN_LOOP);
     let mut found = Vec::new();
     for (number, function) in input.functions.iter().enumerate() {
         // Advice on layout is of no use to who has no source.
-        if function.share.value < LEAST || !function.own || !function.has_lines() {
+        if function.share.value < MIN_SHARE_OF_STALLED_LOADS_IN_LOOP
+            || !function.own
+            || !function.has_lines()
+        {
             continue;
         }
         let mut groups: Vec<(Option<u32>, Vec<Stall>)> = Vec::new();
@@ -112,7 +115,7 @@ fn all(input: &AnalysisInput) -> Vec<Slow> {
             {
                 continue;
             }
-            if forwarding.contains(&one.at) && one.each < NEAR {
+            if forwarding.contains(&one.at) && one.each < MEMORY_CYCLES {
                 continue;
             }
             match groups.iter_mut().find(|group| group.0 == one.around) {
@@ -131,7 +134,7 @@ fn all(input: &AnalysisInput) -> Vec<Slow> {
             };
             found.extend(slow.filter(|slow| {
                 let share: f64 = slow.list.iter().map(|one| one.share).sum();
-                share >= LEAST
+                share >= MIN_SHARE_OF_STALLED_LOADS_IN_LOOP
             }));
         }
     }
@@ -157,19 +160,23 @@ fn round(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<Iteration> {
 
 /// The loads that explain why an iteration takes more than its model.
 fn in_loop(one: &HotLoop<'_>, round: Iteration, mut list: Vec<Stall>) -> Option<Slow> {
-    if round.excess < 0.25 * round.measured || round.excess < 1.0 {
+    if round.excess < MIN_LOAD_EXCESS_PART * round.measured || round.excess < 1.0 {
         return None;
     }
-    let short = !one.is_long(FEWEST_ROUNDS);
+    let short = !one.is_long(MIN_TRIPS_FOR_ADDRESS_PATTERN);
     list.retain(|load| {
         let time = load.share / one.share;
         match load.pattern {
-            Pattern::Chase => load.each >= 2.0 * load.usual,
+            Pattern::Chase => load.each >= MIN_CHASE_OF_L1D * load.usual,
             // Prefetching hides what such loads wait, not that each takes a line.
-            Pattern::Strides(_) if !short => load.each >= 1.2 && time >= 0.2,
+            Pattern::Strides(_) if !short => {
+                load.each >= MIN_STRIDED_LOAD.0 && time >= MIN_STRIDED_LOAD.1
+            }
             Pattern::Strides(_) | Pattern::Scattered => {
-                let most = load.each >= 4.0 && time >= 0.5 && round.excess >= 0.4 * round.measured;
-                most || load.each >= 7.0 && time >= 0.2
+                let most = load.each >= MIN_DOMINANT_LOAD.0
+                    && time >= MIN_DOMINANT_LOAD.1
+                    && round.excess >= MIN_DOMINANT_LOAD.2 * round.measured;
+                most || load.each >= MIN_FAR_LOAD.0 && time >= MIN_FAR_LOAD.1
             }
             Pattern::Streams | Pattern::Fixed => false,
         }
@@ -190,7 +197,8 @@ fn in_loop(one: &HotLoop<'_>, round: Iteration, mut list: Vec<Stall>) -> Option<
 /// Loads that wait far longer than anything but memory explains.
 fn outside(function: usize, mut list: Vec<Stall>) -> Option<Slow> {
     list.retain(|load| {
-        let far = load.each >= 2.0 * load.usual + 4.0;
+        let far =
+            load.each >= MIN_FAR_LOAD_OUTSIDE_LOOPS.0 * load.usual + MIN_FAR_LOAD_OUTSIDE_LOOPS.1;
         far && !matches!(load.pattern, Pattern::Streams | Pattern::Fixed)
     });
     let kind = match list.first()?.pattern {

@@ -5,15 +5,9 @@ use std::collections::HashMap;
 
 use genba_code::STACK_POINTER;
 
+use crate::constants::counts::{MIN_INSTRUCTIONS_TO_JUDGE_BUILD, MIN_STACK_ACCESSES_UNOPTIMISED};
+use crate::constants::registers::RBP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
-
-/// Share of executed instructions that touch a fixed place on the stack, above which code whose
-/// compiler keeps no record of its options was not optimised: such code has about a half, optimised
-/// code seldom a quarter.
-const UNOPTIMISED_STACK_SHARE: f64 = 0.4;
-
-/// Executed instructions that are enough to tell.
-const ENOUGH: usize = 24;
 
 /// Which functions were built without optimisation. Where the compiler keeps no record of its
 /// options all of a module are judged together, since short functions alone do not tell.
@@ -49,7 +43,7 @@ impl Moves {
             self.places += 1;
             self.all += count as f64;
             let touches = data.memory.iter().any(|access| {
-                let input = matches!(access.base, Some(STACK_POINTER | FRAME_POINTER));
+                let input = matches!(access.base, Some(STACK_POINTER | RBP));
                 input && access.index.is_none() && !access.stack
             });
             if touches {
@@ -59,12 +53,10 @@ impl Moves {
     }
 
     fn are_many(&self) -> bool {
-        self.places >= ENOUGH && self.stack > UNOPTIMISED_STACK_SHARE * self.all
+        self.places >= MIN_INSTRUCTIONS_TO_JUDGE_BUILD
+            && self.stack > MIN_STACK_ACCESSES_UNOPTIMISED * self.all
     }
 }
-
-/// rbp.
-const FRAME_POINTER: genba_code::Location = 5;
 
 /// Whether a compiler's record of its options says that nothing was optimised; `None` where
 /// it has no such record (clang, rustc).

@@ -1,5 +1,7 @@
 //! How values change from iteration to iteration of a loop.
 
+use crate::constants::registers::XMM0;
+use crate::constants::search_limits::MAX_STEP_DEPTH;
 use crate::input::analysis_input::FunctionInput;
 use crate::input::values::{Address, Origin, Value};
 
@@ -28,9 +30,6 @@ impl Step {
     }
 }
 
-/// How deep sums of sums are followed.
-const DEEPEST: u32 = 8;
-
 /// What an address gains each iteration; `None` if it depends on what the loop loads, or on anything
 /// else that is not a sum.
 #[must_use]
@@ -45,7 +44,7 @@ pub fn address_step(function: &FunctionInput, index: u32, address: &Address) -> 
 /// What a value gains each iteration.
 #[must_use]
 pub fn value_step(function: &FunctionInput, index: u32, value: Value) -> Option<Step> {
-    step(function, index, value, DEEPEST)
+    step(function, index, value, MAX_STEP_DEPTH)
 }
 
 fn step(function: &FunctionInput, index: u32, value: Value, depth: u32) -> Option<Step> {
@@ -84,7 +83,7 @@ fn step(function: &FunctionInput, index: u32, value: Value, depth: u32) -> Optio
             let factor = sums(function, at)?;
             let mut all = Step::Constant(0);
             for &(location, read) in values.reads(at) {
-                if location >= 16 {
+                if location >= XMM0 {
                     return None;
                 }
                 let one = step(function, index, read, depth)?;
@@ -129,7 +128,7 @@ fn advance(
     sums(function, at)?;
     let mut own = None;
     for &(location, read) in function.values.reads(at) {
-        if location >= 16 {
+        if location >= XMM0 {
             return None;
         }
         if function.values.is_invariant(read, &function.flow, index) {

@@ -18,10 +18,12 @@ mod search;
 mod search_by_call;
 mod shift;
 
-use genba_code::Location;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
+use crate::constants::gains::{CYCLES_WITHOUT_STRING_SCAN, MAX_QUADRATIC_RESIDUAL};
+use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
@@ -30,26 +32,11 @@ use search::search;
 use search_by_call::search_by_call;
 use shift::{onto_itself, shifts};
 
-/// Share of the time below which nothing is looked at: what grows takes most in the end.
-const LEAST: f64 = 0.1;
-
-/// Elements looked at for each search, on average, from which a search is long.
-const LONG: f64 = 150.0;
-
-/// Searches that make it many.
-const MANY: u64 = 500;
-
-/// Bytes of an average move, from which it is long, at the most that caches deliver.
-const LONG_MOVE_CYCLES: f64 = 300.0;
-
-const RDI: Location = 7;
-const RSI: Location = 6;
-
 /// Finds linear searches, shifts of arrays and appends to strings whose cost for each item shows
 /// long sequences.
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
-    let loops = hot_loops(input, LEAST);
+    let loops = hot_loops(input, MIN_SHARE_OF_QUADRATIC_LOOP);
     let mut found: Vec<Candidate> = loops.iter().filter_map(|one| search(input, one)).collect();
     found.extend(all_calls(input).filter_map(|call| onto_itself(input, &call)));
     if found.is_empty() {
@@ -70,7 +57,10 @@ fn append(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Opti
     let calls = function.calls?;
     let caller = function.callers.iter().find(|caller| caller.own)?;
     let each = function.share.value * cycles_of_all(input)? / calls.max(1) as f64;
-    if calls < MANY || function.share.value < LEAST || each < LONG_MOVE_CYCLES {
+    if calls < MIN_SEARCHES
+        || function.share.value < MIN_SHARE_OF_QUADRATIC_LOOP
+        || each < MIN_CYCLES_PER_LONG_MOVE
+    {
         return None;
     }
     let mut one = Candidate::new(
@@ -86,7 +76,7 @@ fn append(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Opti
         &caller.place,
     ));
     one.share = Some(function.share.value);
-    one.residual_fraction = residual_fraction(each, 20.0, 0.0, 80.0);
+    one.residual_fraction = residual_fraction(each, CYCLES_WITHOUT_STRING_SCAN);
     one.executions = Some(calls);
     one.cycles = Some(Estimate::exact(each));
     one.confirmation = Confirmation::InputSweep;
@@ -103,8 +93,8 @@ fn append(input: &AnalysisInput, index: usize, function: &FunctionInput) -> Opti
 }
 
 /// What stays of a cost of `each` cycles where so many (likely, least, most) are enough.
-fn residual_fraction(each: f64, likely: f64, least: f64, most: f64) -> Estimate {
-    let stays = |cycles: f64| (cycles / each).clamp(0.0, 0.9);
+fn residual_fraction(each: f64, [likely, least, most]: [f64; 3]) -> Estimate {
+    let stays = |cycles: f64| (cycles / each).clamp(0.0, MAX_QUADRATIC_RESIDUAL);
     Estimate {
         value: stays(likely),
         low: stays(least),

@@ -2,10 +2,14 @@
 
 use genba_code::Flow;
 
-use super::{LONG, MANY, residual_fraction};
+use super::residual_fraction;
 use genba_model::{Cause, Confirmation, Fix, QuadraticFact};
 
 use crate::candidate::Candidate;
+use crate::constants::counts::{MIN_ELEMENT_BYTES, MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
+use crate::constants::gains::CYCLES_OF_LOOK_UP;
+use crate::constants::registers::XMM0;
+use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::cycles_of_all;
@@ -17,7 +21,11 @@ pub(crate) fn search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candi
     let function = found.input;
     let trips = found.trips?;
     let entries = found.cost.entries?;
-    if !function.own || trips < LONG || entries < MANY || found.has_opaque() {
+    if !function.own
+        || trips < MIN_ELEMENTS_PER_SEARCH
+        || entries < MIN_SEARCHES
+        || found.has_opaque()
+    {
         return None;
     }
     let compare = found.usual().find(|&at| looks_for(found, at))?;
@@ -30,7 +38,7 @@ pub(crate) fn search(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candi
         Fix::HashLookup { strings: false },
     );
     one.affected = found.members.clone();
-    one.residual_fraction = residual_fraction(each, 40.0, 8.0, 200.0);
+    one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP);
     one.executions = Some(found.cost.iterations);
     one.cycles = Some(found.cycles);
     one.confirmation = Confirmation::InputSweep;
@@ -73,12 +81,15 @@ fn looks_for(found: &HotLoop<'_>, at: usize) -> bool {
     let (mut elements, mut fixed) = (0, 0);
     for (index, access) in function.data[at].memory.iter().enumerate() {
         let address = function.values.addresses(at).get(index).copied().flatten();
-        if access.reads && access.bytes >= 4 && address.is_some_and(|a| is_element(found, &a)) {
+        if access.reads
+            && u64::from(access.bytes) >= MIN_ELEMENT_BYTES
+            && address.is_some_and(|a| is_element(found, &a))
+        {
             elements += 1;
         }
     }
     let data = &function.data[at];
-    let operand = |location: &u8| *location < 16 && data.data_reads & (1 << location) != 0;
+    let operand = |location: &u8| *location < XMM0 && data.data_reads & (1 << location) != 0;
     let operands = function
         .values
         .reads(at)
@@ -103,7 +114,7 @@ fn is_element(found: &HotLoop<'_>, address: &crate::input::values::Address) -> b
     let function = found.input;
     let steps = matches!(
         address_step(function, found.index, address),
-        Some(Step::Constant(step)) if step.unsigned_abs() >= 4
+        Some(Step::Constant(step)) if step.unsigned_abs() >= MIN_ELEMENT_BYTES
     );
     is_list_element(found, address)
         || steps
@@ -147,7 +158,7 @@ fn is_loaded_element(found: &HotLoop<'_>, value: Value) -> bool {
     let wide = function.data[at]
         .memory
         .iter()
-        .any(|access| access.reads && access.bytes >= 4);
+        .any(|access| access.reads && u64::from(access.bytes) >= MIN_ELEMENT_BYTES);
     let addresses = function.values.addresses(at).iter().flatten();
     // The link itself is compared to know the end.
     let is_link = |address: &crate::input::values::Address| {
@@ -180,7 +191,6 @@ fn begins_anew(found: &HotLoop<'_>, value: Value) -> bool {
 
 /// Whether a value comes out of the loop on any path.
 fn is_made_by(found: &HotLoop<'_>, value: Value) -> bool {
-    const MOST: usize = 64;
     let function = found.input;
     let body = function.flow.loop_blocks(found.index);
     let mut numbers = vec![value.number];
@@ -193,7 +203,7 @@ fn is_made_by(found: &HotLoop<'_>, value: Value) -> bool {
             Origin::Join(block) => Some(block),
             Origin::Instruction(at) => function.flow.block_of(at as usize),
         };
-        if numbers.len() > MOST || block.is_some_and(|block| body.contains(&block)) {
+        if numbers.len() > MAX_VALUES_FOLLOWED || block.is_some_and(|block| body.contains(&block)) {
             return true;
         }
         let sources = match function.values.origin(one) {
@@ -201,7 +211,7 @@ fn is_made_by(found: &HotLoop<'_>, value: Value) -> bool {
             Origin::Instruction(at) if !function.data[at as usize].loads() => {
                 let reads = function.values.reads(at as usize).iter();
                 reads
-                    .filter(|one| one.0 < 16)
+                    .filter(|one| one.0 < XMM0)
                     .map(|one| one.1.number)
                     .collect()
             }

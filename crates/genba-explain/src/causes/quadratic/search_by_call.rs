@@ -3,8 +3,13 @@
 use genba_code::Flow;
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::{LEAST, LONG, MANY, RDI, RSI, residual_fraction};
+use super::residual_fraction;
 use crate::candidate::Candidate;
+use crate::constants::counts::{MIN_ELEMENTS_PER_SEARCH, MIN_SEARCHES};
+use crate::constants::gains::CYCLES_OF_LOOK_UP_BY_CALL;
+use crate::constants::registers::{RDI, RSI};
+use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_TEST;
+use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::{is_same_each_round, value_at};
@@ -20,13 +25,13 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     }
     let index = function.flow.loop_of_instruction(at)?;
     let cost = function.loops.get(index as usize)?.as_ref()?;
-    let entries = cost.entries.filter(|&entries| entries >= MANY)?;
+    let entries = cost.entries.filter(|&entries| entries >= MIN_SEARCHES)?;
     let members = function.loop_instructions(index);
     let others = function.call_sites.iter();
     let mut others = others.filter(|site| site.at != at && members.contains(&site.at));
     // Out of the loop where it is equal.
-    let test =
-        (at + 1..at + 4).find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
+    let test = (at + 1..=at + MAX_INSTRUCTIONS_TO_TEST)
+        .find(|&i| function.code.get(i).is_some_and(|c| c.mnemonic == "test"))?;
     let leaves = matches!(function.code.get(test + 1)?.flow, Flow::CondJump(_)) && {
         let block = function.flow.block_of(test + 1)?;
         let successors = &function.flow.blocks()[block as usize].successors;
@@ -34,7 +39,11 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
         successors.iter().any(|to| !members.contains(&first(to)))
     };
     let trips = cost.iterations as f64 / entries as f64;
-    if !leaves || others.next().is_some() || trips < LONG || !function.is_innermost(index) {
+    if !leaves
+        || others.next().is_some()
+        || trips < MIN_ELEMENTS_PER_SEARCH
+        || !function.is_innermost(index)
+    {
         return None;
     }
     let fixed = |location| {
@@ -50,7 +59,7 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     let rest = members.iter().copied().filter(|&i| i != at && i != at + 1);
     let share = (inside + function.heat_of(rest)).min(1.0);
     let each = share * cycles_of_all(input)? / entries as f64;
-    if share < LEAST {
+    if share < MIN_SHARE_OF_QUADRATIC_LOOP {
         return None;
     }
     let mut one = Candidate::new(
@@ -61,7 +70,7 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     );
     one.affected = members;
     one.share = Some(share);
-    one.residual_fraction = residual_fraction(each, 100.0, 20.0, 500.0);
+    one.residual_fraction = residual_fraction(each, CYCLES_OF_LOOK_UP_BY_CALL);
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
     one.confirmation = Confirmation::InputSweep;

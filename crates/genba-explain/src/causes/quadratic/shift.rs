@@ -2,8 +2,12 @@
 
 use genba_model::{Cause, Confirmation, Estimate, Fix, QuadraticFact};
 
-use super::{LEAST, LONG_MOVE_CYCLES, MANY, RDI, RSI, residual_fraction};
+use super::residual_fraction;
 use crate::candidate::Candidate;
+use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
+use crate::constants::gains::CYCLES_WITHOUT_SHIFT;
+use crate::constants::registers::{RDI, RSI};
+use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::input::user_lines::lines;
 use crate::patterns::calls::{Call, cycles_of_all};
@@ -27,7 +31,10 @@ pub(crate) fn shifts(input: &AnalysisInput) -> Option<Candidate> {
     let part = (line.calls / copies.calls.max(1) as f64).min(1.0);
     let share = input.copy_share() * part;
     let each = share * cycles_of_all(input)? / line.calls.max(1.0);
-    if line.calls < MANY as f64 || share < LEAST || each < LONG_MOVE_CYCLES {
+    if line.calls < MIN_SEARCHES as f64
+        || share < MIN_SHARE_OF_QUADRATIC_LOOP
+        || each < MIN_CYCLES_PER_LONG_MOVE
+    {
         return None;
     }
     let user = line.users.first()?;
@@ -35,7 +42,7 @@ pub(crate) fn shifts(input: &AnalysisInput) -> Option<Candidate> {
     let mut one = Candidate::new(Cause::Quadratic, None, Vec::new(), Fix::AvoidShifts);
     one.at = Some(line.site.clone());
     one.share = Some(share);
-    one.residual_fraction = residual_fraction(each, 15.0, 0.0, 60.0);
+    one.residual_fraction = residual_fraction(each, CYCLES_WITHOUT_SHIFT);
     one.executions = Some(line.calls as u64);
     one.cycles = Some(Estimate::exact(each));
     one.confirmation = Confirmation::InputSweep;
@@ -57,11 +64,11 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
     let name = call.target.function.split('@').next()?;
     let bare = name.trim_start_matches('_');
     let moves = bare.starts_with("memmove") || bare.starts_with("memcpy");
-    if call.target.count < MANY || !function.own || !moves {
+    if call.target.count < MIN_SEARCHES || !function.own || !moves {
         return None;
     }
     let (share, each) = crate::causes::loop_invariant_call::cost(input, call)?;
-    if share < LEAST || each < LONG_MOVE_CYCLES {
+    if share < MIN_SHARE_OF_QUADRATIC_LOOP || each < MIN_CYCLES_PER_LONG_MOVE {
         return None;
     }
     let at = call.site.at;
@@ -78,7 +85,7 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
         Fix::AvoidShifts,
     );
     one.share = Some(share);
-    one.residual_fraction = residual_fraction(each, 15.0, 0.0, 60.0);
+    one.residual_fraction = residual_fraction(each, CYCLES_WITHOUT_SHIFT);
     one.executions = Some(call.target.count);
     one.cycles = Some(Estimate::exact(each));
     one.confirmation = Confirmation::InputSweep;

@@ -1,0 +1,225 @@
+//! Minimum and maximum counts, sizes and rates.
+
+/// Calls of a function for calls to be a cost: 100,000 at 5 ns are 0.5 ms. Chosen.
+pub(crate) const MIN_CALLS_IN_HOT_CODE: u64 = 100_000;
+
+/// Calls from which a pattern (system calls, growths, hoistable calls) is a habit of the program,
+/// not its start-up. Chosen.
+pub(crate) const MIN_CALLS_HABITUAL: u64 = 1000;
+
+/// Searches or moves from which a quadratic pattern is many. Chosen.
+pub(crate) const MIN_SEARCHES: u64 = 500;
+
+/// Mean elements per search from which a linear search is long: some ten times what a hash look-up
+/// costs. Chosen.
+pub(crate) const MIN_ELEMENTS_PER_SEARCH: f64 = 150.0;
+
+/// Mean cycles of a move or string function from which it is long: 10 to 20 kB at 32 to 64 bytes a
+/// cycle. Chosen.
+pub(crate) const MIN_CYCLES_PER_LONG_MOVE: f64 = 300.0;
+
+/// Iterations per loop entry from which splitting a chain pays, since the parts must be combined.
+/// Chosen.
+pub(crate) const MIN_TRIPS_TO_SPLIT_CHAIN: f64 = 12.0;
+
+/// Iterations per loop entry from which vectors pay: six of four elements. Chosen.
+pub(crate) const MIN_TRIPS_TO_VECTORISE: f64 = 24.0;
+
+/// Iterations for which a divisor must be the same: a reciprocal costs about a division to prepare.
+/// Chosen.
+pub(crate) const MIN_TRIPS_TO_PRECOMPUTE_DIVISOR: f64 = 16.0;
+
+/// Iterations per loop entry from which hoisting a call pays. Chosen.
+pub(crate) const MIN_TRIPS_TO_HOIST_CALL: f64 = 4.0;
+
+/// Iterations per entry from which replacing a hash or checksum by a wider one pays. Chosen.
+pub(crate) const MIN_TRIPS_FOR_OTHER_HASH: f64 = 64.0;
+
+/// Iterations per entry from which a loop's own address pattern counts; of shorter ones the first
+/// iteration does. Chosen.
+pub(crate) const MIN_TRIPS_FOR_ADDRESS_PATTERN: f64 = 3.0;
+
+/// Iterations per entry from which the exit of a loop is not its main misprediction. Chosen.
+pub(crate) const MIN_TRIPS_FOR_BRANCHES: f64 = 4.0;
+
+/// Iterations per entry from which a branchless chain is not overlapped with the next entry.
+/// Chosen.
+pub(crate) const MIN_TRIPS_FOR_CARRIED_CHAIN: f64 = 16.0;
+
+/// Mean bytes of a run from which wide code pays: one SSE register.
+pub(crate) const MIN_BYTES_IN_RUN: f64 = 16.0;
+
+/// Smallest block of glibc's malloc, bookkeeping included (MINSIZE in malloc.c on 64-bit systems).
+pub(crate) const MIN_BYTES_OF_ALLOCATION: f64 = 32.0;
+
+/// Bytes allocated ÷ peak memory from which allocations are short-lived. Chosen.
+pub(crate) const MIN_ALLOCATION_TURNOVER: f64 = 3.0;
+
+/// Bytes page-faulted in ÷ peak memory from which memory is returned and taken again. Chosen.
+pub(crate) const MIN_PAGE_TURNOVER: f64 = 2.0;
+
+/// Allocations per second of CPU time: at 20 to 100 ns each 0.2 to 1 % of the time. Chosen.
+pub(crate) const MIN_ALLOCATIONS_PER_SECOND: f64 = 1e5;
+
+/// Growths of one buffer that doubling makes at most: from one element to 16 million.
+pub(crate) const MAX_GROWTHS_BY_DOUBLING: f64 = 24.0;
+
+/// Seconds of a growth's copy from which it is worth avoiding: about two allocations. Chosen.
+pub(crate) const MIN_GROWTH_COPY_SECONDS: f64 = 40e-9;
+
+/// Part of all reallocations that the named line must make. Chosen.
+pub(crate) const MIN_PART_OF_REALLOCS_FROM_LINE: f64 = 0.4;
+
+/// Calls of a growing function per allocation for the line to reserve each time. Chosen.
+pub(crate) const MIN_RESERVE_PER_ALLOCATION: f64 = 0.8;
+
+/// Source lines between allocation, copy and free of a growth written by hand. Chosen.
+pub(crate) const MAX_LINES_OF_GROWTH_BY_HAND: u32 = 12;
+
+/// Relative difference of calls that belong together in a growth. Chosen.
+pub(crate) const SAME_CALLS_TOLERANCE: f64 = 0.05;
+
+/// Mean seconds of a large copy: some 20 kB at 20 GB/s.
+pub(crate) const MIN_LARGE_COPY_SECONDS: f64 = 1e-6;
+
+/// Copies of this many bits of size and more are large: 8 kB, a quarter of an L1d cache.
+pub(crate) const LARGE_COPY_SIZE_CLASS: usize = 14;
+
+/// Part of the calls that the reported range of sizes holds. Chosen.
+pub(crate) const USUAL_SIZES_PART: f64 = 0.75;
+
+/// Middle of a class of sizes of one bit length, as a part of its upper end: between 1/2 and 1.
+pub(crate) const MIDDLE_OF_SIZE_CLASS: f64 = 0.75;
+
+/// Mean seconds of a system call above which it does work of its own. Chosen: some ten times an
+/// empty call.
+pub(crate) const MAX_SYSTEM_CALL_SECONDS: f64 = 2.5e-6;
+
+/// Mean time ÷ time of an empty call below which the counts or times cannot be right. Chosen.
+pub(crate) const MIN_PART_OF_EMPTY_SYSTEM_CALL: f64 = 0.5;
+
+/// Part of the calls' time above which copying is their purpose. Chosen.
+pub(crate) const MAX_COPYING_OF_SYSTEM_CALLS: f64 = 0.4;
+
+/// Part of all system calls that the named line must make. Chosen.
+pub(crate) const MIN_PART_OF_SYSTEM_CALLS_FROM_LINE: f64 = 0.25;
+
+/// Part of all system calls that lines like the named one must make. Chosen.
+pub(crate) const MIN_PART_OF_SYSTEM_CALLS_FIXABLE: f64 = 0.3;
+
+/// System calls for each of the user's calls: with fewer a library buffers already. Chosen.
+pub(crate) const MIN_SYSTEM_CALLS_PER_USER_CALL: f64 = 0.3;
+
+/// Part of the page faults that a line must take to be named. Chosen.
+pub(crate) const MIN_PART_OF_FAULTS_AT_LINE: f64 = 0.2;
+
+/// Part of a site's calls that one target must have. Chosen.
+pub(crate) const DOMINANT_TARGET_PART: f64 = 0.9;
+
+/// Instructions per call above which an indirect call is little beside the work. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_INDIRECT_CALLEE: f64 = 100.0;
+
+/// The same for a comparator of the C library's sort. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_COMPARATOR: f64 = 30.0;
+
+/// Instructions per call of a function whose call is most of its cost. Chosen: gcc inlines up to 15
+/// at -O2 (max-inline-insns-auto).
+pub(crate) const MAX_INSTRUCTIONS_OF_TINY_CALLEE: f64 = 20.0;
+
+/// Instructions of a function that looks up thread-local data and little else. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_SMALL_FUNCTION: usize = 32;
+
+/// Instructions of a loop whose whole time a call in it may change. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_SMALL_LOOP: usize = 60;
+
+/// Instructions of a loop that may be written without branches. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_BRANCHLESS_LOOP: usize = 48;
+
+/// Instructions per call below which unoptimised code consists of calls. Chosen.
+pub(crate) const MAX_INSTRUCTIONS_PER_CALL_UNOPTIMISED: f64 = 40.0;
+
+/// Part of executed instructions that touch fixed places on the stack, above which code without a
+/// record of its compiler options is unoptimised: such code has about a half, optimised code seldom
+/// a quarter (the programs of the corpus).
+pub(crate) const MIN_STACK_ACCESSES_UNOPTIMISED: f64 = 0.4;
+
+/// Executed instructions of a module that are enough to judge by. Chosen.
+pub(crate) const MIN_INSTRUCTIONS_TO_JUDGE_BUILD: usize = 24;
+
+/// Samples of a thread at an address that are enough. Chosen.
+pub(crate) const MIN_SAMPLES_OF_SHARED_ADDRESS: u32 = 5;
+
+/// Executions per iteration from which a store is looked at for sharing. Chosen.
+pub(crate) const MIN_STORES_PER_ITERATION: f64 = 0.05;
+
+/// Relative difference of executions of two divisions that are a pair. Chosen.
+pub(crate) const SAME_COUNT_TOLERANCE: f64 = 0.02;
+
+/// Part of a branch's executions below which an outcome is rare. Chosen.
+pub(crate) const RARE_OUTCOME: f64 = 0.02;
+
+/// Factor on the expected rate of loop exits within which a branch is the loop's exit. Chosen.
+pub(crate) const EXIT_COUNT_TOLERANCE: f64 = 1.01;
+
+/// Part of a branch's executions from which its rarer outcome makes it varying. Chosen.
+pub(crate) const VARYING_OUTCOME: f64 = 0.05;
+
+/// Rarer outcome above which a branch is taken to be predicted by a pattern, or removed by the
+/// compiler. Chosen.
+pub(crate) const CHANCE_OUTCOME: f64 = 0.25;
+
+/// Executions per iteration from which nearly every iteration executes an instruction. Chosen.
+pub(crate) const USUAL_EXECUTIONS: f64 = 0.9;
+
+/// Executions per iteration from which an instruction belongs to the loop's work. Chosen.
+pub(crate) const SOME_EXECUTIONS: f64 = 0.02;
+
+/// Executions per iteration (of a loop: iterations per iteration of the loop around it) up to which
+/// code hardly ever runs. Chosen.
+pub(crate) const SELDOM_EXECUTIONS: f64 = 0.01;
+
+/// Iterations per call up to which a call in a loop counts as executed. Chosen; the inverse of
+/// [`SELDOM_EXECUTIONS`].
+pub(crate) const SELDOM_CALLS_DIVISOR: u64 = 100;
+
+/// Moves between registers and stack per iteration from which a loop spills. Chosen.
+pub(crate) const MIN_SPILL_MOVES: usize = 6;
+
+/// Part of the loop's instructions that must be such moves. Chosen.
+pub(crate) const MIN_SPILL_MOVES_PART: f64 = 0.25;
+
+/// L1d misses per load of strided loads: prefetching hides most. Chosen.
+pub(crate) const MIN_MISS_RATE_STRIDES: f64 = 0.01;
+
+/// L1d misses per load of other loads that wait. Chosen.
+pub(crate) const MIN_MISS_RATE: f64 = 0.05;
+
+/// CPU time ÷ CPU time on one CPU from which contention is reported as measured. Chosen.
+pub(crate) const MIN_CONTENTION_RATIO: f64 = 1.15;
+
+/// The same for false sharing. Chosen.
+pub(crate) const MIN_SHARING_RATIO: f64 = 1.05;
+
+/// Blocks of a byte loop's path may differ by one part in so many executions. Chosen.
+pub(crate) const MAX_PATH_COUNT_LOSS_DIVISOR: u64 = 32;
+
+/// Smallest power of two that a mask of lower bits keeps for an index to wrap around. Chosen.
+pub(crate) const MIN_MASK: u64 = 64;
+
+/// Bytes of a table's elements from which an index is one of a look-up table. Chosen.
+pub(crate) const MIN_INDEX_BYTES: u8 = 4;
+
+/// Look-ups per iteration whose index does not wait for the chain, from which several tables are
+/// used already. Chosen.
+pub(crate) const MIN_INDEPENDENT_LOOKUPS: usize = 2;
+
+/// Bytes of an element from which a search is one through a sequence of values. Chosen.
+pub(crate) const MIN_ELEMENT_BYTES: u64 = 4;
+
+/// Fault time ÷ system call time from which unnamed kernel time is taken for memory handling.
+/// Chosen.
+pub(crate) const MIN_PAGING_RATIO: f64 = 2.0;
+
+/// Peak memory above which a loop may read from beyond the caches, bytes. Chosen: between the L2
+/// and L3 caches of servers.
+pub(crate) const MIN_RESIDENT_BYTES_BEYOND_CACHES: f64 = 24e6;

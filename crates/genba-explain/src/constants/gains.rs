@@ -1,0 +1,299 @@
+//! Residual and saved fractions of fixes, and uncertainties of gains.
+
+use genba_model::Estimate;
+
+/// Fractions of a part's time that a fix saves: likely, least, most.
+pub(crate) type SavedFractions = (f64, f64, f64);
+
+/// Gains that may be smaller than this (lower end of the interval, as a share of the time) are
+/// uncertain. Chosen; no measurement.
+pub(crate) const MIN_CERTAIN_GAIN: f64 = 0.01;
+
+/// Minimum likely gain of uncertain findings. Chosen; no measurement.
+pub(crate) const MIN_GAIN_IF_UNCERTAIN: f64 = 0.05;
+
+/// Relative uncertainty of the time that a fix does not change, by the code around the change
+/// running faster or slower. Chosen to cover the gains measured with `make corpus`.
+pub(crate) const UNCHANGED_TIME_UNCERTAINTY: f64 = 0.1;
+
+/// Speedup from which the rest of the time is mostly starting and ending. Chosen; no measurement.
+pub(crate) const NEARLY_ALL_GONE_SPEEDUP: f64 = 10.0;
+
+/// Additional relative uncertainty of larger speedups. Chosen; no measurement.
+pub(crate) const NEARLY_ALL_GONE_UNCERTAINTY: f64 = 0.5;
+
+/// Largest speedup that is predicted: the residual time is never known to less than 1 % of the
+/// time before. Chosen; no measurement.
+pub(crate) const MAX_SPEEDUP_VALUE: f64 = 100.0;
+
+/// Seconds that a program takes to start and to end, whatever it does. Chosen; order of magnitude
+/// of `genba bench true`.
+pub(crate) const PROCESS_START_SECONDS: f64 = 5e-4;
+
+/// Upper bound of speedups where the program's time is not known.
+pub(crate) const MAX_SPEEDUP_IF_TIME_UNKNOWN: f64 = 1000.0;
+
+/// Smallest residual fraction of a fix that affects the whole program. Chosen; no measurement.
+pub(crate) const MIN_RESIDUAL_OF_PROGRAM: f64 = 0.015;
+
+/// Time of optimised ÷ time of unoptimised code. Chosen; `make corpus` checks the interval on the
+/// programs of the cause.
+pub(crate) const RESIDUAL_OF_UNOPTIMISED: Estimate = Estimate {
+    value: 0.4,
+    low: 0.12,
+    high: 0.8,
+};
+
+/// The same of code that consists of calls which optimisation inlines. Chosen, likewise.
+pub(crate) const RESIDUAL_OF_UNOPTIMISED_CALLS: Estimate = Estimate {
+    value: 0.2,
+    low: 0.01,
+    high: 0.7,
+};
+
+/// Cycles of a copy of a run by wide code: to start, and per byte; value, low, high. Chosen:
+/// `memcpy` moves 16 to 64 bytes a cycle.
+pub(crate) const BYTE_COPY_CYCLES: [[f64; 3]; 2] =
+    [[14.0, 5.0, 40.0], [1.0 / 16.0, 1.0 / 48.0, 1.0 / 6.0]];
+
+/// The same of a comparison or search. Chosen: `memcmp` and `memchr` compare 8 to 32 bytes a cycle.
+pub(crate) const BYTE_COMPARE_CYCLES: [[f64; 3]; 2] =
+    [[12.0, 4.0, 28.0], [1.0 / 8.0, 1.0 / 32.0, 1.0 / 4.0]];
+
+/// Cycles per item of a hash look-up in place of a linear search; value, low, high. Chosen.
+pub(crate) const CYCLES_OF_LOOK_UP: [f64; 3] = [40.0, 8.0, 200.0];
+
+/// The same where the search compares by calls. Chosen.
+pub(crate) const CYCLES_OF_LOOK_UP_BY_CALL: [f64; 3] = [100.0, 20.0, 500.0];
+
+/// Cycles per item of an index or ring buffer in place of a shift. Chosen.
+pub(crate) const CYCLES_WITHOUT_SHIFT: [f64; 3] = [15.0, 0.0, 60.0];
+
+/// Cycles per item of a kept length in place of a scan. Chosen.
+pub(crate) const CYCLES_WITHOUT_STRING_SCAN: [f64; 3] = [20.0, 0.0, 80.0];
+
+/// Fraction of the waiting that smaller or prefetched data saves. Chosen; `make corpus` checks the
+/// interval.
+pub(crate) const CACHE_MISS_SAVED: Estimate = Estimate {
+    value: 0.6,
+    low: 0.2,
+    high: 0.95,
+};
+
+/// Fraction of the waiting that consecutive data saves. Chosen, likewise.
+pub(crate) const POINTER_CHASE_SAVED: Estimate = Estimate {
+    value: 0.92,
+    low: 0.3,
+    high: 1.0,
+};
+
+/// Fraction of the waiting that another order of loops or fields saves. Chosen, likewise.
+pub(crate) const STRIDE_SAVED: Estimate = Estimate {
+    value: 0.85,
+    low: 0.25,
+    high: 1.0,
+};
+
+/// Residual fraction of a sort whose comparator is inlined. Chosen, likewise.
+pub(crate) const INDIRECT_SORT_RESIDUAL: Estimate = Estimate {
+    value: 0.55,
+    low: 0.3,
+    high: 0.9,
+};
+
+/// Residual fraction of a division replaced by a multiplication with overflow flag, where the loop
+/// model gives none. Chosen.
+pub(crate) const OVERFLOW_CHECK_RESIDUAL: Estimate = Estimate {
+    value: 0.1,
+    low: 0.0,
+    high: 0.4,
+};
+
+/// Of the copies of a buffer that grows by a factor. Chosen.
+pub(crate) const GROWTH_COPIES_SAVED: SavedFractions = (0.95, 0.7, 1.0);
+
+/// Of the allocator's time for it. Chosen.
+pub(crate) const GROWTH_ALLOCATOR_SAVED: SavedFractions = (0.95, 0.49, 1.0);
+
+/// Of the kernel's handling of the memory. Chosen.
+pub(crate) const GROWTH_KERNEL_SAVED: SavedFractions = (0.95, 0.5, 1.0);
+
+/// Of all other code: caches keep what the copies drove out. Chosen.
+pub(crate) const GROWTH_REST_SAVED: SavedFractions = (0.15, 0.0, 0.55);
+
+/// Of containers' functions around allocations. Chosen.
+pub(crate) const CONTAINER_CODE_SAVED: SavedFractions = (0.6, 0.0, 1.0);
+
+/// Of large copies. Chosen.
+pub(crate) const COPY_SAVED: SavedFractions = (0.75, 0.15, 1.0);
+
+/// Of page faults for the copies. Chosen.
+pub(crate) const COPY_KERNEL_SAVED: SavedFractions = (0.75, 0.0, 1.0);
+
+/// Of all other code: caches. Chosen.
+pub(crate) const COPY_REST_SAVED: SavedFractions = (0.0, 0.0, 0.6);
+
+/// Of locks and futexes. Chosen.
+pub(crate) const CONTENDED_LOCK_SAVED: SavedFractions = (0.92, 0.5, 1.0);
+
+/// Of functions that spin: they have work as well. Chosen.
+pub(crate) const SPINNING_SAVED: SavedFractions = (0.7, 0.5, 1.0);
+
+/// Of all other code: lines that move between cores. Chosen.
+pub(crate) const CONTENTION_REST_SAVED: SavedFractions = (0.0, 0.0, 0.5);
+
+/// Of all code beside the loops that share lines. Chosen.
+pub(crate) const SHARING_REST_SAVED: SavedFractions = (0.0, 0.0, 0.25);
+
+/// Of all user code: zeroed pages evict its data. Chosen.
+pub(crate) const FAULTS_REST_SAVED: SavedFractions = (0.0, 0.0, 0.25);
+
+/// Of the code after system calls: entering the kernel flushes predictors and buffers. Chosen.
+pub(crate) const SYSTEM_CALL_REST_SAVED: SavedFractions = (0.15, 0.0, 1.0);
+
+/// Of the allocator's time; the least of one line's allocations only. Chosen.
+pub(crate) const ALLOCATOR_SAVED: SavedFractions = (0.9, 0.65, 1.0);
+
+/// Of user code where containers' functions are inlined. Chosen.
+pub(crate) const INLINED_CONTAINER_CODE_SAVED: f64 = 0.2;
+
+/// Upper bound of the same. Chosen.
+pub(crate) const USER_CODE_SAVED_BY_REUSE: f64 = 0.6;
+
+/// Of page fault time: value and low, beside [`PAGING_SAVED`]. Chosen.
+pub(crate) const FAULTS_SAVED: (f64, f64) = (0.3, 0.6);
+
+/// Of the kernel's handling of memory. Chosen.
+pub(crate) const PAGING_SAVED: f64 = 0.7;
+
+/// Lower bound, as a part of the likely saving. Chosen.
+pub(crate) const SYSTEM_CALLS_SAVED_LOW: f64 = 0.65;
+
+/// Upper bound of the code slowed by system calls: of all other code, and per system call time.
+/// Chosen.
+pub(crate) const SYSTEM_CALL_REST: (f64, f64) = (0.75, 0.6);
+
+/// Largest residual fraction of calls that a buffer serves. Chosen.
+pub(crate) const MAX_BUFFERED_RESIDUAL: f64 = 0.3;
+
+/// Part of all page faults that belong to memory that is moved. Chosen.
+pub(crate) const GROWTH_FAULTS: f64 = 0.7;
+
+/// Part of the kernel's memory handling likewise. Chosen.
+pub(crate) const GROWTH_PAGING: f64 = 0.85;
+
+/// Share of a loop's time that writing to shared lines takes where its model is not known. Chosen.
+pub(crate) const UNKNOWN_SHARED_WRITES: f64 = 0.3;
+
+/// Largest part of the loops' time that padding saves. Chosen.
+pub(crate) const MAX_SHARING_SAVED: f64 = 0.98;
+
+/// Part of the modelled saving that is likely without a run on one CPU. Chosen.
+pub(crate) const SHARING_SAVED_BY_MODEL: f64 = 0.6;
+
+/// Least part of the saving by the run on one CPU, and by the model. Chosen.
+pub(crate) const SHARING_SAVED_LOW: (f64, f64) = (0.5, 0.25);
+
+/// Residual fraction of library copies whose bytes are reloaded wider. Chosen.
+pub(crate) const FORWARDING_COPIES_RESIDUAL: Estimate = Estimate {
+    value: 0.6,
+    low: 0.05,
+    high: 1.0,
+};
+
+/// Bounds of the residual fraction of a load after the stall is gone. Chosen.
+pub(crate) const FORWARDING_RESIDUAL_RANGE: (f64, f64) = (0.02, 0.98);
+
+/// Lower bound of the residual as a part of its value. Chosen.
+pub(crate) const FORWARDING_LOW: f64 = 0.5;
+
+/// Lower bound as a part of the throughput bound. Chosen.
+pub(crate) const FORWARDING_THROUGHPUT_LOW: f64 = 0.8;
+
+/// Residual fraction of the rest of a loop around divisions. Chosen.
+pub(crate) const OUTER_LOOP_REST_RESIDUAL: f64 = 0.85;
+
+/// Smallest residual fraction of a division replaced by a reciprocal. Chosen.
+pub(crate) const MIN_RECIPROCAL_RESIDUAL: f64 = 0.05;
+
+/// Range of the residual fraction of a pair of divisions: one of two goes. Chosen above one half.
+pub(crate) const DIVISION_PAIR_RESIDUAL: (f64, f64) = (0.5, 0.9);
+
+/// Lower bound of it. Chosen.
+pub(crate) const DIVISION_PAIR_RESIDUAL_LOW: f64 = 0.45;
+
+/// Added to a residual fraction for its upper bound. Chosen.
+pub(crate) const RESIDUAL_MARGIN: f64 = 0.15;
+
+/// The same of locked instructions. Chosen.
+pub(crate) const ATOMIC_RESIDUAL_MARGIN: f64 = 0.3;
+
+/// Cycles of a plain instruction in place of a locked one, at least. Chosen.
+pub(crate) const ATOMIC_CYCLES_LOW: f64 = 0.5;
+
+/// Largest upper bound of a residual fraction: something is gained. Chosen.
+pub(crate) const MAX_RESIDUAL: f64 = 0.97;
+
+/// Least upper bound of the residual fraction of a split floating-point chain: two accumulators
+/// instead of four are a fix as well. Chosen.
+pub(crate) const MAX_CHAIN_RESIDUAL: f64 = 0.6;
+
+/// Largest residual fraction (value, or upper bound) of loops whose model is not exact. Chosen.
+pub(crate) const MAX_LOOP_RESIDUAL: f64 = 0.95;
+
+/// Factors on the modelled residual fraction of vector code: value, and upper bound on that.
+/// Chosen.
+pub(crate) const VECTOR_RESIDUAL: (f64, f64) = (1.15, 2.0);
+
+/// Times that loops are unrolled: counting and comparing become rarer. Chosen: usual of compilers.
+pub(crate) const UNROLL_FACTOR: f64 = 4.0;
+
+/// The same for table look-ups and mixing hashes, which take eight bytes at a time.
+pub(crate) const UNROLL_FACTOR_OF_HASHES: f64 = 8.0;
+
+/// Part of the misprediction cycles that remains: where data depend on the choice, and where not.
+/// Chosen.
+pub(crate) const BRANCHLESS_WAIT: (f64, f64) = (0.15, 0.03);
+
+/// Upper bound: factor on the body's cycles, and added to the part that remains. Chosen.
+pub(crate) const BRANCHLESS_HIGH: (f64, f64) = (1.5, 0.2);
+
+/// Lower bound: part of the chain, and of the other excess cycles. Chosen.
+pub(crate) const BRANCHLESS_LOW: f64 = 0.5;
+
+/// Part of the mispredictions that a loop hides which show after the change. Chosen.
+pub(crate) const HIDDEN_MISPREDICTIONS: f64 = 0.5;
+
+/// Cycles of an inlined body ÷ cycles of the same instructions by themselves: value, low; upper
+/// bound ÷ value. Chosen.
+pub(crate) const INLINED_BODY: (f64, f64, f64) = (0.7, 0.3, 1.3);
+
+/// Overhead of a call ÷ its cycles in the host table, at most; cycles of argument moves; the same
+/// at least. Chosen.
+pub(crate) const CALL_OVERHEAD: (f64, f64, f64) = (1.3, 2.0, 0.75);
+
+/// Lower bound of an inlined chain ÷ its cycles. Chosen.
+pub(crate) const INLINED_CHAIN_LOW: f64 = 0.65;
+
+/// Cycles per instruction of a loop without the hoisted call. Chosen: five a cycle.
+pub(crate) const HOISTED_CYCLES_PER_INSTRUCTION: f64 = 0.2;
+
+/// Lower bound: without calls such a loop may be vectorised. Chosen.
+pub(crate) const HOISTED_VECTOR_LOW: f64 = 0.25;
+
+/// Largest residual fraction of a quadratic search. Chosen.
+pub(crate) const MAX_QUADRATIC_RESIDUAL: f64 = 0.9;
+
+/// Weight of the loop's other work, and of its bound, where vector values are saved around the
+/// hoisted call. Chosen.
+pub(crate) const VECTOR_HOISTED_WEIGHT: f64 = 0.5;
+
+/// Upper bound: factor on the modelled residual fraction, and divisor of the way to 1. What
+/// replaces a division (compares, shifts, moves) is not known. Chosen.
+pub(crate) const RECIPROCAL_RESIDUAL_HIGH: f64 = 2.0;
+
+/// Smallest residual time of the program, as a share, that is divided by.
+pub(crate) const MIN_RESIDUAL_TIME: f64 = 1e-6;
+
+/// Upper bound of speedups of programs that hardly run longer than starting takes. Chosen.
+pub(crate) const MIN_MAX_SPEEDUP: f64 = 2.0;

@@ -1,0 +1,76 @@
+//! How well measured cycles must fit the loop model.
+
+/// Modelled chain ÷ measured cycles from which the chain explains the loop. Chosen.
+pub(crate) const MIN_CHAIN_OF_CYCLES: f64 = 0.7;
+
+/// Modelled ÷ measured cycles up to which the model fits: tables and clocks are that exact. Chosen.
+pub(crate) const MAX_MODEL_OF_CYCLES: f64 = 1.2;
+
+/// Chain ÷ throughput from which splitting the chain pays. Chosen.
+pub(crate) const MIN_CHAIN_OF_THROUGHPUT: f64 = 1.3;
+
+/// Range of measured cycles ÷ chain through the false dependency. Chosen.
+pub(crate) const FALSE_CHAIN_FIT: (f64, f64) = (0.8, 1.15);
+
+/// Residual fraction above which a broken false dependency is not worth it. Chosen.
+pub(crate) const MAX_RESIDUAL_OF_FALSE_DEPENDENCY: f64 = 0.8;
+
+/// Residual fraction above which spills are not reported: other bounds are near. Chosen.
+pub(crate) const MAX_RESIDUAL_OF_SPILLS: f64 = 0.85;
+
+/// Part of the loop's time at moves that makes them the reason by itself. Chosen.
+pub(crate) const MIN_TIME_AT_SPILLS: f64 = 0.6;
+
+/// Part of a loop's time at and behind its divisions. Chosen.
+pub(crate) const MIN_TIME_AT_DIVISIONS: f64 = 0.3;
+
+/// Measured cycles ÷ scalar model above which vectors are not what is missing. Chosen.
+pub(crate) const MAX_CYCLES_OF_SCALAR_MODEL: f64 = 1.8;
+
+/// Part of an iteration that mispredictions must take. Chosen.
+pub(crate) const MIN_MISPREDICTION_PART: f64 = 0.25;
+
+/// The same for counting them in a run of its own. Chosen.
+pub(crate) const MIN_SUSPECTED_MISPREDICTION_PART: f64 = 0.2;
+
+/// Part of the loop's time right behind its branches. Chosen.
+pub(crate) const MIN_TIME_AFTER_BRANCHES: f64 = 0.4;
+
+/// Below, nothing is to be gained. Chosen: at 16 cycles, 0.8 cycles per iteration.
+pub(crate) const MIN_MISPREDICTIONS_PER_ITERATION: f64 = 0.05;
+
+/// Factor and cycles by which mispredictions may cost more than the counted ones times the penalty.
+/// Chosen.
+pub(crate) const COUNTED_MISPREDICTION_SLACK: (f64, f64) = (1.5, 2.0);
+
+/// Without counters: excess cycles ÷ those of random outcomes, at least; at most, and cycles more.
+/// Chosen.
+pub(crate) const UNCOUNTED_MISPREDICTION_FIT: (f64, f64, f64) = (0.3, 4.0, 4.0);
+
+/// Excess cycles ÷ those of random outcomes that are counted where loads miss, too. Chosen.
+pub(crate) const MISPREDICTIONS_WITH_FAR_LOADS: f64 = 1.2;
+
+/// Part of an iteration beyond its model from which loads are looked at. Chosen.
+pub(crate) const MIN_LOAD_EXCESS_PART: f64 = 0.25;
+
+/// Cycles of a chased load ÷ L1d latency from which it misses. Chosen.
+pub(crate) const MIN_CHASE_OF_L1D: f64 = 2.0;
+
+/// Cycles of a strided load, and its part of the loop's time. Chosen.
+pub(crate) const MIN_STRIDED_LOAD: (f64, f64) = (1.2, 0.2);
+
+/// Cycles of a load that dominates its loop, its part of the time, and the excess over the model.
+/// Chosen.
+pub(crate) const MIN_DOMINANT_LOAD: (f64, f64, f64) = (4.0, 0.5, 0.4);
+
+/// Cycles of a load that misses L1d, and its part of the time. Chosen.
+pub(crate) const MIN_FAR_LOAD: (f64, f64) = (7.0, 0.2);
+
+/// Factor on the L1d latency and cycles more of a load outside of loops. Chosen.
+pub(crate) const MIN_FAR_LOAD_OUTSIDE_LOOPS: (f64, f64) = (2.0, 4.0);
+
+/// Cycles above which an instruction before a load has a wait of its own. Chosen.
+pub(crate) const MAX_CYCLES_OF_CHEAP_LOAD: f64 = 4.0;
+
+/// Time of the loop around ÷ time of the loop from which that is more than the loop. Chosen.
+pub(crate) const MIN_PARENT_OF_LOOP: f64 = 1.1;

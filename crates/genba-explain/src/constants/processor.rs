@@ -1,0 +1,114 @@
+//! What processors and the ABI are like, where the host table does not say.
+
+use genba_model::Estimate;
+
+/// Bytes of a cache line of x86-64 processors (Intel SDM volume 3, 13.1).
+pub(crate) const CACHE_LINE_BYTES: u64 = 64;
+
+/// The same as a step of addresses.
+pub(crate) const CACHE_LINE_STEP: i64 = 64;
+
+/// Bytes of a page of x86-64 processors.
+pub(crate) const PAGE_BYTES: f64 = 4096.0;
+
+/// Bytes of a vector register that every x86-64 processor has (SSE2).
+pub(crate) const VECTOR_BYTES: f64 = 16.0;
+
+/// Elements within which a stride still fills vectors by shuffles. Chosen.
+pub(crate) const MAX_NEAR_ELEMENTS: u64 = 4;
+
+/// Bytes of the largest element of vector arithmetic.
+pub(crate) const MAX_ELEMENT_BYTES: u16 = 8;
+
+/// Bytes within which an access at a constant distance is one to the same array. Chosen.
+pub(crate) const MAX_ALIASING_DISTANCE_BYTES: u64 = 1024;
+
+/// Misprediction penalty where the host table has none: A. Fog, "The microarchitecture of Intel,
+/// AMD and VIA CPUs", has 15 to 20 cycles for processors since 2011.
+pub(crate) const DEFAULT_MISPREDICTION_CYCLES: f64 = 16.0;
+
+/// L1d latency where the host table has none: 4 to 5 cycles (A. Fog, as above).
+pub(crate) const DEFAULT_L1D_CYCLES: f64 = 5.0;
+
+/// Call and return where the host table has none. Chosen: of the order of the table on Zen 4 and
+/// Zen 5.
+pub(crate) const DEFAULT_CALL_CYCLES: f64 = 4.0;
+
+/// Call through the PLT and return where the host table has none. Chosen likewise.
+pub(crate) const DEFAULT_PLT_CALL_CYCLES: f64 = 5.0;
+
+/// Compare and branch that a direct call guarded by a test of its target adds. Two instructions.
+pub(crate) const INDIRECT_TEST_CYCLES: f64 = 2.0;
+
+/// Cycles from a store to a dependent load through memory. Chosen: about the L1d latency, the least
+/// without memory renaming.
+pub(crate) const STORE_FORWARDING_CYCLES: f64 = 5.0;
+
+/// Cycles beyond an L1d load from which a load waits for a failed store forwarding, which takes 11
+/// to 20 on processors since 2006 (A. Fog, as above).
+pub(crate) const FAILED_FORWARDING_CYCLES: f64 = 6.0;
+
+/// Cycles of a load above which it waits for memory, not for a store. Chosen: beyond L2, below
+/// DRAM.
+pub(crate) const MEMORY_CYCLES: f64 = 60.0;
+
+/// Bandwidth of reading ÷ bandwidth of copying, which the host table has. Chosen.
+pub(crate) const READ_TO_COPY_BANDWIDTH: f64 = 1.3;
+
+/// Seconds of a call that is served from a user-space buffer. Chosen.
+pub(crate) const BUFFERED_CALL_SECONDS: f64 = 2e-9;
+
+/// Cycles of a simple instruction where the host table has none: four a cycle, the width of
+/// processors since 2006.
+pub(crate) const DEFAULT_SLOT_CYCLES: f64 = 0.25;
+
+/// Issue slots of a multiplication by a reciprocal with its shifts (T. Granlund, P. Montgomery,
+/// PLDI 1994: two to four operations).
+pub(crate) const ISSUE_SLOTS_OF_RECIPROCAL: f64 = 4.0;
+
+/// Cycles of what replaces a division: a mask takes one, a high multiplication with shifts and the
+/// product for the remainder up to eleven (T. Granlund, P. Montgomery, as above, with the latencies
+/// of the host table).
+pub(crate) const RECIPROCAL_CYCLES: Estimate = Estimate {
+    value: 5.0,
+    low: 1.0,
+    high: 11.0,
+};
+
+/// Cycles per instruction of a branchless loop body. Chosen: four to five a cycle.
+pub(crate) const BRANCHLESS_CYCLES_PER_SLOT: f64 = 0.22;
+
+/// Lower bound: six to seven a cycle. Chosen.
+pub(crate) const BRANCHLESS_CYCLES_PER_SLOT_LOW: f64 = 0.15;
+
+/// Load, comparison and conditional move from iteration to iteration: L1d latency and two
+/// instructions.
+pub(crate) const BRANCHLESS_CHAIN_CYCLES: f64 = 7.0;
+
+/// The same in short runs, which overlap. Chosen.
+pub(crate) const BRANCHLESS_CHAIN_CYCLES_SHORT: f64 = 5.0;
+
+/// Instructions behind a division at which samples of its latency stand. Chosen; see skid
+/// correction.
+pub(crate) const INSTRUCTIONS_AFTER_DIVISION: usize = 3;
+
+/// Instructions after a branch at which samples of its misprediction stand. Chosen.
+pub(crate) const INSTRUCTIONS_AFTER_BRANCH: usize = 4;
+
+/// Instructions after a load that may wait with it: the retirement width of current processors.
+pub(crate) const INSTRUCTIONS_AFTER_LOAD: usize = 8;
+
+/// Instructions around a call at which its samples stand. Chosen.
+pub(crate) const SAMPLED_CALL_NEIGHBOURS: usize = 3;
+
+/// Smallest cycles per simple instruction that are believed: ten a cycle.
+pub(crate) const MIN_SLOT_CYCLES: f64 = 0.1;
+
+/// L1d latency in the chain of an inlined body: 4 to 5 cycles (A. Fog, as above).
+pub(crate) const L1D_CYCLES_IN_CHAIN: f64 = 4.0;
+
+/// Longest chain of an inlined body that counts. Chosen.
+pub(crate) const MAX_CHAIN_CYCLES: f64 = 100.0;
+
+/// Cycle at which a location is ready that does not depend on an argument.
+pub(crate) const NEVER_READY: f64 = -1e6;

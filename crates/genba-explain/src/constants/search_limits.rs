@@ -1,0 +1,82 @@
+//! Bounds that keep the analysis finite on any code. All chosen: no compiled program is known to reach them.
+
+/// Functions that are analysed.
+pub(crate) const MAX_ANALYSED_FUNCTIONS: usize = 60;
+
+/// Callers of a runtime service that are analysed whatever their own time.
+pub(crate) const MAX_ANALYSED_USERS_OF_SERVICE: usize = 2;
+
+/// Callers that are kept of a function.
+pub(crate) const MAX_CALLERS: usize = 16;
+
+/// Functions between the user's code and a service.
+pub(crate) const MAX_CALL_DEPTH: usize = 20;
+
+/// Users that are kept of a service.
+pub(crate) const MAX_USERS_OF_SERVICE: usize = 32;
+
+/// Names that are kept of functions between user and service.
+pub(crate) const MAX_FUNCTIONS_BETWEEN: usize = 12;
+
+/// Part of a service's calls below which a call path is not followed.
+pub(crate) const MIN_PART_OF_CALL_PATH: f64 = 0.002;
+
+/// Frames that are searched for the user's code.
+pub(crate) const MAX_STACK_DEPTH: usize = 64;
+
+/// Places that are kept.
+pub(crate) const MAX_USER_PLACES: usize = 16;
+
+/// Depth to which sums of sums are followed.
+pub(crate) const MAX_STEP_DEPTH: u32 = 8;
+
+/// Depth to which expressions are followed.
+pub(crate) const MAX_EXPRESSION_DEPTH: u32 = 12;
+
+/// Instructions between the parts of a division by multiplication.
+pub(crate) const MAX_RECIPROCAL_DEPTH: usize = 6;
+
+/// Instructions of a chain that may be a reduction.
+pub(crate) const MAX_INSTRUCTIONS_OF_REDUCTION: usize = 48;
+
+/// Chains of a loop that are split one after the other.
+pub(crate) const MAX_CHAINS: usize = 8;
+
+/// Loops of needed divisions that are reported.
+pub(crate) const MAX_REPORTED_DIVISION_LOOPS: usize = 1;
+
+/// Instructions before a load that are searched for its store outside of loops.
+pub(crate) const MAX_INSTRUCTIONS_TO_STORE: usize = 48;
+
+/// Values, or instructions, that one question follows through joins and moves.
+pub(crate) const MAX_VALUES_FOLLOWED: usize = 64;
+
+/// Uses of one value that are followed.
+pub(crate) const MAX_USES_FOLLOWED: usize = 256;
+
+/// Blocks of the path of a byte loop.
+pub(crate) const MAX_BLOCKS_OF_BYTE_LOOP: usize = 16;
+
+/// Characters of the compiler's record that are quoted.
+pub(crate) const MAX_PRODUCER_CHARS: usize = 120;
+
+/// Branches of a loop that are reported.
+pub(crate) const MAX_REPORTED_BRANCHES: usize = 3;
+
+/// Depth to which a call's argument is followed to what computes it.
+pub(crate) const MAX_CALL_ARGUMENT_DEPTH: u32 = 8;
+
+/// Letters of the longest of C's `is…` functions (`isxdigit`).
+pub(crate) const MAX_CTYPE_NAME: usize = 8;
+
+/// Values of a byte loop that are followed to stores.
+pub(crate) const MAX_BYTE_VALUES: usize = 16;
+
+/// Depth to which a byte is followed to its load.
+pub(crate) const MAX_BYTE_DEPTH: u32 = 4;
+
+/// Blocks that are searched backwards for the last write of a location.
+pub(crate) const MAX_BLOCKS_BACK: u32 = 8;
+
+/// Instructions after a comparing call in which its result is tested.
+pub(crate) const MAX_INSTRUCTIONS_TO_TEST: usize = 3;

@@ -1,0 +1,97 @@
+//! Minimum shares of the program's time, 0…1, below which a pattern is not reported.
+
+/// Functions below are not analysed. A quarter of the smallest minimum gain (2 %). Chosen.
+pub(crate) const MIN_SHARE_OF_ANALYSED_FUNCTION: f64 = 0.005;
+
+/// Threads below do not count as working. Chosen.
+pub(crate) const MIN_SHARE_OF_WORKING_THREAD: f64 = 0.01;
+
+/// Of pairs of divisions, and of divisions that only check for overflow. Chosen: half of the
+/// smallest minimum gain.
+pub(crate) const MIN_SHARE_OF_DIVISIONS: f64 = 0.01;
+
+/// Of a division by a loop-invariant value. Chosen: the smallest minimum gain.
+pub(crate) const MIN_SHARE_OF_INVARIANT_DIVISION: f64 = 0.02;
+
+/// Of a loop whose divisions are reported as needed. Chosen: advice is for what matters.
+pub(crate) const MIN_SHARE_OF_NEEDED_DIVISIONS: f64 = 0.1;
+
+/// Of a function's locked instructions. Chosen.
+pub(crate) const MIN_SHARE_OF_LOCKED_INSTRUCTIONS: f64 = 0.01;
+
+/// Of a load that waits. Chosen: the smallest minimum gain.
+pub(crate) const MIN_SHARE_OF_STALLED_LOAD: f64 = 0.02;
+
+/// Of all loads of a loop that wait. Chosen: their fixes change data layout and must pay.
+pub(crate) const MIN_SHARE_OF_STALLED_LOADS_IN_LOOP: f64 = 0.08;
+
+/// Of a load that waits for a narrower store. Chosen.
+pub(crate) const MIN_SHARE_OF_FORWARDING_STALL: f64 = 0.03;
+
+/// Of a loop over single bytes. Chosen: the smallest minimum gain.
+pub(crate) const MIN_SHARE_OF_BYTE_LOOP: f64 = 0.02;
+
+/// Of a loop bound by a chain, or that could be vectorised. Chosen.
+pub(crate) const MIN_SHARE_OF_CHAIN_LOOP: f64 = 0.05;
+
+/// Of a loop with unpredictable branches, or false dependencies. Chosen.
+pub(crate) const MIN_SHARE_OF_BRANCH_LOOP: f64 = 0.03;
+
+/// Of a loop with spills. Chosen: compilers place registers well, so only clear cases count.
+pub(crate) const MIN_SHARE_OF_SPILLING_LOOP: f64 = 0.1;
+
+/// Of a loop that is reported to run at its bound. Chosen: it must be most of the program.
+pub(crate) const MIN_SHARE_OF_OPTIMAL_LOOP: f64 = 0.5;
+
+/// Of a loop or call with quadratic growth. Chosen: what grows takes most in the end.
+pub(crate) const MIN_SHARE_OF_QUADRATIC_LOOP: f64 = 0.1;
+
+/// Of functions that would be inlined, or of calls that would be hoisted. Chosen: the smallest
+/// minimum gain.
+pub(crate) const MIN_SHARE_OF_CALLEE: f64 = 0.02;
+
+/// Of the allocator. Chosen.
+pub(crate) const MIN_SHARE_OF_ALLOCATOR: f64 = 0.08;
+
+/// Of the allocator from which another one may help by itself. Chosen.
+pub(crate) const MIN_SHARE_OF_ALLOCATOR_FOR_SWAP: f64 = 0.15;
+
+/// Of copies and allocator for a buffer that grows. Chosen.
+pub(crate) const MIN_SHARE_OF_GROWTH: f64 = 0.1;
+
+/// Of the copies alone. Chosen.
+pub(crate) const MIN_SHARE_OF_GROWTH_COPIES: f64 = 0.05;
+
+/// Of copies of memory. Chosen.
+pub(crate) const MIN_SHARE_OF_COPIES: f64 = 0.1;
+
+/// Of copies from which a run that records their sizes is worth its time. Chosen.
+pub(crate) const MIN_SHARE_OF_COPIES_FOR_SIZES_RUN: f64 = 0.25;
+
+/// Of page faults. Chosen.
+pub(crate) const MIN_SHARE_OF_PAGE_FAULTS: f64 = 0.05;
+
+/// Of system calls. Chosen.
+pub(crate) const MIN_SHARE_OF_SYSTEM_CALLS: f64 = 0.05;
+
+/// Of copying inside system calls from which it is reported. Chosen.
+pub(crate) const MIN_SHARE_OF_SYSTEM_CALL_COPYING: f64 = 0.005;
+
+/// Of locks. Chosen.
+pub(crate) const MIN_SHARE_OF_LOCKS: f64 = 0.1;
+
+/// Of a function that spins. Chosen.
+pub(crate) const MIN_SHARE_OF_SPINNING_FUNCTION: f64 = 0.01;
+
+/// Of loops that write to shared cache lines. Chosen.
+pub(crate) const MIN_SHARE_OF_SHARED_WRITES: f64 = 0.1;
+
+/// Of code without symbols. Chosen.
+pub(crate) const MIN_SHARE_WITHOUT_SYMBOLS: f64 = 0.1;
+
+/// Of a part of a finding's time (containers' code, the kernel's part) from which evidence names
+/// it. Chosen.
+pub(crate) const MIN_SHARE_OF_REPORTED_PART: f64 = 0.02;
+
+/// Fraction from which a part counts as most of something: by definition of "most".
+pub(crate) const MOST_OF_IT: f64 = 0.5;
