@@ -25,7 +25,7 @@ mod wording;
 
 pub use safe_text::{sanitise, sanitise_lines};
 pub use terminal::screen::Screen;
-pub use wording::diagnosis::{findings, title};
+pub use wording::diagnosis::findings;
 
 #[cfg(test)]
 mod test_fixtures;

@@ -7,7 +7,7 @@ use genba_model::{Annotation, Finding, Investigation};
 use super::annotation;
 use crate::escape_html::escape_fit;
 use crate::safe_text;
-use crate::wording::findings;
+use crate::wording::{causes, findings};
 
 /// Maximum number of findings.
 const MAX_FINDINGS: usize = 30;
@@ -104,9 +104,12 @@ fn one(out: &mut String, number: usize, finding: &Finding, anchor: Option<usize>
             escape_fit(&findings::saved(gain), 80),
         );
     }
+    let title = causes::title_of(&finding.cause).map_or(String::new(), |title| {
+        format!(" <span class=\"dim\">{}</span>", escape_fit(title, 100))
+    });
     let _ = write!(
         out,
-        "<b class=\"cause\">{number} {}</b><br><span class=\"where\">{}",
+        "<b class=\"cause\">{number} {}</b>{title}<br><span class=\"where\">{}",
         escape_fit(&finding.cause, 60),
         escape_fit(&findings::place(&finding.site), 300)
     );

@@ -3,7 +3,7 @@
 use genba_model::{Explanation, Finding, SourceLine};
 
 use crate::terminal::screen::{DIM, GOOD, STRONG};
-use crate::wording::findings;
+use crate::wording::{causes, findings};
 use crate::{Screen, safe_text};
 
 /// Columns before the text of a fact.
@@ -48,6 +48,9 @@ pub(super) fn finding(
     screen: Screen,
 ) {
     head(out, number, one, screen);
+    if let Some(title) = causes::title_of(&one.cause) {
+        fact(out, "cause", title, screen);
+    }
     if let Some(caller) = findings::caller(&one.site) {
         fact(out, "", &caller, screen);
     }

@@ -2,9 +2,14 @@
 
 use genba_model::Cause;
 
+/// What the cause with this identifier is, in a few words; `None` for causes of other versions.
+pub(crate) fn title_of(id: &str) -> Option<&'static str> {
+    let cause = Cause::ALL.iter().find(|cause| cause.id() == id);
+    cause.map(|&cause| title(cause))
+}
+
 /// What a cause is, in a few words.
-#[must_use]
-pub fn title(cause: Cause) -> &'static str {
+pub(crate) fn title(cause: Cause) -> &'static str {
     match cause {
         Cause::DuplicateDivision => "quotient and remainder computed by two divisions",
         Cause::DivisionAsOverflowCheck => "division used as an overflow check",

@@ -1,8 +1,7 @@
-//! From typed diagnoses to the findings of the document: titles, evidence, fixes, confirmations.
+//! From typed diagnoses to the findings of the document: evidence, fixes, confirmations.
 
 use genba_model::{Diagnosis, Evidence, Example, Finding};
 
-pub use super::causes::title;
 use super::{confirmations, evidence, fix_examples, fixes};
 
 /// The findings of these diagnoses, in their order.

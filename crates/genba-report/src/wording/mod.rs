@@ -6,7 +6,7 @@
 
 pub(crate) mod ablation;
 pub(crate) mod bisection;
-mod causes;
+pub(crate) mod causes;
 mod confirmations;
 pub(crate) mod counters;
 pub(crate) mod counts;
