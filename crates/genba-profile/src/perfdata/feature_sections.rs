@@ -11,7 +11,6 @@ pub mod bit {
     pub const VERSION: u32 = 5;
     pub const ARCH: u32 = 6;
     pub const NRCPUS: u32 = 7;
-    pub const CPUDESC: u32 = 8;
     pub const CMDLINE: u32 = 11;
     pub const EVENT_DESC: u32 = 12;
     pub const SAMPLE_TIME: u32 = 21;
@@ -33,18 +32,8 @@ pub struct FileEvent {
 /// The contents of the feature sections.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
-    /// Host name.
-    pub hostname: Option<String>,
     /// Kernel release.
     pub os_release: Option<String>,
-    /// Version of the recording tool.
-    pub version: Option<String>,
-    /// Machine architecture as in `uname -m`.
-    pub arch: Option<String>,
-    /// CPU model.
-    pub cpu: Option<String>,
-    /// CPUs online.
-    pub cpus: Option<u32>,
     /// The recorder's own command line.
     pub command: Vec<String>,
     /// Events with names.
@@ -56,18 +45,8 @@ pub struct Features {
 impl Features {
     /// Adds a section; damaged and unneeded ones are ignored.
     pub fn add(&mut self, number: u32, data: &[u8]) {
-        let text = || header_string(&mut Cursor::new(data));
         match number {
-            bit::HOSTNAME => self.hostname = text(),
-            bit::OSRELEASE => self.os_release = text(),
-            bit::VERSION => self.version = text(),
-            bit::ARCH => self.arch = text(),
-            bit::CPUDESC => self.cpu = text(),
-            bit::NRCPUS => {
-                let mut c = Cursor::new(data);
-                // Available first, online second.
-                self.cpus = c.u32().and_then(|_| c.u32());
-            }
+            bit::OSRELEASE => self.os_release = header_string(&mut Cursor::new(data)),
             bit::CMDLINE => self.command = strings(data),
             bit::EVENT_DESC => self.events = event_desc(data),
             bit::BUILD_ID => self.build_ids = build_ids(data),

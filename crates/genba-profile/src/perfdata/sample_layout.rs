@@ -29,10 +29,6 @@ pub struct SampleRecord<'a> {
     pub tid: i32,
     /// Time in the recording's clock, ns.
     pub time: u64,
-    /// Data address, if sampled.
-    pub addr: u64,
-    /// CPU.
-    pub cpu: u32,
     /// Events since the last sample.
     pub period: u64,
     /// Call chain: 8-byte entries, innermost first, with context markers.
@@ -160,7 +156,7 @@ impl Layout {
             out.time = c.u64()?;
         }
         if self.has(sample::ADDR) {
-            out.addr = c.u64()?;
+            c.skip(8)?;
         }
         if self.has(sample::ID) {
             c.skip(8)?;
@@ -169,8 +165,7 @@ impl Layout {
             c.skip(8)?;
         }
         if self.has(sample::CPU) {
-            out.cpu = c.u32()?;
-            c.skip(4)?;
+            c.skip(8)?;
         }
         out.period = 1;
         if self.has(sample::PERIOD) {

@@ -172,7 +172,6 @@ fn open(target: Target, hz: u64) -> Result<(OpenedEvents, &'static str), Profile
                 event: EventSpec::parse(name)?,
                 rate: Rate::Frequency(hz),
                 call_graph: CallGraph::None,
-                addresses: false,
                 precise_ip: 0,
                 exclude_kernel: name.ends_with(":u"),
                 on_exec: matches!(target, Target::BeforeExec(_)),

@@ -26,16 +26,12 @@ pub struct EventInfo {
     pub clock: bool,
     /// Requested samples per second; 0 if the period was fixed.
     pub frequency_hz: u64,
-    /// The fixed period; 0 if a frequency was requested.
-    pub period: u64,
     /// Requested `precise_ip`, 0…3.
     pub precise_ip: u8,
     /// Whether kernel code was sampled, too.
     pub kernel: bool,
     /// Whether samples carry call chains or stack copies.
     pub stacks: bool,
-    /// Bytes of stack copied with each sample (DWARF unwinding); 0 if none.
-    pub stack_copy: u32,
 }
 
 impl EventInfo {
@@ -48,15 +44,9 @@ impl EventInfo {
             hardware: event::is_hardware(a.kind) && !timer,
             clock: event::is_clock(a.kind, a.config) || timer,
             frequency_hz: if freq { a.period_or_freq } else { 0 },
-            period: if freq { 0 } else { a.period_or_freq },
             precise_ip: a.precise_ip(),
             kernel: !a.has(flag::EXCLUDE_KERNEL),
             stacks: a.sample_type & (sample::CALLCHAIN | sample::STACK_USER) != 0,
-            stack_copy: if a.sample_type & sample::STACK_USER != 0 {
-                a.stack_user
-            } else {
-                0
-            },
             name,
         }
     }
@@ -81,18 +71,8 @@ impl EventInfo {
 /// The description in a recording: host, recorder and events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordingInfo {
-    /// Host name of the machine that was recorded.
-    pub hostname: Option<String>,
     /// Kernel release of that machine.
     pub os_release: Option<String>,
-    /// Version of the recorder.
-    pub version: Option<String>,
-    /// Machine architecture (`x86_64`).
-    pub arch: Option<String>,
-    /// CPU model name.
-    pub cpu: Option<String>,
-    /// Number of CPUs that were online.
-    pub cpus: Option<u32>,
     /// The recorder's command line (`perf record …`, `genba record …`).
     pub command: Vec<String>,
     /// The events, at least one.
@@ -176,12 +156,7 @@ impl Recording {
         let mut structure = file_header::parse(&bytes, &name)?;
         let f = &mut structure.features;
         let info = RecordingInfo {
-            hostname: f.hostname.clone(),
             os_release: f.os_release.clone(),
-            version: f.version.clone(),
-            arch: f.arch.clone(),
-            cpu: f.cpu.clone(),
-            cpus: f.cpus,
             command: std::mem::take(&mut f.command),
             events: structure.events.iter().map(EventInfo::new).collect(),
             cut_short: structure.cut_short.clone(),

@@ -57,16 +57,10 @@ pub struct Sample {
     pub pid: i32,
     /// Thread id.
     pub tid: i32,
-    /// The CPU on which it was taken.
-    pub cpu: u32,
     /// Events since the previous sample: nanoseconds for a clock.
     pub weight: u64,
     /// Whether it is in kernel code.
     pub kernel: bool,
-    /// Whether the stack's outermost frame was not reached (DWARF unwinding only).
-    pub truncated: bool,
-    /// Data address, if the event records one; else 0.
-    pub addr: u64,
     /// The sampled location.
     pub location: LocationId,
     /// The stack; its innermost frame is `location`.

@@ -21,8 +21,6 @@ pub struct AttrPlan {
     pub rate: Rate,
     /// How call stacks are sampled.
     pub call_graph: CallGraph,
-    /// Whether samples carry data addresses.
-    pub addresses: bool,
     /// `precise_ip` to request, 0…3.
     pub precise_ip: u8,
     /// Samples user code only.
@@ -45,9 +43,6 @@ pub fn build(plan: &AttrPlan) -> perf_event_attr {
     };
     plan.rate.set(&mut attr);
     attr.sample_type = sample::IP | sample::TID | sample::TIME | sample::CPU | sample::PERIOD;
-    if plan.addresses {
-        attr.sample_type |= sample::ADDR;
-    }
     match plan.call_graph {
         CallGraph::None => {}
         CallGraph::FramePointer => attr.sample_type |= sample::CALLCHAIN,

@@ -29,7 +29,6 @@ pub(crate) fn sys_attr_for_tests() -> Vec<u8> {
         event: crate::event::EventSpec::parse("cpu-clock").unwrap(),
         rate: Rate::Frequency(999),
         call_graph: CallGraph::None,
-        addresses: false,
         precise_ip: 0,
         exclude_kernel: true,
         on_exec: true,

@@ -48,8 +48,6 @@ pub struct RecordOptions {
     pub rate: Rate,
     /// How call stacks are sampled.
     pub call_graph: CallGraph,
-    /// Whether samples carry data addresses.
-    pub addresses: bool,
     /// Samples user code only, even where the kernel may be sampled.
     pub user_only: bool,
     /// Size of each ring buffer, pages (a power of two); by the kind of call stacks if `None`.

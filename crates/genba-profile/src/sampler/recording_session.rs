@@ -285,7 +285,6 @@ fn open_all(
             event: choice.event.clone(),
             rate: choice.rate,
             call_graph: options.call_graph,
-            addresses: options.addresses,
             precise_ip: choice.precise_ip,
             exclude_kernel: !choice.kernel,
             on_exec: matches!(target, Target::BeforeExec(_)),
