@@ -82,7 +82,7 @@ pub fn ablation(ablation: &Ablation, screen: Screen) -> String {
         row(format!("− {}", part.name), &part.costs, last, false);
     }
     let name = match ablation.all_off {
-        Some(_) => "all removed",
+        Some(_) => "all off",
         None => "remaining",
     };
     row(
