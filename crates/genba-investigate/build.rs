@@ -3,5 +3,10 @@
 
 fn main() {
     let kind = genba_embed::Kind::SharedLibrary;
-    let _ = genba_embed::compile("libgenba_sizes.so", kind, "preload/sizes.rs", &[]);
+    let _ = genba_embed::compile(
+        "libgenba_sizes.so",
+        kind,
+        "preload/allocation_sizes.rs",
+        &[],
+    );
 }

@@ -1,8 +1,8 @@
-//! A run that tallies for which sizes the target asks memory and copies.
+//! A run that counts allocations and copies of the target by size.
 //!
-//! A small library (`preload/sizes.rs`) is loaded into it with `LD_PRELOAD`; it counts calls by
-//! size in a shared file. A call costs some ten cycles more: the run takes little longer than
-//! any other.
+//! A small library (`preload/allocation_sizes.rs`) is loaded with `LD_PRELOAD`; it counts calls by
+//! size in a shared file. A call costs about ten cycles more, so the run is hardly slower than
+//! others.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ use genba_explain::input::request_sizes::{SizeClasses, Sizes};
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 use tempfile::TempDir;
 
-#[path = "../preload/layout.rs"]
+#[path = "../preload/size_table_layout.rs"]
 #[cfg_attr(not(test), expect(dead_code, reason = "the library's side"))]
 mod layout;
 
@@ -22,14 +22,14 @@ use layout::{ALLOCATE, CLASSES, COPY, GROWN_BYTES, LOADED, MOVED, MOVED_BYTES, R
 
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_sizes.so"));
 
-/// The library unpacked beside an empty tally, in a directory that goes with this value.
-struct Tally {
+/// The unpacked library and the file of the counts, in a directory that is removed on drop.
+struct SizeTable {
     _directory: TempDir,
     library: PathBuf,
-    numbers: PathBuf,
+    counts: PathBuf,
 }
 
-impl Tally {
+impl SizeTable {
     fn new() -> io::Result<Self> {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::Builder::new()
@@ -44,18 +44,18 @@ impl Tally {
         };
         let (mut file, library) = create("libgenba_sizes.so", 0o500)?;
         file.write_all(LIBRARY)?;
-        let (file, numbers) = create("sizes", 0o600)?;
+        let (file, counts) = create("sizes", 0o600)?;
         file.set_len(WORDS as u64 * 8)?;
         Ok(Self {
             _directory: directory,
             library,
-            numbers,
+            counts,
         })
     }
 
     fn read(&self) -> io::Result<Option<Sizes>> {
         let mut bytes = vec![0; WORDS * 8];
-        File::open(&self.numbers)?.read_exact(&mut bytes)?;
+        File::open(&self.counts)?.read_exact(&mut bytes)?;
         let words: Vec<u64> = bytes
             .chunks_exact(8)
             .map(|word| u64::from_le_bytes(word.try_into().unwrap_or_default()))
@@ -64,7 +64,7 @@ impl Tally {
     }
 }
 
-/// What the numbers say; nothing where the library was never loaded.
+/// Returns the sizes of a table; `None` where the library was never loaded.
 fn sizes(words: &[u64]) -> Option<Sizes> {
     let of = |service: usize| SizeClasses {
         calls: words[service..service + CLASSES].to_vec(),
@@ -80,24 +80,24 @@ fn sizes(words: &[u64]) -> Option<Sizes> {
     })
 }
 
-/// Tallies one run, which is ended after `limit`; `None` where that cannot be done or the run
-/// fails: a static program, another C library.
-pub(crate) fn tally(
+/// Counts one run, which is ended after `limit`; `None` where the library cannot be loaded (a static
+/// program, another C library) or the run fails.
+pub(crate) fn count(
     launcher: &mut Launcher,
     spec: &CommandSpec,
     limit: Duration,
     cancel: &Cancel,
 ) -> Option<Sizes> {
-    let tally = Tally::new().ok()?;
+    let table = SizeTable::new().ok()?;
     let mut spec = spec.clone();
-    spec.environment.add_preload(&tally.library).ok()?;
-    spec.environment.set("GENBA_SIZES", &tally.numbers);
+    spec.environment.add_preload(&table.library).ok()?;
+    spec.environment.set("GENBA_SIZES", &table.counts);
     spec.stdout = Output::Null;
     spec.stderr = Output::Null;
     spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
     let finished = launcher.run(&spec, cancel).ok()?;
     finished.record.exit.success().then_some(())?;
-    tally.read().ok().flatten()
+    table.read().ok().flatten()
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn classes_are_numbers_of_bits() {
+    fn size_class_is_the_number_of_bits() {
         assert_eq!(
             [0, 1, 2, 3, 4, 255, 256].map(layout::class),
             [0, 1, 2, 2, 3, 8, 9]
@@ -114,19 +114,19 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_loaded_says_nothing() {
+    fn table_is_empty_where_the_library_was_never_loaded() {
         assert_eq!(sizes(&[0; WORDS]), None);
         assert_eq!(sizes(&[]), None);
     }
 
     #[test]
-    fn a_run_is_tallied() {
-        // The shell of most systems is linked with the GNU C library; where not, nothing is said.
+    fn allocations_of_a_run_are_counted() {
+        // Linked with the GNU C library on most systems; elsewhere the test is skipped.
         let mut launcher = Launcher::new().unwrap();
         let spec = CommandSpec::direct(["/bin/cat", "/proc/self/maps"]);
         let cancel = Cancel::new().unwrap();
         let limit = Duration::from_secs(60);
-        let Some(sizes) = tally(&mut launcher, &spec, limit, &cancel) else {
+        let Some(sizes) = count(&mut launcher, &spec, limit, &cancel) else {
             genba_testing::skip(
                 "a_run_is_tallied",
                 genba_testing::MACHINE,
@@ -138,6 +138,6 @@ mod tests {
         assert!(sizes.allocated.bytes > 0);
         assert_eq!(sizes.allocated.calls.len(), CLASSES);
         let failing = CommandSpec::direct(["/bin/false"]);
-        assert_eq!(tally(&mut launcher, &failing, limit, &cancel), None);
+        assert_eq!(count(&mut launcher, &failing, limit, &cancel), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong on the road.
+//! Errors of an investigation.
 
 use genba_case::Error as CaseError;
 use genba_count::CountError;
@@ -21,61 +21,64 @@ pub enum InvestigateError {
     /// The case cannot be written.
     #[error(transparent)]
     Case(#[from] CaseError),
-    /// The target failed.
-    #[error("{how}; --ignore-failure measures it all the same{said}")]
+    /// The command failed.
+    #[error("{how}; use --ignore-failure to measure it nevertheless{output}")]
     TargetFailed {
-        /// In words.
+        /// How it ended.
         how: String,
-        /// The end of what it wrote to standard error, if anything.
-        said: String,
+        /// The end of its standard error.
+        output: String,
     },
     /// The page cannot be written.
     #[error("cannot write {path}: {source}")]
     Page {
-        /// Where to.
+        /// Path of the page.
         path: String,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The person ended it.
+    /// The user interrupted it.
     #[error("interrupted{kept}")]
     Interrupted {
-        /// Where to find what was measured.
+        /// Where measurements are stored.
         kept: String,
     },
 }
 
-/// Lines of the target's error output that are shown.
-const SHOWN_LINES: usize = 8;
+/// Maximum number of lines of the command's standard error that are shown.
+const MAX_ERROR_LINES: usize = 8;
 
 impl InvestigateError {
-    /// The error of a run that failed.
+    /// Returns the error for a failed run.
     pub(crate) fn of(finished: &Finished) -> Self {
         let text = String::from_utf8_lossy(&finished.stderr.captured);
         let lines: Vec<&str> = text.lines().collect();
-        let from = lines.len().saturating_sub(SHOWN_LINES);
-        let said = if lines.is_empty() {
+        let from = lines.len().saturating_sub(MAX_ERROR_LINES);
+        let output = if lines.is_empty() {
             String::new()
         } else {
-            format!("\n  it wrote: {}", lines[from..].join("\n            "))
+            format!(
+                "\n  standard error: {}",
+                lines[from..].join("\n                  ")
+            )
         };
         Self::TargetFailed {
             how: in_words(&finished.record),
-            said,
+            output,
         }
     }
 }
 
-/// How a run ended, in words.
+/// Returns how a run ended, as a sentence.
 #[must_use]
 pub fn in_words(record: &RunRecord) -> String {
     match record.exit {
         ExitKind::Code(code) => format!("the command exited with code {code}"),
         ExitKind::Signal { signal, core } => {
             let dump = if core { " and dumped core" } else { "" };
-            format!("signal {signal} ended the command{dump}")
+            format!("the command was killed by signal {signal}{dump}")
         }
-        ExitKind::TimedOut => "the command ran into its time-out".to_owned(),
+        ExitKind::TimedOut => "the command timed out".to_owned(),
         ExitKind::Cancelled => "the command was cancelled".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Event counters over one or more runs.
+//! Event counters of one or more runs.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use genba_run::{Cancel, CommandSpec, Launcher, RunError};
 use crate::repeat_runs::check;
 use crate::{InvestigateError, Progress};
 
-/// What to count and how often.
+/// Events to count and number of runs.
 #[derive(Clone, Debug)]
 pub struct CounterOptions {
-    /// Events.
+    /// Events to count.
     pub events: Vec<EventSpec>,
-    /// Runs.
+    /// Number of runs.
     pub runs: u32,
-    /// Count a target that fails.
+    /// Count a command that fails.
     pub ignore_failure: bool,
 }
 
-/// Counts the events of a command. Cancelled, it returns the runs that ended, if any.
+/// Counts the events of a command. If it is cancelled, it returns the runs that finished.
 ///
 /// # Errors
 /// When the command cannot be started, fails, or was cancelled before a run ended.
@@ -49,7 +49,7 @@ pub fn count(
         }
         let run = perf_stat::once(launcher, spec, &options.events, cancel)?;
         if run.finished.record.exit == ExitKind::Cancelled {
-            // A run that was cut short says nothing beside whole ones, yet more than nothing.
+            // An incomplete run is only used where there is no complete one.
             if runs.is_empty() {
                 runs.push(run);
             }

@@ -1,4 +1,4 @@
-//! Exact execution counts of one run: the command as it is, then under an engine.
+//! Exact execution counts of one run: the command without an engine, then under one.
 
 use std::time::Duration;
 
@@ -8,33 +8,32 @@ use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
 use crate::{InvestigateError, Progress, repeat_runs};
 
-/// How to count.
+/// How to count executions.
 #[derive(Clone, Debug)]
 pub struct CountPlan {
     /// Name of the engine; the best that can serve if `None`.
     pub engine: Option<String>,
-    /// Which jumps and calls to record as well.
+    /// Jumps and calls that are recorded as well.
     pub transfers: Transfers,
-    /// Count in processes that the target starts, too.
+    /// Also count in processes that the target starts.
     pub children: bool,
-    /// Run the command without the engine first: then the slow-down is known, and how long the
-    /// count will take.
+    /// Run the command without the engine first, to know the slowdown and how long the count takes.
     pub native: bool,
-    /// Count a target that fails.
+    /// Count a command that fails.
     pub ignore_failure: bool,
 }
 
-/// What a count gave.
+/// The result of a count.
 #[derive(Debug)]
 pub struct CountedRun {
     /// The counts.
     pub raw: RawCounts,
-    /// The run without the engine, if there was one.
+    /// The run without the engine.
     pub native: Option<Finished>,
 }
 
 impl CountedRun {
-    /// CPU time of the run without the engine, seconds.
+    /// Returns the CPU time of the run without the engine, seconds.
     #[must_use]
     pub fn native_cpu_seconds(&self) -> Option<f64> {
         self.native.as_ref().map(|run| run.record.cpu().total())
@@ -59,16 +58,16 @@ pub fn count(
     };
     let choice = genba_count::choose(plan.engine.as_deref(), &request)?;
     let native = if plan.native {
-        progress.update("running the command as it is", None);
+        progress.update("running the command without the engine", None);
         let mut quiet = spec.clone();
-        // What it writes is wanted once: from the run that is counted.
+        // Its output is wanted once: from the counted run.
         quiet.stdout = genba_run::Output::Null;
         quiet.stderr = genba_run::Output::Capture { limit: 64 << 10 };
         let finished = launcher.run(&quiet, cancel)?;
         if !plan.ignore_failure {
             repeat_runs::check(&finished, false)?;
         }
-        // A run that was cut off says nothing about how long a whole one takes.
+        // A run that timed out does not tell how long a whole one takes.
         (finished.record.exit != ExitKind::TimedOut).then_some(finished)
     } else {
         None
@@ -88,7 +87,7 @@ pub fn count(
     Ok(CountedRun { raw, native })
 }
 
-/// How long the count of a run that takes `wall` seconds will take, in words.
+/// Returns how long the count of a run of `wall` seconds will take.
 pub(crate) fn announcement(choice: &Choice, wall: f64) -> String {
     let usual = choice.engine.usual_slowdown();
     format!(
@@ -111,7 +110,7 @@ fn rounded(seconds: f64) -> String {
     }
 }
 
-/// Exit status as a shell gives it.
+/// Returns the exit status as a shell reports it.
 pub(crate) fn shell_status(exit: ExitKind) -> Option<i32> {
     match exit {
         ExitKind::Code(code) => Some(code),
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_128_and_more() {
+    fn exit_status_of_a_signal_is_128_plus_its_number() {
         let killed = ExitKind::Signal {
             signal: 9,
             core: false,

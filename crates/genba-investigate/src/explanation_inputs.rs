@@ -1,5 +1,5 @@
-//! Documents of a case from which its explanation can be computed again: what was known beside
-//! samples and counts, and how counts and samples belong together.
+//! Documents of a case from which its explanation is computed again: what is known beside samples
+//! and counts, and how counts and samples belong together.
 
 use genba_attribution::{Clock, JoinOptions, Joined};
 use genba_explain::RunFacts;
@@ -7,39 +7,39 @@ use genba_explain::input::analysis_input::FollowUpRuns;
 use genba_model::{Estimate, HostTable, RawCounts};
 use serde::{Deserialize, Serialize};
 
-/// Kind of the case's document.
+/// Kind of the document with [`ExplanationInputs`].
 pub const EXPLANATION_INPUTS: &str = "facts";
 
-/// What is known beside samples and counts.
+/// What an explanation needs beside samples and counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExplanationInputs {
-    /// Of the repeated runs.
+    /// Times, faults and memory of the repeated runs.
     pub runs: RunFacts,
-    /// What runs of their own said.
+    /// Results of follow-up runs.
     #[serde(alias = "tried")]
     pub follow_up: FollowUpRuns,
-    /// Gains below this are not told.
+    /// Minimum gain for a finding to be reported, as a share of the time.
     #[serde(alias = "least_gain")]
     pub min_gain: f64,
 }
 
-/// How counts and samples of a case belong together; kept in the case beside the counts.
+/// How counts and samples of a case belong together; stored in the case beside the counts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Join {
-    /// Runs that the samples are of.
+    /// Number of runs that were sampled.
     pub runs: f64,
     /// CPU time of one run, seconds, where it is known.
     pub native_cpu_seconds: Option<f64>,
-    /// What the counts are multiplied with.
+    /// Factor for the counts.
     pub scale: f64,
-    /// The core clock, cycles a second, and where it comes from.
+    /// The core clock, Hz, and its source.
     pub clock: Option<(Estimate, String)>,
-    /// What instructions cost on that host.
+    /// The host table.
     pub host: Option<HostTable>,
 }
 
 impl Join {
-    /// Joins the counts.
+    /// Returns the counts joined with the samples.
     #[must_use]
     pub fn with(self, raw: &RawCounts) -> Joined {
         let options = JoinOptions {
@@ -53,5 +53,5 @@ impl Join {
     }
 }
 
-/// Kind of the case's document that says how counts and samples belong together.
+/// Kind of the document with [`Join`].
 pub const JOIN: &str = "join";

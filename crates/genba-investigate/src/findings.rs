@@ -1,10 +1,10 @@
-//! Findings as the document has them: causes found, worded, with their lines of source.
+//! Findings of the document: detected causes, worded, with lines of source.
 
 use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits, explain};
 use genba_model::{Finding, FindingSite, SourceLine};
 
-/// The findings for a program, most profitable first.
+/// Returns the findings for a program, largest gain first.
 #[must_use]
 pub fn findings(input: &AnalysisInput, limits: Limits, sources: &mut SourceCache) -> Vec<Finding> {
     let mut findings = genba_report::findings(&explain(input, limits));
@@ -12,10 +12,10 @@ pub fn findings(input: &AnalysisInput, limits: Limits, sources: &mut SourceCache
     findings
 }
 
-/// Lines of one site at most; of a longer range its first lines are shown.
+/// Maximum number of lines of a site; of a longer range the first lines are shown.
 const MAX_LINES: u32 = 6;
 
-/// Puts the source into findings, where its files are found.
+/// Adds lines of source to findings, where the files exist.
 fn add_source_lines(findings: &mut [Finding], sources: &mut SourceCache) {
     for finding in findings {
         let mut lines = Vec::new();
@@ -52,8 +52,9 @@ mod tests {
     use genba_model::Estimate;
 
     #[test]
-    fn lines_of_a_site_are_quoted() {
-        let directory = std::env::temp_dir().join(format!("genba-quotes-{}", std::process::id()));
+    fn source_lines_of_a_site_are_added() {
+        let directory =
+            std::env::temp_dir().join(format!("genba-source-lines-{}", std::process::id()));
         std::fs::create_dir_all(&directory).expect("a directory");
         let path = directory.join("a.c");
         std::fs::write(&path, "one\ntwo\nthree\n").expect("a file");

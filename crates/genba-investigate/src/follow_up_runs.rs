@@ -1,6 +1,8 @@
-//! Short runs that findings about memory and threads need: where pages are faulted in, and what
-//! the work costs on one CPU alone.
+//! Follow-up runs: short runs that confirm or exclude suspected causes (page faults, cache lines
+//! shared by threads, sizes of allocations, branch mispredictions, cache misses, copies, the time
+//! on one CPU).
 
+use std::path::Path;
 use std::time::Duration;
 
 use genba_attribution::{ResolveOptions, ResolvedProfile};
@@ -10,6 +12,7 @@ use genba_explain::input::event_places::event_counts;
 use genba_explain::input::shared_cache_lines::shared_lines;
 use genba_explain::input::user_places::{copy_places, user_places};
 use genba_model::ExitKind;
+use genba_profile::RecordOutcome;
 use genba_profile::event::EventSpec;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
 use genba_run::Output;
@@ -17,54 +20,61 @@ use genba_run::Output;
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress, allocation_sizes, callgrind_simulation};
 
-/// Page faults to sample.
-const FAULTS: u64 = 2000;
+/// Number of page faults to sample.
+const FAULT_SAMPLES: u64 = 2000;
 
-/// Stack to copy with each, bytes.
-const STACK: u32 = 8 << 10;
+/// Bytes of stack copied with a sample.
+const STACK_COPY_BYTES: u32 = 8 << 10;
 
-/// Samples with stacks, a second.
-const COPIES: u64 = 999;
+/// Bytes of stack copied where only registers are needed; registers come with stack copies.
+const MIN_STACK_COPY_BYTES: u32 = 8;
 
-/// Of these so many are enough.
-const WHO: u64 = 300;
+/// Sampling rate with stacks of copies of memory, Hz.
+const COPY_SAMPLING_HZ: u64 = 999;
 
-/// Samples with registers, a second.
-const REGISTERS: u64 = 1999;
+/// Number of samples that are enough to attribute copies of memory.
+const COPY_SAMPLES: u64 = 300;
 
-/// Samples of events of the processor, a second.
-const EVENTS: u64 = 2999;
+/// Sampling rate with registers, Hz.
+const REGISTER_SAMPLING_HZ: u64 = 1999;
 
-/// Runs on one CPU.
-const ALONE: usize = 2;
+/// Sampling rate of hardware events, Hz.
+const EVENT_SAMPLING_HZ: u64 = 2999;
 
-/// A run whose allocations and copies are tallied takes so many times longer, at the most.
-const TALLIED: f64 = 2.0;
+/// Number of runs on one CPU.
+const ONE_CPU_RUNS: usize = 2;
 
-/// Simulations take some fifty times longer: this much of a run tells the rates.
-const LONGEST_SIMULATION: Duration = Duration::from_secs(20);
+/// Maximum slowdown of a run whose allocations and copies are counted by size.
+const MAX_SIZE_COUNTING_SLOWDOWN: f64 = 2.0;
 
-/// Less is not worth beginning.
-const SHORTEST_SIMULATION: Duration = Duration::from_secs(2);
+/// Maximum time of a simulation. Simulation is about fifty times slower than the command; this part
+/// of a run is enough for rates.
+const MAX_SIMULATION: Duration = Duration::from_secs(20);
 
-/// A run on one CPU may take so many times longer than the usual one: all threads' work, and more.
-const LONGEST: f64 = 4.0;
+/// Minimum time for a simulation; a shorter one is not started.
+const MIN_SIMULATION: Duration = Duration::from_secs(2);
+
+/// Maximum time of a run on one CPU, as a multiple of the CPU or wall time of the usual run.
+const MAX_ONE_CPU_SLOWDOWN: f64 = 4.0;
+
+/// Simulated part of the run from which rates count as those of the whole run.
+const WHOLE_RUN: f64 = 0.95;
 
 impl Pipeline<'_> {
-    /// Makes the runs that would decide what the input suspects, and puts what they say in. What
-    /// cannot be done is left out.
+    /// Makes the follow-up runs that decide on the causes suspected in `input`, and adds their
+    /// results to it. Runs that fail or for which there is no time are skipped, the latter with a
+    /// note.
     pub(crate) fn follow_up_runs(
         &mut self,
         input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let run = input.program.wall_seconds;
-        if follow_up_runs::fault_places(input) && self.may_take(run, "where page faults are taken")
-        {
+        if follow_up_runs::fault_places(input) && self.may_take(run, "places of page faults") {
             self.fault_places(input, progress)?;
         }
         if follow_up_runs::shared_lines(input)
-            && self.may_take(run, "which cache lines threads share")
+            && self.may_take(run, "cache lines shared by threads")
         {
             self.shared_lines(input, progress)?;
         }
@@ -72,40 +82,38 @@ impl Pipeline<'_> {
             self.sizes(input, progress)?;
         }
         if follow_up_runs::mispredictions(input)
-            && self.may_take(run, "where branches are guessed wrongly")
+            && self.may_take(run, "places of branch mispredictions")
         {
-            input.program.follow_up.mispredictions =
-                self.events(input, "branch-misses", "sampling wrong guesses", progress)?;
+            let stage = "sampling branch mispredictions";
+            let counts = self.events(input, "branch-misses", stage, progress)?;
+            input.program.follow_up.mispredictions = counts;
         }
-        // What wrong guesses explain is no matter of memory: one after the other.
-        if follow_up_runs::cache_misses(input) && self.may_take(run, "which loads miss the cache") {
-            input.program.follow_up.cache_misses = self.events(
-                input,
-                "L1-dcache-load-misses",
-                "sampling cache misses",
-                progress,
-            )?;
+        // After mispredictions: time that they explain is not attributed to cache misses.
+        if follow_up_runs::cache_misses(input) && self.may_take(run, "places of cache misses") {
+            let stage = "sampling cache misses";
+            let counts = self.events(input, "L1-dcache-load-misses", stage, progress)?;
+            input.program.follow_up.cache_misses = counts;
         }
         if follow_up_runs::mispredictions(input) || follow_up_runs::cache_misses(input) {
             self.simulate(input, progress)?;
         }
-        if follow_up_runs::copy_places(input) && self.may_take(run, "for whom memory is copied") {
+        if follow_up_runs::copy_places(input) && self.may_take(run, "callers of memory copies") {
             self.copy_places(input, progress)?;
         }
-        let alone = ALONE as f64 * input.program.cpu_seconds;
-        if follow_up_runs::one_cpu(input) && self.may_take(alone, "the time on one CPU") {
+        let one_cpu = ONE_CPU_RUNS as f64 * input.program.cpu_seconds;
+        if follow_up_runs::one_cpu(input) && self.may_take(one_cpu, "the time on one CPU") {
             self.one_cpu(input, progress)?;
         }
         if !self.skipped.is_empty() {
             self.notes.push(format!(
-                "left out, since an answer is wanted within half a minute: {}; explain a smaller run, or give it more time with --count-limit",
+                "skipped to answer within half a minute: {}; explain a smaller run, or increase --count-limit",
                 self.skipped.join(", ")
             ));
         }
         Ok(())
     }
 
-    /// Whether a run of so many seconds may still be made; if not, that will be said.
+    /// Returns whether a run of so many seconds may still be made; if not, it is noted as skipped.
     fn may_take(&mut self, seconds: f64, what: &'static str) -> bool {
         let may = self.has_time_for(seconds);
         if !may {
@@ -127,91 +135,67 @@ impl Pipeline<'_> {
         };
         let record = RecordOptions {
             event: Some(event),
-            // An odd period, since programs take faults in step with powers of two.
-            rate: Rate::Period((faults as u64 / FAULTS).max(1) | 1),
-            call_graph: CallGraph::Dwarf(STACK),
-            user_only: true,
-            no_timer_fallback: true,
-            command_line: self.options.record.command_line.clone(),
-            ..RecordOptions::default()
+            // The period is odd because programs take faults in step with powers of two.
+            rate: Rate::Period((faults as u64 / FAULT_SAMPLES).max(1) | 1),
+            call_graph: CallGraph::Dwarf(STACK_COPY_BYTES),
+            ..self.follow_up_options()
         };
-        let resolved = self.scene_of(&record, "sampling page faults", 1, progress)?;
-        if let Some(resolved) = resolved {
-            input.program.follow_up.faults = user_places(&resolved);
+        let places =
+            self.read_recording(&record, "sampling page faults", 1, progress, |path, _| {
+                let resolved = ResolvedProfile::open(path, &ResolveOptions::default()).ok()?;
+                Some(user_places(&resolved))
+            })?;
+        if let Some(places) = places {
+            input.program.follow_up.faults = places;
         }
         Ok(())
     }
 
-    /// Samples with stacks, of which those in copies of memory are looked at.
+    /// Attributes copies of memory to their callers by samples with stacks.
     fn copy_places(
         &mut self,
         input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let record = RecordOptions {
-            rate: Rate::Frequency(COPIES),
-            call_graph: CallGraph::Dwarf(STACK),
-            user_only: true,
-            no_timer_fallback: true,
-            command_line: self.options.record.command_line.clone(),
-            ..RecordOptions::default()
+            rate: Rate::Frequency(COPY_SAMPLING_HZ),
+            call_graph: CallGraph::Dwarf(STACK_COPY_BYTES),
+            ..self.follow_up_options()
         };
-        let resolved = self.scene_of(&record, "sampling who copies", WHO, progress)?;
-        if let Some(resolved) = resolved {
-            input.program.follow_up.copies = copy_places(&resolved);
+        let stage = "sampling callers of memory copies";
+        let places = self.read_recording(&record, stage, COPY_SAMPLES, progress, |path, _| {
+            let resolved = ResolvedProfile::open(path, &ResolveOptions::default()).ok()?;
+            Some(copy_places(&resolved))
+        })?;
+        if let Some(places) = places {
+            input.program.follow_up.copies = places;
         }
         Ok(())
     }
 
-    /// A recording for a suspicion alone, that is not kept; `None` where it cannot be had.
-    fn scene_of(
-        &mut self,
-        record: &RecordOptions,
-        stage: &str,
-        wanted: u64,
-        progress: &mut dyn Progress,
-    ) -> Result<Option<ResolvedProfile>, InvestigateError> {
-        let path = self.case.directory().join("suspicion.data");
-        let notes = self.notes.len();
-        let recorded = self.record(record, &path, stage, wanted, progress)?;
-        // Nobody asked for it: why it cannot be had is of no interest.
-        self.notes.truncate(notes);
-        let resolved =
-            recorded.and_then(|_| ResolvedProfile::open(&path, &ResolveOptions::default()).ok());
-        // It was only needed for this; a copy that stays is no harm.
-        let _ = std::fs::remove_file(&path);
-        Ok(resolved)
-    }
-
-    /// Samples with registers, from which addresses of stores follow.
+    /// Finds cache lines that threads share: registers of samples give the addresses of stores.
     fn shared_lines(
         &mut self,
         input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let record = RecordOptions {
-            rate: Rate::Frequency(REGISTERS),
-            // Registers come with copies of the stack, however short.
-            call_graph: CallGraph::Dwarf(8),
-            user_only: true,
-            no_timer_fallback: true,
-            command_line: self.options.record.command_line.clone(),
-            ..RecordOptions::default()
+            rate: Rate::Frequency(REGISTER_SAMPLING_HZ),
+            call_graph: CallGraph::Dwarf(MIN_STACK_COPY_BYTES),
+            ..self.follow_up_options()
         };
-        let path = self.case.directory().join("registers.data");
-        let notes = self.notes.len();
-        let recorded = self.record(&record, &path, "sampling registers", 1, progress)?;
-        if recorded.is_some()
-            && let Ok(lines) = shared_lines(&path, input)
-        {
+        let lines =
+            self.read_recording(&record, "sampling registers", 1, progress, |path, _| {
+                shared_lines(path, input).ok()
+            })?;
+        if let Some(lines) = lines {
             input.program.follow_up.shared_lines = lines;
         }
-        self.notes.truncate(notes);
-        let _ = std::fs::remove_file(&path);
         Ok(())
     }
 
-    /// Where an event of the processor comes, of a run of its own; `None` where it cannot count it.
+    /// Samples a hardware event and returns its counts by instruction; `None` where the machine
+    /// cannot count it.
     fn events(
         &mut self,
         input: &AnalysisInput,
@@ -224,49 +208,73 @@ impl Pipeline<'_> {
         };
         let record = RecordOptions {
             event: Some(spec),
-            rate: Rate::Frequency(EVENTS),
+            rate: Rate::Frequency(EVENT_SAMPLING_HZ),
+            ..self.follow_up_options()
+        };
+        let without_stacks = ResolveOptions {
+            stacks: false,
+            ..ResolveOptions::default()
+        };
+        self.read_recording(&record, stage, 1, progress, |path, recorded| {
+            // A recording without a single sample cannot be opened: the event never occurred.
+            Some(match ResolvedProfile::open(path, &without_stacks) {
+                Ok(resolved) => event_counts(&resolved, input, recorded.runs.len()),
+                Err(_) => EventCounts {
+                    event: event.to_owned(),
+                    ..EventCounts::default()
+                },
+            })
+        })
+    }
+
+    /// Returns what the recordings of follow-up runs have in common: user code only, with the kernel's
+    /// sampler.
+    fn follow_up_options(&self) -> RecordOptions {
+        RecordOptions {
             user_only: true,
             no_timer_fallback: true,
             command_line: self.options.record.command_line.clone(),
             ..RecordOptions::default()
-        };
-        let path = self.case.directory().join("events.data");
-        let notes = self.notes.len();
-        let recorded = self.record(&record, &path, stage, 1, progress)?;
-        let flat = ResolveOptions {
-            stacks: false,
-            ..ResolveOptions::default()
-        };
-        // A run without a single event leaves nothing to open: that is an answer as well.
-        let counts = recorded.map(|recorded| match ResolvedProfile::open(&path, &flat) {
-            Ok(resolved) => event_counts(&resolved, input, recorded.runs.len()),
-            Err(_) => EventCounts {
-                event: event.to_owned(),
-                ..EventCounts::default()
-            },
-        });
-        self.notes.truncate(notes);
-        let _ = std::fs::remove_file(&path);
-        Ok(counts)
+        }
     }
 
-    /// Where the processor counts neither wrong guesses nor misses: what a simulator says of the
-    /// run, or of as much of it as there is time for.
+    /// Makes a recording, reads it and removes it; `None` where it cannot be made or read.
+    fn read_recording<T>(
+        &mut self,
+        record: &RecordOptions,
+        stage: &str,
+        wanted: u64,
+        progress: &mut dyn Progress,
+        read: impl FnOnce(&Path, &RecordOutcome) -> Option<T>,
+    ) -> Result<Option<T>, InvestigateError> {
+        let path = self.case.directory().join("follow-up.data");
+        let notes = self.notes.len();
+        let recorded = self.record(record, &path, stage, wanted, progress)?;
+        // The user did not ask for this recording: why it failed is not reported.
+        self.notes.truncate(notes);
+        let found = recorded.and_then(|recorded| read(&path, &recorded));
+        // A file that cannot be removed does no harm.
+        let _ = std::fs::remove_file(&path);
+        Ok(found)
+    }
+
+    /// Simulates mispredictions and cache misses where the processor counts neither, for the run or
+    /// for as much of it as there is time for.
     fn simulate(
         &mut self,
         input: &mut AnalysisInput,
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
-        let Some(valgrind) = callgrind_simulation::program() else {
+        let Some(valgrind) = callgrind_simulation::valgrind() else {
             return Ok(());
         };
-        let limit = self.time_left().unwrap_or(LONGEST_SIMULATION);
-        if limit < SHORTEST_SIMULATION {
+        let limit = self.time_left().unwrap_or(MAX_SIMULATION);
+        if limit < MIN_SIMULATION {
             return Ok(());
         }
-        progress.update("simulating caches and guesses of branches", Some(limit));
-        let limit = limit.min(LONGEST_SIMULATION);
-        let outcome = callgrind_simulation::simulate(
+        let limit = limit.min(MAX_SIMULATION);
+        progress.update("simulating caches and branch prediction", Some(limit));
+        let simulated = callgrind_simulation::simulate(
             self.launcher,
             &valgrind,
             self.spec,
@@ -275,23 +283,21 @@ impl Pipeline<'_> {
             self.cancel,
         );
         self.check_cancelled()?;
-        let Some(outcome) = outcome else {
+        let Some(simulated) = simulated else {
             return Ok(());
         };
         self.notes.push(format!(
-            "this processor's counters cannot be read: wrong guesses and cache misses are simulated{}",
-            match outcome.part {
-                part if part > 0.95 => String::new(),
-                part => format!(", of the first {:.0} % of the run", (100.0 * part).max(1.0)),
+            "no hardware counters: branch mispredictions and cache misses are simulated{}",
+            match simulated.share_of_run {
+                share if share > WHOLE_RUN => String::new(),
+                share => format!(" (first {:.0} % of the run)", (100.0 * share).max(1.0)),
             }
         ));
         let follow_up = &mut input.program.follow_up;
-        if follow_up.mispredictions.is_none() {
-            follow_up.mispredictions = Some(outcome.mispredictions);
-        }
-        if follow_up.cache_misses.is_none() {
-            follow_up.cache_misses = Some(outcome.cache_misses);
-        }
+        follow_up
+            .mispredictions
+            .get_or_insert(simulated.mispredictions);
+        follow_up.cache_misses.get_or_insert(simulated.cache_misses);
         Ok(())
     }
 
@@ -301,10 +307,13 @@ impl Pipeline<'_> {
         progress: &mut dyn Progress,
     ) -> Result<(), InvestigateError> {
         let usual = Duration::try_from_secs_f64(input.program.wall_seconds).ok();
-        progress.update("tallying sizes of allocations and copies", usual);
-        let limit = usual.unwrap_or_default().mul_f64(2.0 * TALLIED) + Duration::from_secs(1);
+        progress.update("counting allocations and copies by size", usual);
+        let limit = usual
+            .unwrap_or_default()
+            .mul_f64(2.0 * MAX_SIZE_COUNTING_SLOWDOWN)
+            + Duration::from_secs(1);
         input.program.follow_up.sizes =
-            allocation_sizes::tally(self.launcher, self.spec, limit, self.cancel);
+            allocation_sizes::count(self.launcher, self.spec, limit, self.cancel);
         self.check_cancelled()
     }
 
@@ -323,17 +332,18 @@ impl Pipeline<'_> {
         spec.stdout = Output::Null;
         spec.stderr = Output::Null;
         let usual = input.program.cpu_seconds.max(input.program.wall_seconds);
-        let limit = Duration::try_from_secs_f64(LONGEST * usual + 1.0).unwrap_or(Duration::MAX);
+        let limit = Duration::try_from_secs_f64(MAX_ONE_CPU_SLOWDOWN * usual + 1.0)
+            .unwrap_or(Duration::MAX);
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         progress.update(
-            "running on one CPU alone",
+            "running on one CPU",
             Duration::try_from_secs_f64(usual).ok(),
         );
-        let mut most: Option<f64> = None;
-        for _ in 0..ALONE {
+        let mut largest: Option<f64> = None;
+        for _ in 0..ONE_CPU_RUNS {
             let finished = self.launcher.run(&spec, self.cancel);
             self.check_cancelled()?;
-            // A CPU that may not be used, or a run that does not end there, says nothing.
+            // Without permission for the CPU, or without an end there, the time is unknown.
             let Ok(finished) = finished else {
                 return Ok(());
             };
@@ -341,11 +351,11 @@ impl Pipeline<'_> {
             if exit == ExitKind::TimedOut || !exit.success() && !self.options.ignore_failure {
                 return Ok(());
             }
-            // The larger time is the one that promises less.
+            // The largest time is the conservative one: it predicts the smallest gain.
             let cpu = finished.record.cpu().total();
-            most = Some(most.map_or(cpu, |most| most.max(cpu))).filter(|&cpu| cpu > 0.0);
+            largest = Some(largest.map_or(cpu, |most| most.max(cpu))).filter(|&cpu| cpu > 0.0);
         }
-        input.program.follow_up.one_cpu_seconds = most;
+        input.program.follow_up.one_cpu_seconds = largest;
         Ok(())
     }
 }

@@ -1,4 +1,5 @@
-//! The step of the road that counts executions, and what makes costs of shares of time.
+//! Counts executions in the pipeline and joins them with samples, so that shares of time become costs
+//! per execution.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -14,27 +15,27 @@ use crate::explanation_inputs::{JOIN, Join};
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress};
 
-/// How executions are counted on the road.
+/// How executions are counted in the pipeline.
 #[derive(Clone, Debug)]
 pub struct ExecutionCountOptions {
     /// Name of the engine; the best that can serve if `None`.
     pub engine: Option<String>,
-    /// A count that would take longer, or takes longer, is left out.
+    /// Maximum time of the count; a longer one is skipped or stopped.
     pub limit: Duration,
-    /// Another command to count in the target's place, and what its counts are multiplied with.
+    /// A command to count in place of the target, and the factor for its counts.
     pub other: Option<(CommandSpec, f64)>,
 }
 
-/// What must be known of the runs that were sampled.
+/// The runs that were sampled.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampled {
     runs: usize,
-    /// Of one run on average, seconds.
+    /// CPU time of one run on average, seconds.
     cpu_seconds: f64,
     wall_seconds: f64,
-    /// Share of the CPU time that processes beside the target took.
+    /// Share of the CPU time in child processes.
     children_share: f64,
-    /// Exit status of the last run as a shell gives it.
+    /// Exit status of the last run, as a shell reports it.
     status: Option<i32>,
     clock: Option<Clock>,
 }
@@ -58,14 +59,14 @@ impl Sampled {
     }
 }
 
-/// The core clock as counters give it: cycles ÷ CPU time.
+/// Returns the core clock from counters: cycles ÷ CPU time.
 fn clock_of(stat: &Stat) -> Option<Clock> {
     let counted = |event: &str| {
         let found = stat.counters.iter().find(|c| c.event == event)?;
         let value = found
             .value
             .filter(|_| found.state == CounterState::Counted)?;
-        // An extrapolated count is too coarse.
+        // Extrapolated counts are too imprecise.
         (found.running_share > 0.9).then_some(value.value)
     };
     let milliseconds = counted("task-clock")?;
@@ -73,23 +74,23 @@ fn clock_of(stat: &Stat) -> Option<Clock> {
     (hz.is_finite() && (1e8..2e10).contains(&hz)).then(|| Clock {
         hz: Estimate {
             value: hz,
-            low: hz * (1.0 - DRIFT),
-            high: hz * (1.0 + DRIFT),
+            low: hz * (1.0 - CLOCK_DRIFT),
+            high: hz * (1.0 + CLOCK_DRIFT),
         },
         source: "counters".to_owned(),
     })
 }
 
-/// How far the clock of the runs that were sampled may be from that of the run that was counted
-/// by the hardware.
-const DRIFT: f64 = 0.03;
+/// Relative difference allowed between the clocks of the sampled runs and of the run whose cycles were
+/// counted.
+const CLOCK_DRIFT: f64 = 0.03;
 
-/// CPU time beside the target that makes its children worth counting.
-const CHILDREN: f64 = 0.01;
+/// Minimum share of the CPU time in child processes for them to be counted.
+const MIN_CHILDREN_SHARE: f64 = 0.01;
 
 impl Pipeline<'_> {
-    /// Counts one run and joins it with what was sampled; `None`, with a note, where that
-    /// cannot be done or would not be true.
+    /// Counts one run and joins it with the samples; `None`, with a note, where that fails or counts and
+    /// samples do not belong together.
     pub(crate) fn count_executions(
         &mut self,
         sampled: &Sampled,
@@ -103,15 +104,16 @@ impl Pipeline<'_> {
         let (mut spec, scale) = (plan.other.clone()).unwrap_or_else(|| (self.spec.clone(), 1.0));
         spec.stdout = Output::Null;
         spec.stderr = Output::Null;
-        // Who waits for an answer waits for the count as well: what is left, but on a machine
-        // that others use, too, what a count usually takes.
-        let usual = Duration::try_from_secs_f64(sampled.wall_seconds * USUAL_COUNT);
-        let usual = usual.map_or(MAX_AWAITED, |usual| usual.clamp(LEAST_COUNT, MAX_AWAITED));
+        // The count may take the remaining time, or, on a busy machine, what a count usually takes.
+        let usual = Duration::try_from_secs_f64(sampled.wall_seconds * USUAL_SLOWDOWN);
+        let usual = usual.map_or(MAX_COUNT_OVERRUN, |usual| {
+            usual.clamp(MIN_COUNT_TIME, MAX_COUNT_OVERRUN)
+        });
         let available = self.time_left().map(|left| left.max(usual));
         let limit = available.map_or(plan.limit, |left| left.min(plan.limit));
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
         let request = CountRequest {
-            children: spec.shell_line.is_some() || sampled.children_share > CHILDREN,
+            children: spec.shell_line.is_some() || sampled.children_share > MIN_CHILDREN_SHARE,
             spec,
             transfers: Transfers::Everywhere,
         };
@@ -129,7 +131,7 @@ impl Pipeline<'_> {
         if let Err(error) = genba_count::saved_counts::write(&path, &raw) {
             self.notes.push(error.to_string());
         }
-        if let Some(reason) = untrue(&raw, sampled, other) {
+        if let Some(reason) = mismatch(&raw, sampled, other) {
             self.notes.push(reason);
             return Ok(None);
         }
@@ -166,14 +168,14 @@ impl Pipeline<'_> {
         (choice.engine.count(request, self.launcher, self.cancel)).map(Some)
     }
 
-    /// What instructions cost here, measured now where it is not known yet.
+    /// Returns the host table, measured now if it is not stored yet.
     fn host_table(
         &mut self,
         host: &HostFingerprint,
         progress: &mut dyn Progress,
     ) -> Option<HostTable> {
         let mut watch = |state: CalibrateProgress| {
-            progress.update("measuring what instructions cost here", Some(state.left));
+            progress.update("measuring instruction costs on this host", Some(state.left));
             if self.cancel.is_triggered() {
                 ControlFlow::Break(())
             } else {
@@ -185,7 +187,7 @@ impl Pipeline<'_> {
             Ok(loaded) => {
                 if let Origin::NotKept(error) = &loaded.origin {
                     self.notes
-                        .push(format!("the host table was not kept: {error}"));
+                        .push(format!("the host table could not be stored: {error}"));
                 }
                 Some(loaded.table)
             }
@@ -197,30 +199,30 @@ impl Pipeline<'_> {
     }
 }
 
-/// A count may take so long however little of the time is left: without it little can be explained.
-const LEAST_COUNT: Duration = Duration::from_secs(5);
+/// Time that a count may always take: without counts few causes can be detected.
+const MIN_COUNT_TIME: Duration = Duration::from_secs(5);
 
-/// Nor more than this, by which half a minute may be overdrawn.
-const MAX_AWAITED: Duration = Duration::from_secs(15);
+/// Maximum time of a count beyond [`crate::Options::answer_within`].
+const MAX_COUNT_OVERRUN: Duration = Duration::from_secs(15);
 
-/// Wall times of a run that a count with all jumps takes, even of an interpreter.
-const USUAL_COUNT: f64 = 3.2;
+/// Usual slowdown of a count with all jumps, also of an interpreter.
+const USUAL_SLOWDOWN: f64 = 3.2;
 
-/// Why a count was not begun.
+/// Returns the note on a count that was not started.
 fn not_counted(least: f64, limit: Duration, most: Duration) -> String {
     let time = genba_units::format::rough_duration(least);
     if limit < most {
         return format!(
-            "executions were not counted: that would take over {time}, and an answer within half a minute leaves {:.0} s for it; --count-limit gives it more, or explain a smaller run",
+            "executions were not counted: that takes more than {time}, {:.0} s were left; increase --count-limit or explain a smaller run",
             limit.as_secs_f64()
         );
     }
     format!(
-        "executions were not counted: that would take over {time}; --count-cmd counts a smaller run, --count-limit gives it more time"
+        "executions were not counted: that takes more than {time}; increase --count-limit or count a smaller run with --count-cmd"
     )
 }
 
-/// The clock while the host table was measured.
+/// Returns the core clock during the measurement of the host table.
 #[must_use]
 pub fn clock_of_table(table: &HostTable) -> Clock {
     let (low, high) = table.frequency_range_hz;
@@ -234,22 +236,22 @@ pub fn clock_of_table(table: &HostTable) -> Clock {
     }
 }
 
-/// Why counts must not be joined with the samples, if they must not.
-fn untrue(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
+/// Returns why counts must not be joined with the samples; `None` where they can.
+fn mismatch(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
     let cut_short = raw
         .processes
         .iter()
         .find_map(|one| one.cut_short.as_deref());
     if let Some(reason) = cut_short {
         return Some(format!(
-            "the count was cut short ({reason}): no costs per execution; `genba count` shows what was counted until then"
+            "the count ended early ({reason}): no costs per execution; `genba count` shows the incomplete counts"
         ));
     }
     let native = sampled.status?;
     (raw.exit != native && !other).then(|| {
         format!(
-            "under {} the command ended with status {}, without it with {native}: no costs per execution",
-            raw.engine.name, raw.exit
+            "the command ended with status {} under {}, but with {native} without it: no costs per execution",
+            raw.exit, raw.engine.name
         )
     })
 }

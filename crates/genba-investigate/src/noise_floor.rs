@@ -3,21 +3,21 @@
 
 use genba_model::{Metric, NoiseFloor, RunRecord};
 
-/// Pairs that a comparison of this workload would make in about the time that the runs took.
+/// Returns the pairs of a comparison of this workload in about the time of the runs.
 fn pairs(runs: usize) -> usize {
-    // Fewer pairs decide nothing, however plain the case.
+    // With fewer pairs there is no verdict.
     (runs / 2).max(genba_stats::MIN_PAIRS)
 }
 
-/// The smallest differences that comparing two versions of this workload would show in about
-/// the time that its runs took; metrics for which there are too few runs are left out.
+/// Returns the smallest differences that comparing two versions of this workload would show in about
+/// the time of its runs; metrics with too few runs are omitted.
 #[must_use]
 pub fn noise_floors(runs: &[RunRecord]) -> Vec<NoiseFloor> {
     [Metric::Wall, Metric::User]
         .into_iter()
         .filter_map(|metric| {
             let values: Vec<f64> = runs.iter().map(|run| run.metric(metric)).collect();
-            // Times of zero have no ratio: a program that never leaves the kernel.
+            // Times of zero have no ratio, such as user time of a program that stays in the kernel.
             if values.len() < MIN_RUNS || values.iter().any(|&value| value <= 0.0) {
                 return None;
             }
@@ -27,7 +27,7 @@ pub fn noise_floors(runs: &[RunRecord]) -> Vec<NoiseFloor> {
         .collect()
 }
 
-/// With fewer runs the scatter is a guess.
+/// Minimum number of runs for a noise floor: with fewer the scatter is unknown.
 pub(crate) const MIN_RUNS: usize = 6;
 
 #[cfg(test)]
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_zero_has_no_noise_floor() {
+    fn metric_with_times_of_zero_has_no_noise_floor() {
         let floors = noise_floors(&runs(&[1.0, 1.1, 1.0, 1.2, 1.1, 1.0, 1.1, 1.0]));
         assert_eq!(floors.len(), 1, "user time of the mock is 0");
         assert_eq!(floors[0].metric, Metric::Wall);

@@ -1,4 +1,5 @@
-//! The whole road: noise check, runs, counters, samples, profile, annotations, page.
+//! The pipeline of an investigation: noise check, runs, counters, samples, profile, annotations,
+//! findings, page.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,60 +16,58 @@ use genba_stats::StopRule;
 use crate::event_counters::CounterOptions;
 use crate::join_counts::ExecutionCountOptions;
 use crate::repeat_runs::{self, Repeat};
-use crate::sampling::Known;
+use crate::sampling::BeforeSampling;
 use crate::{InvestigateError, Progress, event_counters, noise_floor, run_summary};
 
-/// What to investigate and how much time to take.
+/// Options of an investigation.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Time that the repeated runs may take; counting comes on top with a run, and sampling with
-    /// half as much or two runs.
+    /// Time for the repeated runs; counting takes another run, sampling half as much time or two runs.
     pub budget: Duration,
-    /// Measure a target that fails.
+    /// Measure a command that fails.
     pub ignore_failure: bool,
     /// How to sample.
     pub record: RecordOptions,
-    /// How to count executions; not at all if `None`.
+    /// How to count executions; `None` to skip counting.
     pub executions: Option<ExecutionCountOptions>,
-    /// Take samples with stacks as well, in runs of their own.
+    /// Sample with stacks as well, in runs of their own.
     pub stacks: bool,
-    /// Read the functions of Python and Ruby as well, in a run of their own, where the command
-    /// runs one of these.
+    /// Sample functions of Python and Ruby as well, in a run of their own, where the command runs
+    /// one of these interpreters.
     pub script: bool,
-    /// Time after which nothing is begun that could be done without: of a long command few runs
-    /// are made then, and no counters are read.
+    /// Time after which no optional run is started: a long command then has few runs and no counters.
     pub answer_within: Option<Duration>,
-    /// Most functions to annotate.
+    /// Maximum number of annotated functions.
     pub annotations: usize,
-    /// Where sources are that have moved since the build: old and new prefix.
+    /// Old and new path prefix of sources that were moved after the build.
     pub source_prefixes: Vec<(String, String)>,
-    /// Version of genba, for the case.
+    /// Version of genba, stored in the case.
     pub version: String,
 }
 
-/// What an investigation leaves.
+/// The result of an investigation.
 #[derive(Debug)]
 pub struct Outcome {
-    /// All that was found.
+    /// The document.
     pub investigation: Investigation,
-    /// The page.
+    /// Path of the page.
     pub page: PathBuf,
 }
 
-/// How long the check of the machine before the first run takes.
-const NOISE_CHECK: Duration = Duration::from_millis(200);
+/// Duration of the noise check before the first run.
+const NOISE_CHECK_DURATION: Duration = Duration::from_millis(200);
 
-/// Times of a fixed piece of work that spread more than this make a machine worth a warning.
-const NOISY: f64 = 0.05;
+/// Relative spread of the times of a fixed workload from which the machine is called noisy.
+const MIN_SPREAD_OF_NOISY_MACHINE: f64 = 0.05;
 
-/// Of the time that all may take, what the repeated runs may.
-const MEASURING_SHARE: f64 = 0.4;
+/// Share of [`Options::answer_within`] for the repeated runs.
+const SHARE_OF_TIME_FOR_RUNS: f64 = 0.4;
 
-/// Of the same, what a run takes for which there is no time to be made only for its counters.
-const LONG_RUN: f64 = 0.1;
+/// Share of [`Options::answer_within`] from which a run is too long to be made only for its counters.
+const MIN_SHARE_OF_LONG_RUN: f64 = 0.1;
 
-/// Investigates a command. Everything measured goes to the case at once; cancelled, the case
-/// keeps it and is marked as interrupted.
+/// Investigates a command. Measurements are stored in the case at once; a cancelled case retains
+/// them and is marked as interrupted.
 ///
 /// # Errors
 /// When the command cannot be started or fails, when the case cannot be written, or when it
@@ -82,18 +81,18 @@ pub fn investigate(
     progress: &mut dyn Progress,
 ) -> Result<Outcome, InvestigateError> {
     let mut launcher = Launcher::new()?;
-    progress.update("looking at the machine", None);
+    progress.update("checking the machine", None);
     let hardware = genba_profile::sampler::hardware_cycles_work();
     let host = genba_host::fingerprint(hardware.is_ok());
     let mut notes = Vec::new();
-    let check = genba_host::noise_check(NOISE_CHECK);
-    if check.spread > NOISY {
+    let check = genba_host::noise_check(NOISE_CHECK_DURATION);
+    if check.spread > MIN_SPREAD_OF_NOISY_MACHINE {
         notes.push(format!(
-            "the machine is noisy now: a fixed piece of work varies by {:.0} %",
+            "the machine is noisy: the time of a fixed workload varies by {:.0} %",
             check.spread * 100.0
         ));
     }
-    // A command that is not there should leave no case behind.
+    // A missing command must not leave a case behind.
     let program = spec
         .argv
         .first()
@@ -118,7 +117,7 @@ pub fn investigate(
             Ok(outcome)
         }
         Err(error) => {
-            // What went wrong first is what must be told, whatever closing the case says.
+            // The first error is reported, not an error while the case is closed.
             if case.runs(Phase::Measure).is_ok_and(|runs| runs.is_empty()) {
                 let _ = store.discard(case);
                 return Err(error);
@@ -141,7 +140,7 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) cancel: &'a Cancel,
     pub(crate) case: &'a mut Case,
     pub(crate) notes: Vec<String>,
-    /// What there was no time to find out.
+    /// Follow-up runs for which there was no time.
     pub(crate) skipped: Vec<&'static str>,
 }
 
@@ -165,13 +164,13 @@ impl Pipeline<'_> {
             .map(|run| run.wall_seconds)
             .fold(0.0, f64::max);
         let stat = match self.options.answer_within {
-            Some(limit) if usual > LONG_RUN * limit.as_secs_f64() => None,
+            Some(limit) if usual > MIN_SHARE_OF_LONG_RUN * limit.as_secs_f64() => None,
             _ => self.count(workload, progress)?,
         };
         if let Some(stat) = &stat {
             self.case.put_document("stat", stat)?;
         }
-        let known = Known {
+        let known = BeforeSampling {
             facts: run_summary::run_facts(&runs),
             min_gain: genba_model::min_gain(&noise_floor),
             stat: stat.as_ref(),
@@ -207,41 +206,45 @@ impl Pipeline<'_> {
 
     fn measure(&mut self, progress: &mut dyn Progress) -> Result<Vec<RunRecord>, InvestigateError> {
         let budget = match self.options.answer_within {
-            Some(limit) => self.options.budget.min(limit.mul_f64(MEASURING_SHARE)),
+            Some(limit) => self
+                .options
+                .budget
+                .min(limit.mul_f64(SHARE_OF_TIME_FOR_RUNS)),
             None => self.options.budget,
         };
         let repeat = Repeat {
             budget,
             rule: StopRule::default(),
             ignore_failure: self.options.ignore_failure,
-            telling: self.options.answer_within.map(|_| noise_floor::MIN_RUNS),
+            runs_for_noise_floor: self.options.answer_within.map(|_| noise_floor::MIN_RUNS),
         };
         let case = &*self.case;
-        let mut keep = |run: &RunRecord| Ok(case.add_run(run, Phase::Measure)?);
+        let mut store = |run: &RunRecord| Ok(case.add_run(run, Phase::Measure)?);
         let runs = repeat_runs::repeat(
             self.launcher,
             self.spec,
             &repeat,
             self.cancel,
             progress,
-            &mut keep,
+            &mut store,
         )?;
         self.check_cancelled()?;
         if runs.iter().any(|run| !run.exit.success()) {
-            self.notes
-                .push("the command failed and was measured all the same, as asked".to_owned());
+            self.notes.push(
+                "the command failed and was measured nevertheless (--ignore-failure)".to_owned(),
+            );
         }
         let orphans: u32 = runs.iter().map(|run| run.orphans).sum();
         if orphans > 0 {
             self.notes.push(format!(
-                "{orphans} processes outlived the command over {} runs; they were ended with it",
+                "{orphans} processes outlived the command in {} runs and were killed",
                 runs.len()
             ));
         }
         Ok(runs)
     }
 
-    /// Whether a run that takes so many seconds more may still be made.
+    /// Returns whether there is time for a run of so many seconds.
     pub(crate) fn has_time_for(&self, seconds: f64) -> bool {
         let spent = self.started.elapsed().as_secs_f64();
         self.options
@@ -249,12 +252,13 @@ impl Pipeline<'_> {
             .is_none_or(|limit| spent + seconds < limit.as_secs_f64())
     }
 
-    /// What is left of the time in which something may still be begun; `None` where nobody waits.
+    /// Returns what is left of [`Options::answer_within`]; `None` where it is not limited.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         let spent = self.started.elapsed();
         (self.options.answer_within).map(|limit| limit.saturating_sub(spent))
     }
 
+    /// Returns an error if the investigation was cancelled.
     pub(crate) fn check_cancelled(&self) -> Result<(), InvestigateError> {
         if self.cancel.is_triggered() {
             return Err(InvestigateError::Interrupted {
@@ -264,7 +268,8 @@ impl Pipeline<'_> {
         Ok(())
     }
 
-    /// Counters of one run; a machine that refuses them is no reason to stop.
+    /// Counts the events of one run; where the machine cannot count, the investigation goes on
+    /// without.
     fn count(
         &mut self,
         workload: &Workload,
@@ -295,13 +300,13 @@ impl Pipeline<'_> {
     }
 }
 
-/// Writes the page beside its place and moves it there, so that no half page is ever found.
+/// Writes the page to a temporary file and renames it, so that the page is never incomplete.
 fn write_page(path: &Path, html: &str) -> Result<(), InvestigateError> {
     let fail = |source| InvestigateError::Page {
         path: path.display().to_string(),
         source,
     };
-    let beside = path.with_extension("html.tmp");
-    std::fs::write(&beside, html).map_err(fail)?;
-    std::fs::rename(&beside, path).map_err(fail)
+    let temporary = path.with_extension("html.tmp");
+    std::fs::write(&temporary, html).map_err(fail)?;
+    std::fs::rename(&temporary, path).map_err(fail)
 }

@@ -1,10 +1,10 @@
-//! Progress, whoever shows it.
+//! Progress of an investigation.
 
 use std::time::Duration;
 
-/// Is told what happens now.
+/// Receives progress.
 pub trait Progress {
-    /// A stage in words, and about how long it will still take.
+    /// Reports the current stage, and about how long it will still take.
     fn update(&mut self, stage: &str, left: Option<Duration>);
 }
 

@@ -1,4 +1,4 @@
-//! Runs without any observer, repeated until their time is known.
+//! Runs without profiler, repeated until their time is known.
 
 use std::time::{Duration, Instant};
 
@@ -8,34 +8,33 @@ use genba_stats::{StopDecision, StopRule};
 
 use crate::{InvestigateError, Progress};
 
-/// When to stop, and whether a failing target is measured.
+/// When to stop, and whether a failing command is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Repeat {
-    /// Time that all runs together may take.
+    /// Time for all runs together.
     pub budget: Duration,
-    /// When the median is known well enough.
+    /// When the median is known precisely enough.
     pub rule: StopRule,
-    /// Measure a target that fails.
+    /// Measure a command that fails.
     pub ignore_failure: bool,
-    /// Runs below which more than two tell nothing more: where the budget has no room for so
-    /// many, it ends with two.
-    pub telling: Option<usize>,
+    /// Minimum number of runs for a noise floor: where the budget is too small for so many, only two
+    /// are made.
+    pub runs_for_noise_floor: Option<usize>,
 }
 
-/// Repeats a command until the interval of its median wall time is narrow enough or the budget
-/// is spent. Each run is handed to `keep` as soon as it has ended. Cancelled, it returns what
-/// there is: the caller sees it by the token.
+/// Repeats a command until the interval of its median wall time is narrow enough or the budget is
+/// spent. Each run is passed to `store` as soon as it ends. If it is cancelled, it returns the runs so
+/// far; the caller checks the token.
 ///
 /// # Errors
-/// When the command cannot be started, when it fails and that is not ignored, or when `keep`
-/// refuses.
+/// When the command cannot be started, fails and that is not ignored, or when `store` fails.
 pub fn repeat(
     executor: &mut dyn Executor,
     spec: &CommandSpec,
     options: &Repeat,
     cancel: &Cancel,
     progress: &mut dyn Progress,
-    keep: &mut dyn FnMut(&RunRecord) -> Result<(), InvestigateError>,
+    store: &mut dyn FnMut(&RunRecord) -> Result<(), InvestigateError>,
 ) -> Result<Vec<RunRecord>, InvestigateError> {
     let started = Instant::now();
     let mut runs: Vec<RunRecord> = Vec::new();
@@ -62,8 +61,8 @@ pub fn repeat(
             break;
         };
         let room = options
-            .telling
-            .is_none_or(|telling| telling as f64 * each <= options.budget.as_secs_f64());
+            .runs_for_noise_floor
+            .is_none_or(|runs| runs as f64 * each <= options.budget.as_secs_f64());
         if runs.len() >= 2 && !room {
             break;
         }
@@ -82,7 +81,7 @@ pub fn repeat(
             other => other?,
         };
         check(&finished, options.ignore_failure)?;
-        keep(&finished.record)?;
+        store(&finished.record)?;
         walls.push(finished.record.wall_seconds);
         runs.push(finished.record);
         if cancel.is_triggered() {
@@ -92,10 +91,10 @@ pub fn repeat(
     Ok(runs)
 }
 
-/// An error if the target failed and that matters.
+/// Returns an error if the command failed, unless failures are ignored.
 pub(crate) fn check(finished: &Finished, ignore_failure: bool) -> Result<(), InvestigateError> {
     let fails = !finished.record.exit.success();
-    // A time-out is never what was asked to be measured.
+    // A run that timed out is never measured.
     if fails && (!ignore_failure || finished.record.exit == ExitKind::TimedOut) {
         return Err(InvestigateError::of(finished));
     }
@@ -134,7 +133,7 @@ mod tests {
             budget: Duration::from_secs(60),
             rule: StopRule::default(),
             ignore_failure: false,
-            telling: None,
+            runs_for_noise_floor: None,
         }
     }
 
@@ -143,12 +142,12 @@ mod tests {
     }
 
     #[test]
-    fn steady_runs_stop_at_the_least_number() {
+    fn steady_runs_stop_at_the_minimum_number() {
         let mut mock = MockExecutor::new(|_| Ok(Finished::mock(1.0)));
         let cancel = Cancel::new().unwrap();
-        let mut kept = 0;
-        let mut keep = |_: &RunRecord| {
-            kept += 1;
+        let mut stored = 0;
+        let mut store = |_: &RunRecord| {
+            stored += 1;
             Ok(())
         };
         let runs = repeat(
@@ -157,15 +156,15 @@ mod tests {
             &options(),
             &cancel,
             &mut NoProgress,
-            &mut keep,
+            &mut store,
         )
         .unwrap();
         assert_eq!(runs.len(), StopRule::default().min_runs);
-        assert_eq!(kept, runs.len());
+        assert_eq!(stored, runs.len());
     }
 
     #[test]
-    fn where_there_is_no_room_for_runs_that_tell_more_two_are_made() {
+    fn two_runs_are_made_where_the_budget_is_too_small_for_a_noise_floor() {
         let runs_of = |budget: f64| {
             let mut mock = MockExecutor::new(|_| {
                 std::thread::sleep(Duration::from_millis(2));
@@ -173,11 +172,11 @@ mod tests {
             });
             let limited = Repeat {
                 budget: Duration::from_secs_f64(budget),
-                telling: Some(6),
+                runs_for_noise_floor: Some(6),
                 ..options()
             };
             let cancel = Cancel::new().unwrap();
-            let mut keep = |_: &RunRecord| Ok(());
+            let mut store = |_: &RunRecord| Ok(());
             let mut progress = NoProgress;
             let runs = repeat(
                 &mut mock,
@@ -185,7 +184,7 @@ mod tests {
                 &limited,
                 &cancel,
                 &mut progress,
-                &mut keep,
+                &mut store,
             );
             runs.unwrap().len()
         };
@@ -195,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_target_is_an_error_unless_ignored() {
+    fn failing_command_is_an_error_unless_ignored() {
         let failing = |_: &CommandSpec| {
             let mut finished = Finished::mock(1.0);
             finished.record.exit = ExitKind::Code(7);
             Ok(finished)
         };
         let cancel = Cancel::new().unwrap();
-        let mut keep = |_: &RunRecord| Ok(());
+        let mut store = |_: &RunRecord| Ok(());
         let mut mock = MockExecutor::new(failing);
         let error = repeat(
             &mut mock,
@@ -210,7 +209,7 @@ mod tests {
             &options(),
             &cancel,
             &mut NoProgress,
-            &mut keep,
+            &mut store,
         );
         assert!(
             error
@@ -229,13 +228,13 @@ mod tests {
             &ignoring,
             &cancel,
             &mut NoProgress,
-            &mut keep,
+            &mut store,
         );
         assert!(!runs.unwrap().is_empty());
     }
 
     #[test]
-    fn cancelling_keeps_what_ended() {
+    fn finished_runs_are_returned_when_cancelled() {
         let cancel = Cancel::new().unwrap();
         let trigger = cancel.clone();
         let mut count = 0;
@@ -248,14 +247,14 @@ mod tests {
             }
             Ok(finished)
         });
-        let mut keep = |_: &RunRecord| Ok(());
+        let mut store = |_: &RunRecord| Ok(());
         let runs = repeat(
             &mut mock,
             &spec(),
             &options(),
             &cancel,
             &mut NoProgress,
-            &mut keep,
+            &mut store,
         )
         .unwrap();
         assert_eq!(runs.len(), 3);

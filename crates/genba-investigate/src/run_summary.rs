@@ -1,13 +1,13 @@
-//! What repeated runs say together. Pure.
+//! Summary of repeated runs: medians, outliers. Pure.
 
 use genba_explain::RunFacts;
 use genba_model::{Metric, MetricSummary, RunRecord, RunSummary};
 
-/// How far a run must lie from the median, in units of the scaled MAD, to be shown as an
-/// outlier (Iglewicz and Hoaglin's recommendation).
-const OUTLIER: f64 = 3.5;
+/// Distance of an outlier from the median, in scaled MADs (recommended by Iglewicz and Hoaglin, "How
+/// to Detect and Handle Outliers", 1993).
+const MIN_MADS_OF_OUTLIER: f64 = 3.5;
 
-/// Summarises runs; every run counts.
+/// Summarises runs; outliers are retained.
 #[must_use]
 pub fn summarise(runs: Vec<RunRecord>) -> RunSummary {
     let values =
@@ -26,7 +26,7 @@ pub fn summarise(runs: Vec<RunRecord>) -> RunSummary {
             })
         })
         .collect();
-    let outliers = genba_stats::outliers(&values(Metric::Wall), OUTLIER)
+    let outliers = genba_stats::outliers(&values(Metric::Wall), MIN_MADS_OF_OUTLIER)
         .unwrap_or_default()
         .iter()
         .filter_map(|outlier| u32::try_from(outlier.index).ok())
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn every_run_counts_and_the_far_one_is_named() {
+    fn outliers_are_named_and_retained() {
         let summary = summarise(runs(&[1.0, 1.01, 0.99, 1.02, 1.0, 1.01, 5.0]));
         assert_eq!(summary.runs.len(), 7);
         assert_eq!(summary.outliers, vec![6]);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn no_runs_say_nothing() {
+    fn summary_of_no_runs_is_empty() {
         let summary = summarise(Vec::new());
         assert!(summary.metrics.is_empty() && summary.outliers.is_empty());
     }

@@ -1,4 +1,4 @@
-//! Where the time went: samples of a run, their stacks, and what they say of functions and lines.
+//! Samples of runs, with and without stacks; the profile, annotations and findings from them.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,30 +18,30 @@ use crate::join_counts::Sampled;
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress, repeat_runs, script_sampling};
 
-/// Functions with less of the time than this are not annotated.
-const LEAST_ANNOTATED: f64 = 0.01;
+/// Minimum share of the time for a function to be annotated.
+const MIN_SHARE_OF_ANNOTATED: f64 = 0.01;
 
-/// Samples that tell instructions apart: 1 % of the time is then known to ±0.2 %.
-const SAMPLES: u64 = 10_000;
+/// Number of samples that are enough for instructions: 1 % of the time is then known to ±0.2 %.
+const ENOUGH_SAMPLES: u64 = 10_000;
 
-/// Share of the budget that each of the two recordings may take; a run is never cut short.
-const SAMPLING_SHARE: f64 = 0.25;
+/// Share of the budget for each of the two recordings; a run is never interrupted.
+const SHARE_OF_BUDGET_PER_RECORDING: f64 = 0.25;
 
-/// Samples with stacks that are enough for totals and a flame graph.
-const STACK_SAMPLES: u64 = 4000;
+/// Number of samples with stacks that are enough for totals and a flame graph.
+const ENOUGH_STACK_SAMPLES: u64 = 4000;
 /// Lowest rate of samples with stack copies, Hz.
 const MIN_STACK_RATE_HZ: f64 = 49.0;
 
-/// What is known when samples are taken.
-pub(crate) struct Known<'a> {
+/// What is known before samples are taken.
+pub(crate) struct BeforeSampling<'a> {
     pub(crate) facts: RunFacts,
-    /// Gains below this are not told.
+    /// Minimum gain for a finding to be reported, as a share of the time.
     pub(crate) min_gain: f64,
     pub(crate) stat: Option<&'a Stat>,
     pub(crate) host: &'a HostFingerprint,
 }
 
-/// What samples and counts together say.
+/// Results of samples joined with counts.
 #[derive(Default)]
 pub(crate) struct Located {
     pub(crate) profile: Option<Profile>,
@@ -50,22 +50,24 @@ pub(crate) struct Located {
 }
 
 impl Pipeline<'_> {
-    /// Samples a run and says where its time went; a machine that refuses is no reason to stop.
-    /// Unless stacks were asked for in a certain way, they come from a run of their own: copies
-    /// of the stack at a low rate, since most programs are built without frame pointers.
+    /// Samples runs and returns profile, annotations and findings; where the machine cannot sample,
+    /// the investigation goes on without. Unless the user chose how to record stacks, they come from
+    /// runs of their own: stack copies at a low rate, since most programs are built without frame
+    /// pointers.
     pub(crate) fn sample(
         &mut self,
-        known: &Known<'_>,
+        known: &BeforeSampling<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Located, InvestigateError> {
         let record = self.options.record.clone();
         let path = self.case.recording_path();
-        let Some(recorded) = self.record(&record, &path, "sampling", SAMPLES, progress)? else {
+        let Some(recorded) = self.record(&record, &path, "sampling", ENOUGH_SAMPLES, progress)?
+        else {
             return Ok(Located::default());
         };
         if !recorded.event.hardware {
             self.notes.push(format!(
-                "sampled by {}: {}",
+                "sampled with {}: {}",
                 recorded.event.name, recorded.reason
             ));
         }
@@ -94,8 +96,8 @@ impl Pipeline<'_> {
         Ok(located)
     }
 
-    /// Samples a run with copies of the stack, for totals and the flame graph alone; the
-    /// recording is large and not kept.
+    /// Samples runs with stack copies, for totals and the flame graph only; the recording is large and
+    /// not stored.
     fn sample_stacks(
         &mut self,
         wall: f64,
@@ -105,7 +107,13 @@ impl Pipeline<'_> {
         record.call_graph = CallGraph::Dwarf(CallGraph::DWARF_BYTES);
         record.rate = Rate::Frequency(stack_rate_for(wall));
         let path = self.case.directory().join("stacks.data");
-        let recorded = self.record(&record, &path, "sampling stacks", STACK_SAMPLES, progress)?;
+        let recorded = self.record(
+            &record,
+            &path,
+            "sampling stacks",
+            ENOUGH_STACK_SAMPLES,
+            progress,
+        )?;
         let profile = recorded.and_then(|_| {
             progress.update("unwinding stacks", None);
             let resolved = ResolvedProfile::open(&path, &ResolveOptions::default()).ok()?;
@@ -119,8 +127,8 @@ impl Pipeline<'_> {
         Ok(profile)
     }
 
-    /// Records runs until there are `wanted` samples or a share of the budget is spent; `None`,
-    /// with a note, where the machine cannot.
+    /// Records runs until there are `wanted` samples or [`SHARE_OF_BUDGET_PER_RECORDING`] is spent;
+    /// `None`, with a note, where the machine cannot sample.
     pub(crate) fn record(
         &mut self,
         options: &RecordOptions,
@@ -129,7 +137,7 @@ impl Pipeline<'_> {
         wanted: u64,
         progress: &mut dyn Progress,
     ) -> Result<Option<RecordOutcome>, InvestigateError> {
-        let budget = self.options.budget.mul_f64(SAMPLING_SHARE);
+        let budget = self.options.budget.mul_f64(SHARE_OF_BUDGET_PER_RECORDING);
         let started = Instant::now();
         progress.update(stage, Some(budget));
         let mut enough = |finished: &Finished, seen: &SampleCounts| {
@@ -164,7 +172,7 @@ impl Pipeline<'_> {
     fn locate(
         &mut self,
         resolved: &ResolvedProfile,
-        known: &Known<'_>,
+        known: &BeforeSampling<'_>,
         progress: &mut dyn Progress,
     ) -> Result<Located, InvestigateError> {
         let options = ProfileOptions {
@@ -182,7 +190,7 @@ impl Pipeline<'_> {
         }
         let annotations = resolved.annotate_hottest(
             self.options.annotations,
-            LEAST_ANNOTATED,
+            MIN_SHARE_OF_ANNOTATED,
             &AnnotateOptions::default(),
             &mut sources,
         );
@@ -207,10 +215,11 @@ impl Pipeline<'_> {
     }
 }
 
-/// Samples per second with stack copies for a run of `wall` seconds: [`STACK_SAMPLES`] in all, so
+/// Samples per second with stack copies for a run of `wall` seconds: [`ENOUGH_STACK_SAMPLES`] in all, so
 /// that the recording's size does not grow with the run's length.
 fn stack_rate_for(wall: f64) -> u64 {
-    (STACK_SAMPLES as f64 / wall.max(1e-3)).clamp(MIN_STACK_RATE_HZ, DEFAULT_RATE_HZ as f64) as u64
+    (ENOUGH_STACK_SAMPLES as f64 / wall.max(1e-3)).clamp(MIN_STACK_RATE_HZ, DEFAULT_RATE_HZ as f64)
+        as u64
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Functions of Python and Ruby: a run of its own, where the command runs one of these.
+//! Samples functions of Python and Ruby, in a run of its own.
 
 use std::path::Path;
 
@@ -12,19 +12,18 @@ use genba_runtime::script::{self, DEFAULT_HZ, ScriptSampler};
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress, repeat_runs};
 
-/// Samples that tell a percent to ±0.2 %: a longer command is stopped less often, so that what is
-/// written does not grow with its length.
-const SAMPLES: f64 = 10_000.0;
-/// A second of CPU time has this many samples at the least.
-const LEAST_HZ: u64 = 49;
-/// Samples a second of the recording beside it, which nobody reads.
-const BESIDE_HZ: u64 = 49;
-/// Frames of all stacks that are kept for the flame graph: what is lost by this is too narrow to
-/// be seen.
+/// Number of samples that are enough, 1 % is then known to ±0.2 %: a longer command is stopped less
+/// often, so that the recording does not grow with its length.
+const ENOUGH_SAMPLES: f64 = 10_000.0;
+/// Minimum sampling rate, Hz of CPU time.
+const MIN_HZ: u64 = 49;
+/// Sampling rate of the accompanying recording, which is not read, Hz.
+const UNUSED_RECORDING_HZ: u64 = 49;
+/// Maximum number of frames of all stacks in the flame graph; the others would be too narrow to see.
 const MAX_FRAMES: usize = 50_000;
 
 impl Pipeline<'_> {
-    /// Reads script functions in a run of their own; `None` where the command runs no interpreter,
+    /// Samples script functions in a run of their own; `None` where the command runs no interpreter
     /// and, with a note, where its frames cannot be read.
     pub(crate) fn sample_script(
         &mut self,
@@ -39,37 +38,37 @@ impl Pipeline<'_> {
         if !self.options.script || !interpreter || record.force_timer {
             return Ok(None);
         }
-        progress.update("reading script functions", None);
-        let beside = RecordOptions {
+        progress.update("sampling script functions", None);
+        let record = RecordOptions {
             call_graph: CallGraph::None,
-            rate: Rate::Frequency(BESIDE_HZ),
-            ..record.clone()
+            rate: Rate::Frequency(UNUSED_RECORDING_HZ),
+            ..self.options.record.clone()
         };
         let cpu = profile.map_or(0.0, |profile| profile.duration_seconds);
-        let path = self.case.directory().join("beside.data");
+        let path = self.case.directory().join("script.data");
         let mut sampler = ScriptSampler::new(&path, hz_for(cpu), record.command_line.clone());
         let recorded = genba_profile::record_with(
             self.launcher,
             self.spec,
-            &beside,
+            &record,
             &path,
             self.cancel,
             &mut sampler,
         );
         let read = recorded.map(|recorded| {
-            self.notes.extend(new(&recorded.notes, &self.notes));
+            self.notes.extend(new_notes(&recorded.notes, &self.notes));
             (recorded.runs, script::profile(&path))
         });
         remove_recording(&path);
         self.check_cancelled()?;
         match read {
             Ok((runs, read)) => {
-                self.keep(&runs)?;
-                // Why there is none was said by the sampler.
+                self.store_runs(&runs)?;
+                // The sampler has noted why there is none.
                 Ok(read
                     .ok()
                     .filter(|read| !read.functions.is_empty())
-                    .map(bounded))
+                    .map(with_heaviest_stacks))
             }
             Err(error) => {
                 self.notes.push(format!("no script functions: {error}"));
@@ -78,7 +77,7 @@ impl Pipeline<'_> {
         }
     }
 
-    fn keep(&mut self, runs: &[Finished]) -> Result<(), InvestigateError> {
+    fn store_runs(&mut self, runs: &[Finished]) -> Result<(), InvestigateError> {
         for finished in runs {
             self.case.add_run(&finished.record, Phase::Sample)?;
             repeat_runs::check(finished, self.options.ignore_failure)?;
@@ -87,25 +86,26 @@ impl Pipeline<'_> {
     }
 }
 
-/// Removes a recording and what was kept beside it.
+/// Removes a recording with the files beside it.
 pub(crate) fn remove_recording(path: &Path) {
-    // It was only needed for a moment; a copy that stays is no harm.
+    // A file that cannot be removed does no harm.
     let _ = std::fs::remove_file(path);
     JitArtifactRecorder::remove_old(path);
 }
 
-/// Those notes that were not made yet.
-fn new(notes: &[String], known: &[String]) -> Vec<String> {
+/// Returns the notes that are not known yet.
+fn new_notes(notes: &[String], known: &[String]) -> Vec<String> {
     let is_new = |note: &&String| !known.contains(note);
     notes.iter().filter(is_new).cloned().collect()
 }
 
+/// Returns the sampling rate for a command with so much CPU time, Hz.
 fn hz_for(cpu_seconds: f64) -> u64 {
-    ((SAMPLES / cpu_seconds.max(1e-3)) as u64).clamp(LEAST_HZ, DEFAULT_HZ)
+    ((ENOUGH_SAMPLES / cpu_seconds.max(1e-3)) as u64).clamp(MIN_HZ, DEFAULT_HZ)
 }
 
-/// Leaves the heaviest stacks, as many as are drawn.
-fn bounded(mut profile: ScriptProfile) -> ScriptProfile {
+/// Returns the profile with its heaviest stacks only, at most [`MAX_FRAMES`] frames.
+fn with_heaviest_stacks(mut profile: ScriptProfile) -> ScriptProfile {
     profile
         .collapsed
         .sort_by(|a, b| (b.weight.cmp(&a.weight)).then_with(|| a.frames.cmp(&b.frames)));
@@ -125,13 +125,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_commands_are_stopped_less_often() {
+    fn sampling_rate_falls_with_the_cpu_time() {
         assert_eq!((hz_for(0.0), hz_for(5.0)), (DEFAULT_HZ, DEFAULT_HZ));
-        assert_eq!((hz_for(100.0), hz_for(1e6)), (100, LEAST_HZ));
+        assert_eq!((hz_for(100.0), hz_for(1e6)), (100, MIN_HZ));
     }
 
     #[test]
-    fn the_heaviest_stacks_stay() {
+    fn heaviest_stacks_are_retained() {
         let stack = |weight: u64, deep: usize| StackRow {
             frames: vec!["f".to_owned(); deep],
             weight,
@@ -147,7 +147,7 @@ mod tests {
             collapsed: vec![stack(1, MAX_FRAMES), stack(2, 10), stack(3, 20)],
             notes: Vec::new(),
         };
-        let weights: Vec<u64> = bounded(profile)
+        let weights: Vec<u64> = with_heaviest_stacks(profile)
             .collapsed
             .iter()
             .map(|r| r.weight)
@@ -156,8 +156,8 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_made_once() {
+    fn known_notes_are_not_repeated() {
         let known = ["a".to_owned()];
-        assert_eq!(new(&["a".to_owned(), "b".to_owned()], &known), ["b"]);
+        assert_eq!(new_notes(&["a".to_owned(), "b".to_owned()], &known), ["b"]);
     }
 }

@@ -1,11 +1,10 @@
-//! Wrong guesses and cache misses where the processor counts none: a run under callgrind, which
-//! simulates a first cache and a predictor of branches.
+//! Branch mispredictions and cache misses where the processor counts none: a run under callgrind,
+//! which simulates an L1d cache and a branch predictor.
 //!
-//! **Limits.** The cache is of the host's size, without prefetching; the predictor is a simple one
-//! (counters of two bits by address and the last outcomes): it foresees less than today's
-//! processors, and patterns longer than some ten branches not at all. Of a run that was cut short
-//! the rates of what was simulated are taken for the whole; one that did not reach the code in
-//! question says nothing.
+//! **Limits.** The cache has the host's size and no prefetcher; the predictor is simple (two-bit
+//! counters by address and recent outcomes): it predicts less than today's processors, and no
+//! patterns longer than about ten branches. For an incomplete run the rates of its simulated part
+//! stand for the whole; a simulation that did not reach the hot code is discarded.
 
 mod output;
 
@@ -22,36 +21,37 @@ use genba_run::{Cancel, CommandSpec, Launcher, Output, resolve_program};
 
 use output::Simulated;
 
-/// Files of one run that are read: one for each process.
+/// Maximum number of output files that are read; each process writes one.
 const MAX_FILES: usize = 64;
 
-/// Time for writing the file when the run is ended.
-const GRACE: Duration = Duration::from_secs(5);
+/// Time for callgrind to write its file after the run is ended.
+const WRITE_TIME: Duration = Duration::from_secs(5);
 
-/// Part of the own code's time that the simulated part of the run must have reached.
-const REACHED: f64 = 0.9;
+/// Minimum share of the own code's time in instructions that the simulation reached.
+const MIN_REACHED_SHARE: f64 = 0.9;
 
-/// Executions of an instruction whose rates are taken for the whole.
-const ENOUGH: u64 = 100;
+/// Minimum number of simulated executions of an instruction for its rates to be used.
+const MIN_EXECUTIONS: u64 = 100;
 
-/// What was simulated: wrong guesses of branches, and loads that the first cache did not have.
-pub(crate) struct Outcome {
+/// Simulated branch mispredictions and L1d load misses.
+pub(crate) struct SimulatedEvents {
     pub mispredictions: EventCounts,
     pub cache_misses: EventCounts,
-    /// Part of the counted instructions that was simulated.
-    pub part: f64,
+    /// Share of the counted instructions that was simulated.
+    pub share_of_run: f64,
 }
 
-/// valgrind itself; `None` where there is none. Debian's `valgrind` is a script that changes the
-/// target's environment.
-pub(crate) fn program() -> Option<PathBuf> {
+/// Returns the path of valgrind; `None` where it is not installed. `valgrind.bin` is preferred,
+/// because Debian's `valgrind` is a script that changes the target's environment.
+pub(crate) fn valgrind() -> Option<PathBuf> {
     let path = std::env::var_os("PATH");
     ["valgrind.bin", "valgrind"]
         .iter()
         .find_map(|name| resolve_program(OsStr::new(name), path.as_deref(), None).ok())
 }
 
-/// Simulates the run, or as much of it as `limit` allows.
+/// Simulates the run, or as much of it as `limit` allows; `None` where that fails or does not reach
+/// the hot code.
 pub(crate) fn simulate(
     launcher: &mut Launcher,
     valgrind: &Path,
@@ -59,7 +59,7 @@ pub(crate) fn simulate(
     input: &AnalysisInput,
     limit: Duration,
     cancel: &Cancel,
-) -> Option<Outcome> {
+) -> Option<SimulatedEvents> {
     let directory = tempfile::Builder::new()
         .prefix("genba-simulate-")
         .tempdir()
@@ -67,7 +67,7 @@ pub(crate) fn simulate(
     let spec = wrap(spec, valgrind, directory.path(), limit);
     let finished = launcher.run(&spec, cancel).ok()?;
     let exit = finished.record.exit;
-    // One that fails was perhaps refused: an instruction that valgrind does not know.
+    // A failure may be valgrind's: it does not know all instructions.
     if !exit.success() && exit != ExitKind::TimedOut {
         return None;
     }
@@ -83,7 +83,7 @@ pub(crate) fn simulate(
         )
         .ok()?;
     }
-    outcome(input, &found)
+    simulated_events(input, &found)
 }
 
 fn wrap(spec: &CommandSpec, valgrind: &Path, directory: &Path, limit: Duration) -> CommandSpec {
@@ -116,11 +116,11 @@ fn wrap(spec: &CommandSpec, valgrind: &Path, directory: &Path, limit: Duration) 
     spec.stdout = Output::Null;
     spec.stderr = Output::Null;
     spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
-    spec.grace = GRACE;
+    spec.grace = WRITE_TIME;
     spec
 }
 
-/// Functions of a input by module and address.
+/// The functions of an input by module.
 struct Index<'a> {
     input: &'a AnalysisInput,
     modules: HashMap<&'a str, Vec<usize>>,
@@ -135,7 +135,7 @@ impl<'a> Index<'a> {
         Self { input, modules }
     }
 
-    /// Function and instruction.
+    /// Returns the indices of function and instruction.
     fn find(&self, module: &str, address: u64) -> Option<(usize, usize)> {
         self.modules.get(module)?.iter().find_map(|&function| {
             let code = &self.input.functions[function].code;
@@ -145,7 +145,10 @@ impl<'a> Index<'a> {
     }
 }
 
-fn outcome(input: &AnalysisInput, found: &HashMap<(usize, usize), Simulated>) -> Option<Outcome> {
+fn simulated_events(
+    input: &AnalysisInput,
+    found: &HashMap<(usize, usize), Simulated>,
+) -> Option<SimulatedEvents> {
     let (mut own, mut reached) = (0.0, 0.0);
     let (mut all, mut seen) = (0.0, 0.0);
     for (number, function) in input.functions.iter().enumerate() {
@@ -156,14 +159,14 @@ fn outcome(input: &AnalysisInput, found: &HashMap<(usize, usize), Simulated>) ->
             let simulated = found.get(&(number, at)).map_or(0, |one| one.executions);
             let heat = function.heat.get(at).copied().unwrap_or(0.0);
             own += heat;
-            if simulated >= ENOUGH.min(count) {
+            if simulated >= MIN_EXECUTIONS.min(count) {
                 reached += heat;
             }
             all += count as f64;
             seen += simulated as f64;
         }
     }
-    if own <= 0.0 || reached < REACHED * own {
+    if own <= 0.0 || reached < MIN_REACHED_SHARE * own {
         return None;
     }
     let events = |event: &str, of: &dyn Fn(&Simulated) -> u64| {
@@ -188,10 +191,10 @@ fn outcome(input: &AnalysisInput, found: &HashMap<(usize, usize), Simulated>) ->
             places,
         }
     };
-    Some(Outcome {
+    Some(SimulatedEvents {
         mispredictions: events("branch-misses", &|one| one.mispredictions),
         cache_misses: events("L1-dcache-load-misses", &|one| one.misses),
-        part: (seen / f64::max(all, 1.0)).min(1.0),
+        share_of_run: (seen / f64::max(all, 1.0)).min(1.0),
     })
 }
 
@@ -200,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_follows_a_separator() {
+    fn command_follows_the_options_after_a_separator() {
         let spec = CommandSpec::direct(["--odd", "-x"]);
         let limit = Duration::from_secs(3);
         let spec = wrap(
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_reached_nothing_says_nothing() {
-        assert!(outcome(&AnalysisInput::default(), &HashMap::new()).is_none());
+    fn simulation_that_did_not_reach_the_code_is_discarded() {
+        assert!(simulated_events(&AnalysisInput::default(), &HashMap::new()).is_none());
     }
 }

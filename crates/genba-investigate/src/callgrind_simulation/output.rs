@@ -1,35 +1,36 @@
-//! Reads what a simulating callgrind writes. Pure; the files count as hostile, since a target can
-//! write to them: memory grows with the instructions that were asked for, never with the file.
+//! Reads callgrind's output with simulated caches and branches. Pure; the files are hostile input,
+//! since a target can write to them: memory grows with the wanted instructions, not with the file.
 //!
-//! The format is that of valgrind's manual, "Callgrind Format Specification", as it is written
-//! with one position (the instruction), uncompressed positions and names.
+//! The format is that of valgrind's manual, "Callgrind Format Specification", with one position (the
+//! instruction) and uncompressed positions and names.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read};
 
-/// Longest line that is read: names of C++ can be of tens of kilobytes.
-const LONGEST_LINE: u64 = 1 << 20;
+/// Maximum length of a line, bytes: C++ names can have tens of kilobytes.
+const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// What was simulated at one instruction.
+/// Simulated events of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Simulated {
-    /// Executions.
+    /// Number of executions.
     pub executions: u64,
-    /// Wrong guesses of branches.
+    /// Branch mispredictions.
     pub mispredictions: u64,
-    /// Reads that the first cache did not have.
+    /// L1d load misses.
     pub misses: u64,
 }
 
-/// Instructions that are asked for: a module's path and addresses of its file.
+/// Returns function and instruction for a module's path and an address in its file; `None` for
+/// instructions that are not wanted.
 pub type Wanted<'a> = dyn Fn(&str, u64) -> Option<(usize, usize)> + 'a;
 
-/// Where in a line of costs the events stand.
+/// Columns of the events in a line of costs.
 #[derive(Default)]
 struct Columns {
     executions: Option<usize>,
     misses: Option<usize>,
-    wrong: Vec<usize>,
+    mispredictions: Vec<usize>,
 }
 
 impl Columns {
@@ -39,7 +40,7 @@ impl Columns {
             match name {
                 "Ir" => found.executions = Some(index),
                 "D1mr" => found.misses = Some(index),
-                "Bcm" | "Bim" => found.wrong.push(index),
+                "Bcm" | "Bim" => found.mispredictions.push(index),
                 _ => {}
             }
         }
@@ -47,10 +48,10 @@ impl Columns {
     }
 }
 
-/// Adds the costs of one file to those of the instructions that are wanted.
+/// Adds the costs in one file to those of the wanted instructions.
 ///
 /// # Errors
-/// When it cannot be read. Lines that make no sense are passed over.
+/// When the file cannot be read. Malformed lines are skipped.
 pub fn add(
     mut file: impl BufRead,
     wanted: &Wanted<'_>,
@@ -63,7 +64,7 @@ pub fn add(
     loop {
         line.clear();
         if (&mut file)
-            .take(LONGEST_LINE)
+            .take(MAX_LINE_BYTES)
             .read_until(b'\n', &mut line)?
             == 0
         {
@@ -74,7 +75,7 @@ pub fn add(
         };
         let text = text.trim_end();
         if let Some(costs) = text.strip_prefix("0x") {
-            // What a call cost with all that it called stands behind `calls=`.
+            // The line after `calls=` has the inclusive cost of the call.
             if !std::mem::take(&mut inclusive) {
                 costs_of(costs, &columns, &object, wanted, found);
             }
@@ -111,7 +112,7 @@ fn costs_of(
             &mut one.executions
         } else if columns.misses == Some(index) {
             &mut one.misses
-        } else if columns.wrong.contains(&index) {
+        } else if columns.mispredictions.contains(&index) {
             &mut one.mispredictions
         } else {
             continue;
@@ -155,7 +156,7 @@ fn=puts
     }
 
     #[test]
-    fn own_costs_of_wanted_instructions_are_added_up() {
+    fn self_costs_of_wanted_instructions_are_summed() {
         let found = read(FILE.as_bytes());
         assert_eq!(found.len(), 2);
         let load = Simulated {
@@ -174,7 +175,7 @@ fn=puts
 
     proptest! {
         #[test]
-        fn damaged_files_are_read_for_what_they_are(
+        fn damaged_files_do_not_panic(
             at in 0..FILE.len(),
             with in proptest::collection::vec(any::<u8>(), 0..20),
         ) {

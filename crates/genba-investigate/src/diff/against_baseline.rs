@@ -1,4 +1,5 @@
-//! Programs beside one of them: each is measured with what belongs round its runs.
+//! Differential profiles of programs relative to a baseline; each is measured between its setup and
+//! cleanup commands.
 
 use genba_model::ProfileDiff;
 use genba_run::{Cancel, CommandSpec, Launcher};
@@ -7,29 +8,30 @@ use super::profile_diff::diff;
 use super::profile_side::{Effort, Side};
 use crate::{InvestigateError, Progress};
 
-/// Rows of functions and of lines that are kept: a page for people, not an archive.
+/// Maximum number of rows of functions and of lines.
 const MAX_ROWS: usize = 60;
 
-/// A program to be profiled.
+/// A program to profile.
 #[derive(Clone, Debug)]
 pub struct Subject<'a> {
-    /// Its name in the answer.
+    /// Its name in the result.
     pub name: &'a str,
-    /// How it is run.
+    /// Its command.
     pub spec: &'a CommandSpec,
-    /// What must have run before it, in order.
+    /// Commands to run before it, in order.
     pub before: Vec<&'a CommandSpec>,
-    /// What must run after it.
+    /// Commands to run after it, in order.
     pub after: Vec<&'a CommandSpec>,
-    /// CPU time of one run, where that is known, seconds.
+    /// CPU time of one run, seconds, if known.
     pub seconds: Option<f64>,
 }
 
-/// Samples and counts a baseline and others, each other beside the baseline. Nothing runs where
-/// there is no other.
+/// Samples and counts a baseline and other programs, and returns the difference of each to the
+/// baseline. Nothing runs where there are no others.
 ///
 /// # Errors
-/// The launcher or what belongs round a run cannot be started; files cannot be written; an interruption.
+/// The launcher, or a command before or after a program, cannot be started; files cannot be written;
+/// an interruption.
 pub fn diff_against_baseline(
     baseline: &Subject<'_>,
     others: &[Subject<'_>],
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_round_a_program_runs_round_it_the_baseline_first() {
+    fn commands_run_before_and_after_each_program_baseline_first() {
         let place = tempfile::tempdir().unwrap();
         let log = place.path().join("log");
         let specs: Vec<CommandSpec> = ["a", "one", "z", "b", "two", "y"]
@@ -118,7 +120,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].before.name, "one");
         assert_eq!(found[0].after.name, "two");
-        // How often a program runs is for the sampler to say; where none works it does not.
+        // The sampler decides how often a program runs; without a sampler it does not run.
         let text = std::fs::read_to_string(&log).unwrap();
         let mut order: Vec<&str> = text.lines().collect();
         order.dedup();
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_runs_where_there_is_nothing_to_compare_with() {
+    fn nothing_runs_without_other_programs() {
         let place = tempfile::tempdir().unwrap();
         let log = place.path().join("log");
         let spec = writes("one", &log);
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_started_is_an_error() {
+    fn command_that_cannot_be_started_is_an_error() {
         let place = tempfile::tempdir().unwrap();
         let missing = CommandSpec::direct([place.path().join("missing")]);
         let spec = CommandSpec::direct(["true"]);
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_rows_are_kept() {
+    fn rows_beyond_the_maximum_are_dropped() {
         let line = |number| genba_model::LineDiff {
             file: "a.c".to_owned(),
             line: number,

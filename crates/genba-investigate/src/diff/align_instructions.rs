@@ -1,9 +1,9 @@
-//! Two lists of instructions, aligned by their text. Pure.
+//! Alignment of two lists of instructions by their text. Pure.
 
-/// Longer lists are aligned at their ends only.
-const MOST: usize = 3_000;
+/// Maximum length of lists that are aligned entirely; longer ones are aligned at their ends only.
+const MAX_INSTRUCTIONS: usize = 3_000;
 
-/// Pairs of indices in order: those that correspond, and those of one side alone.
+/// Returns pairs of indices in order: corresponding instructions, and those of one side only.
 pub(super) fn align(before: &[String], after: &[String]) -> Vec<(Option<usize>, Option<usize>)> {
     let prefix = before
         .iter()
@@ -33,9 +33,9 @@ pub(super) fn align(before: &[String], after: &[String]) -> Vec<(Option<usize>, 
     pairs
 }
 
-/// The longest common subsequence, by the table of its lengths.
+/// Returns the longest common subsequence, by dynamic programming over its lengths.
 fn common(before: &[String], after: &[String]) -> Vec<(usize, usize)> {
-    if before.is_empty() || after.is_empty() || before.len().max(after.len()) > MOST {
+    if before.is_empty() || after.is_empty() || before.len().max(after.len()) > MAX_INSTRUCTIONS {
         return Vec::new();
     }
     let width = after.len() + 1;
@@ -64,7 +64,7 @@ fn common(before: &[String], after: &[String]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// The text of an instruction without what another place alone changes: absolute addresses.
+/// Returns the text of an instruction without absolute addresses.
 pub(super) fn bare(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -74,7 +74,7 @@ pub(super) fn bare(text: &str) -> String {
         let digits = tail.strip_prefix("0x").unwrap_or(tail);
         let skipped = tail.len() - digits.len();
         let length = digits.bytes().take_while(u8::is_ascii_hexdigit).count();
-        // Small constants mean something.
+        // Small constants are part of the instruction.
         if length <= 3 {
             out.push_str(&tail[..skipped + length]);
         } else {
@@ -86,7 +86,7 @@ pub(super) fn bare(text: &str) -> String {
     out
 }
 
-/// Where a number of more than three hexadecimal digits begins, as `jne 12a4` has it.
+/// Returns where a number of more than three hexadecimal digits begins, as in `jne 12a4`.
 fn long_number(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -109,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn addresses_go_and_constants_stay() {
+    fn addresses_are_removed_and_constants_retained() {
         assert_eq!(bare("jne 0x12a4"), "jne …");
         assert_eq!(bare("mov rax, [rip+0x2f004]"), "mov rax, [rip+…]");
         assert_eq!(bare("add rax, 0x18"), "add rax, 0x18");
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everything_is_there_once_and_in_order(
+        fn alignment_has_every_instruction_once_in_order(
             before in prop::collection::vec("[a-c]", 0..25),
             after in prop::collection::vec("[a-c]", 0..25),
         ) {
@@ -137,7 +137,7 @@ mod tests {
         }
 
         #[test]
-        fn hostile_text_is_no_trouble(text in "\\PC{0,40}") {
+        fn hostile_text_does_not_panic(text in "\\PC{0,40}") {
             bare(&text);
         }
     }

@@ -1,4 +1,4 @@
-//! Functions of one side by name, and those that have another name on the other. Pure.
+//! Functions of one side by name, and functions with another name on the other side. Pure.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ pub(super) struct Row {
     pub instructions: Option<u64>,
 }
 
-/// Name and sort of module: programs of the two sides may have other names.
+/// Name of a function and of its shared library; empty for the program, whose name may differ between
+/// the sides.
 pub(super) type Key = (String, String);
 
 pub(super) fn key(function: &str, module: &str) -> Key {
@@ -35,8 +36,8 @@ pub(super) fn key(function: &str, module: &str) -> Key {
 }
 
 impl Row {
-    /// Says what it is of; a place that is known already stays.
-    fn is(&mut self, name: &str, module: &str, file: Option<&String>, line: Option<u32>) {
+    /// Sets name and place; a place that is known already is retained.
+    fn set_place(&mut self, name: &str, module: &str, file: Option<&String>, line: Option<u32>) {
         name.clone_into(&mut self.name);
         module.clone_into(&mut self.module);
         self.file = self.file.take().or_else(|| file.cloned());
@@ -50,7 +51,7 @@ pub(super) fn rows(side: &Side) -> BTreeMap<Key, Row> {
     for function in side.profile.iter().flat_map(|profile| &profile.functions) {
         let (name, module) = (&function.function, &function.module);
         let row = rows.entry(key(name, module)).or_default();
-        row.is(name, module, function.file.as_ref(), function.line);
+        row.set_place(name, module, function.file.as_ref(), function.line);
         let share = function.self_share;
         let time = Estimate {
             value: share.value * seconds,
@@ -66,15 +67,14 @@ pub(super) fn rows(side: &Side) -> BTreeMap<Key, Row> {
     for function in side.counts.iter().flat_map(|counts| &counts.functions) {
         let (name, module) = (&function.function, &function.module);
         let row = rows.entry(key(name, module)).or_default();
-        row.is(name, module, function.file.as_ref(), function.line);
+        row.set_place(name, module, function.file.as_ref(), function.line);
         row.calls = Some(row.calls.unwrap_or(0) + function.calls);
         row.instructions = Some(row.instructions.unwrap_or(0) + function.instructions);
     }
     rows
 }
 
-/// Functions that are there on both sides, but afterwards under a name that compilers give to
-/// copies (or before).
+/// Returns functions that have a name with a compiler's clone suffix on one of the sides.
 pub(super) fn renamed<'a>(
     before: &'a BTreeMap<Key, Row>,
     after: &'a BTreeMap<Key, Row>,
@@ -91,7 +91,7 @@ pub(super) fn renamed<'a>(
     };
     let (left, right) = (by_base(before, after), by_base(after, before));
     let pairs = left.into_iter().filter_map(|(name, keys)| {
-        // Of several copies none is the function itself.
+        // Of several clones, none is the function itself.
         match (&keys[..], right.get(&name).map(Vec::as_slice)) {
             ([one], Some([two])) => Some((*one, *two)),
             _ => None,
@@ -100,7 +100,7 @@ pub(super) fn renamed<'a>(
     pairs.collect()
 }
 
-/// The name without what compilers add to copies.
+/// Returns the name without the suffixes that compilers give to clones.
 pub(super) fn base(name: &str) -> &str {
     let marks = [
         ".constprop.",

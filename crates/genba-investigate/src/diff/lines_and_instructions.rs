@@ -1,4 +1,4 @@
-//! Lines and instructions of two sides. Pure.
+//! Differences of source lines and instructions. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,23 +10,25 @@ use super::Side;
 use super::align_instructions::{align, bare};
 use super::function_rows::base;
 
-/// Rows of each table at most.
+/// Maximum number of lines.
 const MAX_LINES: usize = 400;
-/// Functions whose instructions are shown, and instructions in all.
-const MAX_LISTED: usize = 5;
+/// Maximum number of functions whose instructions are compared.
+const MAX_LISTED_FUNCTIONS: usize = 5;
+/// Maximum number of instructions.
 const MAX_INSTRUCTIONS: usize = 2_000;
 
+/// Returns the seconds of an instruction per run.
 pub(super) fn seconds_of(side: &Side, annotation: &Annotation, one: &AnnotatedInstruction) -> f64 {
     one.share.value * annotation.share.value * side.seconds.unwrap_or(1.0)
 }
 
-/// A line on one side.
+/// A source line on one side.
 #[derive(Clone, Debug, Default)]
 struct Spot {
     seconds: f64,
     count: Option<u64>,
     function: String,
-    /// Time by the function that its code is in.
+    /// Seconds by the function that contains its code.
     inside: BTreeMap<String, f64>,
     text: Option<String>,
 }
@@ -117,7 +119,7 @@ pub(super) fn instructions(
             .cloned()
     };
     let mut all = Vec::new();
-    for function in functions.iter().take(MAX_LISTED) {
+    for function in functions.iter().take(MAX_LISTED_FUNCTIONS) {
         let one = find(before, &function.function);
         let new = function
             .moved

@@ -1,10 +1,9 @@
 //! The differential profile: two profiles of the same work side by side.
 //!
-//! Functions are matched by name, lines by file and number, instructions by aligning their
-//! text. Times are those of one run: shares of samples × CPU time of a run. Code that is a
-//! function on one side and inlined on the other is found in its new place by the inline records
-//! of the debug information, copies by the names that compilers give them; without either, who
-//! called it and grew is named as likely.
+//! Functions are matched by name, lines by file and number, instructions by aligning their text.
+//! Times are per run: shares of samples × CPU time of a run. A function that was inlined on the other
+//! side is found there by the inline records of the debug information, a clone by the suffixes that
+//! compilers give to names; without either, the caller that grew most is named as likely.
 
 mod against_baseline;
 mod align_instructions;

@@ -1,4 +1,4 @@
-//! Where the code of a function went that is none of its own any more. Pure.
+//! Where the code of a function moved: inlined, cloned or likely inlined. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,13 @@ use super::Side;
 use super::function_rows::{Key, Row, base};
 use super::lines_and_instructions::seconds_of;
 
-/// A function is gone if of its time (or calls) no more than this share is left.
-const GONE: f64 = 0.1;
+/// Maximum residual share of its calls (or time) for a function to be gone.
+const MAX_RESIDUAL_SHARE: f64 = 0.1;
 
-/// Time and executions of inlined code: by inlined function, then by the function it is in.
+/// Seconds and executions of inlined code, by inlined function, then by the function that contains it.
 pub(super) type Inlined = BTreeMap<String, BTreeMap<String, (f64, u64)>>;
 
+/// Returns the inlined code of a side.
 pub(super) fn inlined(side: &Side) -> Inlined {
     let mut all = Inlined::new();
     for annotation in &side.annotations {
@@ -29,10 +30,12 @@ pub(super) fn inlined(side: &Side) -> Inlined {
     all
 }
 
+/// Returns the name without parameters.
 pub(super) fn plain(name: &str) -> String {
     without_parameters(name).to_owned()
 }
 
+/// Two sides, to find moved functions.
 pub(super) struct Moves<'a> {
     pub before: &'a Side,
     pub rows_before: &'a BTreeMap<Key, Row>,
@@ -42,7 +45,7 @@ pub(super) struct Moves<'a> {
 }
 
 impl Moves<'_> {
-    /// Where the code of a function went, if it is no function of its own any more.
+    /// Returns where the code of a function moved; empty where the function is still there.
     pub(super) fn of(&self, left: &Row, right: Option<&Row>) -> Vec<Moved> {
         if !is_gone(left, right) {
             return Vec::new();
@@ -64,7 +67,7 @@ impl Moves<'_> {
         let known = self.inlined_before.get(&name);
         let mut found: Vec<Moved> = there
             .filter(|(into, (seconds, count))| {
-                // What was inlined there before as well is no news.
+                // Already inlined there before.
                 let before = known
                     .and_then(|known| known.get(*into))
                     .copied()
@@ -99,7 +102,7 @@ impl Moves<'_> {
         .collect()
     }
 
-    /// Of those that called it the one that grew most.
+    /// Returns the caller whose time grew most.
     fn likely(&self, left: &Row) -> Option<Moved> {
         let callers = self.callers(&left.name);
         let grown = |name: &str| -> Option<f64> {
@@ -150,13 +153,13 @@ impl Moves<'_> {
     }
 }
 
-/// Whether a function that did something does nothing afterwards.
+/// Returns whether a function with calls or time has (almost) none afterwards.
 pub(super) fn is_gone(left: &Row, right: Option<&Row>) -> bool {
     if let (Some(before), Some(after)) = (left.calls, right.map_or(Some(0), |row| row.calls))
         && before > 0
     {
-        return after as f64 <= GONE * before as f64;
+        return after as f64 <= MAX_RESIDUAL_SHARE * before as f64;
     }
     let time = |row: &Row| row.time.map_or(0.0, |time| time.value);
-    time(left) > 0.0 && right.map_or(0.0, time) <= GONE * time(left)
+    time(left) > 0.0 && right.map_or(0.0, time) <= MAX_RESIDUAL_SHARE * time(left)
 }

@@ -1,4 +1,4 @@
-//! From two sides to their differences. Pure.
+//! The difference of two profiles. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use super::function_rows::{Key, Row, renamed, rows};
 use super::lines_and_instructions::{instructions, lines};
 use super::moved_functions::{Moves, inlined};
 
-/// Rows of each table at most.
+/// Maximum number of functions.
 const MAX_FUNCTIONS: usize = 400;
 
-/// Two profiles of the same work, side by side.
+/// Returns the difference of two profiles of the same workload.
 #[must_use]
 pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
     let (rows_before, rows_after) = (rows(before), rows(after));
@@ -83,7 +83,7 @@ pub fn diff(before: &Side, after: &Side) -> ProfileDiff {
         });
     }
     for function in &mut functions {
-        // Under its new name, if it has one.
+        // Also under its new name, if it has one.
         let new = function
             .moved
             .iter()
@@ -130,7 +130,7 @@ fn of_side(side: &Side) -> DiffSide {
     }
 }
 
-/// After − before; the samples of the two sides are independent.
+/// Returns after − before with its interval; the samples of the two sides are independent.
 fn change(before: Option<Estimate>, after: Option<Estimate>) -> Estimate {
     let (one, two) = (
         before.unwrap_or(Estimate::exact(0.0)),
@@ -146,6 +146,7 @@ fn change(before: Option<Estimate>, after: Option<Estimate>) -> Estimate {
     }
 }
 
+/// Returns notes on what makes the comparison unreliable.
 fn doubts(before: &Side, after: &Side) -> Vec<String> {
     let mut notes = Vec::new();
     let events =
@@ -154,17 +155,17 @@ fn doubts(before: &Side, after: &Side) -> Vec<String> {
         && one != two
     {
         notes.push(format!(
-            "{one} was sampled before and {two} after: shares are not alike"
+            "different events were sampled ({one} before, {two} after): shares are not comparable"
         ));
     }
     for side in [before, after] {
         if side.profile.is_some() && side.seconds.is_none() {
             notes.push(format!(
-                "how long a run of {} took is not known: shares stand for seconds",
+                "the CPU time of a run of {} is unknown: shares are shown in place of seconds",
                 side.name
             ));
         }
-        // Judged by where the time is: a library beside it may well have debug information.
+        // Weighted by samples: cold libraries may have debug information.
         let (mut known, mut all) = (0.0, 0.0);
         for one in side.annotations.iter().flat_map(|one| &one.instructions) {
             all += one.samples;
@@ -172,7 +173,7 @@ fn doubts(before: &Side, after: &Side) -> Vec<String> {
         }
         if all > 0.0 && known * 2.0 < all {
             notes.push(format!(
-                "{} has no debug information: what was inlined there is not seen; build with -g",
+                "{} has no debug information: inlined functions are not shown; build with -g",
                 side.name
             ));
         }
@@ -198,7 +199,7 @@ mod unit {
     }
 
     #[test]
-    fn copies_under_other_names_are_the_same_function() {
+    fn clone_with_a_suffix_is_the_same_function() {
         let (before, after) = (
             rows(&["a", "b", "c"]),
             rows(&["a.lto_priv.0", "b.constprop.0", "b.isra.0", "c"]),
@@ -214,7 +215,7 @@ mod unit {
     }
 
     #[test]
-    fn a_function_is_gone_by_its_calls_else_by_its_time() {
+    fn function_is_gone_by_calls_or_without_counts_by_time() {
         let called = |calls| Row {
             calls: Some(calls),
             ..Row::default()
@@ -232,7 +233,7 @@ mod unit {
     }
 
     #[test]
-    fn changes_have_the_uncertainty_of_both_sides() {
+    fn intervals_of_changes_combine_both_sides() {
         let side = |value: f64| Estimate {
             value,
             low: value - 0.3,

@@ -13,57 +13,58 @@ use crate::execution_counts::{self, CountPlan};
 use crate::explanation_inputs::Join;
 use crate::{InvestigateError, Progress};
 
-/// Functions that are annotated at most, and the least share of the time for one.
+/// Maximum number of annotated functions.
 const MAX_ANNOTATED: usize = 40;
-const LEAST_ANNOTATED: f64 = 0.003;
+/// Minimum share of the time for a function to be annotated.
+const MIN_SHARE_OF_ANNOTATED: f64 = 0.003;
 
-/// One side.
+/// One side of a differential profile.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
     /// Name of the variant, case or file.
     pub name: String,
     /// Program and arguments.
     pub command: Vec<String>,
-    /// Where the time is, counts joined where there are any.
+    /// The profile, joined with counts where there are any.
     pub profile: Option<Profile>,
-    /// The hottest functions, instruction by instruction.
+    /// The hottest functions, annotated.
     pub annotations: Vec<Annotation>,
     /// Exact counts by function, where there are any.
     pub counts: Option<Counts>,
     /// CPU time of one run, seconds.
     pub seconds: Option<f64>,
-    /// Runs that the samples are of.
+    /// Number of sampled runs.
     pub runs: f64,
-    /// What must be said.
+    /// Notes on the measurement.
     pub notes: Vec<String>,
-    /// Whether its programs are gone and a case's tables stand for them.
-    is_kept: bool,
+    /// Whether its programs have changed, so that the tables of the case are used.
+    from_case_tables: bool,
 }
 
-/// A share of samples without a function's name that is more than before: a program is gone.
-const NAMELESS: f64 = 0.05;
+/// Increase of the share of samples without function from which a program has changed.
+const MIN_INCREASE_OF_UNKNOWN_SHARE: f64 = 0.05;
 
-/// The share of samples of which no function is known.
-fn nameless(profile: &Profile) -> f64 {
+/// Returns the share of samples whose function is unknown.
+fn unknown_share(profile: &Profile) -> f64 {
     let unknown = |row: &&FunctionRow| row.function.starts_with('[') && !row.kernel;
     let rows = profile.functions.iter().filter(unknown);
     rows.map(|row| row.self_share.value).sum()
 }
 
-/// How much is done to know a side.
+/// Effort for the measurement of a side.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Samples that are wanted.
+    /// Number of samples that are enough.
     pub samples: u64,
-    /// Time for sampling, seconds.
+    /// Maximum time for sampling, seconds.
     pub sampling: f64,
-    /// A count that would take longer is left out, seconds; 0 for none at all.
+    /// Maximum time for a count, seconds; 0 to skip counting.
     pub counting: f64,
 }
 
 impl Side {
-    /// A recording joined with code. `seconds` is the CPU time of one run, where that is known
-    /// from elsewhere; else it is taken from a clock's samples.
+    /// Returns the side of a resolved recording. `seconds` is the CPU time of one run if known;
+    /// otherwise it follows from the number of clock samples.
     #[must_use]
     pub fn of_scene(
         name: &str,
@@ -79,7 +80,7 @@ impl Side {
         let mut sources = SourceCache::new();
         let annotations = resolved.annotate_hottest(
             MAX_ANNOTATED,
-            LEAST_ANNOTATED,
+            MIN_SHARE_OF_ANNOTATED,
             &AnnotateOptions::default(),
             &mut sources,
         );
@@ -97,14 +98,13 @@ impl Side {
             seconds,
             runs,
             notes: Vec::new(),
-            is_kept: false,
+            from_case_tables: false,
             profile: Some(profile),
         }
     }
 
-    /// An investigation's recording. If its programs are others by now (rebuilt in the same
-    /// place, as one does between two investigations), what the case kept of them stands for
-    /// them, and a note says so.
+    /// Returns the side of an investigation. If its programs have changed since (rebuilt in the same
+    /// place between two investigations), the tables of the case are used, with a note.
     #[must_use]
     pub fn of_investigation(name: &str, resolved: &ResolvedProfile, all: &Investigation) -> Self {
         let mut cpu: Vec<f64> = (all.runs.runs.iter())
@@ -116,28 +116,28 @@ impl Side {
         let seconds = cpu.get(cpu.len() / 2).copied();
         let mut side = Self::of_scene(name, resolved, seconds, runs.unwrap_or(1.0));
         if let (Some(kept), Some(now)) = (kept, &side.profile)
-            && nameless(now) > nameless(kept) + NAMELESS
+            && unknown_share(now) > unknown_share(kept) + MIN_INCREASE_OF_UNKNOWN_SHARE
         {
             side.notes.push(format!(
-                "{name}: its program has changed since: shown is what the case kept of it, without \
-                 counts, and of {} functions the instructions",
+                "{name}: the program has changed since; the tables stored in the case are shown: no \
+                 counts, instructions of {} functions",
                 all.annotations.len()
             ));
             side.profile = Some(kept.clone());
             side.annotations.clone_from(&all.annotations);
-            side.is_kept = true;
+            side.from_case_tables = true;
         }
         side
     }
 
-    /// Exact counts, if the programs are still those that were counted.
+    /// Adds exact counts, if the programs have not changed since.
     pub fn join_counts(&mut self, raw: &RawCounts) {
-        if !self.is_kept {
+        if !self.from_case_tables {
             self.counts = Self::of_counts(&self.name, raw).counts;
         }
     }
 
-    /// Exact counts alone.
+    /// Returns a side with exact counts only.
     #[must_use]
     pub fn of_counts(name: &str, raw: &RawCounts) -> Self {
         let counts = genba_attribution::counts(raw, None, None).ok();
@@ -150,8 +150,7 @@ impl Side {
         }
     }
 
-    /// Samples a command and counts it. A machine that refuses either is no reason to stop: a
-    /// note says so.
+    /// Samples and counts a command. Where the machine can do only one of them, a note says so.
     ///
     /// # Errors
     /// Files cannot be written; an interruption.
@@ -180,7 +179,7 @@ impl Side {
         let place = match tempfile::tempdir() {
             Ok(place) => place,
             Err(error) => {
-                side.notes.push(format!("{name} is not sampled: {error}"));
+                side.notes.push(format!("{name} was not sampled: {error}"));
                 return Ok(side);
             }
         };
@@ -208,7 +207,7 @@ impl Side {
         let recorded = match recorded {
             Ok(recorded) => recorded,
             Err(error) => {
-                side.notes.push(format!("{name} is not sampled: {error}"));
+                side.notes.push(format!("{name} was not sampled: {error}"));
                 return Ok(side);
             }
         };
@@ -278,7 +277,7 @@ impl Side {
             }
             Ok(_) => {
                 self.notes.push(format!(
-                    "executions of {} were not counted: that takes longer than {:.0} s",
+                    "executions of {} were not counted: that takes more than {:.0} s",
                     self.name, effort.counting
                 ));
                 Ok(None)

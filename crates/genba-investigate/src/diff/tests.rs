@@ -49,11 +49,11 @@ fn side(place: &Path, name: &str, launcher: &mut Launcher, counting: f64) -> Sid
     .unwrap()
 }
 
-/// A callee of another unit is found inside of its caller after optimisation at link time: by
-/// the debug information, and without it as likely.
+/// A callee in another unit is found in its caller after link-time optimisation: by the debug
+/// information, and without it as likely.
 #[test]
-fn an_inlined_callee_is_found_in_its_caller() {
-    let test = "an_inlined_callee_is_found_in_its_caller";
+fn inlined_callee_is_found_in_its_caller() {
+    let test = "inlined_callee_is_found_in_its_caller";
     let place = tempfile::tempdir().unwrap();
     if !build(place.path(), "plain", &["-g"]) {
         genba_testing::skip(test, "gcc", "gcc cannot be run");

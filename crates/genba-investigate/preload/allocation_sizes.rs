@@ -1,5 +1,5 @@
-//! The library that tallies for which sizes a target asks memory and copies: loaded into one run
-//! of its own, with `GENBA_SIZES` naming the file of the tally.
+//! A preloaded library that counts allocations and copies of the target by size, in a run of its
+//! own. `GENBA_SIZES` names the file of the counts.
 //!
 //! Built on its own by `build.rs`, without the standard library. What must hold: nothing here
 //! allocates, locks or changes `errno`; the target gets the memory that it would have got. The
@@ -12,7 +12,7 @@ use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-#[path = "layout.rs"]
+#[path = "size_table_layout.rs"]
 mod layout;
 
 use layout::{ALLOCATE, CLASSES, COPY, GROWN_BYTES, LOADED, MOVED, MOVED_BYTES, RESIZE, WORDS};
@@ -37,14 +37,14 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// The mapped tally; null until it is there.
-static TALLY: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
+/// The mapped table; null until it is mapped.
+static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 
 fn add(word: usize, number: u64) {
-    let tally = TALLY.load(Ordering::Acquire);
-    if !tally.is_null() && word < WORDS {
+    let table = TABLE.load(Ordering::Acquire);
+    if !table.is_null() && word < WORDS {
         // SAFETY: `WORDS` numbers are mapped for ever, and only ever accessed as atomics.
-        unsafe { (*tally.add(word)).fetch_add(number, Ordering::Relaxed) };
+        unsafe { (*table.add(word)).fetch_add(number, Ordering::Relaxed) };
     }
 }
 
@@ -72,7 +72,7 @@ extern "C" fn begin() {
         let mapped = mmap(null_mut(), WORDS * 8, READ_WRITE, SHARED, fd, 0);
         close(fd);
         if mapped as isize != -1 {
-            TALLY.store(mapped.cast(), Ordering::Release);
+            TABLE.store(mapped.cast(), Ordering::Release);
             add(LOADED, 1);
         }
     }
