@@ -8,11 +8,11 @@
 //! takes.
 
 pub mod callgrind;
+mod elf_code;
 mod engine;
 mod engine_fallback;
 mod engine_selection;
 mod error;
-mod image;
 pub mod native;
 mod process_counts_builder;
 pub mod qemu;

@@ -11,7 +11,7 @@ use genba_model::{
     CodePoint, CountedModule, InstructionCount, ProcessCounts, Transfer, TransferKind,
 };
 
-use crate::image::Image;
+use crate::elf_code::ElfCode;
 use crate::x86_64::{self, Flow};
 
 /// Path that stands for code generated at run time.
@@ -27,7 +27,7 @@ pub struct ModuleBuilder {
     /// Path as mapped.
     pub path: String,
     /// Its file, if there is one.
-    pub image: Option<Image>,
+    pub code: Option<ElfCode>,
     /// Executions by address.
     pub counts: HashMap<u64, u64>,
 }
@@ -55,13 +55,13 @@ impl ProcessCountsBuilder {
         if let Some(index) = self.index.get(path) {
             return *index;
         }
-        let image = (path.starts_with('/'))
-            .then(|| Image::read(Path::new(path)))
+        let code = (path.starts_with('/'))
+            .then(|| ElfCode::read(Path::new(path)))
             .flatten();
         let index = u32::try_from(self.modules.len()).unwrap_or(u32::MAX);
         self.modules.push(ModuleBuilder {
             path: path.to_owned(),
-            image,
+            code,
             counts: HashMap::new(),
         });
         self.index.insert(path.to_owned(), index);
@@ -70,8 +70,8 @@ impl ProcessCountsBuilder {
 
     /// Returns the file of a module.
     #[must_use]
-    pub fn image(&self, module: u32) -> Option<&Image> {
-        self.modules.get(module as usize)?.image.as_ref()
+    pub fn code(&self, module: u32) -> Option<&ElfCode> {
+        self.modules.get(module as usize)?.code.as_ref()
     }
 
     /// Adds executions.
@@ -91,12 +91,12 @@ impl ProcessCountsBuilder {
     /// Decodes the instruction at an address, if its file is there.
     #[must_use]
     pub fn decode(&self, at: CodePoint) -> Option<x86_64::Decoded> {
-        let code = self.image(at.module)?.code_at(at.address)?;
+        let code = self.code(at.module)?.code_at(at.address)?;
         x86_64::decode(code, at.address)
     }
 
     fn is_stub(&self, at: CodePoint) -> bool {
-        (self.image(at.module)).is_some_and(|image| image.is_stub(at.address))
+        (self.code(at.module)).is_some_and(|code| code.is_stub(at.address))
     }
 
     /// Builds the counts, in a canonical order.
@@ -240,8 +240,7 @@ impl ProcessCountsBuilder {
 
     /// Returns the address of the indirect jump of the stub that begins at an address.
     fn jump_of(&self, stub: CodePoint) -> Option<u64> {
-        let image = self.image(stub.module)?;
-        let code = image.code_at(stub.address)?;
+        let code = self.code(stub.module)?.code_at(stub.address)?;
         x86_64::stub(code, stub.address)
     }
 }
@@ -258,7 +257,7 @@ impl ModuleBuilder {
         instructions.sort_unstable();
         CountedModule {
             path: self.path.clone(),
-            build_id: self.image.as_ref().and_then(|image| image.build_id.clone()),
+            build_id: self.code.as_ref().and_then(ElfCode::build_id),
             instructions,
         }
     }

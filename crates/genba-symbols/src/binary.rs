@@ -131,6 +131,12 @@ impl Binary {
         self.layout.architecture
     }
 
+    /// Address at which the execution of a program begins; 0 for none.
+    #[must_use]
+    pub fn entry_point(&self) -> u64 {
+        self.layout.entry
+    }
+
     /// Whether it is loaded wherever there is room: libraries and position-independent
     /// executables.
     #[must_use]

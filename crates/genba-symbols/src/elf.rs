@@ -46,6 +46,7 @@ pub struct Section {
 pub(crate) struct Layout {
     pub(crate) architecture: Architecture,
     pub(crate) kind: u16,
+    pub(crate) entry: u64,
     pub(crate) little_endian: bool,
     pub(crate) is_64: bool,
     pub(crate) segments: Vec<Segment>,
@@ -139,6 +140,7 @@ fn parse<E: FileHeader<Endian = Endianness>>(data: &[u8]) -> Result<Layout, Stri
     Ok(Layout {
         architecture,
         kind: header.e_type(endian).0,
+        entry: header.e_entry(endian).into(),
         little_endian: header.is_little_endian(),
         is_64: header.is_class_64(),
         segments,

@@ -88,7 +88,7 @@ fn add_edges(
             continue;
         };
         builder.edge(from, to, *count);
-        if builder.image(from.module).is_none() {
+        if builder.code(from.module).is_none() {
             builder.kinds.insert(from, kind);
         }
     }
@@ -163,7 +163,7 @@ impl AddressLookup {
         }
         let mut found = (self.loaded.iter()).filter_map(|(module, bias)| {
             let address = address.checked_sub(*bias)?;
-            (builder.image(*module)?.has_code(address)).then_some(CodePoint {
+            (builder.code(*module)?.has_code(address)).then_some(CodePoint {
                 module: *module,
                 address,
             })

@@ -14,6 +14,7 @@ use super::costs_to_executions::convert;
 use super::valgrind_command::{COUNTS_PREFIX, LOG_PREFIX};
 use super::valgrind_log::{Loaded, Log};
 use crate::CountRequest;
+use crate::elf_code::ElfCode;
 use crate::process_counts_builder::ProcessCountsBuilder;
 use crate::run_end::words;
 
@@ -165,7 +166,7 @@ fn has_entry_point(builder: &ProcessCountsBuilder, loaded: &[Loaded]) -> bool {
     (builder.modules.iter())
         .filter(|module| Some(module.path.as_str()) == program)
         .any(|module| {
-            let entry = module.image.as_ref().map(|image| image.entry);
+            let entry = module.code.as_ref().map(ElfCode::entry_point);
             entry.is_some_and(|entry| module.counts.contains_key(&entry))
         })
 }

@@ -119,7 +119,7 @@ fn point(builder: &mut ProcessCountsBuilder, module: Option<(u32, &Module)>, pc:
                 address: offset,
             });
         }
-        let address = builder.image(index)?.address_of(offset)?;
+        let address = builder.code(index)?.address_of(offset)?;
         Some(CodePoint {
             module: index,
             address,

@@ -13,6 +13,7 @@ use std::time::Duration;
 use genba_engine::count_file_layout::{
     Control, REQUEST_DONE, REQUEST_EXEC, REQUEST_FORK, REQUEST_REFUSED,
 };
+use genba_symbols::mappings_of_process;
 
 use super::inject::{self, EngineOptions};
 use super::ptrace::Tracee;
@@ -21,7 +22,7 @@ use super::refused_before_run;
 /// Time between polls of the request channels.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Name of the count file in `/proc/PID/maps`.
-const NAME: &str = "/memfd:genba-counts";
+const NAME: &str = "/memfd:genba-counts (deleted)";
 /// Maximum number of processes in one run.
 const MAX_PROCESSES: usize = 4096;
 
@@ -239,9 +240,9 @@ fn identify_requester(pid: i32, file: &File) -> Requester {
     let Ok(data) = file.metadata() else {
         return Requester::Other;
     };
-    let maps = match std::fs::read_to_string(format!("/proc/{pid}/maps")) {
-        Ok(maps) if maps.is_empty() => return Requester::Ended,
-        Ok(maps) => maps,
+    let mappings = match mappings_of_process(pid) {
+        Ok(mappings) if mappings.is_empty() => return Requester::Ended,
+        Ok(mappings) => mappings,
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
                 || error.raw_os_error() == Some(libc::ESRCH) =>
@@ -250,12 +251,7 @@ fn identify_requester(pid: i32, file: &File) -> Requester {
         }
         Err(_) => return Requester::Other,
     };
-    let inode = data.ino().to_string();
-    // Fields: addresses, rights, offset, device, inode, path.
-    let has = maps.lines().any(|line| {
-        let mut fields = line.split_ascii_whitespace().skip(4);
-        fields.next() == Some(&inode) && fields.next() == Some(NAME)
-    });
+    let has = (mappings.iter()).any(|mapping| mapping.inode == data.ino() && mapping.path == NAME);
     match has {
         true => Requester::Ours,
         false => Requester::Other,

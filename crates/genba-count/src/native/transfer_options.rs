@@ -10,7 +10,7 @@ use genba_engine::count_file_layout::{
 use genba_model::CodeSpan;
 
 use super::inject::EngineOptions;
-use crate::image::Image;
+use crate::elf_code::ElfCode;
 use crate::{CountRequest, Transfers};
 
 /// Returns the engine's options for a request.
@@ -42,12 +42,12 @@ fn code_ranges(spans: &[CodeSpan]) -> Vec<CodeRange> {
     let mut found = BTreeSet::new();
     let paths: BTreeSet<&str> = spans.iter().map(|span| span.path.as_str()).collect();
     for path in paths {
-        let Some(image) = Image::read(Path::new(path)) else {
+        let Some(code) = ElfCode::read(Path::new(path)) else {
             continue;
         };
         let hash = path_hash(path.as_bytes());
         for span in spans.iter().filter(|span| span.path == path) {
-            if let Some(offset) = image.offset_of(span.begin) {
+            if let Some(offset) = code.offset_of(span.begin) {
                 found.insert(CodeRange {
                     path: hash,
                     begin: offset,

@@ -44,7 +44,7 @@ pub fn convert(counts: &Counts<'_>) -> ProcessCountsBuilder {
             address: from.address.wrapping_add(block.before_last()),
         };
         builder.edge(last, *to, edge.count);
-        if builder.image(last.module).is_none()
+        if builder.code(last.module).is_none()
             && let Some(kind) = kind(block.last, last.address)
         {
             builder.kinds.insert(last, kind);
@@ -62,7 +62,7 @@ pub fn convert(counts: &Counts<'_>) -> ProcessCountsBuilder {
 fn start(block: &Block<'_>, modules: &[u32], builder: &mut ProcessCountsBuilder) -> CodePoint {
     let linked = block.place.and_then(|(file, offset)| {
         let module = *modules.get(file as usize)?;
-        let address = builder.image(module)?.address_of(offset)?;
+        let address = builder.code(module)?.address_of(offset)?;
         Some(CodePoint { module, address })
     });
     linked.unwrap_or_else(|| CodePoint {

@@ -9,18 +9,11 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::Command;
 
+use genba_symbols::Mapping;
 use object::{Object, ObjectSegment};
 
 /// Executions by module and address.
 pub type Executions = BTreeMap<(String, u64), u64>;
-
-/// A mapping of a part of a file.
-#[derive(Clone)]
-struct Mapping {
-    start: u64,
-    offset: u64,
-    path: String,
-}
 
 /// Single-steps a program; its executions, and its status as a shell gives it. `None` if it takes
 /// more than `most` instructions.
@@ -137,23 +130,8 @@ fn repeats(bytes: u64) -> bool {
 
 /// Returns the mapping at an address.
 fn mapping(pid: libc::pid_t, pc: u64) -> Option<Mapping> {
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
-    maps.lines().find_map(|line| {
-        let mut fields = line.split_ascii_whitespace();
-        let (start, end) = fields.next()?.split_once('-')?;
-        let number = |text| u64::from_str_radix(text, 16).ok();
-        let start = number(start)?;
-        if pc < start || pc >= number(end)? {
-            return None;
-        }
-        let offset = number(fields.nth(1)?)?;
-        let path = fields.nth(2).unwrap_or("").to_owned();
-        Some(Mapping {
-            start,
-            offset,
-            path,
-        })
-    })
+    let mappings = genba_symbols::mappings_of_process(pid).ok()?;
+    mappings.into_iter().find(|mapping| mapping.contains(pc))
 }
 
 /// Converts addresses to those of modules.
@@ -168,7 +146,7 @@ fn placed(counts: &HashMap<u64, u64>, pages: &HashMap<u64, Option<Mapping>>) -> 
     for (&pc, &count) in counts {
         let place = pages.get(&(pc & !4095)).and_then(|mapping| {
             let mapping = mapping.as_ref()?;
-            let offset = pc - mapping.start + mapping.offset;
+            let offset = mapping.file_offset(pc);
             let (begin, _, address) = (segments.get(mapping.path.as_str())?.iter())
                 .find(|(begin, size, _)| (*begin..begin + size).contains(&offset))?;
             Some((mapping.path.clone(), offset - begin + address))
