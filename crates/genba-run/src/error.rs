@@ -1,42 +1,42 @@
-//! What can go wrong, to which input, and what to do about it.
+//! Errors of starting and running commands: what happened, to which input, and what to do.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Whose move it is after an error; the command line makes its exit code of it.
+/// Kind of an error, which decides the exit code of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The person asked for something that cannot be: exit code 2.
+    /// The command line is invalid: exit code 2.
     Usage,
-    /// This machine refuses something that genba needs: exit code 4.
+    /// This machine does not permit something that genba needs: exit code 4.
     Machine,
-    /// The run was cancelled before it began.
+    /// The run was cancelled before it started.
     Cancelled,
-    /// The launcher died or contradicted itself: a defect, or somebody killed it.
+    /// The launcher died or broke the protocol: a defect, or it was killed.
     Internal,
 }
 
-/// Why a run could not be made. A target that fails is no error: see `RunRecord::exit`.
+/// Why a command could not be run. A target that fails is not an error: see `RunRecord::exit`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// There is no such program.
+    /// The program was not found in `PATH`.
     #[error("{program}: not found{searched}; check the spelling, or give the path (./{program})")]
     NotFound {
-        /// As given.
+        /// The program as given.
         program: String,
-        /// Where it was looked for, in words, or empty.
+        /// Where it was searched, as text, or empty.
         searched: String,
     },
-    /// There is no such file.
+    /// The file does not exist.
     #[error("{}: no such file; check the path", path.display())]
     NoSuchFile {
         /// The program's path.
         path: PathBuf,
     },
-    /// The file is there, but may not be executed.
-    #[error("{}: permission to execute is missing; `chmod +x` it, or check that its file system \
-             is not mounted noexec", path.display())]
+    /// The file is not executable.
+    #[error("{}: not executable; run `chmod +x` on it, or check that its file system is not mounted \
+             noexec", path.display())]
     NotExecutable {
         /// The program's path.
         path: PathBuf,
@@ -47,23 +47,23 @@ pub enum RunError {
         /// The path.
         path: PathBuf,
     },
-    /// The interpreter that the file names does not exist or may not be executed.
-    #[error("{}: cannot be run because its interpreter {interpreter} is missing or not \
-             executable; install it, or mend the first line of the script", path.display())]
+    /// The interpreter of the file does not exist or is not executable.
+    #[error("{}: its interpreter {interpreter} is missing or not executable; install it, or correct \
+             the first line of the script", path.display())]
     BadInterpreter {
         /// The program's path.
         path: PathBuf,
-        /// As the file names it.
+        /// The interpreter as the file names it.
         interpreter: String,
     },
-    /// The kernel does not know the format.
-    #[error("{}: not a program of this machine (for a script: add a #! line, or run it through \
-             a shell)", path.display())]
+    /// The kernel does not know the executable format.
+    #[error("{}: not an executable of this machine; if it is a script, add a #! line or run it \
+             through a shell", path.display())]
     BadFormat {
         /// The program's path.
         path: PathBuf,
     },
-    /// Arguments and environment do not fit.
+    /// Arguments and environment are too long.
     #[error(
         "{program}: arguments and environment take {bytes} bytes, more than the kernel \
              accepts; pass the data through a file or stdin (limits: `getconf ARG_MAX`, 128 KiB \
@@ -75,28 +75,31 @@ pub enum RunError {
         /// Size of arguments and environment.
         bytes: usize,
     },
-    /// There is no program in the command.
+    /// The command has no program.
     #[error("the command is empty")]
     EmptyCommand,
-    /// A command line cannot be split into words.
-    #[error("cannot split into words: {line} (a quote is not closed, or a backslash ends it)")]
+    /// The command line cannot be split into words.
+    #[error(
+        "cannot split the command line into words: {line}; close the quote, or remove the \
+             backslash at the end"
+    )]
     Quoting {
         /// The line.
         line: String,
     },
-    /// Something that goes to the kernel as a string has a zero byte in it.
-    #[error("{what} contains a zero byte, which no program can be given")]
+    /// A string for the kernel contains a zero byte.
+    #[error("{what} contains a zero byte, which cannot be passed to a program")]
     ZeroByte {
-        /// What.
+        /// The argument or variable.
         what: String,
     },
-    /// A variable's name is empty or has `=` in it.
-    #[error("{name:?} cannot be the name of an environment variable")]
+    /// The name of an environment variable is empty or contains `=`.
+    #[error("invalid name of an environment variable: {name:?}")]
     VariableName {
         /// The name.
         name: String,
     },
-    /// A library cannot be named in LD_PRELOAD.
+    /// The path of a library cannot be written in LD_PRELOAD.
     #[error("{}: a path with a space or a colon cannot be preloaded; move the library", path.display())]
     Preload {
         /// The library.
@@ -107,7 +110,7 @@ pub enum RunError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The system error.
         source: io::Error,
     },
     /// A file for a stream cannot be opened.
@@ -117,45 +120,45 @@ pub enum RunError {
         stream: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system error.
         source: io::Error,
     },
-    /// The CPUs do not exist or are forbidden.
+    /// The CPUs do not exist or are not permitted.
     #[error(
         "cannot run on CPUs {cpus:?}: {source}; `nproc --all` and `taskset -p $$` show \
              which there are"
     )]
     Affinity {
-        /// As asked for.
+        /// The requested CPUs.
         cpus: Vec<usize>,
-        /// Why.
+        /// The system error.
         source: io::Error,
     },
-    /// The number for the extra descriptor is taken or impossible.
+    /// The number for the extra descriptor is in use or invalid.
     #[error("cannot pass a descriptor as number {number}: {why}")]
     Descriptor {
         /// The number.
         number: i32,
-        /// Why.
+        /// The system error.
         why: String,
     },
-    /// The kernel refused a step on the way to the target.
+    /// A system call on the way to the target failed.
     #[error("cannot start {program}: {step}: {source}")]
     Start {
         /// The program.
         program: String,
         /// The step.
         step: &'static str,
-        /// Why.
+        /// The system error.
         source: io::Error,
     },
-    /// Somebody killed the process before it became the target.
+    /// The process was killed before it became the target.
     #[error("{program} was killed before it started")]
     KilledBeforeStart {
         /// The program.
         program: String,
     },
-    /// Cancelled before anything was started.
+    /// The run was cancelled before it started.
     #[error("cancelled")]
     Cancelled,
     /// The launcher cannot be started.
@@ -165,24 +168,24 @@ pub enum RunError {
              XDG_RUNTIME_DIR or TMPDIR to one)"
     )]
     Launcher {
-        /// What was tried, and what came of it.
+        /// What was tried, and the errors.
         detail: String,
     },
-    /// The launcher has gone.
+    /// The launcher died.
     #[error(
-        "genba's launcher ended unexpectedly (killed by somebody, or out of memory?); what \
-             it ran was killed with it, so repeat the run"
+        "genba's launcher died unexpectedly (killed, or out of memory), and the target with it; \
+             repeat the run"
     )]
     LauncherDied,
-    /// The launcher said something that it never says.
-    #[error("genba's launcher gave an answer that makes no sense: this is a defect of genba")]
+    /// The launcher broke the protocol.
+    #[error("genba's launcher broke the protocol: this is a defect of genba")]
     Protocol,
-    /// A system call of genba's own failed.
+    /// A system call of genba itself failed.
     #[error("cannot {what}: {source}")]
     Io {
-        /// To do what.
+        /// What it was for.
         what: &'static str,
-        /// Why.
+        /// The system error.
         source: io::Error,
     },
 }
@@ -195,7 +198,7 @@ impl RunError {
         }
     }
 
-    /// Whose move it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {

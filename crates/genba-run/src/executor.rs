@@ -1,10 +1,10 @@
-//! Something that runs specs: the real launcher, or a mock for tests of schedules.
+//! The interface that runs commands: the launcher, or a mock for tests of schedules.
 
 use crate::{Cancel, CommandSpec, Finished, Launcher, RunError};
 
-/// Runs one spec to its end.
+/// Runs commands.
 pub trait Executor {
-    /// Runs it.
+    /// Runs one command to its end.
     ///
     /// # Errors
     /// As [`Launcher::run`].
@@ -17,8 +17,8 @@ impl Executor for Launcher {
     }
 }
 
-/// An executor that starts nothing: a function says how each run went, and the argument lists
-/// are kept.
+/// An executor that starts nothing: a function returns the result of each run, and the argument
+/// lists are recorded.
 pub struct MockExecutor<F> {
     respond: F,
     /// The commands that were "run", in order.
@@ -29,7 +29,7 @@ impl<F> MockExecutor<F>
 where
     F: FnMut(&CommandSpec) -> Result<Finished, RunError>,
 {
-    /// A mock that answers with `respond`.
+    /// A mock whose results `respond` returns.
     pub fn new(respond: F) -> Self {
         Self {
             respond,
@@ -52,14 +52,14 @@ where
 }
 
 impl Finished {
-    /// A run that took so long, used no CPU time, and exited with 0: for mocks.
+    /// A run of this wall time that used no CPU time and exited with 0: for mocks.
     #[must_use]
     pub fn mock(wall_seconds: f64) -> Self {
         let reply = crate::protocol::Reply {
             code: 1,
             ..Default::default()
         };
-        let mut finished = crate::account::finished(
+        let mut finished = crate::run_account::finished(
             &reply,
             crate::OutputInfo::default(),
             crate::OutputInfo::default(),
@@ -68,7 +68,7 @@ impl Finished {
         finished
     }
 
-    /// A run of which only the account is known: one that was kept, or made by other means.
+    /// A run of which only the account is known: a stored one.
     #[must_use]
     pub fn of_record(record: genba_model::RunRecord) -> Self {
         let mut finished = Self::mock(record.wall_seconds);
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mock_answers_and_keeps_the_calls() {
+    fn mock_returns_results_and_records_calls() {
         let cancel = Cancel::new().expect("a token");
         let mut mock = MockExecutor::new(|_| Ok(Finished::mock(0.25)));
         let run = mock

@@ -1,27 +1,26 @@
-//! The road from a spec to a process.
+//! Starts the process of a command through the launcher.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::Path;
 
-use crate::embed::Process;
-use crate::encode::start_request;
+use crate::embedded_launcher::Process;
 use crate::protocol::{Start, flag};
-use crate::session::{Context, Gated, Running, Session};
+use crate::running::{Context, Gated, Running, Session};
+use crate::start_request::start_request;
 use crate::streams::Streams;
 use crate::{Cancel, CommandSpec, Finished, RunError, Stdin, resolve_program};
 
-/// A request larger than this makes the launcher's own memory grow; it is replaced afterwards.
+/// A larger request grows the launcher's memory, so the launcher is replaced afterwards.
 const LARGE_REQUEST: usize = 256 << 10;
 
-/// Runs commands, one at a time. Costs a process of some 100 KiB; for concurrent runs, make
-/// several.
+/// Runs commands, one at a time. It takes a process of some 100 KiB; concurrent runs need one each.
 pub struct Launcher {
-    /// Started when needed, and again after it died.
+    /// Started when needed, and restarted after it died.
     pub(crate) process: Option<Process>,
     /// Launchers whose runs left processes running.
     pub(crate) keepers: Vec<Process>,
-    /// Scratch for reading pipes.
+    /// Buffer for reading pipes.
     pub(crate) buffer: Vec<u8>,
     frame: Vec<u8>,
 }
@@ -40,7 +39,7 @@ impl Launcher {
         })
     }
 
-    /// Process id of the launcher, where it runs.
+    /// Process id of the launcher, if it runs.
     #[must_use]
     pub fn pid(&self) -> Option<i32> {
         self.process.as_ref().map(Process::pid)
@@ -49,8 +48,8 @@ impl Launcher {
     /// Runs a command to its end.
     ///
     /// # Errors
-    /// When it cannot be started, or `cancel` had been triggered before. A target that fails,
-    /// is cancelled or runs out of time is no error.
+    /// If it cannot be started, or `cancel` was triggered before. A target that fails, is cancelled
+    /// or times out is not an error.
     pub fn run(&mut self, spec: &CommandSpec, cancel: &Cancel) -> Result<Finished, RunError> {
         if cancel.is_triggered() {
             return Err(RunError::Cancelled);
@@ -68,11 +67,10 @@ impl Launcher {
         Ok(Running::new(session))
     }
 
-    /// Makes the process and leaves it blocked just before `execve`, its streams, directory and
-    /// CPUs set.
+    /// Creates the process with its streams, directory and CPUs, blocked just before `execve`.
     ///
     /// # Errors
-    /// When it cannot be made. What only `execve` finds out, [`Gated::release`] says.
+    /// If it cannot be created. Errors of `execve` are returned by [`Gated::release`].
     pub fn prepare(&mut self, spec: &CommandSpec) -> Result<Gated<'_>, RunError> {
         let mut session = self.begin(spec, flag::ANNOUNCE | flag::GATED)?;
         session.expect_started()?;

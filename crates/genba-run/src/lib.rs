@@ -1,32 +1,30 @@
-//! Start a command, account for it, and end its whole process tree.
+//! Starts commands, accounts for each run, and ends its whole process tree.
 //!
 //! **Scope.** A [`Launcher`] runs one [`CommandSpec`] after another and hands back a
-//! [`Finished`] for each: wall time, CPU time of the target apart from that of processes beside
-//! it, peak memory, page faults, context switches, what it wrote. [`Launcher::run`] is the plain
-//! road; [`Launcher::start`] gives a [`Running`] to watch; [`Launcher::prepare`] gives a
-//! [`Gated`] process that waits just before `execve`, so that a profiler can attach first.
+//! [`Finished`] for each: wall time, CPU time of the target and of its children, peak memory, page
+//! faults, context switches, output. [`Launcher::run`] runs to the end; [`Launcher::start`] returns
+//! a [`Running`] target; [`Launcher::prepare`] returns a [`Gated`] process that waits just before
+//! `execve`, so that a profiler can attach first.
 //!
 //! **How.** Targets are children of a tiny static program (`launcher/`, embedded, started from
 //! a sealed memfd), never of genba itself, because on `execve` the kernel carries the peak
-//! memory of the starting process over into the target's account. The launcher is a subreaper:
-//! whoever descends from the target stays below it and is ended with it — after a time-out, a
-//! [`Cancel`], or the death of genba, even by SIGKILL.
+//! memory of the starting process over into the target's account. The launcher is a subreaper: all
+//! descendants of the target stay below it and are ended with it, after a time-out, a [`Cancel`],
+//! or the death of genba, even by SIGKILL.
 //!
-//! **What must hold.** Memory and descriptors in use do not grow with the number of runs nor
-//! with the bytes that targets write. Nothing that a target does hangs a run: processes that
-//! keep its pipes open are ended, and reading is bounded.
+//! **Invariants.** Memory and descriptors do not grow with the number of runs or the bytes that
+//! targets write. No target can hang a run: processes that keep its pipes open are ended, and
+//! reading is bounded.
 //!
 //! **Not here.** Statistics, schedules, profiling.
 
-mod account;
 mod cancel;
-mod channel;
-mod embed;
-mod encode;
+mod command_spec;
+mod embedded_launcher;
 mod error;
 mod executor;
-mod explain;
 mod launcher;
+mod launcher_channel;
 mod output;
 #[cfg(test)]
 #[path = "../launcher/procstat.rs"]
@@ -36,19 +34,21 @@ mod procstat_tests;
 #[path = "../launcher/protocol.rs"]
 #[expect(dead_code)]
 mod protocol;
-mod resolve;
-mod session;
+mod resolve_program;
+mod run_account;
+mod running;
 mod shell;
-mod spec;
+mod start_error;
+mod start_request;
 mod streams;
 
-pub use account::Finished;
 pub use cancel::Cancel;
+pub use command_spec::{CommandSpec, DEFAULT_GRACE, Environment, Output, PassFd, Stdin};
 pub use error::{ErrorKind, RunError};
 pub use executor::{Executor, MockExecutor};
 pub use launcher::Launcher;
 pub use output::OutputInfo;
-pub use resolve::resolve_program;
-pub use session::{Gated, Running};
+pub use resolve_program::resolve_program;
+pub use run_account::Finished;
+pub use running::{Gated, Running};
 pub use shell::{Shell, split_words};
-pub use spec::{CommandSpec, DEFAULT_GRACE, Environment, Output, PassFd, Stdin};

@@ -15,7 +15,7 @@ fn stdin_is_empty_by_default() {
 }
 
 #[test]
-fn bytes_and_files_come_in_whole_each_time() {
+fn stdin_bytes_and_files_arrive_whole_each_run() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("in");
     let data: Vec<u8> = (0..3_000_000u32).flat_map(|n| n.to_le_bytes()).collect();
@@ -43,7 +43,7 @@ fn bytes_and_files_come_in_whole_each_time() {
 }
 
 #[test]
-fn stdout_and_stderr_are_apart() {
+fn stdout_and_stderr_are_captured_separately() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("out");
     std::fs::write(&file, "what was there before, and is longer").expect("a file");
@@ -57,7 +57,7 @@ fn stdout_and_stderr_are_apart() {
 }
 
 #[test]
-fn gigabytes_do_not_grow_memory() {
+fn gigabytes_of_output_do_not_grow_memory() {
     let before = peak_kib();
     let mut spec = CommandSpec::shell("head -c 3000000000 /dev/zero");
     spec.stdout = Output::Capture { limit: 10 };
@@ -83,7 +83,7 @@ fn peak_kib() -> i64 {
 }
 
 #[test]
-fn a_stream_that_cannot_be_opened_is_named() {
+fn stream_that_cannot_be_opened_is_named() {
     let (mut launcher, cancel) = launcher();
     let missing = format!("/nonexistent/{}", marker("stream"));
     let mut spec = CommandSpec::direct(["true"]);
@@ -117,7 +117,7 @@ fn a_stream_that_cannot_be_opened_is_named() {
 }
 
 #[test]
-fn a_target_that_closes_its_pipe_goes_on() {
+fn target_that_closes_its_pipe_continues() {
     let mut spec = CommandSpec::shell("echo a; exec >&-; exit 4");
     spec.stdout = Output::Count;
     let finished = run(&spec);
@@ -125,12 +125,12 @@ fn a_target_that_closes_its_pipe_goes_on() {
     assert_eq!(finished.stdout.bytes, Some(2));
 }
 
-/// Variable that makes [`reads_the_terminal`] do something.
+/// Variable that makes [`helper_that_reads_the_terminal`] do something.
 const TERMINAL: &str = "GENBA_TEST_TERMINAL";
 
 /// Not a test by itself: another process with a terminal, for the test below.
 #[test]
-fn reads_the_terminal() {
+fn helper_that_reads_the_terminal() {
     if std::env::var_os(TERMINAL).is_none() {
         return;
     }
@@ -141,14 +141,17 @@ fn reads_the_terminal() {
 }
 
 #[test]
-fn an_interactive_program_may_read_the_terminal() {
-    let test = "an_interactive_program_may_read_the_terminal";
+fn interactive_target_reads_the_terminal() {
+    let test = "interactive_target_reads_the_terminal";
     if !common::have(test, "script") {
         return;
     }
     // A target in a background group would be stopped by SIGTTIN, and then by its time-out.
     let exe = std::env::current_exe().expect("a path");
-    let line = format!("{} --exact reads_the_terminal --nocapture", exe.display());
+    let line = format!(
+        "{} --exact helper_that_reads_the_terminal --nocapture",
+        exe.display()
+    );
     let mut script = std::process::Command::new("script")
         .args(["-qec", &line, "/dev/null"])
         .env(TERMINAL, "1")

@@ -24,8 +24,8 @@ fn near(what: &str, ours: f64, theirs: f64) {
 }
 
 #[test]
-fn memory_of_one_run_does_not_show_in_the_next() {
-    let Some(python) = python("memory_of_one_run_does_not_show_in_the_next") else {
+fn max_rss_of_one_run_does_not_affect_the_next() {
+    let Some(python) = python("max_rss_of_one_run_does_not_affect_the_next") else {
         return;
     };
     let (mut launcher, cancel) = launcher();
@@ -47,7 +47,7 @@ fn memory_of_one_run_does_not_show_in_the_next() {
 }
 
 #[test]
-fn memory_of_the_caller_does_not_show() {
+fn max_rss_excludes_memory_of_the_caller() {
     let held = vec![1u8; 500 * MIB as usize];
     assert_eq!(
         black_box(&held)
@@ -78,7 +78,7 @@ fn memory_of_the_caller_does_not_show() {
 }
 
 #[test]
-fn the_launcher_itself_is_tiny() {
+fn launcher_memory_is_below_its_limit() {
     let (mut launcher, cancel) = launcher();
     // With some work behind it, the reading of /proc included.
     for _ in 0..20 {
@@ -101,8 +101,8 @@ fn the_launcher_itself_is_tiny() {
 }
 
 #[test]
-fn a_loop_in_python_agrees_with_its_own_clocks() {
-    let Some(python) = python("a_loop_in_python_agrees_with_its_own_clocks") else {
+fn cpu_time_of_python_equals_its_own_clocks() {
+    let Some(python) = python("cpu_time_of_python_equals_its_own_clocks") else {
         return;
     };
     let script = "import resource, time
@@ -135,8 +135,8 @@ print(r.ru_utime, r.ru_stime, r.ru_maxrss, r.ru_minflt)";
 }
 
 #[test]
-fn children_are_told_from_the_target() {
-    let Some(python) = python("children_are_told_from_the_target") else {
+fn cpu_time_of_children_is_separate_from_the_target() {
+    let Some(python) = python("cpu_time_of_children_is_separate_from_the_target") else {
         return;
     };
     // 0.2 s by itself, 0.4 s in a child that it waits for; it prints both as the kernel has them.
@@ -169,8 +169,8 @@ os._exit(0)";
 }
 
 #[test]
-fn a_shell_is_small_beside_the_gzip_that_it_starts() {
-    if !have("a_shell_is_small_beside_the_gzip_that_it_starts", "gzip") {
+fn gzip_started_by_a_shell_is_a_child() {
+    if !have("gzip_started_by_a_shell_is_a_child", "gzip") {
         return;
     }
     let line = "head -c 20000000 /dev/urandom | gzip -1 > /dev/null & wait";
@@ -184,8 +184,8 @@ fn a_shell_is_small_beside_the_gzip_that_it_starts() {
 }
 
 #[test]
-fn threads_are_the_targets_own() {
-    if !have("threads_are_the_targets_own", "xz") {
+fn threads_count_as_the_target() {
+    if !have("threads_count_as_the_target", "xz") {
         return;
     }
     let mut spec = CommandSpec::direct(["xz", "-T2", "-1", "--block-size=500000", "-c"]);
@@ -209,8 +209,8 @@ fn threads_are_the_targets_own() {
 }
 
 #[test]
-fn an_orphans_time_is_beside() {
-    let Some(_) = python("an_orphans_time_is_beside") else {
+fn orphans_count_as_children() {
+    let Some(_) = python("orphans_count_as_children") else {
         return;
     };
     // The daemon burns 0.2 s and ends before the target does.
@@ -232,7 +232,7 @@ open(__import__('sys').argv[1], 'w')";
 }
 
 #[test]
-fn ways_to_end() {
+fn exit_kind_matches_how_the_target_ended() {
     assert_eq!(run_direct(&["true"]).exit, ExitKind::Code(0));
     assert_eq!(
         run_direct(&["sh", "-c", "exit 42"]).exit,
@@ -257,8 +257,8 @@ fn ways_to_end() {
 }
 
 #[test]
-fn switches_are_counted() {
-    let Some(python) = python("switches_are_counted") else {
+fn context_switches_are_counted() {
+    let Some(python) = python("context_switches_are_counted") else {
         return;
     };
     let script = "import time

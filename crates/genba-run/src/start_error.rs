@@ -1,4 +1,4 @@
-//! From "stage and errno" to an error that says what to do.
+//! Maps the failed stage and errno of a start to an error that says what to do.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::protocol::stage;
 use crate::{CommandSpec, RunError};
 
-/// The error for a child that did not become the target. `program` is what `execve` was given,
+/// The error of a child that did not become the target. `program` is the path given to `execve`,
 /// `bytes` the size of arguments and environment.
 pub fn failure(
     spec: &CommandSpec,
@@ -22,9 +22,9 @@ pub fn failure(
         source: io::Error::from_raw_os_error(errno as i32),
     };
     match step {
-        stage::CLONE => start("no process can be made"),
-        stage::GROUP => start("its process group cannot be set"),
-        stage::STREAM => start("its streams cannot be set"),
+        stage::CLONE => start("cannot create a process"),
+        stage::GROUP => start("cannot set its process group"),
+        stage::STREAM => start("cannot set its streams"),
         stage::EXTRA => RunError::Descriptor {
             number: spec.pass_fd.as_ref().map_or(-1, |pass| pass.number),
             why: source.to_string(),
@@ -72,7 +72,7 @@ fn exec(spec: &CommandSpec, program: &Path, bytes: usize, errno: i32) -> RunErro
         },
         _ => RunError::Start {
             program: spec.program(),
-            step: "it cannot be executed",
+            step: "cannot execute it",
             source: io::Error::from_raw_os_error(errno),
         },
     }
@@ -84,7 +84,7 @@ fn missing_interpreter(path: PathBuf, place: &Path) -> RunError {
     RunError::BadInterpreter { path, interpreter }
 }
 
-/// What the first line of a script names.
+/// The interpreter that the first line of a script names.
 fn script_interpreter(file: &Path) -> Option<String> {
     let mut start = Vec::new();
     let file = std::fs::File::open(file).ok()?;

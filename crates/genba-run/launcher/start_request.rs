@@ -2,9 +2,9 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use crate::child::Child;
+use crate::exec_child::Child;
 use crate::protocol::{Header, MAX_FDS, START, Start};
-use crate::{Launcher, sys};
+use crate::{Launcher, syscalls};
 
 /// A request's bytes and the pointers into them, unmapped when dropped.
 pub struct Request {
@@ -16,7 +16,7 @@ pub struct Request {
 impl Drop for Request {
     fn drop(&mut self) {
         // SAFETY: whatever pointed into it has gone: the child left this memory before.
-        unsafe { sys::unmap(self.memory, self.length) };
+        unsafe { syscalls::unmap(self.memory, self.length) };
     }
 }
 
@@ -27,7 +27,7 @@ impl Request {
         // At most one string a byte, and two null pointers.
         let strings = body.next_multiple_of(8);
         let length = strings + 8 * (body + 2);
-        let Ok(memory) = sys::map(length) else {
+        let Ok(memory) = syscalls::map(length) else {
             return None;
         };
         let mut request = Self {
@@ -35,7 +35,7 @@ impl Request {
             length,
             body,
         };
-        sys::receive_all(launcher.socket, request.bytes()).then_some(request)
+        syscalls::receive_all(launcher.socket, request.bytes()).then_some(request)
     }
 
     fn bytes(&mut self) -> &mut [u8] {

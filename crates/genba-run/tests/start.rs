@@ -1,4 +1,4 @@
-//! Starting: look-up, errors, surroundings, the gate.
+//! Starting: look-up, errors, directory_environment_and_cpus_are_set, the gate.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn printed(mut spec: CommandSpec) -> String {
 }
 
 #[test]
-fn what_cannot_be_started_says_why() {
+fn start_errors_name_the_reason() {
     let directory = tempfile::tempdir().expect("a directory");
     let here = directory.path();
     let error = refused(&CommandSpec::direct(["genba-no-such-program"]));
@@ -86,7 +86,7 @@ fn what_cannot_be_started_says_why() {
 }
 
 #[test]
-fn surroundings() {
+fn directory_environment_and_cpus_are_set() {
     let mut spec =
         CommandSpec::direct(["sh", "-c", "pwd; echo \"$GENBA_T\"; echo \"${HOME-none}\""]);
     spec.directory = Some("/usr".into());
@@ -106,7 +106,7 @@ fn surroundings() {
 }
 
 #[test]
-fn the_target_is_clean() {
+fn target_has_its_own_group_and_inherits_no_descriptors_or_blocked_signals() {
     // No signal blocked, a group of its own, no descriptor but the three (and ls's own).
     let status = printed(CommandSpec::direct(["grep", "SigBlk", "/proc/self/status"]));
     assert_eq!(status.split_whitespace().last(), Some("0000000000000000"));
@@ -132,7 +132,7 @@ fn the_target_is_clean() {
 }
 
 #[test]
-fn shells() {
+fn shell_lines_run_in_the_chosen_shell() {
     assert_eq!(printed(CommandSpec::shell("echo $((1 + 2)) | cat")), "3\n");
     let bash = Shell::parse("bash --norc").expect("a shell");
     let spec = CommandSpec::from_line("echo ${BASH_VERSION:+yes}", &bash).expect("a spec");
@@ -147,7 +147,7 @@ fn shells() {
 }
 
 #[test]
-fn a_descriptor_goes_over() {
+fn extra_descriptor_is_passed() {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(b"before\n").expect("written");
     for number in [3, 9, 100] {
@@ -156,7 +156,7 @@ fn a_descriptor_goes_over() {
             "-c",
             "import os; os.write(int(os.environ['GENBA_FD']), b'x')",
         ]);
-        if !common::have("a_descriptor_goes_over", "python3") {
+        if !common::have("extra_descriptor_is_passed", "python3") {
             return;
         }
         let fd: OwnedFd = file.try_clone().expect("a copy").into();
@@ -187,7 +187,7 @@ fn a_descriptor_goes_over() {
 }
 
 #[test]
-fn the_gate_holds_until_it_is_released() {
+fn gated_process_waits_until_released() {
     let (mut launcher, cancel) = launcher();
     let mut spec = CommandSpec::direct(["sh", "-c", "echo $$"]);
     spec.stdout = Output::Capture { limit: 100 };
@@ -208,7 +208,7 @@ fn the_gate_holds_until_it_is_released() {
 }
 
 #[test]
-fn a_gate_that_is_never_opened_leaves_nothing() {
+fn unreleased_gated_process_is_ended() {
     let name = marker("gate");
     let (mut launcher, cancel) = launcher();
     let spec = CommandSpec::direct(["sh", "-c", "sleep 1000", &name]);
@@ -235,7 +235,7 @@ fn a_gate_that_is_never_opened_leaves_nothing() {
 }
 
 #[test]
-fn thousands_of_runs_take_no_descriptors_and_no_memory() {
+fn descriptors_and_memory_do_not_grow_with_runs() {
     let (mut launcher, cancel) = launcher();
     let mut spec = CommandSpec::direct(["true"]);
     spec.stdout = Output::Count;
@@ -263,7 +263,7 @@ fn thousands_of_runs_take_no_descriptors_and_no_memory() {
 }
 
 #[test]
-fn a_large_environment_goes_over_and_the_launcher_stays_small() {
+fn large_environment_is_passed_and_the_launcher_stays_small() {
     let (mut launcher, cancel) = launcher();
     let mut spec = CommandSpec::direct(["true"]);
     for index in 0..10 {

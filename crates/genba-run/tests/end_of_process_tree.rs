@@ -22,7 +22,7 @@ fn stubborn(marker: &str) -> CommandSpec {
 }
 
 #[test]
-fn a_time_out_ends_who_ignores_sigterm_and_who_forked_twice() {
+fn time_out_ends_processes_that_ignore_sigterm_or_forked_twice() {
     let name = marker("timeout");
     let mut spec = stubborn(&name);
     spec.timeout = Some(Duration::from_millis(300));
@@ -38,7 +38,7 @@ fn a_time_out_ends_who_ignores_sigterm_and_who_forked_twice() {
 }
 
 #[test]
-fn who_listens_to_sigterm_has_time_to_clean_up() {
+fn sigterm_handlers_get_the_grace_period() {
     let mut spec = CommandSpec::shell(
         "trap 'echo tidied; exit 3' TERM; echo ready; while :; do sleep 0.01; done",
     );
@@ -56,7 +56,7 @@ fn who_listens_to_sigterm_has_time_to_clean_up() {
 }
 
 #[test]
-fn a_stopped_target_ends_on_time_out() {
+fn stopped_target_ends_on_time_out() {
     let mut spec = CommandSpec::shell("kill -STOP $$; sleep 1000");
     spec.timeout = Some(Duration::from_millis(100));
     spec.grace = Duration::from_secs(20);
@@ -96,7 +96,7 @@ fn cancel_from_another_thread_ends_a_pipeline() {
 }
 
 #[test]
-fn what_a_target_leaves_behind_is_ended_and_counted() {
+fn processes_left_by_the_target_are_ended_and_counted() {
     let name = marker("behind");
     let line = format!("(setsid sh -c 'sleep 1000; :' {name} &) ; exit 5");
     let finished = run(&CommandSpec::shell(&line));
@@ -107,7 +107,7 @@ fn what_a_target_leaves_behind_is_ended_and_counted() {
 }
 
 #[test]
-fn a_grandchild_that_keeps_the_pipe_open_does_not_hang_the_run() {
+fn grandchild_with_open_pipe_does_not_hang_the_run() {
     let name = marker("pipe");
     let line = format!(
         "(trap '' TERM; setsid sh -c 'while :; do echo x; sleep 0.001; done' {name} &) ; echo done"
@@ -122,7 +122,7 @@ fn a_grandchild_that_keeps_the_pipe_open_does_not_hang_the_run() {
 }
 
 #[test]
-fn a_server_may_stay_until_the_launcher_goes() {
+fn leave_running_keeps_a_server_until_the_launcher_ends() {
     let name = marker("server");
     let (mut launcher, cancel) = launcher();
     let line = format!("(setsid sh -c 'while :; do sleep 1000; done' {name} &)");
@@ -149,7 +149,7 @@ fn a_server_may_stay_until_the_launcher_goes() {
 }
 
 #[test]
-fn dropping_a_run_ends_it_and_the_launcher_goes_on() {
+fn dropped_run_ends_and_the_launcher_continues() {
     let name = marker("drop");
     let (mut launcher, cancel) = launcher();
     let running = launcher.start(&stubborn(&name)).expect("a start");
@@ -177,7 +177,7 @@ fn parent(pid: i32) -> i32 {
 }
 
 #[test]
-fn a_killed_launcher_takes_the_tree_with_it_and_is_replaced() {
+fn killed_launcher_ends_the_tree_and_is_replaced() {
     for kill_guard in [false, true] {
         let name = marker(if kill_guard { "guard" } else { "worker" });
         let (mut launcher, cancel) = launcher();
@@ -203,12 +203,12 @@ fn a_killed_launcher_takes_the_tree_with_it_and_is_replaced() {
     }
 }
 
-/// Variable that makes [`stands_for_genba`] do something: the marker.
+/// Variable that makes [`helper_in_place_of_genba`] do something: the marker.
 const HOLD: &str = "GENBA_TEST_HOLD";
 
 /// Not a test by itself: another process that runs a target, for the test below to kill.
 #[test]
-fn stands_for_genba() {
+fn helper_in_place_of_genba() {
     let Ok(name) = std::env::var(HOLD) else {
         return;
     };
@@ -219,10 +219,10 @@ fn stands_for_genba() {
 }
 
 #[test]
-fn kill_9_of_genba_leaves_no_process_behind() {
+fn sigkill_of_genba_ends_all_processes() {
     let name = marker("kill9");
     let mut genba = Command::new(std::env::current_exe().expect("a path"))
-        .args(["--exact", "stands_for_genba", "--nocapture"])
+        .args(["--exact", "helper_in_place_of_genba", "--nocapture"])
         .env(HOLD, &name)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -241,7 +241,7 @@ fn kill_9_of_genba_leaves_no_process_behind() {
 }
 
 #[test]
-fn a_swarm_of_forks_is_caught() {
+fn fork_bomb_is_ended() {
     let name = marker("swarm");
     // 32 processes, none of which listens to SIGTERM.
     let script = "import os, signal, time
@@ -249,7 +249,7 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 for _ in range(5): os.fork()
 if os.getpid() != os.getpgid(0): os.setsid()
 time.sleep(1000)";
-    let Some(python) = common::python("a_swarm_of_forks_is_caught") else {
+    let Some(python) = common::python("fork_bomb_is_ended") else {
         return;
     };
     let mut spec = CommandSpec::direct([python, "-c", script, &name]);

@@ -1,30 +1,30 @@
-//! From the launcher's figures to the account of a run. Pure.
+//! Converts the launcher's figures to the account of a run. Pure.
 
 use genba_model::{CpuTime, ExitKind, RunRecord};
 
 use crate::OutputInfo;
 use crate::protocol::{Reply, reason};
 
-/// A run that is over.
+/// A finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
-    /// Its account.
+    /// Times, memory, faults and exit of the run.
     pub record: RunRecord,
-    /// What it wrote to standard output.
+    /// Captured standard output.
     pub stdout: OutputInfo,
-    /// What it wrote to standard error.
+    /// Captured standard error.
     pub stderr: OutputInfo,
-    /// Process id that the target had.
+    /// Process id of the target.
     pub pid: i32,
     /// CLOCK_MONOTONIC just before `execve`, nanoseconds.
     pub start_ns: u64,
     /// CLOCK_MONOTONIC at the target's end, nanoseconds.
     pub end_ns: u64,
-    /// Processes still alive when the target ended by itself; ended unless the spec left them
-    /// running. 0 if the run was ended.
+    /// Processes still alive when the target exited by itself; they are ended unless the spec lets
+    /// them run. 0 if the run was ended.
     pub left_behind: u32,
-    /// Processes that resisted SIGKILL for ten seconds: another user's (a `sudo` in the
-    /// command), or stuck in the kernel. To be told to the person.
+    /// Processes that survived SIGKILL for ten seconds: of another user (`sudo` in the command), or
+    /// stuck in the kernel. The user must be told.
     pub survivors: u32,
 }
 
@@ -32,8 +32,8 @@ pub struct Finished {
 const CLD_EXITED: u64 = 1;
 const CLD_DUMPED: u64 = 3;
 
-/// Differences up to this are rounding (two figures cut to microseconds) and clock accounting,
-/// not processes: a process costs far more.
+/// Smaller differences are rounding to microseconds and clock accounting, not a process, which
+/// costs far more.
 const ROUNDING_US: u64 = 20;
 
 pub fn finished(reply: &Reply, stdout: OutputInfo, stderr: OutputInfo) -> Finished {

@@ -4,35 +4,40 @@ use core::sync::atomic::Ordering;
 
 use crate::Launcher;
 use crate::protocol::{Header, MAX_FDS, Reply, Start, flag, reason, reply, request, stage};
-use crate::start::Request;
-use crate::{sys, tree};
+use crate::start_request::Request;
+use crate::{process_tree, syscalls};
 
 const MILLISECOND: u64 = 1_000_000;
-/// After SIGKILL has been sent for so long to what does not die, report it and go on.
-const GIVE_UP: u64 = 10_000 * MILLISECOND;
+/// Processes that survive SIGKILL for this long are reported, and the run ends.
+const GIVE_UP_AFTER: u64 = 10_000 * MILLISECOND;
 
-/// Waits for a request or a signal, at most until `until`; says which came.
+/// Waits for a request or a signal, at most until `until`; returns which came.
 pub fn wait_for_events(launcher: &Launcher, until: Option<u64>) -> [bool; 2] {
-    let event = |fd| sys::PollFd {
+    let event = |fd| syscalls::PollFd {
         fd,
-        events: sys::POLLIN,
+        events: syscalls::POLLIN,
         revents: 0,
     };
     let mut fds = [event(launcher.socket), event(launcher.signals)];
-    let timeout = until.map(|until| until.saturating_sub(sys::now()));
-    match sys::ppoll(&mut fds, timeout) {
+    let timeout = until.map(|until| until.saturating_sub(syscalls::now()));
+    match syscalls::ppoll(&mut fds, timeout) {
         Ok(_) => fds.map(|fd| fd.revents != 0),
         Err(_) => [false, false],
     }
 }
 
-/// Reaps what ends while no run is on: processes that an earlier run left running.
+/// Reaps processes that an earlier run left running, between runs.
 pub fn reap_idle() {
-    let mut usage = sys::Rusage::default();
-    while let Ok(Some(_)) = sys::wait(sys::P_ALL, 0, sys::WEXITED | sys::WNOHANG, &mut usage) {}
+    let mut usage = syscalls::Rusage::default();
+    while let Ok(Some(_)) = syscalls::wait(
+        syscalls::P_ALL,
+        0,
+        syscalls::WEXITED | syscalls::WNOHANG,
+        &mut usage,
+    ) {}
 }
 
-/// Serves a start request. `None`: genba has gone, or talks nonsense.
+/// Serves a start request. `None`: genba has died, or the request is malformed.
 pub fn serve(launcher: &mut Launcher, header: Header, fds: [i32; MAX_FDS]) -> Option<()> {
     let mut request = Request::receive(launcher, header)?;
     let child = request.child(launcher, fds)?;
@@ -44,7 +49,7 @@ pub fn serve(launcher: &mut Launcher, header: Header, fds: [i32; MAX_FDS]) -> Op
     let spawned = child.spawn();
     for &fd in fds.iter().filter(|&&fd| fd >= 0) {
         // A pipe must end when the target's side closes it.
-        sys::close(fd);
+        syscalls::close(fd);
     }
     let pid = match spawned {
         Ok(pid) => pid,
@@ -65,7 +70,7 @@ pub fn serve(launcher: &mut Launcher, header: Header, fds: [i32; MAX_FDS]) -> Op
             Gate::Released => child.release(),
             Gate::Ended => child.wait_gone(),
             Gate::Gone => {
-                let _ = sys::kill(pid, sys::SIGKILL);
+                let _ = syscalls::kill(pid, syscalls::SIGKILL);
                 child.wait_gone();
                 return None;
             }
@@ -77,8 +82,8 @@ pub fn serve(launcher: &mut Launcher, header: Header, fds: [i32; MAX_FDS]) -> Op
         child.errno.load(Ordering::Acquire),
     );
     if failure.0 != 0 || run.result.start == 0 {
-        let mut usage = sys::Rusage::default();
-        let _ = sys::wait(sys::P_PID, pid, sys::WEXITED, &mut usage);
+        let mut usage = syscalls::Rusage::default();
+        let _ = syscalls::wait(syscalls::P_PID, pid, syscalls::WEXITED, &mut usage);
         let killed = failure.0 == 0;
         let stage = if killed {
             stage::KILLED
@@ -107,22 +112,22 @@ fn failed(launcher: &Launcher, stage: u64, errno: u64) {
 
 enum Gate {
     Released,
-    /// The child was ended, or died, at the gate.
+    /// The child was ended, or died, before its release.
     Ended,
-    /// genba has gone.
+    /// genba has died.
     Gone,
 }
 
 fn wait_at_gate(launcher: &Launcher, pid: i32) -> Gate {
-    let mut usage = sys::Rusage::default();
+    let mut usage = syscalls::Rusage::default();
     loop {
         let [request, signal] = wait_for_events(launcher, None);
         if signal {
             if launcher.take_signals() {
                 return Gate::Gone;
             }
-            let options = sys::WEXITED | sys::WNOHANG | sys::WNOWAIT;
-            if let Ok(Some(_)) = sys::wait(sys::P_PID, pid, options, &mut usage) {
+            let options = syscalls::WEXITED | syscalls::WNOHANG | syscalls::WNOWAIT;
+            if let Ok(Some(_)) = syscalls::wait(syscalls::P_PID, pid, options, &mut usage) {
                 return Gate::Ended;
             }
         }
@@ -137,7 +142,7 @@ fn wait_at_gate(launcher: &Launcher, pid: i32) -> Gate {
             match header.kind {
                 request::RELEASE => return Gate::Released,
                 request::END => {
-                    let _ = sys::kill(pid, sys::SIGKILL);
+                    let _ = syscalls::kill(pid, syscalls::SIGKILL);
                     return Gate::Ended;
                 }
                 _ => return Gate::Gone,
@@ -147,27 +152,27 @@ fn wait_at_gate(launcher: &Launcher, pid: i32) -> Gate {
 }
 
 #[derive(Clone, Copy)]
-enum Phase {
-    /// The target is at work.
+pub(crate) enum Phase {
+    /// The target is running.
     Running,
-    /// Everybody has had SIGTERM, and time until then.
+    /// All processes got SIGTERM, and have the grace period until then.
     Asked { until: u64 },
-    /// Everybody gets SIGKILL, again and again: new ones may have been born meanwhile.
+    /// All processes get SIGKILL, repeatedly: new ones may have been forked meanwhile.
     Killing { next: u64, pause: u64, give_up: u64 },
 }
 
-struct Run {
+pub(crate) struct Run {
     pid: i32,
-    phase: Phase,
+    pub(crate) phase: Phase,
     deadline: Option<u64>,
     grace: u64,
     keep: bool,
-    target_ended: bool,
+    pub(crate) target_ended: bool,
     result: Reply,
 }
 
 impl Run {
-    fn new(pid: i32, start: &Start) -> Self {
+    pub(crate) fn new(pid: i32, start: &Start) -> Self {
         Self {
             pid,
             phase: Phase::Running,
@@ -183,7 +188,7 @@ impl Run {
         }
     }
 
-    /// Until the tree is gone. `None`: genba has gone (the tree with it).
+    /// Waits until the process tree is gone. `None`: genba has died.
     fn conduct(&mut self, launcher: &Launcher) -> Option<()> {
         loop {
             let until = match self.phase {
@@ -192,7 +197,7 @@ impl Run {
                 Phase::Killing { next, .. } => Some(next),
             };
             let [request, signal] = wait_for_events(launcher, until);
-            let now = sys::now();
+            let now = syscalls::now();
             if signal {
                 if launcher.take_signals() {
                     return None;
@@ -227,8 +232,8 @@ impl Run {
         Some(())
     }
 
-    /// Moves on to the next phase when its time has come; true when there is no more to wait for.
-    fn advance(&mut self, now: u64) -> bool {
+    /// Enters the next phase when it is due; true when there is nothing left to wait for.
+    pub(crate) fn advance(&mut self, now: u64) -> bool {
         match self.phase {
             Phase::Running => {
                 if self.deadline.is_some_and(|deadline| now >= deadline) {
@@ -241,9 +246,9 @@ impl Run {
                 self.phase = Phase::Killing {
                     next: now + MILLISECOND,
                     pause: MILLISECOND,
-                    give_up: now + GIVE_UP,
+                    give_up: now + GIVE_UP_AFTER,
                 };
-                self.signal(&[sys::SIGKILL]);
+                self.signal(&[syscalls::SIGKILL]);
                 false
             }
             Phase::Asked { .. } => false,
@@ -259,10 +264,10 @@ impl Run {
                         pause,
                         give_up,
                     };
-                    self.signal(&[sys::SIGKILL]);
+                    self.signal(&[syscalls::SIGKILL]);
                 }
                 if now >= give_up {
-                    self.result.survivors = tree::count();
+                    self.result.survivors = process_tree::count();
                     return true;
                 }
                 false
@@ -270,17 +275,18 @@ impl Run {
         }
     }
 
-    fn ask(&mut self, now: u64) {
+    /// Sends SIGTERM to the tree and starts the grace period.
+    pub(crate) fn ask(&mut self, now: u64) {
         let until = now.saturating_add(self.grace);
         let until = match self.phase {
             Phase::Running => {
                 if self.grace > 0 {
-                    // A stopped process must go on to hear of its end.
-                    self.signal(&[sys::SIGTERM, sys::SIGCONT]);
+                    // A stopped process must continue to receive SIGTERM.
+                    self.signal(&[syscalls::SIGTERM, syscalls::SIGCONT]);
                 }
                 until
             }
-            // Asked again: sooner, never later.
+            // A repeated request can shorten the grace period, not extend it.
             Phase::Asked { until: before } => until.min(before),
             Phase::Killing { .. } => return,
         };
@@ -288,16 +294,17 @@ impl Run {
     }
 
     fn signal(&self, signals: &[i32]) {
-        tree::signal(signals, if self.target_ended { 0 } else { self.pid });
+        process_tree::signal(signals, if self.target_ended { 0 } else { self.pid });
     }
 
-    /// Takes to account whoever has ended; true when nobody is left, or may be left.
+    /// Reaps and accounts for processes that have ended; true when none is left, or the rest may
+    /// stay.
     fn collect(&mut self, now: u64) -> bool {
         loop {
-            let mut usage = sys::Rusage::default();
-            let look = sys::WEXITED | sys::WNOHANG | sys::WNOWAIT;
-            match sys::wait(sys::P_ALL, 0, look, &mut usage) {
-                Err(sys::ECHILD) => return self.target_ended,
+            let mut usage = syscalls::Rusage::default();
+            let look = syscalls::WEXITED | syscalls::WNOHANG | syscalls::WNOWAIT;
+            match syscalls::wait(syscalls::P_ALL, 0, look, &mut usage) {
+                Err(syscalls::ECHILD) => return self.target_ended,
                 Ok(Some(ended)) => {
                     let is_target = ended.pid == self.pid && !self.target_ended;
                     if is_target {
@@ -307,7 +314,8 @@ impl Run {
                         self.result.orphan_user += usage.user_us();
                         self.result.orphan_system += usage.system_us();
                     }
-                    let _ = sys::wait(sys::P_PID, ended.pid, sys::WEXITED, &mut usage);
+                    let _ =
+                        syscalls::wait(syscalls::P_PID, ended.pid, syscalls::WEXITED, &mut usage);
                 }
                 Ok(None) => break,
                 Err(_) => return false,
@@ -318,13 +326,13 @@ impl Run {
         }
         match self.phase {
             Phase::Running => {
-                self.result.left = tree::count();
+                self.result.left = process_tree::count();
                 if self.keep {
                     return true;
                 }
                 self.ask(now);
             }
-            // A killed parent's children are ours now: no need to wait for their turn.
+            // The children of a killed parent are reparented to the launcher: kill them at once.
             Phase::Killing { pause, give_up, .. } => {
                 self.phase = Phase::Killing {
                     next: now,
@@ -337,15 +345,15 @@ impl Run {
         false
     }
 
-    /// The target is a zombie: read its clocks while it still has an id.
-    fn account(&mut self, now: u64, ended: sys::Ended, usage: &sys::Rusage) {
+    /// Accounts for the target, which is a zombie: its clocks can be read until it is reaped.
+    fn account(&mut self, now: u64, ended: syscalls::Ended, usage: &syscalls::Rusage) {
         self.target_ended = true;
         let result = &mut self.result;
-        let clock = |kind| sys::clock(sys::process_clock(ended.pid, kind));
+        let clock = |kind| syscalls::clock(syscalls::process_clock(ended.pid, kind));
         let clocks = (
-            clock(sys::CPUCLOCK_SCHED),
-            clock(sys::CPUCLOCK_VIRT),
-            clock(sys::CPUCLOCK_PROF),
+            clock(syscalls::CPUCLOCK_SCHED),
+            clock(syscalls::CPUCLOCK_VIRT),
+            clock(syscalls::CPUCLOCK_PROF),
         );
         if let (Ok(sched), Ok(virt), Ok(prof)) = clocks {
             result.own_known = 1;
@@ -364,58 +372,5 @@ impl Run {
         result.major_faults = field(9);
         result.voluntary = field(16);
         result.involuntary = field(17);
-    }
-}
-
-/// genba has gone: ends whatever is left below the launcher.
-pub fn end_everything(launcher: &Launcher) {
-    // Not in anybody's account; the target, if any, is a child like the others.
-    let mut run = Run::new(
-        0,
-        &Start {
-            grace: launcher.grace,
-            ..Start::default()
-        },
-    );
-    run.target_ended = true;
-    let mut now = sys::now();
-    if run.collect_rest() {
-        return;
-    }
-    run.ask(now);
-    loop {
-        let until = match run.phase {
-            Phase::Running => None,
-            Phase::Asked { until } => Some(until),
-            Phase::Killing { next, .. } => Some(next),
-        };
-        wait_for_signal(launcher, until);
-        now = sys::now();
-        if run.collect_rest() || run.advance(now) {
-            return;
-        }
-    }
-}
-
-fn wait_for_signal(launcher: &Launcher, until: Option<u64>) {
-    let mut fds = [sys::PollFd {
-        fd: launcher.signals,
-        events: sys::POLLIN,
-        revents: 0,
-    }];
-    let _ = sys::ppoll(
-        &mut fds,
-        until.map(|until| until.saturating_sub(sys::now())),
-    );
-    launcher.take_signals();
-}
-
-impl Run {
-    /// Reaps without accounting; true when nobody is left.
-    fn collect_rest(&mut self) -> bool {
-        reap_idle();
-        let mut usage = sys::Rusage::default();
-        let look = sys::WEXITED | sys::WNOHANG | sys::WNOWAIT;
-        sys::wait(sys::P_ALL, 0, look, &mut usage) == Err(sys::ECHILD)
     }
 }

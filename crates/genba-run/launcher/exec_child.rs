@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::arch;
 use crate::protocol::{MAX_FDS, Start, flag, stage, stream};
-use crate::sys;
+use crate::syscalls;
 
 const STACK: usize = 16 << 10;
 
@@ -45,11 +45,12 @@ pub struct Child<'a> {
 impl Child<'_> {
     /// Makes the process. Without a gate, returns when it has left this memory; with one, at
     /// once, and `self` must stay until `here` is 0.
-    pub fn spawn(&self) -> sys::Result<i32> {
+    pub fn spawn(&self) -> syscalls::Result<i32> {
         let gated = self.start.flags & flag::GATED != 0;
-        let mut flags = sys::CLONE_VM | sys::CLONE_CHILD_CLEARTID | sys::SIGCHLD as usize;
+        let mut flags =
+            syscalls::CLONE_VM | syscalls::CLONE_CHILD_CLEARTID | syscalls::SIGCHLD as usize;
         if !gated {
-            flags |= sys::CLONE_VFORK;
+            flags |= syscalls::CLONE_VFORK;
         }
         let top = CHILD_STACK.0.get().cast::<u8>().wrapping_add(STACK);
         let argument = (&raw const *self).cast::<u8>();
@@ -66,7 +67,7 @@ impl Child<'_> {
     /// Opens the gate and waits until the child has left this memory.
     pub fn release(&self) {
         self.gate.store(1, Ordering::Release);
-        sys::futex_wake(&self.gate);
+        syscalls::futex_wake(&self.gate);
         self.wait_gone();
     }
 
@@ -74,20 +75,20 @@ impl Child<'_> {
     /// (CLONE_CHILD_CLEARTID).
     pub fn wait_gone(&self) {
         while self.here.load(Ordering::Acquire) != 0 {
-            sys::futex_wait(&self.here, 1);
+            syscalls::futex_wait(&self.here, 1);
         }
     }
 
     fn prepare(&self) -> Result<(), (u64, i32)> {
         let start = &self.start;
         // Should the launcher be killed, the target goes with it.
-        let _ = sys::prctl(sys::PR_SET_PDEATHSIG, sys::SIGKILL as usize);
-        if sys::getppid() != self.launcher {
-            sys::exit(127);
+        let _ = syscalls::prctl(syscalls::PR_SET_PDEATHSIG, syscalls::SIGKILL as usize);
+        if syscalls::getppid() != self.launcher {
+            syscalls::exit(127);
         }
         let foreground = start.flags & flag::FOREGROUND != 0;
         let group = if foreground { start.group } else { 0 };
-        sys::setpgid(group).map_err(|errno| (stage::GROUP, errno))?;
+        syscalls::setpgid(group).map_err(|errno| (stage::GROUP, errno))?;
         let mut passed = self.fds.iter();
         for (number, &kind) in (0..).zip(&start.streams) {
             let fd = match kind {
@@ -95,18 +96,19 @@ impl Child<'_> {
                 stream::NULL => self.null,
                 _ => passed.next().copied().unwrap_or(self.null),
             };
-            sys::dup_to(fd, number).map_err(|errno| (stage::STREAM, errno))?;
+            syscalls::dup_to(fd, number).map_err(|errno| (stage::STREAM, errno))?;
         }
         if let Some(&fd) = passed.next().filter(|_| start.extra) {
             let number = start.extra_number as i32;
-            sys::dup_to(fd, number).map_err(|errno| (stage::EXTRA, errno))?;
+            syscalls::dup_to(fd, number).map_err(|errno| (stage::EXTRA, errno))?;
         }
         if !self.mask.is_empty() {
-            sys::set_affinity(self.mask).map_err(|errno| (stage::AFFINITY, errno))?;
+            syscalls::set_affinity(self.mask).map_err(|errno| (stage::AFFINITY, errno))?;
         }
         if !self.directory.is_null() {
             // SAFETY: the request's directory ends with a zero byte.
-            unsafe { sys::chdir(self.directory) }.map_err(|errno| (stage::DIRECTORY, errno))?;
+            unsafe { syscalls::chdir(self.directory) }
+                .map_err(|errno| (stage::DIRECTORY, errno))?;
         }
         Ok(())
     }
@@ -117,14 +119,14 @@ impl Child<'_> {
         }
         if self.start.flags & flag::GATED != 0 {
             while self.gate.load(Ordering::Acquire) == 0 {
-                sys::futex_wait(&self.gate, 0);
+                syscalls::futex_wait(&self.gate, 0);
             }
         }
-        sys::set_signal_mask(false);
-        self.stamp.store(sys::now(), Ordering::Release);
+        syscalls::set_signal_mask(false);
+        self.stamp.store(syscalls::now(), Ordering::Release);
         // SAFETY: strings and arrays lie in the request, which the launcher keeps.
         (stage::EXEC, unsafe {
-            sys::execve(self.program, self.argv, self.envp)
+            syscalls::execve(self.program, self.argv, self.envp)
         })
     }
 }
@@ -135,5 +137,5 @@ extern "C" fn main(argument: *const u8) -> ! {
     let (stage, errno) = child.run();
     child.errno.store(errno as u32, Ordering::Release);
     child.stage.store(stage as u32, Ordering::Release);
-    sys::exit(127)
+    syscalls::exit(127)
 }

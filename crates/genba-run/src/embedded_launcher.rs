@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use crate::RunError;
-use crate::channel::Channel;
+use crate::launcher_channel::Channel;
 use crate::protocol::{Header, reply, request};
 
 static LAUNCHER: &[u8] = include_bytes!(env!("GENBA_LAUNCHER"));

@@ -1,4 +1,4 @@
-//! A run in progress: blocked at the gate, or running.
+//! A run in progress: blocked before `execve`, or running.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
@@ -7,28 +7,28 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::account::finished;
-use crate::embed::Process;
+use crate::embedded_launcher::Process;
 use crate::output::Reader;
 use crate::protocol::{Reply, reply, request};
-use crate::{Cancel, CommandSpec, Finished, Launcher, OutputInfo, RunError, explain};
+use crate::run_account::finished;
+use crate::{Cancel, CommandSpec, Finished, Launcher, OutputInfo, RunError, start_error};
 
-/// Bytes to read from a pipe before looking at the other descriptors again.
-const TURN: u64 = 4 << 20;
-/// Bytes to read at a time.
-const BUFFER: usize = 256 << 10;
-/// Bytes to read after the run's end at most: a process that is allowed to stay may go on
-/// writing for ever. More than a pipe holds.
-const REST: u64 = 4 << 20;
+/// Bytes read from a pipe before the other descriptors are polled again.
+const MAX_BYTES_PER_POLL: u64 = 4 << 20;
+/// Size of the read buffer.
+const BUFFER_BYTES: usize = 256 << 10;
+/// Maximum bytes read after the run's end: a process that may stay could write forever. More than
+/// a pipe holds.
+const MAX_BYTES_AFTER_END: u64 = 4 << 20;
 
-/// For messages.
+/// The command, for error messages.
 pub struct Context {
     pub spec: CommandSpec,
     pub program: PathBuf,
     pub bytes: usize,
 }
 
-/// What [`Gated`] and [`Running`] share. Dropped before its end, it ends the run at once.
+/// Shared by [`Gated`] and [`Running`]. Dropping it before its end ends the run at once.
 pub struct Session<'a> {
     launcher: &'a mut Launcher,
     /// `None` once given back.
@@ -67,13 +67,13 @@ impl<'a> Session<'a> {
         self.process.as_ref().ok_or(RunError::LauncherDied)
     }
 
-    /// Reads one answer; an error where it says that the child failed.
+    /// Reads one reply; an error if the child failed to start.
     fn receive(&mut self) -> Result<(), RunError> {
         let received = self.process()?.channel()?.receive();
         let answer = match received {
             Ok(answer) => answer,
             Err(error) => {
-                // Nothing sensible can come over this connection any more.
+                // The connection is unusable.
                 self.process = None;
                 return Err(error);
             }
@@ -95,7 +95,7 @@ impl<'a> Session<'a> {
                     program,
                     bytes,
                 } = &self.context;
-                Err(explain::failure(
+                Err(start_error::failure(
                     spec,
                     program,
                     *bytes,
@@ -140,7 +140,7 @@ impl<'a> Session<'a> {
             .flatten()
             .any(|reader| reader.pipe().is_some())
         {
-            self.launcher.buffer.resize(BUFFER, 0);
+            self.launcher.buffer.resize(BUFFER_BYTES, 0);
         }
         for reader in self.readers.iter_mut().flatten() {
             reader.pump(&mut self.launcher.buffer, most)?;
@@ -161,8 +161,7 @@ impl<'a> Session<'a> {
             .collect())
     }
 
-    /// Waits until the launcher, a pipe or (unless it has been obeyed) the token has something.
-    /// Says whether the launcher has.
+    /// Polls the launcher, the pipes and the cancel token; returns whether the launcher replied.
     fn poll(&self, cancel: Option<&Cancel>, timeout: Option<&Timespec>) -> Result<bool, RunError> {
         let fds = self.fds()?;
         let mut fds: Vec<_> = fds
@@ -189,14 +188,14 @@ impl<'a> Session<'a> {
             if watch.is_some_and(Cancel::is_triggered) && self.ended.is_none() {
                 self.end(self.context.spec.grace)?;
             }
-            self.pump_outputs(TURN)?;
+            self.pump_outputs(MAX_BYTES_PER_POLL)?;
         }
         Ok(())
     }
 
     fn finish(mut self) -> Result<Finished, RunError> {
         let answer = self.ended.ok_or(RunError::Protocol)?;
-        self.pump_outputs(REST)?;
+        self.pump_outputs(MAX_BYTES_AFTER_END)?;
         let [stdout, stderr] = std::mem::take(&mut self.readers)
             .map(|reader| reader.map_or_else(OutputInfo::default, Reader::finish));
         self.give_back(answer.left, answer.survivors == 0);
@@ -209,7 +208,7 @@ impl Drop for Session<'_> {
         if self.process.is_none() {
             return;
         }
-        // Errors have taken the process away already, or there is nobody to tell.
+        // After an error the process is gone already; errors here have no receiver.
         if self.ended.is_none() && self.end(Duration::ZERO).is_ok() {
             let _ = self.wait(None);
         }
@@ -218,7 +217,7 @@ impl Drop for Session<'_> {
     }
 }
 
-/// A process that waits just before `execve`. Dropped, it is ended.
+/// A process that waits just before `execve`. Dropping it ends it.
 pub struct Gated<'a> {
     session: Session<'a>,
 }
@@ -234,10 +233,10 @@ impl<'a> Gated<'a> {
         self.session.pid
     }
 
-    /// Lets it become the target.
+    /// Lets it execute the target.
     ///
     /// # Errors
-    /// What `execve` says, or that somebody killed it meanwhile.
+    /// `execve` failed, or the process was killed.
     pub fn release(mut self) -> Result<Running<'a>, RunError> {
         self.session
             .process()?
@@ -248,7 +247,7 @@ impl<'a> Gated<'a> {
     }
 }
 
-/// A target that runs. Dropped, it is ended with its tree, at once.
+/// A running target. Dropping it ends its process tree at once.
 pub struct Running<'a> {
     session: Session<'a>,
 }
@@ -264,35 +263,34 @@ impl<'a> Running<'a> {
         self.session.pid
     }
 
-    /// What to poll beside one's own descriptors: the first is readable when the run is over,
-    /// the others when the target has written. Poll all of them and call [`Self::pump`], or the
-    /// target will wait for a full pipe.
+    /// Descriptors to poll: the first is readable when the run is over, the others when the target
+    /// has written. Poll all of them and call [`Self::pump`], or the target blocks on a full pipe.
     ///
     /// # Errors
-    /// When the launcher has gone.
+    /// If the launcher died.
     pub fn fds(&self) -> Result<Vec<BorrowedFd<'_>>, RunError> {
         self.session.fds()
     }
 
-    /// Does what can be done without waiting: reads the target's output, and sees whether the
-    /// run is over. Then `true`, and [`Self::wait`] returns at once.
+    /// Reads the target's output without waiting; returns whether the run is over, so that
+    /// [`Self::wait`] returns at once.
     ///
     /// # Errors
-    /// When the launcher has gone.
+    /// If the launcher died.
     pub fn pump(&mut self) -> Result<bool, RunError> {
         if self.session.ended.is_none() {
             if self.session.poll(None, Some(&Timespec::default()))? {
                 self.session.receive()?;
             }
-            self.session.pump_outputs(TURN)?;
+            self.session.pump_outputs(MAX_BYTES_PER_POLL)?;
         }
         Ok(self.session.ended.is_some())
     }
 
-    /// Asks for the end of the run: SIGTERM to the whole tree, SIGKILL after the grace period.
+    /// Ends the run: SIGTERM to the process tree, SIGKILL after the grace period.
     ///
     /// # Errors
-    /// When the launcher has gone.
+    /// If the launcher died.
     pub fn end(&mut self) -> Result<(), RunError> {
         if self.session.ended.is_some() {
             return Ok(());
@@ -303,7 +301,7 @@ impl<'a> Running<'a> {
     /// Waits for the end of the run, or ends it when `cancel` is triggered.
     ///
     /// # Errors
-    /// When the launcher has gone.
+    /// If the launcher died.
     pub fn wait(mut self, cancel: &Cancel) -> Result<Finished, RunError> {
         self.session.wait(Some(cancel))?;
         self.session.finish()
@@ -311,8 +309,8 @@ impl<'a> Running<'a> {
 }
 
 impl AsFd for Running<'_> {
-    /// Readable when the run is over. After an error that says that the launcher has gone, a
-    /// number that `poll` ignores: `pump` and `wait` repeat the error.
+    /// Readable when the run is over. After the launcher died, a number that `poll` ignores; `pump`
+    /// and `wait` return the error.
     fn as_fd(&self) -> BorrowedFd<'_> {
         let channel = self.session.process().and_then(Process::channel);
         channel.map_or(rustix::fs::CWD, AsFd::as_fd)

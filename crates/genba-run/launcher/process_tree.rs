@@ -6,7 +6,7 @@
 use core::ffi::CStr;
 
 use crate::procstat::{self, Process};
-use crate::sys;
+use crate::syscalls;
 
 /// Address space for the table: a quarter of a million processes. Only what is used becomes
 /// resident.
@@ -22,9 +22,10 @@ struct Table {
 impl Table {
     /// Reads `/proc`, and marks who descends from this process. `None` where there is none.
     fn read() -> Option<Self> {
-        let proc = sys::open(None, c"/proc", sys::O_RDONLY | sys::O_DIRECTORY).ok()?;
-        let Ok(memory) = sys::map(TABLE) else {
-            sys::close(proc);
+        let proc =
+            syscalls::open(None, c"/proc", syscalls::O_RDONLY | syscalls::O_DIRECTORY).ok()?;
+        let Ok(memory) = syscalls::map(TABLE) else {
+            syscalls::close(proc);
             return None;
         };
         let mut table = Self {
@@ -33,7 +34,7 @@ impl Table {
             proc,
         };
         table.fill();
-        procstat::mark_descendants(table.processes(), sys::getpid());
+        procstat::mark_descendants(table.processes(), syscalls::getpid());
         Some(table)
     }
 
@@ -58,7 +59,7 @@ impl Table {
 
     fn fill(&mut self) {
         let mut buffer = [0u8; 4096];
-        while let Ok(count) = sys::getdents(self.proc, &mut buffer) {
+        while let Ok(count) = syscalls::getdents(self.proc, &mut buffer) {
             let mut rest = buffer.get(..count).unwrap_or_default();
             if rest.is_empty() {
                 return;
@@ -82,19 +83,19 @@ impl Table {
     fn look(&self, pid: i32) -> Option<Process> {
         let mut path = [0u8; 24];
         let path = stat_path(pid, &mut path)?;
-        let file = sys::open(Some(self.proc), path, sys::O_RDONLY).ok()?;
+        let file = syscalls::open(Some(self.proc), path, syscalls::O_RDONLY).ok()?;
         let mut line = [0u8; 256];
-        let count = sys::read(file, &mut line);
-        sys::close(file);
+        let count = syscalls::read(file, &mut line);
+        syscalls::close(file);
         procstat::parse(pid, line.get(..count.ok()?)?)
     }
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
-        sys::close(self.proc);
+        syscalls::close(self.proc);
         // SAFETY: the slices made of the mapping borrowed `self`, which ends here.
-        unsafe { sys::unmap(self.memory, TABLE) };
+        unsafe { syscalls::unmap(self.memory, TABLE) };
     }
 }
 
@@ -135,13 +136,13 @@ pub fn signal(signals: &[i32], target: i32) {
         for &signal in signals {
             // The group may be somebody else's once the target has been reaped; so this is
             // called with the target's id only while that is ours.
-            if target > 0 && sys::kill(-target, signal).is_err() {
-                let _ = sys::kill(target, signal);
+            if target > 0 && syscalls::kill(-target, signal).is_err() {
+                let _ = syscalls::kill(target, signal);
             }
         }
         return;
     };
-    let me = sys::getpid();
+    let me = syscalls::getpid();
     for index in 0..table.length {
         let Some(&process) = table.processes().get(index) else {
             return;
@@ -159,28 +160,28 @@ fn signal_one(table: &Table, process: Process, me: i32, signals: &[i32]) {
     let held = if process.parent == me {
         None
     } else {
-        match sys::pidfd_open(process.pid) {
+        match syscalls::pidfd_open(process.pid) {
             Ok(pidfd) => {
                 let same = (table.look(process.pid))
                     .is_some_and(|now| now.parent == process.parent || now.parent == me);
                 if !same {
-                    sys::close(pidfd);
+                    syscalls::close(pidfd);
                     return;
                 }
                 Some(pidfd)
             }
-            Err(sys::ESRCH) => return,
+            Err(syscalls::ESRCH) => return,
             // An old kernel, or a container that forbids the call.
             Err(_) => None,
         }
     };
     for &signal in signals {
         let _ = match held {
-            Some(pidfd) => sys::pidfd_send_signal(pidfd, signal),
-            None => sys::kill(process.pid, signal),
+            Some(pidfd) => syscalls::pidfd_send_signal(pidfd, signal),
+            None => syscalls::kill(process.pid, signal),
         };
     }
     if let Some(pidfd) = held {
-        sys::close(pidfd);
+        syscalls::close(pidfd);
     }
 }
