@@ -1,4 +1,4 @@
-//! One case: adding to it, reading it.
+//! One case: writing and reading its runs and documents.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,26 +8,26 @@ use rusqlite::{Connection, OptionalExtension as _};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::schema::{self, Access};
-use crate::{Error, Result, lock};
+use crate::{Error, Result, writer_lock};
 
-/// Largest document that a case keeps or that is read from one, bytes.
+/// Maximum size of a stored document, bytes.
 pub const MAX_DOCUMENT_BYTES: usize = 512 << 20;
 
 /// Name of the database in the case's directory.
 pub(crate) const DATABASE: &str = "case.sqlite";
 
-/// What a run was made for.
+/// Purpose of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Before the measurement; not counted in any summary.
+    /// A warm-up run; in no summary.
     Warmup,
-    /// Without any observer: the runs whose times count.
+    /// A measured run without a profiler.
     Measure,
-    /// With counters.
+    /// A run with event counters.
     Stat,
-    /// Under the sampler.
+    /// A sampled run.
     Sample,
-    /// Of one variant of a comparison; see [`Case::add_variant_run`].
+    /// A run of one variant of a comparison; see [`Case::add_variant_run`].
     Variant,
 }
 
@@ -45,13 +45,13 @@ impl Phase {
     }
 }
 
-/// A case that is open, for reading, or for writing as its only writer.
+/// An open case, for reading or as its only writer.
 #[derive(Debug)]
 pub struct Case {
     id: String,
     directory: PathBuf,
     connection: Connection,
-    /// Held while this process writes to the case; `None` for one that is read.
+    /// The writer's lock; `None` for a case open for reading.
     lock: Option<File>,
 }
 
@@ -64,8 +64,8 @@ impl Case {
         started: &str,
         genba: &str,
     ) -> Result<Self> {
-        // The lock comes first: from the first moment that the case can be seen, it is running.
-        let lock = lock::take(&directory)?;
+        // The lock comes first, so that the case is `running` as soon as it is visible.
+        let lock = writer_lock::take(&directory)?;
         let connection = schema::create(&directory.join(DATABASE))?;
         let case = Self {
             id,
@@ -91,7 +91,7 @@ impl Case {
         let connection = schema::open(&directory.join(DATABASE), access)?;
         let lock = match access {
             Access::Read => None,
-            Access::Write => lock::take(&directory)?,
+            Access::Write => writer_lock::take(&directory)?,
         };
         Ok(Self {
             id,
@@ -101,7 +101,7 @@ impl Case {
         })
     }
 
-    /// Identifier of the case.
+    /// Id of the case.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -111,28 +111,28 @@ impl Case {
         &self.connection
     }
 
-    /// The case's directory.
+    /// Directory of the case.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Where the page of this case belongs: `case.html` in its directory.
+    /// Path of the page: `case.html` in the case's directory.
     #[must_use]
     pub fn page_path(&self) -> PathBuf {
         self.directory.join("case.html")
     }
 
-    /// Where the recording of this case belongs: `perf.data` in its directory.
+    /// Path of the recording: `perf.data` in the case's directory.
     #[must_use]
     pub fn recording_path(&self) -> PathBuf {
         self.directory.join("perf.data")
     }
 
-    /// Adds a run that ended and commits it at once.
+    /// Adds a finished run and commits it.
     ///
     /// # Errors
-    /// The disk is full, the file went away, or another process keeps it locked for 5 s.
+    /// The disk is full, the file was removed, or another process locks it for over 5 s.
     pub fn add_run(&self, run: &RunRecord, phase: Phase) -> Result<()> {
         self.keep_run(run.wall_seconds, run, phase)
     }
@@ -146,7 +146,7 @@ impl Case {
         Ok(())
     }
 
-    /// The runs of a phase that ended, in their order.
+    /// The finished runs of a phase, in order.
     ///
     /// # Errors
     /// The file is damaged.
@@ -166,7 +166,7 @@ impl Case {
             .collect()
     }
 
-    /// Keeps a document under its kind, in the place of an earlier one.
+    /// Stores a document under its kind, replacing an earlier one.
     ///
     /// The kinds that [`Case::investigation`] looks for are `summary` (a [`RunSummary`]; its
     /// runs are not kept twice), `hazards`, `noise_floor`, `stat`, `annotations` and `notes`,
@@ -179,7 +179,7 @@ impl Case {
         self.put(kind, body)
     }
 
-    /// The document of this kind, `None` if there is none.
+    /// The document of this kind, or `None`.
     ///
     /// # Errors
     /// The file is damaged, or the document is of another type.
@@ -194,8 +194,8 @@ impl Case {
         text.map(|text| self.parse(kind, &text)).transpose()
     }
 
-    /// Marks the case as brought to its end, and makes its file one that stands alone (no
-    /// journal beside it), to be copied or read from where nothing can be written.
+    /// Marks the case as complete and merges its write-ahead log, so that the file can be copied
+    /// alone or read from a read-only directory.
     ///
     /// # Errors
     /// The disk is full.
@@ -203,7 +203,7 @@ impl Case {
         self.close(CaseState::Complete)
     }
 
-    /// Marks the case as stopped before its end (Ctrl-C, a failure on the way).
+    /// Marks the case as interrupted (Ctrl-C, or a failure).
     ///
     /// # Errors
     /// The disk is full.
@@ -219,7 +219,7 @@ impl Case {
         self.set("ended", &now())?;
         self.set("state", state.name())?;
         transaction.commit().map_err(self.fail())?;
-        // Not possible while somebody reads; the journal then stays, to no harm.
+        // Fails while another process reads; the log then remains, which does no harm.
         let _ = self
             .connection
             .query_row("PRAGMA journal_mode=DELETE", [], |_| Ok(()));
@@ -227,21 +227,21 @@ impl Case {
         Ok(())
     }
 
-    /// How far the case came. One that says "running" and whose writer is gone is interrupted.
+    /// State of the case. A case marked `running` without a living writer is interrupted.
     ///
     /// # Errors
     /// The file is damaged.
     pub fn state(&self) -> Result<CaseState> {
         Ok(match self.get("state")?.as_deref() {
             Some("complete") => CaseState::Complete,
-            Some("running") if self.lock.is_some() || lock::is_held(&self.directory) => {
+            Some("running") if self.lock.is_some() || writer_lock::is_held(&self.directory) => {
                 CaseState::Running
             }
             _ => CaseState::Interrupted,
         })
     }
 
-    /// The row of this case in a list.
+    /// Summary of the case for lists.
     ///
     /// # Errors
     /// The file is damaged.
@@ -297,7 +297,7 @@ impl Case {
 
     pub(crate) fn required<T: DeserializeOwned>(&self, kind: &str) -> Result<T> {
         self.get_document(kind)?
-            .ok_or_else(|| self.corrupt(&format!("it has no {kind}")))
+            .ok_or_else(|| self.corrupt(&format!("it has no document {kind:?}")))
     }
 
     pub(crate) fn set(&self, key: &str, value: &str) -> Result<()> {
@@ -334,7 +334,7 @@ impl Case {
         Ok(text)
     }
 
-    /// Makes sure that what is about to be written can be read again.
+    /// Checks that a document can be read again before it is written.
     pub(crate) fn check_round_trip<T: Serialize + DeserializeOwned>(
         &self,
         what: &str,
@@ -344,7 +344,7 @@ impl Case {
         match serde_json::from_str::<T>(&text) {
             Ok(_) => Ok(()),
             Err(source) => Err(Error::Json {
-                what: format!("{what} (has it a number that is NaN or infinite?)"),
+                what: format!("{what} (does it contain NaN or an infinite number?)"),
                 source,
             }),
         }
@@ -367,7 +367,7 @@ impl Case {
     }
 }
 
-/// The present, RFC 3339 in UTC.
+/// The current time, RFC 3339 in UTC.
 pub(crate) fn now() -> String {
     let now = jiff::Timestamp::now();
     now.round(jiff::Unit::Millisecond)

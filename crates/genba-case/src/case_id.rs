@@ -1,16 +1,16 @@
-//! Identifiers: 4 and more hexadecimal digits.
+//! Case ids: four or more hexadecimal digits.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Longest identifier accepted; also bounds what a file from elsewhere may ask for.
+/// Maximum length of an id, which also bounds ids of imported files.
 const MAX_LEN: usize = 32;
 
-/// Whether this can be the name of a case (and so, harmlessly, of its directory).
+/// Whether this is a valid id, and so a safe directory name.
 pub(crate) fn is_valid(id: &str) -> bool {
     (4..=MAX_LEN).contains(&id.len()) && is_prefix(id)
 }
 
-/// Whether this can be the start of an identifier.
+/// Whether this can be the prefix of an id.
 pub(crate) fn is_prefix(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= MAX_LEN
@@ -19,7 +19,7 @@ pub(crate) fn is_prefix(text: &str) -> bool {
             .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
-/// A random identifier for the n-th attempt: short ones first, longer ones as those collide.
+/// A random id for the n-th attempt: short first, longer after collisions.
 pub(crate) fn candidate(attempt: u32) -> String {
     // The standard library seeds RandomState from the system; no secrecy is needed here.
     let random = RandomState::new().build_hasher().finish();

@@ -1,4 +1,4 @@
-//! Cases about variants: their runs, kept as they end, and the report.
+//! Cases of comparisons: the runs of variants, stored as they end, and the report.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::{Case, Phase, Result};
 pub struct VariantRun {
     /// Name of the variant.
     pub variant: String,
-    /// Block that it belongs to, from 0; runs of one block are compared with one another.
+    /// Number of its block, from 0; runs of one block are compared with one another.
     pub block: u32,
     /// The target's own metrics, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own: BTreeMap<String, f64>,
-    /// The account of the run.
+    /// What the run cost.
     #[serde(flatten)]
     pub run: RunRecord,
 }
 
 impl Case {
-    /// What the case is about.
+    /// Kind of the case.
     ///
     /// # Errors
     /// The file is damaged.
@@ -37,13 +37,12 @@ impl Case {
         self.set("kind", kind.name())
     }
 
-    /// Adds a run of a variant that ended and commits it at once: a kill −9 loses at most the
-    /// run in progress.
+    /// Adds a finished run of a variant and commits it: SIGKILL loses at most the run in progress.
     ///
     /// # Errors
-    /// As [`Case::add_run`]; also a metric of the target's own that is no number.
+    /// As [`Case::add_run`]; also if a metric is NaN or infinite.
     pub fn add_variant_run(&self, run: &VariantRun) -> Result<()> {
-        // JSON has no NaN and would keep a null that cannot be read as a number again.
+        // JSON has no NaN: it would store null, which cannot be read as a number.
         if run.own.values().any(|v| !v.is_finite()) {
             self.check_round_trip("a run", run)?;
         }
@@ -59,7 +58,7 @@ impl Case {
         self.kept_runs(Phase::Variant)
     }
 
-    /// Keeps the report, in the place of an earlier one.
+    /// Stores the report, replacing an earlier one.
     ///
     /// # Errors
     /// As [`Case::put_investigation`].
@@ -76,7 +75,7 @@ impl Case {
     pub fn comparison(&self) -> Result<Option<ComparisonReport>> {
         let report: Option<ComparisonReport> = self.get_document("comparison")?;
         Ok(report.map(|mut report| {
-            // An import may have had to take another identifier.
+            // An import may have been given another id.
             report.case = Some(self.id().to_owned());
             report
         }))

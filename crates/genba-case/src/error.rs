@@ -1,4 +1,4 @@
-//! What can go wrong, in words that say what to do.
+//! Errors of the case store.
 
 use std::path::{Path, PathBuf};
 
@@ -9,75 +9,75 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file system refused.
+    /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried: "create", "read".
+        /// The operation: "create", "read".
         action: &'static str,
-        /// On what.
+        /// The file or directory.
         path: PathBuf,
-        /// Why not.
+        /// The system error.
         source: std::io::Error,
     },
-    /// SQLite refused, for a reason other than a damaged or foreign file.
+    /// An SQLite operation failed, other than by a damaged or foreign file.
     #[error("case file {}: {source}", path.display())]
     Sqlite {
         /// The case file.
         path: PathBuf,
-        /// SQLite's own words.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
-    /// Not a case at all.
+    /// The file is not a case.
     #[error("{} is not a case file of genba ({why})", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// How that is known.
+        /// The reason.
         why: String,
     },
-    /// Damaged.
-    #[error("case file {} is damaged: {what}\n  its other files, such as perf.data, can still be read on their own", path.display())]
+    /// The case file is damaged.
+    #[error("case file {} is damaged: {what}; its other files, such as perf.data, can be read on their own", path.display())]
     Corrupt {
         /// The case file.
         path: PathBuf,
         /// What is wrong.
         what: String,
     },
-    /// Written by a later version.
-    #[error("case file {} has format {found}, this genba knows up to {known}\n  open it with the genba that wrote it, or a later one", path.display())]
+    /// The case was written by a later version.
+    #[error("case file {} has format {found}, this genba knows up to {known}; open it with the genba version that wrote it, or a later one", path.display())]
     Newer {
         /// The case file.
         path: PathBuf,
         /// Its format.
         found: i64,
-        /// The last format known here.
+        /// The latest format known here.
         known: i64,
     },
-    /// No such case.
-    #[error("no case {wanted:?} under {}\n  genba case list shows those that there are", root.display())]
+    /// No case matches.
+    #[error("no case {wanted:?} under {}; list them with: genba case list", root.display())]
     NotFound {
-        /// What was asked for.
+        /// The requested id.
         wanted: String,
-        /// Where.
+        /// The store.
         root: PathBuf,
     },
-    /// A prefix that several cases share.
-    #[error("{wanted:?} is the start of several cases: {}\n  give more digits", matches.join(", "))]
+    /// Several cases match.
+    #[error("{wanted:?} matches several cases: {}; give more digits", matches.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// The requested id.
         wanted: String,
         /// The cases (the first few).
         matches: Vec<String>,
     },
-    /// Something to be stored or exported does not make JSON.
-    #[error("cannot turn {what} into JSON: {source}")]
+    /// A document cannot be converted to JSON.
+    #[error("cannot convert {what} to JSON: {source}")]
     Json {
         /// What.
         what: String,
         /// Why not.
         source: serde_json::Error,
     },
-    /// Something too large to be kept.
+    /// A document is too large.
     #[error("{what} is too large for a case: {bytes} bytes, the limit is {limit}")]
     TooLarge {
         /// What.
@@ -87,8 +87,8 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
-    /// A file to import that is no exported case.
-    #[error("cannot import: {why}\n  genba case export --format json CASE writes such a file")]
+    /// The file to import is not an exported case.
+    #[error("cannot import: {why}; export a case with: genba case export --format json CASE")]
     Import {
         /// Why not.
         why: String,
@@ -104,14 +104,14 @@ impl Error {
         }
     }
 
-    /// Tells damage and foreign files from other refusals of SQLite.
+    /// Separates damaged and foreign files from other errors of SQLite.
     pub(crate) fn sqlite(path: &Path) -> impl Fn(rusqlite::Error) -> Self {
         move |source| {
             use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
             match source.sqlite_error_code() {
                 Some(NotADatabase) => Self::Foreign {
                     path: path.to_owned(),
-                    why: "it is no SQLite file".to_owned(),
+                    why: "not an SQLite file".to_owned(),
                 },
                 Some(DatabaseCorrupt) => Self::Corrupt {
                     path: path.to_owned(),
@@ -130,7 +130,7 @@ impl Error {
     }
 }
 
-/// Errors that mean that a table or value is not what this crate wrote.
+/// Whether an error means that a table or value is not as this crate writes it.
 fn is_shape(error: &rusqlite::Error) -> bool {
     use rusqlite::Error as E;
     match error {

@@ -1,30 +1,30 @@
-//! Cases of experiments: how to make them again, a journal of their runs, and the document.
+//! Cases of experiments: the plan for resuming them, the journal of their runs, and the document.
 
 use genba_model::{CaseKind, CaseState, Document};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{Case, Result};
 
-/// The journal is a table that only these cases have.
+/// Only cases of experiments have the journal's table.
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS journal (seq INTEGER PRIMARY KEY, entry TEXT NOT NULL)";
 const PLAN: &str = "experiment";
 
-/// How an experiment is made: enough to take it up again or to repeat it.
+/// The plan of an experiment, from which it is resumed or repeated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExperimentPlan {
-    /// Arguments of the command line, the verb first among those that are no options before it.
+    /// Arguments of the command line.
     pub arguments: Vec<String>,
-    /// The directory that it was given in.
+    /// Working directory.
     pub directory: String,
-    /// Seed of all that is random in it.
+    /// Seed of everything random.
     pub seed: u64,
     /// Version of genba.
     pub genba: String,
 }
 
 impl Case {
-    /// Keeps how the experiment is made, and makes the case one of that kind.
+    /// Stores the plan, and sets the kind of the case.
     ///
     /// # Errors
     /// The disk is full.
@@ -36,7 +36,7 @@ impl Case {
         self.put(PLAN, plan)
     }
 
-    /// How the experiment is made; `None` for a case that is none, and for one imported.
+    /// The plan; `None` for a case of another kind, and for an imported one.
     ///
     /// # Errors
     /// The file is damaged.
@@ -55,11 +55,10 @@ impl Case {
         self.set("state", CaseState::Running.name())
     }
 
-    /// Adds an entry to the journal and commits it at once: a kill −9 loses at most the run in
-    /// progress.
+    /// Adds an entry to the journal and commits it: SIGKILL loses at most the run in progress.
     ///
     /// # Errors
-    /// The disk is full, the file went away, or another process keeps it locked for 5 s.
+    /// The disk is full, the file was removed, or another process locks it for over 5 s.
     pub fn add_to_journal(&self, entry: &impl Serialize) -> Result<()> {
         let text = self.json("an entry of the journal", entry)?;
         self.connection()
@@ -111,7 +110,7 @@ impl Case {
         Ok(tables > 0)
     }
 
-    /// Keeps the document of an experiment under its kind.
+    /// Stores the document of an experiment under its kind.
     ///
     /// # Errors
     /// As [`Case::put_document`].

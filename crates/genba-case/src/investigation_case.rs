@@ -1,11 +1,11 @@
-//! Cases about one workload: its profile, and all that was found, in parts and put together.
+//! Cases of investigations: profile, annotations, findings and their export.
 
 use genba_model::{Annotation, Document, Investigation, Profile, RunSummary};
 
-use crate::{Case, Phase, Result, stacks};
+use crate::{Case, Phase, Result, stack_tables};
 
 impl Case {
-    /// Keeps the profile; its stacks go into a table of their own.
+    /// Stores the profile; its stacks go into separate tables.
     ///
     /// # Errors
     /// As [`Case::put_document`].
@@ -14,7 +14,7 @@ impl Case {
             .connection()
             .unchecked_transaction()
             .map_err(self.fail())?;
-        stacks::write(&transaction, &profile.collapsed).map_err(self.fail())?;
+        stack_tables::write(&transaction, &profile.collapsed).map_err(self.fail())?;
         let bare = without_stacks(profile);
         self.check_round_trip("profile", &bare)?;
         self.put("profile", &bare)?;
@@ -31,16 +31,16 @@ impl Case {
         };
         if profile.collapsed.is_empty() {
             profile.collapsed =
-                stacks::read(self.connection()).map_err(|failure| match failure {
-                    stacks::Failure::Sqlite(error) => self.fail()(error),
-                    stacks::Failure::Shape(what) => self.corrupt(what),
+                stack_tables::read(self.connection()).map_err(|failure| match failure {
+                    stack_tables::Failure::Sqlite(error) => self.fail()(error),
+                    stack_tables::Failure::Shape(what) => self.corrupt(what),
                 })?;
         }
         Ok(Some(profile))
     }
 
-    /// Everything that the case holds, put together again. What was not reached is empty: an
-    /// interrupted case has its runs and, without a `summary` document, no metrics.
+    /// The investigation, assembled from its parts. Missing parts are empty: an interrupted case has
+    /// runs, and without a `summary` document no metrics.
     ///
     /// # Errors
     /// The file is damaged.
@@ -71,11 +71,11 @@ impl Case {
         })
     }
 
-    /// Keeps all parts of an investigation but its runs, which [`Case::add_run`] brought.
+    /// Stores all parts of an investigation except its runs, which [`Case::add_run`] stores.
     ///
     /// # Errors
-    /// As [`Case::put_document`]; or a number in it is none (NaN or infinite), which JSON does
-    /// not have and which would make the case unreadable.
+    /// As [`Case::put_document`]; also if it contains NaN or an infinite number, which JSON cannot
+    /// represent.
     pub fn put_investigation(&self, all: &Investigation) -> Result<()> {
         self.check_round_trip("summary", &all.runs.metrics)?;
         self.check_round_trip("noise_floor", &all.noise_floor)?;

@@ -2,29 +2,29 @@
 //!
 //! **Scope.** A directory per case, `ROOT/<id>/`, with `case.sqlite` (workload, host, runs,
 //! documents, stacks) and, beside it, whatever the caller puts there (`perf.data`,
-//! `case.html`). Every run is committed as it ends, so that a kill at any moment loses at most
-//! the run in progress. A case is about one
-//! workload (an investigation) or about variants of one (a comparison). Listing, finding by prefix, export to one JSON document and import of
-//! such a document on another machine.
+//! `case.html`). Every run is committed as it ends, so that a kill at any moment loses at most the
+//! run in progress. A case is about one workload (an investigation), about variants (a comparison),
+//! or an experiment. Cases are listed, found by prefix, exported to one JSON document, and imported
+//! on another machine.
 //!
-//! **Not here.** Measuring, statistics, rendering. The store keeps what it is given.
+//! **Not here.** Measuring, statistics, rendering.
 //!
-//! **Hostile files.** A case may come from anywhere: damaged, foreign and newer files give an
-//! error, never a panic; SQLite runs in its defensive mode, and what is read is bounded.
+//! **Hostile files.** A case may come from anywhere: damaged, foreign and newer files return an
+//! error and never panic; SQLite runs in its defensive mode, and reading is bounded.
 
 mod case;
-mod comparison;
+mod case_id;
+mod comparison_case;
 mod error;
-mod experiment;
-mod id;
-mod investigation;
-mod lock;
+mod experiment_case;
+mod investigation_case;
 mod schema;
-mod stacks;
+mod stack_tables;
 mod store;
+mod writer_lock;
 
 pub use case::{Case, MAX_DOCUMENT_BYTES, Phase};
-pub use comparison::VariantRun;
+pub use comparison_case::VariantRun;
 pub use error::{Error, Result};
-pub use experiment::ExperimentPlan;
+pub use experiment_case::ExperimentPlan;
 pub use store::{MAX_IMPORT_BYTES, Store};

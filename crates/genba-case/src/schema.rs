@@ -1,4 +1,4 @@
-//! The tables, and opening a file with the care that a file from elsewhere needs.
+//! The schema of the case store, and opening case files, which may be hostile.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::{Error, MAX_DOCUMENT_BYTES, Result};
 
-/// "gnba": marks the file as ours in SQLite's header, for `file(1)` and for [`open`].
+/// "gnba": identifies case files in SQLite's header, for `file(1)` and for [`open`].
 const APPLICATION_ID: i64 = 0x676e_6261;
 
-/// Format of the tables, in SQLite's `user_version`.
+/// Version of the schema, in SQLite's `user_version`.
 pub(crate) const VERSION: i64 = 1;
 
 const TABLES: &str = "
@@ -34,14 +34,14 @@ CREATE TABLE stack (
 );
 ";
 
-/// How a case file is opened.
+/// Access mode of a case file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
 }
 
-/// Makes the file with its tables.
+/// Creates a case file with its tables.
 pub(crate) fn create(path: &Path) -> Result<Connection> {
     let fail = Error::sqlite(path);
     let connection = Connection::open_with_flags(
@@ -62,13 +62,13 @@ pub(crate) fn create(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Opens an existing file and makes sure that it is a case that this version knows.
+/// Opens a case file and checks that this version can read it.
 pub(crate) fn open(path: &Path, access: Access) -> Result<Connection> {
     let meta = std::fs::metadata(path).map_err(Error::io("open", path))?;
     if !meta.is_file() {
         return Err(Error::Foreign {
             path: path.to_owned(),
-            why: "it is no regular file".to_owned(),
+            why: "not a regular file".to_owned(),
         });
     }
     let fail = Error::sqlite(path);
@@ -78,8 +78,8 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<Connection> {
     } | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(&fail)?;
     if access == Access::Read && pragma(&connection, "schema_version").is_err() {
-        // A case in a directory that cannot be written to: SQLite then cannot make its side
-        // files. Without a journal beside it nobody writes, and the file can be read as it is.
+        // In a read-only directory SQLite cannot create its side files. Without a log nobody is
+        // writing, so the file can be opened as immutable.
         if !path.with_extension("sqlite-wal").exists()
             && let Some(still) = open_immutable(path)
         {
@@ -113,7 +113,7 @@ fn open_immutable(path: &Path) -> Option<Connection> {
     Connection::open_with_flags(uri, flags).ok()
 }
 
-/// Is this a case, whole enough to be read, of a format known here?
+/// Checks that the file is a case of a known version without unexpected schema objects.
 fn check(connection: &Connection, path: &Path) -> Result<()> {
     let fail = Error::sqlite(path);
     let application = pragma(connection, "application_id").map_err(&fail)?;
@@ -121,7 +121,7 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
     if application != APPLICATION_ID {
         return Err(Error::Foreign {
             path: path.to_owned(),
-            why: "an SQLite file of another program, or an empty one".to_owned(),
+            why: "an SQLite file of another program, or an empty file".to_owned(),
         });
     }
     if version > VERSION {
@@ -131,7 +131,7 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
             known: VERSION,
         });
     }
-    // A view or a virtual table in the place of one of ours could run anything at a SELECT.
+    // A view or virtual table in place of a table could run arbitrary SQL on SELECT.
     let strange: i64 = connection
         .query_row(
             "SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') \
@@ -143,7 +143,7 @@ fn check(connection: &Connection, path: &Path) -> Result<()> {
     if strange != 0 {
         return Err(Error::Foreign {
             path: path.to_owned(),
-            why: "it has views, triggers or virtual tables, which no case has".to_owned(),
+            why: "it has views, triggers or virtual tables, which cases do not have".to_owned(),
         });
     }
     Ok(())
@@ -153,15 +153,15 @@ fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
 }
 
-/// A write-ahead log with `synchronous=NORMAL`: a commit survives the death of the process at
-/// any moment; the last ones may be lost with the power, never the file's consistency
+/// Enables a write-ahead log with `synchronous=NORMAL`: commits survive the death of the process;
+/// a power failure may lose the last ones, but not the file's consistency
 /// (<https://www.sqlite.org/wal.html>).
 fn journal(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
     connection.execute_batch("PRAGMA synchronous=NORMAL")
 }
 
-/// SQLite's advice for files from elsewhere (<https://www.sqlite.org/security.html>).
+/// Applies SQLite's advice for untrusted files (<https://www.sqlite.org/security.html>).
 fn defend(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

@@ -10,22 +10,22 @@ use genba_model::{
 
 use crate::case::{DATABASE, now};
 use crate::schema::Access;
-use crate::{Case, Error, Phase, Result, comparison, id};
+use crate::{Case, Error, Phase, Result, case_id, comparison};
 
-/// Largest file that is imported, bytes.
+/// Maximum size of an imported file, bytes.
 pub const MAX_IMPORT_BYTES: u64 = 1 << 30;
 
-/// Where the cases are: `$GENBA_HOME`, or `.genba` in the working directory.
+/// The directory of cases: `$GENBA_HOME`, or `.genba` in the working directory.
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
 }
 
-/// Keeps cases out of the version control of the directory that they are in.
+/// Excludes cases from version control.
 const IGNORE: &str = ".gitignore";
 
 impl Store {
-    /// The store that the environment names; nothing is made until a case is.
+    /// The store that the environment names; its directory is created with the first case.
     #[must_use]
     pub fn open_root() -> Self {
         let root = std::env::var_os("GENBA_HOME")
@@ -40,13 +40,13 @@ impl Store {
         Self { root: root.into() }
     }
 
-    /// The directory.
+    /// The directory of cases.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Starts a case; this process is its writer until it is finished or dropped.
+    /// Creates a case; this process is its writer until it is finished or dropped.
     ///
     /// # Errors
     /// The directory cannot be written to.
@@ -56,7 +56,7 @@ impl Store {
         Case::begin(id, directory, workload, host, &now(), genba)
     }
 
-    /// Removes a case that came to nothing, and the root if nothing else is in it.
+    /// Removes a case, and the store's directory if it is then empty.
     ///
     /// # Errors
     /// The case's directory cannot be removed.
@@ -66,7 +66,7 @@ impl Store {
         std::fs::remove_dir_all(&directory).map_err(Error::io("remove", &directory))?;
         if self.identifiers()?.is_empty() {
             let _ = std::fs::remove_file(self.root.join(IGNORE));
-            // Fails if anything else is there, and then it should.
+            // Fails, as it should, if anything else is there.
             let _ = std::fs::remove_dir(&self.root);
         }
         Ok(())
@@ -82,18 +82,17 @@ impl Store {
         Ok(case)
     }
 
-    /// The case whose identifier starts with `wanted`, or the one started last for `latest`;
-    /// open for reading.
+    /// Opens for reading the case whose id starts with `wanted`, or the newest for `latest`.
     ///
     /// # Errors
-    /// None or several such cases, or the file is damaged, foreign or newer.
+    /// No case or several match, or the file is damaged, foreign or newer.
     pub fn find(&self, wanted: &str) -> Result<Case> {
         let id = self.resolve(wanted)?;
         let directory = self.root.join(&id);
         Case::open(id, directory, Access::Read)
     }
 
-    /// As [`Store::find`], open for adding to it.
+    /// As [`Store::find`], opened for writing.
     ///
     /// # Errors
     /// As [`Store::find`].
@@ -103,10 +102,10 @@ impl Store {
         Case::open(id, directory, Access::Write)
     }
 
-    /// All cases, the latest first. One that cannot be read is listed with the reason.
+    /// All cases, newest first; an unreadable one with the reason.
     ///
     /// # Errors
-    /// The directory itself cannot be read; one that does not exist has no cases.
+    /// The directory cannot be read; one that does not exist has no cases.
     pub fn list(&self) -> Result<Vec<CaseSummary>> {
         let mut cases: Vec<CaseSummary> = self
             .identifiers()?
@@ -123,16 +122,16 @@ impl Store {
         Ok(cases)
     }
 
-    /// Makes a case of an exported document, under its own identifier where that is free.
+    /// Creates a case from an exported document, under its own id if that is free.
     ///
     /// # Errors
-    /// The document is of no kind of case, or over [`MAX_IMPORT_BYTES`].
+    /// The document is not of a case, or over [`MAX_IMPORT_BYTES`].
     pub fn import(&self, reader: impl Read) -> Result<Case> {
         let mut text = Vec::new();
         reader
             .take(MAX_IMPORT_BYTES + 1)
             .read_to_end(&mut text)
-            .map_err(|error| import_error(format!("it cannot be read: {error}")))?;
+            .map_err(|error| import_error(format!("cannot read it: {error}")))?;
         if text.len() as u64 > MAX_IMPORT_BYTES {
             return Err(Error::TooLarge {
                 what: "the file to import".to_owned(),
@@ -146,7 +145,7 @@ impl Store {
             kind: String,
         }
         let envelope: Envelope = serde_json::from_slice(&text)
-            .map_err(|error| import_error(format!("it is no document of genba: {error}")))?;
+            .map_err(|error| import_error(format!("not a document of genba: {error}")))?;
         let case = match (envelope.schema.as_str(), envelope.kind.as_str()) {
             (SCHEMA, "investigation") => {
                 let all: Investigation = body(&text, "investigation")?;
@@ -164,7 +163,7 @@ impl Store {
                 let all: ComparisonReport = body(&text, "comparison")?;
                 drop(text);
                 let wanted = all.case.clone().unwrap_or_default();
-                let workload = comparison::workload(&all);
+                let workload = comparison_case::workload(&all);
                 let case = self.begin_import(&wanted, &workload, &all.host, &all)?;
                 fill(case, |case| {
                     case.mark(CaseKind::Comparison)?;
@@ -222,7 +221,7 @@ impl Store {
             let newest = self.list()?.into_iter().next().ok_or_else(missing)?;
             return Ok(newest.id);
         }
-        if !id::is_prefix(wanted) {
+        if !case_id::is_prefix(wanted) {
             return Err(missing());
         }
         let mut matches = self.identifiers()?;
@@ -254,7 +253,7 @@ impl Store {
         for entry in entries {
             let entry = entry.map_err(Error::io("read", &self.root))?;
             if let Ok(name) = entry.file_name().into_string()
-                && id::is_valid(&name)
+                && case_id::is_valid(&name)
                 && entry.path().join(DATABASE).exists()
             {
                 found.push(name);
@@ -263,15 +262,15 @@ impl Store {
         Ok(found)
     }
 
-    /// Makes the directory of a new case; `create_dir` is what makes the identifier unique.
+    /// Creates the directory of a new case; `create_dir` makes the id unique.
     fn make_directory(&self, wanted: Option<&str>) -> Result<(String, PathBuf)> {
         if !self.root.exists() {
             std::fs::create_dir_all(&self.root).map_err(Error::io("create", &self.root))?;
-            // Cases are not for the repository that they were made in.
+            // Cases do not belong to the repository that they are made in.
             let _ = std::fs::write(self.root.join(IGNORE), "*\n");
         }
-        let wanted = wanted.filter(|id| id::is_valid(id)).map(str::to_owned);
-        let candidates = wanted.into_iter().chain((0..64).map(id::candidate));
+        let wanted = wanted.filter(|id| case_id::is_valid(id)).map(str::to_owned);
+        let candidates = wanted.into_iter().chain((0..64).map(case_id::candidate));
         for id in candidates {
             let directory = self.root.join(&id);
             match std::fs::create_dir(&directory) {
@@ -280,12 +279,12 @@ impl Store {
                 Err(error) => return Err(Error::io("create", &directory)(error)),
             }
         }
-        let full = std::io::Error::other("no free identifier");
+        let full = std::io::Error::other("no free id");
         Err(Error::io("create a case in", &self.root)(full))
     }
 }
 
-/// When and by which genba a document was made.
+/// When and by which genba version a document was made.
 trait Origin {
     fn origin(&self) -> (&str, &str);
 }
@@ -302,7 +301,7 @@ impl Origin for ComparisonReport {
     }
 }
 
-/// What every document of an experiment says of itself.
+/// The fields that every document of an experiment has.
 #[derive(serde::Deserialize)]
 struct Head {
     case: Option<String>,
@@ -324,19 +323,19 @@ fn experiment(name: &str) -> Option<CaseKind> {
     (CaseKind::ALL.into_iter()).find(|kind| kind.is_experiment() && kind.name() == name)
 }
 
-/// The body of a document that says to be of this kind.
+/// Parses the body of a document of this kind.
 fn body<T: serde::de::DeserializeOwned>(text: &[u8], kind: &str) -> Result<T> {
     serde_json::from_slice::<Document<T>>(text)
         .map(|document| document.body)
-        .map_err(|error| import_error(format!("it is no {kind}: {error}")))
+        .map_err(|error| import_error(format!("not a document of kind {kind}: {error}")))
 }
 
-/// Fills a case that was just made; if that fails nothing is left of it.
+/// Fills a new case; if that fails, the case is removed.
 fn fill(mut case: Case, with: impl FnOnce(&Case) -> Result<()>) -> Result<Case> {
     if let Err(error) = with(&case).and_then(|()| case.finish()) {
         let directory = case.directory().to_owned();
         drop(case);
-        // Ours, made a moment ago; half an import is of no use to anybody.
+        // A partial import is of no use.
         let _ = std::fs::remove_dir_all(directory);
         return Err(error);
     }
@@ -363,7 +362,7 @@ fn import_error(why: String) -> Error {
     Error::Import { why }
 }
 
-/// What somebody typed or sent, short enough for a message.
+/// Input from outside, shortened for a message.
 fn cut(text: &str) -> String {
     text.chars().take(40).collect()
 }

@@ -1,4 +1,4 @@
-//! Who writes to a case: an advisory lock (flock) that the kernel drops with its holder.
+//! The lock of a case's writer: an advisory lock (flock) that the kernel releases with its holder.
 //!
 //! A lock rather than a pid, since pids are reused and mean nothing in another container.
 //! The file is opened close-on-exec, so that no target inherits the lock.
@@ -12,8 +12,8 @@ const NAME: &str = "lock";
 
 /// Takes the writer's lock; `None` if another process holds it.
 ///
-/// A file system without locks (some network mounts) counts as not held: the case is then
-/// shown as interrupted while it runs, which costs nothing but that word.
+/// On a file system without locks (some network mounts) it is not held, so a running case is shown
+/// as interrupted.
 pub(crate) fn take(directory: &Path) -> Result<Option<File>> {
     let path = directory.join(NAME);
     let file = OpenOptions::new()

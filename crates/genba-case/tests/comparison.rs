@@ -120,7 +120,7 @@ fn sigkill_loses_at_most_the_run_in_progress() {
 }
 
 #[test]
-fn a_comparison_goes_to_another_machine_and_back() {
+fn comparison_is_exported_and_imported() {
     let (_keep, store) = store();
     let mut case = store.create_comparison(&workload(), &host()).unwrap();
     for index in 0..6 {
@@ -149,7 +149,7 @@ fn a_comparison_goes_to_another_machine_and_back() {
 }
 
 #[test]
-fn an_investigation_is_none_and_has_none() {
+fn investigation_has_no_comparison() {
     let (_keep, store) = store();
     let case = store.create(&workload(), &host()).unwrap();
     assert_eq!(case.kind().unwrap(), CaseKind::Investigation);
@@ -158,7 +158,7 @@ fn an_investigation_is_none_and_has_none() {
 }
 
 #[test]
-fn numbers_that_are_none_are_refused_before_they_spoil_the_case() {
+fn nan_in_a_comparison_is_refused() {
     let (_keep, store) = store();
     let case = store.create_comparison(&workload(), &host()).unwrap();
     let mut bad = variant_run(0);
@@ -172,7 +172,7 @@ fn numbers_that_are_none_are_refused_before_they_spoil_the_case() {
 }
 
 #[test]
-fn damaged_documents_are_an_error_and_leave_nothing() {
+fn damaged_documents_are_refused_and_leave_no_case() {
     let (_keep, store) = store();
     for text in [
         r#"{"schema":"genba/1","kind":"comparison"}"#,

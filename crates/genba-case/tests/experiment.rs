@@ -27,7 +27,7 @@ fn plan() -> ExperimentPlan {
 }
 
 #[test]
-fn a_journal_survives_its_writer_and_can_be_gone_on_with() {
+fn journal_survives_its_writer_and_is_continued() {
     let root = tempfile::tempdir().unwrap();
     let store = Store::at(root.path());
     let host = fixture::host();
@@ -56,7 +56,7 @@ fn a_journal_survives_its_writer_and_can_be_gone_on_with() {
 }
 
 #[test]
-fn a_document_goes_to_another_machine_and_back() {
+fn experiment_is_exported_and_imported() {
     let root = tempfile::tempdir().unwrap();
     let store = Store::at(root.path());
     let host = fixture::host();

@@ -84,7 +84,7 @@ fn sigkill_loses_at_most_the_run_in_progress() {
 }
 
 #[test]
-fn a_case_comes_back_as_it_was_put() {
+fn stored_case_is_read_unchanged() {
     let (_keep, store) = store();
     let all = investigation();
     let mut case = store.create(&all.workload, &all.host).unwrap();
@@ -109,7 +109,7 @@ fn a_case_comes_back_as_it_was_put() {
 }
 
 #[test]
-fn export_and_import_carry_everything() {
+fn export_and_import_preserve_the_case() {
     let (_keep, store) = store();
     let all = investigation();
     let mut case = store.create(&all.workload, &all.host).unwrap();
@@ -133,7 +133,7 @@ fn export_and_import_carry_everything() {
 }
 
 #[test]
-fn imports_of_anything_else_are_refused_and_leave_nothing() {
+fn invalid_imports_are_refused_and_leave_no_case() {
     let (_keep, store) = store();
     let mut hostile =
         serde_json::to_value(genba_model::Document::new("investigation", investigation())).unwrap();
@@ -160,7 +160,7 @@ fn imports_of_anything_else_are_refused_and_leave_nothing() {
 }
 
 #[test]
-fn finding_by_prefix() {
+fn cases_are_found_by_unique_prefix() {
     let (_keep, store) = store();
     assert!(matches!(store.find("latest"), Err(Error::NotFound { .. })));
     for id in ["abcd", "abce", "1234"] {
@@ -183,7 +183,7 @@ fn finding_by_prefix() {
 }
 
 #[test]
-fn damaged_foreign_and_newer_files_are_listed_as_such() {
+fn damaged_foreign_and_newer_files_are_listed_as_unreadable() {
     let (_keep, store) = store();
     let all = investigation();
     let mut case = store.create(&all.workload, &all.host).unwrap();
@@ -226,7 +226,7 @@ fn damaged_foreign_and_newer_files_are_listed_as_such() {
 
 /// Every byte range of a case overwritten or cut off: an error or an answer, never a panic.
 #[test]
-fn damage_anywhere_never_panics() {
+fn damage_at_any_offset_does_not_panic() {
     let (_keep, store) = store();
     let all = investigation();
     let mut case = store.create(&all.workload, &all.host).unwrap();
@@ -260,7 +260,7 @@ fn damage_anywhere_never_panics() {
 }
 
 #[test]
-fn a_file_with_views_in_the_place_of_tables_is_refused() {
+fn file_with_views_instead_of_tables_is_refused() {
     let (_keep, store) = store();
     let case = store.create(&workload(), &host()).unwrap();
     let path = case.directory().join("case.sqlite");
@@ -275,7 +275,7 @@ fn a_file_with_views_in_the_place_of_tables_is_refused() {
 }
 
 #[test]
-fn a_document_of_another_shape_is_damage() {
+fn document_of_another_type_is_reported_as_damage() {
     let (_keep, store) = store();
     let case = store.create(&workload(), &host()).unwrap();
     case.put_document("stat", &vec![1, 2, 3]).unwrap();
@@ -286,7 +286,7 @@ fn a_document_of_another_shape_is_damage() {
 }
 
 #[test]
-fn a_number_that_is_none_is_refused_before_it_spoils_the_case() {
+fn nan_in_a_run_is_refused() {
     let (_keep, store) = store();
     let mut all = investigation();
     let case = store.create(&all.workload, &all.host).unwrap();
@@ -301,7 +301,7 @@ fn a_number_that_is_none_is_refused_before_it_spoils_the_case() {
 
 /// A case that cannot be written to, nor its directory, opens all the same.
 #[test]
-fn a_read_only_copy_opens() {
+fn read_only_copy_is_opened() {
     use std::os::unix::fs::PermissionsExt as _;
     let (_keep, store) = store();
     let all = investigation();
@@ -320,7 +320,7 @@ fn a_read_only_copy_opens() {
 }
 
 #[test]
-fn two_writers_of_one_store_do_not_meet() {
+fn two_writers_get_different_cases() {
     let (_keep, store) = store();
     let cases: Vec<_> = (0..300)
         .map(|_| store.create(&workload(), &host()).unwrap().id().to_owned())
