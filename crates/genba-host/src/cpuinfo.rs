@@ -63,7 +63,7 @@ mod tests {
         processor\t: 1\nvendor_id\t: Other\n";
 
     #[test]
-    fn reads_the_first_entry_only() {
+    fn only_the_first_processor_is_read() {
         let info = parse_cpuinfo(EPYC);
         assert_eq!(info.vendor, "AuthenticAMD");
         assert_eq!(info.name, "AMD EPYC");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_arm() {
+    fn arm_cpuinfo_is_parsed() {
         let info = parse_cpuinfo(
             "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n",
         );

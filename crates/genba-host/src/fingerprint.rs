@@ -4,7 +4,7 @@ use genba_model::HostFingerprint;
 
 use crate::procfs::{parse_meminfo_bytes, parse_os_name};
 use crate::virtualisation::{VirtualisationFacts, virtualisation_name};
-use crate::{CpuInfo, affinity, microarchitecture, parse_cpuinfo, source};
+use crate::{CpuInfo, affinity, microarchitecture, parse_cpuinfo, small_files};
 
 /// What the fingerprint is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,16 +31,16 @@ pub struct FingerprintFacts {
 /// What cannot be read stays empty (or 0); this never fails.
 #[must_use]
 pub fn fingerprint(hardware_counters: bool) -> HostFingerprint {
-    let cpu = parse_cpuinfo(&source::text("/proc/cpuinfo").unwrap_or_default());
+    let cpu = parse_cpuinfo(&small_files::text("/proc/cpuinfo").unwrap_or_default());
     let os = ["/etc/os-release", "/usr/lib/os-release"]
         .iter()
-        .find_map(|path| parse_os_name(&source::text(path)?));
+        .find_map(|path| parse_os_name(&small_files::text(path)?));
     fingerprint_from(&FingerprintFacts {
         cpus: affinity::allowed_cpu_count(),
-        memory_bytes: source::text("/proc/meminfo")
+        memory_bytes: small_files::text("/proc/meminfo")
             .and_then(|text| parse_meminfo_bytes(&text, "MemTotal"))
             .unwrap_or(0),
-        kernel: source::line("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        kernel: small_files::line("/proc/sys/kernel/osrelease").unwrap_or_default(),
         os: os.unwrap_or_else(|| "Linux".to_owned()),
         virtualisation: VirtualisationFacts::read(cpu.hypervisor),
         hardware_counters,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_do_not_run_into_one_another() {
+    fn adjacent_fields_do_not_collide_in_the_id() {
         let hash = |parts: &[&str]| {
             short_hash(
                 &parts

@@ -4,7 +4,7 @@ use genba_model::Hazard;
 
 use crate::hazards::{HazardSample, hazards};
 use crate::procfs::{parse_load_average, parse_meminfo_bytes};
-use crate::{Window, affinity, source};
+use crate::{Window, affinity, small_files};
 
 const CPU: &str = "/sys/devices/system/cpu";
 
@@ -14,14 +14,14 @@ pub fn sample(window: Option<Window>) -> HazardSample {
     let allowed = affinity::allowed_cpus();
     let mut governors: Vec<String> = allowed
         .iter()
-        .filter_map(|cpu| source::line(format!("{CPU}/cpu{cpu}/cpufreq/scaling_governor")))
+        .filter_map(|cpu| small_files::line(format!("{CPU}/cpu{cpu}/cpufreq/scaling_governor")))
         .collect();
     governors.sort();
     governors.dedup();
     let smt_cpus = allowed
         .iter()
         .filter(|cpu| {
-            source::line(format!("{CPU}/cpu{cpu}/topology/thread_siblings_list"))
+            small_files::line(format!("{CPU}/cpu{cpu}/topology/thread_siblings_list"))
                 .is_some_and(|list| list.contains([',', '-']))
         })
         .count();
@@ -30,8 +30,8 @@ pub fn sample(window: Option<Window>) -> HazardSample {
         governors,
         boost: boost(),
         smt_cpus: u32::try_from(smt_cpus).unwrap_or(u32::MAX),
-        load: source::text("/proc/loadavg").and_then(|text| parse_load_average(&text)),
-        swap_used_bytes: source::text("/proc/meminfo")
+        load: small_files::text("/proc/loadavg").and_then(|text| parse_load_average(&text)),
+        swap_used_bytes: small_files::text("/proc/meminfo")
             .and_then(|text| {
                 let total = parse_meminfo_bytes(&text, "SwapTotal")?;
                 Some(total.saturating_sub(parse_meminfo_bytes(&text, "SwapFree")?))
@@ -50,16 +50,16 @@ pub fn current_hazards(window: Option<Window>) -> Vec<Hazard> {
 
 /// Whether boost is on, where a driver says so.
 fn boost() -> Option<bool> {
-    if let Some(off) = source::number(format!("{CPU}/intel_pstate/no_turbo")) {
+    if let Some(off) = small_files::number(format!("{CPU}/intel_pstate/no_turbo")) {
         return Some(off == 0);
     }
-    source::number(format!("{CPU}/cpufreq/boost")).map(|on| on != 0)
+    small_files::number(format!("{CPU}/cpufreq/boost")).map(|on| on != 0)
 }
 
 /// The CPU limit of this process's control group, in CPUs: version 2 (`cpu.max`) as seen inside
 /// a container's own namespace and by path, then version 1.
 fn quota() -> Option<f64> {
-    let own = source::text("/proc/self/cgroup")
+    let own = small_files::text("/proc/self/cgroup")
         .and_then(|text| {
             text.lines()
                 .find_map(|line| line.strip_prefix("0::").map(str::to_owned))
@@ -68,10 +68,12 @@ fn quota() -> Option<f64> {
         .unwrap_or_default();
     ["", own.as_str()]
         .iter()
-        .find_map(|path| parse_cpu_max(&source::text(format!("/sys/fs/cgroup{path}/cpu.max"))?))
+        .find_map(|path| {
+            parse_cpu_max(&small_files::text(format!("/sys/fs/cgroup{path}/cpu.max"))?)
+        })
         .or_else(|| {
-            let quota = source::line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")?;
-            let period = source::line("/sys/fs/cgroup/cpu/cpu.cfs_period_us")?;
+            let quota = small_files::line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us")?;
+            let period = small_files::line("/sys/fs/cgroup/cpu/cpu.cfs_period_us")?;
             parse_cpu_max(&format!("{quota} {period}"))
         })
 }
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotas() {
+    fn quotas_are_parsed() {
         assert_eq!(parse_cpu_max("50000 100000\n"), Some(0.5));
         assert_eq!(parse_cpu_max("max 100000\n"), None);
         assert_eq!(parse_cpu_max("-1 100000"), None);

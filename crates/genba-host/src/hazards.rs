@@ -68,10 +68,10 @@ fn steal(sample: &HazardSample) -> Option<Hazard> {
     hazard(
         "steal",
         format!(
-            "the hypervisor took {:.1} % of the CPU time that was wanted here (steal)",
+            "the hypervisor took {:.1} % of the runnable CPU time (steal)",
             share * 100.0
         ),
-        Some("measure on a machine of its own, or compare user time rather than wall time"),
+        Some("measure on a dedicated machine, or compare user time instead of wall time"),
     )
 }
 
@@ -84,7 +84,7 @@ fn busy(sample: &HazardSample) -> Option<Hazard> {
         return hazard(
             "busy",
             format!(
-                "other processes kept {others:.1} of {:.0} CPUs busy while this was measured",
+                "other processes used {others:.1} of {:.0} CPUs during the measurement",
                 window.cpus
             ),
             Some("top -o %CPU"),
@@ -118,7 +118,7 @@ fn one_cpu(sample: &HazardSample) -> Option<Hazard> {
     }
     hazard(
         "one-cpu",
-        "only one CPU may be used: whatever else runs interrupts the measured program".to_owned(),
+        "only one CPU is available: every other process interrupts the measured program".to_owned(),
         None,
     )
 }
@@ -131,8 +131,8 @@ fn quota(sample: &HazardSample) -> Option<Hazard> {
     hazard(
         "quota",
         format!(
-            "the control group may use {quota:.2} CPUs: a program that wants more is stopped for \
-             parts of each period"
+            "the control group is limited to {quota:.2} CPUs: a program that needs more is throttled \
+             in each period"
         ),
         Some("raise cpu.max of the control group (docker run --cpus, Kubernetes limits.cpu)"),
     )
@@ -145,7 +145,7 @@ fn throttle(sample: &HazardSample) -> Option<Hazard> {
     }
     hazard(
         "throttle",
-        format!("the CPU was throttled for heat {events} times while this was measured"),
+        format!("the CPU was thermally throttled {events} times during the measurement"),
         None,
     )
 }
@@ -163,7 +163,7 @@ fn governor(sample: &HazardSample) -> Option<Hazard> {
     hazard(
         "governor",
         format!(
-            "the frequency governor is {}, not performance: the clock follows the load",
+            "the frequency governor is {}, not performance: the clock depends on the load",
             slow.join(" and ")
         ),
         Some("sudo cpupower frequency-set -g performance"),
@@ -176,8 +176,7 @@ fn turbo(sample: &HazardSample) -> Option<Hazard> {
     }
     hazard(
         "turbo",
-        "the CPU may clock beyond its base frequency: speed depends on heat and on the other cores"
-            .to_owned(),
+        "turbo is on: the clock depends on temperature and on the load of other cores".to_owned(),
         Some(
             "echo 0 | sudo tee /sys/devices/system/cpu/cpufreq/boost (Intel: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo)",
         ),
@@ -203,7 +202,7 @@ fn swap(sample: &HazardSample) -> Option<Hazard> {
     if pages > 0 {
         return hazard(
             "swap",
-            format!("{pages} pages were swapped in or out while this was measured"),
+            format!("{pages} pages were swapped in or out during the measurement"),
             Some("free memory, then: sudo swapoff -a"),
         );
     }
@@ -213,7 +212,7 @@ fn swap(sample: &HazardSample) -> Option<Hazard> {
     hazard(
         "swap",
         format!(
-            "{} MiB of swap are in use: memory was short, and reads may wait for the disk",
+            "{} MiB of swap are in use: memory was short, and accesses may wait for the disk",
             sample.swap_used_bytes >> 20
         ),
         Some("free memory, then: sudo swapoff -a"),
@@ -232,12 +231,12 @@ mod tests {
     }
 
     #[test]
-    fn unknown_raises_nothing() {
+    fn unknown_facts_raise_no_hazard() {
         assert_eq!(ids(&HazardSample::default()), Vec::<String>::new());
     }
 
     #[test]
-    fn a_quiet_machine_raises_nothing() {
+    fn quiet_machine_has_no_hazard() {
         let sample = HazardSample {
             cpus: 8,
             governors: vec!["performance".to_owned()],
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_believed_before_the_load_average() {
+    fn measured_window_takes_precedence_over_load_average() {
         let quiet = Window {
             seconds: 1.0,
             cpus: 2.0,

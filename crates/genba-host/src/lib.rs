@@ -1,34 +1,34 @@
-//! What machine this is and what on it spoils measurements.
+//! Identifies the host, finds what disturbs measurements on it, and measures its instruction costs.
 //!
-//! **Scope.** The [fingerprint](fingerprint()) that tells one host from another, the
-//! [hazards](hazards()) of measuring here (governor, boost, hyper-threads, steal time, other
+//! **Scope.** The [fingerprint](fingerprint()) that identifies a host, the [hazards](hazards()) of
+//! measuring here (governor, boost, hyper-threads, steal time, other
 //! load, swap, throttling), a [watch](NoiseWatch) over the window of a measurement, a short
-//! [noise check](noise_check), and the host table: [measured](calibrate()), [kept](load) under
-//! the fingerprint, and [asked](cost_of) by an instruction's form. Parsers, statistics and the
-//! look-up are pure functions; only `sample`, `watch`, `fingerprint`, `noise`, `table_store` and
+//! [noise check](noise_check), and the host table: [measured](calibrate()), [stored](load) under
+//! the fingerprint, and [looked up](cost_of) by an instruction's form. Parsers, statistics and the
+//! look-up are pure functions; only `hazard_sample`, `noise_watch`, `fingerprint`, `noise_check`, `table_store` and
 //! parts of `calibrate` touch the machine.
 //!
 //! **Not here.** Statistics over runs (genba-stats), starting the workload (genba-run), changing
-//! any setting of the system: hazards name the command that would, the person runs it.
+//! any setting of the system: a hazard names the command, the user runs it.
 //!
-//! But for the table, nothing here fails for want of a file: what cannot be read is unknown, and is left out.
+//! Except for the table, nothing here fails because a file is missing: its value is then unknown.
 
 mod affinity;
 mod calibrate;
 mod cpuinfo;
 mod fingerprint;
 mod form;
+mod hazard_sample;
 mod hazards;
+#[cfg(target_arch = "x86_64")]
+mod hypervisor_cpuid;
 mod microarchitecture;
-mod noise;
+mod noise_check;
+mod noise_watch;
 mod procfs;
-mod sample;
-mod source;
+mod small_files;
 mod table_store;
 mod virtualisation;
-mod watch;
-#[cfg(target_arch = "x86_64")]
-mod x86_64;
 
 pub use affinity::allowed_cpus;
 pub use calibrate::{
@@ -37,17 +37,17 @@ pub use calibrate::{
 pub use cpuinfo::{CpuInfo, parse_cpuinfo};
 pub use fingerprint::{FingerprintFacts, fingerprint, fingerprint_from};
 pub use form::{FormCost, cost_of};
+pub use hazard_sample::{current_hazards, sample};
 pub use hazards::{HazardSample, hazards};
 pub use microarchitecture::microarchitecture;
-pub use noise::{NoiseReport, noise_check};
+pub use noise_check::{NoiseReport, noise_check};
+pub use noise_watch::{NoiseWatch, Window};
 pub use procfs::{
     CpuTicks, parse_load_average, parse_meminfo_bytes, parse_os_name, parse_proc_stat,
     parse_swap_pages,
 };
-pub use sample::{current_hazards, sample};
 pub use table_store::{
     Loaded, Origin, StoreError, load, load_from, load_or_calibrate, store, store_in,
     table_directory,
 };
 pub use virtualisation::{VirtualisationFacts, virtualisation_name};
-pub use watch::{NoiseWatch, Window};

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_common_machines() {
+    fn common_machines_are_named() {
         assert_eq!(name("AuthenticAMD", 26, 2, 1), "Zen 5"); // EPYC 9005
         assert_eq!(name("AuthenticAMD", 25, 17, 1), "Zen 4"); // EPYC 9004
         assert_eq!(name("AuthenticAMD", 25, 1, 1), "Zen 3"); // EPYC 7003
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn says_nothing_where_it_does_not_know() {
+    fn unknown_machines_have_no_name() {
         assert_eq!(name("GenuineIntel", 6, 0xfff, 0), "");
         assert_eq!(name("GenuineIntel", 19, 1, 0), "");
         assert_eq!(name("AuthenticAMD", 0x99, 1, 0), "");

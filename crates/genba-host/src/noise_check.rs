@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_time() {
+    fn invalid_times_are_refused() {
         assert_eq!(NoiseReport::from_times(&[]), None);
         assert_eq!(NoiseReport::from_times(&[1.0, f64::NAN]), None);
         assert_eq!(NoiseReport::from_times(&[1.0, 0.0]), None);

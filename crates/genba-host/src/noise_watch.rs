@@ -5,7 +5,7 @@ use std::time::Instant;
 use rustix::param::clock_ticks_per_second;
 
 use crate::procfs::{CpuTicks, parse_proc_stat, parse_swap_pages};
-use crate::{affinity, source};
+use crate::{affinity, small_files};
 
 /// What the machine did between the start and the stop of a [`NoiseWatch`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -113,11 +113,11 @@ impl NoiseWatch {
 }
 
 fn ticks() -> Option<CpuTicks> {
-    parse_proc_stat(&source::text("/proc/stat")?)
+    parse_proc_stat(&small_files::text("/proc/stat")?)
 }
 
 fn swapped() -> Option<u64> {
-    parse_swap_pages(&source::text("/proc/vmstat")?)
+    parse_swap_pages(&small_files::text("/proc/vmstat")?)
 }
 
 /// CPU time of this process (all threads), seconds.
@@ -131,7 +131,7 @@ fn throttle_count() -> u64 {
     affinity::allowed_cpus()
         .into_iter()
         .filter_map(|cpu| {
-            source::number(format!(
+            small_files::number(format!(
                 "/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count"
             ))
         })
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn more_own_time_than_ticks_leaves_nothing_to_others() {
+    fn own_time_above_all_ticks_leaves_none_to_others() {
         let passed = CpuTicks {
             busy: 10,
             idle: 10,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn too_short_a_window_says_nothing() {
+    fn too_short_window_gives_no_figures() {
         let passed = CpuTicks {
             busy: 1,
             idle: 2,

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn load_and_swap() {
+    fn load_average_and_swap_are_parsed() {
         assert_eq!(
             parse_load_average("2.81 0.69 0.23 5/106 9004\n"),
             Some((2.81, 5))

@@ -1,7 +1,7 @@
-//! Keeping host tables: `$XDG_CACHE_HOME/genba/host-tables/ID.json`, else below `~/.cache`.
+//! Stores host tables: `$XDG_CACHE_HOME/genba/host-tables/ID.json`, else under `~/.cache`.
 //!
-//! A kept table is a file from elsewhere: its size is bounded, and one that is damaged, of
-//! another schema or of another host is not used.
+//! A stored table may be hostile: its size is bounded, and a table that is damaged, of another
+//! schema or of another host is not used.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CalibrateError, CalibrateOptions, CalibrateWatch, calibrate};
 
-/// Changes whenever kernels, forms or their meaning change, so that older tables are measured
-/// anew.
+/// Changes with the kernels, the forms or their meaning, so that older tables are remeasured.
 const SCHEMA: u32 = 1;
-/// A table has some 100 kB.
-const LARGEST: u64 = 4 << 20;
-/// Forms in a table at most.
-const MOST_ENTRIES: usize = 10_000;
+/// Maximum size of a file, bytes; a table has some 100 kB.
+const MAX_BYTES: u64 = 4 << 20;
+/// Maximum number of forms in a table.
+const MAX_ENTRIES: usize = 10_000;
 
 #[derive(Serialize, Deserialize)]
 struct Kept<T> {
@@ -26,37 +25,37 @@ struct Kept<T> {
     table: T,
 }
 
-/// Why a table could not be kept.
+/// Why a table could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No place is known.
-    #[error("nowhere to keep the host table: set XDG_CACHE_HOME or HOME to a directory")]
+    /// No directory is known.
+    #[error("cannot store the host table: set XDG_CACHE_HOME or HOME to a directory")]
     Nowhere,
-    /// The place refuses.
-    #[error("cannot keep the host table in {}: {source}; it is measured anew each time", path.display())]
+    /// The directory cannot be written.
+    #[error("cannot store the host table in {}: {source}; it is remeasured each time", path.display())]
     Refused {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// The system error.
         source: io::Error,
     },
-    /// The id in the fingerprint could not be a file's name.
-    #[error("the host's id {0:?} is no name for a file")]
+    /// The host's id is not a valid file name.
+    #[error("invalid host id {0:?}: not a file name")]
     Id(String),
 }
 
-/// Where a table came from.
+/// Origin of a table.
 #[derive(Debug)]
 pub enum Origin {
-    /// It was kept, in this file.
+    /// It was stored, in this file.
     Kept(PathBuf),
-    /// It was measured now, and kept in this file.
+    /// It was measured now, and stored in this file.
     Measured(PathBuf),
-    /// It was measured now, and could not be kept.
+    /// It was measured now, and could not be stored.
     NotKept(StoreError),
 }
 
-/// A table and where it came from.
+/// A table with its origin.
 #[derive(Debug)]
 pub struct Loaded {
     /// The table.
@@ -65,7 +64,7 @@ pub struct Loaded {
     pub origin: Origin,
 }
 
-/// Where tables are kept, if the environment says so: `$XDG_CACHE_HOME` (which must be absolute,
+/// The directory of stored tables: `$XDG_CACHE_HOME` (which must be absolute,
 /// XDG Base Directory Specification) or `$HOME/.cache`, and `genba/host-tables` below.
 #[must_use]
 pub fn table_directory() -> Option<PathBuf> {
@@ -78,13 +77,13 @@ pub fn table_directory() -> Option<PathBuf> {
     Some(cache.join("genba/host-tables"))
 }
 
-/// The table kept for this host id, if there is one that can be used.
+/// The stored table of this host id, if there is a usable one.
 #[must_use]
 pub fn load(id: &str) -> Option<HostTable> {
     load_from(&table_directory()?, id)
 }
 
-/// The table kept for this host id in that directory.
+/// The stored table of this host id in that directory.
 #[must_use]
 pub fn load_from(directory: &Path, id: &str) -> Option<HostTable> {
     let file = File::open(file_of(directory, id)?).ok()?;
@@ -92,8 +91,8 @@ pub fn load_from(directory: &Path, id: &str) -> Option<HostTable> {
         return None;
     }
     let mut text = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut text).ok()?;
-    if text.len() as u64 > LARGEST {
+    file.take(MAX_BYTES + 1).read_to_end(&mut text).ok()?;
+    if text.len() as u64 > MAX_BYTES {
         return None;
     }
     let kept: Kept<HostTable> = serde_json::from_slice(&text).ok()?;
@@ -101,7 +100,7 @@ pub fn load_from(directory: &Path, id: &str) -> Option<HostTable> {
     (usable && plausible(&kept.table)).then_some(kept.table)
 }
 
-/// Keeps a table under its host's id; gives the file.
+/// Stores a table under its host's id; returns the path.
 ///
 /// # Errors
 ///
@@ -110,8 +109,8 @@ pub fn store(table: &HostTable) -> Result<PathBuf, StoreError> {
     store_in(&table_directory().ok_or(StoreError::Nowhere)?, table)
 }
 
-/// Keeps a table in that directory, which is made if need be. Readers see the old table or the
-/// new one, never half of one.
+/// Stores a table in that directory, which is created if necessary. Readers see the old or the new
+/// table, never a partial one.
 ///
 /// # Errors
 ///
@@ -140,11 +139,11 @@ pub fn store_in(directory: &Path, table: &HostTable) -> Result<PathBuf, StoreErr
     Ok(path)
 }
 
-/// The kept table of this host, or one measured now and then kept.
+/// The stored table of this host, or one measured now and stored.
 ///
 /// # Errors
 ///
-/// As [`calibrate`]; that it could not be kept is said in [`Loaded::origin`].
+/// As [`calibrate`]; [`Loaded::origin`] says if it could not be stored.
 pub fn load_or_calibrate(
     host: HostFingerprint,
     options: &CalibrateOptions,
@@ -168,13 +167,13 @@ pub fn load_or_calibrate(
     Ok(Loaded { table, origin })
 }
 
-/// The id comes from a fingerprint, which may come from a case file of elsewhere.
+/// Whether an id is safe as a file name: it may come from an imported case.
 fn file_of(directory: &Path, id: &str) -> Option<PathBuf> {
     let fit = (1..=64).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     fit.then(|| directory.join(format!("{id}.json")))
 }
 
-/// Whether the figures are such as can be computed with.
+/// Whether all values are finite and ordered.
 fn plausible(table: &HostTable) -> bool {
     let figure = |estimate: &Option<Estimate>| {
         estimate.is_none_or(|it| {
@@ -183,7 +182,7 @@ fn plausible(table: &HostTable) -> bool {
         })
     };
     let clock = |hertz: f64| hertz.is_finite() && hertz >= 0.0;
-    table.entries.len() <= MOST_ENTRIES
+    table.entries.len() <= MAX_ENTRIES
         && table.frequency_hz > 0.0
         && clock(table.frequency_hz)
         && clock(table.frequency_range_hz.0)

@@ -32,7 +32,7 @@ fn again(path: &Path, id: &str) -> Option<HostTable> {
 }
 
 #[test]
-fn what_is_kept_is_read_again() {
+fn stored_table_is_read_again() {
     let (_directory, table, path) = kept();
     assert_eq!(again(&path, &table.host.id), Some(table));
     let left: Vec<_> = fs::read_dir(path.parent().expect("a directory"))
@@ -42,7 +42,7 @@ fn what_is_kept_is_read_again() {
 }
 
 #[test]
-fn tables_of_others_and_older_ones_are_not_used() {
+fn tables_of_other_hosts_and_schemas_are_not_used() {
     let (_directory, table, path) = kept();
     let text = fs::read_to_string(&path).expect("text");
     let id = &table.host.id;
@@ -67,7 +67,7 @@ fn tables_of_others_and_older_ones_are_not_used() {
 }
 
 #[test]
-fn ids_are_no_paths() {
+fn ids_with_path_separators_are_refused() {
     let (directory, mut table, _) = kept();
     for id in ["", "../x", "a/b", "a.b", "ä", &"a".repeat(65)] {
         assert_eq!(load_from(directory.path(), id), None);

@@ -1,6 +1,6 @@
 //! Hypervisor and container, from facts that the edge gathers.
 
-use crate::source;
+use crate::small_files;
 
 /// What is known about what lies below and round this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,22 +27,22 @@ impl VirtualisationFacts {
     /// Reads them; `flag` comes from `/proc/cpuinfo`.
     pub(crate) fn read(flag: bool) -> Self {
         #[cfg(target_arch = "x86_64")]
-        let signature = crate::x86_64::hypervisor_signature();
+        let signature = crate::hypervisor_cpuid::hypervisor_signature();
         #[cfg(not(target_arch = "x86_64"))]
         let signature = None;
         let dmi: Vec<String> = ["sys_vendor", "product_name"]
             .iter()
-            .filter_map(|name| source::line(format!("/sys/class/dmi/id/{name}")))
+            .filter_map(|name| small_files::line(format!("/sys/class/dmi/id/{name}")))
             .collect();
         Self {
             signature,
             flag,
-            hypervisor_type: source::line("/sys/hypervisor/type"),
+            hypervisor_type: small_files::line("/sys/hypervisor/type"),
             dmi: (!dmi.is_empty()).then(|| dmi.join(" ")),
             dockerenv: std::path::Path::new("/.dockerenv").exists(),
             containerenv: std::path::Path::new("/run/.containerenv").exists(),
-            systemd_container: source::line("/run/systemd/container"),
-            cgroup: source::text("/proc/1/cgroup"),
+            systemd_container: small_files::line("/run/systemd/container"),
+            cgroup: small_files::text("/proc/1/cgroup"),
         }
     }
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unnamed_hypervisor_is_said() {
+    fn unnamed_hypervisor_is_reported() {
         let facts = VirtualisationFacts {
             signature: Some("Strange".to_owned()),
             ..VirtualisationFacts::default()
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn kubernetes_before_docker() {
+    fn kubernetes_takes_precedence_over_docker() {
         let facts = VirtualisationFacts {
             dockerenv: true,
             cgroup: Some("0::/kubepods/pod1\n".to_owned()),

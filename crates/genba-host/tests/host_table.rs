@@ -79,8 +79,8 @@ fn below(less: (&str, Option<f64>), more: (&str, Option<f64>)) {
 }
 
 #[test]
-fn the_clock_is_one_of_a_processor() {
-    let Some(table) = table("the_clock_is_one_of_a_processor") else {
+fn clock_is_plausible() {
+    let Some(table) = table("clock_is_plausible") else {
         return;
     };
     let (low, high) = table.frequency_range_hz;
@@ -91,8 +91,8 @@ fn the_clock_is_one_of_a_processor() {
 }
 
 #[test]
-fn every_figure_is_ordered_and_no_form_is_there_twice() {
-    let Some(table) = table("every_figure_is_ordered_and_no_form_is_there_twice") else {
+fn values_are_ordered_and_forms_unique() {
+    let Some(table) = table("values_are_ordered_and_forms_unique") else {
         return;
     };
     assert!(table.entries.len() > 60, "{}", table.entries.len());
@@ -115,8 +115,8 @@ fn every_figure_is_ordered_and_no_form_is_there_twice() {
 }
 
 #[test]
-fn one_cycle_and_a_few() {
-    const TEST: &str = "one_cycle_and_a_few";
+fn simple_instructions_take_one_cycle() {
+    const TEST: &str = "simple_instructions_take_one_cycle";
     for form in ["add r64, r64", "and r64, r64", "xor r64, r64"] {
         within(TEST, form, 0.95, 1.1);
     }
@@ -132,8 +132,8 @@ fn one_cycle_and_a_few() {
 }
 
 #[test]
-fn what_is_further_away_takes_longer() {
-    const TEST: &str = "what_is_further_away_takes_longer";
+fn latency_grows_with_the_cache_level() {
+    const TEST: &str = "latency_grows_with_the_cache_level";
     let levels = ["load [L1]", "load [L2]", "load [L3]", "load [memory]"];
     let found = levels.map(|form| (form, latency(TEST, form)));
     for (index, near) in found.iter().enumerate() {
@@ -198,8 +198,8 @@ fn latency_is_not_below_throughput() {
 }
 
 #[test]
-fn a_wrong_guess_costs_more_than_a_right_one() {
-    const TEST: &str = "a_wrong_guess_costs_more_than_a_right_one";
+fn misprediction_costs_more_than_a_predicted_branch() {
+    const TEST: &str = "misprediction_costs_more_than_a_predicted_branch";
     below(
         ("jcc [taken]", throughput(TEST, "jcc [taken]")),
         ("jcc [mispredicted]", latency(TEST, "jcc [mispredicted]")),
@@ -232,8 +232,8 @@ fn locks_and_the_kernel_cost_more_than_arithmetic() {
 }
 
 #[test]
-fn compilers_forms_have_costs_on_this_host() {
-    let Some(table) = table("compilers_forms_have_costs_on_this_host") else {
+fn common_forms_have_costs_on_this_host() {
+    let Some(table) = table("common_forms_have_costs_on_this_host") else {
         return;
     };
     for form in [
@@ -295,7 +295,7 @@ fn compilers_forms_have_costs_on_this_host() {
 }
 
 #[test]
-fn watching_may_break_it_off() {
+fn watch_can_interrupt_the_measurement() {
     let mut calls = 0;
     let result = calibrate(
         fingerprint(false),
@@ -312,7 +312,7 @@ fn watching_may_break_it_off() {
     );
     match result {
         Err(CalibrateError::Memory(error)) => genba_testing::skip(
-            "watching_may_break_it_off",
+            "watch_can_interrupt_the_measurement",
             genba_testing::MACHINE,
             &format!("{error}"),
         ),
@@ -327,7 +327,7 @@ fn watching_may_break_it_off() {
 }
 
 #[test]
-fn a_cpu_that_is_not_there_is_refused() {
+fn missing_cpu_is_refused() {
     let options = CalibrateOptions {
         cpu: Some(100_000),
         ..CalibrateOptions::default()

@@ -154,7 +154,7 @@ fn table_that_cannot_be_stored_is_printed_with_a_note() {
         return;
     };
     document(&text);
-    assert!(said.contains("cannot keep the host table in"), "{said}");
+    assert!(said.contains("cannot store the host table in"), "{said}");
     assert!(
         said.contains(file.to_str().expect("a plain path")),
         "{said}"

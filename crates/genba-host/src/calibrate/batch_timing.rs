@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use super::pin::involuntary_switches;
-use super::statistics::{Repetition, Round, quantile, summarise};
-use super::work::Work;
+use super::cpu_pinning::involuntary_switches;
+use super::repetition_statistics::{Repetition, Round, quantile, summarise};
+use super::timed_work::Work;
 use super::x86_64::{Entry, REFERENCE_ADDITIONS};
 
-/// Rounds of the reference loop in one run: about 4 µs.
+/// Iterations of the reference loop in one run: about 4 µs.
 const REFERENCE_ROUNDS: u64 = 250;
 /// The repetitions of the shortest kernels take about as long as this.
 const TARGET_NANOSECONDS: f64 = 6_000.0;

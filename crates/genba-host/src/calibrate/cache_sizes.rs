@@ -1,6 +1,6 @@
 //! How large this CPU's data caches are.
 
-use crate::source;
+use crate::small_files;
 
 /// Bytes of each level, as far as known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) fn caches(cpu: usize) -> Caches {
     let base = format!("/sys/devices/system/cpu/cpu{cpu}/cache");
     let mut found = Caches::default();
     for index in 0..8 {
-        let file = |name: &str| source::line(format!("{base}/index{index}/{name}"));
+        let file = |name: &str| small_files::line(format!("{base}/index{index}/{name}"));
         let (Some(level), Some(kind), Some(size)) = (file("level"), file("type"), file("size"))
         else {
             continue;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_that_is_known_stays() {
+    fn first_known_cache_size_is_retained() {
         let mut caches = Caches::default();
         caches.note(1, None);
         caches.note(1, Some(32 << 10));

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_affinity_is_put_back() {
+    fn affinity_is_restored() {
         let mask = || {
             let set = sched_getaffinity(None).expect("affinity");
             (0..CpuSet::MAX_CPU)

@@ -6,17 +6,17 @@ use std::time::Instant;
 use genba_model::{HostFingerprint, HostTable};
 use rustix::io;
 
-use super::caches::caches;
-use super::combine::{Figure, Rule, entries};
-use super::memory::{Data, PAGE};
-use super::pin::Pinned;
-use super::regions::Regions;
-use super::statistics::{Round, Settled, Tolerance, quantile, settle};
-use super::timing::Timer;
-use super::work::{Copy, FAULTS, Work};
+use super::batch_timing::Timer;
+use super::cache_sizes::caches;
+use super::cpu_pinning::Pinned;
+use super::executable_memory::{Data, PAGE};
+use super::repetition_statistics::{Round, Settled, Tolerance, quantile, settle};
+use super::table_entries::{Figure, Rule, entries};
+use super::timed_work::{Copy, FAULTS, Work};
+use super::working_sets::Regions;
 use super::x86_64::{self, Plan, Region};
 use super::{CalibrateError, CalibrateOptions, CalibrateProgress, CalibrateWatch};
-use crate::{NoiseWatch, Window, source};
+use crate::{NoiseWatch, Window, small_files};
 
 /// Rounds of all kernels before any is repeated.
 const ROUNDS: usize = 4;
@@ -158,7 +158,7 @@ pub(super) fn calibrate(
     if !pinned.holds() {
         notes.push("the measuring thread could not be kept on one CPU".to_owned());
     }
-    if source::line("/sys/devices/cpu_atom/cpus").is_some() {
+    if small_files::line("/sys/devices/cpu_atom/cpus").is_some() {
         notes.push(format!(
             "this host has cores of different kinds: the figures hold for those like CPU {}",
             pinned.cpu

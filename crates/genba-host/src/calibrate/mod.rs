@@ -12,25 +12,25 @@
 //! compilers hardly emit.
 
 #[cfg(target_arch = "x86_64")]
-mod caches;
+mod batch_timing;
 #[cfg(target_arch = "x86_64")]
-mod chase;
+mod cache_sizes;
 #[cfg(target_arch = "x86_64")]
-mod combine;
+mod cpu_pinning;
 #[cfg(target_arch = "x86_64")]
-mod memory;
+mod executable_memory;
 #[cfg(target_arch = "x86_64")]
-mod pin;
+mod measurement_rounds;
 #[cfg(target_arch = "x86_64")]
-mod regions;
+mod pointer_chase;
 #[cfg(target_arch = "x86_64")]
-mod run;
+mod repetition_statistics;
 #[cfg(target_arch = "x86_64")]
-mod statistics;
+mod table_entries;
 #[cfg(target_arch = "x86_64")]
-mod timing;
+mod timed_work;
 #[cfg(target_arch = "x86_64")]
-mod work;
+mod working_sets;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
@@ -39,10 +39,10 @@ use std::time::Duration;
 
 use genba_model::{HostFingerprint, HostTable};
 
-/// How to measure.
+/// Options of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalibrateOptions {
-    /// Time to take, at most about so; disturbed entries are repeated until then.
+    /// Approximate maximum time; disturbed entries are repeated until then.
     pub budget: Duration,
     /// The CPU to measure on; the one that the thread runs on if `None`.
     pub cpu: Option<usize>,
@@ -57,12 +57,12 @@ impl Default for CalibrateOptions {
     }
 }
 
-/// How far measuring has come.
+/// Progress of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CalibrateProgress {
     /// Kernels measured at least once.
     pub measured: usize,
-    /// Kernels in all.
+    /// Number of kernels.
     pub kernels: usize,
     /// Time left, at most.
     pub left: Duration,
@@ -88,8 +88,8 @@ pub enum CalibrateError {
         /// Its number.
         cpu: usize,
     },
-    /// The caller broke it off.
-    #[error("measuring the host's instructions was interrupted; nothing was kept")]
+    /// The caller interrupted it.
+    #[error("measuring the host's instructions was interrupted; nothing was stored")]
     Interrupted,
 }
 
@@ -108,7 +108,7 @@ pub fn calibrate(
     watch: CalibrateWatch<'_>,
 ) -> Result<HostTable, CalibrateError> {
     #[cfg(target_arch = "x86_64")]
-    return run::calibrate(host, options, watch);
+    return measurement_rounds::calibrate(host, options, watch);
     #[cfg(not(target_arch = "x86_64"))]
     {
         let _ = (host, options, watch);

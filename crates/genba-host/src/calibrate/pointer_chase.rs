@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_cycle_through_all_lines() {
+    fn permutation_is_one_cycle_through_all_lines() {
         for bits in 0..=14 {
             let cycle = Cycle::within(1 << bits);
             let (mut line, mut seen) = (0, 0);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_far_apart() {
+    fn consecutive_lines_are_far_apart() {
         let cycle = Cycle::within(1 << 12);
         let near = (0..1 << 12).filter(|&line| cycle.after(line).abs_diff(line) < 64);
         // By chance about one in 32.
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_stays_within() {
+    fn writing_stays_within_the_region() {
         let mut bytes = vec![0; LINE * 100];
         Cycle::within(100).write(&mut bytes, 0x1000);
         assert!(bytes[64 * LINE..].iter().all(|&byte| byte == 0));

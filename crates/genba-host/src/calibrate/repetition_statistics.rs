@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_drifts_changes_no_cycles() {
+    fn drifting_clock_does_not_change_cycles() {
         let repetitions: Vec<Repetition> = (0..40)
             .map(|i| repetition(3.0 + f64::from(i) * 0.03, 18_000.0))
             .collect();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_in_kernel_or_reference_do_not_count() {
+    fn interrupted_repetitions_are_ignored() {
         let mut repetitions: Vec<Repetition> = (0..40).map(|_| repetition(4.0, 5_000.0)).collect();
         for one in repetitions.iter_mut().step_by(3) {
             one.kernel *= 7.0;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_clean_is_said() {
+    fn batch_without_clean_repetitions_is_disturbed() {
         let repetitions: Vec<Repetition> = (0..40)
             .map(|i| Repetition {
                 before: 100.0,
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_must_agree() {
+    fn disagreeing_rounds_are_marked_as_disturbed() {
         assert_eq!(settle(&[], QUIET), None);
         assert!(settle(&[round(5.0)], QUIET).is_some_and(|it| it.disturbed));
         let two = settle(&[round(5.0), round(9.0)], QUIET).expect("rounds");

@@ -1,33 +1,33 @@
-//! From settled kernels to the entries of the table. Pure.
+//! Computes the entries of the table from the measured kernels. Pure.
 
 use std::collections::BTreeMap;
 
 use genba_model::{Estimate, HostTableEntry};
 
-use super::statistics::Settled;
+use super::repetition_statistics::Settled;
 
-/// What a kernel's time becomes.
+/// How the time of a kernel becomes an entry.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rule {
-    /// Latency of the form, without the latencies of these other forms that stand in the chain.
+    /// Latency of the form, after subtracting these other forms of the chain.
     Latency(Vec<&'static str>),
     /// Latency of the form and of another one together, without those of these other forms:
     /// how the rest divides between the two cannot be seen, each has at least one cycle.
     RoundTrip(&'static str, Vec<&'static str>),
-    /// Cycles for each of independent ones.
+    /// Reciprocal throughput: cycles per independent instance.
     Throughput,
-    /// Extra cycles of a mispredicted branch: twice what this loop takes above the one of that
-    /// name, since every second branch is guessed wrong.
+    /// Penalty of a mispredicted branch: twice the difference of this loop to the named one, since
+    /// every second branch is mispredicted.
     Mispredict(&'static str),
-    /// Serves another kernel only.
+    /// No entry: used by another kernel.
     Helper,
-    /// Seconds each.
+    /// Seconds per execution.
     Seconds,
-    /// Seconds for so many bytes: bandwidth.
+    /// Bandwidth: this many bytes per execution.
     Bytes(f64),
 }
 
-/// A kernel and what was measured.
+/// A kernel with its measurement.
 #[derive(Clone, Debug)]
 pub(crate) struct Figure {
     pub(crate) form: &'static str,
@@ -37,7 +37,7 @@ pub(crate) struct Figure {
     pub(crate) settled: Option<Settled>,
 }
 
-/// Entries in the order of the figures; forms without any figure are left out.
+/// The entries in the order of the kernels; forms without a measurement are omitted.
 pub(crate) fn entries(figures: &[Figure]) -> Vec<HostTableEntry> {
     let mut entries: Vec<HostTableEntry> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -175,12 +175,12 @@ fn round_trip(
     form: &str,
     other: &str,
 ) {
-    const LEAST: f64 = 1.0;
+    const MIN_CYCLES: f64 = 1.0;
     let trip = settled.cycles;
     let half = Estimate {
         value: trip.value / 2.0,
-        low: LEAST.min(trip.low / 2.0),
-        high: (trip.high - LEAST).max(trip.high / 2.0),
+        low: MIN_CYCLES.min(trip.low / 2.0),
+        high: (trip.high - MIN_CYCLES).max(trip.high / 2.0),
     };
     for form in [form, other] {
         let Some(&place) = places.get(form) else {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn latencies_of_others_are_taken_off() {
+    fn latencies_of_other_forms_are_subtracted() {
         let found = entries(&[
             figure("div", Rule::Latency(vec!["and", "or"]), 20.0),
             figure("div", Rule::Throughput, 7.0),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_apart_is_an_interval() {
+    fn forms_measured_together_have_an_interval() {
         let found = entries(&[
             figure("to", Rule::RoundTrip("back", vec![]), 6.0),
             figure("shuffle", Rule::Latency(vec!["to"]), 8.0),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_in_two_trips_has_the_narrower_interval() {
+    fn form_in_two_chains_has_the_narrower_interval() {
         let found = entries(&[
             figure("test", Rule::RoundTrip("set", vec![]), 4.0),
             figure("cmp", Rule::RoundTrip("set", vec![]), 2.0),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_something_unknown_is_left_out() {
+    fn entry_that_needs_an_unknown_latency_is_omitted() {
         let mut and = figure("and", Rule::Latency(vec![]), 1.0);
         and.settled = None;
         let found = entries(&[figure("div", Rule::Latency(vec!["and"]), 20.0), and]);
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disturbance_spreads_to_what_is_computed_of_it() {
+    fn disturbance_marks_dependent_entries() {
         let mut right = figure("right", Rule::Helper, 2.0);
         right.settled = right.settled.map(|settled| Settled {
             disturbed: true,

@@ -1,6 +1,6 @@
 //! What is run repeatedly: machine code, page faults, copies.
 
-use super::memory::{Data, PAGE};
+use super::executable_memory::{Data, PAGE};
 use super::x86_64::Entry;
 
 /// Something whose time is taken.

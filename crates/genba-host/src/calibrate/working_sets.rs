@@ -2,11 +2,11 @@
 
 use rustix::io;
 
-use super::caches::Caches;
-use super::chase::{Cycle, LINE};
-use super::memory::Data;
+use super::cache_sizes::Caches;
+use super::executable_memory::Data;
+use super::pointer_chase::{Cycle, LINE};
 use super::x86_64::{DIRECTIONS, DIRECTIONS_START, PLACE, Region, SCRATCH, write_constants};
-use crate::{parse_meminfo_bytes, source};
+use crate::{parse_meminfo_bytes, small_files};
 
 /// All regions.
 pub(super) struct Regions {
@@ -100,15 +100,15 @@ fn random(number: u64) -> u8 {
 /// Memory that may be had without pushing anything out: the system's, and what the control
 /// groups (version 2) above this process leave.
 fn available_bytes() -> u64 {
-    let system = source::text("/proc/meminfo")
+    let system = small_files::text("/proc/meminfo")
         .and_then(|text| parse_meminfo_bytes(&text, "MemAvailable"))
         .unwrap_or(0);
-    let group = source::text("/proc/self/cgroup").unwrap_or_default();
+    let group = small_files::text("/proc/self/cgroup").unwrap_or_default();
     let path = group.lines().find_map(|line| line.strip_prefix("0::/"));
     let mut left = system;
     let mut path = path.unwrap_or_default();
     loop {
-        let file = |name: &str| source::number(format!("/sys/fs/cgroup/{path}/{name}"));
+        let file = |name: &str| small_files::number(format!("/sys/fs/cgroup/{path}/{name}"));
         if let (Some(most), Some(used)) = (file("memory.max"), file("memory.current")) {
             left = left.min(most.saturating_sub(used));
         }

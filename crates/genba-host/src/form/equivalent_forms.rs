@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_and_orders_do_not_matter() {
+    fn forms_that_differ_by_condition_or_order_are_equivalent() {
         assert_eq!(representative("setnbe"), Some("setcc"));
         assert_eq!(representative("setssbsy"), None);
         assert_eq!(representative("cmovl"), Some("cmovcc"));

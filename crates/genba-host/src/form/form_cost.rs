@@ -2,9 +2,9 @@
 
 use genba_model::{Estimate, HostTable, HostTableEntry};
 
-use super::alias::{changes_memory, is_condition, moves, representative};
-use super::candidates::{base, candidates};
-use super::parse::{Form, Kind};
+use super::equivalent_forms::{changes_memory, is_condition, moves, representative};
+use super::lookup_candidates::{base, candidates};
+use super::parse_form::{Form, Kind};
 
 /// What a form costs on one host.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,7 +28,7 @@ pub struct FormCost<'a> {
 /// A range stands for operands that are not known: of `div r64`, from the smallest to the
 /// largest quotient of a dividend that fits the divisor's width (as compilers divide), of
 /// `lea r64, m` from two components to three, of conditional branches from not taken to taken,
-/// always guessed right. `call` and `ret` are each half of what a pair takes. Loads, and
+/// always predicted. `call` and `ret` are each half of what a pair takes. Loads, and
 /// operands in memory, have the latency of L1.
 #[must_use]
 pub fn cost_of<'a>(table: &'a HostTable, form: &str) -> Option<FormCost<'a>> {
@@ -336,5 +336,5 @@ fn half_width<'a>(table: &'a HostTable, form: &Form) -> Option<FormCost<'a>> {
 }
 
 #[cfg(test)]
-#[path = "cost_tests.rs"]
+#[path = "form_cost_tests.rs"]
 mod tests;

@@ -83,7 +83,7 @@ fn one(value: f64) -> Option<(f64, f64, f64)> {
 }
 
 #[test]
-fn narrower_forms_and_immediates() {
+fn narrower_forms_and_immediates_cost_what_64_bit_forms_do() {
     for form in [
         "add r64, r64",
         "add r32, i",
@@ -103,7 +103,7 @@ fn narrower_forms_and_immediates() {
 }
 
 #[test]
-fn operands_that_decide_give_a_range() {
+fn unknown_operands_give_a_range() {
     assert_eq!(latency("div r64"), Some((12.5, 7.0, 18.0)));
     assert_eq!(latency("lea r32, m"), Some((1.5, 1.0, 2.0)));
     let table = table();
@@ -133,7 +133,7 @@ fn memory_operands_add_a_load() {
 }
 
 #[test]
-fn stores_and_changes() {
+fn read_modify_write_costs_load_operation_and_store() {
     let table = table();
     let store = cost_of(&table, "mov m32, r32").expect("a cost");
     assert_eq!(
@@ -155,7 +155,7 @@ fn stores_and_changes() {
 }
 
 #[test]
-fn vex_forms_are_the_legacy_ones() {
+fn vex_forms_cost_what_legacy_forms_do() {
     assert_eq!(latency("vaddsd xmm, xmm, xmm"), one(3.0));
     assert_eq!(latency("vsubps xmm, xmm, xmm"), one(3.0));
     assert_eq!(latency("vsqrtsd xmm, xmm, xmm"), one(20.0));
@@ -174,7 +174,7 @@ fn vex_forms_are_the_legacy_ones() {
 }
 
 #[test]
-fn control_has_no_latency() {
+fn branches_have_no_latency() {
     let table = table();
     for (form, value, low, high) in [
         ("jne", 0.75, 0.5, 1.0),
@@ -194,7 +194,7 @@ fn control_has_no_latency() {
 }
 
 #[test]
-fn what_no_entry_speaks_for_has_no_cost() {
+fn form_without_an_entry_has_no_cost() {
     let table = table();
     for form in [
         "",

@@ -1,7 +1,7 @@
 //! Which forms may speak for one that is not in the table.
 
-use super::alias::{any_width, representative};
-use super::parse::{Form, Kind};
+use super::equivalent_forms::{any_width, representative};
+use super::parse_form::{Form, Kind};
 
 /// The mnemonic without `v` where the rest is one that is known of vectors.
 pub(super) fn base(form: &Form) -> (&str, bool) {

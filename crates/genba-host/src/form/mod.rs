@@ -12,9 +12,9 @@
 //!
 //! A form that no entry speaks for has no cost here; nothing is guessed.
 
-mod alias;
-mod candidates;
-mod cost;
-mod parse;
+mod equivalent_forms;
+mod form_cost;
+mod lookup_candidates;
+mod parse_form;
 
-pub use cost::{FormCost, cost_of};
+pub use form_cost::{FormCost, cost_of};

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_are_taken_apart() {
+    fn forms_are_parsed() {
         for text in [
             "add r32, i",
             "div r64",

@@ -164,9 +164,9 @@ impl LoopFact {
     #[must_use]
     pub fn source(&self) -> EvidenceSource {
         match self {
-            Self::Time { .. }
-            | Self::TimeAt { .. }
-            | Self::ByteTime { .. } => EvidenceSource::Measured,
+            Self::Time { .. } | Self::TimeAt { .. } | Self::ByteTime { .. } => {
+                EvidenceSource::Measured
+            }
             Self::KeepsUpperPart { .. }
             | Self::StackMoves { .. }
             | Self::ScalarElements { .. }

@@ -1,14 +1,14 @@
-//! From a plan to machine code: every kernel is a function of two arguments, the rounds of its
+//! From a plan to machine code: every kernel is a function of two arguments, the iterations of its
 //! loop and the address of its data.
 
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 use rustix::io;
 
-use super::plan::{Asm, Emitted, Fill, Part, Plan, Spec, Values, XMM, YMM, ZMM};
-use crate::calibrate::memory::{Code, Data};
+use super::kernel_plan::{Asm, Emitted, Fill, Part, Plan, Spec, Values, XMM, YMM, ZMM};
+use crate::calibrate::executable_memory::{Code, Data};
 
-/// A kernel: `(rounds, data)`. It changes no register that the System V ABI lets callees keep,
+/// A kernel: `(iterations, data)`. It changes no register that the System V ABI lets callees keep,
 /// no flag of direction and no control register; it writes only to its data and its stack.
 pub(crate) type Entry = unsafe extern "sysv64" fn(u64, *mut u8);
 
@@ -19,11 +19,11 @@ pub(crate) struct Assembled {
     _code: Code,
     /// One for each kernel, in the plan's order.
     pub(crate) entries: Vec<Entry>,
-    /// The reference: [`REFERENCE_ADDITIONS`] dependent additions a round.
+    /// The reference: [`REFERENCE_ADDITIONS`] dependent additions per iteration.
     pub(crate) reference: Entry,
 }
 
-/// Dependent additions in one round of the reference chain.
+/// Dependent additions in one iteration of the reference chain.
 pub(crate) const REFERENCE_ADDITIONS: u32 = 64;
 
 /// Why there is no machine code.
@@ -136,7 +136,7 @@ fn before(a: &mut Asm, spec: &Spec) -> Emitted {
     a.mov(r14, rsi)?;
     a.mov(ebx, 5)?;
     a.xor(ebp, ebp)?;
-    for (number, register) in super::plan::STREAMS32.into_iter().enumerate() {
+    for (number, register) in super::kernel_plan::STREAMS32.into_iter().enumerate() {
         a.mov(register, 3 + number as i32)?;
     }
     fill(a, spec.fill)?;

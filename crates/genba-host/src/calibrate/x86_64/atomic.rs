@@ -2,7 +2,7 @@
 
 use iced_x86::code_asm::*;
 
-use super::plan::Plan;
+use super::kernel_plan::Plan;
 
 pub(super) fn add(p: &mut Plan) {
     p.group("atomic");
@@ -21,7 +21,7 @@ pub(super) fn add(p: &mut Plan) {
     p.stream("lock xadd m64, r64", |a, i| {
         a.lock().xadd(
             qword_ptr(r14 + 64 * (i as i32 % 11)),
-            super::plan::STREAMS[i % 11],
+            super::kernel_plan::STREAMS[i % 11],
         )
     })
     .instances(11);
@@ -35,7 +35,7 @@ pub(super) fn add(p: &mut Plan) {
     p.stream("xchg m64, r64", |a, i| {
         a.xchg(
             qword_ptr(r14 + 64 * (i as i32 % 11)),
-            super::plan::STREAMS[i % 11],
+            super::kernel_plan::STREAMS[i % 11],
         )
     })
     .instances(11);

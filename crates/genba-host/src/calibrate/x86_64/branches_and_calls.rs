@@ -1,18 +1,18 @@
-//! Branches, calls, string operations and system calls.
+//! Kernels of branches with the misprediction penalty, calls, string operations, system calls.
 
 use iced_x86::code_asm::*;
 
-use crate::calibrate::combine::Rule;
+use crate::calibrate::table_entries::Rule;
 
-use super::plan::{Asm, Emitted, Part, Plan, Region};
+use super::kernel_plan::{Asm, Emitted, Part, Plan, Region};
 
-/// Bytes of bits in the regions of branch directions; a power of two.
+/// Bytes of branch outcomes, one bit each, in their regions; a power of two.
 pub(crate) const DIRECTIONS: usize = 1 << 18;
-/// Where they start in their region; the first word keeps the place between calls.
+/// Offset of the outcomes in their region; the first word keeps the position between calls.
 pub(crate) const DIRECTIONS_START: i32 = 64;
-/// Their branches in one round: the bits of a double word.
-const GUESSES: u32 = 32;
-/// `getppid`, which asks for no more than a way into the kernel and back.
+/// Branches per iteration: the bits of a double word.
+const BRANCHES: u32 = 32;
+/// `getppid`, which does little more than enter and leave the kernel.
 const GETPPID: i32 = 110;
 
 pub(super) fn add(p: &mut Plan) {
@@ -32,18 +32,18 @@ pub(super) fn add(p: &mut Plan) {
     })
     .setup(|a| a.test(rbx, rbx))
     .instances(64)
-    .detail("predicted, a nop behind each");
-    p.stream("branches [predictable]", guess)
+    .detail("predicted, followed by a nop");
+    p.stream("branches [predictable]", branch_on_bit)
         .setup(|a| a.mov(rcx, qword_ptr(r14)))
         .rule(Rule::Helper)
         .region(Region::Alternating)
-        .instances(GUESSES);
-    p.stream("jcc [mispredicted]", guess)
+        .instances(BRANCHES);
+    p.stream("jcc [mispredicted]", branch_on_bit)
         .setup(|a| a.mov(rcx, qword_ptr(r14)))
         .rule(Rule::Mispredict("branches [predictable]"))
         .region(Region::Random)
-        .instances(GUESSES)
-        .detail("more than a right guess");
+        .instances(BRANCHES)
+        .detail("in addition to a predicted branch");
     p.stream("call + ret", |_, _| Ok(()))
         .instances(8)
         .whole(|a, part| match part {
@@ -90,7 +90,7 @@ pub(super) fn add(p: &mut Plan) {
                 a.ret()
             }
         })
-        .detail("stub: jmp by a table");
+        .detail("stub: jump through the GOT");
     strings(p);
     p.group("system");
     p.stream("system call", |a, _| {
@@ -106,7 +106,7 @@ fn repeat(a: &mut Asm, times: u32, body: impl Fn(&mut Asm) -> Emitted) -> Emitte
     (0..times).try_for_each(|_| body(a))
 }
 
-/// A jump over what fills 16 bytes.
+/// A jump over a nop that fills 16 bytes.
 fn over(a: &mut Asm, jump: fn(&mut Asm, CodeLabel) -> Emitted) -> Emitted {
     let mut next = a.create_label();
     jump(a, next)?;
@@ -114,12 +114,12 @@ fn over(a: &mut Asm, jump: fn(&mut Asm, CodeLabel) -> Emitted) -> Emitted {
     a.set_label(&mut next)
 }
 
-/// A branch on the next bit of the region. The bits of a round are loaded at its start, so that
-/// a branch after a wrong guess waits for nothing but being fetched again.
-fn guess(a: &mut Asm, instance: usize) -> Emitted {
+/// A branch on the next bit of the region. The bits of an iteration are loaded at its start, so
+/// that a mispredicted branch waits only for the front end.
+fn branch_on_bit(a: &mut Asm, instance: usize) -> Emitted {
     if instance == 0 {
         a.mov(edx, dword_ptr(r14 + rcx + DIRECTIONS_START))?;
-        a.add(rcx, GUESSES as i32 / 8)?;
+        a.add(rcx, BRANCHES as i32 / 8)?;
         a.and(rcx, DIRECTIONS as i32 - 1)?;
         a.mov(qword_ptr(r14), rcx)?;
     }
@@ -128,7 +128,7 @@ fn guess(a: &mut Asm, instance: usize) -> Emitted {
     a.jae(next)?;
     a.inc(rsi)?;
     a.set_label(&mut next)?;
-    // A label needs an instruction of its own.
+    // A label must be attached to an instruction.
     a.nop()
 }
 
@@ -140,12 +140,12 @@ fn strings(p: &mut Plan) {
         a.rep().movsb()
     })
     .instances(8)
-    .detail("mostly its start");
+    .detail("mostly startup cost");
     p.stream("rep stosb [64 bytes]", |a, _| {
         a.lea(rdi, qword_ptr(r14 + 2048))?;
         a.mov(ecx, 64)?;
         a.rep().stosb()
     })
     .instances(8)
-    .detail("mostly its start");
+    .detail("mostly startup cost");
 }

@@ -7,9 +7,9 @@ use std::arch::is_x86_feature_detected;
 
 use iced_x86::code_asm::*;
 
-use crate::calibrate::combine::Rule;
+use crate::calibrate::table_entries::Rule;
 
-use super::plan::{Fill, Plan, STREAMS, STREAMS32, Values, XMM};
+use super::kernel_plan::{Fill, Plan, STREAMS, STREAMS32, Values, XMM};
 use Values::{Double, Integer, Single};
 
 const BOTH: &str = "only measured together";

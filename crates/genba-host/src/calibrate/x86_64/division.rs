@@ -7,7 +7,7 @@
 
 use iced_x86::code_asm::*;
 
-use super::plan::{Plan, Spec};
+use super::kernel_plan::{Plan, Spec};
 
 /// What divisions are measured with.
 struct Operands {
@@ -122,7 +122,7 @@ pub(super) fn add(p: &mut Plan) {
 fn pair(
     p: &mut Plan,
     operands: &'static Operands,
-    divide: fn(&mut CodeAssembler) -> super::plan::Emitted,
+    divide: fn(&mut CodeAssembler) -> super::kernel_plan::Emitted,
 ) {
     let upper = |a: &mut CodeAssembler| {
         if operands.upper == 0 {
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotients_have_the_bits_that_are_printed() {
+    fn quotients_have_the_documented_bits() {
         let all = DIV64.iter().chain(&IDIV64).chain(&DIV32).chain(&IDIV32);
         for operands in all {
             if operands.upper != 0 {

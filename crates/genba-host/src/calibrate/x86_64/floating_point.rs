@@ -7,7 +7,7 @@ use std::arch::is_x86_feature_detected;
 
 use iced_x86::code_asm::*;
 
-use super::plan::{Asm, Emitted, Fill, Plan, Values, XMM, YMM};
+use super::kernel_plan::{Asm, Emitted, Fill, Plan, Values, XMM, YMM};
 use Values::{Double, Single};
 
 pub(super) fn add(p: &mut Plan) {

@@ -4,7 +4,7 @@ use std::arch::is_x86_feature_detected;
 
 use iced_x86::code_asm::*;
 
-use super::plan::{Plan, STREAMS, STREAMS32};
+use super::kernel_plan::{Plan, STREAMS, STREAMS32};
 
 const CARRY: &str = "throughput: after a test";
 

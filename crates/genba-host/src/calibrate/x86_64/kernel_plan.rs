@@ -1,13 +1,13 @@
 //! What is to be measured: kernels as closures that write one instance of a form.
 //!
-//! Registers while a kernel runs: `r15` rounds left, `r14` the kernel's data, `rbx` a small
+//! Registers while a kernel runs: `r15` iterations left, `r14` the kernel's data, `rbx` a small
 //! number and `rbp` zero as operands, all others free ([`STREAMS`]); `xmm15` and `xmm14` are
 //! vector operands, 0 to 13 free.
 
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 
-use crate::calibrate::combine::Rule;
+use crate::calibrate::table_entries::Rule;
 
 /// The assembler.
 pub(super) type Asm = CodeAssembler;
@@ -109,7 +109,7 @@ pub(crate) struct Spec {
     pub(crate) detail: Option<&'static str>,
     /// What its time becomes.
     pub(crate) rule: Rule,
-    /// Instances in one round of its loop.
+    /// Instances in one iteration of its loop.
     pub(crate) instances: u32,
     /// Data.
     pub(crate) region: Region,
@@ -168,7 +168,7 @@ impl Spec {
         self
     }
 
-    /// Instances in one round.
+    /// Instances in one iteration.
     pub(super) fn instances(&mut self, instances: u32) -> &mut Self {
         self.instances = instances;
         self

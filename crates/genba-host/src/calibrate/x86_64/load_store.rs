@@ -4,7 +4,7 @@ use std::arch::is_x86_feature_detected;
 
 use iced_x86::code_asm::*;
 
-use super::plan::{Fill, Plan, Region, STREAMS, Values, XMM, YMM, ZMM};
+use super::kernel_plan::{Fill, Plan, Region, STREAMS, Values, XMM, YMM, ZMM};
 
 /// Offset of the word in a chase's first line that keeps the place between calls.
 pub(crate) const PLACE: i32 = 8;
@@ -80,7 +80,7 @@ pub(super) fn add(p: &mut Plan) {
 }
 
 /// Makes `rax` the address of a word that holds its own address.
-fn itself(a: &mut CodeAssembler) -> super::plan::Emitted {
+fn itself(a: &mut CodeAssembler) -> super::kernel_plan::Emitted {
     a.lea(rax, qword_ptr(r14 + 2048))?;
     a.mov(qword_ptr(rax), rax)
 }

@@ -4,7 +4,7 @@ use std::arch::is_x86_feature_detected;
 
 use iced_x86::code_asm::*;
 
-use super::plan::{Fill, Plan, Values, XMM, YMM};
+use super::kernel_plan::{Fill, Plan, Values, XMM, YMM};
 use Values::{Double, Integer};
 
 pub(super) fn add(p: &mut Plan) {
