@@ -10,7 +10,7 @@ use genba_model::{
 
 use crate::case::{DATABASE, now};
 use crate::schema::Access;
-use crate::{Case, Error, Phase, Result, case_id, comparison};
+use crate::{Case, Error, Phase, Result, case_id, comparison_case};
 
 /// Maximum size of an imported file, bytes.
 pub const MAX_IMPORT_BYTES: u64 = 1 << 30;
