@@ -155,21 +155,8 @@ pub(super) fn notes(out: &mut String, all: &Investigation) {
     let mut list: Vec<String> = Vec::new();
     list.extend(runs::failures(&all.runs));
     list.extend(runs::outliers(&all.runs));
-    if let Some(profile) = &all.profile
-        && profile.stacks
-        && profile.truncated_stacks >= 0.005
-    {
-        list.push(format!(
-            "{} of the stacks are truncated: totals of callers may be too small by that share",
-            format::share(profile.truncated_stacks)
-        ));
-    }
-    for hazard in &all.hazards {
-        list.push(match &hazard.remedy {
-            Some(remedy) => format!("{} ({remedy})", hazard.text),
-            None => hazard.text.clone(),
-        });
-    }
+    list.extend(all.profile.as_ref().and_then(profile::truncated_stacks));
+    list.extend(all.hazards.iter().map(runs::hazard));
     list.extend(all.notes.iter().cloned());
     if let Some(profile) = &all.profile {
         list.extend(profile.notes.iter().cloned());

@@ -1,6 +1,6 @@
 //! Callers and callees of a function: with counts as in gprof's call graph, or by samples.
 
-use genba_model::{CountedFunction, Counts};
+use genba_model::{Counts, Profile};
 use genba_units::format;
 
 use super::counts::{amount, part, totals_legend};
@@ -9,12 +9,13 @@ use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{counts, profile};
 use crate::{Screen, safe_text};
 
-/// Most functions whose callers and callees are shown at once.
+/// Maximum number of functions whose callers and callees are shown.
 const MAX_FUNCTIONS: usize = 5;
 
 /// Renders the functions named `wanted`, each with its callers and callees by counts.
-pub(super) fn of(counts: &Counts, wanted: &str, limit: usize, screen: Screen) -> String {
-    let found = named(&counts.functions, wanted);
+pub(super) fn of_counts(counts: &Counts, wanted: &str, limit: usize, screen: Screen) -> String {
+    let names = counts.functions.iter().map(|f| f.function.as_str());
+    let found = named(names, wanted);
     if found.is_empty() {
         return format!(
             "  no executed function is named {}\n",
@@ -40,16 +41,19 @@ pub(super) fn of(counts: &Counts, wanted: &str, limit: usize, screen: Screen) ->
     out
 }
 
-/// Returns the functions of this name, or, where there are none, those whose name contains it.
-fn named(functions: &[CountedFunction], wanted: &str) -> Vec<usize> {
-    let those = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
-        (0..functions.len())
-            .filter(|&i| fits(&functions[i].function))
+/// Returns the indices of the functions of this name, or, where there are none, of those whose name
+/// contains it.
+fn named<'a>(names: impl Iterator<Item = &'a str> + Clone, wanted: &str) -> Vec<usize> {
+    let matching = |fits: &dyn Fn(&str) -> bool| -> Vec<usize> {
+        let indexed = names.clone().enumerate();
+        indexed
+            .filter(|(_, name)| fits(name))
+            .map(|(index, _)| index)
             .collect()
     };
-    let same = those(&|name| name == wanted);
+    let same = matching(&|name| name == wanted);
     if same.is_empty() {
-        those(&|name| name.contains(wanted))
+        matching(&|name| name.contains(wanted))
     } else {
         same
     }
@@ -176,4 +180,91 @@ fn side(
         let words = format!("  … and {rest} more");
         out.push_str(&format!("{}\n", screen.paint(DIM, &words)));
     }
+}
+
+/// Renders the functions named `wanted`, each with its callers and callees by samples.
+pub(super) fn of_samples(profile: &Profile, wanted: &str, limit: usize, screen: Screen) -> String {
+    if !profile.stacks {
+        return "  this profile has no call stacks: record with -g or --call-graph dwarf\n"
+            .to_owned();
+    }
+    let names = profile.functions.iter().map(|f| f.function.as_str());
+    let found = named(names, wanted);
+    if found.is_empty() {
+        return format!(
+            "  no function in this profile is named {}\n",
+            safe_text::fit(wanted, 60)
+        );
+    }
+    let mut out = String::new();
+    let beyond = found.len().saturating_sub(MAX_FUNCTIONS);
+    for &index in found.iter().take(MAX_FUNCTIONS) {
+        let f = &profile.functions[index];
+        let place = profile::file_line(f.file.as_deref(), f.line);
+        let head = format!(
+            "{} {place}",
+            safe_text::fit(&f.function, screen.columns() - 20)
+        );
+        out.push_str(&format!(
+            "{}\n  self {}   total {}\n",
+            screen.paint(STRONG, &safe_text::fit(&head, screen.columns())),
+            format::percent(&f.self_share),
+            format::percent(&f.total),
+        ));
+        let side = |callers: bool| -> Vec<(f64, usize)> {
+            let mut list: Vec<(f64, usize)> = profile
+                .edges
+                .iter()
+                .filter_map(|e| {
+                    let (near, far) = if callers {
+                        (e.callee, e.caller)
+                    } else {
+                        (e.caller, e.callee)
+                    };
+                    (near as usize == index).then_some((e.share, far as usize))
+                })
+                .collect();
+            list.sort_by(|a, b| b.0.total_cmp(&a.0));
+            list
+        };
+        for (title, list) in [("callers", side(true)), ("callees", side(false))] {
+            if list.is_empty() {
+                continue;
+            }
+            out.push_str(&format!("{}\n", screen.paint(HEAD, title)));
+            let mut table = Table::new(vec![
+                Column::right(""),
+                Column::right(""),
+                Column::flexible("", 16),
+                Column::flexible("", 8),
+            ]);
+            for &(share, far) in list.iter().take(limit) {
+                let Some(other) = profile.functions.get(far) else {
+                    continue;
+                };
+                let of_total = if f.total.value > 0.0 {
+                    share / f.total.value
+                } else {
+                    0.0
+                };
+                table.row(vec![
+                    Cell::new(format::share(share), heat(share)),
+                    Cell::new(format!("{} of total", format::share(of_total)), DIM),
+                    if far == index {
+                        format!("{} (recursive)", other.function)
+                    } else {
+                        other.function.clone()
+                    }
+                    .into(),
+                    Cell::new(safe_text::file_name(&other.module), DIM),
+                ]);
+            }
+            out.push_str(&table.render(screen));
+        }
+        out.push('\n');
+    }
+    if beyond > 0 {
+        out.push_str(&format!("  … and {beyond} more of that name\n"));
+    }
+    out
 }

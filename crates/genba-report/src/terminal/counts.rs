@@ -70,7 +70,12 @@ pub fn counts(counts: &Counts, options: &CountsOptions, screen: Screen) -> Strin
     }
     out.push('\n');
     if let Some(wanted) = &options.calls_of {
-        out.push_str(&call_graph::of(counts, wanted, options.limit, screen));
+        out.push_str(&call_graph::of_counts(
+            counts,
+            wanted,
+            options.limit,
+            screen,
+        ));
     } else {
         functions(&mut out, counts, options, screen);
     }

@@ -282,10 +282,7 @@ fn remarks(all: &Investigation) -> Vec<String> {
             list.push(format!("samples: {}", losses.trim_start_matches(", ")));
         }
     }
-    list.extend(all.hazards.iter().map(|h| match &h.remedy {
-        Some(remedy) => format!("{} ({remedy})", h.text),
-        None => h.text.clone(),
-    }));
+    list.extend(all.hazards.iter().map(runs::hazard));
     list.extend(all.notes.iter().cloned());
     if let Some(profile) = &all.profile {
         list.extend(profile.notes.iter().cloned());

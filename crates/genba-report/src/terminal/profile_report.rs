@@ -3,7 +3,8 @@
 use genba_model::Profile;
 use genba_units::format;
 
-use crate::terminal::screen::{DIM, HEAD, STRONG, heat};
+use super::call_graph;
+use crate::terminal::screen::{DIM, STRONG, heat};
 use crate::terminal::table::{Cell, Column, Table};
 use crate::wording::{execution_costs, profile};
 use crate::{Screen, safe_text};
@@ -71,7 +72,12 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
     }
     out.push('\n');
     if let Some(wanted) = &options.calls_of {
-        out.push_str(&calls(profile, wanted, options, screen));
+        out.push_str(&call_graph::of_samples(
+            profile,
+            wanted,
+            options.limit,
+            screen,
+        ));
     } else {
         let (table, shown, all) = match options.by {
             By::Function => functions(profile, options, screen.columns()),
@@ -102,16 +108,12 @@ pub fn report(profile: &Profile, options: &ReportOptions, screen: Screen) -> Str
             out.push('\n');
         }
     }
-    let cut = profile.stacks && profile.truncated_stacks >= 0.005;
-    if cut || !profile.notes.is_empty() {
+    let truncated = profile::truncated_stacks(profile);
+    if truncated.is_some() || !profile.notes.is_empty() {
         out.push('\n');
     }
-    if cut {
-        let sentence = format!(
-            "{} of the stacks are truncated: totals of callers may be too small by that share",
-            format::share(profile.truncated_stacks)
-        );
-        super::remark(&mut out, &sentence, screen);
+    if let Some(warning) = truncated {
+        super::remark(&mut out, &warning, screen);
     }
     for note in &profile.notes {
         super::remark(&mut out, note, screen);
@@ -356,107 +358,4 @@ fn processes(profile: &Profile, options: &ReportOptions) -> Rows {
         ]);
     }
     (table, shown, all.len())
-}
-
-/// Most functions whose callers and callees are shown at once.
-const MAX_CALLS: usize = 5;
-
-fn calls(profile: &Profile, wanted: &str, options: &ReportOptions, screen: Screen) -> String {
-    if !profile.stacks {
-        return "  this profile has no call stacks: record with -g or --call-graph dwarf\n"
-            .to_owned();
-    }
-    let named = |exact: bool| -> Vec<usize> {
-        let fits = |name: &str| {
-            if exact {
-                name == wanted
-            } else {
-                name.contains(wanted)
-            }
-        };
-        (0..profile.functions.len())
-            .filter(|&i| fits(&profile.functions[i].function))
-            .collect()
-    };
-    let mut found = named(true);
-    if found.is_empty() {
-        found = named(false);
-    }
-    if found.is_empty() {
-        return format!(
-            "  no function in this profile is called {}\n",
-            safe_text::fit(wanted, 60)
-        );
-    }
-    let mut out = String::new();
-    let beyond = found.len().saturating_sub(MAX_CALLS);
-    for &index in found.iter().take(MAX_CALLS) {
-        let f = &profile.functions[index];
-        let place = profile::file_line(f.file.as_deref(), f.line);
-        let head = format!(
-            "{} {place}",
-            safe_text::fit(&f.function, screen.columns() - 20)
-        );
-        out.push_str(&format!(
-            "{}\n  self {}   total {}\n",
-            screen.paint(STRONG, &safe_text::fit(&head, screen.columns())),
-            format::percent(&f.self_share),
-            format::percent(&f.total),
-        ));
-        let side = |callers: bool| -> Vec<(f64, usize)> {
-            let mut list: Vec<(f64, usize)> = profile
-                .edges
-                .iter()
-                .filter_map(|e| {
-                    let (near, far) = if callers {
-                        (e.callee, e.caller)
-                    } else {
-                        (e.caller, e.callee)
-                    };
-                    (near as usize == index).then_some((e.share, far as usize))
-                })
-                .collect();
-            list.sort_by(|a, b| b.0.total_cmp(&a.0));
-            list
-        };
-        for (title, list) in [("called by", side(true)), ("calls", side(false))] {
-            if list.is_empty() {
-                continue;
-            }
-            out.push_str(&format!("{}\n", screen.paint(HEAD, title)));
-            let mut table = Table::new(vec![
-                Column::right(""),
-                Column::right(""),
-                Column::flexible("", 16),
-                Column::flexible("", 8),
-            ]);
-            for &(share, far) in list.iter().take(options.limit) {
-                let Some(other) = profile.functions.get(far) else {
-                    continue;
-                };
-                let of_total = if f.total.value > 0.0 {
-                    share / f.total.value
-                } else {
-                    0.0
-                };
-                table.row(vec![
-                    Cell::new(format::share(share), heat(share)),
-                    Cell::new(format!("{} of it", format::share(of_total)), DIM),
-                    if far == index {
-                        format!("{} (itself)", other.function)
-                    } else {
-                        other.function.clone()
-                    }
-                    .into(),
-                    Cell::new(safe_text::file_name(&other.module), DIM),
-                ]);
-            }
-            out.push_str(&table.render(screen));
-        }
-        out.push('\n');
-    }
-    if beyond > 0 {
-        out.push_str(&format!("  … and {beyond} more of that name\n"));
-    }
-    out
 }

@@ -69,6 +69,20 @@ pub(crate) fn losses(profile: &Profile) -> String {
     text
 }
 
+/// Returns the warning about truncated stacks; `None` where nearly all are complete.
+pub(crate) fn truncated_stacks(profile: &Profile) -> Option<String> {
+    let share = profile.truncated_stacks;
+    (profile.stacks && share >= MIN_SHARE_OF_TRUNCATED_STACKS).then(|| {
+        format!(
+            "{} of the stacks are truncated: totals of callers may be too small by that share",
+            format::share(share)
+        )
+    })
+}
+
+/// Minimum share of truncated stacks for a warning.
+const MIN_SHARE_OF_TRUNCATED_STACKS: f64 = 0.005;
+
 /// Returns `80 % of the time: 2 functions, 14 source lines, 0.02 % of the code`.
 pub(crate) fn concentration(c: &Concentration) -> String {
     let mut text = format!(

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use genba_model::{ExitKind, HostFingerprint, Metric, MetricSummary, NoiseFloor, RunSummary};
+use genba_model::{
+    ExitKind, Hazard, HostFingerprint, Metric, MetricSummary, NoiseFloor, RunSummary,
+};
 use genba_units::format;
 
 /// Returns the host: `AMD EPYC 9B45 (Zen 5), 2 CPUs, VM (kvm)`.
@@ -81,6 +83,14 @@ pub(crate) fn outliers(runs: &RunSummary) -> Option<String> {
             "{n} of {} runs are outliers: retained and shown",
             runs.runs.len()
         )),
+    }
+}
+
+/// Returns a hazard with its remedy.
+pub(crate) fn hazard(hazard: &Hazard) -> String {
+    match &hazard.remedy {
+        Some(remedy) => format!("{} ({remedy})", hazard.text),
+        None => hazard.text.clone(),
     }
 }
 

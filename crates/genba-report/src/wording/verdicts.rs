@@ -3,7 +3,7 @@
 use genba_model::{Comparison, ComparisonReport, Direction, Estimate, VerdictName};
 use genba_units::format;
 
-use super::metrics;
+use super::{metrics, runs};
 
 /// The kind of a metric, which decides on the words for more and less.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -369,10 +369,7 @@ pub(crate) fn remarks(report: &ComparisonReport) -> Vec<String> {
         })
         .collect();
     list.extend(doubts(report));
-    list.extend(report.hazards.iter().map(|h| match &h.remedy {
-        Some(remedy) => format!("{} ({remedy})", h.text),
-        None => h.text.clone(),
-    }));
+    list.extend(report.hazards.iter().map(runs::hazard));
     list.extend(report.notes.iter().cloned());
     let mut seen = std::collections::HashSet::new();
     list.retain(|note| seen.insert(note.clone()));
