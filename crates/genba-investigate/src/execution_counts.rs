@@ -100,7 +100,7 @@ pub(crate) fn announcement(choice: &Choice, wall: f64) -> String {
     )
 }
 
-/// A time for people who wait: no fractions above a second.
+/// Returns a time in whole seconds or minutes.
 fn rounded(seconds: f64) -> String {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if time < Duration::from_secs(1) => "under a second".to_owned(),

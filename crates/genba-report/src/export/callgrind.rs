@@ -68,16 +68,16 @@ fn head(out: &mut String, detail: &CountedDetail, total: u64) {
     );
 }
 
-/// What has been written so far: a name is spelt out the first time only.
+/// The state of the file: a name is written out the first time only.
 struct Writer<'a> {
     detail: &'a CountedDetail,
     out: String,
-    /// The last is for a module that is not there.
+    /// Which modules were named; the last is for missing modules.
     objects: Vec<bool>,
-    /// The last is for places without a file.
+    /// Which files were named; the last is for places without file.
     files: Vec<bool>,
     functions: Vec<bool>,
-    /// The file that cost lines are of now.
+    /// The file of the next cost lines.
     at_file: Option<u32>,
 }
 
@@ -136,8 +136,8 @@ impl Writer<'_> {
         );
     }
 
-    /// Cost lines that follow are of this file: that of the function or one inlined into it. A
-    /// place without a file is taken to be in the function's.
+    /// Switches the file of the next cost lines: the function's or one inlined into it. A place
+    /// without file counts as the function's.
     fn go_to(&mut self, function: &DetailFunction, file: Option<u32>) {
         let file = file.or(function.file);
         if self.at_file != file {
@@ -171,7 +171,7 @@ impl Writer<'_> {
     }
 }
 
-/// `fn=(12) name`, and `fn=(12)` from then on.
+/// Writes `fn=(12) name` the first time and `fn=(12)` later.
 fn reference(out: &mut String, key: &str, index: usize, seen: Option<&mut bool>, name: &str) {
     let number = index + 1;
     match seen {

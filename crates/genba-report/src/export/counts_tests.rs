@@ -10,8 +10,7 @@ fn callgrind_file_snapshot() {
     insta::assert_snapshot!("callgrind", callgrind(&detail()));
 }
 
-/// Sums of a file in callgrind's format: what functions have themselves, and what their calls
-/// cost; panics on a line that the format does not know.
+/// Returns the sums of self costs and of call costs of a callgrind file; panics on unknown lines.
 fn read_callgrind(file: &str) -> (u64, u64) {
     const KEYS: &str = "version creator pid cmd desc positions events summary totals";
     let number = |text: &str| match text.strip_prefix("0x") {
@@ -154,7 +153,7 @@ fn numbers(mut packed: &[u8]) -> Vec<u64> {
     list
 }
 
-/// A profile as its reader sees it.
+/// A decoded profile.
 #[derive(Default)]
 struct Read {
     strings: Vec<String>,

@@ -65,7 +65,7 @@ fn row(variant: &Variant) -> Option<Row<'_>> {
 
 /// `hyperfine --export-json`: `{"results":[{command, mean, stddev, median, user, system, min,
 /// max, times, memory_usage_byte, exit_codes, parameters}]}`; `stddev` is null for one run,
-/// `parameters` is left out where there are none.
+/// `parameters` is omitted where there are none.
 #[must_use]
 pub fn hyperfine_json(report: &ComparisonReport) -> String {
     #[derive(Serialize)]

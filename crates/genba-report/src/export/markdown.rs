@@ -5,13 +5,13 @@ use genba_model::ComparisonReport;
 use super::hyperfine::{Row, rows};
 use crate::safe_text;
 
-/// Longest name in a table, columns.
-const LONGEST: usize = 300;
+/// Maximum width of a name in a table, columns.
+const MAX_NAME_COLUMNS: usize = 300;
 
 /// Text as a code span within a table's cell: pipes escaped, backticks inside a longer fence
 /// (CommonMark, "Code spans"), control characters spelt out. Mark-up inside is not obeyed.
 pub(super) fn code(name: &str) -> String {
-    let clean = safe_text::fit(name, LONGEST).replace('|', "\\|");
+    let clean = safe_text::fit(name, MAX_NAME_COLUMNS).replace('|', "\\|");
     if !clean.contains('`') {
         return format!("`{clean}`");
     }

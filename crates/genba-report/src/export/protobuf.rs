@@ -25,7 +25,7 @@ impl Message {
         self.bytes.push(value as u8);
     }
 
-    /// An `int64`, `uint64` or `bool`; 0 is what a reader takes for a field that is not there.
+    /// Adds an `int64`, `uint64` or `bool`; 0 is the default and not written.
     pub(super) fn number(&mut self, field: u32, value: u64) {
         if value != 0 {
             self.varint(u64::from(field) << 3 | VARINT);
@@ -33,7 +33,7 @@ impl Message {
         }
     }
 
-    /// Several numbers in one field.
+    /// Adds several numbers in one field.
     pub(super) fn packed(&mut self, field: u32, values: &[u64]) {
         let mut inner = Self::default();
         for &value in values {
@@ -42,12 +42,12 @@ impl Message {
         self.bytes_field(field, &inner.bytes);
     }
 
-    /// A message in the message.
+    /// Adds a nested message.
     pub(super) fn message(&mut self, field: u32, inner: Self) {
         self.bytes_field(field, &inner.bytes);
     }
 
-    /// A string. An empty one is written as well: in a list it has its place.
+    /// Adds a string, also an empty one: it may be an element of a list.
     pub(super) fn string(&mut self, field: u32, text: &str) {
         self.bytes_field(field, text.as_bytes());
     }

@@ -13,7 +13,7 @@ fn parsed(report: &genba_model::ComparisonReport) -> Vec<Value> {
 fn json_has_the_fields_of_hyperfine_in_order() {
     let text = hyperfine_json(&fixture::many());
     let results = parsed(&fixture::many());
-    assert_eq!(results.len(), 6, "the excluded variant is left out");
+    assert_eq!(results.len(), 6, "the excluded variant is omitted");
     let mut last = 0;
     for field in [
         "command",

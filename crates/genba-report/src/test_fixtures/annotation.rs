@@ -1,4 +1,4 @@
-//! The code of a hot function, as it was sampled and as it was counted as well.
+//! Synthetic annotations of a hot function, with and without counts.
 
 use genba_model::{AnnotatedInstruction, Annotation, Estimate, JumpArrow, LoopInfo, SourceLine};
 
@@ -137,7 +137,7 @@ pub fn annotation() -> Annotation {
     }
 }
 
-/// The same with execution counts and costs, as later stages fill them in.
+/// The same with execution counts and costs.
 pub fn counted_annotation() -> Annotation {
     let mut a = annotation();
     for i in &mut a.instructions[12..23] {

@@ -1,10 +1,10 @@
-//! Comparisons to render, with invented figures.
+//! Synthetic comparisons, realistic and hostile.
 
 use std::collections::BTreeMap;
 
 use genba_model::*;
 
-/// Numbers in 0…1 that are always the same.
+/// Returns a reproducible number in 0…1.
 fn noise(seed: u64, index: u64) -> f64 {
     let mut x = seed
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -125,7 +125,7 @@ fn report(variants: Vec<Variant>, comparisons: Vec<Comparison>) -> ComparisonRep
     }
 }
 
-/// Two variants, one faster.
+/// Two variants, one of them faster.
 pub fn faster() -> ComparisonReport {
     use VerdictName::{Faster, Same};
     let mut all = report(
@@ -147,7 +147,7 @@ pub fn faster() -> ComparisonReport {
     all
 }
 
-/// No difference.
+/// Two equivalent variants.
 pub fn same() -> ComparisonReport {
     let mut all = report(
         vec![
@@ -170,7 +170,7 @@ pub fn same() -> ComparisonReport {
     all
 }
 
-/// Nothing decided.
+/// Two variants without a verdict.
 pub fn undecided() -> ComparisonReport {
     let mut all = report(
         vec![
@@ -205,7 +205,7 @@ pub fn undecided() -> ComparisonReport {
     all
 }
 
-/// Seven variants in groups, one of them excluded, one metric of the target's own, costs per
+/// Seven ranked variants, one of them excluded, with a metric reported by the target and costs per
 /// iteration.
 pub fn many() -> ComparisonReport {
     use VerdictName::{Faster, Slower, Undecided};
@@ -286,7 +286,7 @@ pub fn many() -> ComparisonReport {
     all
 }
 
-/// Every name and text an attack, and numbers that are none.
+/// The same with attacks as names and texts, and numbers that are NaN or infinite.
 pub fn hostile() -> ComparisonReport {
     const EVIL: &str = "<script>alert(1)</script>\x1b[31m\u{202e}\"'`|=cmd()\n**x** @all ";
     let mut all = many();
@@ -348,7 +348,7 @@ pub fn hostile() -> ComparisonReport {
     all
 }
 
-/// A run each of one variant that was never compared.
+/// One variant with one run.
 pub fn alone() -> ComparisonReport {
     let mut all = report(vec![variant("true", "true", 0.0007, 1, 5)], vec![]);
     all.blocks = 1;

@@ -1,5 +1,4 @@
-//! Counts to render: some as they are, with invented figures, and some in which every name is
-//! an attack.
+//! Synthetic counts, realistic and hostile.
 
 use genba_model::{
     CountEngine, Counted, CountedCall, CountedDetail, CountedFunction, Counts, DetailCall,
@@ -35,7 +34,7 @@ fn function(
     }
 }
 
-/// Tokyo Cabinet's B-tree, as it might be.
+/// Synthetic counts of Tokyo Cabinet's B-tree.
 pub fn counts() -> Counts {
     let functions = vec![
         function(
@@ -147,7 +146,7 @@ pub fn counts() -> Counts {
     }
 }
 
-/// The same for each record, with an end before its time.
+/// The same counts per record, of a run that ended early.
 pub fn per_record() -> Counts {
     let mut all = counts();
     let units = 1e6;
@@ -166,7 +165,7 @@ pub fn per_record() -> Counts {
     all
 }
 
-/// Every name an attack; one of a megabyte; indices of what is not there.
+/// Counts in which every name is an attack, one of a megabyte, and indices are out of range.
 pub fn hostile() -> Counts {
     let mut all = per_record();
     let attack = |i: usize| ATTACKS[i % ATTACKS.len()].to_owned();
@@ -228,7 +227,7 @@ fn source() -> Counted {
     }
 }
 
-/// The investigation with counts.
+/// The synthetic investigation joined with counts.
 pub fn investigation() -> Investigation {
     let mut all = super::investigation();
     let profile = all.profile.as_mut().expect("a profile");
@@ -279,7 +278,7 @@ pub fn investigation() -> Investigation {
     all
 }
 
-/// Its names attacks, its figures impossible.
+/// The same with attacks as names and impossible numbers.
 pub fn hostile_investigation() -> Investigation {
     let mut all = super::hostile();
     let good = investigation();
@@ -332,8 +331,8 @@ pub fn hostile_investigation() -> Investigation {
     all
 }
 
-/// A program of three functions, instruction by instruction: `main` with code inlined from
-/// another file, a function that calls itself, one of a library without lines.
+/// A program of three functions by instruction: `main` with code inlined from another file, a
+/// recursive function, and a library function without lines.
 pub fn detail() -> CountedDetail {
     let site = |address, file, line, count| DetailSite {
         address,
@@ -409,7 +408,7 @@ pub fn detail() -> CountedDetail {
     }
 }
 
-/// Every name an attack on a format of lines; indices of what is not there.
+/// The same with names that attack line formats, and indices out of range.
 pub fn hostile_detail() -> CountedDetail {
     let mut all = detail();
     let attack = |i: usize| format!("x\ncalls=9 0x0 0\nfn=(1) {}", ATTACKS[i % ATTACKS.len()]);

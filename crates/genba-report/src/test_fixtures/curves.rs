@@ -1,4 +1,4 @@
-//! A sweep and an ablation to render, with invented figures.
+//! Synthetic sweeps and an ablation, realistic and hostile.
 
 use genba_model::*;
 
@@ -61,7 +61,7 @@ fn point(x: f64, value: f64, placed: bool) -> SweepPoint {
     }
 }
 
-/// The step of a JIT's cache.
+/// A step, as of a JIT's code cache.
 pub fn step() -> Sweep {
     let mut sweep = empty("N", "1..1024:log2", ParameterScale::Log2);
     let levels = [
@@ -99,7 +99,7 @@ pub fn step() -> Sweep {
     sweep
 }
 
-/// A law without a knee, and a knee that may be one.
+/// A scaling law without change point, and a change point that is not significant.
 pub fn law() -> Sweep {
     let mut sweep = empty("SIZE", "1K..64K:log2", ParameterScale::Log2);
     sweep.metric = "wall".to_owned();
@@ -137,7 +137,7 @@ pub fn law() -> Sweep {
     sweep
 }
 
-/// Two parameters.
+/// A sweep of two parameters.
 pub fn two() -> Sweep {
     let mut sweep = step();
     sweep.knees.clear();
@@ -159,7 +159,7 @@ pub fn two() -> Sweep {
     sweep
 }
 
-/// Words, and text that would command a terminal or a browser.
+/// Values that are not numeric, and text with terminal escapes and markup.
 pub fn hostile() -> Sweep {
     let mut sweep = empty("<b>N</b>\u{1b}[2J", "a,b", ParameterScale::Words);
     sweep.command = "x \u{1b}]0;gone\u{7} <script>alert(1)</script> {N}".to_owned();
@@ -189,7 +189,7 @@ fn cost(metric: &str, value: f64, half: f64) -> AblationCost {
     }
 }
 
-/// Creating strings, the collector switched off, generations switched off.
+/// Creation of strings, with and without garbage collection.
 pub fn ablation() -> Ablation {
     let mut report = comparisons::faster();
     report.variants[0].name = "baseline".to_owned();

@@ -1,4 +1,4 @@
-//! Findings to render: as real ones are, with invented figures, and hostile ones.
+//! Synthetic findings, realistic and hostile.
 
 use genba_model::*;
 
@@ -119,7 +119,7 @@ pub fn explanation(findings: Vec<Finding>) -> Explanation {
     }
 }
 
-/// Everything of an investigation, findings among it.
+/// A synthetic investigation with counts and findings.
 pub fn investigation() -> Investigation {
     let mut all = counts::investigation();
     all.findings = findings();
@@ -130,7 +130,7 @@ pub fn investigation() -> Investigation {
     all
 }
 
-/// Every text an attack, figures that are none, and many of them.
+/// Many findings in which every text is an attack and numbers are NaN or infinite.
 pub fn hostile() -> Vec<Finding> {
     let huge = "<b>A".repeat(100_000);
     let mut list = Vec::new();

@@ -1,4 +1,4 @@
-//! The same investigation with attacks for names.
+//! The synthetic investigation with attacks as names.
 
 use genba_model::{
     Investigation, NativeShare, OpcodeRow, ScriptFunction, ScriptLine, ScriptProfile, StackRow,
@@ -15,7 +15,7 @@ pub const ATTACKS: [&str; 6] = [
     "javascript:alert(4)//http://evil.example/",
 ];
 
-/// Every name an attack; one of a megabyte.
+/// An investigation in which every name is an attack, one of a megabyte.
 pub fn hostile() -> Investigation {
     let mut all = investigation();
     let attack = |i: usize| ATTACKS[i % ATTACKS.len()].to_owned();

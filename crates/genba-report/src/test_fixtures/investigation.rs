@@ -1,4 +1,4 @@
-//! All of an investigation as a real one is.
+//! A synthetic investigation.
 
 use genba_model::{
     CpuTime, Estimate, ExitKind, Hazard, HostFingerprint, Investigation, Metric, MetricSummary,

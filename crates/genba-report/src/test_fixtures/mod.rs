@@ -1,5 +1,4 @@
-//! Investigations to render: one as a real one is, with invented figures, and one in which
-//! every name is an attack.
+//! Synthetic documents to render: realistic ones, and ones in which every name is an attack.
 
 mod annotation;
 pub mod comparison;

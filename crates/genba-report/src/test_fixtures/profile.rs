@@ -1,4 +1,4 @@
-//! Where the samples of a run fell.
+//! A synthetic profile.
 
 use genba_model::{
     CallEdge, Concentration, FunctionRow, LineRow, ModuleRow, Profile, StackRow, ThreadRow,

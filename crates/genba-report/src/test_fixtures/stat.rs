@@ -1,4 +1,4 @@
-//! Counters of a few runs.
+//! Synthetic event counters of a few runs.
 
 use genba_model::{Counter, CounterNote, CounterState, ExitKind, Stat};
 
