@@ -6,6 +6,7 @@ use genba_code::{Flow, SourceCache, Syntax};
 use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopCost, LoopInfo, SourceLine};
 
 use crate::AttributionError;
+use crate::constants::{MAX_MISSING_SOURCES, MAX_NAMES_IN_HINT};
 use crate::function_code::FunctionCode;
 use crate::hits::{AddressHits, Hits};
 use crate::resolved_profile::{Function, FunctionId, ResolvedProfile, share_of};
@@ -253,7 +254,7 @@ impl ResolvedProfile {
             .filter(|(_, known)| !lower.is_empty() && known.to_lowercase().contains(&lower))
             .collect();
         near.sort_by_key(|&(weight, known)| (std::cmp::Reverse(weight), known));
-        near.truncate(5);
+        near.truncate(MAX_NAMES_IN_HINT);
         if near.is_empty() {
             return "; `genba report` lists those that were".to_owned();
         }
@@ -333,7 +334,7 @@ fn read_source(
     let notes = missing
         .iter()
         .filter(|file| !known.contains(*file))
-        .take(3)
+        .take(MAX_MISSING_SOURCES)
         .map(|file| {
             format!("source {file} was not found; --source-prefix OLD=NEW says where it is")
         })

@@ -3,6 +3,7 @@
 use genba_code::{ControlFlow, CostClass, Instruction, Syntax, disassemble};
 use genba_model::Precision;
 
+use crate::constants::{LONG_LATENCY_CYCLES, MAX_FUNCTION_BYTES};
 use crate::hits::Hits;
 use crate::resolved_profile::{Function, ResolvedProfile};
 use crate::skid_correction::{AttributionInstruction, Cost, attribute};
@@ -19,13 +20,6 @@ pub struct FunctionCode {
     pub weight: Vec<f64>,
 }
 
-/// Larger than any function that a compiler makes; what claims to be larger is damaged.
-const MAX_FUNCTION: u64 = 16 << 20;
-
-/// Nominal cycles of the instructions that samples leak from. Only the order of magnitude
-/// matters: it bounds what a one-cycle instruction beside it can have cost by itself.
-const LONG_LATENCY: u32 = 20;
-
 impl FunctionCode {
     /// Decodes a function and puts `hits` (by address, as recorded) on its instructions.
     pub fn new(
@@ -39,7 +33,7 @@ impl FunctionCode {
         if !function.known || function.size == 0 {
             return Err("no symbol gives its address and size".to_owned());
         }
-        let size = function.size.min(MAX_FUNCTION);
+        let size = function.size.min(MAX_FUNCTION_BYTES);
         let begin = function.address;
         let instructions = disassemble(binary, begin, begin.saturating_add(size), syntax)
             .map_err(|error| error.to_string())?;
@@ -111,7 +105,7 @@ fn cost(instruction: &Instruction) -> Cost {
         | CostClass::Sqrt
         | CostClass::FpDiv
         | CostClass::Atomic
-        | CostClass::Serialising => Cost::Long(LONG_LATENCY),
+        | CostClass::Serialising => Cost::Long(LONG_LATENCY_CYCLES),
         _ => Cost::Other,
     }
 }

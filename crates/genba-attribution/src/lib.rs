@@ -10,6 +10,7 @@
 //! **Not here.** Taking samples, reading ELF or DWARF, causes, printing.
 
 mod annotate;
+mod constants;
 pub mod counted;
 mod error;
 mod function_code;

@@ -6,6 +6,7 @@ use genba_code::Syntax;
 use genba_model::{Concentration, LineRow};
 use genba_profile::reader::ModuleId;
 
+use crate::constants::CONCENTRATION_SHARE;
 use crate::function_code::FunctionCode;
 use crate::resolved_profile::ResolvedProfile;
 
@@ -24,10 +25,6 @@ pub(crate) struct Lines {
     /// Weight of the samples that have a line.
     lined: f64,
 }
-
-/// Share of the time for which the concentration is computed: "80 % of the time is in N functions".
-/// Chosen; the customary Pareto share.
-const CONCENTRATION_SHARE: f64 = 0.8;
 
 impl Lines {
     /// Attributes the samples of every function to lines and instructions.

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use genba_model::{CallEdge, FunctionRow, ModuleRow, Profile, ThreadRow};
 use genba_profile::reader::ModuleId;
 
+use crate::constants::{MAX_LOCATED_FUNCTIONS, MIN_NAMELESS_SHARE};
 use crate::hits::Hits;
 use crate::lines::Lines;
 use crate::resolved_profile::{FunctionId, ResolvedProfile};
@@ -21,9 +22,6 @@ pub struct ProfileOptions {
     /// Distinct stacks by name, for flame graphs.
     pub collapsed: bool,
 }
-
-/// Functions whose source line is looked up; the rest have too little time to be shown with it.
-const LOCATED_FUNCTIONS: usize = 2000;
 
 impl ResolvedProfile {
     /// The profile of the recording.
@@ -121,7 +119,7 @@ impl ResolvedProfile {
                 }
                 _ => (None, None),
             };
-            let (file, line) = if rank < LOCATED_FUNCTIONS && function.known {
+            let (file, line) = if rank < MAX_LOCATED_FUNCTIONS && function.known {
                 self.declaration(function.module, function.address)
             } else {
                 (None, None)
@@ -246,7 +244,7 @@ impl ResolvedProfile {
         let mut lost: Vec<(ModuleId, u64)> = lost.into_iter().collect();
         lost.sort_by_key(|&(id, weight)| (Reverse(weight), id));
         lost.into_iter()
-            .filter(|&(_, weight)| weight as f64 / all >= 0.01)
+            .filter(|&(_, weight)| weight as f64 / all >= MIN_NAMELESS_SHARE)
             .map(|(id, weight)| {
                 format!(
                     "{:.0} % of the time has no function name: {} (symbols: {})",

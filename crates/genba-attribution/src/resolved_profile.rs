@@ -10,6 +10,7 @@ use genba_profile::{ReadOptions, Recording};
 use genba_symbols::{KernelSymbols, RecordedKernel, Symbolizer};
 
 use crate::AttributionError;
+use crate::constants::CONFIDENCE;
 use crate::counted::{FunctionCounts, Joined};
 use crate::hits::{AddressHits, Histogram};
 use crate::single_function::Focus;
@@ -320,7 +321,7 @@ impl ResolvedProfile {
 /// A weight as a share of a total, with its 95 % interval.
 pub fn share_of(weight: f64, total: f64, squares: f64) -> Estimate {
     let inside = weight.clamp(0.0, total);
-    genba_stats::wilson_weighted(inside, total, squares, 0.95).unwrap_or(Estimate {
+    genba_stats::wilson_weighted(inside, total, squares, CONFIDENCE).unwrap_or(Estimate {
         value: 0.0,
         low: 0.0,
         high: 1.0,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use genba_symbols::{FunctionSymbol, ModuleCode, ModuleId, ModuleKind, Symbolizer, word_of};
 
 use crate::annotate::is_named;
+use crate::constants::MAX_NAME_BYTES;
 
 /// A function name that the symbol table of a module alone can find.
 pub(crate) struct Focus<'n> {
@@ -12,9 +13,6 @@ pub(crate) struct Focus<'n> {
     /// The part of the name that every symbol of it contains.
     word: &'n str,
 }
-
-/// Longer names are cut where functions are named, bytes.
-const MAX_NAME_BYTES: usize = 500;
 
 impl<'n> Focus<'n> {
     /// `None` for names that a symbol table does not decide: addresses, operators, functions

@@ -22,6 +22,7 @@
 //! `cpu-clock` and for `cycles` without precise sampling alike: behind a `div`, 74–87 % of the
 //! loop's samples stand on the next instruction and 13–22 % on the one after it.
 
+use crate::constants::RETIREMENT_WIDTH;
 /// A set of registers, a bit for each.
 pub type Registers = u128;
 
@@ -52,10 +53,6 @@ pub struct AttributionInstruction {
     /// Registers that it writes.
     pub writes: Registers,
 }
-
-/// Most instructions that retire in the cycle of a long one: the retirement width of Zen 3 and
-/// Zen 4 (AMD Software Optimization Guides 56665 and 57647: eight macro-ops a cycle).
-const RETIREMENT_WIDTH: usize = 8;
 
 /// Skid-corrects samples per instruction. The sum is kept.
 ///

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use genba_model::StackRow;
 use genba_profile::reader::StackId;
 
+use crate::constants::{MAX_STACK_DEPTH, MAX_STACKS};
 use crate::resolved_profile::{FunctionId, ResolvedProfile};
 
 /// Totals over the call tree.
@@ -97,12 +98,6 @@ fn subtree_weights(resolved: &ResolvedProfile) -> Vec<u64> {
     weights
 }
 
-/// Distinct stacks that flame graphs are drawn of; those with the least weight are put together.
-const MOST_STACKS: usize = 20_000;
-
-/// Deepest stack that is written out; the outermost frames beyond are put together.
-const DEEPEST: usize = 512;
-
 /// Stacks by name, inlined frames among them, heaviest first.
 pub(crate) fn collapsed(resolved: &ResolvedProfile) -> Vec<StackRow> {
     let mut leaves: Vec<(u32, u64)> = (0u32..)
@@ -111,8 +106,8 @@ pub(crate) fn collapsed(resolved: &ResolvedProfile) -> Vec<StackRow> {
         .map(|(id, hits)| (id, hits.weight))
         .collect();
     leaves.sort_by_key(|&(id, weight)| (std::cmp::Reverse(weight), id));
-    let rest: u64 = leaves.iter().skip(MOST_STACKS).map(|leaf| leaf.1).sum();
-    leaves.truncate(MOST_STACKS);
+    let rest: u64 = leaves.iter().skip(MAX_STACKS).map(|leaf| leaf.1).sum();
+    leaves.truncate(MAX_STACKS);
     let mut names: HashMap<u32, Vec<String>> = HashMap::new();
     let mut merged: HashMap<Vec<String>, u64> = HashMap::new();
     for (leaf, weight) in leaves {
@@ -122,7 +117,7 @@ pub(crate) fn collapsed(resolved: &ResolvedProfile) -> Vec<StackRow> {
         while let Some(id) = next {
             let frame = resolved.tables.frame(id);
             depth += 1;
-            if depth > DEEPEST {
+            if depth > MAX_STACK_DEPTH {
                 stack.push("[deeper callers]".to_owned());
                 break;
             }

@@ -4,13 +4,10 @@
 //! Two addresses are the same only if they are made of the same unknowns; of any other pair it is
 //! assumed that they differ, as processors predict it.
 
+use crate::constants::{MAX_REMEMBERED_STORES, STORE_QUEUE_ENTRIES};
 use std::collections::HashMap;
 
 use genba_code::{DataFlow, Location, MemoryAccess, STACK_POINTER};
-
-/// Stores after which an earlier one can no longer hand its value on: store queues have 44
-/// to 114 entries on processors since 2015.
-const STORE_QUEUE: u64 = 64;
 
 /// A value: an unknown plus a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +111,7 @@ impl Addresses {
         };
         let end = offset.saturating_add(i64::from(access.bytes));
         for store in list.iter().rev() {
-            if store.sequence + STORE_QUEUE < self.sequence {
+            if store.sequence + STORE_QUEUE_ENTRIES < self.sequence {
                 break;
             }
             let store_end = store.offset.saturating_add(i64::from(store.bytes));
@@ -137,13 +134,13 @@ impl Addresses {
         let Some((key, offset)) = self.place(access) else {
             return;
         };
-        let oldest = self.sequence.saturating_sub(STORE_QUEUE);
-        if self.stores.len() > 512 {
+        let oldest = self.sequence.saturating_sub(STORE_QUEUE_ENTRIES);
+        if self.stores.len() > MAX_REMEMBERED_STORES {
             self.stores
                 .retain(|_, list| list.last().is_some_and(|s| s.sequence >= oldest));
         }
         let list = self.stores.entry(key).or_default();
-        if list.len() > 2 * STORE_QUEUE as usize {
+        if list.len() > 2 * STORE_QUEUE_ENTRIES as usize {
             list.retain(|s| s.sequence >= oldest);
         }
         list.push(Stored {

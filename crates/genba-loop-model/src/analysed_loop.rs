@@ -10,6 +10,7 @@ use super::decide::{Chain, Facts};
 use super::evidence::{Evidence, Iteration};
 use super::inner_loops::Inner;
 use super::throughput::{Mix, Throughput};
+use crate::constants::DEFAULT_MISPREDICTION_CYCLES;
 
 /// A loop under examination.
 pub(super) struct Subject<'a> {
@@ -110,7 +111,7 @@ impl Subject<'_> {
         let costs = self.inputs.costs;
         let penalty = first_latency(costs, operation::MISPREDICT)
             .or_else(|| first_throughput(costs, operation::MISPREDICT))
-            .unwrap_or(PENALTY);
+            .unwrap_or(DEFAULT_MISPREDICTION_CYCLES);
         let round = Iteration {
             inputs: self.inputs,
             edges: self.edges,
@@ -161,13 +162,6 @@ impl Subject<'_> {
         }
     }
 }
-
-/// Penalty of a wrong prediction where the table has none: processors since 2010.
-const PENALTY: Estimate = Estimate {
-    value: 16.0,
-    low: 11.0,
-    high: 22.0,
-};
 
 /// Disassembly without what follows it as a comment.
 pub(super) fn brief(text: &str) -> &str {

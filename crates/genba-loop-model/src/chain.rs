@@ -10,6 +10,10 @@ use super::iterations::Iterations;
 use super::path::{self, Path};
 use super::recurrence::{self, Case, Code, Recurrence};
 use super::words::chain_text;
+use crate::constants::{
+    MIN_LINK_OF_CHAIN, MIN_PATH_SHARE, ONLY_PATH_SHARE, RARE_PATH_DIVISOR, SAME_PATH_CYCLES,
+    WIDE_CHAIN,
+};
 use genba_units::format::short_percent;
 
 impl Subject<'_> {
@@ -21,7 +25,7 @@ impl Subject<'_> {
             timings,
         };
         let dominant = path::dominant(self.edges, self.head, &inside);
-        if let Some(path) = dominant.filter(|path| path.share >= MOST_ROUNDS) {
+        if let Some(path) = dominant.filter(|path| path.share >= MIN_PATH_SHARE) {
             let steps = self.steps(&path.blocks);
             self.opaque(&steps)?;
             let run = |case| recurrence::of_path(code, &steps, case);
@@ -49,7 +53,7 @@ impl Subject<'_> {
         for &id in &order {
             times[id] += 1;
         }
-        let rare = order.len() / 50;
+        let rare = order.len() / RARE_PATH_DIVISOR;
         for (steps, &times) in steps.iter().zip(&times) {
             if times > rare {
                 self.opaque(steps)?;
@@ -75,7 +79,7 @@ impl Subject<'_> {
             least = least.min(alone.cycles);
             most = most.max(alone.cycles);
         }
-        let differ = most > 1.25 * least + 0.25;
+        let differ = most > SAME_PATH_CYCLES.0 * least + SAME_PATH_CYCLES.1;
         let way = format!(" over {} paths", paths.len());
         let (low, high) = (low.cycles.min(least), high.cycles.max(most));
         Ok(self.chain_of(low, value, high, way, differ, timings))
@@ -93,7 +97,7 @@ impl Subject<'_> {
         let links: Vec<u32> = value
             .links
             .iter()
-            .filter(|link| link.cycles > 0.01 * value.cycles)
+            .filter(|link| link.cycles > MIN_LINK_OF_CHAIN * value.cycles)
             .map(|link| link.instruction)
             .collect();
         let unknown = value.links.iter().find_map(|link| {
@@ -103,7 +107,7 @@ impl Subject<'_> {
         });
         // Outside the chain, too, an instruction could be longer than thought.
         let unknown = unknown.or_else(|| {
-            let wide = high > 1.5 * value.cycles;
+            let wide = high > WIDE_CHAIN * value.cycles;
             let missing = |index: &usize| timings[*index].is_some_and(|timing| !timing.known);
             let found = wide.then(|| self.members().find(missing)).flatten()?;
             Some(self.inputs.data_flow[found].form.clone())
@@ -156,11 +160,8 @@ impl Subject<'_> {
     }
 }
 
-/// A path that is taken in at least this share of the rounds stands for the loop.
-const MOST_ROUNDS: f64 = 0.6;
-
 fn way(path: &Path) -> String {
-    if path.share >= 0.95 {
+    if path.share >= ONLY_PATH_SHARE {
         return String::new();
     }
     format!(

@@ -1,5 +1,9 @@
 //! Costs of forms, and what an instruction takes from its operands to its result.
 
+use crate::constants::{
+    DEFAULT_OPERAND_BYTES, MAX_COST_CYCLES, MIN_LATENCY_CYCLES, MOVE_CYCLES, UNKNOWN_CYCLES,
+    UNKNOWN_FORWARDING_CYCLES, UNKNOWN_LOAD_CYCLES,
+};
 use genba_code::{DataFlow, Shortcut};
 use genba_model::Estimate;
 
@@ -51,7 +55,11 @@ pub(super) fn first_throughput(costs: &dyn Costs, forms: &[&str]) -> Option<Esti
 /// takes: copies and memory that are renamed add nothing to a chain.
 pub(super) fn latency(costs: &dyn Costs, form: &str) -> Option<Estimate> {
     let found = sane(costs.latency(form)).or_else(|| sane(costs.latency(&wider_lea(form)?)))?;
-    Some(if found.value < 0.75 { NONE } else { found })
+    Some(if found.value < MIN_LATENCY_CYCLES {
+        NONE
+    } else {
+        found
+    })
 }
 
 /// The throughput of a form, likewise.
@@ -71,7 +79,9 @@ fn wider_lea(form: &str) -> Option<String> {
 pub(super) fn sane(cost: Option<Estimate>) -> Option<Estimate> {
     let cost = cost?;
     let all = [cost.low, cost.value, cost.high];
-    let fine = all.iter().all(|c| c.is_finite() && *c >= 0.0 && *c < 1e9);
+    let fine = all
+        .iter()
+        .all(|c| c.is_finite() && *c >= 0.0 && *c < MAX_COST_CYCLES);
     fine.then(|| Estimate {
         value: cost.value,
         low: cost.low.min(cost.value),
@@ -135,37 +145,6 @@ fn unit(form: &str, costs: &dyn Costs) -> Option<(Unit, Estimate)> {
     Some((unit, sane(costs.throughput(form))?))
 }
 
-/// What is assumed of instructions that the table does not have: anything from one cycle to a
-/// dozen.
-const UNKNOWN: Estimate = Estimate {
-    value: 3.0,
-    low: 1.0,
-    high: 12.0,
-};
-
-/// A load that the table does not have: from the fastest L1d to the slowest,
-/// vector registers included.
-const UNKNOWN_LOAD: Estimate = Estimate {
-    value: 5.0,
-    low: 3.0,
-    high: 9.0,
-};
-
-/// Store forwarding that the table does not have. Some processors rename memory operands as
-/// they do registers, so that it may take nothing.
-const UNKNOWN_FORWARD: Estimate = Estimate {
-    value: 4.0,
-    low: 0.0,
-    high: 8.0,
-};
-
-/// A copy between registers: renamed, or a cycle.
-const COPY: Estimate = Estimate {
-    value: 0.0,
-    low: 0.0,
-    high: 1.0,
-};
-
 pub(super) const NONE: Estimate = Estimate {
     value: 0.0,
     low: 0.0,
@@ -185,29 +164,29 @@ impl Timing {
         };
         if is_locked(flow) {
             // Table and hardware take a locked operation as a whole: it forwards nothing.
-            timing.op = timing.or(latency(costs, &flow.form), UNKNOWN);
+            timing.op = timing.or(latency(costs, &flow.form), UNKNOWN_CYCLES);
             return timing;
         }
         if flow.loads() {
-            timing.load = timing.or(load_latency(flow, costs), UNKNOWN_LOAD);
+            timing.load = timing.or(load_latency(flow, costs), UNKNOWN_LOAD_CYCLES);
             let vector = flow.writes & VECTORS != 0;
             let [same, other] = match vector {
                 true => [operation::FORWARD_VECTOR; 2],
                 false => [operation::FORWARD, operation::FORWARD_OTHER],
             };
-            timing.forward = first_latency(costs, same).unwrap_or(UNKNOWN_FORWARD);
-            timing.forward_other = first_latency(costs, other).unwrap_or(UNKNOWN_FORWARD);
+            timing.forward = first_latency(costs, same).unwrap_or(UNKNOWN_FORWARDING_CYCLES);
+            timing.forward_other = first_latency(costs, other).unwrap_or(UNKNOWN_FORWARDING_CYCLES);
         }
         timing.op = match flow.shortcut {
             Shortcut::Nothing | Shortcut::Constant => NONE,
-            Shortcut::Copy => latency(costs, &flow.form).unwrap_or(COPY),
+            Shortcut::Copy => latency(costs, &flow.form).unwrap_or(MOVE_CYCLES),
             Shortcut::None => match &flow.without_memory {
-                Some(form) => timing.or(latency(costs, form), UNKNOWN),
+                Some(form) => timing.or(latency(costs, form), UNKNOWN_CYCLES),
                 // Loads, stores, pushes: nothing is left to do.
                 None if !flow.memory.is_empty() => NONE,
                 // Nobody waits for a branch, and what needs nothing is there in time.
                 None if flow.writes == 0 || flow.data_reads == 0 => NONE,
-                None => timing.or(latency(costs, &flow.form), UNKNOWN),
+                None => timing.or(latency(costs, &flow.form), UNKNOWN_CYCLES),
             },
         };
         timing
@@ -245,7 +224,11 @@ pub(super) fn load_latency(flow: &DataFlow, costs: &dyn Costs) -> Option<Estimat
 
 /// Forms of plain loads as wide as the one of this instruction.
 pub(super) fn plain_load(flow: &DataFlow) -> &'static [&'static str] {
-    let bytes = flow.memory.iter().find(|m| m.reads).map_or(8, |m| m.bytes);
+    let bytes = flow
+        .memory
+        .iter()
+        .find(|m| m.reads)
+        .map_or(DEFAULT_OPERAND_BYTES, |m| m.bytes);
     match bytes {
         0..=8 => &["mov r64, m64"],
         9..=16 => &["movups xmm, m128", "movaps xmm, m128", "movdqu xmm, m128"],
@@ -264,7 +247,11 @@ pub(super) fn plain_load(flow: &DataFlow) -> &'static [&'static str] {
 
 /// Forms of plain stores as wide as the one of this instruction.
 pub(super) fn plain_store(flow: &DataFlow) -> &'static [&'static str] {
-    let bytes = flow.memory.iter().find(|m| m.writes).map_or(8, |m| m.bytes);
+    let bytes = flow
+        .memory
+        .iter()
+        .find(|m| m.writes)
+        .map_or(DEFAULT_OPERAND_BYTES, |m| m.bytes);
     match bytes {
         0..=8 => &["mov m64, r64"],
         9..=16 => &["movups m128, xmm", "movaps m128, xmm", "movdqu m128, xmm"],

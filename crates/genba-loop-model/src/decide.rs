@@ -1,25 +1,22 @@
 //! Which bound explains the measured cycles.
 //!
 //! The rules prefer silence to a wrong name: a bound is named only where its figure reaches
-//! the measured one within [`REACHES`] and no other figure contradicts.
+//! the measured one within [`MIN_MODEL_OF_MEASURED`] and no other figure contradicts.
 
 use genba_model::{Estimate, LoopBound};
 
 use super::evidence::Evidence;
 use super::throughput::Throughput;
+use crate::constants::{
+    ALL_OF_MEASURED, MAX_FAILED_FORWARDING_CYCLES, MAX_TIME_AT_LOADS, MIN_BRANCH_EXCESS,
+    MIN_CHAIN_BESIDE_MISPREDICTION, MIN_CHAIN_LOW, MIN_EXCESS, MIN_EXCESS_OF_SHORT_LOOP,
+    MIN_FAR_MEMORY_CYCLES, MIN_LOAD_EXCESS, MIN_MODEL_LOW_OF_HIGH, MIN_MODEL_OF_MEASURED,
+    MIN_REPORTED_BRANCH_TIME, MIN_SAMPLES, MIN_TIME_AT_LOADS, MIN_TIME_NEAR_BRANCHES, MIN_TRIPS,
+    PENALTY_SPREAD, UNDECIDED_RANGE,
+};
 use genba_units::format::{
     cycle_range as range, cycles as number, cycles_with_unit as cycles, short_percent as percent,
 };
-
-/// A model reaches the measurement from this share on. Tables are good for a few percent,
-/// samples and clocks for as much again.
-const REACHES: f64 = 0.85;
-
-/// Below this many samples nothing is said.
-const FEWEST_SAMPLES: f64 = 20.0;
-
-/// Iterations an entry below which a loop is not in the steady state that the model is of.
-const FEWEST_ROUNDS: f64 = 3.0;
 
 /// What is known of a chain.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +61,7 @@ pub(super) fn decide(facts: &Facts) -> (LoopBound, String) {
     let Some(measured) = &facts.measured else {
         return unexplained(format!("no time was measured in it; {}", model(facts)));
     };
-    if facts.samples < FEWEST_SAMPLES {
+    if facts.samples < MIN_SAMPLES {
         return unexplained(format!(
             "only {} samples are in it; {}",
             number(facts.samples),
@@ -74,7 +71,7 @@ pub(super) fn decide(facts: &Facts) -> (LoopBound, String) {
     if let Some(found) = contradiction(facts, measured) {
         return found;
     }
-    let short = facts.trips.filter(|&trips| trips < FEWEST_ROUNDS);
+    let short = facts.trips.filter(|&trips| trips < MIN_TRIPS);
     if short.is_none()
         && let Some(found) = by_model(facts, measured)
     {
@@ -99,7 +96,7 @@ fn unexplained(why: String) -> (LoopBound, String) {
 
 /// A model that asks for more than was measured does not hold here.
 fn contradiction(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
-    let most = measured.high / REACHES;
+    let most = measured.high / MIN_MODEL_OF_MEASURED;
     if let Ok(chain) = &facts.chain {
         // Iterations of different entries overlap: only those that come round wait.
         let waiting = facts.trips.map_or(1.0, |trips| 1.0 - 1.0 / trips.max(1.0));
@@ -131,7 +128,8 @@ fn by_model(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
         .ok()
         .filter(|chain| chain_reaches(facts, chain, measured));
     let throughput = facts.throughput.as_ref().filter(|t| {
-        t.cycles.high >= REACHES * measured.low && t.cycles.low >= REACHES * 0.8 * measured.low
+        t.cycles.high >= MIN_MODEL_OF_MEASURED * measured.low
+            && t.cycles.low >= MIN_MODEL_OF_MEASURED * MIN_MODEL_LOW_OF_HIGH * measured.low
     });
     let chain_value = chain.map_or(0.0, |chain| chain.cycles.value);
     let throughput_value = throughput.map_or(0.0, |t| t.cycles.value);
@@ -172,7 +170,7 @@ fn by_model(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
 
 /// How much of the measured cycles a figure of the model is.
 fn part(figure: &Estimate, measured: &Estimate) -> String {
-    if figure.low >= 0.97 * measured.value {
+    if figure.low >= ALL_OF_MEASURED * measured.value {
         return format!("all of its {}", cycles(measured));
     }
     format!("{} of its {}", range(figure), cycles(measured))
@@ -183,8 +181,10 @@ fn chain_reaches(facts: &Facts, chain: &Chain, measured: &Estimate) -> bool {
     let leaving = facts
         .trips
         .map_or(0.0, |trips| facts.penalty.value / trips.max(1.0));
-    let reaches =
-        |figure: f64| figure >= REACHES * (measured.low - leaving) && figure >= 0.7 * measured.low;
+    let reaches = |figure: f64| {
+        figure >= MIN_MODEL_OF_MEASURED * (measured.low - leaving)
+            && figure >= MIN_CHAIN_BESIDE_MISPREDICTION * measured.low
+    };
     // A figure that is anything between little and enough explains nothing, unless it is the
     // instruction itself that varies (a division).
     if chain.unknown.is_some() {
@@ -193,19 +193,19 @@ fn chain_reaches(facts: &Facts, chain: &Chain, measured: &Estimate) -> bool {
     if chain.various {
         return reaches(chain.cycles.low);
     }
-    reaches(chain.cycles.high) && chain.cycles.low >= 0.35 * measured.value
+    reaches(chain.cycles.high) && chain.cycles.low >= MIN_CHAIN_LOW * measured.value
 }
 
 /// Time that stands at loads or at branches, beyond what the model has.
 fn by_evidence(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
     let floor = floor(facts);
-    if measured.low <= 1.3 * floor {
+    if measured.low <= MIN_EXCESS * floor {
         return None;
     }
     let excess = measured.value - floor;
     let memory = memory_explains(facts, measured, excess);
-    let at_branches =
-        facts.branches.excess >= 0.5 * excess && facts.branches.potential >= 0.5 * excess;
+    let at_branches = facts.branches.excess >= MIN_BRANCH_EXCESS * excess
+        && facts.branches.potential >= MIN_BRANCH_EXCESS * excess;
     let branches = at_branches || left_to_branches(facts, measured, floor);
     match (memory, branches) {
         (true, false) => Some((LoopBound::Memory, memory_text(facts, measured))),
@@ -229,12 +229,12 @@ fn left_to_branches(facts: &Facts, measured: &Estimate, floor: f64) -> bool {
         .is_ok_and(|chain| chain.unknown.is_none() && !chain.various && !chain.partial_forward);
     let branches = &facts.branches;
     clear
-        && measured.low >= 2.0 * floor
+        && measured.low >= MIN_EXCESS_OF_SHORT_LOOP * floor
         // A penalty depends on what was in flight; a table has one figure.
-        && 1.2 * branches.potential >= measured.value - floor
-        && branches.near >= 0.5
-        && facts.loads.share < 0.3
-        && (0.2..=0.8).contains(&branches.usual)
+        && PENALTY_SPREAD * branches.potential >= measured.value - floor
+        && branches.near >= MIN_TIME_NEAR_BRANCHES
+        && facts.loads.share < MAX_TIME_AT_LOADS
+        && UNDECIDED_RANGE.contains(&branches.usual)
 }
 
 fn floor(facts: &Facts) -> f64 {
@@ -245,7 +245,7 @@ fn floor(facts: &Facts) -> f64 {
 
 fn memory_explains(facts: &Facts, measured: &Estimate, excess: f64) -> bool {
     let loads = &facts.loads;
-    if loads.share < 0.5 || loads.excess < 0.6 * excess {
+    if loads.share < MIN_TIME_AT_LOADS || loads.excess < MIN_LOAD_EXCESS * excess {
         return false;
     }
     // A load that waits for a narrower store looks the same up to some 25 cycles.
@@ -253,11 +253,13 @@ fn memory_explains(facts: &Facts, measured: &Estimate, excess: f64) -> bool {
         Ok(chain) => chain.partial_forward || facts.stores,
         Err(_) => true,
     };
-    if stalled && loads.each < 25.0 {
+    if stalled && loads.each < MAX_FAILED_FORWARDING_CYCLES {
         return false;
     }
     // Without a chain to compare with, only what no chain makes: waits for far memory.
-    facts.chain.is_ok() || loads.each >= 25.0 && loads.share * measured.value >= 20.0
+    facts.chain.is_ok()
+        || loads.each >= MAX_FAILED_FORWARDING_CYCLES
+            && loads.share * measured.value >= MIN_FAR_MEMORY_CYCLES
 }
 
 fn memory_text(facts: &Facts, measured: &Estimate) -> String {
@@ -287,7 +289,7 @@ fn branch_text(facts: &Facts, measured: &Estimate) -> String {
     let both = format!("{} is taken {}", facts.branch_text, percent(branches.usual));
     let each = number(facts.penalty.value);
     let excess = measured.value - floor(facts);
-    if branches.excess < 0.5 * excess {
+    if branches.excess < MIN_BRANCH_EXCESS * excess {
         let wrong = excess / (facts.penalty.value * branches.times).max(f64::MIN_POSITIVE);
         return format!(
             "{both}: mispredictions in {} of its executions, about {each} cycles each, would explain {} of its {}, and nothing else does",
@@ -343,13 +345,13 @@ fn remainder(facts: &Facts, measured: &Estimate) -> String {
             );
         }
     }
-    if facts.loads.share >= 0.3 {
+    if facts.loads.share >= MAX_TIME_AT_LOADS {
         text.push_str(&format!(
             "; {} of the time is at loads",
             percent(facts.loads.share)
         ));
     }
-    if facts.branches.share >= 0.2 {
+    if facts.branches.share >= MIN_REPORTED_BRANCH_TIME {
         text.push_str(&format!(
             "; {} is at branches with varying outcome",
             percent(facts.branches.share)

@@ -6,6 +6,9 @@ use genba_model::Estimate;
 use super::LoopInputs;
 use super::costs::{Timing, is_locked};
 use super::counted_edges::Edges;
+use crate::constants::{
+    INSTRUCTIONS_AFTER_BRANCH, MAX_USER_CYCLES, MIN_LOAD_WAIT, MIN_RARER_OUTCOME,
+};
 
 /// Measured cycles a round at instructions of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,7 +84,7 @@ impl Iteration<'_> {
                 }
                 let each = share * self.cycles / times;
                 let usual = timing.load.high + timing.op.high;
-                if each < 2.0 * usual + 4.0 {
+                if each < MIN_LOAD_WAIT.0 * usual + MIN_LOAD_WAIT.1 {
                     continue;
                 }
                 found.share += share;
@@ -107,7 +110,10 @@ impl Iteration<'_> {
             self.inputs.instructions[index].flow,
             Flow::Jump(_) | Flow::CondJump(_)
         );
-        flow.data_reads & load.writes != 0 && !flow.loads() && timing.op.high <= 4.0 && !jump
+        flow.data_reads & load.writes != 0
+            && !flow.loads()
+            && timing.op.high <= MAX_USER_CYCLES
+            && !jump
     }
 
     /// Whether a branch that goes both ways leads to a block, so that samples at its first
@@ -116,7 +122,7 @@ impl Iteration<'_> {
         let predecessors = &self.edges.flow.blocks()[block as usize].predecessors;
         predecessors.iter().any(|&from| {
             self.rate(from)
-                .is_some_and(|rate| (UNDECIDED..=1.0 - UNDECIDED).contains(&rate))
+                .is_some_and(|rate| (MIN_RARER_OUTCOME..=1.0 - MIN_RARER_OUTCOME).contains(&rate))
         })
     }
 
@@ -135,7 +141,7 @@ impl Iteration<'_> {
             let (Some(rate), Some(index)) = (self.rate(block), self.edges.last(block)) else {
                 continue;
             };
-            if !(UNDECIDED..=1.0 - UNDECIDED).contains(&rate) {
+            if !(MIN_RARER_OUTCOME..=1.0 - MIN_RARER_OUTCOME).contains(&rate) {
                 continue;
             }
             let share = self.share(index);
@@ -162,7 +168,6 @@ impl Iteration<'_> {
 
     /// A branch, the instruction before it, and the first few on either side.
     fn around(&self, block: BlockId, branch: usize) -> Vec<usize> {
-        const FIRST: u32 = 3;
         let blocks = self.edges.flow.blocks();
         let own = &blocks[block as usize];
         let before = branch
@@ -171,15 +176,12 @@ impl Iteration<'_> {
         let mut list: Vec<usize> = before.into_iter().chain([branch]).collect();
         for &next in own.successors.iter().filter(|b| self.blocks.contains(b)) {
             let range = &blocks[next as usize].instructions;
-            let end = range.end.min(range.start + FIRST);
+            let end = range.end.min(range.start + INSTRUCTIONS_AFTER_BRANCH);
             list.extend(range.start as usize..end as usize);
         }
         list
     }
 }
-
-/// A branch is undecided if either way is taken at least this often.
-const UNDECIDED: f64 = 0.05;
 
 /// Loads of data: not returns and restores, not locked operations, which wait for more than a
 /// cache.

@@ -3,6 +3,9 @@
 use genba_model::{LoopBound, LoopCost};
 
 use super::analysed_loop::Subject;
+use crate::constants::{
+    DOMINANT_INNER_LOOP, MIN_TIME_OF_RARE_INNER_LOOP, MOST_TIME_IN_INNER_LOOP, RARE_INNER_LOOP,
+};
 use genba_units::format::short_percent;
 
 impl Subject<'_> {
@@ -30,9 +33,9 @@ impl Subject<'_> {
                 .map(|i| self.inputs.weight.get(i).copied().unwrap_or(0.0))
                 .sum();
             // A loop inside that hardly ever runs does not shape the rounds.
-            let rare = (cost.iterations as f64) < 0.01 * self.iterations as f64;
+            let rare = (cost.iterations as f64) < RARE_INNER_LOOP * self.iterations as f64;
             let share = if weight > 0.0 { part / weight } else { 0.0 };
-            if rare && share < 0.05 {
+            if rare && share < MIN_TIME_OF_RARE_INNER_LOOP {
                 continue;
             }
             let head = self.inputs.flow.blocks()[inner.head as usize]
@@ -74,7 +77,7 @@ pub(super) struct Inner {
 impl Inner {
     pub(super) fn verdict(&self) -> (LoopBound, String) {
         let share = short_percent(self.share);
-        if self.share >= 0.7 && self.bound != LoopBound::Unexplained {
+        if self.share >= DOMINANT_INNER_LOOP && self.bound != LoopBound::Unexplained {
             let why = format!(
                 "{share} of its time is in the inner loop at {:#x}, which is {}",
                 self.address,
@@ -82,7 +85,7 @@ impl Inner {
             );
             return (self.bound, why);
         }
-        let why = if self.share >= 0.5 {
+        let why = if self.share >= MOST_TIME_IN_INNER_LOOP {
             format!(
                 "{share} of its time is in the inner loop at {:#x}",
                 self.address

@@ -14,6 +14,7 @@
 mod addresses;
 mod analysed_loop;
 mod chain;
+mod constants;
 mod costs;
 mod counted_edges;
 mod decide;
@@ -26,6 +27,7 @@ mod throughput;
 mod what_if;
 mod words;
 
+use crate::constants::MAX_LOOP_DEPTH;
 use genba_code::{ControlFlow, DataFlow, Instruction};
 use genba_model::{Estimate, LoopCost};
 
@@ -98,10 +100,6 @@ pub fn loops(inputs: &LoopInputs<'_>) -> Vec<Option<LoopCost>> {
     out
 }
 
-/// Loops deeper than compilers make them are left alone: they would cost the square of the
-/// function's size.
-const DEEPEST: u32 = 64;
-
 /// Timings of the instructions in loops that were executed.
 fn timings(inputs: &LoopInputs<'_>) -> Vec<Option<Timing>> {
     let executed = |index: usize| {
@@ -154,7 +152,7 @@ pub fn has_iterated(
         counts,
         taken,
     };
-    let deep = flow.loops()[index as usize].depth > DEEPEST;
+    let deep = flow.loops()[index as usize].depth > MAX_LOOP_DEPTH;
     deep || edges.has_iterated(flow.loop_blocks(index))
 }
 
@@ -167,7 +165,7 @@ fn one(
     known: &[Option<LoopCost>],
 ) -> Option<LoopCost> {
     let found = &inputs.flow.loops()[index as usize];
-    if found.depth > DEEPEST {
+    if found.depth > MAX_LOOP_DEPTH {
         return None;
     }
     let blocks = inputs.flow.loop_blocks(index);

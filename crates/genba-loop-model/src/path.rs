@@ -11,6 +11,7 @@ use std::collections::hash_map::Entry;
 use genba_code::BlockId;
 
 use super::counted_edges::Edges;
+use crate::constants::{DRAWN_ITERATIONS, MAX_PATH_BLOCKS, MAX_STEPS_PER_DRAWN_ITERATION};
 
 /// A path from the head of a loop back to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +47,7 @@ pub(super) fn dominant(
         if next == head {
             break;
         }
-        if blocks.contains(&next) || blocks.len() > MAX_BLOCKS {
+        if blocks.contains(&next) || blocks.len() > MAX_PATH_BLOCKS {
             return None;
         }
         blocks.push(next);
@@ -62,8 +63,6 @@ pub(super) fn dominant(
         share: (definite as f64 / back as f64).min(1.0),
     })
 }
-
-const MAX_BLOCKS: usize = 4096;
 
 /// How many rounds ended at the head again.
 pub(super) fn has_iterated(
@@ -90,16 +89,16 @@ pub(super) fn drawn(
 ) -> Option<(Vec<Vec<BlockId>>, Vec<usize>)> {
     let mut paths: Vec<Vec<BlockId>> = Vec::new();
     let mut index: HashMap<Vec<BlockId>, usize> = HashMap::new();
-    let mut order = Vec::with_capacity(DRAWN);
+    let mut order = Vec::with_capacity(DRAWN_ITERATIONS);
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     let mut steps = 0usize;
     let mut choices: HashMap<BlockId, Vec<(BlockId, u64)>> = HashMap::new();
-    while order.len() < DRAWN {
+    while order.len() < DRAWN_ITERATIONS {
         let mut path = vec![head];
         let mut at = head;
         loop {
             steps += 1;
-            if steps > 64 * DRAWN {
+            if steps > MAX_STEPS_PER_DRAWN_ITERATION * DRAWN_ITERATIONS {
                 return None;
             }
             let list = match choices.entry(at) {
@@ -147,6 +146,3 @@ fn ways_on(
         .map(|&next| Some((next, edges.edge(from, next)?)))
         .collect()
 }
-
-/// Iterations drawn.
-const DRAWN: usize = 480;

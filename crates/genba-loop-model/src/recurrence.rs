@@ -11,6 +11,10 @@ use genba_code::{DataFlow, Location, Shortcut, X87_TOP};
 use super::addresses::{Addresses, Found};
 use super::costs::Timing;
 use super::iterations::{Iterations, place_in_round, round_of};
+use crate::constants::{
+    MAX_SIMULATED_INSTRUCTIONS, MIN_EXECUTIONS_IN_CHAIN, MIN_SIMULATED_ITERATIONS,
+    SIMULATED_ITERATIONS,
+};
 
 /// One of the three cases that intervals are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +59,6 @@ pub(super) struct Link {
     pub cycles: f64,
 }
 
-/// Most nodes of a simulation: bounds time and memory (16 MB).
-const MAX_NODES: usize = 1 << 20;
-
-/// Iterations that are enough for chains to have overtaken what starts late but grows slowly.
-const ROUNDS: usize = 144;
-
 const NO_NODE: u32 = u32::MAX;
 
 /// The recurrence of a path that repeats; `None` for a path that is too long to follow.
@@ -68,8 +66,8 @@ pub(super) fn of_path(code: Code<'_>, path: &[u32], case: Case) -> Option<Recurr
     if path.is_empty() {
         return None;
     }
-    let times = ROUNDS.min(MAX_NODES / path.len());
-    if times < 12 {
+    let times = SIMULATED_ITERATIONS.min(MAX_SIMULATED_INSTRUCTIONS / path.len());
+    if times < MIN_SIMULATED_ITERATIONS {
         return None;
     }
     of_rounds(code, &Iterations::repeated(path, times), case)
@@ -77,7 +75,9 @@ pub(super) fn of_path(code: Code<'_>, path: &[u32], case: Case) -> Option<Recurr
 
 /// The recurrence of rounds that take different ways.
 pub(super) fn of_rounds(code: Code<'_>, rounds: &Iterations, case: Case) -> Option<Recurrence> {
-    if rounds.sequence.len() > MAX_NODES || rounds.starts.len() < 12 {
+    if rounds.sequence.len() > MAX_SIMULATED_INSTRUCTIONS
+        || rounds.starts.len() < MIN_SIMULATED_ITERATIONS
+    {
         return None;
     }
     let mut simulation = Simulation::new(code, case, rounds.sequence.len());
@@ -339,7 +339,7 @@ impl<'a> Simulation<'a> {
         }
         let mut links: Vec<Link> = sums
             .into_iter()
-            .filter(|sum| sum.1 * per_round >= 0.5)
+            .filter(|sum| sum.1 * per_round >= MIN_EXECUTIONS_IN_CHAIN)
             .map(|(instruction, _, added)| Link {
                 instruction,
                 cycles: added * per_round,

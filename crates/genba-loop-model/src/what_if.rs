@@ -11,7 +11,9 @@ use super::analysed_loop::{Subject, is_inside};
 use super::costs::{Costs, NONE, Timing};
 use super::counted_edges::Edges;
 use super::throughput::{self, Extra};
-use super::{DEEPEST, LoopInputs, path};
+use super::{LoopInputs, path};
+use crate::constants::MAX_LOOP_DEPTH;
+use crate::constants::{RARE_INNER_LOOP, UNCERTAINTY_OF_CHANGED_CODE, UNEXPLAINED_THAT_REMAINS};
 
 /// A change of what a loop's rounds execute.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +78,7 @@ impl Model {
 #[must_use]
 pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Model> {
     let found = inputs.flow.loops().get(index as usize)?;
-    if found.depth > DEEPEST || inputs.data_flow.len() != inputs.instructions.len() {
+    if found.depth > MAX_LOOP_DEPTH || inputs.data_flow.len() != inputs.instructions.len() {
         return None;
     }
     let flows: Vec<DataFlow>;
@@ -110,7 +112,7 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
     // A loop inside that hardly ever runs does not shape the rounds.
     let runs = |inside: &genba_code::Loop| {
         let times = edges.block(inside.head).unwrap_or(0);
-        inside.parent == Some(index) && times as f64 > 0.01 * iterations as f64
+        inside.parent == Some(index) && times as f64 > RARE_INNER_LOOP * iterations as f64
     };
     let innermost = !inputs.flow.loops().iter().any(runs);
     let lanes = change.lanes.max(1.0);
@@ -199,10 +201,6 @@ fn alter(timings: &mut [Option<Timing>], change: &Change) {
     }
 }
 
-/// How far the model of code that does not exist yet is off: what the compiler makes of it
-/// is not known to the instruction.
-const DOUBT: f64 = 0.15;
-
 /// What a round that takes `measured` cycles takes after a change, by the models before and
 /// after. `None` where the model has nothing to say.
 ///
@@ -233,9 +231,9 @@ pub fn iteration_after(measured: f64, before: &Model, after: &Model) -> Option<E
     .round()?;
     let most = |cycles: f64| cycles.min(measured);
     Some(Estimate {
-        value: most(after.value + 0.5 * rest),
-        low: most(after.low * (1.0 - DOUBT)),
-        high: most(after.high * (1.0 + DOUBT) + rest),
+        value: most(after.value + UNEXPLAINED_THAT_REMAINS * rest),
+        low: most(after.low * (1.0 - UNCERTAINTY_OF_CHANGED_CODE)),
+        high: most(after.high * (1.0 + UNCERTAINTY_OF_CHANGED_CODE) + rest),
     })
 }
 
@@ -277,20 +275,20 @@ mod tests {
     }
 
     #[test]
-    fn what_the_model_does_not_know_stays_or_goes() {
+    fn unexplained_cycles_widen_the_prediction() {
         let round = iteration_after(12.0, &model(8.0, 2.0), &model(2.0, 2.0)).expect("a round");
         assert!((round.value - 4.0).abs() < 1e-9);
         assert!(round.low < 2.0 && round.high > 6.0);
     }
 
     #[test]
-    fn a_chain_that_is_shorter_than_thought_makes_no_instruction_cheaper() {
+    fn overestimated_chain_does_not_scale_the_throughput() {
         let round = iteration_after(10.0, &model(20.0, 2.0), &model(1.0, 2.0)).expect("a round");
         assert!((round.value - 2.0).abs() < 1e-9, "{round:?}");
     }
 
     #[test]
-    fn nothing_gets_slower() {
+    fn predicted_cycles_never_exceed_the_measured_ones() {
         let round = iteration_after(3.0, &model(3.0, 2.0), &model(9.0, 2.0)).expect("a round");
         assert!(round.value <= 3.0 && round.high <= 3.0);
         assert_eq!(

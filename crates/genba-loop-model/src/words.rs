@@ -1,5 +1,6 @@
 //! Dependency chains in words.
 
+use crate::constants::MAX_NAMED_LINKS;
 use genba_code::{CostClass, Instruction};
 
 /// The mnemonics along a chain; moves from memory are called loads.
@@ -31,11 +32,10 @@ pub fn chain_text(chain: &[u32], instructions: &[Instruction]) -> String {
             _ => names.push((name, 1)),
         }
     }
-    const MOST: usize = 6;
-    let more = names.len() > MOST;
+    let more = names.len() > MAX_NAMED_LINKS;
     let mut parts: Vec<String> = names
         .iter()
-        .take(MOST)
+        .take(MAX_NAMED_LINKS)
         .map(|&(name, times)| match times {
             1 => name.to_owned(),
             2 => format!("{name} → {name}"),

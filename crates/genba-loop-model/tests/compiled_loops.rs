@@ -109,10 +109,10 @@ fn model(binary: &Binary, name: &str) -> (LoopCost, String) {
 }
 
 #[test]
-fn chains_of_optimised_code() {
+fn chains_of_gcc_o2_code_are_the_expected_ones() {
     if !cfg!(target_arch = "x86_64") {
         genba_testing::skip(
-            "chains_of_optimised_code",
+            "chains_of_gcc_o2_code_are_the_expected_ones",
             genba_testing::MACHINE,
             "this is not x86-64",
         );
@@ -120,7 +120,11 @@ fn chains_of_optimised_code() {
     }
     let directory = tempfile::tempdir().expect("temporary directory");
     let Some(binary) = compile(directory.path(), &["-O2"]) else {
-        genba_testing::skip("chains_of_optimised_code", "gcc", "no gcc");
+        genba_testing::skip(
+            "chains_of_gcc_o2_code_are_the_expected_ones",
+            "gcc",
+            "no gcc",
+        );
         return;
     };
     let expected = [
@@ -146,10 +150,10 @@ fn chains_of_optimised_code() {
 /// Without optimisation every variable is in the frame: chains run through memory. On a
 /// processor that renames it they are those of registers.
 #[test]
-fn chains_of_unoptimised_code() {
+fn chains_of_gcc_o0_code_go_through_the_stack() {
     if !cfg!(target_arch = "x86_64") {
         genba_testing::skip(
-            "chains_of_unoptimised_code",
+            "chains_of_gcc_o0_code_go_through_the_stack",
             genba_testing::MACHINE,
             "this is not x86-64",
         );
@@ -157,7 +161,11 @@ fn chains_of_unoptimised_code() {
     }
     let directory = tempfile::tempdir().expect("temporary directory");
     let Some(binary) = compile(directory.path(), &["-O0"]) else {
-        genba_testing::skip("chains_of_unoptimised_code", "gcc", "no gcc");
+        genba_testing::skip(
+            "chains_of_gcc_o0_code_go_through_the_stack",
+            "gcc",
+            "no gcc",
+        );
         return;
     };
     for (name, cycles) in [("lcg", 4.0), ("shifts", 6.0), ("chase", 5.0)] {

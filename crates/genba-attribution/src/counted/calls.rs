@@ -146,7 +146,7 @@ mod tests {
     const JUMP: TransferKind = TransferKind::Jump;
 
     #[test]
-    fn a_call_through_a_stub_is_one_call() {
+    fn call_through_a_plt_stub_counts_once() {
         let functions = functions(&["main", "f@plt", "f"]);
         // The engine told the call as one of `f`; the stub jumps there all the same.
         let seen = index(&[(CALL, 1, 3, 100), (JUMP, 2, 3, 100)]);
@@ -168,14 +168,14 @@ mod tests {
     }
 
     #[test]
-    fn the_linker_does_not_call_what_it_has_found() {
+    fn dynamic_linker_is_not_the_caller_of_resolved_functions() {
         let functions = functions(&["main", "_dl_runtime_resolve_xsavec", "f", "_dl_fixup"]);
         let index = index(&[(CALL, 1, 3, 1), (CALL, 2, 4, 1), (JUMP, 2, 3, 1)]);
         assert_eq!(found(&index, &functions), [(1, 3, 1), (2, 4, 1)]);
     }
 
     #[test]
-    fn tail_calls_are_calls_and_loops_are_not() {
+    fn tail_calls_count_as_calls_loop_jumps_do_not() {
         let functions = functions(&["main", "f"]);
         let mut transfers = vec![(JUMP, 1, 2, 5), (JUMP, 2, 2, 9)];
         assert_eq!(found(&index(&transfers), &functions), [(1, 2, 5)]);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stub_was_entered_by_nobody() {
+    fn plt_stubs_have_no_calls() {
         let functions = functions(&["main", "f@plt", "f"]);
         let index = index(&[(CALL, 1, 3, 100), (JUMP, 2, 3, 100)]);
         let calls = |at: usize| node(&index, &functions.list[at]).calls;

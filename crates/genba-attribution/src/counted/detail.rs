@@ -174,7 +174,7 @@ mod tests {
 
     /// Code without names still has all its counts, and its calls.
     #[test]
-    fn nothing_is_lost_without_names() {
+    fn code_without_names_keeps_its_counts_and_calls() {
         let process = |pid| ProcessCounts {
             pid,
             command: vec!["a".to_owned()],

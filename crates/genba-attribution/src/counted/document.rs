@@ -10,6 +10,7 @@ use super::inclusive::{Edge, Inclusive, Node};
 use super::index::CountIndex;
 use super::names::{ExecutedFunction, ExecutedFunctions};
 use crate::AttributionError;
+use crate::constants::{MAX_NAMES_IN_HINT, MIN_NATIVE_SECONDS};
 
 /// The unit that counts are divided by.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,10 +101,6 @@ pub fn counts(
         notes,
     })
 }
-
-/// CPU time without the engine from which the slowdown is computed, seconds: below, starting and
-/// ending the process dominate. Chosen; no measurement.
-const MIN_NATIVE_SECONDS: f64 = 0.002;
 
 /// Functions, most instructions first.
 pub(super) fn order(found: &ExecutedFunctions) -> Vec<u32> {
@@ -235,6 +232,10 @@ fn hint(name: &str, functions: &[CountedFunction]) -> String {
     if near.is_empty() {
         return "; `genba count` without --per lists those that were".to_owned();
     }
-    let names: Vec<&str> = near.iter().take(5).map(|f| f.function.as_str()).collect();
+    let names: Vec<&str> = near
+        .iter()
+        .take(MAX_NAMES_IN_HINT)
+        .map(|f| f.function.as_str())
+        .collect();
     format!("; similar names that were called: {}", names.join(", "))
 }

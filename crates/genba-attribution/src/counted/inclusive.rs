@@ -235,7 +235,7 @@ mod tests {
 
     /// The figure of the paper: two callers share a callee by their calls.
     #[test]
-    fn a_callee_is_shared_by_calls() {
+    fn inclusive_cost_is_split_by_number_of_calls() {
         let edges = [edge(0, 1, 1), edge(0, 2, 1), edge(1, 3, 4), edge(2, 3, 6)];
         let nodes = nodes(&[10, 5, 20, 300], &edges);
         let found = Inclusive::of(&nodes, &edges);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_call_one_another_have_one_total() {
+    fn mutually_recursive_functions_share_one_total() {
         // 0 → 1 ⇄ 2 → 3, and 3 calls itself.
         let edges = [
             edge(0, 1, 2),
@@ -267,7 +267,7 @@ mod tests {
 
     /// A signal handler, say: entered from nowhere, and by a call as well.
     #[test]
-    fn what_nobody_called_costs_nobody() {
+    fn functions_without_callers_add_to_no_total() {
         let edges = [edge(0, 1, 1)];
         let mut nodes = nodes(&[5, 300], &edges);
         nodes[1].calls = 3;
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_any_depth_and_nodes_that_are_not_there() {
+    fn deep_call_chains_and_invalid_edges_are_accepted() {
         const LONG: u32 = 300_000;
         let mut edges: Vec<Edge> = (1..LONG).map(|at| edge(at - 1, at, 1)).collect();
         edges.push(edge(LONG, 0, 1));

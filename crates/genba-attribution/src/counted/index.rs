@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_of_one_program_are_added_up() {
+    fn counts_of_all_processes_are_summed() {
         let one = process(&[(0x10, 3), (0x20, 1)], vec![jump(0x20, 0x10, 2)]);
         let two = process(&[(0x10, 4)], vec![jump(0x20, 0x10, 1)]);
         let index = CountIndex::new(&raw(vec![one, two]));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transfer_of_a_module_that_is_not_there_is_passed_over() {
+    fn transfers_of_unknown_modules_are_skipped() {
         let mut bad = jump(1, 2, 3);
         bad.to.module = 9;
         let index = CountIndex::new(&raw(vec![process(&[(1, 1)], vec![bad])]));

@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_runtime_is_not_the_users() {
+    fn runtime_libraries_are_not_user_code() {
         assert!(is_own(
             "/usr/lib/x86_64-linux-gnu/libtokyocabinet.so.9.11.0"
         ));
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_no_part_of_a_name() {
+    fn symbol_versions_are_stripped() {
         assert_eq!(bare("memcpy@@GLIBC_2.14"), "memcpy");
         assert_eq!(bare("main"), "main");
     }

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_is_added_up_by_reason() {
+    fn kernel_time_is_summed_by_reason() {
         let work = kernel_work([
             ("clear_page_erms", 0.2),
             ("asm_exc_page_fault", 0.05),

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_of_compilers_are_not_the_users() {
+    fn compiler_headers_are_not_user_code() {
         assert!(is_toolchain_file("/usr/include/c++/12/bits/stl_vector.h"));
         assert!(is_toolchain_file(
             "/rustc/abc/library/core/src/slice/mod.rs"

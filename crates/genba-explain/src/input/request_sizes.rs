@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_size_is_said() {
+    fn range_of_sizes_holds_most_calls() {
         let mostly = classes(&[(5, 900), (12, 100)], 500_000);
         let usual = MemoryFact::AllocationSizes {
             share: 0.9,
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn another_allocator_is_left_alone() {
+    fn sizes_are_recorded_with_glibc_malloc_only() {
         let called = |function: &str, module: &str| CalledFunction {
             function: function.to_owned(),
             module: module.to_owned(),

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_taken_out_of_their_wrapping() {
+    fn prefixes_and_suffixes_are_stripped_from_service_names() {
         assert_eq!(plain("__GI___libc_write"), "write");
         assert_eq!(plain("cfree@GLIBC_2.2.5"), "cfree");
         assert_eq!(plain("_int_free"), "_int_free");
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn services_have_entries() {
+    fn service_is_recognised_by_its_entry_functions() {
         assert_eq!(service("__GI___libc_write"), Some(("write", true)));
         assert_eq!(service("pread64"), Some(("pread", true)));
         assert_eq!(service("cfree@GLIBC_2.2.5"), Some(("free", false)));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allocators_insides_are_its_own() {
+    fn allocator_internals_count_as_allocator_time() {
         for name in [
             "_int_malloc",
             "unlink_chunk.constprop.0",
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn locks_are_known_by_name() {
+    fn lock_functions_are_recognised_by_name() {
         assert!(is_lock("__GI___pthread_mutex_unlock_usercnt"));
         assert!(is_lock(
             "std::sys::sync::mutex::futex::Mutex::lock_contended"

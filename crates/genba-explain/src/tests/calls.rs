@@ -72,7 +72,7 @@ fn tiny(unit: &str, instructions: f64) -> AnalysisInput {
 }
 
 #[test]
-fn a_tiny_function_of_another_unit_is_told_at_the_function() {
+fn tiny_callee_of_another_unit_is_reported_at_the_callee() {
     let found = tiny_callee_not_inlined::detect(&tiny("/src/other.c", 3.0));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].function, Some(0));
@@ -90,7 +90,7 @@ fn a_tiny_function_of_another_unit_is_told_at_the_function() {
 }
 
 #[test]
-fn the_same_unit_larger_functions_and_bodies_in_headers_are_left_alone() {
+fn tiny_callee_is_not_found_in_the_same_unit_in_headers_or_if_large() {
     assert!(tiny_callee_not_inlined::detect(&tiny("/src/main.c", 3.0)).is_empty());
     assert!(tiny_callee_not_inlined::detect(&tiny("/src/other.c", 60.0)).is_empty());
     let mut header = tiny("/src/other.c", 3.0);
@@ -103,7 +103,7 @@ fn the_same_unit_larger_functions_and_bodies_in_headers_are_left_alone() {
 }
 
 #[test]
-fn parts_of_one_crate_are_one_unit() {
+fn codegen_units_of_one_crate_are_one_unit() {
     let mut input = tiny("src/main.rs/@/prog.1-cgu.1", 3.0);
     input.functions[1].unit = Some("src/main.rs/@/prog.1-cgu.0".to_owned());
     assert!(tiny_callee_not_inlined::detect(&input).is_empty());
@@ -112,7 +112,7 @@ fn parts_of_one_crate_are_one_unit() {
 }
 
 #[test]
-fn calls_through_stubs_are_told_at_the_call() {
+fn plt_call_is_reported_at_the_call() {
     let mut input = tiny("/src/main.c", 3.0);
     assert!(plt_call::detect(&input).is_empty());
     input.functions[1].call_sites[0].plt = true;
@@ -128,7 +128,7 @@ fn calls_through_stubs_are_told_at_the_call() {
 }
 
 #[test]
-fn an_indirect_call_needs_one_dominant_target() {
+fn indirect_call_is_found_with_one_dominant_target_only() {
     let mut input = tiny("/src/main.c", 3.0);
     assert!(indirect_call_one_target::detect(&input).is_empty());
     input.functions[1].call_sites[0].indirect = true;
@@ -143,7 +143,7 @@ fn an_indirect_call_needs_one_dominant_target() {
 }
 
 #[test]
-fn a_library_sort_with_a_small_comparator_is_told_at_the_comparator() {
+fn library_sort_with_small_comparator_is_reported_at_the_comparator() {
     let mut input = tiny("/src/main.c", 3.0);
     input.functions[1].own = false;
     input.functions[1].call_sites[0].indirect = true;
@@ -155,7 +155,7 @@ fn a_library_sort_with_a_small_comparator_is_told_at_the_comparator() {
 }
 
 #[test]
-fn looking_up_a_threads_data_is_told_at_the_line_that_does() {
+fn tls_lookup_is_reported_at_the_calling_line() {
     let mut input = program(vec![
         callee("pthread_getspecific@@GLIBC_2.34", "x"),
         caller(call(3, "pthread_getspecific@@GLIBC_2.34", ROUNDS, 3.0)),
@@ -211,7 +211,7 @@ fn measured(moves: bool) -> AnalysisInput {
 }
 
 #[test]
-fn the_same_length_taken_each_round_is_told() {
+fn loop_invariant_strlen_is_found() {
     let found = loop_invariant_call::detect(&measured(false));
     assert_eq!(found.len(), 1);
     assert_eq!(
@@ -222,7 +222,7 @@ fn the_same_length_taken_each_round_is_told() {
 }
 
 #[test]
-fn the_length_of_another_string_each_round_is_not() {
+fn strlen_of_a_different_string_each_iteration_is_not_invariant() {
     assert!(loop_invariant_call::detect(&measured(true)).is_empty());
 }
 
@@ -270,7 +270,7 @@ fn powers(changes: bool) -> AnalysisInput {
 }
 
 #[test]
-fn an_argument_that_is_kept_across_the_call_is_the_same_each_round() {
+fn argument_saved_across_the_call_is_invariant() {
     let found = loop_invariant_call::detect(&powers(false));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].site, [5]);
@@ -278,7 +278,7 @@ fn an_argument_that_is_kept_across_the_call_is_the_same_each_round() {
 }
 
 #[test]
-fn a_string_that_is_read_anew_each_round_is_not() {
+fn strlen_of_a_reread_buffer_is_not_invariant() {
     let mut input = measured(false);
     // `fgets(buffer, …)` beside it: the contents change, the pointer does not.
     let mut other = call(4, "fgets", 1_000_000, 100.0);
@@ -288,7 +288,7 @@ fn a_string_that_is_read_anew_each_round_is_not() {
 }
 
 #[test]
-fn a_move_of_an_array_onto_itself_is_told_a_copy_is_not() {
+fn quadratic_is_found_for_memmove_onto_itself_not_for_a_copy() {
     let move_by = |same: bool| {
         let (once, rounds) = (1, 20_000);
         let mut caller = function(

@@ -72,7 +72,7 @@ fn sum(stored: bool) -> AnalysisInput {
 }
 
 #[test]
-fn a_sum_that_each_round_waits_for_is_told() {
+fn fp_latency_chain_is_found_for_a_sum() {
     let found = fp_latency_chain::detect(&sum(false));
     assert_eq!(count(&found), 1);
     assert!(
@@ -90,13 +90,13 @@ fn a_sum_that_each_round_waits_for_is_told() {
 }
 
 #[test]
-fn sums_that_are_stored_each_round_are_not() {
+fn fp_latency_chain_is_not_found_for_stored_prefix_sums() {
     assert_eq!(count(&fp_latency_chain::detect(&sum(true))), 0);
     assert_eq!(count(&missed_vectorisation::detect(&sum(true))), 0);
 }
 
 #[test]
-fn horners_rule_is_not() {
+fn fp_latency_chain_is_not_found_for_horners_rule() {
     let input = program(vec![looped(7.0, &[0.5, 0.45, 0.02, 0.01, 0.02], |a| {
         a.mulsd(xmm0, xmm1)?;
         a.addsd(xmm0, qword_ptr(rdi + rax * 8))?;
@@ -162,7 +162,7 @@ fn table(sliced: bool) -> AnalysisInput {
 }
 
 #[test]
-fn a_bytewise_checksum_is_told_and_one_of_several_tables_is_not() {
+fn integer_latency_chain_is_found_for_bytewise_not_for_sliced_checksums() {
     let found = integer_latency_chain::detect(&table(false));
     assert_eq!(count(&found), 1);
     assert_eq!(found[0].fix, Fix::Accumulators(Reduction::Table));
@@ -170,7 +170,7 @@ fn a_bytewise_checksum_is_told_and_one_of_several_tables_is_not() {
 }
 
 #[test]
-fn a_hash_of_data_is_told_and_a_generator_is_not() {
+fn integer_latency_chain_is_found_for_a_hash_not_for_a_generator() {
     let found = integer_latency_chain::detect(&hash(true));
     assert_eq!(count(&found), 1);
     assert!((0.2..0.5).contains(&found[0].residual_fraction.value));
@@ -199,7 +199,7 @@ fn slots(changes: bool) -> AnalysisInput {
 }
 
 #[test]
-fn a_divisor_that_stays_is_told_and_one_that_changes_is_not() {
+fn loop_invariant_divisor_is_found_for_constant_divisors_only() {
     let found = loop_invariant_divisor::detect(&slots(false));
     assert_eq!(count(&found), 1);
     assert!(has_fact(&found, |fact| matches!(
@@ -258,7 +258,7 @@ fn check(fails: u64, used: bool) -> AnalysisInput {
 }
 
 #[test]
-fn a_quotient_that_is_only_compared_is_told() {
+fn overflow_check_is_found_for_quotients_that_are_only_compared() {
     let found = division_as_overflow_check::detect(&check(0, false));
     assert_eq!(count(&found), 1);
     assert!(has_fact(&found, |fact| matches!(
@@ -271,7 +271,7 @@ fn a_quotient_that_is_only_compared_is_told() {
 }
 
 #[test]
-fn quotients_that_are_used_or_decide_are_not() {
+fn overflow_check_is_not_found_for_used_quotients_or_varying_outcomes() {
     assert_eq!(
         count(&division_as_overflow_check::detect(&check(0, true))),
         0
@@ -300,7 +300,7 @@ fn map(recurs: bool) -> AnalysisInput {
 }
 
 #[test]
-fn arithmetic_along_arrays_is_told_and_recurrences_are_not() {
+fn missed_vectorisation_is_found_for_arrays_not_for_recurrences() {
     let found = missed_vectorisation::detect(&map(false));
     assert_eq!(count(&found), 1);
     assert!(has_fact(&found, |fact| {
@@ -320,7 +320,7 @@ fn list(cycles: f64) -> AnalysisInput {
 }
 
 #[test]
-fn a_far_list_is_told_and_a_near_one_is_not() {
+fn pointer_chase_is_found_beyond_l1d_only() {
     let found = pointer_chase::detect(&list(80.0));
     assert_eq!(count(&found), 1);
     assert!(has_fact(&found, |fact| {
@@ -343,7 +343,7 @@ fn strides(step: i32, cycles: f64) -> AnalysisInput {
 }
 
 #[test]
-fn lines_for_a_few_bytes_are_told_and_streams_are_not() {
+fn strided_access_is_found_for_strides_not_for_streams() {
     let found = strided_access::detect(&strides(4096, 12.0));
     assert_eq!(count(&found), 1);
     assert!(has_fact(&found, |fact| {
@@ -368,7 +368,7 @@ fn look_ups(cycles: f64) -> AnalysisInput {
 }
 
 #[test]
-fn far_look_ups_are_told_and_near_ones_are_not() {
+fn cache_miss_is_found_beyond_l1d_only() {
     assert_eq!(count(&cache_miss::detect(&look_ups(40.0))), 1);
     assert_eq!(count(&cache_miss::detect(&look_ups(1.5))), 0);
     assert_eq!(count(&pointer_chase::detect(&look_ups(40.0))), 0);
@@ -392,7 +392,7 @@ fn halves(wide: bool) -> AnalysisInput {
 }
 
 #[test]
-fn loads_across_stores_are_told_and_covered_ones_are_not() {
+fn store_forward_stall_is_found_for_partial_overlap_only() {
     let found = store_forward_stall::detect(&halves(true));
     assert_eq!(count(&found), 1);
     assert!(found[0].residual_fraction.value < 0.8);

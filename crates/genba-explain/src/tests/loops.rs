@@ -46,7 +46,7 @@ fn copy(run: u64, changed: bool) -> FunctionInput {
 }
 
 #[test]
-fn long_runs_of_bytes_are_told() {
+fn bytewise_copy_is_found_for_long_runs() {
     let found = bytewise_copy::detect(&program(vec![copy(200, false)]));
     assert_eq!(found.len(), 1);
     assert!(found[0].site.contains(&3) && found[0].site.contains(&1));
@@ -63,7 +63,7 @@ fn long_runs_of_bytes_are_told() {
 }
 
 #[test]
-fn short_runs_and_bytes_that_are_changed_are_not() {
+fn bytewise_copy_is_not_found_for_short_runs_or_changed_bytes() {
     assert!(bytewise_copy::detect(&program(vec![copy(6, false)])).is_empty());
     assert!(bytewise_copy::detect(&program(vec![copy(200, true)])).is_empty());
 }
@@ -95,14 +95,14 @@ fn compare(run: u64, hashes: bool) -> FunctionInput {
 }
 
 #[test]
-fn long_equal_stretches_are_told() {
+fn bytewise_compare_is_found_for_long_runs() {
     let found = bytewise_compare::detect(&program(vec![compare(50, false)]));
     assert_eq!(found.len(), 1);
     assert!(bytewise_copy::detect(&program(vec![compare(50, false)])).is_empty());
 }
 
 #[test]
-fn short_ones_and_sums_of_bytes_are_not() {
+fn bytewise_compare_is_not_found_for_short_runs_or_sums() {
     assert!(bytewise_compare::detect(&program(vec![compare(4, false)])).is_empty());
     assert!(bytewise_compare::detect(&program(vec![compare(50, true)])).is_empty());
 }
@@ -151,7 +151,7 @@ fn filter(taken: u64, sides: f64, rest: f64) -> FunctionInput {
 }
 
 #[test]
-fn a_coins_throw_is_told() {
+fn unpredictable_branch_is_found_for_random_outcomes() {
     // 10 cycles a round, of which half a wrong guess of 20 cycles.
     let found = unpredictable_branch::detect(&program(vec![filter(5_000_000, 0.09, 0.02)]));
     assert_eq!(found.len(), 1);
@@ -160,7 +160,7 @@ fn a_coins_throw_is_told() {
 }
 
 #[test]
-fn branches_that_are_foreseen_and_waits_for_memory_are_not() {
+fn unpredictable_branch_is_not_found_for_predicted_branches_or_cache_misses() {
     // Both ways as often, but two cycles a round: a pattern.
     let pattern = filter(5_000_000, 0.015, 0.005);
     assert!(unpredictable_branch::detect(&program(vec![pattern])).is_empty());
@@ -204,20 +204,20 @@ fn search(sums: bool, elements: u64) -> FunctionInput {
 }
 
 #[test]
-fn long_searches_from_the_beginning_are_told() {
+fn quadratic_is_found_for_long_linear_searches() {
     let found = quadratic::detect(&program(vec![search(false, 2000)]));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].site, vec![2]);
 }
 
 #[test]
-fn short_searches_and_sums_are_not() {
+fn quadratic_is_not_found_for_short_searches_or_sums() {
     assert!(quadratic::detect(&program(vec![search(false, 12)])).is_empty());
     assert!(quadratic::detect(&program(vec![search(true, 2000)])).is_empty());
 }
 
 #[test]
-fn locked_operations_of_one_thread_are_told() {
+fn needless_atomic_is_found_in_a_single_threaded_program() {
     let count = || {
         function(
             "count",
@@ -277,7 +277,7 @@ fn walk(key: bool) -> FunctionInput {
 }
 
 #[test]
-fn a_search_through_a_list_is_told_a_walk_to_its_end_is_not() {
+fn quadratic_is_found_for_list_searches_not_for_traversals() {
     assert_eq!(quadratic::detect(&program(vec![walk(true)])).len(), 1);
     assert!(quadratic::detect(&program(vec![walk(false)])).is_empty());
 }

@@ -32,7 +32,7 @@ fn digits(twice: bool) -> AnalysisInput {
 }
 
 #[test]
-fn one_division_for_both_results_is_said_to_be_needed() {
+fn one_division_for_quotient_and_remainder_is_reported_as_needed() {
     let input = digits(false);
     assert!(duplicate_division::detect(&input).is_empty());
     let found = needed_divisions(&input);
@@ -51,7 +51,7 @@ fn one_division_for_both_results_is_said_to_be_needed() {
 }
 
 #[test]
-fn two_divisions_of_the_same_are_not() {
+fn duplicate_divisions_are_not_reported_as_needed() {
     let input = digits(true);
     assert_eq!(duplicate_division::detect(&input).len(), 1);
     assert!(needed_divisions(&input).is_empty());
@@ -79,7 +79,7 @@ fn reciprocal(divides: bool) -> AnalysisInput {
 }
 
 #[test]
-fn a_reciprocal_in_place_of_a_division_is_said() {
+fn multiplication_by_a_reciprocal_is_reported() {
     let found = reciprocal(true);
     let found = needed_divisions(&found);
     assert_eq!(found.len(), 1);
@@ -89,7 +89,7 @@ fn a_reciprocal_in_place_of_a_division_is_said() {
 }
 
 #[test]
-fn divisions_that_carry_no_time_are_not_worth_a_word() {
+fn divisions_without_time_are_not_reported() {
     let mut input = digits(false);
     let function = &mut input.functions[0];
     // All the time stands at the store.

@@ -78,7 +78,7 @@ proptest! {
 
 /// A loop of one instruction: a jump to itself, `rep movsb`, `loop`.
 #[test]
-fn loops_of_one_instruction_are_explained() {
+fn one_instruction_loops_are_analysed_without_panic() {
     let spin = function(
         "spin",
         |a| {
@@ -120,7 +120,7 @@ fn loops_of_one_instruction_are_explained() {
 /// A generated interpreter: one function of fifty thousand instructions, three thousand cases in
 /// one loop. A walk over all of it for each instruction would take minutes.
 #[test]
-fn a_function_of_fifty_thousand_instructions_is_explained() {
+fn function_of_fifty_thousand_instructions_is_analysed() {
     const CASES: usize = 3000;
     const EACH: usize = 18;
     let (mut counts, mut jumps) = (vec![1_000_000; 2], Vec::new());

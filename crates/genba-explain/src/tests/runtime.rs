@@ -77,7 +77,7 @@ fn churn() -> AnalysisInput {
 }
 
 #[test]
-fn memory_that_comes_and_goes_is_churn() {
+fn malloc_churn_is_found_for_short_lived_allocations() {
     let found = malloc_churn::detect(&churn());
     assert_eq!(found.len(), 1);
     let site = found[0].at.as_ref().expect("a site");
@@ -87,7 +87,7 @@ fn memory_that_comes_and_goes_is_churn() {
 }
 
 #[test]
-fn memory_that_stays_or_costs_little_is_no_churn() {
+fn malloc_churn_is_not_found_for_retained_or_cheap_memory() {
     // All of it lives at once.
     let mut kept = churn();
     kept.program.max_rss_bytes = Some(400e6);
@@ -109,7 +109,7 @@ fn memory_that_stays_or_costs_little_is_no_churn() {
 }
 
 #[test]
-fn the_sizes_decide_whether_much_memory_is_turned_over() {
+fn malloc_churn_uses_recorded_sizes_for_turnover() {
     // 10 M small allocations could all be alive in 400 MB; of 4 kB each they cannot.
     let mut large = churn();
     large.program.max_rss_bytes = Some(400e6);
@@ -139,7 +139,7 @@ fn growth(reallocs: f64, buffers: f64) -> AnalysisInput {
 }
 
 #[test]
-fn growing_by_a_constant_is_found() {
+fn realloc_growth_is_found_for_growth_by_a_constant() {
     let found = realloc_growth::detect(&growth(1e6, 400.0));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(21));
@@ -148,7 +148,7 @@ fn growing_by_a_constant_is_found() {
 }
 
 #[test]
-fn doubling_is_not_told() {
+fn realloc_growth_is_not_found_for_doubling() {
     // Fourteen growths of each of many buffers.
     assert!(realloc_growth::detect(&growth(1.4e6, 1e5)).is_empty());
     // Buffers that nobody frees are not one buffer.
@@ -161,7 +161,7 @@ fn doubling_is_not_told() {
 }
 
 #[test]
-fn reserving_for_the_next_batch_is_found_and_reserving_once_is_not() {
+fn realloc_growth_is_found_for_reserve_per_batch_not_for_one_reserve() {
     let through = ["operator new", "std::vector<int>::reserve"];
     let with = |copies: f64| {
         input(
@@ -213,7 +213,7 @@ fn by_hand(frees_old: bool, buffers: f64) -> AnalysisInput {
 }
 
 #[test]
-fn moving_to_new_memory_each_time_is_found_and_a_copy_that_is_freed_is_not() {
+fn realloc_growth_is_found_for_malloc_copy_free_of_the_old_buffer_only() {
     let found = realloc_growth::detect(&by_hand(true, 50.0));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(8));
@@ -238,14 +238,14 @@ fn writes(calls: f64, each: f64, share: f64, copy: f64) -> AnalysisInput {
 }
 
 #[test]
-fn a_write_a_line_is_found() {
+fn excess_syscalls_is_found_for_one_write_per_line() {
     let found = excess_syscalls::detect(&writes(2e6, 1.0, 0.4, 0.02));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(19));
 }
 
 #[test]
-fn system_calls_that_do_work_or_are_gathered_are_not_told() {
+fn excess_syscalls_is_not_found_for_long_or_buffered_calls() {
     // Gathered by a library: one in a hundred of the user's calls writes.
     assert!(excess_syscalls::detect(&writes(2e6, 0.01, 0.4, 0.02)).is_empty());
     // Long ones.
@@ -269,7 +269,7 @@ fn faulting(faults: f64, rss: f64) -> AnalysisInput {
 }
 
 #[test]
-fn pages_that_are_taken_again_and_again_are_found() {
+fn first_touch_is_found_for_pages_faulted_in_repeatedly() {
     let mut input = faulting(2e5, 40e6);
     assert!(follow_up_runs::fault_places(&input));
     let found = first_touch::detect(&input);
@@ -291,7 +291,7 @@ fn pages_that_are_taken_again_and_again_are_found() {
 }
 
 #[test]
-fn memory_that_is_touched_once_has_to_be() {
+fn first_touch_is_not_found_for_memory_touched_once() {
     let input = faulting(2e5, 800e6);
     assert!(first_touch::detect(&input).is_empty() && !follow_up_runs::fault_places(&input));
 }
@@ -306,7 +306,7 @@ fn locking(threads: u32, share: f64) -> AnalysisInput {
 }
 
 #[test]
-fn a_lock_that_threads_share_is_found_and_a_lock_of_one_thread_is_not() {
+fn lock_contention_is_found_for_several_threads_only() {
     let found = lock_contention::detect(&locking(2, 0.5));
     assert_eq!(found[0].at.as_ref().and_then(|site| site.line), Some(25));
     assert!(follow_up_runs::one_cpu(&locking(2, 0.5)));
@@ -338,7 +338,7 @@ fn tallying() -> AnalysisInput {
 }
 
 #[test]
-fn a_line_that_threads_were_seen_to_write_to_is_told_and_nothing_is_guessed() {
+fn false_sharing_is_found_for_observed_lines_only() {
     let mut input = tallying();
     assert!(follow_up_runs::shared_lines(&input));
     assert!(false_sharing::detect(&input).is_empty());
@@ -363,7 +363,7 @@ fn a_line_that_threads_were_seen_to_write_to_is_told_and_nothing_is_guessed() {
 }
 
 #[test]
-fn code_without_names_is_a_note() {
+fn no_symbols_is_advice_without_gain() {
     let mut nameless = function("[0x1000]", |a| a.ret(), &[10], &[0.5], &[]);
     nameless.places.clear();
     let found = no_symbols::detect(&input(vec![nameless], Vec::new()));

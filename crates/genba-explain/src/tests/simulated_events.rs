@@ -32,7 +32,7 @@ fn spilled(input: bool) -> AnalysisInput {
 }
 
 #[test]
-fn registers_that_go_to_the_stack_each_round_are_told_and_arrays_are_not() {
+fn spill_is_found_for_stack_moves_not_for_arrays() {
     assert!(spill::detect(&spilled(false)).is_empty(), "no stack frame");
     let found = spill::detect(&delayed(12.0));
     assert_eq!(found.len(), 1);
@@ -75,7 +75,7 @@ fn conversions(cycles: f64, clears: bool) -> AnalysisInput {
 }
 
 #[test]
-fn an_upper_half_that_is_kept_is_no_part_of_the_arithmetic() {
+fn missed_vectorisation_ignores_a_false_dependency() {
     // Far quicker than the chain: the processor knew that there was nothing to wait for.
     assert!(false_dependency::detect(&conversions(2.0, false)).is_empty());
     assert!(false_dependency::detect(&conversions(24.0, true)).is_empty());
@@ -99,7 +99,7 @@ fn converted(cycles: f64, clears: bool) -> AnalysisInput {
 }
 
 #[test]
-fn conversions_that_wait_for_what_their_register_held_are_told() {
+fn false_dependency_is_found_for_conversions_that_keep_the_upper_half() {
     let found = false_dependency::detect(&converted(5.0, false));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].site, [2]);
@@ -141,7 +141,7 @@ fn copies(calls: f64, share: f64) -> AnalysisInput {
 }
 
 #[test]
-fn few_large_copies_are_told_and_many_small_ones_are_not() {
+fn memory_bound_copy_is_found_for_large_copies_only() {
     let found = memory_bound_copy::detect(&copies(1e3, 0.6));
     assert_eq!(found.len(), 1);
     assert!(found[0].residual_fraction.high < 1.0);
@@ -187,7 +187,7 @@ fn events(at: usize, times: f64) -> Option<EventCounts> {
 }
 
 #[test]
-fn counted_guesses_decide() {
+fn counted_mispredictions_override_the_estimate() {
     let mut input = coin();
     let rounds = ALL / 10.0;
     assert!(unpredictable_branch::is_suspected(&input));
@@ -216,7 +216,7 @@ fn counted_guesses_decide() {
 }
 
 #[test]
-fn loads_that_never_miss_wait_for_something_else() {
+fn cache_miss_is_not_found_for_loads_that_never_miss() {
     let far = |misses: Option<EventCounts>| {
         let heat = [0.02, 0.02, 0.9, 0.02, 0.02, 0.02];
         let mut input = program(vec![looped(40.0, 1, &heat, |a| {
@@ -237,7 +237,7 @@ fn loads_that_never_miss_wait_for_something_else() {
 
 /// `out[i] = in[i] * gain` of 16-bit numbers, compiled for size: nothing clears the register.
 #[test]
-fn conversions_along_arrays_are_arithmetic_that_vectors_can_do() {
+fn missed_vectorisation_is_found_for_conversions_along_arrays() {
     let heat = [0.1, 0.4, 0.2, 0.2, 0.03, 0.03, 0.04];
     let input = program(vec![looped(1.6, 1, &heat, |a| {
         a.movsx(ecx, word_ptr(rsi + rax * 2))?;

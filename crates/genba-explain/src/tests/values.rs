@@ -38,7 +38,7 @@ const LOOP: &[u8] = &[
 ];
 
 #[test]
-fn the_same_division_twice_is_one_value() {
+fn equal_divisions_have_equal_operands() {
     let (_, values) = number(LOOP);
     for location in [RAX, RDX, RSI] {
         assert_eq!(values.read(4, location), values.read(8, location));
@@ -52,7 +52,7 @@ fn the_same_division_twice_is_one_value() {
 }
 
 #[test]
-fn what_a_loop_does_not_write_is_invariant_in_it() {
+fn values_not_written_in_a_loop_are_invariant() {
     let (flow, values) = number(LOOP);
     let divisor = values.read(4, RSI).expect("a divisor");
     let dividend = values.read(4, RAX).expect("a dividend");
@@ -69,7 +69,7 @@ fn what_a_loop_does_not_write_is_invariant_in_it() {
 }
 
 #[test]
-fn equal_addresses_are_seen_through_sums() {
+fn equal_addresses_are_recognised_through_lea() {
     let (_, values) = number(LOOP);
     let (store, load) = (values.addresses(10)[0], values.addresses(11)[0]);
     assert!(store.is_some());
@@ -77,7 +77,7 @@ fn equal_addresses_are_seen_through_sums() {
 }
 
 #[test]
-fn a_call_keeps_what_its_callee_must_keep_and_nothing_else() {
+fn calls_keep_callee_saved_registers_only() {
     let (_, values) = number(LOOP);
     // rsi may be another after the call, rbx is what it was.
     assert_ne!(values.read(16, RSI), values.read(14, RSI));
@@ -86,7 +86,7 @@ fn a_call_keeps_what_its_callee_must_keep_and_nothing_else() {
 }
 
 #[test]
-fn loads_between_stores_to_the_same_base_differ() {
+fn loads_before_and_after_a_store_to_the_same_base_differ() {
     // mov rax,[rdi]; mov rcx,[rdi]; mov [rdi+8],rax; mov rdx,[rdi]; ret
     let (_, values) = number(&[
         0x48, 0x8b, 0x07, 0x48, 0x8b, 0x0f, 0x48, 0x89, 0x47, 0x08, 0x48, 0x8b, 0x17, 0xc3,
@@ -101,7 +101,7 @@ fn loads_between_stores_to_the_same_base_differ() {
 }
 
 #[test]
-fn what_is_loaded_again_each_round_is_known_by_its_address() {
+fn values_reloaded_each_iteration_are_known_by_their_address() {
     // mov rsi,[rdi]; top: mov rax,rcx; xor edx,edx; div rsi; mov [r8],al; mov rsi,[rdi];
     // mov rcx,rax; test rcx,rcx; jne top; ret
     let (flow, values) = number(&[

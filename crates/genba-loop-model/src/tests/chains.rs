@@ -19,7 +19,7 @@ fn near(a: f64, b: f64) -> bool {
 
 /// `while (n) { s += n % b; n /= b; }`, as gcc 12 -O2 has it: one division.
 #[test]
-fn division_loop() {
+fn chain_of_dependent_divisions_is_their_latency() {
     let (cycles, text, cost) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -41,7 +41,7 @@ fn division_loop() {
 /// The same with a division for the remainder and one for the quotient: the second one does not
 /// wait for the first one's result, but for the unit, which is taken for 10 cycles.
 #[test]
-fn two_divisions_of_one_value() {
+fn independent_divisions_of_one_value_share_the_divider() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -63,7 +63,7 @@ fn two_divisions_of_one_value() {
 
 /// The second division takes the first one's quotient.
 #[test]
-fn divisions_one_after_another() {
+fn divisions_in_sequence_add_their_latencies() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -80,7 +80,7 @@ fn divisions_one_after_another() {
 }
 
 #[test]
-fn pointer_chase() {
+fn pointer_chase_is_chained_through_its_load() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -94,7 +94,7 @@ fn pointer_chase() {
 }
 
 #[test]
-fn sum_of_doubles() {
+fn sum_of_doubles_is_chained_through_the_addition() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -131,7 +131,7 @@ fn independent_sums_are_bound_by_throughput() {
 }
 
 #[test]
-fn hash() {
+fn hash_is_chained_through_multiplication_and_xor() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -150,7 +150,7 @@ fn hash() {
 /// An accumulator in the stack frame, as without optimisation: the store hands its value to the
 /// next round's load.
 #[test]
-fn accumulator_on_the_stack() {
+fn accumulator_on_the_stack_is_chained_through_store_forwarding() {
     let function = || {
         Function::assemble(|a| {
             let mut again = a.create_label();
@@ -178,7 +178,7 @@ fn accumulator_on_the_stack() {
 /// `a[i + 1] = a[i] * x`: the store is found again at another displacement, since the pointer
 /// moved by as much.
 #[test]
-fn recurrence_through_an_array() {
+fn recurrence_through_an_array_is_chained_through_memory() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -196,7 +196,7 @@ fn recurrence_through_an_array() {
 
 /// A copy: nothing but the pointers goes from round to round.
 #[test]
-fn copy() {
+fn copy_loop_has_only_the_chain_of_its_counter() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -212,7 +212,7 @@ fn copy() {
 }
 
 #[test]
-fn dot_product_with_fma() {
+fn dot_product_is_chained_through_the_addend_of_fma() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -229,7 +229,7 @@ fn dot_product_with_fma() {
 
 /// The x87 stack turns, and comes round with every pair of push and pop.
 #[test]
-fn x87_sum() {
+fn x87_sum_is_chained_through_the_register_stack() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -246,7 +246,7 @@ fn x87_sum() {
 
 /// A value kept in a register that is pushed and popped each round.
 #[test]
-fn through_push_and_pop() {
+fn values_are_followed_through_push_and_pop() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -264,7 +264,7 @@ fn through_push_and_pop() {
 }
 
 #[test]
-fn zeroing_breaks_a_chain() {
+fn zeroing_idiom_breaks_the_chain() {
     let (cycles, _, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -281,7 +281,7 @@ fn zeroing_breaks_a_chain() {
 
 /// `sete al` waits for the rest of `rax`, which `xor eax, eax` would have cut.
 #[test]
-fn a_byte_written_waits_for_its_register() {
+fn byte_write_depends_on_the_whole_register() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -298,7 +298,7 @@ fn a_byte_written_waits_for_its_register() {
 
 /// A chain with period two: `a` and `b` change places each round.
 #[test]
-fn a_chain_over_two_rounds() {
+fn chain_over_two_iterations_is_divided_by_two() {
     let (cycles, _, _) = chain_of(Function::assemble(|a| {
         let mut again = a.create_label();
         a.set_label(&mut again).unwrap();
@@ -317,7 +317,7 @@ fn a_chain_over_two_rounds() {
 }
 
 #[test]
-fn a_call_hides_the_chain() {
+fn calls_make_the_chain_unknown() {
     let function = Function::assemble(|a| {
         let mut again = a.create_label();
         let mut callee = a.create_label();

@@ -31,7 +31,7 @@ fn chase() -> Function {
 }
 
 #[test]
-fn latency() {
+fn latency_when_the_chain_meets_the_measured_cycles() {
     let cost = sum_of_doubles().time(3.1, &[]).cost();
     assert_eq!(cost.bound, LoopBound::Latency, "{}", cost.why);
     assert!(
@@ -44,7 +44,7 @@ fn latency() {
 }
 
 #[test]
-fn memory() {
+fn memory_when_the_excess_is_at_loads() {
     let cost = chase().time(90.0, &[0.85, 0.1, 0.05]).cost();
     assert_eq!(cost.bound, LoopBound::Memory, "{}", cost.why);
     assert!(cost.why.contains("95 %"), "{}", cost.why);
@@ -52,7 +52,7 @@ fn memory() {
 
 /// Neither the chain nor any load explains the time: nothing is claimed.
 #[test]
-fn unexplained() {
+fn unexplained_when_nothing_meets_the_measured_cycles() {
     let cost = chase().time(90.0, &[0.2, 0.4, 0.4]).cost();
     assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
     let cost = sum_of_doubles().time(7.0, &[]).cost();
@@ -66,14 +66,14 @@ fn unexplained() {
 
 /// Faster than the chain allows: the model is wrong, and says so.
 #[test]
-fn a_model_that_does_not_hold() {
+fn unexplained_when_the_model_exceeds_the_measured_cycles() {
     let cost = sum_of_doubles().time(1.5, &[]).cost();
     assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
     assert!(cost.why.contains("does not hold"), "{}", cost.why);
 }
 
 #[test]
-fn throughput() {
+fn throughput_when_instructions_fill_the_measured_cycles() {
     let function = || {
         Function::assemble(|a| {
             let mut again = a.create_label();
@@ -98,7 +98,7 @@ fn throughput() {
 
 /// Too few samples to say anything.
 #[test]
-fn few_samples() {
+fn no_verdict_with_few_samples() {
     let mut function = sum_of_doubles().time(3.1, &[]);
     for samples in &mut function.samples {
         *samples *= 0.001;
@@ -116,7 +116,7 @@ fn few_samples() {
 
 /// A loop that is left after two rounds is in no steady state.
 #[test]
-fn short_trips() {
+fn no_verdict_for_few_iterations_per_entry() {
     let mut function = sum_of_doubles().rounds(1_000_000, 500_000);
     function = function.time(3.1, &[]);
     let cost = function.cost();
@@ -147,7 +147,7 @@ fn undecided(rate: f64) -> Function {
 }
 
 #[test]
-fn wrongly_predicted() {
+fn front_end_when_the_excess_is_at_mispredicted_branches() {
     let cost = undecided(0.5)
         .time(9.0, &[0.1, 0.7, 0.05, 0.05, 0.05, 0.05])
         .cost();
@@ -167,7 +167,7 @@ fn wrongly_predicted() {
 
 /// Samples as they were on Zen 5: the time after a wrong prediction is spread over the round.
 #[test]
-fn wrongly_predicted_in_a_short_round() {
+fn front_end_when_mispredictions_suffice_in_a_short_iteration() {
     let cost = undecided(0.5)
         .time(8.7, &[0.26, 0.12, 0.12, 0.26, 0.12, 0.12])
         .cost();
@@ -187,7 +187,7 @@ fn wrongly_predicted_in_a_short_round() {
 
 /// Both ways have the same chain, so that the ways do not matter.
 #[test]
-fn ways_with_one_chain() {
+fn paths_with_the_same_chain_have_one_verdict() {
     let cost = undecided(0.5).time(1.05, &[]).cost();
     let chain = cost.chain_cycles.expect("modelled");
     assert!((chain.value - 1.0).abs() < 0.1, "{chain:?}");
@@ -195,7 +195,7 @@ fn ways_with_one_chain() {
 
 /// One way multiplies, the other does not, and neither is the rule.
 #[test]
-fn ways_with_different_chains() {
+fn paths_with_different_chains_widen_the_interval() {
     let mut function = Function::assemble(|a| {
         let mut again = a.create_label();
         let mut over = a.create_label();
@@ -228,7 +228,7 @@ fn ways_with_different_chains() {
 
 /// A loop around one that takes the time refers to it.
 #[test]
-fn loop_in_loop() {
+fn outer_loop_takes_the_verdict_of_a_dominant_inner_loop() {
     let mut function = Function::assemble(|a| {
         let mut outer = a.create_label();
         let mut inner = a.create_label();
@@ -267,7 +267,7 @@ fn loop_in_loop() {
 /// Code that was not executed has no cost; counts without jumps still give entries where the
 /// blocks tell.
 #[test]
-fn what_was_not_counted() {
+fn loops_without_executions_or_counts_have_no_cost() {
     let mut function = sum_of_doubles();
     function.taken.fill(None);
     let cost = function.cost();
@@ -281,7 +281,7 @@ fn what_was_not_counted() {
 
 /// A table without anything claims nothing.
 #[test]
-fn an_empty_table() {
+fn an_empty_table_explains_nothing() {
     struct Empty;
     impl super::Costs for Empty {
         fn latency(&self, _: &str) -> Option<genba_model::Estimate> {
