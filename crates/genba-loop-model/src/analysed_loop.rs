@@ -63,18 +63,18 @@ impl Subject<'_> {
     }
 
     pub(super) fn mix(&self) -> Mix<'_> {
-        let per_round = 1.0 / self.iterations as f64;
+        let per_iteration = 1.0 / self.iterations as f64;
         let mut rows = Vec::new();
         for &block in self.blocks {
             let range = &self.inputs.flow.blocks()[block as usize].instructions;
             for index in range.start as usize..range.end as usize {
                 let count = self.inputs.counts.get(index).copied().flatten();
-                let times = count.unwrap_or(0) as f64 * per_round;
+                let times = count.unwrap_or(0) as f64 * per_iteration;
                 let taken = match self.inputs.instructions[index].flow {
                     genba_code::Flow::Jump(_) => times,
                     genba_code::Flow::CondJump(_) => {
                         let taken = self.edges.taken_at_end(block).unwrap_or(0);
-                        taken as f64 * per_round
+                        taken as f64 * per_iteration
                     }
                     _ => 0.0,
                 };
@@ -112,7 +112,7 @@ impl Subject<'_> {
         let penalty = first_latency(costs, operation::MISPREDICT)
             .or_else(|| first_throughput(costs, operation::MISPREDICT))
             .unwrap_or(DEFAULT_MISPREDICTION_CYCLES);
-        let round = Iteration {
+        let iteration = Iteration {
             inputs: self.inputs,
             edges: self.edges,
             blocks: self.blocks,
@@ -122,7 +122,7 @@ impl Subject<'_> {
             weight,
         };
         let (loads, branches) = if weight > 0.0 && measured.is_some() {
-            (round.loads(), round.branches(&penalty))
+            (iteration.loads(), iteration.branches(&penalty))
         } else {
             (Evidence::default(), Evidence::default())
         };

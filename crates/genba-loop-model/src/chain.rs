@@ -1,4 +1,4 @@
-//! The chain of one loop: along the way that its rounds take, or over all their ways.
+//! The dependency chain of one loop: along its dominant path, or over all its paths.
 
 use genba_code::{BlockId, Opaque};
 use genba_model::Estimate;
@@ -38,7 +38,7 @@ impl Subject<'_> {
         self.various(code, timings, &inside)
     }
 
-    /// The chain of rounds that go different ways.
+    /// The chain of iterations that take different paths.
     fn various(
         &self,
         code: Code<'_>,
@@ -60,14 +60,14 @@ impl Subject<'_> {
             }
         }
         let drawn: Vec<&[u32]> = order.iter().map(|&id| steps[id].as_slice()).collect();
-        let rounds = Iterations::various(&drawn);
-        let run = |case| recurrence::of_rounds(code, &rounds, case);
+        let iterations = Iterations::various(&drawn);
+        let run = |case| recurrence::of_iterations(code, &iterations, case);
         let [low, value, high] = [run(Case::Low), run(Case::Value), run(Case::High)];
         let (Some(low), Some(value), Some(high)) = (low, value, high) else {
             return Err("its iterations are too long for the model".to_owned());
         };
         // Branches are not independent of each other in fact: the ways by themselves bound what
-        // other orders of the same rounds could make.
+        // other orders of the same iterations could make.
         let (mut least, mut most) = (value.cycles, value.cycles);
         for (steps, &times) in steps.iter().zip(&times) {
             if times <= rare {

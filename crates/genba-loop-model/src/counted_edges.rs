@@ -18,7 +18,7 @@ impl Edges<'_> {
         *self.counts.get(range.start as usize)?
     }
 
-    /// Whether control ever came round in a set of blocks, as far as is known: whether the edges
+    /// Whether control ever iterated in a set of blocks, as far as is known: whether the edges
     /// that were taken between them make a circle.
     pub(super) fn has_iterated(&self, blocks: &[BlockId]) -> bool {
         let mut sorted = blocks.to_vec();

@@ -98,7 +98,7 @@ fn unexplained(why: String) -> (LoopBound, String) {
 fn contradiction(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
     let most = measured.high / MIN_MODEL_OF_MEASURED;
     if let Ok(chain) = &facts.chain {
-        // Iterations of different entries overlap: only those that come round wait.
+        // Iterations of different entries overlap: only those that iterate wait.
         let waiting = facts.trips.map_or(1.0, |trips| 1.0 - 1.0 / trips.max(1.0));
         if chain.cycles.low * waiting > most {
             return Some(unexplained(format!(
@@ -220,8 +220,8 @@ fn by_evidence(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)
     }
 }
 
-/// In short rounds the time after a wrong prediction stands anywhere behind the branch. It is
-/// the branch's if wrong predictions suffice for all of it and nothing else is known to be there.
+/// In short iterations samples of a misprediction stand anywhere behind the branch. The time is
+/// the branch's if mispredictions suffice for all of it and nothing else is known to be there.
 fn left_to_branches(facts: &Facts, measured: &Estimate, floor: f64) -> bool {
     let clear = facts
         .chain

@@ -1,4 +1,4 @@
-//! Where in a round the measured time stands: at loads, at branches that go both ways.
+//! Where in an iteration the measured time stands: at loads, at branches with both outcomes.
 
 use genba_code::{BlockId, DataFlow, Flow};
 use genba_model::Estimate;
@@ -10,12 +10,12 @@ use crate::constants::{
     INSTRUCTIONS_AFTER_BRANCH, MAX_USER_CYCLES, MIN_LOAD_WAIT, MIN_RARER_OUTCOME,
 };
 
-/// Measured cycles a round at instructions of one kind.
+/// Measured time at instructions of one kind, cycles per iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Evidence {
     /// Share of the loop's time at them.
     pub share: f64,
-    /// Cycles a round at them beyond what they take when nothing is in their way.
+    /// Cycles per iteration at them beyond their latency without misses and mispredictions.
     pub excess: f64,
     /// The one with most time, and its share.
     pub most: Option<(usize, f64)>,
@@ -24,12 +24,12 @@ pub(super) struct Evidence {
     /// What an execution of it takes on an L1d hit; share of executions in which it is
     /// taken, for a branch.
     pub usual: f64,
-    /// Most cycles a round that wrong predictions can take (branches).
+    /// Most cycles per iteration that mispredictions can take (branches).
     pub potential: f64,
     /// Share of the loop's time at the branches, at what they compare, and at the first
-    /// instructions on either side, which come late after a wrong prediction.
+    /// instructions on either side, which come late after a misprediction.
     pub near: f64,
-    /// Executions a round of the one with most time.
+    /// Executions per iteration of the one with most time.
     pub times: f64,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Iteration<'a> {
     pub timings: &'a [Option<Timing>],
     /// Executions of the head.
     pub iterations: f64,
-    /// Measured cycles a round.
+    /// Measured cycles per iteration.
     pub cycles: f64,
     /// Weight of all samples in the loop.
     pub weight: f64,

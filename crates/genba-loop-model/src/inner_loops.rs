@@ -1,4 +1,4 @@
-//! Loops whose rounds contain other loops.
+//! Loops whose iterations contain other loops.
 
 use genba_model::{LoopBound, LoopCost};
 
@@ -32,7 +32,7 @@ impl Subject<'_> {
                 })
                 .map(|i| self.inputs.weight.get(i).copied().unwrap_or(0.0))
                 .sum();
-            // A loop inside that hardly ever runs does not shape the rounds.
+            // A loop inside that hardly ever runs does not shape the iterations.
             let rare = (cost.iterations as f64) < RARE_INNER_LOOP * self.iterations as f64;
             let share = if weight > 0.0 { part / weight } else { 0.0 };
             if rare && share < MIN_TIME_OF_RARE_INNER_LOOP {

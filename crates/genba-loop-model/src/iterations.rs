@@ -4,14 +4,14 @@
 pub(super) struct Iterations {
     /// Instructions in the order of execution.
     pub sequence: Vec<u32>,
-    /// Where each round begins.
+    /// Where each iteration begins.
     pub starts: Vec<usize>,
-    /// Whether all rounds are the same.
+    /// Whether all iterations are the same.
     pub uniform: bool,
 }
 
 impl Iterations {
-    /// The same round again and again.
+    /// One path repeated.
     pub(super) fn repeated(path: &[u32], times: usize) -> Self {
         let mut sequence = Vec::with_capacity(path.len() * times);
         let mut starts = Vec::with_capacity(times);
@@ -27,12 +27,12 @@ impl Iterations {
     }
 
     /// Iterations that take different ways.
-    pub(super) fn various(rounds: &[&[u32]]) -> Self {
+    pub(super) fn various(iterations: &[&[u32]]) -> Self {
         let mut sequence = Vec::new();
-        let mut starts = Vec::with_capacity(rounds.len());
-        for round in rounds {
+        let mut starts = Vec::with_capacity(iterations.len());
+        for iteration in iterations {
             starts.push(sequence.len());
-            sequence.extend_from_slice(round);
+            sequence.extend_from_slice(iteration);
         }
         Self {
             sequence,
@@ -42,14 +42,14 @@ impl Iterations {
     }
 }
 
-/// The round that a node is in.
-pub(super) fn round_of(node: usize, rounds: &Iterations) -> usize {
-    rounds.starts.partition_point(|&s| s <= node) - 1
+/// The iteration that a node is in.
+pub(super) fn iteration_of(node: usize, iterations: &Iterations) -> usize {
+    iterations.starts.partition_point(|&s| s <= node) - 1
 }
 
-/// Where in the rounds an instruction comes first.
-pub(super) fn place_in_round(instruction: u32, rounds: &Iterations) -> usize {
-    rounds
+/// Where in the iterations an instruction comes first.
+pub(super) fn place_in_iteration(instruction: u32, iterations: &Iterations) -> usize {
+    iterations
         .sequence
         .iter()
         .position(|&i| i == instruction)

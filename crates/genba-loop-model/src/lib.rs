@@ -1,13 +1,13 @@
-//! What holds a loop up: measured cycles a round against the model of it.
+//! What bounds a loop: measured cycles per iteration against a model of it.
 //!
 //! **Scope.** For each loop of a function, from its instructions' data flow, exact counts, costs
-//! by form and the time measured at each instruction: rounds, entries, the cycles that the
-//! longest chain of dependent instructions adds each round, the cycles that its instructions
+//! by form and the time measured at each instruction: iterations, entries, the cycles that the
+//! longest chain of dependent instructions adds per iteration, the cycles that its instructions
 //! take if independent, and which of these, or what else, explains the measured cycles. Pure:
 //! no file, no host.
 //!
 //! **Not modelled.** Chains through calls, through memory at addresses that only look different,
-//! and of loops whose rounds contain other loops (those inside are modelled); the size of the
+//! and of loops whose iterations contain other loops (those inside are modelled); the size of the
 //! reorder buffer; ports beyond what [`throughput`] adds up; alignment. Where that matters the
 //! measured cycles are not met, and the loop is [`LoopBound::Unexplained`] with its figures.
 
@@ -138,7 +138,7 @@ pub fn entries_by_edges(
     Some(all)
 }
 
-/// Whether a loop ever came round: one whose way back was never taken is none in that run.
+/// Whether a loop ever iterated: whether its back edge was taken in the counted run.
 pub fn has_iterated(
     flow: &genba_code::ControlFlow,
     instructions: &[genba_code::Instruction],
@@ -177,7 +177,7 @@ fn one(
     let entries = (!found.irreducible)
         .then(|| path::has_iterated(edges, found.head, &inside))
         .flatten()
-        .map(|round| iterations - round);
+        .map(|back| iterations - back);
     let subject = Subject {
         inputs,
         edges,

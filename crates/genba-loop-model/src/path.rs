@@ -1,6 +1,6 @@
-//! The ways that rounds of a loop take.
+//! The paths that iterations of a loop take.
 //!
-//! Counts of edges do not tell how often a whole path was taken, but they bound it: every round
+//! Counts of edges do not tell how often a whole path was taken, but they bound it: every iteration
 //! that is not on the path has left it at one of its blocks, so that the path was taken at least
 //! as often as the head was executed less all departures ("definite flow"; Ball, Mataga, Sagiv,
 //! "Edge Profiling versus Path Profiling: The Showdown", POPL 1998).
@@ -18,7 +18,7 @@ use crate::constants::{DRAWN_ITERATIONS, MAX_PATH_BLOCKS, MAX_STEPS_PER_DRAWN_IT
 pub(super) struct Path {
     /// Its blocks in order.
     pub blocks: Vec<BlockId>,
-    /// Share of the rounds that took it, of those that came round: at least this.
+    /// Share of the iterations that took it, of those that iterated: at least this.
     pub share: f64,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn dominant(
     })
 }
 
-/// How many rounds ended at the head again.
+/// How many iterations ended at the head again.
 pub(super) fn has_iterated(
     edges: &Edges<'_>,
     head: BlockId,

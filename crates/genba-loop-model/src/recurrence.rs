@@ -1,16 +1,16 @@
-//! How many cycles the longest chain of dependent instructions adds each round.
+//! How many cycles the longest chain of dependent instructions adds per iteration.
 //!
-//! The data flow of many rounds is laid out as if the processor had no other bound than that an
-//! instruction waits for its operands, and a division for the one before it. What the last result gains from round to round comes
+//! The data flow of many iterations is laid out as if the processor had no other bound than that an
+//! instruction waits for its operands, and a division for the one before it. What the last result gains from iteration to iteration comes
 //! out as the greatest mean of any cycle of dependencies (the eigenvalue of the max-plus
-//! matrix of one round; Cuninghame-Green, "Minimax Algebra", 1979), and the cycle is read off the
+//! matrix of one iteration; Cuninghame-Green, "Minimax Algebra", 1979), and the cycle is read off the
 //! way back from the last result. Code is followed as predicted: nothing waits for a branch.
 
 use genba_code::{DataFlow, Location, Shortcut, X87_TOP};
 
 use super::addresses::{Addresses, Found};
 use super::costs::Timing;
-use super::iterations::{Iterations, place_in_round, round_of};
+use super::iterations::{Iterations, iteration_of, place_in_iteration};
 use crate::constants::{
     MAX_SIMULATED_INSTRUCTIONS, MIN_EXECUTIONS_IN_CHAIN, MIN_SIMULATED_ITERATIONS,
     SIMULATED_ITERATIONS,
@@ -44,11 +44,11 @@ pub(super) struct Code<'a> {
 /// The chain found.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Recurrence {
-    /// Cycles that it adds a round.
+    /// Cycles that it adds per iteration.
     pub cycles: f64,
-    /// Its instructions in order, each with the cycles that it adds to the chain a round.
+    /// Its instructions in order, each with the cycles that it adds to the chain per iteration.
     pub links: Vec<Link>,
-    /// Whether a load somewhere in the rounds overlaps an earlier store in part only.
+    /// Whether a load somewhere in the iterations overlaps an earlier store in part only.
     pub partial_forward: bool,
 }
 
@@ -70,21 +70,25 @@ pub(super) fn of_path(code: Code<'_>, path: &[u32], case: Case) -> Option<Recurr
     if times < MIN_SIMULATED_ITERATIONS {
         return None;
     }
-    of_rounds(code, &Iterations::repeated(path, times), case)
+    of_iterations(code, &Iterations::repeated(path, times), case)
 }
 
-/// The recurrence of rounds that take different ways.
-pub(super) fn of_rounds(code: Code<'_>, rounds: &Iterations, case: Case) -> Option<Recurrence> {
-    if rounds.sequence.len() > MAX_SIMULATED_INSTRUCTIONS
-        || rounds.starts.len() < MIN_SIMULATED_ITERATIONS
+/// The recurrence of iterations that take different paths.
+pub(super) fn of_iterations(
+    code: Code<'_>,
+    iterations: &Iterations,
+    case: Case,
+) -> Option<Recurrence> {
+    if iterations.sequence.len() > MAX_SIMULATED_INSTRUCTIONS
+        || iterations.starts.len() < MIN_SIMULATED_ITERATIONS
     {
         return None;
     }
-    let mut simulation = Simulation::new(code, case, rounds.sequence.len());
-    for &instruction in &rounds.sequence {
+    let mut simulation = Simulation::new(code, case, iterations.sequence.len());
+    for &instruction in &iterations.sequence {
         simulation.step(instruction as usize);
     }
-    Some(simulation.recurrence(rounds))
+    Some(simulation.recurrence(iterations))
 }
 
 /// When each instruction's result is there, and what it waited for last.
@@ -228,10 +232,16 @@ impl<'a> Simulation<'a> {
         self.top = self.top.wrapping_add_signed(delta) & 7;
     }
 
-    fn recurrence(&self, rounds: &Iterations) -> Recurrence {
-        let count = rounds.starts.len();
+    fn recurrence(&self, iterations: &Iterations) -> Recurrence {
+        let count = iterations.starts.len();
         // The latest result up to the end of each third.
-        let end = |round: usize| rounds.starts.get(round).copied().unwrap_or(self.done.len());
+        let end = |iteration: usize| {
+            iterations
+                .starts
+                .get(iteration)
+                .copied()
+                .unwrap_or(self.done.len())
+        };
         let latest = |until: usize| {
             let results = self.done[..until].iter().copied().enumerate();
             results.fold(
@@ -245,10 +255,10 @@ impl<'a> Simulation<'a> {
         let (_, middle) = latest(end(count - third));
         let (last_node, last) = latest(self.done.len());
         let growth = ((last - middle) / third as f64).max(0.0);
-        let way = self.way_back(last_node, rounds, third);
-        let (cycles, links) = match self.cycle(&way, rounds) {
+        let way = self.way_back(last_node, iterations, third);
+        let (cycles, links) = match self.cycle(&way, iterations) {
             Some(found) => found,
-            None => (growth, self.frequent(&way, rounds)),
+            None => (growth, self.frequent(&way, iterations)),
         };
         Recurrence {
             cycles,
@@ -257,12 +267,12 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// The nodes that led to a result, latest first, without the last third of the rounds, in
+    /// The nodes that led to a result, latest first, without the last third of the iterations, in
     /// which it may have left the chain, and the first, in which the chain may not be the
     /// longest yet.
-    fn way_back(&self, node: usize, rounds: &Iterations, third: usize) -> Vec<u32> {
-        let from = rounds.starts[third];
-        let until = rounds.starts[rounds.starts.len() - third];
+    fn way_back(&self, node: usize, iterations: &Iterations, third: usize) -> Vec<u32> {
+        let from = iterations.starts[third];
+        let until = iterations.starts[iterations.starts.len() - third];
         let mut way = Vec::new();
         let mut at = node as u32;
         while at != NO_NODE && at as usize >= from {
@@ -275,55 +285,57 @@ impl<'a> Simulation<'a> {
     }
 
     /// The part of the way between two visits of one instruction: the chain, exactly.
-    fn cycle(&self, way: &[u32], rounds: &Iterations) -> Option<(f64, Vec<Link>)> {
-        if !rounds.uniform {
+    fn cycle(&self, way: &[u32], iterations: &Iterations) -> Option<(f64, Vec<Link>)> {
+        if !iterations.uniform {
             return None;
         }
         let first = *way.first()? as usize;
         let length = way.iter().position(|&node| {
             let node = node as usize;
-            node != first && rounds.sequence[node] == rounds.sequence[first]
+            node != first && iterations.sequence[node] == iterations.sequence[first]
         })?;
         let start = way[length] as usize;
-        let passed = round_of(first, rounds).checked_sub(round_of(start, rounds))?;
+        let passed =
+            iteration_of(first, iterations).checked_sub(iteration_of(start, iterations))?;
         if passed == 0 {
             return None;
         }
-        let per_round = 1.0 / passed as f64;
-        let cycles = (self.done[first] - self.done[start]) * per_round;
+        let per_iteration = 1.0 / passed as f64;
+        let cycles = (self.done[first] - self.done[start]) * per_iteration;
         let mut links: Vec<Link> = Vec::new();
         for &node in way[..length].iter().rev() {
-            let instruction = rounds.sequence[node as usize];
+            let instruction = iterations.sequence[node as usize];
             let before = self.waited_for[node as usize];
             let added = match before {
                 NO_NODE => 0.0,
                 before => self.done[node as usize] - self.done[before as usize],
             };
             match links.iter_mut().find(|l| l.instruction == instruction) {
-                Some(link) => link.cycles += added * per_round,
+                Some(link) => link.cycles += added * per_iteration,
                 None => links.push(Link {
                     instruction,
-                    cycles: added * per_round,
+                    cycles: added * per_iteration,
                 }),
             }
         }
-        // It has no beginning: let it begin where the round does.
-        let place = |link: &Link| place_in_round(link.instruction, rounds);
+        // It has no beginning: let it begin where the iteration does.
+        let place = |link: &Link| place_in_iteration(link.instruction, iterations);
         let first = (0..links.len()).min_by_key(|&i| place(&links[i]))?;
         links.rotate_left(first);
         Some((cycles, links))
     }
 
-    /// The instructions that the way visits in at least half of its rounds.
-    fn frequent(&self, way: &[u32], rounds: &Iterations) -> Vec<Link> {
+    /// The instructions that the way visits in at least half of its iterations.
+    fn frequent(&self, way: &[u32], iterations: &Iterations) -> Vec<Link> {
         let Some((&newest, &oldest)) = way.first().zip(way.last()) else {
             return Vec::new();
         };
-        let passed = round_of(newest as usize, rounds) - round_of(oldest as usize, rounds);
-        let per_round = 1.0 / passed.max(1) as f64;
+        let passed =
+            iteration_of(newest as usize, iterations) - iteration_of(oldest as usize, iterations);
+        let per_iteration = 1.0 / passed.max(1) as f64;
         let mut sums: Vec<(u32, f64, f64)> = Vec::new();
         for &node in way.iter().rev() {
-            let instruction = rounds.sequence[node as usize];
+            let instruction = iterations.sequence[node as usize];
             let before = self.waited_for[node as usize];
             let added = match before {
                 NO_NODE => 0.0,
@@ -339,13 +351,13 @@ impl<'a> Simulation<'a> {
         }
         let mut links: Vec<Link> = sums
             .into_iter()
-            .filter(|sum| sum.1 * per_round >= MIN_EXECUTIONS_IN_CHAIN)
+            .filter(|sum| sum.1 * per_iteration >= MIN_EXECUTIONS_IN_CHAIN)
             .map(|(instruction, _, added)| Link {
                 instruction,
-                cycles: added * per_round,
+                cycles: added * per_iteration,
             })
             .collect();
-        links.sort_by_key(|link| place_in_round(link.instruction, rounds));
+        links.sort_by_key(|link| place_in_iteration(link.instruction, iterations));
         links
     }
 }

@@ -1,4 +1,4 @@
-//! Cycles that a round takes if all its instructions were independent.
+//! Cycles that an iteration takes if all its instructions were independent.
 //!
 //! Every unit that we know to be shared has a sum of reciprocal throughputs, weighted with
 //! executions; the largest sum is a bound from below. Units that different processors share
@@ -19,15 +19,15 @@ pub(super) struct Throughput {
     pub what: String,
 }
 
-/// Instructions a round, with how many times each is executed a round.
+/// Instructions per iteration, with how many times each is executed per iteration.
 pub(super) struct Mix<'a> {
     pub instructions: &'a [Instruction],
     pub flows: &'a [DataFlow],
-    /// Instruction, executions a round, times taken a round (jumps).
+    /// Instruction, executions per iteration, times taken per iteration (jumps).
     pub rows: Vec<(usize, f64, f64)>,
 }
 
-/// What a round executes beside the mix.
+/// What an iteration executes beside the mix.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Extra {
     /// Instructions of the cheapest kind.

@@ -1,4 +1,4 @@
-//! What a round of a loop would take if its instructions were other ones.
+//! Predicted cycles per iteration after a change of a loop's instructions.
 //!
 //! The same model as for the loop as it is, of changed costs: the chain by simulation, the
 //! throughput by the sums of what is left. What the model does not explain of the measured
@@ -15,7 +15,7 @@ use super::{LoopInputs, path};
 use crate::constants::MAX_LOOP_DEPTH;
 use crate::constants::{RARE_INNER_LOOP, UNCERTAINTY_OF_CHANGED_CODE, UNEXPLAINED_THAT_REMAINS};
 
-/// A change of what a loop's rounds execute.
+/// A change of the instructions of a loop.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
     /// Instructions that go away; what they made is there from the start.
@@ -29,7 +29,7 @@ pub struct Change {
     /// Registers that instructions no longer wait for.
     pub unread: Vec<(usize, Location)>,
     /// Instructions that are executed less often, and by which factor: what an unrolled loop has
-    /// once for several rounds.
+    /// once for several iterations.
     pub fewer: Vec<(usize, f64)>,
     /// Iterations done by one: vector lanes. 0 and 1 change nothing.
     pub lanes: f64,
@@ -46,7 +46,7 @@ pub struct Instead {
     pub slots: f64,
 }
 
-/// The model of a round, cycles.
+/// The model of an iteration, cycles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     /// The instructions of the longest chain.
@@ -60,7 +60,7 @@ pub struct Model {
 impl Model {
     /// The larger of the two; `None` without both.
     #[must_use]
-    pub fn round(&self) -> Option<Estimate> {
+    pub fn cycles(&self) -> Option<Estimate> {
         let (a, b) = match (self.chain, self.throughput) {
             (Some(a), Some(b)) => (a, b),
             (one, other) => return one.or(other),
@@ -73,7 +73,7 @@ impl Model {
     }
 }
 
-/// The model of a loop's rounds after a change; without any change, the model of the loop as it
+/// The model of a loop's iterations after a change; without any change, the model of the loop as it
 /// is. `None` for loops that were not executed.
 #[must_use]
 pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Model> {
@@ -99,7 +99,7 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
     let entries = (!found.irreducible)
         .then(|| path::has_iterated(&edges, found.head, &inside))
         .flatten()
-        .map(|round| iterations - round);
+        .map(|back| iterations - back);
     let subject = Subject {
         inputs,
         edges: &edges,
@@ -109,7 +109,7 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
         iterations,
         entries,
     };
-    // A loop inside that hardly ever runs does not shape the rounds.
+    // A loop inside that hardly ever runs does not shape the iterations.
     let runs = |inside: &genba_code::Loop| {
         let times = edges.block(inside.head).unwrap_or(0);
         inside.parent == Some(index) && times as f64 > RARE_INNER_LOOP * iterations as f64
@@ -201,14 +201,14 @@ fn alter(timings: &mut [Option<Timing>], change: &Change) {
     }
 }
 
-/// What a round that takes `measured` cycles takes after a change, by the models before and
+/// What an iteration that takes `measured` cycles takes after a change, by the models before and
 /// after. `None` where the model has nothing to say.
 ///
 /// Where the measured cycles are more than the model's, the rest may be what the model does not
-/// know of (wrong predictions, memory), which stays, or a part of what goes.
+/// know of (mispredictions, memory), which stays, or a part of what goes.
 #[must_use]
 pub fn iteration_after(measured: f64, before: &Model, after: &Model) -> Option<Estimate> {
-    let model = before.round()?.value;
+    let model = before.cycles()?.value;
     if !(model > 0.0 && measured > 0.0) {
         return None;
     }
@@ -228,7 +228,7 @@ pub fn iteration_after(measured: f64, before: &Model, after: &Model) -> Option<E
         chain: scaled(after.chain, before.chain),
         throughput: scaled(after.throughput, before.throughput),
     }
-    .round()?;
+    .cycles()?;
     let most = |cycles: f64| cycles.min(measured);
     Some(Estimate {
         value: most(after.value + UNEXPLAINED_THAT_REMAINS * rest),
@@ -276,21 +276,24 @@ mod tests {
 
     #[test]
     fn unexplained_cycles_widen_the_prediction() {
-        let round = iteration_after(12.0, &model(8.0, 2.0), &model(2.0, 2.0)).expect("a round");
-        assert!((round.value - 4.0).abs() < 1e-9);
-        assert!(round.low < 2.0 && round.high > 6.0);
+        let iteration =
+            iteration_after(12.0, &model(8.0, 2.0), &model(2.0, 2.0)).expect("an iteration");
+        assert!((iteration.value - 4.0).abs() < 1e-9);
+        assert!(iteration.low < 2.0 && iteration.high > 6.0);
     }
 
     #[test]
     fn overestimated_chain_does_not_scale_the_throughput() {
-        let round = iteration_after(10.0, &model(20.0, 2.0), &model(1.0, 2.0)).expect("a round");
-        assert!((round.value - 2.0).abs() < 1e-9, "{round:?}");
+        let iteration =
+            iteration_after(10.0, &model(20.0, 2.0), &model(1.0, 2.0)).expect("an iteration");
+        assert!((iteration.value - 2.0).abs() < 1e-9, "{iteration:?}");
     }
 
     #[test]
     fn predicted_cycles_never_exceed_the_measured_ones() {
-        let round = iteration_after(3.0, &model(3.0, 2.0), &model(9.0, 2.0)).expect("a round");
-        assert!(round.value <= 3.0 && round.high <= 3.0);
+        let iteration =
+            iteration_after(3.0, &model(3.0, 2.0), &model(9.0, 2.0)).expect("an iteration");
+        assert!(iteration.value <= 3.0 && iteration.high <= 3.0);
         assert_eq!(
             iteration_after(0.0, &model(1.0, 1.0), &model(1.0, 1.0)),
             None

@@ -68,7 +68,7 @@ fn compile(directory: &Path, options: &[&str]) -> Option<Binary> {
     Binary::open(&library).ok()
 }
 
-/// The model of the only loop of a function, entered ten times for a million rounds.
+/// The model of the only loop of a function, entered ten times for a million iterations.
 fn model(binary: &Binary, name: &str) -> (LoopCost, String) {
     let symbol = &binary.find(name)[0];
     let range = binary.function_range_at(symbol.address).expect("sized");

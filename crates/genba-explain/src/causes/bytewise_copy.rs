@@ -40,7 +40,7 @@ fn candidate(found: &ByteLoop) -> Candidate {
     );
     one.affected = found.path.clone();
     one.residual_fraction = found.residual_fraction(BYTE_COPY_CYCLES);
-    one.executions = Some(found.rounds);
+    one.executions = Some(found.iterations);
     one.cycles = Some(Estimate::exact(found.each));
     found.facts(ByteOperation::Copy, one)
 }

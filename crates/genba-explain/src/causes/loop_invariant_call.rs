@@ -28,7 +28,7 @@ use crate::constants::time_shares::MIN_SHARE_OF_CALLEE;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, all_calls, cycles_of_all};
-use crate::patterns::invariance::{is_same_each_round, value_at};
+use crate::patterns::invariance::{is_same_each_iteration, value_at};
 use genba_loop_model::entries_by_edges;
 
 /// Functions whose result is that of their arguments, with the registers of those.
@@ -134,7 +134,7 @@ fn candidate(input: &AnalysisInput, call: &Call<'_>) -> Option<(u32, Candidate)>
     let index = around
         .next()
         .or_else(|| function.loops_around(at).find(long))?;
-    let same = |&value| is_same_each_round(function, index, value);
+    let same = |&value| is_same_each_iteration(function, index, value);
     if !values.iter().all(same) || is_disturbed(input, function, index, at) {
         return None;
     }

@@ -130,9 +130,9 @@ fn stays(function: &FunctionInput, address: &Address, index: u32) -> bool {
             .is_none_or(|(value, _)| values.is_invariant(value, &function.flow, index));
     let input =
         function.values.origin(address.base).eq(&Origin::Entry) && is_stack(function, address);
-    let rounds = |cost: &genba_model::LoopCost| cost.iterations / SELDOM_CALLS_DIVISOR;
+    let iterations = |cost: &genba_model::LoopCost| cost.iterations / SELDOM_CALLS_DIVISOR;
     let often = function.loops.get(index as usize);
-    let often = often.and_then(|cost| cost.as_ref()).map_or(0, rounds);
+    let often = often.and_then(|cost| cost.as_ref()).map_or(0, iterations);
     fixed
         && !function.loop_instructions(index).into_iter().any(|at| {
             let data = &function.data[at];

@@ -285,9 +285,9 @@ fn sums(one: &HotLoop<'_>, uses: &Uses) -> Option<Vec<usize>> {
 fn candidate(input: &AnalysisInput, one: &HotLoop<'_>, work: &Work) -> Option<Candidate> {
     let function = one.input;
     let now = function.loop_model(&input.program.costs, one.index, &Change::default())?;
-    let round = now.round()?.value;
+    let iteration = now.cycles()?.value;
     // Held up by something else: vectors would not help.
-    if one.cycles.value > MAX_CYCLES_OF_SCALAR_MODEL * round {
+    if one.cycles.value > MAX_CYCLES_OF_SCALAR_MODEL * iteration {
         return None;
     }
     let lanes = VECTOR_BYTES / f64::from(work.bytes.clamp(2, MAX_ELEMENT_BYTES));

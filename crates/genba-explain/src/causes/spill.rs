@@ -59,7 +59,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         let Some(gain) = function.loop_after(&input.program.costs, one.index, &change) else {
             continue;
         };
-        let modelled = gain.before.round().map_or(0.0, |round| round.value);
+        let modelled = gain.before.cycles().map_or(0.0, |cycles| cycles.value);
         // Loads from the stack never miss: where the time stands at the moves, they are the reason
         // even if they take longer than the model knows (forwarding from stores has its limits).
         let stands = function.heat_of(moves.iter().copied()) >= MIN_TIME_AT_SPILLS * one.share

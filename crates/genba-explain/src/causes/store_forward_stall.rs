@@ -154,13 +154,13 @@ fn candidate(input: &AnalysisInput, index: usize, load: &Stall, store: usize) ->
         Fix::WiderStore,
     );
     let waits = load.each - load.usual;
-    let round = load.around.and_then(|around| {
+    let iteration = load.around.and_then(|around| {
         let cost = function.loops.get(around as usize)?.as_ref()?;
         let model = function.loop_model(&input.program.costs, around, &Change::default())?;
         let times = function.counts[load.at] as f64 / cost.iterations.max(1) as f64;
         Some((around, cost.cycles?.value, model.throughput?.value, times))
     });
-    match round {
+    match iteration {
         Some((around, measured, free, times)) if measured > 0.0 => {
             found.affected = function.loop_instructions(around);
             let stays = (1.0 - waits * times / measured)

@@ -102,8 +102,8 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let penalty = penalty(input);
     let model = |cost: &Option<Estimate>| cost.map_or(0.0, |cost| cost.value);
     let least = model(&found.cost.chain_cycles).max(model(&found.cost.throughput_cycles));
-    let round = found.cycles.value;
-    let excess = round - least - penalty / found.trips.unwrap_or(f64::INFINITY).max(1.0);
+    let iteration = found.cycles.value;
+    let excess = iteration - least - penalty / found.trips.unwrap_or(f64::INFINITY).max(1.0);
     let counted = input.program.follow_up.mispredictions.as_ref();
     let seen = counted.map(|events| {
         events.times(found.function, &found.members) / found.cost.iterations.max(1) as f64
@@ -129,7 +129,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
             }
         }
     };
-    if taken < MIN_MISPREDICTION_PART * round {
+    if taken < MIN_MISPREDICTION_PART * iteration {
         return None;
     }
     let depends = branches.iter().any(|one| depends(found, one.at));
@@ -153,15 +153,15 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     };
     let other = excess - taken;
     let after = Estimate {
-        value: (body + other + waits * taken).min(round),
+        value: (body + other + waits * taken).min(iteration),
         // Without mispredictions loads start earlier, too.
         low: (least
             .max(BRANCHLESS_CYCLES_PER_SLOT_LOW * slots)
             .max(BRANCHLESS_LOW * chain)
             + BRANCHLESS_LOW * other)
-            .min(round),
+            .min(iteration),
         high: (BRANCHLESS_HIGH.0 * body + other + (waits + BRANCHLESS_HIGH.1) * taken)
-            .min(MAX_LOOP_RESIDUAL * round),
+            .min(MAX_LOOP_RESIDUAL * iteration),
     };
     let mut site = vec![main.at];
     let others = branches
@@ -175,7 +175,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         Fix::Branchless,
     );
     one.affected = found.members.clone();
-    one.residual_fraction = after.scaled(1.0 / round);
+    one.residual_fraction = after.scaled(1.0 / iteration);
     one.executions = Some(function.counts[main.at]);
     one.cycles = Some(found.cycles);
     for branch in branches.iter().take(MAX_REPORTED_BRANCHES) {
@@ -189,7 +189,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         counted: seen.is_some(),
     };
     one = one.fact(LoopFact::Model {
-        cycles: round,
+        cycles: iteration,
         modelled: Estimate::exact(least),
         case: ModelCase::Bound,
     });
@@ -230,7 +230,7 @@ fn loads_far(found: &HotLoop<'_>) -> bool {
 
 fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
     let function = found.input;
-    let rounds = found.cost.iterations.max(1) as f64;
+    let iterations = found.cost.iterations.max(1) as f64;
     let mut list: Vec<Branch> = (found.members.iter().copied())
         .filter_map(|at| {
             let all = function.counts[at];
@@ -249,7 +249,7 @@ fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
             (rare >= VARYING_OUTCOME && all > MIN_CALLS_HABITUAL).then(|| Branch {
                 at,
                 taken,
-                wrong: rare * all as f64 / rounds,
+                wrong: rare * all as f64 / iterations,
                 stays,
             })
         })

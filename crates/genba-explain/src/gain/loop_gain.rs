@@ -53,7 +53,7 @@ impl FunctionInput {
         let penalty = costs.latency(operation::MISPREDICT[0]);
         let penalty = penalty.map_or(DEFAULT_MISPREDICTION_CYCLES, |penalty| penalty.value);
         let members = self.loop_instructions(index);
-        let rounds = self.loops[index as usize]
+        let iterations = self.loops[index as usize]
             .as_ref()
             .map_or(0, |l| l.iterations);
         let wrong = members.iter().map(|&at| {
@@ -66,7 +66,7 @@ impl FunctionInput {
                 0.0
             }
         });
-        wrong.sum::<f64>() / rounds.max(1) as f64 * penalty
+        wrong.sum::<f64>() / iterations.max(1) as f64 * penalty
     }
 
     /// What a change would make of a loop; `None` where cycles or costs are not known.
@@ -75,23 +75,23 @@ impl FunctionInput {
         let measured = self.loops.get(index as usize)?.as_ref()?.cycles?;
         let before = self.loop_model(costs, index, &Change::default())?;
         let after = self.loop_model(costs, index, change)?;
-        let round = iteration_after(measured.value, &before, &after)?;
+        let iteration = iteration_after(measured.value, &before, &after)?;
         // Mispredictions are not in the model, and remain: what it leaves no room for before the
         // change shows after it. They come seldom, or always at the end: a part of what may come.
         let most = measured.value;
-        let seen = (most - before.round()?.value).max(0.0);
+        let seen = (most - before.cycles()?.value).max(0.0);
         let hidden = (self.mispredictions(costs, index) - seen).max(0.0);
-        let round = Estimate {
-            value: (round.value + HIDDEN_MISPREDICTIONS * hidden).min(most),
-            low: round.low,
-            high: (round.high + hidden).min(most),
+        let iteration = Estimate {
+            value: (iteration.value + HIDDEN_MISPREDICTIONS * hidden).min(most),
+            low: iteration.low,
+            high: (iteration.high + hidden).min(most),
         };
         Some(LoopGain {
             measured,
             before,
             after,
-            iteration: round,
-            residual_fraction: round.scaled(1.0 / measured.value),
+            iteration,
+            residual_fraction: iteration.scaled(1.0 / measured.value),
         })
     }
 }

@@ -174,7 +174,7 @@ impl Numbering<'_> {
         };
         let (back, forward): (Vec<BlockId>, Vec<BlockId>) =
             this.predecessors.iter().partition(|before| inside(before));
-        // What the loop does not write comes round as it went in.
+        // What the loop does not write comes back as it went in.
         let changed = match heads {
             Some(index) if !back.is_empty() => self.loop_writes[index as usize],
             _ => 0,
@@ -205,7 +205,7 @@ impl Numbering<'_> {
     }
 
     /// Locations that are the same at the ends of two blocks, by a loop that both are in, that is
-    /// entered in one place, and that does not write them: what comes round in a tangle of loops
+    /// entered in one place, and that does not write them: what comes back in a tangle of loops
     /// inside is what came in.
     fn kept(&self, block: BlockId, before: BlockId) -> u128 {
         let loops = self.flow.loops();

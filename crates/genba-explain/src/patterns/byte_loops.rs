@@ -36,7 +36,7 @@ pub struct ByteLoop {
     /// Comparisons of one loaded byte with another.
     pub compares_two: bool,
     /// Iterations.
-    pub rounds: u64,
+    pub iterations: u64,
     /// Bytes in a run, on average.
     pub run: f64,
     /// Measured cycles a byte.
@@ -71,8 +71,8 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
                 continue;
             };
             let width = bytes.width as f64;
-            let run = path.rounds as f64 / path.leaves.max(1) as f64 * width;
-            let each = share * all / (path.rounds as f64 * width);
+            let run = path.iterations as f64 / path.leaves.max(1) as f64 * width;
+            let each = share * all / (path.iterations as f64 * width);
             if run < MIN_BYTES_IN_RUN || !each.is_finite() {
                 continue;
             }
@@ -82,14 +82,14 @@ pub fn byte_loops(input: &AnalysisInput) -> Vec<ByteLoop> {
             members.sort_unstable();
             members.dedup();
             let share = function.heat_of(members.iter().copied());
-            let each = share * all / (path.rounds as f64 * width);
+            let each = share * all / (path.iterations as f64 * width);
             found.push(ByteLoop {
                 function: number,
                 path: members,
                 loads: bytes.loads,
                 stores: bytes.stores,
                 compares_two: bytes.compares_two,
-                rounds: path.rounds,
+                iterations: path.iterations,
                 run,
                 each,
                 share,
@@ -106,7 +106,7 @@ impl ByteLoop {
         candidate
             .fact(LoopFact::ByteRuns {
                 operation,
-                bytes: self.rounds,
+                bytes: self.iterations,
                 mean_run: self.run,
             })
             .fact(LoopFact::ByteTime {
@@ -134,7 +134,7 @@ struct Path {
     head: BlockId,
     blocks: Vec<BlockId>,
     members: Vec<usize>,
-    rounds: u64,
+    iterations: u64,
     leaves: u64,
     /// First instructions behind its ends.
     ends: Vec<usize>,
@@ -153,14 +153,14 @@ impl Path {
         let found = &flow.loops()[index as usize];
         let first = |block: BlockId| flow.blocks()[block as usize].instructions.start as usize;
         let count = |block: BlockId| function.counts.get(first(block)).copied().unwrap_or(0);
-        let rounds = count(found.head);
-        if rounds < MIN_CALLS_HABITUAL || found.irreducible {
+        let iterations = count(found.head);
+        if iterations < MIN_CALLS_HABITUAL || found.irreducible {
             return None;
         }
         let own = |block: &&BlockId| flow.innermost_loop(**block) == Some(index);
         let blocks: Vec<BlockId> = (flow.loop_blocks(index).iter().filter(own))
             .copied()
-            .filter(|&block| count(block) >= rounds.div_ceil(2))
+            .filter(|&block| count(block) >= iterations.div_ceil(2))
             .collect();
         if blocks.len() > MAX_BLOCKS_OF_BYTE_LOOP {
             return None;
@@ -211,7 +211,7 @@ impl Path {
             head: found.head,
             blocks,
             members,
-            rounds,
+            iterations,
             leaves,
             ends,
         })

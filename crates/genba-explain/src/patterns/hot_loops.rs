@@ -39,12 +39,12 @@ pub fn hot_loops(input: &AnalysisInput, least: f64) -> Vec<HotLoop<'_>> {
             continue;
         }
         let mut has_inner = vec![false; function.flow.loops().len()];
-        let rounds = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
+        let iterations = |index: usize| function.loops[index].as_ref().map_or(0, |l| l.iterations);
         for (index, one) in function.flow.loops().iter().enumerate() {
             if let Some(parent) = one.parent.map(|parent| parent as usize) {
                 // A loop inside that hardly ever runs does not shape the iterations.
                 has_inner[parent] |=
-                    rounds(index) as f64 > SELDOM_EXECUTIONS * rounds(parent) as f64;
+                    iterations(index) as f64 > SELDOM_EXECUTIONS * iterations(parent) as f64;
             }
         }
         for (index, cost) in (0u32..).zip(&function.loops) {

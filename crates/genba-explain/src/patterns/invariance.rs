@@ -11,7 +11,7 @@ use crate::input::values::{Address, Origin, Value};
 /// made of values from outside and of memory that the loop does not store to, by what the code
 /// says. Calls count as changing no memory that is addressed otherwise.
 #[must_use]
-pub fn is_same_each_round(function: &FunctionInput, index: u32, value: Value) -> bool {
+pub fn is_same_each_iteration(function: &FunctionInput, index: u32, value: Value) -> bool {
     same(function, index, value, MAX_EXPRESSION_DEPTH)
 }
 

@@ -192,12 +192,12 @@ pub fn penalty(input: &AnalysisInput) -> f64 {
 /// they can.
 #[must_use]
 pub fn wrong_in(input: &AnalysisInput, one: &HotLoop<'_>) -> f64 {
-    let rounds = one.cost.iterations.max(1) as f64;
+    let iterations = one.cost.iterations.max(1) as f64;
     let wrong = match &input.program.follow_up.mispredictions {
         Some(events) => events.times(one.function, &one.members),
         None => possible(one.input, one.members.iter().copied()),
     };
-    wrong / rounds * penalty(input)
+    wrong / iterations * penalty(input)
 }
 
 /// Mispredictions of these branches if the rarer outcome was never predicted.

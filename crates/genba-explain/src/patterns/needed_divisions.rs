@@ -185,7 +185,7 @@ fn is_subtracted(one: &HotLoop<'_>, uses: &Uses, product: usize) -> bool {
         .filter(|write| write.0 < XMM0 && (write.0 != RDX || name(function, product) == "imul"));
     let mut values: Vec<Value> = low.map(|write| write.1).collect();
     // Once through a move or a doubling.
-    for round in 0..2 {
+    for pass in 0..2 {
         let mut more = Vec::new();
         for &value in &values {
             for reader in uses
@@ -195,7 +195,7 @@ fn is_subtracted(one: &HotLoop<'_>, uses: &Uses, product: usize) -> bool {
             {
                 match name(function, reader) {
                     "sub" | "sbb" | "neg" => return true,
-                    "mov" | "add" | "lea" if round == 0 => {
+                    "mov" | "add" | "lea" if pass == 0 => {
                         let writes = function.values.writes(reader).iter();
                         more.extend(writes.filter(|write| write.0 < XMM0).map(|write| write.1));
                     }

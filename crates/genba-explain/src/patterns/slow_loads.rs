@@ -84,7 +84,9 @@ fn missed<'a>(input: &'a AnalysisInput, slow: &Slow) -> Option<(&'a EventCounts,
     let events = input.program.follow_up.cache_misses.as_ref()?;
     let function = &input.functions[slow.function];
     let seen = match &slow.iteration {
-        Some(round) => events.times(slow.function, &function.loop_instructions(round.index)),
+        Some(iteration) => {
+            events.times(slow.function, &function.loop_instructions(iteration.index))
+        }
         None => {
             let near: Vec<usize> = (0..function.code.len()).collect();
             events.times(slow.function, &near)
@@ -128,8 +130,8 @@ fn all(input: &AnalysisInput) -> Vec<Slow> {
                 let mut all = loops.iter();
                 all.find(|one| one.function == number && one.index == index)
             });
-            let slow = match around.and_then(|one| Some((one, round(input, one)?))) {
-                Some((one, round)) => in_loop(one, round, list),
+            let slow = match around.and_then(|one| Some((one, iteration(input, one)?))) {
+                Some((one, iteration)) => in_loop(one, iteration, list),
                 None => outside(number, list),
             };
             found.extend(slow.filter(|slow| {
@@ -142,13 +144,13 @@ fn all(input: &AnalysisInput) -> Vec<Slow> {
 }
 
 /// A loop's iteration against its model.
-fn round(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<Iteration> {
+fn iteration(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<Iteration> {
     let costs = &input.program.costs;
     let model = (one.input).loop_model(costs, one.index, &Change::default())?;
     model.chain?;
     let measured = one.cycles.value;
     let free = model.throughput?.value;
-    let model = model.round()?.value;
+    let model = model.cycles()?.value;
     Some(Iteration {
         index: one.index,
         measured,
@@ -159,8 +161,8 @@ fn round(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<Iteration> {
 }
 
 /// The loads that explain why an iteration takes more than its model.
-fn in_loop(one: &HotLoop<'_>, round: Iteration, mut list: Vec<Stall>) -> Option<Slow> {
-    if round.excess < MIN_LOAD_EXCESS_PART * round.measured || round.excess < 1.0 {
+fn in_loop(one: &HotLoop<'_>, iteration: Iteration, mut list: Vec<Stall>) -> Option<Slow> {
+    if iteration.excess < MIN_LOAD_EXCESS_PART * iteration.measured || iteration.excess < 1.0 {
         return None;
     }
     let short = !one.is_long(MIN_TRIPS_FOR_ADDRESS_PATTERN);
@@ -175,7 +177,7 @@ fn in_loop(one: &HotLoop<'_>, round: Iteration, mut list: Vec<Stall>) -> Option<
             Pattern::Strides(_) | Pattern::Scattered => {
                 let most = load.each >= MIN_DOMINANT_LOAD.0
                     && time >= MIN_DOMINANT_LOAD.1
-                    && round.excess >= MIN_DOMINANT_LOAD.2 * round.measured;
+                    && iteration.excess >= MIN_DOMINANT_LOAD.2 * iteration.measured;
                 most || load.each >= MIN_FAR_LOAD.0 && time >= MIN_FAR_LOAD.1
             }
             Pattern::Streams | Pattern::Fixed => false,
@@ -190,7 +192,7 @@ fn in_loop(one: &HotLoop<'_>, round: Iteration, mut list: Vec<Stall>) -> Option<
         function: one.function,
         kind,
         list,
-        iteration: Some(round),
+        iteration: Some(iteration),
     })
 }
 
@@ -243,18 +245,22 @@ pub(crate) fn candidate(
     let mut found = Candidate::new(cause, Some(slow.function), site, fix);
     let mut modelled = None;
     let residual_fraction = match &slow.iteration {
-        Some(round) => {
-            found.affected = function.loop_instructions(round.index);
+        Some(iteration) => {
+            found.affected = function.loop_instructions(iteration.index);
             modelled = Some(LoopFact::Model {
-                cycles: round.measured,
-                modelled: Estimate::exact(round.model),
+                cycles: iteration.measured,
+                modelled: Estimate::exact(iteration.model),
                 case: ModelCase::LoadsHitL1d,
             });
-            let waiting = round.excess / round.measured;
-            let least = if whole { round.free } else { round.model };
+            let waiting = iteration.excess / iteration.measured;
+            let least = if whole {
+                iteration.free
+            } else {
+                iteration.model
+            };
             Estimate {
                 value: 1.0 - waiting * goes.value,
-                low: (least / round.measured).min(1.0 - waiting * goes.high),
+                low: (least / iteration.measured).min(1.0 - waiting * goes.high),
                 high: 1.0 - waiting * goes.low,
             }
         }

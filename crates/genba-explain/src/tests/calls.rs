@@ -14,11 +14,11 @@ use crate::causes::tls_lookup;
 use crate::input::analysis_input::{AnalysisInput, CallSite, FunctionInput};
 use crate::tests::synthetic::{call, function, has_fact, program};
 
-const ROUNDS: u64 = 10_000_000;
+const ITERATIONS: u64 = 10_000_000;
 
-/// A loop that calls once a round: `for (; rdi != end; rdi++) sum += callee(*p)`.
+/// A loop that calls once an iteration: `for (; rdi != end; rdi++) sum += callee(*p)`.
 fn caller(site: CallSite) -> FunctionInput {
-    let (once, rounds) = (10, ROUNDS);
+    let (once, iterations) = (10, ITERATIONS);
     let mut caller = function(
         "caller",
         |a| {
@@ -37,10 +37,10 @@ fn caller(site: CallSite) -> FunctionInput {
             a.ret()
         },
         &[
-            once, once, rounds, rounds, rounds, rounds, rounds, once, once,
+            once, once, iterations, iterations, iterations, iterations, iterations, once, once,
         ],
         &[0.0, 0.0, 0.1, 0.1, 0.1, 0.05, 0.05, 0.0, 0.0],
-        &[(6, rounds - once)],
+        &[(6, iterations - once)],
     );
     caller.call_sites.push(site);
     caller
@@ -55,7 +55,7 @@ fn callee(name: &str, unit: &str) -> FunctionInput {
             a.add(eax, 1)?;
             a.ret()
         },
-        &[ROUNDS; 3],
+        &[ITERATIONS; 3],
         &[0.3, 0.2, 0.1],
         &[],
     );
@@ -67,7 +67,7 @@ fn callee(name: &str, unit: &str) -> FunctionInput {
 }
 
 fn tiny(unit: &str, instructions: f64) -> AnalysisInput {
-    let site = call(3, "tiny", ROUNDS, instructions);
+    let site = call(3, "tiny", ITERATIONS, instructions);
     program(vec![callee("tiny", unit), caller(site)])
 }
 
@@ -81,10 +81,10 @@ fn tiny_callee_of_another_unit_is_reported_at_the_callee() {
         found[0].residual_fraction.value > 0.5
             && found[0].residual_fraction.low < found[0].residual_fraction.value
     );
-    assert_eq!(found[0].executions, Some(ROUNDS));
+    assert_eq!(found[0].executions, Some(ITERATIONS));
     assert!(has_fact(&found, |fact| matches!(
         fact,
-        Fact::Call(CallFact::SmallCallee { function, calls: ROUNDS, plt: false, .. })
+        Fact::Call(CallFact::SmallCallee { function, calls: ITERATIONS, plt: false, .. })
             if function == "tiny"
     )));
 }
@@ -137,7 +137,7 @@ fn indirect_call_is_found_with_one_dominant_target_only() {
     assert_eq!(found[0].function, Some(1));
     let mut second = input.functions[1].call_sites[0].targets[0].clone();
     second.function = "other".to_owned();
-    second.count = ROUNDS / 4;
+    second.count = ITERATIONS / 4;
     input.functions[1].call_sites[0].targets.push(second);
     assert!(indirect_call_one_target::detect(&input).is_empty());
 }
@@ -158,7 +158,7 @@ fn library_sort_with_small_comparator_is_reported_at_the_comparator() {
 fn tls_lookup_is_reported_at_the_calling_line() {
     let mut input = program(vec![
         callee("pthread_getspecific@@GLIBC_2.34", "x"),
-        caller(call(3, "pthread_getspecific@@GLIBC_2.34", ROUNDS, 3.0)),
+        caller(call(3, "pthread_getspecific@@GLIBC_2.34", ITERATIONS, 3.0)),
     ]);
     input.functions[0].own = false;
     let found = tls_lookup::detect(&input);
@@ -173,7 +173,7 @@ fn tls_lookup_is_reported_at_the_calling_line() {
 
 /// `for (i = 0; i < strlen(rbx); i++)` with a pointer that stays, or one that moves.
 fn measured(moves: bool) -> AnalysisInput {
-    let (once, rounds) = (100, 1_000_000);
+    let (once, iterations) = (100, 1_000_000);
     let mut caller = function(
         "caller",
         |a| {
@@ -196,17 +196,18 @@ fn measured(moves: bool) -> AnalysisInput {
             a.ret()
         },
         &[
-            once, once, rounds, rounds, rounds, rounds, rounds, rounds, once,
+            once, once, iterations, iterations, iterations, iterations, iterations, iterations,
+            once,
         ],
         &[0.0, 0.0, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.0],
-        &[(7, rounds - once)],
+        &[(7, iterations - once)],
     );
     caller
         .call_sites
-        .push(call(3, "__strlen_avx2", rounds, 20.0));
+        .push(call(3, "__strlen_avx2", iterations, 20.0));
     let mut strlen = callee("__strlen_avx2", "strlen-avx2.S");
     strlen.own = false;
-    strlen.calls = Some(rounds);
+    strlen.calls = Some(iterations);
     program(vec![strlen, caller])
 }
 
@@ -226,10 +227,10 @@ fn strlen_of_a_different_string_each_iteration_is_not_invariant() {
     assert!(loop_invariant_call::detect(&measured(true)).is_empty());
 }
 
-/// A power of the same two numbers each round, the second kept in memory across the call; or one
-/// that the round changes before it is kept.
+/// A power of the same two numbers each iteration, the second kept in memory across the call; or one
+/// that the iteration changes before it is kept.
 fn powers(changes: bool) -> AnalysisInput {
-    let (once, rounds) = (1000, 4_000_000);
+    let (once, iterations) = (1000, 4_000_000);
     let mut caller = function(
         "develop",
         |a| {
@@ -255,16 +256,16 @@ fn powers(changes: bool) -> AnalysisInput {
             a.ret()
         },
         &[
-            once, once, rounds, rounds, rounds, rounds, rounds, rounds, rounds, rounds, rounds,
-            once,
+            once, once, iterations, iterations, iterations, iterations, iterations, iterations,
+            iterations, iterations, iterations, once,
         ],
         &[
             0.0, 0.0, 0.01, 0.01, 0.01, 0.02, 0.02, 0.01, 0.01, 0.01, 0.0, 0.0,
         ],
-        &[(10, rounds - once)],
+        &[(10, iterations - once)],
     );
-    caller.call_sites.push(call(5, "pow", rounds, 60.0));
-    let mut callee = function("pow", |a| a.ret(), &[rounds], &[0.9], &[]);
+    caller.call_sites.push(call(5, "pow", iterations, 60.0));
+    let mut callee = function("pow", |a| a.ret(), &[iterations], &[0.9], &[]);
     callee.module = caller.module.clone();
     program(vec![callee, caller])
 }
@@ -290,7 +291,7 @@ fn strlen_of_a_reread_buffer_is_not_invariant() {
 #[test]
 fn quadratic_is_found_for_memmove_onto_itself_not_for_a_copy() {
     let move_by = |same: bool| {
-        let (once, rounds) = (1, 20_000);
+        let (once, iterations) = (1, 20_000);
         let mut caller = function(
             "erase",
             |a| {
@@ -310,16 +311,18 @@ fn quadratic_is_found_for_memmove_onto_itself_not_for_a_copy() {
                 a.set_label(&mut callee)?;
                 a.ret()
             },
-            &[once, rounds, rounds, rounds, rounds, rounds, once],
+            &[
+                once, iterations, iterations, iterations, iterations, iterations, once,
+            ],
             &[0.0, 0.0, 0.0, 0.05, 0.05, 0.0, 0.0],
-            &[(5, rounds - once)],
+            &[(5, iterations - once)],
         );
         caller
             .call_sites
-            .push(call(3, "__memmove_avx_unaligned", rounds, 500.0));
+            .push(call(3, "__memmove_avx_unaligned", iterations, 500.0));
         let mut memmove = callee("__memmove_avx_unaligned", "memmove.S");
         memmove.own = false;
-        memmove.calls = Some(rounds);
+        memmove.calls = Some(iterations);
         quadratic::detect(&program(vec![memmove, caller]))
     };
     let found = move_by(true);

@@ -18,8 +18,8 @@ use crate::causes::strided_access;
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::tests::synthetic::{ALL, function, has_fact, program};
 
-/// Rounds of a loop with all the time, so that each takes this many cycles.
-fn rounds(cycles: f64) -> u64 {
+/// Iterations of a loop with all the time, at so many cycles per iteration.
+fn iterations(cycles: f64) -> u64 {
     (ALL / cycles) as u64
 }
 
@@ -29,7 +29,7 @@ fn looped(
     heat: &[f64],
     body: impl FnOnce(&mut CodeAssembler) -> Result<(), iced_x86::IcedError>,
 ) -> FunctionInput {
-    let (times, entries) = (rounds(cycles), 100);
+    let (times, entries) = (iterations(cycles), 100);
     let mut counts = vec![times; heat.len()];
     counts.insert(0, entries);
     counts.push(entries);
@@ -57,7 +57,7 @@ fn count(found: &[crate::candidate::Candidate]) -> usize {
     found.len()
 }
 
-/// `sum += a[i]`, and what is done with the sum in each round.
+/// `sum += a[i]`, and what is done with the sum in each iteration.
 fn sum(stored: bool) -> AnalysisInput {
     program(vec![looped(3.0, &[0.9, 0.02, 0.02, 0.02, 0.04], |a| {
         a.addsd(xmm0, qword_ptr(rdi + rax * 8))?;
@@ -178,7 +178,7 @@ fn integer_latency_chain_is_found_for_a_hash_not_for_a_generator() {
     assert_eq!(count(&integer_latency_chain::detect(&hash(false))), 0);
 }
 
-/// `slot = key[i] % n`, where `n` stays or is another each round.
+/// `slot = key[i] % n`, where `n` stays or is another each iteration.
 fn slots(changes: bool) -> AnalysisInput {
     program(vec![looped(
         20.0,
@@ -212,7 +212,7 @@ fn loop_invariant_divisor_is_found_for_constant_divisors_only() {
 
 /// `if (n > (max) / base) fail; n = n * base`, with the failure so often, or the quotient used.
 fn check(fails: u64, used: bool) -> AnalysisInput {
-    let times = rounds(22.0);
+    let times = iterations(22.0);
     program(vec![function(
         "check",
         |a| {
@@ -276,7 +276,7 @@ fn overflow_check_is_not_found_for_used_quotients_or_varying_outcomes() {
         count(&division_as_overflow_check::detect(&check(0, true))),
         0
     );
-    let often = rounds(22.0) / 3;
+    let often = iterations(22.0) / 3;
     assert_eq!(
         count(&division_as_overflow_check::detect(&check(often, false))),
         0
@@ -332,7 +332,7 @@ fn pointer_chase_is_found_beyond_l1d_only() {
     assert_eq!(count(&pointer_chase::detect(&list(4.2))), 0);
 }
 
-/// `sum += a[i * step]`, so many cycles a round.
+/// `sum += a[i * step]`, so many cycles per iteration.
 fn strides(step: i32, cycles: f64) -> AnalysisInput {
     program(vec![looped(cycles, &[0.1, 0.8, 0.06, 0.02, 0.02], |a| {
         a.nop()?;

@@ -13,11 +13,11 @@ use crate::causes::unpredictable_branch;
 use crate::input::analysis_input::FunctionInput;
 use crate::tests::synthetic::{function, has_fact, program};
 
-const ROUNDS: u64 = 10_000_000;
+const ITERATIONS: u64 = 10_000_000;
 
 /// `while ((*out++ = *in++) != '{')`, in runs of so many bytes; what is done to the byte between.
 fn copy(run: u64, changed: bool) -> FunctionInput {
-    let (rounds, runs) = (ROUNDS, ROUNDS / run);
+    let (iterations, runs) = (ITERATIONS, ITERATIONS / run);
     function(
         "copy",
         |a| {
@@ -38,10 +38,11 @@ fn copy(run: u64, changed: bool) -> FunctionInput {
             a.ret()
         },
         &[
-            runs, rounds, rounds, rounds, rounds, rounds, rounds, rounds, runs,
+            runs, iterations, iterations, iterations, iterations, iterations, iterations,
+            iterations, runs,
         ],
         &[0.0, 0.2, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0],
-        &[(7, rounds - runs)],
+        &[(7, iterations - runs)],
     )
 }
 
@@ -70,7 +71,7 @@ fn bytewise_copy_is_not_found_for_short_runs_or_changed_bytes() {
 
 /// `while (*a == *b) a++, b++`, or a sum of what is read.
 fn compare(run: u64, hashes: bool) -> FunctionInput {
-    let (rounds, runs) = (ROUNDS, ROUNDS / run);
+    let (iterations, runs) = (ITERATIONS, ITERATIONS / run);
     function(
         "compare",
         |a| {
@@ -88,9 +89,11 @@ fn compare(run: u64, hashes: bool) -> FunctionInput {
             a.je(head)?;
             a.ret()
         },
-        &[runs, rounds, rounds, rounds, rounds, rounds, runs],
+        &[
+            runs, iterations, iterations, iterations, iterations, iterations, runs,
+        ],
         &[0.0, 0.2, 0.1, 0.1, 0.3, 0.2, 0.0],
-        &[(5, rounds - runs)],
+        &[(5, iterations - runs)],
     )
 }
 
@@ -110,8 +113,8 @@ fn bytewise_compare_is_not_found_for_short_runs_or_sums() {
 /// `if (price[i] < limit) out[n++] = i`, with the time where it is given: at the two sides of the
 /// branch, and at the rest.
 fn filter(taken: u64, sides: f64, rest: f64) -> FunctionInput {
-    let rounds = 10_000_000;
-    let stored = rounds - taken;
+    let iterations = 10_000_000;
+    let stored = iterations - taken;
     function(
         "filter",
         |a| {
@@ -131,7 +134,8 @@ fn filter(taken: u64, sides: f64, rest: f64) -> FunctionInput {
             a.ret()
         },
         &[
-            1, rounds, rounds, rounds, rounds, stored, stored, rounds, rounds, rounds, 1,
+            1, iterations, iterations, iterations, iterations, stored, stored, iterations,
+            iterations, iterations, 1,
         ],
         &[
             0.0,
@@ -146,13 +150,13 @@ fn filter(taken: u64, sides: f64, rest: f64) -> FunctionInput {
             0.0,
             0.0,
         ],
-        &[(4, taken), (9, rounds - 1)],
+        &[(4, taken), (9, iterations - 1)],
     )
 }
 
 #[test]
 fn unpredictable_branch_is_found_for_random_outcomes() {
-    // 10 cycles a round, of which half a wrong guess of 20 cycles.
+    // 10 cycles per iteration, half of the iterations mispredict at 20 cycles.
     let found = unpredictable_branch::detect(&program(vec![filter(5_000_000, 0.09, 0.02)]));
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].site, vec![4]);
@@ -161,7 +165,7 @@ fn unpredictable_branch_is_found_for_random_outcomes() {
 
 #[test]
 fn unpredictable_branch_is_not_found_for_predicted_branches_or_cache_misses() {
-    // Both ways as often, but two cycles a round: a pattern.
+    // Both outcomes as often, but two cycles per iteration: a predictable pattern.
     let pattern = filter(5_000_000, 0.015, 0.005);
     assert!(unpredictable_branch::detect(&program(vec![pattern])).is_empty());
     // The time stands at what the load brings.
@@ -174,7 +178,7 @@ fn unpredictable_branch_is_not_found_for_predicted_branches_or_cache_misses() {
 /// `for (i = 0; i < n; i++) if (list[i] == key) break`, or a sum over the list.
 fn search(sums: bool, elements: u64) -> FunctionInput {
     let searches = 10_000;
-    let rounds = searches * elements;
+    let iterations = searches * elements;
     function(
         "contains",
         |a| {
@@ -196,10 +200,11 @@ fn search(sums: bool, elements: u64) -> FunctionInput {
             a.ret()
         },
         &[
-            searches, rounds, rounds, rounds, rounds, rounds, rounds, searches,
+            searches, iterations, iterations, iterations, iterations, iterations, iterations,
+            searches,
         ],
         &[0.0, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.0],
-        &[(3, searches / 10), (6, rounds - searches)],
+        &[(3, searches / 10), (6, iterations - searches)],
     )
 }
 
@@ -230,9 +235,9 @@ fn needless_atomic_is_found_in_a_single_threaded_program() {
                 a.jne(head)?;
                 a.ret()
             },
-            &[1, ROUNDS, ROUNDS, ROUNDS, 1],
+            &[1, ITERATIONS, ITERATIONS, ITERATIONS, 1],
             &[0.0, 0.15, 0.05, 0.05, 0.0],
-            &[(3, ROUNDS - 1)],
+            &[(3, ITERATIONS - 1)],
         )
     };
     let mut input = program(vec![count()]);
@@ -248,7 +253,7 @@ fn needless_atomic_is_found_in_a_single_threaded_program() {
 
 /// `for (p = list; p != end; p = p->next) …`: what is compared is the element's key, or the link.
 fn walk(key: bool) -> FunctionInput {
-    let (searches, rounds) = (10_000, 20_000_000);
+    let (searches, iterations) = (10_000, 20_000_000);
     function(
         "walk",
         |a| {
@@ -270,9 +275,11 @@ fn walk(key: bool) -> FunctionInput {
             a.set_label(&mut out)?;
             a.ret()
         },
-        &[searches, rounds, rounds, rounds, rounds, rounds, searches],
+        &[
+            searches, iterations, iterations, iterations, iterations, iterations, searches,
+        ],
         &[0.0, 0.2, 0.2, 0.2, 0.1, 0.2, 0.0],
-        &[(2, searches / 2), (5, rounds - searches)],
+        &[(2, searches / 2), (5, iterations - searches)],
     )
 }
 

@@ -13,7 +13,7 @@ use crate::causes::unpredictable_branch;
 use crate::input::analysis_input::{AnalysisInput, EventCounts, EventPlace, RuntimeUse, UserCall};
 use crate::tests::synthetic::{ALL, function, looped, program};
 
-/// Six values that go to the stack frame and come back each round, of ten instructions; or the
+/// Six values that go to the stack frame and come back each iteration, of ten instructions; or the
 /// same with an array in place of the frame.
 fn spilled(input: bool) -> AnalysisInput {
     let heat = [0.075; 13];
@@ -42,7 +42,7 @@ fn spill_is_found_for_stack_moves_not_for_arrays() {
     assert!(found[0].site.len() >= 6 && found[0].residual_fraction.value < 1.0);
 }
 
-/// Twelve values that move on by one place of the stack frame each round.
+/// Twelve values that move on by one place of the stack frame each iteration.
 fn delayed(cycles: f64) -> AnalysisInput {
     let mut heat = vec![0.035; 24];
     heat.extend([0.02; 4]);
@@ -81,7 +81,7 @@ fn missed_vectorisation_ignores_a_false_dependency() {
     assert!(false_dependency::detect(&conversions(24.0, true)).is_empty());
 }
 
-/// Conversions into a register whose upper half is kept, at so many cycles a round; or of a register
+/// Conversions into a register whose upper half is kept, at so many cycles per iteration; or of a register
 /// that is cleared before.
 fn converted(cycles: f64, clears: bool) -> AnalysisInput {
     let heat = [0.02, 0.6, 0.2, 0.06, 0.06, 0.06];
@@ -149,9 +149,9 @@ fn memory_bound_copy_is_found_for_large_copies_only() {
     assert!(memory_bound_copy::detect(&copies(1e3, 0.05)).is_empty());
 }
 
-/// `if (a[i] < limit) n++` at ten cycles a round; both ways as often.
+/// `if (a[i] < limit) n++` at ten cycles per iteration; both ways as often.
 fn coin() -> AnalysisInput {
-    let (rounds, half) = (ALL as u64 / 10, ALL as u64 / 20);
+    let (iterations, half) = (ALL as u64 / 10, ALL as u64 / 20);
     program(vec![function(
         "filter",
         |a| {
@@ -167,9 +167,11 @@ fn coin() -> AnalysisInput {
             a.jne(head)?;
             a.ret()
         },
-        &[1, rounds, rounds, half, rounds, rounds, rounds, 1],
+        &[
+            1, iterations, iterations, half, iterations, iterations, iterations, 1,
+        ],
         &[0.0, 0.02, 0.0, 0.5, 0.48, 0.0, 0.0, 0.0],
-        &[(2, half), (6, rounds - 1)],
+        &[(2, half), (6, iterations - 1)],
     )])
 }
 
@@ -189,9 +191,9 @@ fn events(at: usize, times: f64) -> Option<EventCounts> {
 #[test]
 fn counted_mispredictions_override_the_estimate() {
     let mut input = coin();
-    let rounds = ALL / 10.0;
+    let iterations = ALL / 10.0;
     assert!(unpredictable_branch::is_suspected(&input));
-    input.program.follow_up.mispredictions = events(3, 0.45 * rounds);
+    input.program.follow_up.mispredictions = events(3, 0.45 * iterations);
     let found = unpredictable_branch::detect(&input);
     assert_eq!(found.len(), 1);
     let counted = found[0].facts.iter().any(|fact| {
@@ -206,7 +208,7 @@ fn counted_mispredictions_override_the_estimate() {
         (per_iteration - 0.45).abs() < 0.01 && *source == EvidenceSource::Measured
     });
     assert!(counted, "{:?}", found[0].facts);
-    input.program.follow_up.mispredictions = events(3, 0.01 * rounds);
+    input.program.follow_up.mispredictions = events(3, 0.01 * iterations);
     assert!(unpredictable_branch::detect(&input).is_empty(), "foreseen");
     input.program.follow_up.mispredictions = Some(EventCounts::default());
     assert!(
@@ -229,10 +231,10 @@ fn cache_miss_is_not_found_for_loads_that_never_miss() {
         input.program.follow_up.cache_misses = misses;
         cache_miss::detect(&input).len()
     };
-    let rounds = ALL / 40.0;
+    let iterations = ALL / 40.0;
     assert_eq!(far(None), 1);
-    assert_eq!(far(events(4, 0.9 * rounds)), 1);
-    assert_eq!(far(events(4, 0.001 * rounds)), 0);
+    assert_eq!(far(events(4, 0.9 * iterations)), 1);
+    assert_eq!(far(events(4, 0.001 * iterations)), 0);
 }
 
 /// `out[i] = in[i] * gain` of 16-bit numbers, compiled for size: nothing clears the register.

@@ -98,7 +98,7 @@ pub(crate) fn of_bytes(
     }
 }
 
-/// A loop of so many cycles a round that has all the time, behind so many bytes of padding.
+/// A loop of so many cycles per iteration that has all the time, behind so many bytes of padding.
 pub(crate) fn looped(
     cycles: f64,
     padding: usize,

@@ -6,7 +6,7 @@ use super::{Function, Table};
 use genba_model::LoopCost;
 
 fn chain_of(function: Function) -> (f64, String, LoopCost) {
-    let function = function.rounds(1_000_000, 1000);
+    let function = function.iterations(1_000_000, 1000);
     let cost = function.cost();
     let text = function.chain(&cost);
     let cycles = cost.chain_cycles.expect("modelled").value;
@@ -148,7 +148,7 @@ fn hash_is_chained_through_multiplication_and_xor() {
 }
 
 /// An accumulator in the stack frame, as without optimisation: the store hands its value to the
-/// next round's load.
+/// next iteration's load.
 #[test]
 fn accumulator_on_the_stack_is_chained_through_store_forwarding() {
     let function = || {
@@ -162,7 +162,7 @@ fn accumulator_on_the_stack_is_chained_through_store_forwarding() {
             a.jle(again).unwrap();
             a.ret().unwrap();
         })
-        .rounds(1_000_000, 1000)
+        .iterations(1_000_000, 1000)
     };
     let cost = function().cost();
     assert!(near(cost.chain_cycles.expect("modelled").value, 5.0));
@@ -194,7 +194,7 @@ fn recurrence_through_an_array_is_chained_through_memory() {
     assert_eq!(text, "load → imul");
 }
 
-/// A copy: nothing but the pointers goes from round to round.
+/// A copy: nothing but the pointers goes from iteration to iteration.
 #[test]
 fn copy_loop_has_only_the_chain_of_its_counter() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
@@ -227,7 +227,7 @@ fn dot_product_is_chained_through_the_addend_of_fma() {
     assert_eq!(text, "vfmadd231sd");
 }
 
-/// The x87 stack turns, and comes round with every pair of push and pop.
+/// The x87 stack turns, and comes back with every pair of push and pop.
 #[test]
 fn x87_sum_is_chained_through_the_register_stack() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
@@ -244,7 +244,7 @@ fn x87_sum_is_chained_through_the_register_stack() {
     assert!(text == "faddp" || text == "add", "{text}");
 }
 
-/// A value kept in a register that is pushed and popped each round.
+/// A value kept in a register that is pushed and popped each iteration.
 #[test]
 fn values_are_followed_through_push_and_pop() {
     let (cycles, text, _) = chain_of(Function::assemble(|a| {
@@ -296,7 +296,7 @@ fn byte_write_depends_on_the_whole_register() {
     assert_eq!(text, "imul");
 }
 
-/// A chain with period two: `a` and `b` change places each round.
+/// A chain with period two: `a` and `b` change places each iteration.
 #[test]
 fn chain_over_two_iterations_is_divided_by_two() {
     let (cycles, _, _) = chain_of(Function::assemble(|a| {
@@ -312,7 +312,7 @@ fn chain_over_two_iterations_is_divided_by_two() {
         a.jne(again).unwrap();
         a.ret().unwrap();
     }));
-    // Six cycles every other round.
+    // Six cycles every other iteration.
     assert!(near(cycles, 3.0), "{cycles}");
 }
 
@@ -330,7 +330,7 @@ fn calls_make_the_chain_unknown() {
         a.set_label(&mut callee).unwrap();
         a.ret().unwrap();
     })
-    .rounds(1_000_000, 1000)
+    .iterations(1_000_000, 1000)
     .time(30.0, &[]);
     let cost = function.cost();
     assert_eq!(cost.chain_cycles, None);

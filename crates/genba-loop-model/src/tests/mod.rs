@@ -117,7 +117,7 @@ impl Function {
     }
 
     /// Counts of a function with one loop of one block that closes with its last jump.
-    pub(super) fn rounds(mut self, iterations: u64, entries: u64) -> Self {
+    pub(super) fn iterations(mut self, iterations: u64, entries: u64) -> Self {
         for index in 0..self.instructions.len() {
             let inside = self.flow.loop_of_instruction(index).is_some();
             self.counts[index] = Some(if inside { iterations } else { entries });
@@ -129,7 +129,7 @@ impl Function {
         self
     }
 
-    /// Time: `cycles` a round, by shares of the loop's instructions in order.
+    /// Time: `cycles` an iteration, by shares of the loop's instructions in order.
     pub(super) fn time(mut self, cycles: f64, shares: &[f64]) -> Self {
         let members: Vec<usize> = (0..self.instructions.len())
             .filter(|&i| self.flow.loop_of_instruction(i).is_some())

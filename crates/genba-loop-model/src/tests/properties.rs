@@ -33,7 +33,7 @@ fn looped(body: &[u8]) -> Function {
     bytes.extend([0x0f, 0x85]);
     bytes.extend((back as i32).to_le_bytes());
     bytes.push(0xc3);
-    Function::of(&bytes).rounds(1_000_000, 1000)
+    Function::of(&bytes).iterations(1_000_000, 1000)
 }
 
 struct Slower<'a>(&'a Table, &'a str, f64);
@@ -89,7 +89,7 @@ proptest! {
         prop_assert!(after >= before - 1e-6, "{before} → {after}");
     }
 
-    /// The same rounds from another place of the loop: the chain is the same.
+    /// The same iterations from another place of the loop: the chain is the same.
     #[test]
     fn where_a_round_begins_does_not_matter(bodies in (bodies(), bodies())) {
         let (one, two) = bodies;

@@ -15,7 +15,7 @@ fn sum_of_doubles() -> Function {
         a.jne(again).unwrap();
         a.ret().unwrap();
     })
-    .rounds(1_000_000, 1000)
+    .iterations(1_000_000, 1000)
 }
 
 fn chase() -> Function {
@@ -27,7 +27,7 @@ fn chase() -> Function {
         a.jne(again).unwrap();
         a.ret().unwrap();
     })
-    .rounds(1_000_000, 100)
+    .iterations(1_000_000, 100)
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn throughput_when_instructions_fill_the_measured_cycles() {
             a.jne(again).unwrap();
             a.ret().unwrap();
         })
-        .rounds(1_000_000, 1000)
+        .iterations(1_000_000, 1000)
     };
     let cost = function().time(2.8, &[]).cost();
     assert_eq!(cost.bound, LoopBound::Throughput, "{}", cost.why);
@@ -114,10 +114,10 @@ fn no_verdict_with_few_samples() {
     assert!(cost.chain_cycles.is_some());
 }
 
-/// A loop that is left after two rounds is in no steady state.
+/// A loop that is left after two iterations is in no steady state.
 #[test]
 fn no_verdict_for_few_iterations_per_entry() {
-    let mut function = sum_of_doubles().rounds(1_000_000, 500_000);
+    let mut function = sum_of_doubles().iterations(1_000_000, 500_000);
     function = function.time(3.1, &[]);
     let cost = function.cost();
     assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
@@ -139,7 +139,7 @@ fn undecided(rate: f64) -> Function {
         a.jne(again).unwrap(); // 5
         a.ret().unwrap(); // 6
     })
-    .rounds(1_000_000, 100);
+    .iterations(1_000_000, 100);
     let taken = (1e6 * rate) as u64;
     function.taken[1] = Some(taken);
     function.counts[2] = Some(1_000_000 - taken);
@@ -165,7 +165,7 @@ fn front_end_when_the_excess_is_at_mispredicted_branches() {
     assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
 }
 
-/// Samples as they were on Zen 5: the time after a wrong prediction is spread over the round.
+/// Samples as they were on Zen 5: the time after a misprediction is spread over the iteration.
 #[test]
 fn front_end_when_mispredictions_suffice_in_a_short_iteration() {
     let cost = undecided(0.5)
@@ -173,7 +173,7 @@ fn front_end_when_mispredictions_suffice_in_a_short_iteration() {
         .cost();
     assert_eq!(cost.bound, LoopBound::FrontEnd, "{}", cost.why);
     assert!(cost.why.contains("nothing else does"), "{}", cost.why);
-    // More than wrong predictions can make.
+    // More than mispredictions can make.
     let cost = undecided(0.5)
         .time(12.0, &[0.26, 0.12, 0.12, 0.26, 0.12, 0.12])
         .cost();
@@ -210,7 +210,7 @@ fn paths_with_different_chains_widen_the_interval() {
         a.jne(again).unwrap(); // 6
         a.ret().unwrap();
     })
-    .rounds(1_000_000, 100);
+    .iterations(1_000_000, 100);
     function.taken[1] = Some(500_000);
     function.counts[2] = Some(500_000);
     function.counts[3] = Some(500_000);
@@ -243,9 +243,9 @@ fn outer_loop_takes_the_verdict_of_a_dominant_inner_loop() {
         a.jne(outer).unwrap(); // 6
         a.ret().unwrap();
     });
-    let rounds = |i: usize| if (1..5).contains(&i) { 1_000_000 } else { 1000 };
+    let iterations = |i: usize| if (1..5).contains(&i) { 1_000_000 } else { 1000 };
     for i in 0..7 {
-        function.counts[i] = Some(rounds(i));
+        function.counts[i] = Some(iterations(i));
     }
     function.counts[7] = Some(10);
     function.taken[4] = Some(999_000);

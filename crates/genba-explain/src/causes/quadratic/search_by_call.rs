@@ -12,7 +12,7 @@ use crate::constants::search_limits::MAX_INSTRUCTIONS_TO_TEST;
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, cycles_of_all};
-use crate::patterns::invariance::{is_same_each_round, value_at};
+use crate::patterns::invariance::{is_same_each_iteration, value_at};
 
 /// A search that compares each element's name with a call.
 pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<Candidate> {
@@ -48,7 +48,7 @@ pub(crate) fn search_by_call(input: &AnalysisInput, call: &Call<'_>) -> Option<C
     }
     let fixed = |location| {
         value_at(function, at, location)
-            .is_some_and(|value| is_same_each_round(function, index, value))
+            .is_some_and(|value| is_same_each_iteration(function, index, value))
     };
     // One of the two stays, the other goes on.
     if fixed(RDI) == fixed(RSI) {
