@@ -33,7 +33,8 @@ pub struct BootParameters {
     pub mask: u64,
     /// 1 if child processes are counted, else 0.
     pub children: u64,
-    /// Which jumps are to be recorded: one of the `TRANSFERS_` constants of [`crate::count_file_layout`].
+    /// Which jumps are to be recorded: one of the `TRANSFERS_` constants of
+    /// [`crate::count_file_layout`].
     pub transfers: u64,
 }
 

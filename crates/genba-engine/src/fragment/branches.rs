@@ -57,7 +57,7 @@ impl<W: BuildContext> Builder<'_, W> {
         self.taken(instruction.ip(), to)
     }
 
-    /// Puts rcx saved_rcx_counter, the target into TARGET, its low 16 bits into rcx.
+    /// Saves rcx, writes the branch's target to TARGET and its low 16 bits to rcx.
     pub(super) fn target(
         &mut self,
         instruction: &Instruction,

@@ -94,11 +94,11 @@ impl From<TooFar> for Error {
 /// A block of a fragment.
 #[derive(Clone, Copy, Debug)]
 pub struct NewBlock {
-    /// Address in the program to which it leads.
+    /// Address in the program.
     pub pc: u64,
     /// Offset in the fragment.
     pub offset: u16,
-    /// Instructions.
+    /// Number of its instructions.
     pub instructions: u16,
     /// Its counter; `u32::MAX` for none.
     pub counter: u32,
@@ -109,7 +109,7 @@ pub struct NewBlock {
 /// An exit: a branch that leaves a block for a fixed address.
 #[derive(Clone, Copy, Debug)]
 pub struct NewExit {
-    /// Address in the program.
+    /// Address in the program to which it leads.
     pub target: u64,
     /// Offset of the branch's displacement.
     pub site: u16,
