@@ -1,5 +1,5 @@
-//! Every variant against the baseline in every metric, corrected where there are several; ranks.
-//! Pure.
+//! Comparison of every variant with the baseline in every metric, with correction for multiple
+//! comparisons; ranks. Pure.
 
 use genba_model::{Comparison, Correction, Direction, VerdictName};
 
@@ -7,16 +7,15 @@ use crate::measurement::{End, Measurement, Origin};
 use crate::paired_effect::{Effect, Evidence, Pairs, Question, corrected, differs};
 use crate::{Plan, Stop};
 
-/// Comparisons and what is to be said about them.
+/// Comparisons with notes about them.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
     pub comparisons: Vec<Comparison>,
     pub notes: Vec<String>,
 }
 
-/// More pair comparisons than this are not made for ranks: it would take longer than a person
-/// waits for it.
-const MOST_RANKED_PAIRS: usize = 4_000_000;
+/// Number of pairs of runs beyond which no ranks are computed, because it would take too long.
+const MAX_RANKED_PAIRS: usize = 4_000_000;
 
 fn question(plan: &Plan, measurement: &Measurement, direction: Direction) -> Question {
     Question {
@@ -27,7 +26,7 @@ fn question(plan: &Plan, measurement: &Measurement, direction: Direction) -> Que
     }
 }
 
-/// Compares all that is left with the first of it.
+/// Compares all variants that are not excluded with the first of them.
 pub(crate) fn compare(plan: &Plan, measurement: &Measurement) -> Compared {
     let mut result = Compared::default();
     let compared = measurement.compared(plan);
@@ -43,7 +42,7 @@ pub(crate) fn compare(plan: &Plan, measurement: &Measurement) -> Compared {
                 measurement.variants[*baseline].column(number),
                 measurement.variants[*variant].column(number),
             );
-            // Of what nobody asked for (page faults of zero) nobody needs to hear.
+            // Metrics that were not asked for (page faults of zero) need no note.
             let asked_for = primary || !matches!(series.origin, Origin::BuiltIn(_));
             if !asked_for && !pairs.sound() {
                 continue;
@@ -59,7 +58,7 @@ pub(crate) fn compare(plan: &Plan, measurement: &Measurement) -> Compared {
             match pairs.judge(&question) {
                 Some(effect) => effects.push((*variant, effect)),
                 None if asked_for => result.notes.push(format!(
-                    "{} is not compared in {}: there is no run of which both have a usable value",
+                    "{} is not compared in {}: no block has a usable value of both",
                     plan.variants[*variant].name, series.name
                 )),
                 None => {}
@@ -105,7 +104,7 @@ pub(crate) fn compare(plan: &Plan, measurement: &Measurement) -> Compared {
             result.comparisons.push(comparison);
         }
     }
-    // The metric that was asked for comes first.
+    // The primary metric comes first.
     result
         .comparisons
         .sort_by_key(|comparison| comparison.metric != plan.primary);
@@ -142,7 +141,7 @@ fn unusable_note(
             pairs.zeros
         )
     } else {
-        format!("a ratio needs values above zero, so {metric} is left undecided")
+        format!("a ratio needs positive values, so {metric} stays undecided")
     };
     format!(
         "metric {metric} of {name} {what} in run {}{why}: {consequence}",
@@ -155,24 +154,24 @@ fn few_pairs_note(plan: &Plan, variant: usize, effect: &Effect, level: f64) -> S
     let plural = if effect.pairs == 1 { "" } else { "s" };
     if level > 0.0 {
         format!(
-            "{} pair{plural} of runs are too few for an interval at {:.0} %: the one of {name} is \
-             the range of the ratios ({:.0} %)",
+            "{} pair{plural} of runs are too few for an interval at {:.0} %: for {name} the range of \
+             the ratios is shown ({:.0} %)",
             effect.pairs,
             (1.0 - plan.alpha) * 100.0,
             level * 100.0
         )
     } else {
         format!(
-            "{} pair{plural} of runs give no interval at {:.0} %: what is shown for {name} is the \
-             range of the ratios, or their single value",
+            "{} pair{plural} of runs give no interval at {:.0} %: for {name} the range of the ratios \
+             or the single ratio is shown",
             effect.pairs,
             (1.0 - plan.alpha) * 100.0
         )
     }
 }
 
-/// Groups of variants, best first, between which the data draws a line: every member of one is
-/// told apart from every member of the next, after correction over all pairs of variants.
+/// Groups of variants, the best first: every member of a group differs from every member of the
+/// next, after correction over all pairs of variants.
 pub(crate) fn ranks(plan: &Plan, measurement: &Measurement) -> Vec<Vec<String>> {
     let compared = measurement.compared(plan);
     let Some(series) = measurement.find(&plan.primary) else {
@@ -180,7 +179,7 @@ pub(crate) fn ranks(plan: &Plan, measurement: &Measurement) -> Vec<Vec<String>> 
     };
     let each = measurement.blocks as usize;
     let tests = compared.len() * compared.len().saturating_sub(1) / 2;
-    if tests == 0 || tests.saturating_mul(each) > MOST_RANKED_PAIRS {
+    if tests == 0 || tests.saturating_mul(each) > MAX_RANKED_PAIRS {
         return Vec::new();
     }
     let direction = measurement.series[series].direction;
@@ -211,7 +210,7 @@ pub(crate) fn ranks(plan: &Plan, measurement: &Measurement) -> Vec<Vec<String>> 
             };
             tests.push((left, right));
             evidence.push(effect.evidence);
-            // The later one in the order must really be the worse one.
+            // The later variant must be significantly worse.
             better.push(effect.verdict == VerdictName::Slower);
         }
     }

@@ -1,4 +1,4 @@
-//! Comparing with runs kept in a case: not interleaved, and only on the same host. Pure.
+//! Comparison with the runs of a stored case: not interleaved, and only on the same host. Pure.
 
 use genba_model::{
     Comparison, ComparisonReport, HostFingerprint, Variant, VariantMetric, VerdictName,
@@ -6,17 +6,17 @@ use genba_model::{
 use genba_stats::{IntervalRule, Verdict, median_interval};
 
 use crate::ExperimentError;
-use crate::paired_effect::{count, named};
+use crate::paired_effect::{count, verdict_name};
 
-/// Adds the variants of an earlier report as baselines of the present ones: of each variant the
-/// earlier one of its name, or else the earlier baseline.
+/// Adds the variants of an earlier report as baselines: each variant is compared with the earlier
+/// one of its name, or with the earlier baseline.
 ///
-/// The runs are not paired: the interval of the ratio is made of the intervals of both medians,
-/// each at level 1 − alpha/2, so that it holds at 1 − alpha at least (Bonferroni) for what
-/// happened in those two periods. What changed on the host between them is part of it.
+/// The runs are not paired. The interval of the ratio combines the intervals of both medians, each
+/// at level 1 − α/2, so that it holds at 1 − α or more (Bonferroni) for those two periods. Changes
+/// of the host between them are part of the ratio.
 ///
 /// # Errors
-/// The earlier report is of another host, or has no variant with runs.
+/// The earlier report is from another host, or has no variant with runs.
 pub fn compare_with_case(
     mut now: ComparisonReport,
     earlier: &ComparisonReport,
@@ -62,12 +62,12 @@ pub fn compare_with_case(
     }
     comparisons.sort_by_key(|one| one.metric != now.metric);
     now.notes.push(format!(
-        "the runs of case {case} ({}) are not interleaved with these: whatever changed on the \
-         machine since then looks like an effect of the variant",
+        "the runs of case {case} ({}) are not interleaved with these: any change of the machine \
+         since then looks like an effect of the variant",
         earlier.started
     ));
     if now.variants.len() == 1 {
-        // Nothing else to compare: the earlier one is the baseline.
+        // With a single variant the earlier one becomes the baseline.
         added.append(&mut now.variants);
         now.variants = added;
     } else {
@@ -80,7 +80,7 @@ pub fn compare_with_case(
 /// Refuses an earlier report of another host.
 ///
 /// # Errors
-/// It is of another host; both are named.
+/// The report is from another host; the message names both.
 pub fn check_same_host(
     here: &HostFingerprint,
     earlier: &ComparisonReport,
@@ -134,7 +134,7 @@ fn unpaired(
         metric: String::new(),
         ratio,
         verdict: if regular {
-            named(Verdict::of_ratio(&ratio, delta), new.direction)
+            verdict_name(Verdict::of_ratio(&ratio, delta), new.direction)
         } else {
             VerdictName::Undecided
         },

@@ -1,4 +1,4 @@
-//! The place where the drivers of searches measure: whole comparisons, and single runs.
+//! Comparisons and single runs for the drivers `try`, `ablate`, `sweep` and `bisect`.
 
 use std::collections::BTreeMap;
 
@@ -11,34 +11,34 @@ use crate::run_plan::run_with_clock;
 use crate::runner::Runner;
 use crate::{ExperimentError, Plan, Stop};
 
-/// Measures what a driver asks for, in one sitting or several.
+/// Makes the comparisons and runs that a driver requests.
 ///
-/// A driver that asks only the comparer for time and values, and whose order follows from the plan's
-/// seed, can be taken up again where it was interrupted (see [`crate::run_journal`]).
+/// A driver that takes time and values only from the comparer, and whose order follows from the
+/// plan's seed, can be resumed after an interruption (see [`crate::run_journal`]).
 pub struct Comparer<'a> {
     runner: Box<dyn Runner + 'a>,
     observer: Box<dyn Observer + 'a>,
     cancel: Cancel,
     clock: Box<dyn FnMut() -> f64 + 'a>,
-    /// Measurements so far: each gets an order and paddings of its own.
-    asked: u64,
+    /// Number of measurements so far: each gets its own order and padding.
+    measurements: u64,
 }
 
-/// A single run of a variant.
+/// Result of a single run of a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SingleRun {
-    /// The plan's primary metric; `None` if the run failed or did not yield it.
+    /// The primary metric; `None` if the run failed or did not report it.
     pub value: Option<f64>,
-    /// All metrics that it yielded, by name.
+    /// All metrics of the run, by name.
     pub values: BTreeMap<String, f64>,
-    /// Why it failed, with the end of what it said.
+    /// Why it failed, with the beginning of its error output.
     pub failed: Option<String>,
-    /// Time that it took with its preparation, seconds.
+    /// Duration with its prepare commands, seconds.
     pub seconds: f64,
 }
 
 impl<'a> Comparer<'a> {
-    /// A comparer; `clock` shows the seconds spent so far.
+    /// A comparer with this runner; `clock` returns the seconds spent so far.
     pub fn new(
         runner: impl Runner + 'a,
         observer: impl Observer + 'a,
@@ -50,11 +50,11 @@ impl<'a> Comparer<'a> {
             observer: Box::new(observer),
             cancel,
             clock: Box::new(clock),
-            asked: 0,
+            measurements: 0,
         }
     }
 
-    /// Compares the variants of a plan in one interleaved schedule, until it is decided.
+    /// Compares the variants of a plan in one interleaved schedule until there is a verdict.
     ///
     /// # Errors
     /// As [`crate::run`].
@@ -63,16 +63,16 @@ impl<'a> Comparer<'a> {
         self.run(&plan)
     }
 
-    /// One run of one variant with its prepare and conclude commands; its set-up and clean-up
-    /// are the caller's ([`Comparer::set_up`]).
+    /// Runs one variant once with its prepare and conclude commands. The caller is responsible for
+    /// set-up and clean-up ([`Comparer::set_up`]).
     ///
     /// # Errors
-    /// An interruption, a launcher that dies, a run that cannot be kept. A run that fails is no
+    /// An interruption, a failing launcher, a run that cannot be stored. A failing run is not an
     /// error: see [`SingleRun::failed`].
     pub fn run_once(&mut self, plan: &Plan, variant: usize) -> Result<SingleRun, ExperimentError> {
         let Some(variant) = plan.variants.get(variant) else {
             return Err(ExperimentError::Plan {
-                what: format!("there is no variant {variant}"),
+                what: format!("the plan has no variant {variant}"),
             });
         };
         let mut one = plan.clone();
@@ -117,7 +117,8 @@ impl<'a> Comparer<'a> {
         }
     }
 
-    /// One run of each of these variants, in random order; the probes are in the order asked.
+    /// Runs each of these variants once in random order; the results are in the order of
+    /// `variants`.
     ///
     /// # Errors
     /// As [`Comparer::run_once`].
@@ -126,20 +127,20 @@ impl<'a> Comparer<'a> {
         plan: &Plan,
         variants: &[usize],
     ) -> Result<Vec<SingleRun>, ExperimentError> {
-        self.asked += 1;
-        let mut schedule = Schedule::new(plan.seed.wrapping_add(self.asked));
+        self.measurements += 1;
+        let mut schedule = Schedule::new(plan.seed.wrapping_add(self.measurements));
         let places: Vec<usize> = (0..variants.len()).collect();
-        let mut probes: Vec<Option<SingleRun>> = vec![None; variants.len()];
+        let mut runs: Vec<Option<SingleRun>> = vec![None; variants.len()];
         for place in schedule.block(&places) {
-            probes[place] = Some(self.run_once(plan, variants[place])?);
+            runs[place] = Some(self.run_once(plan, variants[place])?);
         }
-        Ok(probes.into_iter().flatten().collect())
+        Ok(runs.into_iter().flatten().collect())
     }
 
-    /// Runs the set-up commands of all variants of a plan that will be probed.
+    /// Runs the set-up commands of all variants of a plan.
     ///
     /// # Errors
-    /// A command that fails, by name with the end of what it said.
+    /// A failing command, with the beginning of its error output.
     pub fn set_up(&mut self, plan: &Plan) -> Result<(), ExperimentError> {
         self.around(plan, "setup", |variant| &variant.setup, true)
     }
@@ -164,7 +165,7 @@ impl<'a> Comparer<'a> {
                 let mut spec = command.clone();
                 spec.leave_running |= stays;
                 let finished = self.command(&spec)?;
-                let line = crate::output_streams::line(command);
+                let line = crate::output_streams::command_line(command);
                 if let Some(reason) = crate::exclusion_reason::of_step(step, &line, &finished) {
                     return Err(ExperimentError::Plan {
                         what: format!("{}: {reason}", variant.name),
@@ -175,47 +176,49 @@ impl<'a> Comparer<'a> {
         Ok(())
     }
 
-    /// A command that is not measured (a build), the end of what it says kept.
+    /// Runs a command that is not measured, such as a build, and captures its error output.
     ///
     /// # Errors
-    /// It cannot be started, or was cancelled.
+    /// The command cannot be started, or was cancelled.
     pub fn command(&mut self, spec: &CommandSpec) -> Result<Finished, ExperimentError> {
         let mut spec = spec.clone();
         crate::output_streams::capture_errors(&mut spec);
         Ok(self.runner.command(&spec, &self.cancel)?)
     }
 
-    /// Seconds spent so far, earlier sittings included.
+    /// Seconds spent so far, including earlier sessions.
     pub fn elapsed(&mut self) -> f64 {
         (self.clock)()
     }
 
-    /// Whether the person wants it to end.
+    /// Whether the user has interrupted the experiment.
     #[must_use]
     pub fn cancelled(&self) -> bool {
         self.cancel.is_triggered()
     }
 
-    /// The token that ends it.
+    /// The token that cancels the experiment.
     #[must_use]
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 
-    /// Says what is done now, and how long it will take at most, seconds.
+    /// Reports what is done now and the longest time left, seconds.
     pub fn say(&mut self, what: &str, left_seconds: Option<f64>) {
         self.observer.say(what, left_seconds);
     }
 
-    /// What the runner has to tell: events that this machine lacks, runs that were recalled.
+    /// Notes of the runner: events that this machine lacks, runs that were replayed.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         self.runner.notes()
     }
 
     fn with_own_seed(&mut self, mut plan: Plan) -> Plan {
-        self.asked += 1;
-        plan.seed = plan.seed.wrapping_add(self.asked.wrapping_mul(0x9e37_79b9));
+        self.measurements += 1;
+        plan.seed = plan
+            .seed
+            .wrapping_add(self.measurements.wrapping_mul(0x9e37_79b9));
         plan
     }
 
@@ -261,22 +264,22 @@ mod tests {
     }
 
     #[test]
-    fn probes_give_values_or_reasons() {
+    fn single_runs_give_values_or_the_reason_of_failure() {
         let mut comparer = comparer();
-        let probe = comparer.run_once(&plan(), 1).unwrap();
-        assert_eq!(probe.value, Some(2.0));
-        assert_eq!(probe.values["wall"], 2.0);
+        let run = comparer.run_once(&plan(), 1).unwrap();
+        assert_eq!(run.value, Some(2.0));
+        assert_eq!(run.values["wall"], 2.0);
         let failed = comparer.run_once(&plan(), 2).unwrap();
         assert_eq!(failed.value, None);
         assert!(failed.failed.unwrap().contains('3'));
         assert!(comparer.run_once(&plan(), 9).is_err());
         let round = comparer.run_block(&plan(), &[1, 0, 1]).unwrap();
-        let values: Vec<_> = round.iter().map(|probe| probe.value.unwrap()).collect();
+        let values: Vec<_> = round.iter().map(|run| run.value.unwrap()).collect();
         assert_eq!(values, [2.0, 1.0, 2.0]);
     }
 
     #[test]
-    fn a_comparison_is_the_benchs_own() {
+    fn comparisons_end_with_a_verdict() {
         let mut plan = plan();
         plan.variants.pop();
         let measured = comparer().compare(&plan).unwrap();

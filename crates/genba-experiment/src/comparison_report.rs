@@ -1,4 +1,4 @@
-//! From the measurement to the document. Pure.
+//! The comparison report of a measurement. Pure.
 
 use genba_model::{
     ComparisonReport, Direction, Estimate, ExitKind, Hazard, HostFingerprint, Variant,
@@ -9,10 +9,10 @@ use genba_stats::{median_interval, midmean};
 use crate::measurement::{End, Measurement};
 use crate::{Plan, Stop, compare_variants, iteration_cost, run_hazards};
 
-/// Where and when it was measured.
+/// Case, version, time and host of a measurement.
 #[derive(Clone, Debug)]
 pub struct ReportContext {
-    /// Identifier of the case, if one is kept.
+    /// Identifier of the case, if it is stored.
     pub case: Option<String>,
     /// Version of genba.
     pub version: String,
@@ -20,11 +20,11 @@ pub struct ReportContext {
     pub started: String,
     /// The host.
     pub host: HostFingerprint,
-    /// The host's own hazards.
+    /// Hazards of the host.
     pub hazards: Vec<Hazard>,
 }
 
-/// The present, RFC 3339 in UTC.
+/// The current time, RFC 3339 in UTC.
 #[must_use]
 pub fn now() -> String {
     let now = jiff::Timestamp::now();
@@ -35,10 +35,10 @@ pub fn now() -> String {
 
 const LEVEL: f64 = 0.95;
 
-/// Of what the person ended.
-pub(crate) const INTERRUPTED: &str = "interrupted: what had been measured until then is shown";
+/// Note on an interrupted measurement.
+pub(crate) const INTERRUPTED_NOTE: &str = "interrupted: the runs measured so far are shown";
 
-/// Judges what was measured. No number in the document is NaN or infinite.
+/// The comparison report of a measurement. No number in it is NaN or infinite.
 #[must_use]
 pub fn report(plan: &Plan, measurement: &Measurement, setting: ReportContext) -> ComparisonReport {
     let compared = compare_variants::compare(plan, measurement);
@@ -50,7 +50,7 @@ pub fn report(plan: &Plan, measurement: &Measurement, setting: ReportContext) ->
     notes.extend(iterations.notes);
     notes.extend(measurement.notes.iter().cloned());
     if measurement.end == End::Interrupted {
-        notes.push(INTERRUPTED.to_owned());
+        notes.push(INTERRUPTED_NOTE.to_owned());
     }
     let mut comparisons = compared.comparisons;
     comparisons.extend(iterations.comparisons);
@@ -109,14 +109,14 @@ pub(crate) fn variants(plan: &Plan, measurement: &Measurement) -> Vec<Variant> {
         .collect()
 }
 
-/// A metric over the runs; `None` where no run yielded it.
+/// Summary of a metric over the runs; `None` if no run reported it.
 pub(crate) fn summary(unit: &str, direction: Direction, column: &[f64]) -> Option<VariantMetric> {
     let finite: Vec<f64> = (column.iter().copied())
         .filter(|value| value.is_finite())
         .collect();
     let median = median_interval(&finite, LEVEL).ok()?.estimate;
     let count = finite.len() as f64;
-    // Divided before the sum, so that no sum of large values becomes infinite.
+    // Divided before summing, so that large values do not overflow.
     let mean: f64 = finite.iter().map(|value| value / count).sum();
     let squares: f64 = (finite.iter())
         .map(|value| (value - mean).powi(2) / (count - 1.0))

@@ -1,4 +1,4 @@
-//! What this machine can measure, by comparing a command with itself. Pure.
+//! Smallest difference that this machine can show: a command is compared with itself. Pure.
 
 use genba_model::{ComparisonReport, Doctor, DoctorMetric, VerdictName};
 use genba_run::CommandSpec;

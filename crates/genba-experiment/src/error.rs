@@ -1,22 +1,22 @@
-//! Why an experiment cannot be made.
+//! Errors of experiments.
 
 use genba_run::RunError;
 
-/// Why an experiment cannot be made. A variant that fails is no error as long as another one is
-/// left: see `Variant::excluded`.
+/// Why an experiment failed. A failing variant is not an error as long as others are left: see
+/// `Variant::excluded`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// The plan contradicts itself.
+    /// The plan or an argument is invalid.
     #[error("{what}")]
     Plan {
         /// What is wrong, and what to do.
         what: String,
     },
-    /// The definition of a metric cannot be understood.
+    /// The definition or the values of a metric are invalid.
     #[error("metric {name:?}: {what}")]
     Metric {
-        /// Its name, or the definition where there is none.
+        /// Its name, or the definition if it has none.
         name: String,
         /// What is wrong.
         what: String,
@@ -26,25 +26,25 @@ pub enum ExperimentError {
     NothingLeft {
         /// Why, a line for each variant.
         reasons: Vec<String>,
-        /// Whether all of them could not even be started for want of a program or file.
+        /// Whether none of them could be started because a program or file is missing.
         usage: bool,
     },
     /// The launcher itself failed.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// What was measured cannot be kept.
-    #[error("cannot keep what was measured: {what}")]
+    /// A measured run cannot be stored.
+    #[error("cannot store a measured run: {what}")]
     Keep {
         /// Why.
         what: String,
     },
-    /// Stopped before a single run had ended.
+    /// Interrupted before the first run had ended.
     #[error("interrupted before anything was measured")]
     Interrupted,
-    /// Results of another machine.
+    /// The case is from another host.
     #[error(
-        "case {case} was measured on another host, and results of different hosts are not \
-         compared: {there} there, {here} here; measure both here, interleaved"
+        "case {case} was measured on another host ({there}; this one is {here}), and results of \
+         different hosts are not comparable; measure both variants here, interleaved"
     )]
     OtherHost {
         /// The case.

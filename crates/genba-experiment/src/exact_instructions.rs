@@ -1,4 +1,4 @@
-//! A runner whose runs are counted: user instructions, exactly, without a PMU.
+//! Runner that counts user instructions exactly, without a PMU: metric `exact-instructions`.
 
 use genba_count::{CountError, CountRequest, choose};
 use genba_model::{CpuTime, ExitKind};
@@ -7,18 +7,19 @@ use genba_run::{Cancel, CommandSpec, Finished, Launcher, RunError};
 use crate::ExperimentError;
 use crate::runner::{Measured, Runner};
 
-/// Name of the metric: user instructions of the target and the processes that it starts.
+/// Name of the metric: user instructions of the target and its child processes.
 pub const EXACT_INSTRUCTIONS: &str = "exact-instructions";
 
-/// Counts every measured run. Its times are those of the counting, and what the target writes
-/// is not seen: neither a metric nor a check of the output can be had in the same run.
+/// Runs every measured command under a count engine. Its times include the overhead of counting.
+/// The output of the target is not captured, so that neither metrics in the output nor a check of
+/// the output are available.
 pub struct ExactRunner {
     launcher: Launcher,
     notes: Vec<String>,
 }
 
 impl ExactRunner {
-    /// A runner of the engine that can serve.
+    /// A runner with its own launcher.
     ///
     /// # Errors
     /// The launcher cannot be started.
@@ -49,7 +50,7 @@ impl Runner for ExactRunner {
             Ok(raw) => raw,
             Err(CountError::Run(error)) => return Err(error),
             Err(_) if cancel.is_triggered() => return Err(RunError::Cancelled),
-            // A run without counts: the metric is then missing, and it is said why.
+            // The run has no counts: the metric is missing and a note gives the reason.
             Err(error) => {
                 self.note(format!("not counted: {error}"));
                 let finished = self.launcher.run(spec, cancel)?;

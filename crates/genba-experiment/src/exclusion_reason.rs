@@ -1,18 +1,19 @@
-//! Why a variant is taken out, in words. Pure.
+//! Reasons for excluding a variant, as text. Pure.
 
 use genba_model::ExitKind;
 use genba_run::Finished;
 
-/// Lines and characters of the error output that a message quotes.
-const LINES: usize = 3;
-const LONGEST_LINE: usize = 200;
+/// Lines of error output in a message.
+const QUOTED_LINES: usize = 3;
+/// Characters of each quoted line.
+const QUOTED_LINE_CHARACTERS: usize = 200;
 
-/// The reason if the run failed and that matters; a time-out always does.
+/// The reason if the run failed; failures other than time-outs can be ignored.
 pub(crate) fn of_run(finished: &Finished, ignore_failure: bool) -> Option<String> {
     let what = match finished.record.exit {
         ExitKind::Code(0) | ExitKind::Cancelled => return None,
         ExitKind::TimedOut => format!(
-            "ran longer than its time-out ({:.3} s when it was ended)",
+            "exceeded its time-out (ended after {:.3} s)",
             finished.record.wall_seconds
         ),
         _ if ignore_failure => return None,
@@ -25,21 +26,21 @@ pub(crate) fn of_run(finished: &Finished, ignore_failure: bool) -> Option<String
     Some(format!("{what}{}", quote(&finished.stderr.captured)))
 }
 
-/// The reason if a command round the runs failed.
+/// The reason if a set-up, prepare, conclude or clean-up command failed.
 pub(crate) fn of_step(step: &str, command: &str, finished: &Finished) -> Option<String> {
     let reason = of_run(finished, false)?;
     Some(format!("its {step} command ({command}) {reason}"))
 }
 
-/// The beginning of what it said, after a colon.
+/// The first lines of the error output after a colon, or nothing.
 fn quote(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<String> = text
         .lines()
         .map(str::trim_end)
         .filter(|line| !line.is_empty())
-        .take(LINES)
-        .map(|line| line.chars().take(LONGEST_LINE).collect())
+        .take(QUOTED_LINES)
+        .map(|line| line.chars().take(QUOTED_LINE_CHARACTERS).collect())
         .collect();
     if lines.is_empty() {
         String::new()
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons() {
+    fn exit_codes_time_outs_and_signals_give_reasons() {
         let mut finished = Finished::mock(1.0);
         assert_eq!(of_run(&finished, false), None);
         finished.record.exit = ExitKind::Code(3);

@@ -1,32 +1,31 @@
-//! Cost of one iteration, the empty loop's taken off, with intervals carried through. Pure.
+//! Cost of one iteration after subtracting the empty loop, with intervals. Pure.
 
 use genba_model::{Comparison, IterationCost, Metric, VerdictName};
 use genba_stats::{Verdict, cost_per_iteration, subtracted_ratio};
 
 use crate::Plan;
 use crate::measurement::{End, Measurement, Series};
-use crate::paired_effect::{count, named};
+use crate::paired_effect::{count, verdict_name};
 
-/// Costs, ratios of costs, and what is to be said about them.
+/// Costs per iteration, their ratios, and notes about them.
 #[derive(Debug, Default)]
 pub(crate) struct Iterations {
     pub costs: Vec<IterationCost>,
-    /// Of variants with something taken off: the ratio of what is left, in the metric
-    /// `NAME_per_iteration`.
+    /// Ratios of the costs after subtraction, in the metric `NAME_per_iteration`.
     pub comparisons: Vec<Comparison>,
     pub notes: Vec<String>,
 }
 
 const LEVEL: f64 = 0.95;
 
-/// Times, and the metric that was asked for: of page faults nobody wants the cost of one.
+/// Costs are computed of times and of the primary metric.
 fn wanted(plan: &Plan, series: &Series) -> bool {
     let times = [Metric::Wall, Metric::User, Metric::Cpu];
     series.name == plan.primary || times.iter().any(|time| time.name() == series.name)
 }
 
-/// Computes them for the variants that say how many iterations they make or whose empty loop is
-/// known. `compared` are the comparisons of whole runs.
+/// Computes the costs of the variants with a known number of iterations or a known empty loop.
+/// `compared` are the comparisons of whole runs.
 pub(crate) fn iterations(
     plan: &Plan,
     measurement: &Measurement,
@@ -37,13 +36,13 @@ pub(crate) fn iterations(
         if !wanted(plan, series) {
             continue;
         }
-        let mut left: Vec<Left<'_>> = Vec::new();
+        let mut left: Vec<RunsAndOverhead<'_>> = Vec::new();
         for variant in measurement.compared(plan) {
             let of = &plan.variants[variant];
             if of.iterations.is_none() && of.subtract.is_none() {
                 continue;
             }
-            match take_off(plan, measurement, variant, number) {
+            match runs_and_overhead(plan, measurement, variant, number) {
                 Ok(one) => {
                     let iterations = of.iterations.unwrap_or(1);
                     let empty = one.empty.as_deref().unwrap_or_default();
@@ -81,25 +80,25 @@ pub(crate) fn iterations(
     result
 }
 
-/// Runs of a variant beside those of its empty loop in the same blocks.
-struct Left<'a> {
+/// Runs of a variant with those of its empty loop in the same blocks.
+struct RunsAndOverhead<'a> {
     variant: usize,
     runs: Vec<f64>,
     empty: Option<Vec<f64>>,
     subtract: Option<&'a str>,
 }
 
-fn take_off<'a>(
+fn runs_and_overhead<'a>(
     plan: &'a Plan,
     measurement: &Measurement,
     variant: usize,
     series: usize,
-) -> Result<Left<'a>, Option<String>> {
+) -> Result<RunsAndOverhead<'a>, Option<String>> {
     let of = &plan.variants[variant];
     let runs = measurement.variants[variant].column(series);
     let Some(name) = of.subtract.as_deref() else {
         let runs = measurement.variants[variant].finite(series);
-        return Ok(Left {
+        return Ok(RunsAndOverhead {
             variant,
             runs,
             empty: None,
@@ -111,7 +110,7 @@ fn take_off<'a>(
         .ok_or(None)?;
     if let Some(reason) = &measurement.variants[other].excluded {
         return Err(Some(format!(
-            "nothing can be taken off {}: {name} {reason}",
+            "nothing is subtracted from {}: {name} {reason}",
             of.name
         )));
     }
@@ -121,11 +120,11 @@ fn take_off<'a>(
         .unzip();
     if runs.is_empty() {
         return Err(Some(format!(
-            "nothing can be taken off {}: it and {name} have no block in common",
+            "nothing is subtracted from {}: it has no block in common with {name}",
             of.name
         )));
     }
-    Ok(Left {
+    Ok(RunsAndOverhead {
         variant,
         runs,
         empty: Some(empty),
@@ -133,13 +132,13 @@ fn take_off<'a>(
     })
 }
 
-/// The ratio of what is left of two variants from which the same was taken off.
+/// The ratio of two variants after subtracting the same overhead.
 fn ratio(
     plan: &Plan,
     measurement: &Measurement,
     series: &Series,
-    baseline: &Left<'_>,
-    other: &Left<'_>,
+    baseline: &RunsAndOverhead<'_>,
+    other: &RunsAndOverhead<'_>,
     compared: &[Comparison],
 ) -> Result<Option<Comparison>, String> {
     let (Some(empty), true) = (&baseline.empty, baseline.subtract == other.subtract) else {
@@ -161,9 +160,9 @@ fn ratio(
     let iterations = |variant: usize| plan.variants[variant].iterations.unwrap_or(1) as f64;
     let scale = iterations(baseline.variant) / iterations(other.variant);
     let ratio = found.estimate.scaled(scale);
-    let verdict = named(Verdict::of_ratio(&ratio, plan.delta), series.direction);
-    // The moment to stop was chosen by looking at whole runs. With the same taken off both, the
-    // rests differ exactly if the whole runs do, so that their verdict is the safe one.
+    let verdict = verdict_name(Verdict::of_ratio(&ratio, plan.delta), series.direction);
+    // The stopping time was chosen by the verdict on whole runs. With the same overhead subtracted
+    // from both, the costs differ exactly if the whole runs do, so that verdict is the valid one.
     let whole = compared
         .iter()
         .find(|comparison| comparison.metric == series.name && comparison.variant == *names.1);

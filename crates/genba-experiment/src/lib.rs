@@ -1,14 +1,15 @@
 //! Experiments: variants in one interleaved schedule, judged pair by pair.
 //!
-//! **Scope.** A [`Plan`] of variants is run in blocks, every variant once a block in random
-//! order (`random_schedule`), until the primary metric is decided or the budget is spent ([`run`]),
-//! and becomes a [`genba_model::ComparisonReport`] ([`report`]): effects with intervals,
-//! verdicts, ranks, costs per iteration, hazards. The target's own metrics are found in its
-//! output or read from `$GENBA_METRICS_FD`. [`compare_with_case`] compares with runs kept in a case,
-//! [`doctor`] says what this machine could see.
+//! **Scope.** A [`Plan`] of variants is run in blocks, every variant once per block in random
+//! order, until there is a verdict on the primary metric or the budget is spent ([`run`]), and
+//! becomes a [`genba_model::ComparisonReport`] ([`report`]): effects with intervals, verdicts,
+//! ranks, costs per iteration, hazards. Metrics of the target are found in its output or read from
+//! `$GENBA_METRICS_FD`. [`compare_with_case`] compares with the runs of a stored case; [`doctor`]
+//! determines the smallest difference that this machine can show. [`try_variants`], [`ablate`],
+//! [`sweep`] and [`bisect`] are drivers above a [`Comparer`].
 //!
 //! **Not here.** How a process is started (genba-run), what the statistics are (genba-stats),
-//! any text for the terminal beyond notes, the case store.
+//! text for the terminal beyond notes, the case store.
 
 pub mod ablate;
 pub mod bisect;

@@ -1,4 +1,4 @@
-//! What the runs yielded: a column for each metric of each variant. Pure.
+//! Measured values: a column for each metric of each variant. Pure.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use crate::metrics_channel;
 use crate::runner::Measured;
 use crate::{Plan, direction_of};
 
-/// Where a series of values comes from.
+/// Source of a series of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The run's account.
+    /// The launcher's account of the run.
     BuiltIn(Metric),
-    /// The plan's metric of this index, found in the output.
+    /// The metric with this index in the plan, found in the output.
     Output(usize),
-    /// The plan's event of this index.
+    /// The event with this index in the plan.
     Counter(usize),
     /// `$GENBA_METRICS_FD`.
     Channel,
 }
 
-/// A metric that is measured.
+/// A measured metric.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub name: String,
@@ -34,38 +34,38 @@ pub(crate) struct Series {
 /// it is excluded or the measurement ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VariantData {
-    /// By series, then run; NaN where the run did not yield it. NaN never leaves this crate.
+    /// By series, then run; NaN if the run did not report it. NaN never leaves this crate.
     pub columns: Vec<Vec<f64>>,
     pub exits: Vec<ExitKind>,
-    /// Time of the prepare commands, seconds over all runs.
+    /// Total time of the prepare commands, seconds.
     pub prepare_seconds: f64,
-    /// Runs during which the hypervisor took a good part of the time.
+    /// Number of runs with steal time above [`MAX_STEAL_SHARE`].
     pub disturbed: u32,
     pub excluded: Option<String>,
 }
 
 impl VariantData {
-    /// Values of a series; those of a series that was found late are there as well.
+    /// Values of a series; a series that appeared late starts with NaN.
     pub fn column(&self, series: usize) -> &[f64] {
         self.columns.get(series).map_or(&[], Vec::as_slice)
     }
 
-    /// The values that are numbers.
+    /// The finite values of a series.
     pub fn finite(&self, series: usize) -> Vec<f64> {
         let values = self.column(series).iter().copied();
         values.filter(|value| value.is_finite()).collect()
     }
 }
 
-/// Steal above this share makes a run a disturbed one.
-pub(crate) const DISTURBED: f64 = 0.05;
+/// Share of steal time above which a run counts as disturbed.
+pub(crate) const MAX_STEAL_SHARE: f64 = 0.05;
 
-/// All that was measured.
+/// The measured runs of a plan.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     pub(crate) series: Vec<Series>,
     pub(crate) variants: Vec<VariantData>,
-    /// First trouble with a metric of a variant: run (from 0), words, how often.
+    /// Missing values by variant and metric: first run (from 0), reason, count.
     pub(crate) troubles: BTreeMap<(usize, String), (usize, String, usize)>,
     pub(crate) notes: Vec<String>,
     pub(crate) blocks: u32,
@@ -74,18 +74,18 @@ pub struct Measurement {
     pub(crate) end: End,
 }
 
-/// Why it ended.
+/// Why a measurement ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// All is decided, or the single variant's median is known well enough.
+    /// Every variant has a verdict, or the median of the single variant is known to ± δ.
     Decided,
-    /// The number of blocks that was asked for.
+    /// The requested number of blocks was measured.
     Counted,
     /// The budget is spent.
     BudgetSpent,
-    /// The metric cannot be judged: no usable values.
+    /// The primary metric has no usable values.
     Unusable,
-    /// The person stopped it.
+    /// The user interrupted it.
     Interrupted,
 }
 
@@ -164,7 +164,7 @@ impl Measurement {
             .collect()
     }
 
-    /// Adds a run that ended well.
+    /// Adds a successful run.
     pub(crate) fn add(&mut self, plan: &Plan, variant: usize, run: &Measured) {
         let record: &RunRecord = &run.finished.record;
         let (channel, complaints) = metrics_channel::parse(&run.channel);
@@ -195,7 +195,7 @@ impl Measurement {
                     match plan.metrics[metric].extract(&out.captured, &err.captured) {
                         Ok(value) => Ok(value.unwrap_or(f64::NAN)),
                         Err(_) if out.truncated() => Err(format!(
-                            "it was not found in the first {} bytes of the output",
+                            "not found in the first {} bytes of the output",
                             out.captured.len()
                         )),
                         Err(what) => Err(what),
@@ -204,7 +204,7 @@ impl Measurement {
                 Origin::Channel => (channel.iter())
                     .find(|value| value.name == series.name)
                     .map(|value| value.value)
-                    .ok_or_else(|| format!("it was not written to ${}", metrics_channel::VARIABLE)),
+                    .ok_or_else(|| format!("not written to ${}", metrics_channel::VARIABLE)),
             };
             let value = value.unwrap_or_else(|what| {
                 let name = self.series[number].name.clone();
@@ -227,12 +227,12 @@ impl Measurement {
         self.cpu_seconds += record.cpu().total();
         let data = &mut self.variants[variant];
         data.exits.push(record.exit);
-        if run.steal_share.is_some_and(|share| share > DISTURBED) {
+        if run.steal_share.is_some_and(|share| share > MAX_STEAL_SHARE) {
             data.disturbed += 1;
         }
     }
 
-    /// What the latest run of a variant yielded beside its account.
+    /// The metrics of the latest run of a variant that are not built in.
     pub(crate) fn last_own(&self, variant: usize) -> BTreeMap<String, f64> {
         (self.series.iter().enumerate())
             .filter(|(_, series)| !matches!(series.origin, Origin::BuiltIn(_)))
@@ -248,7 +248,7 @@ impl Measurement {
         known.or_insert((run, what, 0)).2 += 1;
     }
 
-    /// A sentence for each trouble.
+    /// A sentence for each metric with missing values.
     pub(crate) fn trouble_notes(&self, plan: &Plan) -> Vec<String> {
         self.troubles
             .iter()

@@ -1,9 +1,9 @@
-//! Several comparisons of a suite as one document. Pure.
+//! Merges the comparisons of a suite into one document. Pure.
 
 use genba_model::{ComparisonReport, Hazard};
 
-/// Puts the reports of several plans into one: names become `TITLE: NAME`. Comparisons stay
-/// within their plan, and so do ranks, which a merged report has none of. `None` without any.
+/// Merges the reports of several plans; names become `TITLE: NAME`. Only variants of one plan are
+/// compared, so a merged report has no ranks. `None` without a report.
 #[must_use]
 pub fn merge(reports: Vec<(String, ComparisonReport)>) -> Option<ComparisonReport> {
     let single = reports.len() == 1;
@@ -35,8 +35,8 @@ pub fn merge(reports: Vec<(String, ComparisonReport)>) -> Option<ComparisonRepor
     Some(merged)
 }
 
-/// Figures of the host's hazards differ from plan to plan; one of each is enough. Those of the
-/// runs name variants.
+/// Whether two hazards are the same. Figures in the hazards of the host differ between plans; those
+/// of the runs name variants.
 fn same(known: &Hazard, other: &Hazard) -> bool {
     let of_runs = [
         "waiting",

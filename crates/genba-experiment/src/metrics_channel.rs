@@ -1,4 +1,4 @@
-//! `$GENBA_METRICS_FD`: lines `name value [unit]` that a target writes about itself.
+//! `$GENBA_METRICS_FD`: metrics that a target reports as lines `name value [unit]`.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -8,31 +8,31 @@ use rustix::fs::{MemfdFlags, OFlags};
 
 use crate::output_metric::shorten;
 
-/// Variable of the environment that names the descriptor.
+/// Environment variable that holds the number of the descriptor.
 pub const VARIABLE: &str = "GENBA_METRICS_FD";
 
-/// Number under which targets get it.
-const NUMBER: i32 = 3;
-/// Most that is read of what a run wrote, bytes.
-const MOST_BYTES: usize = 1 << 20;
-/// Most metrics of a run.
-const MOST_METRICS: usize = 1000;
+/// Number of the descriptor in the target.
+const DESCRIPTOR: i32 = 3;
+/// Bytes of a run that are read at most.
+const MAX_BYTES: usize = 1 << 20;
+/// Metrics of a run at most.
+const MAX_METRICS: usize = 1000;
 /// Longest name and unit, characters.
-const LONGEST: usize = 100;
+const MAX_CHARACTERS: usize = 100;
 
-/// One line of a target's.
+/// A metric that a target reported.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelValue {
-    /// Name.
+    /// Name of the metric.
     pub name: String,
-    /// Value.
+    /// Its value, finite.
     pub value: f64,
-    /// Unit; empty if none was given.
+    /// Its unit; empty if none was given.
     pub unit: String,
 }
 
-/// Reads what a run wrote. The last line of a name counts. A line that cannot be understood
-/// becomes a complaint, in words that follow "VARIANT, run N: ".
+/// Parses what a run wrote. The last line of a name counts. The first invalid line becomes a
+/// complaint that continues "VARIANT, run N: ".
 #[must_use]
 pub fn parse(bytes: &[u8]) -> (Vec<ChannelValue>, Vec<String>) {
     let mut values: Vec<ChannelValue> = Vec::new();
@@ -42,11 +42,9 @@ pub fn parse(bytes: &[u8]) -> (Vec<ChannelValue>, Vec<String>) {
         match parse_line(line) {
             Ok(found) => match values.iter().position(|value| value.name == found.name) {
                 Some(known) => values[known] = found,
-                None if values.len() < MOST_METRICS => values.push(found),
+                None if values.len() < MAX_METRICS => values.push(found),
                 None => {
-                    complaints.push(format!(
-                        "it wrote more than {MOST_METRICS} metrics to ${VARIABLE}"
-                    ));
+                    complaints.push(format!("more than {MAX_METRICS} metrics on ${VARIABLE}"));
                     break;
                 }
             },
@@ -61,11 +59,11 @@ fn parse_line(line: &str) -> Result<ChannelValue, String> {
     let mut words = line.split_whitespace();
     let (Some(name), Some(value)) = (words.next(), words.next()) else {
         return Err(format!(
-            "{:?} on ${VARIABLE} is not of the form `name value [unit]`",
+            "{:?} on ${VARIABLE} does not have the form `name value [unit]`",
             shorten(line)
         ));
     };
-    if name.chars().count() > LONGEST {
+    if name.chars().count() > MAX_CHARACTERS {
         return Err(format!(
             "the name {:?}… on ${VARIABLE} is too long",
             shorten(name)
@@ -80,49 +78,49 @@ fn parse_line(line: &str) -> Result<ChannelValue, String> {
             .next()
             .unwrap_or_default()
             .chars()
-            .take(LONGEST)
+            .take(MAX_CHARACTERS)
             .collect(),
     })
 }
 
-/// The file in memory that targets write to. A pipe would have to be read while they run, and
-/// one that is full would stop them.
+/// The memory file that targets write to. A pipe would have to be read while they run, and a full
+/// one would block them.
 #[derive(Debug)]
 pub struct Channel {
     memory: Arc<OwnedFd>,
 }
 
 impl Channel {
-    /// Makes one.
+    /// Creates the file.
     ///
     /// # Errors
-    /// When the kernel has no memory or no descriptor left.
+    /// The kernel has no memory or no descriptor left.
     pub fn new() -> Result<Self, RunError> {
         let fail = |source: rustix::io::Errno| RunError::Descriptor {
-            number: NUMBER,
-            why: format!("no file in memory for ${VARIABLE}: {source}"),
+            number: DESCRIPTOR,
+            why: format!("cannot create a memory file for ${VARIABLE}: {source}"),
         };
         let memory =
             rustix::fs::memfd_create("genba-metrics", MemfdFlags::CLOEXEC).map_err(fail)?;
-        // Appending: after the file is emptied the next run starts at its beginning, and
-        // processes that write at once do not overwrite one another.
+        // Appending: after truncation the next run starts at the beginning, and concurrent
+        // writers do not overwrite each other.
         rustix::fs::fcntl_setfl(&memory, OFlags::APPEND).map_err(fail)?;
         Ok(Self {
             memory: Arc::new(memory),
         })
     }
 
-    /// What the target is to be given.
+    /// The descriptor and variable for the target.
     #[must_use]
     pub fn pass(&self) -> PassFd {
         PassFd {
             fd: Arc::clone(&self.memory),
-            number: NUMBER,
+            number: DESCRIPTOR,
             variable: Some(VARIABLE.into()),
         }
     }
 
-    /// Takes out what a run wrote, at most a mebibyte of it.
+    /// Takes what a run wrote, at most 1 MiB, and empties the file.
     #[must_use]
     pub fn take(&self) -> Vec<u8> {
         let memory = self.memory.as_fd();
@@ -130,7 +128,7 @@ impl Channel {
         if size <= 0 {
             return Vec::new();
         }
-        let mut bytes = vec![0; usize::try_from(size).unwrap_or(MOST_BYTES).min(MOST_BYTES)];
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or(MAX_BYTES).min(MAX_BYTES)];
         let mut at = 0;
         while let Some(rest) = bytes.get_mut(at..).filter(|rest| !rest.is_empty()) {
             match rustix::io::pread(memory, rest, at as u64) {
@@ -139,7 +137,7 @@ impl Channel {
             }
         }
         bytes.truncate(at);
-        // A file that cannot be emptied would give the next run this run's values.
+        // If the file cannot be emptied, the next run would report these values again.
         if rustix::fs::ftruncate(memory, 0).is_err() {
             return Vec::new();
         }
@@ -153,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn lines() {
+    fn last_line_of_a_name_counts_and_invalid_lines_are_reported() {
         let (values, complaints) = parse(b"hits 12 op/s\nmisses 3\n\nhits 13 op/s\nbad\nworse x\n");
         assert_eq!(values.len(), 2);
         assert_eq!((values[0].value, values[0].unit.as_str()), (13.0, "op/s"));
@@ -162,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_refused() {
+    fn more_metrics_than_the_limit_are_refused() {
         let many: String = (0..2000).map(|i| format!("m{i} 1\n")).collect();
         let (values, complaints) = parse(many.as_bytes());
-        assert_eq!((values.len(), complaints.len()), (MOST_METRICS, 1));
+        assert_eq!((values.len(), complaints.len()), (MAX_METRICS, 1));
     }
 
     #[test]
-    fn each_run_starts_empty() {
+    fn taking_the_metrics_empties_the_file() {
         let channel = Channel::new().expect("a channel");
         rustix::io::write(&*channel.memory, b"a 1\n").expect("a write");
         assert_eq!(channel.take(), b"a 1\n");
@@ -180,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn anything_is_survived(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_give_finite_values(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let (values, _) = parse(&bytes);
             prop_assert!(values.iter().all(|value| value.value.is_finite()));
         }

@@ -1,68 +1,68 @@
-//! Who is told what the driver does.
+//! Observer of a measurement: progress, and storage of the runs.
 
 use std::collections::BTreeMap;
 
 use genba_model::{Estimate, RunRecord};
 
-/// What is going on.
+/// Progress of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// What is done now.
+    /// Current stage.
     pub stage: Stage,
-    /// Blocks done.
+    /// Blocks measured so far.
     pub blocks: u32,
-    /// Blocks in all, for a fixed number.
+    /// Total number of blocks, if fixed.
     pub planned: Option<u32>,
-    /// Variants without a verdict.
+    /// Number of variants without a verdict.
     pub undecided: usize,
-    /// The comparison furthest from an answer: its variant, and its ratio to the baseline.
+    /// The first undecided comparison: variant and ratio to the baseline.
     pub current: Option<(&'a str, Option<Estimate>)>,
-    /// At most about so long, seconds.
+    /// Longest time left, about, seconds.
     pub left_seconds: Option<f64>,
 }
 
-/// What is done now.
+/// Stage of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Set-up commands.
+    /// Running set-up commands.
     SetUp,
-    /// Runs that are not measured.
+    /// Running blocks that are not measured.
     WarmUp,
-    /// Measured runs.
+    /// Measuring blocks.
     Measure,
-    /// Clean-up commands.
+    /// Running clean-up commands.
     CleanUp,
 }
 
-/// A run to be kept.
+/// A finished run to be stored.
 #[derive(Clone, Debug)]
 pub struct FinishedRun<'a> {
     /// Name of its variant.
     pub variant: &'a str,
     /// Its block, from 0.
     pub block: u32,
-    /// Its account.
+    /// Times, memory and exit code.
     pub record: &'a RunRecord,
     /// Values of the metrics that are not built in, by name.
     pub own: BTreeMap<String, f64>,
 }
 
-/// Is told what happens, and keeps the runs.
+/// Receives progress and stores the runs of a measurement.
 pub trait Observer {
-    /// About ten times a second.
+    /// Called about ten times per second.
     fn progress(&mut self, progress: &Progress<'_>);
 
-    /// What a driver does between measurements (a build), and the time left at most, seconds.
+    /// Called between measurements with what is done (a build) and the longest time left, seconds.
     fn say(&mut self, _what: &str, _left_seconds: Option<f64>) {}
 
-    /// A measured run has ended.
+    /// Called at the end of every measured run.
     ///
     /// # Errors
-    /// Why it cannot be kept; that ends the measurement.
+    /// Why the run cannot be stored; that ends the measurement.
     fn keep(&mut self, run: &FinishedRun<'_>) -> Result<(), String>;
 }
 
-/// Watches nothing and keeps nothing.
+/// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 

@@ -1,4 +1,4 @@
-//! `--check-output`: does every variant print what the baseline prints? Pure.
+//! `--check-output`: whether every variant prints the same as the baseline. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,34 +8,33 @@ use crate::Plan;
 use crate::measurement::Measurement;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Print {
+struct OutputDigest {
     bytes: u64,
     hash: u64,
 }
 
-/// What the variants printed.
+/// Outputs of the variants.
 #[derive(Debug, Default)]
 pub(crate) struct OutputCheck {
-    first: BTreeMap<usize, Print>,
-    /// Variants whose own runs do not agree.
+    first: BTreeMap<usize, OutputDigest>,
+    /// Variants whose output differs between runs.
     varying: BTreeSet<usize>,
 }
 
 impl OutputCheck {
-    /// A run has ended.
-    pub fn saw(&mut self, variant: usize, output: &OutputInfo) {
+    /// Records the output of a run.
+    pub fn record(&mut self, variant: usize, output: &OutputInfo) {
         let (Some(bytes), Some(hash)) = (output.bytes, output.hash) else {
             return;
         };
-        let print = Print { bytes, hash };
+        let print = OutputDigest { bytes, hash };
         if *self.first.entry(variant).or_insert(print) != print {
             self.varying.insert(variant);
         }
     }
 
-    /// Variants to take out, with the reason. A difference is believed from the second block on
-    /// (or at the end, `last`), when the baseline has shown that its own output is always the
-    /// same.
+    /// Variants to exclude, with the reason. Differences count from the second block on (or at the
+    /// end, `last`), when the output of the baseline is known to be constant.
     pub fn wrong(
         &self,
         plan: &Plan,
@@ -76,7 +75,7 @@ impl OutputCheck {
         wrong
     }
 
-    /// What is to be said at the end.
+    /// Note on the result of the check.
     pub fn note(&self, plan: &Plan, baseline: usize) -> Option<String> {
         let name = &plan.variants[baseline].name;
         let others = self.first.keys().any(|variant| *variant != baseline);
@@ -85,7 +84,7 @@ impl OutputCheck {
                 "the output of {name} changes from run to run: outputs cannot be checked against it"
             )
         } else {
-            format!("the output of all variants compared is that of {name}, byte for byte")
+            format!("all compared variants print the same as {name}, byte for byte")
         })
     }
 }

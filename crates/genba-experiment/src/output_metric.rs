@@ -1,38 +1,38 @@
-//! The target's own metrics: their definitions, and finding their values in its output. Pure.
+//! Metrics that the target reports: definitions, and values in its output. Pure.
 
 use genba_model::Direction;
 use regex::Regex;
 
 use crate::ExperimentError;
 
-/// A metric that the target itself yields.
+/// A metric that the target reports.
 #[derive(Clone, Debug)]
 pub struct MetricPlan {
-    /// Name.
+    /// Name of the metric.
     pub name: String,
-    /// Unit as people read it ("seconds", "op/s"); may be empty.
+    /// Unit ("seconds", "op/s"); may be empty.
     pub unit: String,
-    /// Which way is better; `None` means more for a unit that ends in "/s", less otherwise.
+    /// Whether less or more is better; `None`: more for a unit that ends in "/s", else less.
     pub direction: Option<Direction>,
-    /// Where the value is found.
+    /// Source of the value.
     pub source: MetricSource,
 }
 
-/// Where a value is found.
+/// Source of a value.
 #[derive(Clone, Debug)]
 pub enum MetricSource {
-    /// The first match in standard output, else in standard error: the group called `value`,
-    /// else the first group, else the whole match.
+    /// The first match in standard output, else in standard error: the group named `value`, else
+    /// the first group, else the whole match.
     Regex(Regex),
-    /// A JSON pointer (RFC 6901) into standard output, which is one JSON document, or into its
-    /// last line that is one.
+    /// A JSON pointer (RFC 6901) into standard output if that is one JSON document, else into its
+    /// last line.
     Json(String),
     /// A line `name value [unit]` that the target writes to `$GENBA_METRICS_FD`.
     Channel,
 }
 
-/// The compiled form of a pattern may take this much.
-const REGEX_BYTES: usize = 1 << 20;
+/// Size limit of a compiled regular expression, bytes.
+const MAX_REGEX_BYTES: usize = 1 << 20;
 
 impl MetricPlan {
     /// A metric that the target writes to `$GENBA_METRICS_FD`.
@@ -57,7 +57,7 @@ impl MetricPlan {
         pattern: &str,
     ) -> Result<Self, ExperimentError> {
         let regex = regex::RegexBuilder::new(pattern)
-            .size_limit(REGEX_BYTES)
+            .size_limit(MAX_REGEX_BYTES)
             .multi_line(true)
             .build()
             .map_err(|error| wrong(name, error.to_string()))?;
@@ -70,7 +70,7 @@ impl MetricPlan {
     /// A metric found by a JSON pointer.
     ///
     /// # Errors
-    /// A pointer that is neither empty nor begins with a slash.
+    /// A pointer that is neither empty nor starts with a slash.
     pub fn json(
         name: &str,
         unit: &str,
@@ -78,7 +78,7 @@ impl MetricPlan {
         pointer: &str,
     ) -> Result<Self, ExperimentError> {
         if !(pointer.is_empty() || pointer.starts_with('/')) {
-            let what = format!("{pointer:?} is no JSON pointer; write /path/to/0/value");
+            let what = format!("invalid JSON pointer {pointer:?}; write /path/to/0/value");
             return Err(wrong(name, what));
         }
         Ok(Self {
@@ -87,28 +87,28 @@ impl MetricPlan {
         })
     }
 
-    /// Understands `NAME[:UNIT][:more|less]=REGEX`.
+    /// Parses `NAME[:UNIT][:more|less]=REGEX`.
     ///
     /// # Errors
-    /// As [`MetricPlan::regex`], or there is no `=`.
+    /// As [`MetricPlan::regex`], or a missing `=`.
     pub fn parse_regex(text: &str) -> Result<Self, ExperimentError> {
         let (name, unit, direction, rest) = parse_head(text)?;
         Self::regex(name, unit, direction, rest)
     }
 
-    /// Understands `NAME[:UNIT][:more|less]=/POINTER`.
+    /// Parses `NAME[:UNIT][:more|less]=/POINTER`.
     ///
     /// # Errors
-    /// As [`MetricPlan::json`], or there is no `=`.
+    /// As [`MetricPlan::json`], or a missing `=`.
     pub fn parse_json(text: &str) -> Result<Self, ExperimentError> {
         let (name, unit, direction, rest) = parse_head(text)?;
         Self::json(name, unit, direction, rest)
     }
 
-    /// Understands `NAME[:UNIT][:more|less]` of a metric that is written to `$GENBA_METRICS_FD`.
+    /// Parses `NAME[:UNIT][:more|less]` of a metric that is written to `$GENBA_METRICS_FD`.
     ///
     /// # Errors
-    /// There is no name.
+    /// A missing name.
     pub fn parse_channel(text: &str) -> Result<Self, ExperimentError> {
         let whole = format!("{text}=");
         let (name, unit, direction, rest) = parse_head(&whole)?;
@@ -119,35 +119,35 @@ impl MetricPlan {
         Ok(Self::channel(name, unit, direction))
     }
 
-    /// Which way is better, decided.
+    /// Whether less or more is better.
     #[must_use]
     pub fn direction(&self) -> Direction {
         self.direction.unwrap_or_else(|| direction_of(&self.unit))
     }
 
-    /// Whether it is found in what the target prints.
+    /// Whether it is found in the output of the target.
     #[must_use]
     pub fn reads_output(&self) -> bool {
         !matches!(self.source, MetricSource::Channel)
     }
 
-    /// Whether it is found in standard error too.
+    /// Whether it may be found in standard error.
     #[must_use]
     pub fn reads_errors(&self) -> bool {
         matches!(self.source, MetricSource::Regex(_))
     }
 
-    /// Its value in what a run printed; `None` for a metric of the channel.
+    /// Its value in the output of a run; `None` for a metric of the channel.
     ///
     /// # Errors
-    /// Why there is none, in words that follow "metric NAME of VARIANT, run N: ".
+    /// Why there is none; continues "metric NAME of VARIANT, run N: ".
     pub fn extract(&self, stdout: &[u8], stderr: &[u8]) -> Result<Option<f64>, String> {
         match &self.source {
             MetricSource::Regex(regex) => {
                 let text = |bytes| String::from_utf8_lossy(bytes);
                 first_match(regex, &text(stdout))
                     .or_else(|| first_match(regex, &text(stderr)))
-                    .ok_or("the regular expression matches nothing that it printed".to_owned())
+                    .ok_or("the regular expression does not match the output".to_owned())
                     .and_then(|found| genba_units::parse_number(&found))
                     .map(Some)
             }
@@ -157,7 +157,7 @@ impl MetricPlan {
     }
 }
 
-/// The usual sense of a unit: of a rate more is better, of all else less.
+/// The usual direction of a unit: more is better for a rate, less for anything else.
 #[must_use]
 pub fn direction_of(unit: &str) -> Direction {
     let unit = unit.trim();
@@ -213,7 +213,7 @@ fn from_json(stdout: &[u8], pointer: &str) -> Result<f64, String> {
     let document = serde_json::from_slice::<serde_json::Value>(stdout)
         .ok()
         .or_else(|| last_json_line(stdout))
-        .ok_or("standard output is no JSON document".to_owned())?;
+        .ok_or("standard output is not a JSON document".to_owned())?;
     match document.pointer(pointer) {
         Some(serde_json::Value::Number(value)) => value
             .as_f64()
@@ -221,7 +221,7 @@ fn from_json(stdout: &[u8], pointer: &str) -> Result<f64, String> {
             .ok_or_else(|| format!("{value} is too large")),
         Some(serde_json::Value::String(text)) => genba_units::parse_number(text),
         Some(_) => Err(format!("the value at {pointer} is not a number")),
-        None => Err(format!("{pointer} points at nothing in its output")),
+        None => Err(format!("the output has no value at {pointer}")),
     }
 }
 
@@ -241,7 +241,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn definitions() {
+    fn definitions_have_a_name_unit_and_direction() {
         let metric = MetricPlan::parse_regex("rate:op/s=rate=(\\d+)").unwrap();
         assert_eq!(
             (metric.name.as_str(), metric.unit.as_str()),
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn regular_expressions_take_the_named_group_first() {
+    fn regular_expression_prefers_the_named_group() {
         let value = |pattern: &str, out: &str, err: &str| {
             MetricPlan::regex("m", "", None, pattern)
                 .unwrap()
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn json_pointers() {
+    fn json_pointer_reads_the_document_or_its_last_line() {
         let value = |out: &str| {
             MetricPlan::json("m", "", None, "/a/0/b")
                 .unwrap()

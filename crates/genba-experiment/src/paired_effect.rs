@@ -1,4 +1,4 @@
-//! From two columns to an effect with its verdict. Pure.
+//! Effect and verdict of a variant from its column and that of the baseline. Pure.
 
 use genba_model::{Direction, Estimate, VerdictName};
 use genba_stats::{
@@ -6,17 +6,17 @@ use genba_stats::{
     signed_rank,
 };
 
-/// What is asked of a pairing.
+/// Parameters of a paired comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Question {
     pub alpha: f64,
     pub delta: f64,
     pub direction: Direction,
-    /// The number of pairs was fixed beforehand and reached.
+    /// Whether the number of pairs was fixed beforehand and reached.
     pub fixed: bool,
 }
 
-/// How strongly "no difference" is refuted.
+/// Evidence against "no difference".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Evidence {
     /// Natural logarithm of an e-value.
@@ -25,7 +25,7 @@ pub(crate) enum Evidence {
     P(f64),
 }
 
-/// What the pairs say.
+/// Effect of a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Effect {
     /// Variant ÷ baseline.
@@ -35,34 +35,33 @@ pub(crate) struct Effect {
     pub more_pairs: Option<u32>,
     pub cross_check: Option<bool>,
     pub evidence: Evidence,
-    /// The level that the interval has where it is below that asked for.
+    /// Level of the interval if it is below the level asked for.
     pub low_level: Option<f64>,
 }
 
-/// Pairs in which both values can be used, and the first that cannot.
+/// Usable pairs, and the first pair with an unusable value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairs {
     pub baseline: Vec<f64>,
     pub variant: Vec<f64>,
-    /// Pairs with a zero in them.
+    /// Number of pairs with a zero.
     pub zeros: usize,
-    /// Of the first pair with a value that is none, negative or zero: whether the baseline is
-    /// at fault, run (from 0), value.
+    /// The first pair with a missing, negative or zero value: whether it is the baseline's, run
+    /// (from 0), value.
     pub unusable: Option<(bool, usize, f64)>,
-    /// Whether there are pairs that had to be left out.
-    pub left_out: bool,
+    /// Whether pairs were skipped as unusable.
+    pub skipped: bool,
 }
 
-/// A zero counts as this part of its partner.
-const ZERO: f64 = 1e-3;
-/// With more zeros than this share of the pairs nothing is decided.
-const MOST_ZEROS: f64 = 0.1;
+/// A zero is replaced by this share of the other value of its pair.
+const ZERO_REPLACEMENT_SHARE: f64 = 1e-3;
+/// Share of pairs with a zero above which there is no verdict.
+const MAX_ZERO_SHARE: f64 = 0.1;
 
-/// A pair as the judges take it; `None` for values that are negative or no numbers.
+/// A pair as the judges use it; `None` if a value is negative or not finite.
 ///
-/// A zero is what a coarse clock says of something short. Its log ratio has a sign, but no size.
-/// Methods that limit what one pair can do take it for a very large one, and stay symmetric
-/// between the variants.
+/// A coarse clock reports zero for short runs. The log ratio then has a sign, but no size. Methods
+/// that bound the influence of a pair treat it as very large, and stay symmetric in the variants.
 pub(crate) fn usable(baseline: f64, variant: f64) -> Option<(f64, f64)> {
     let good = |value: f64| value.is_finite() && value >= 0.0;
     if !(good(baseline) && good(variant)) {
@@ -70,21 +69,21 @@ pub(crate) fn usable(baseline: f64, variant: f64) -> Option<(f64, f64)> {
     }
     Some(match (baseline == 0.0, variant == 0.0) {
         (true, true) => (1.0, 1.0),
-        (true, false) => (variant * ZERO, variant),
-        (false, true) => (baseline, baseline * ZERO),
+        (true, false) => (variant * ZERO_REPLACEMENT_SHARE, variant),
+        (false, true) => (baseline, baseline * ZERO_REPLACEMENT_SHARE),
         (false, false) => (baseline, variant),
     })
-    // A product that became zero is no ratio either.
+    // The product may underflow to zero.
     .filter(|(left, right)| *left > 0.0 && *right > 0.0)
 }
 
-/// Whether a verdict can rest on so many pairs, of which so many have a zero.
+/// Whether these pairs, with this number of zeros, allow a verdict.
 pub(crate) fn sound(left_out: bool, zeros: usize, pairs: usize) -> bool {
-    !left_out && zeros as f64 <= MOST_ZEROS * pairs as f64
+    !left_out && zeros as f64 <= MAX_ZERO_SHARE * pairs as f64
 }
 
 impl Pairs {
-    /// Pairs run `i` of the one with run `i` of the other: they are of the same block.
+    /// Pairs run `i` of both: they are from the same block.
     pub fn of(baseline: &[f64], variant: &[f64]) -> Self {
         let mut pairs = Self::default();
         for (run, (left, right)) in baseline.iter().zip(variant).enumerate() {
@@ -95,7 +94,7 @@ impl Pairs {
                 pairs.variant.push(right);
             }
             pairs.zeros += usize::from(zero);
-            pairs.left_out |= found.is_none();
+            pairs.skipped |= found.is_none();
             if (zero || found.is_none()) && pairs.unusable.is_none() {
                 let at_fault = !(left.is_finite() && *left > 0.0);
                 pairs.unusable = Some((at_fault, run, if at_fault { *left } else { *right }));
@@ -104,16 +103,16 @@ impl Pairs {
         pairs
     }
 
-    /// Whether a verdict can rest on them.
+    /// Whether they allow a verdict.
     pub fn sound(&self) -> bool {
-        sound(self.left_out, self.zeros, self.baseline.len())
+        sound(self.skipped, self.zeros, self.baseline.len())
     }
 
-    /// Judges them; `None` without a single pair.
+    /// Effect and verdict; `None` without a pair.
     pub fn judge(&self, question: &Question) -> Option<Effect> {
         let logs = log_ratios(&self.baseline, &self.variant).ok()?;
-        // Fewer pairs than the sequence needs to say anything: then it had no part in the
-        // decision to stop, and the number counts as fixed beforehand (by the budget).
+        // With fewer pairs than the sequence needs it had no part in the decision to stop, so the
+        // number counts as fixed beforehand (by the budget).
         let mut effect = if question.fixed || logs.len() < MIN_PAIRS {
             self.at_a_fixed_number(&logs, question)?
         } else {
@@ -139,7 +138,7 @@ impl Pairs {
             .flatten();
         Some(Effect {
             ratio,
-            verdict: named(verdict, question.direction),
+            verdict: verdict_name(verdict, question.direction),
             pairs: count(logs.len()),
             more_pairs: more,
             cross_check: None,
@@ -156,7 +155,7 @@ impl Pairs {
         let usable = |ratio: &Estimate| ratio.low.is_finite() && ratio.high.is_finite();
         let verdict = judge.verdict();
         let Some(ratio) = judge.ratio().filter(usable) else {
-            // No finite end yet: the range of the pairs stands in, and proves nothing.
+            // No finite end yet: the range of the ratios is shown, without a verdict.
             let ratios: Vec<f64> = logs.iter().map(|log| log.exp()).collect();
             let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
             let high = ratios.iter().copied().fold(0.0, f64::max);
@@ -173,7 +172,7 @@ impl Pairs {
         };
         Some(Effect {
             ratio,
-            verdict: named(verdict, question.direction),
+            verdict: verdict_name(verdict, question.direction),
             pairs: count(logs.len()),
             more_pairs: judge.more_pairs().map(count),
             cross_check: Some(judge.cross_check().is_some()),
@@ -183,9 +182,9 @@ impl Pairs {
     }
 }
 
-/// About how many more pairs would tell.
+/// About how many more pairs a verdict needs.
 pub(crate) fn more_pairs(logs: &[f64], delta: f64) -> Option<u32> {
-    // From two or three pairs the scatter is anybody's guess.
+    // Two or three pairs do not determine the scatter.
     if logs.len() < 4 {
         return None;
     }
@@ -193,8 +192,8 @@ pub(crate) fn more_pairs(logs: &[f64], delta: f64) -> Option<u32> {
     forecast(median(logs).ok()?, scatter, delta, logs.len()).map(count)
 }
 
-/// Of a metric of which more is better, a larger value is the faster variant.
-pub(crate) fn named(verdict: Verdict, direction: Direction) -> VerdictName {
+/// Name of a verdict; if more is better, the larger value counts as faster.
+pub(crate) fn verdict_name(verdict: Verdict, direction: Direction) -> VerdictName {
     let verdict = match direction {
         Direction::LessIsBetter => verdict,
         Direction::MoreIsBetter => verdict.swapped(),
@@ -215,7 +214,7 @@ pub(crate) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Which differences stand after correcting for their number, and by which method: e-BH if all
+/// Which differences hold after correction for multiple comparisons, and the method: e-BH if all
 /// evidence is e-values, else Holm on p-values. `None` for a single comparison.
 pub(crate) fn corrected(evidence: &[Evidence], alpha: f64) -> Option<(&'static str, Vec<bool>)> {
     if evidence.len() < 2 {
@@ -232,7 +231,7 @@ pub(crate) fn corrected(evidence: &[Evidence], alpha: f64) -> Option<(&'static s
             .ok()
             .map(|holds| ("e-BH", holds));
     }
-    // A p-value is at most the inverse of an e-value (Markov), so that a mixture goes as p.
+    // The inverse of an e-value is a valid p-value (Markov), so a mixture is handled as p-values.
     let p_values: Vec<f64> = (evidence.iter())
         .map(|one| match one {
             Evidence::LogE(log) => (-log).exp().min(1.0),
@@ -258,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Twice the time, with a little scatter.
+    /// Pairs with twice the time and a small scatter.
     fn doubled(count: u32) -> Pairs {
         let left: Vec<f64> = (0..count)
             .map(|i| 1.0 + f64::from(i * 7 % 11) * 0.001)
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn six_pairs_can_tell_and_five_cannot() {
+    fn six_pairs_allow_a_verdict_and_five_do_not() {
         let less = question(true, Direction::LessIsBetter);
         let six = doubled(6).judge(&less).unwrap();
         assert_eq!(six.verdict, VerdictName::Slower);
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_rate_more_is_faster() {
+    fn larger_rate_is_faster() {
         for fixed in [true, false] {
             let more = question(fixed, Direction::MoreIsBetter);
             let effect = doubled(30).judge(&more).unwrap();
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_zeros_are_borne_and_named_many_are_not() {
+    fn few_zeros_allow_a_verdict_and_many_do_not() {
         let mut right = vec![2.0; 30];
         right[4] = 0.0;
         let pairs = Pairs::of(&[1.0; 30], &right);
@@ -313,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_do_not_favour_either_side() {
+    fn zeros_are_replaced_symmetrically() {
         assert_eq!(usable(0.0, 2.0), Some((0.002, 2.0)));
         assert_eq!(usable(2.0, 0.0), Some((2.0, 0.002)));
         assert_eq!(usable(0.0, 0.0), Some((1.0, 1.0)));
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_value_leaves_it_undecided_and_named() {
+    fn missing_value_leaves_the_comparison_undecided() {
         let mut right = vec![2.0; 30];
         right[4] = -1.0;
         let pairs = Pairs::of(&[1.0; 30], &right);
@@ -335,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn corrections_are_named() {
+    fn correction_is_e_bh_for_e_values_and_holm_otherwise() {
         let e = [Evidence::LogE(9.0), Evidence::LogE(0.0)];
         assert_eq!(corrected(&e, 0.05), Some(("e-BH", vec![true, false])));
         let p = [Evidence::P(0.03), Evidence::P(0.04)];
@@ -347,7 +346,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_nan_comes_out(
+        fn any_values_give_a_finite_ordered_interval(
             left in prop::collection::vec(prop::num::f64::ANY, 0..40),
             right in prop::collection::vec(prop::num::f64::ANY, 0..40),
             fixed: bool,

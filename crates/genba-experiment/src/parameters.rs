@@ -1,10 +1,10 @@
-//! `-L` and `-P`: parameters, their product, and putting them into commands. Pure.
+//! `-L` and `-P`: parameters, their combinations, and substitution in commands. Pure.
 
 use std::collections::BTreeMap;
 
 use crate::ExperimentError;
 
-/// A parameter with the values that it takes.
+/// A parameter with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Name, written `{name}` in commands.
@@ -13,16 +13,16 @@ pub struct Parameter {
     pub values: Vec<String>,
 }
 
-/// More values than this are a mistake in a range.
-const MOST_VALUES: usize = 10_000;
-/// Digits after the point of a range's ends and step.
-const MOST_DECIMALS: usize = 12;
+/// Largest number of values or combinations.
+const MAX_VALUES: usize = 10_000;
+/// Decimals of the ends and the step of a range at most.
+const MAX_DECIMALS: usize = 12;
 
 impl Parameter {
-    /// `-L name a,b,c`; a comma within a value is written `\,`.
+    /// Parses `-L name a,b,c`; a comma within a value is written `\,`.
     ///
     /// # Errors
-    /// A name that cannot be one.
+    /// An invalid name.
     pub fn list(name: &str, values: &str) -> Result<Self, ExperimentError> {
         let mut found = vec![String::new()];
         let mut chars = values.chars().peekable();
@@ -48,11 +48,11 @@ impl Parameter {
         })
     }
 
-    /// `-P name min max`, with the step of `-D` (1 if none): all values from `min` on that do
-    /// not pass `max`, calculated in decimals, so that 0.1 steps are exactly that.
+    /// Parses `-P name min max` with the step of `-D` (default 1): all values from `min` that do
+    /// not exceed `max`, in decimal arithmetic, so that steps of 0.1 are exact.
     ///
     /// # Errors
-    /// Ends or a step that are no decimal numbers, a step of 0 or away from `max`, too many
+    /// Ends or a step that are not decimal numbers, a step of 0 or away from `max`, too many
     /// values.
     pub fn range(
         name: &str,
@@ -67,7 +67,7 @@ impl Parameter {
         let mut scaled = [0i128; 3];
         for (text, scaled) in texts.iter().zip(&mut scaled) {
             *scaled = scale(text, decimals)
-                .ok_or_else(|| wrong(format!("{text:?} is no decimal number")))?;
+                .ok_or_else(|| wrong(format!("{text:?} is not a decimal number")))?;
         }
         let [first, last, step] = scaled;
         if step == 0 || (last - first).signum() * step.signum() < 0 {
@@ -76,8 +76,10 @@ impl Parameter {
             ));
         }
         let count = (last - first) / step + 1;
-        if count > MOST_VALUES as i128 {
-            return Err(wrong(format!("{count} values are more than {MOST_VALUES}")));
+        if count > MAX_VALUES as i128 {
+            return Err(wrong(format!(
+                "{count} values exceed the limit of {MAX_VALUES}"
+            )));
         }
         Ok(Self {
             name: checked(name)?,
@@ -94,9 +96,7 @@ fn plan_error(what: String) -> ExperimentError {
 
 fn checked(name: &str) -> Result<String, ExperimentError> {
     if name.is_empty() || name.contains(['{', '}', '=', ',']) {
-        return Err(plan_error(format!(
-            "{name:?} cannot be the name of a parameter"
-        )));
+        return Err(plan_error(format!("invalid name of a parameter {name:?}")));
     }
     Ok(name.to_owned())
 }
@@ -111,7 +111,7 @@ fn scale(text: &str, decimals: usize) -> Option<i128> {
     if whole.is_empty() && tail.is_empty() || !plain(whole) || !plain(tail) {
         return None;
     }
-    if whole.len() > 18 || decimals > MOST_DECIMALS {
+    if whole.len() > 18 || decimals > MAX_DECIMALS {
         return None;
     }
     let zeros = "0".repeat(decimals - tail.len());
@@ -130,7 +130,7 @@ fn unscale(value: i128, decimals: usize) -> String {
     }
 }
 
-/// All combinations, the first parameter changing slowest; one empty combination if there are no
+/// All combinations, the first parameter changing slowest; one empty combination without
 /// parameters.
 ///
 /// # Errors
@@ -138,9 +138,9 @@ fn unscale(value: i128, decimals: usize) -> String {
 pub fn product(parameters: &[Parameter]) -> Result<Vec<BTreeMap<String, String>>, ExperimentError> {
     let mut all = vec![BTreeMap::new()];
     for parameter in parameters {
-        if all.len().saturating_mul(parameter.values.len()) > MOST_VALUES {
+        if all.len().saturating_mul(parameter.values.len()) > MAX_VALUES {
             return Err(plan_error(format!(
-                "the parameters make more than {MOST_VALUES} combinations"
+                "the parameters have more than {MAX_VALUES} combinations"
             )));
         }
         let mut next = Vec::new();
@@ -161,7 +161,7 @@ pub fn product(parameters: &[Parameter]) -> Result<Vec<BTreeMap<String, String>>
     Ok(all)
 }
 
-/// The text with `{name}` replaced, each place once.
+/// The text with every `{name}` replaced once.
 #[must_use]
 pub fn replace(text: &str, values: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
@@ -187,7 +187,7 @@ pub fn replace(text: &str, values: &BTreeMap<String, String>) -> String {
     out
 }
 
-/// Whether the text has `{name}` in it.
+/// Whether the text contains `{name}`.
 #[must_use]
 pub fn mentions(text: &str, name: &str) -> bool {
     text.contains(&format!("{{{name}}}"))
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_decimal() {
+    fn ranges_use_decimal_arithmetic() {
         assert_eq!(range("1", "3", None), ["1", "2", "3"]);
         assert_eq!(range("0", "0.3", Some("0.1")), ["0.0", "0.1", "0.2", "0.3"]);
         assert_eq!(range("-1", "1", Some("0.75")), ["-1.00", "-0.25", "0.50"]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_products() {
+    fn lists_are_parsed_and_combined() {
         let list = Parameter::list("c", r"a,b\,c,").unwrap();
         assert_eq!(list.values, ["a", "b,c", ""]);
         let other = Parameter::list("d", "1,2").unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing() {
+    fn placeholders_are_replaced_once() {
         let values = BTreeMap::from([
             ("n".to_owned(), "{m}".to_owned()),
             ("m".to_owned(), "5".to_owned()),
@@ -251,14 +251,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn without_parameters_nothing_changes(text in ".{0,60}") {
+        fn text_is_unchanged_without_parameters(text in ".{0,60}") {
             prop_assert_eq!(replace(&text, &BTreeMap::new()), text);
         }
 
         #[test]
         fn any_range_is_bounded_or_refused(min in ".{0,12}", max in ".{0,12}", step in ".{0,12}") {
             if let Ok(parameter) = Parameter::range("n", &min, &max, Some(&step)) {
-                prop_assert!((1..=MOST_VALUES).contains(&parameter.values.len()));
+                prop_assert!((1..=MAX_VALUES).contains(&parameter.values.len()));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What an experiment is to do: the input of [`crate::run`].
+//! Plan of a measurement: the input of [`crate::run`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,46 +7,45 @@ use genba_run::CommandSpec;
 
 use crate::{ExperimentError, MetricPlan};
 
-/// Variants that are measured against one another in one interleaved schedule.
+/// Variants that are compared in one interleaved schedule.
 ///
-/// A suite of several operations is several plans, run one after another: only variants of one
+/// A suite of several operations is several plans, run one after another; only variants of one
 /// plan are compared.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Title, where there are several plans ("hash write 10⁶").
+    /// Title, if there are several plans ("hash write 10⁶").
     pub name: Option<String>,
     /// The variants; the first is the baseline.
     pub variants: Vec<VariantPlan>,
-    /// The target's own metrics. The built-in ones (`wall`, `user`, …) are always taken, and so
-    /// is every metric that a target writes to `$GENBA_METRICS_FD`; naming one of these here
-    /// gives it a unit and a direction.
+    /// Metrics that the target reports. The built-in ones (`wall`, `user`, …) and every metric on
+    /// `$GENBA_METRICS_FD` are always measured; a definition here sets unit and direction.
     pub metrics: Vec<MetricPlan>,
-    /// Hardware and software events to count in each run, as `perf stat -e` names them.
+    /// Hardware and software events to count in each run, with the names of `perf stat -e`.
     pub counters: Vec<String>,
-    /// The metric that decides when to stop: a built-in one, one of `metrics` or of `counters`.
+    /// The primary metric, which decides when to stop: built in, or one of `metrics` or `counters`.
     pub primary: String,
-    /// When to stop.
+    /// Stopping rule.
     pub stop: Stop,
-    /// Blocks that are run first and not measured.
+    /// Number of blocks that are run first and not measured.
     pub warmup: u32,
-    /// Differences up to this share are of no interest (0.01).
+    /// Equivalence margin δ: smaller differences are treated as equal (0.01).
     pub delta: f64,
-    /// Rate of false alarms allowed (0.05).
+    /// Significance level α (0.05).
     pub alpha: f64,
-    /// Seed of the order and of the padding.
+    /// Seed of the order of runs and of the padding.
     pub seed: u64,
-    /// Vary the size of the environment from run to run, so that no one stack address decides
-    /// (Mytkowicz et al., "Producing wrong data without doing anything obviously wrong!",
+    /// Whether the size of the environment varies from run to run, so that no single stack address
+    /// decides (Mytkowicz et al., "Producing wrong data without doing anything obviously wrong!",
     /// ASPLOS 2009).
     pub vary_environment: bool,
-    /// Measure commands that exit with another code than 0.
+    /// Whether commands with an exit code other than 0 are measured.
     pub ignore_failure: bool,
-    /// Take a variant out that writes something else to standard output than the baseline.
+    /// Whether variants whose standard output differs from the baseline are excluded.
     pub check_output: bool,
 }
 
 impl Plan {
-    /// A plan with the usual settings.
+    /// A plan with the default settings.
     #[must_use]
     pub fn new(variants: Vec<VariantPlan>) -> Self {
         let stop = Stop::default_for(variants.len());
@@ -68,38 +67,37 @@ impl Plan {
     }
 }
 
-/// When the measurement is over.
+/// Stopping rule of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stop {
-    /// After exactly so many blocks; the interval is that of a number fixed beforehand.
+    /// After this number of blocks; the interval is that for a number fixed beforehand.
     Blocks(u32),
-    /// When the primary metric is decided for all variants, or the time is spent.
+    /// When every variant has a verdict in the primary metric, or the time is spent.
     Budget {
-        /// Time for all runs with their preparation, seconds.
+        /// Time for all runs with their prepare commands, seconds.
         seconds: f64,
-        /// Blocks that are made even beyond the budget.
+        /// Number of blocks that are measured even beyond the budget.
         min_blocks: u32,
     },
-    /// When the time is spent, decided or not.
+    /// When the time is spent, whatever the verdicts.
     Time {
         /// Seconds.
         seconds: f64,
     },
 }
 
-/// Time for a variant when nobody said how much, seconds.
-const SECONDS_PER_VARIANT: f64 = 10.0;
-/// With six pairs Wilcoxon's test can first speak at 5 %; a person who gave no budget would
-/// rather wait than learn nothing.
-const LEAST_BLOCKS: u32 = 6;
+/// Default budget per variant, seconds.
+const DEFAULT_SECONDS_PER_VARIANT: f64 = 10.0;
+/// Number of blocks of the default budget at least: with six pairs Wilcoxon's test can reach 5 %.
+const DEFAULT_MIN_BLOCKS: u32 = 6;
 
 impl Stop {
-    /// The budget for so many variants when nobody said how much: 20 s for two.
+    /// The default budget for this number of variants: 20 s for two.
     #[must_use]
     pub fn default_for(variants: usize) -> Self {
         Self::Budget {
-            seconds: SECONDS_PER_VARIANT * variants.max(1) as f64,
-            min_blocks: LEAST_BLOCKS,
+            seconds: DEFAULT_SECONDS_PER_VARIANT * variants.max(1) as f64,
+            min_blocks: DEFAULT_MIN_BLOCKS,
         }
     }
 }
@@ -107,34 +105,34 @@ impl Stop {
 /// One way of running the workload.
 #[derive(Clone, Debug)]
 pub struct VariantPlan {
-    /// Name, unlike all others of the plan.
+    /// Name, unique in the plan.
     pub name: String,
-    /// The command as people read it.
+    /// The command line for display.
     pub command: String,
-    /// What is measured. Its standard output and error are changed by the driver where a metric,
-    /// the output check or a message needs them.
+    /// The command that is measured. [`run`](crate::run) redirects its standard output and error
+    /// where a metric, the output check or a message needs them.
     pub spec: CommandSpec,
-    /// Parameters that made it, by name.
+    /// Values of its parameters, by name.
     pub parameters: BTreeMap<String, String>,
-    /// Once, before its first run (a build, a server: what it leaves behind stays running).
+    /// Commands before its first run (a build, a server); processes they start keep running.
     pub setup: Vec<CommandSpec>,
-    /// Before each of its runs; not part of the measurement.
+    /// Commands before each of its runs; not measured.
     pub prepare: Vec<CommandSpec>,
-    /// After each of its runs; not part of the measurement.
+    /// Commands after each of its runs; not measured.
     pub conclude: Vec<CommandSpec>,
-    /// Once, after its last run.
+    /// Commands after its last run.
     pub cleanup: Vec<CommandSpec>,
-    /// Iterations that one run makes, for the cost of one.
+    /// Iterations of one run, for the cost per iteration.
     pub iterations: Option<u64>,
-    /// Name of the variant whose cost (the empty loop) is taken off before that.
+    /// Name of the variant (the empty loop) whose cost is subtracted.
     pub subtract: Option<String>,
-    /// This variant is there to be subtracted only: it is measured in every block, yet is
-    /// neither a baseline nor compared nor ranked.
+    /// Whether this variant is only subtracted: it is measured in every block, but is neither a
+    /// baseline nor compared nor ranked.
     pub overhead_only: bool,
 }
 
 impl VariantPlan {
-    /// The commands round its runs.
+    /// The commands before and after its runs.
     pub fn steps_mut(&mut self) -> impl Iterator<Item = &mut CommandSpec> {
         (self.setup.iter_mut())
             .chain(&mut self.prepare)
@@ -142,7 +140,7 @@ impl VariantPlan {
             .chain(&mut self.cleanup)
     }
 
-    /// A variant with nothing round it.
+    /// A variant without other commands.
     #[must_use]
     pub fn new(name: impl Into<String>, command: impl Into<String>, spec: CommandSpec) -> Self {
         Self {
@@ -161,36 +159,36 @@ impl VariantPlan {
     }
 }
 
-/// More variants than this are a mistake in a product of parameters.
-const MOST_VARIANTS: usize = 10_000;
+/// Largest number of variants of a plan.
+const MAX_VARIANTS: usize = 10_000;
 
 impl Plan {
-    /// Looks for what cannot be done.
+    /// Checks the plan.
     ///
     /// # Errors
-    /// No variants, names that are not unique, parameters out of range, a primary metric that
-    /// nothing yields, a variant to subtract that does not exist.
+    /// No variants, names that are not unique, parameters out of range, an unknown primary metric,
+    /// an unknown variant to subtract.
     pub fn check(&self) -> Result<(), ExperimentError> {
         let wrong = |what: String| Err(ExperimentError::Plan { what });
         if self.variants.is_empty() {
             return wrong("there is no command to measure".to_owned());
         }
-        if self.variants.len() > MOST_VARIANTS {
+        if self.variants.len() > MAX_VARIANTS {
             return wrong(format!(
-                "{} variants are more than the {MOST_VARIANTS} that one comparison takes; give \
-                 fewer values of the parameters",
+                "{} variants exceed the limit of {MAX_VARIANTS} for one comparison; give fewer \
+                 parameter values",
                 self.variants.len()
             ));
         }
         let mut names = BTreeSet::new();
         if let Some(twice) = (self.variants.iter()).find(|variant| !names.insert(&variant.name)) {
             return wrong(format!(
-                "two variants are called {:?}; name them with -n",
+                "two variants have the name {:?}; name them with -n",
                 twice.name
             ));
         }
         if self.variants.iter().all(|variant| variant.overhead_only) {
-            return wrong("every variant is there to be subtracted only".to_owned());
+            return wrong("every variant is only subtracted, none is left to compare".to_owned());
         }
         for variant in &self.variants {
             if let Some(other) = &variant.subtract
@@ -202,14 +200,17 @@ impl Plan {
                 ));
             }
             if variant.iterations == Some(0) {
-                return wrong(format!("{:?} makes no iterations", variant.name));
+                return wrong(format!("{:?} has 0 iterations", variant.name));
             }
         }
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
-            return wrong(format!("alpha is {}, not between 0 and 1", self.alpha));
+            return wrong(format!(
+                "alpha is {}, but must be between 0 and 1",
+                self.alpha
+            ));
         }
         if !(self.delta >= 0.0 && self.delta.is_finite()) {
-            return wrong(format!("delta is {}, not at or above 0", self.delta));
+            return wrong(format!("delta is {}, but must be at least 0", self.delta));
         }
         match self.stop {
             Stop::Blocks(0) => return wrong("the number of runs is 0".to_owned()),
@@ -224,7 +225,7 @@ impl Plan {
         for metric in &self.metrics {
             if is_built_in(&metric.name) {
                 return wrong(format!(
-                    "{:?} is the name of a built-in metric; call the target's own differently",
+                    "{:?} is the name of a built-in metric; rename the metric of the target",
                     metric.name
                 ));
             }
@@ -241,7 +242,7 @@ impl Plan {
                 .chain(self.counters.iter().map(String::as_str))
                 .collect();
             return wrong(format!(
-                "there is no metric {:?}; there are {}",
+                "unknown metric {:?}; known are {}",
                 self.primary,
                 known.join(", ")
             ));

@@ -1,9 +1,9 @@
-//! The order of runs and the padding of their environment: pure, from a seed.
+//! Random order of runs and padding of their environment, from a seed. Pure.
 //!
-//! Each block runs every variant once, in an order that all permutations share equally. With two
-//! variants the halves of a pair are therefore neighbours in coin-flip order, which is what the
-//! confidence sequence of genba-stats asks for; with more, baseline and variant of the same block
-//! stand in either order with probability ½. Source: Abedi and Brecht, "Conducting repeatable
+//! Each block runs every variant once, in an order drawn uniformly from all permutations. With two
+//! variants the runs of a pair are neighbours in coin-flip order, as the confidence sequence of
+//! genba-stats requires; with more, baseline and variant of a block are in either order with
+//! probability ½. Source: Abedi and Brecht, "Conducting repeatable
 //! experiments in highly variable cloud computing environments", ICPE 2017 (randomised multiple
 //! interleaved trials).
 
@@ -11,20 +11,20 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt as _, SeedableRng};
 
-/// Longest padding, bytes: a page moves every offset within a page once.
-pub const MOST_PADDING: usize = 4096;
+/// Length of the padding at most, bytes: one page covers every offset within a page.
+pub const MAX_PADDING: usize = 4096;
 
-/// Variable of the environment that holds the padding.
+/// Environment variable that holds the padding.
 pub const PADDING_VARIABLE: &str = "GENBA_PADDING";
 
-/// Gives out blocks.
+/// Source of random orders and paddings.
 #[derive(Debug)]
 pub struct Schedule {
     random: StdRng,
 }
 
 impl Schedule {
-    /// The schedule of a seed.
+    /// A schedule that depends only on the seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Schedule {
         }
     }
 
-    /// The order of the next block over the variants that are left.
+    /// The order of the next block.
     pub fn block(&mut self, variants: &[usize]) -> Vec<usize> {
         let mut order = variants.to_vec();
         order.shuffle(&mut self.random);
@@ -41,7 +41,7 @@ impl Schedule {
 
     /// Length of the padding of the next run, bytes.
     pub fn padding(&mut self) -> usize {
-        self.random.random_range(0..MOST_PADDING)
+        self.random.random_range(0..MAX_PADDING)
     }
 }
 
@@ -59,12 +59,12 @@ mod tests {
                 let mut block = schedule.block(&variants);
                 block.sort_unstable();
                 prop_assert_eq!(&block, &variants);
-                prop_assert!(schedule.padding() < MOST_PADDING);
+                prop_assert!(schedule.padding() < MAX_PADDING);
             }
         }
 
         #[test]
-        fn a_seed_fixes_the_order(seed: u64) {
+        fn equal_seeds_give_equal_orders(seed: u64) {
             let (mut one, mut two) = (Schedule::new(seed), Schedule::new(seed));
             for _ in 0..10 {
                 prop_assert_eq!(one.block(&[0, 1, 2]), two.block(&[0, 1, 2]));
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn coins_and_permutations_are_fair() {
+    fn all_orders_have_equal_probability() {
         let mut schedule = Schedule::new(1);
         let first = (0..10_000)
             .filter(|_| schedule.block(&[0, 1])[0] == 0)
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_orders_are_independent() {
+    fn orders_of_consecutive_blocks_are_independent() {
         let mut schedule = Schedule::new(2);
         let flips: Vec<bool> = (0..10_000)
             .map(|_| schedule.block(&[0, 1])[0] == 0)

@@ -1,9 +1,8 @@
-//! Measured runs kept as they end, and recalled when an experiment is taken up again.
+//! Journal of measured runs, from which an interrupted experiment is resumed.
 //!
-//! A driver that asks for the same runs whenever it has seen the same values (all of this crate
-//! do, given their seed) comes back to where it was interrupted without any run being made
-//! twice: its runs are answered from the journal, variant by variant in their order, and the
-//! clock stands at what it showed then.
+//! Every driver of this crate requests the same runs if it has the same seed and has seen the same
+//! values. On resuming, its requests are answered from the journal, by variant and in order, and
+//! the clock shows what it showed then; no run is made twice.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,42 +15,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::runner::{Measured, Runner};
 
-/// A measured run as it is kept.
+/// A measured run as stored in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
     /// Name of its variant.
     pub variant: String,
-    /// What the experiment's clock showed at its end, seconds.
+    /// Time of the experiment's clock at its end, seconds.
     pub at: f64,
-    /// Its account.
+    /// Times, memory and exit code.
     pub record: RunRecord,
-    /// What it wrote to standard output.
-    #[serde(default, skip_serializing_if = "Kept::is_nothing")]
-    pub stdout: Kept,
-    /// What it wrote to standard error.
-    #[serde(default, skip_serializing_if = "Kept::is_nothing")]
-    pub stderr: Kept,
+    /// Standard output.
+    #[serde(default, skip_serializing_if = "StoredOutput::is_empty")]
+    pub stdout: StoredOutput,
+    /// Standard error.
+    #[serde(default, skip_serializing_if = "StoredOutput::is_empty")]
+    pub stderr: StoredOutput,
     /// Counts in the order of the plan's events.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<Option<f64>>,
     /// What it wrote to `$GENBA_METRICS_FD`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub channel: String,
-    /// Share of the wanted CPU time that the hypervisor took.
+    /// Steal time as a share of the CPU time wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,
 }
 
-/// An output stream as it is kept: what is no UTF-8 in it is replaced.
+/// An output stream as stored; bytes that are not UTF-8 are replaced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredOutput {
     bytes: Option<u64>,
     hash: Option<u64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     captured: String,
 }
 
-impl Kept {
+impl StoredOutput {
     fn of(output: &OutputInfo) -> Self {
         Self {
             bytes: output.bytes,
@@ -68,23 +67,23 @@ impl Kept {
         }
     }
 
-    fn is_nothing(&self) -> bool {
+    fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Seconds spent on an experiment, over all sittings.
+/// Seconds spent on an experiment over all sessions.
 ///
-/// While runs are recalled it stands at the end of the last of them.
+/// While runs are replayed from the journal it stands at the end of the last of them.
 #[derive(Debug)]
 pub struct ExperimentClock {
     before: Cell<f64>,
-    /// `None` while runs are recalled.
+    /// `None` while runs are replayed.
     since: Cell<Option<Instant>>,
 }
 
 impl ExperimentClock {
-    /// A stopwatch for an experiment of which so many runs are to be recalled.
+    /// A clock for an experiment of which this many runs are replayed.
     #[must_use]
     pub fn new(recalled: usize) -> Rc<Self> {
         Rc::new(Self {
@@ -93,7 +92,7 @@ impl ExperimentClock {
         })
     }
 
-    /// What it shows, seconds.
+    /// Seconds spent so far.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         let running = |since: Instant| since.elapsed().as_secs_f64();
@@ -111,16 +110,16 @@ impl ExperimentClock {
     }
 }
 
-/// Where runs are kept.
+/// A store for measured runs.
 pub trait Journal {
-    /// Keeps a run at once.
+    /// Stores a run durably.
     ///
     /// # Errors
-    /// Why it cannot be kept; everything is then cancelled, and the journal remembers why.
+    /// The reason if that fails. The experiment is then cancelled; the journal keeps the reason.
     fn keep(&mut self, entry: &JournalEntry) -> Result<(), String>;
 }
 
-/// A runner whose runs are kept and recalled.
+/// A runner that stores its runs in a journal and replays earlier ones.
 pub struct JournalingRunner<R, J> {
     inner: R,
     journal: J,
@@ -132,8 +131,8 @@ pub struct JournalingRunner<R, J> {
 }
 
 impl<R: Runner, J: Journal> JournalingRunner<R, J> {
-    /// A runner that recalls `earlier` and keeps what comes after. The clock must be one made
-    /// for that many.
+    /// A runner that replays `earlier` and stores the runs after them. The clock must have been
+    /// created for that many.
     pub fn new(
         inner: R,
         journal: J,
@@ -148,9 +147,7 @@ impl<R: Runner, J: Journal> JournalingRunner<R, J> {
         }
         let notes = match left {
             0 => Vec::new(),
-            left => vec![format!(
-                "taken up again: {left} runs are those of the earlier sitting"
-            )],
+            left => vec![format!("resumed: {left} runs are from the earlier session")],
         };
         Self {
             inner,
@@ -186,7 +183,7 @@ impl<R: Runner, J: Journal> Runner for JournalingRunner<R, J> {
         if let Some(entry) = self.recall() {
             return Ok(recalled(entry));
         }
-        // What is asked for now was not asked for then: the clock goes on, whatever is left.
+        // This run was not requested earlier: the clock runs on, even if entries are left.
         self.clock.start();
         let run = self.inner.measure(spec, cancel)?;
         if run.finished.record.exit != ExitKind::Cancelled {
@@ -194,8 +191,8 @@ impl<R: Runner, J: Journal> Runner for JournalingRunner<R, J> {
                 variant: self.variant.clone(),
                 at: self.clock.seconds(),
                 record: run.finished.record.clone(),
-                stdout: Kept::of(&run.finished.stdout),
-                stderr: Kept::of(&run.finished.stderr),
+                stdout: StoredOutput::of(&run.finished.stdout),
+                stderr: StoredOutput::of(&run.finished.stderr),
                 counters: run.counters.clone(),
                 channel: String::from_utf8_lossy(&run.channel).into_owned(),
                 steal_share: run.steal_share,
@@ -239,9 +236,9 @@ mod tests {
     use std::cell::RefCell;
 
     #[derive(Clone, Default)]
-    struct Book(Rc<RefCell<Vec<JournalEntry>>>);
+    struct MemoryJournal(Rc<RefCell<Vec<JournalEntry>>>);
 
-    impl Journal for Book {
+    impl Journal for MemoryJournal {
         fn keep(&mut self, entry: &JournalEntry) -> Result<(), String> {
             // As a file would have it.
             let text = serde_json::to_string(entry).map_err(|error| error.to_string())?;
@@ -259,16 +256,16 @@ mod tests {
         plan
     }
 
-    /// Runs get longer and longer, so that a run made twice or in another place shows.
-    fn sitting(book: &Book, blocks: u32, made: &Rc<Cell<u32>>) -> Vec<f64> {
-        let earlier = book.0.borrow().clone();
+    /// Each run is longer than the one before, so that a repeated or misplaced run shows.
+    fn session(journal: &MemoryJournal, blocks: u32, made: &Rc<Cell<u32>>) -> Vec<f64> {
+        let earlier = journal.0.borrow().clone();
         let clock = ExperimentClock::new(earlier.len());
         let count = Rc::clone(made);
         let inner = MockExecutor::new(move |_: &CommandSpec| {
             count.set(count.get() + 1);
             Ok(Finished::mock(f64::from(count.get())))
         });
-        let mut runner = JournalingRunner::new(inner, book.clone(), earlier, Rc::clone(&clock));
+        let mut runner = JournalingRunner::new(inner, journal.clone(), earlier, Rc::clone(&clock));
         let cancel = Cancel::new().unwrap();
         let measured = run_with_clock(
             &plan(blocks),
@@ -287,22 +284,22 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_not_measured_again() {
+    fn resumed_experiment_repeats_no_run() {
         let made = Rc::new(Cell::new(0));
-        let whole = sitting(&Book::default(), 5, &made);
+        let whole = session(&MemoryJournal::default(), 5, &made);
         assert_eq!(made.get(), 10);
 
         let made = Rc::new(Cell::new(0));
-        let book = Book::default();
-        sitting(&book, 3, &made);
-        assert_eq!((made.get(), book.0.borrow().len()), (6, 6));
-        let resumed = sitting(&book, 5, &made);
-        assert_eq!((made.get(), book.0.borrow().len()), (10, 10));
+        let journal = MemoryJournal::default();
+        session(&journal, 3, &made);
+        assert_eq!((made.get(), journal.0.borrow().len()), (6, 6));
+        let resumed = session(&journal, 5, &made);
+        assert_eq!((made.get(), journal.0.borrow().len()), (10, 10));
         assert_eq!(resumed, whole);
     }
 
     #[test]
-    fn the_clock_goes_on_where_it_stood() {
+    fn clock_continues_from_the_last_replayed_run() {
         let clock = ExperimentClock::new(2);
         assert_eq!(clock.seconds(), 0.0);
         clock.set(12.5);

@@ -1,4 +1,4 @@
-//! The loop: set up, warm up, run block after block, clean up.
+//! Runs a plan: set-up, warm-up, one interleaved block after another, clean-up.
 
 use std::time::{Duration, Instant};
 
@@ -7,29 +7,29 @@ use genba_run::{Cancel, CommandSpec, ErrorKind, RunError};
 
 use crate::measurement::{End, Measurement};
 use crate::output_check::OutputCheck;
-use crate::output_streams::{capture_errors, hush, line, specs};
+use crate::output_streams::{capture_errors, command_line, discard_stderr_of_short_runs, specs};
 use crate::random_schedule::{PADDING_VARIABLE, Schedule};
 use crate::runner::Runner;
-use crate::sequential_judges::{Live, State};
+use crate::sequential_judges::{SequentialJudges, State};
 use crate::{
     ExperimentError, FinishedRun, Observer, Plan, Progress, Stage, Stop, exclusion_reason,
 };
 
-/// Progress is told no more often than this, seconds.
+/// Shortest time between two progress reports, seconds.
 const PROGRESS_SECONDS: f64 = 0.1;
-/// A decision is not acted on before so much was measured, seconds: what disturbs all of a few
-/// hundredths of a second is no effect of the variants.
-const LEAST_SECONDS: f64 = 0.3;
-/// A variant that failed may take so long to say why.
-const ASK_AGAIN_SECONDS: u64 = 10;
-/// After an interruption the clean-up commands may take so long each.
+/// Shortest measurement that may end with a verdict, seconds: a disturbance can last for a few
+/// hundredths of a second and look like an effect.
+const MIN_MEASURING_SECONDS: f64 = 0.3;
+/// Time-out of the run that repeats a failure to capture its error output, seconds.
+const REPEATED_FAILURE_SECONDS: u64 = 10;
+/// Time-out of each clean-up command after an interruption, seconds.
 const CLEAN_UP_SECONDS: u64 = 60;
 
-/// Runs the plan. Cancelled, it returns what there is.
+/// Runs a plan. After an interruption it returns what was measured.
 ///
 /// # Errors
-/// A plan that cannot be carried out, every variant failing, a launcher that dies, a run that
-/// cannot be kept, an interruption before anything was measured.
+/// An invalid plan, a failure of every variant or of the launcher, a run that cannot be stored, an
+/// interruption before anything was measured.
 pub fn run(
     plan: &Plan,
     runner: &mut dyn Runner,
@@ -42,7 +42,7 @@ pub fn run(
     })
 }
 
-/// As [`run`], with the seconds passed from elsewhere: for simulations.
+/// As [`run`] with a clock of the caller, in seconds: for simulations and resumed experiments.
 ///
 /// # Errors
 /// As [`run`].
@@ -65,9 +65,9 @@ pub fn run_with_clock(
         measurement: Measurement::new(plan),
         check: plan.check_output.then(OutputCheck::default),
         schedule: Schedule::new(plan.seed),
-        hushed: false,
+        stderr_discarded: false,
         unstarted: 0,
-        told: f64::NEG_INFINITY,
+        last_progress: f64::NEG_INFINITY,
     };
     let begun = driver.set_up();
     let result = begun.1.and_then(|()| driver.measure());
@@ -86,19 +86,20 @@ struct Driver<'a> {
     measurement: Measurement,
     check: Option<OutputCheck>,
     schedule: Schedule,
-    /// Whether nobody listens to what the variants say on standard error.
-    hushed: bool,
-    /// Variants that could not even be started.
+    /// Whether the error output of the variants is discarded.
+    stderr_discarded: bool,
+    /// Number of variants that could not be started.
     unstarted: usize,
-    told: f64,
+    /// Time of the last progress report.
+    last_progress: f64,
 }
 
-/// What a run of a block came to.
+/// Outcome of a single run.
 enum Ran {
     Measured,
-    /// The variant has been taken out.
+    /// The variant was excluded.
     Excluded,
-    /// The person stopped it.
+    /// The user interrupted it.
     Interrupted,
 }
 
@@ -115,9 +116,9 @@ impl Driver<'_> {
         self.measurement.variants[variant].excluded = Some(reason);
     }
 
-    /// Runs the set-up commands; says for how many variants it has begun.
+    /// Runs the set-up commands; returns the number of variants for which it started them.
     fn set_up(&mut self) -> (usize, Result<(), ExperimentError>) {
-        self.tell(Stage::SetUp, None, None);
+        self.report_progress(Stage::SetUp, None, None);
         for index in 0..self.plan.variants.len() {
             if self.cancel.is_triggered() {
                 return (index, Ok(()));
@@ -130,8 +131,8 @@ impl Driver<'_> {
         (self.plan.variants.len(), Ok(()))
     }
 
-    /// Runs commands round the measurement; the first that fails takes the variant out.
-    /// Returns the time that they took, seconds.
+    /// Runs commands before or after a run; the first failure excludes the variant. Returns their
+    /// duration, seconds.
     fn steps(
         &mut self,
         variant: usize,
@@ -147,7 +148,7 @@ impl Driver<'_> {
             let reason = match self.runner.command(&spec, self.cancel) {
                 Ok(finished) => {
                     seconds += finished.record.wall_seconds;
-                    exclusion_reason::of_step(step, &line(command), &finished)
+                    exclusion_reason::of_step(step, &command_line(command), &finished)
                 }
                 Err(RunError::Cancelled) => return Ok(seconds),
                 Err(error) => Some(format!("its {step} command: {}", refusal(error)?)),
@@ -164,7 +165,7 @@ impl Driver<'_> {
 
     fn measure(&mut self) -> Result<(), ExperimentError> {
         for _ in 0..self.plan.warmup {
-            self.tell(Stage::WarmUp, None, None);
+            self.report_progress(Stage::WarmUp, None, None);
             let active = self.active();
             for variant in self.schedule.block(&active) {
                 if let Ran::Interrupted = self.run_one(variant, false)? {
@@ -179,7 +180,7 @@ impl Driver<'_> {
     }
 
     fn blocks(&mut self, began: f64) -> Result<(), ExperimentError> {
-        let mut live = Live::new(self.plan, &self.measurement);
+        let mut live = SequentialJudges::new(self.plan, &self.measurement);
         loop {
             let active = self.active();
             let Some(judges) = &mut live else {
@@ -191,7 +192,7 @@ impl Driver<'_> {
                 self.measurement.end = end;
                 return Ok(());
             }
-            self.tell(Stage::Measure, Some(judges), Some((state, spent)));
+            self.report_progress(Stage::Measure, Some(judges), Some((state, spent)));
             for variant in self.schedule.block(&active) {
                 if let Ran::Interrupted = self.run_one(variant, true)? {
                     self.measurement.end = End::Interrupted;
@@ -200,14 +201,15 @@ impl Driver<'_> {
             }
             self.measurement.blocks += 1;
             if self.measurement.blocks == 1 {
-                self.hushed = hush(self.plan, &self.measurement, &mut self.specs);
+                self.stderr_discarded =
+                    discard_stderr_of_short_runs(self.plan, &self.measurement, &mut self.specs);
             }
             self.check_outputs(false);
             if self.active().len() == active.len() {
                 judges.take_in(&self.measurement);
             } else {
-                // Another baseline, perhaps: the judges begin again with what there is.
-                live = Live::new(self.plan, &self.measurement);
+                // The baseline may have changed: the judges start again with the runs so far.
+                live = SequentialJudges::new(self.plan, &self.measurement);
             }
         }
     }
@@ -217,7 +219,7 @@ impl Driver<'_> {
         if self.cancel.is_triggered() {
             return Some(End::Interrupted);
         }
-        // Of the next block more than half must fit.
+        // More than half of the next block must fit.
         let spends = |seconds: f64| spent + spent / f64::from(blocks) / 2.0 > seconds;
         match self.plan.stop {
             Stop::Blocks(count) => (blocks >= count).then_some(End::Counted),
@@ -227,18 +229,17 @@ impl Driver<'_> {
                 seconds,
                 min_blocks,
             } => match state {
-                State::Decided if spent >= LEAST_SECONDS.min(seconds / 4.0) => Some(End::Decided),
-                State::Unusable => Some(End::Unusable),
-                // Of the next block more than half must fit.
-                _ if blocks >= min_blocks && spent + spent / f64::from(blocks) / 2.0 > seconds => {
-                    Some(End::BudgetSpent)
+                State::Decided if spent >= MIN_MEASURING_SECONDS.min(seconds / 4.0) => {
+                    Some(End::Decided)
                 }
+                State::Unusable => Some(End::Unusable),
+                _ if blocks >= min_blocks && spends(seconds) => Some(End::BudgetSpent),
                 _ => None,
             },
         }
     }
 
-    /// Takes variants out that print something else than the baseline.
+    /// Excludes variants whose output differs from that of the baseline.
     fn check_outputs(&mut self, last: bool) {
         let Some(check) = &self.check else { return };
         for (variant, reason) in check.wrong(self.plan, &self.measurement, last) {
@@ -246,7 +247,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Runs a variant once with what belongs round it.
+    /// Runs a variant once with its prepare and conclude commands.
     fn run_one(&mut self, variant: usize, measured: bool) -> Result<Ran, ExperimentError> {
         let plan = &self.plan.variants[variant];
         let recalled = self.runner.begin(&plan.name);
@@ -283,7 +284,7 @@ impl Driver<'_> {
         };
         let failed = exclusion_reason::of_run(&run.finished, self.plan.ignore_failure);
         if let Some(reason) = failed {
-            let reason = self.ask_again(variant, reason)?;
+            let reason = self.repeat_failure(variant, reason)?;
             self.exclude(variant, reason);
             self.steps(variant, "conclude", conclude, false)?;
             return Ok(Ran::Excluded);
@@ -292,7 +293,7 @@ impl Driver<'_> {
             self.measurement.add(self.plan, variant, &run);
             self.measurement.variants[variant].prepare_seconds += prepare_seconds;
             if let Some(check) = &mut self.check {
-                check.saw(variant, &run.finished.stdout);
+                check.record(variant, &run.finished.stdout);
             }
             let kept = FinishedRun {
                 variant: &plan.name,
@@ -306,16 +307,20 @@ impl Driver<'_> {
         Ok(Ran::Measured)
     }
 
-    /// Runs a variant that failed once more to hear what it says, if nobody listened.
-    fn ask_again(&mut self, variant: usize, reason: String) -> Result<String, ExperimentError> {
-        if !self.hushed || self.cancel.is_triggered() {
+    /// Repeats a failed run to capture its error output, if that was discarded.
+    fn repeat_failure(
+        &mut self,
+        variant: usize,
+        reason: String,
+    ) -> Result<String, ExperimentError> {
+        if !self.stderr_discarded || self.cancel.is_triggered() {
             return Ok(reason);
         }
         let plan = &self.plan.variants[variant];
         self.steps(variant, "prepare", &plan.prepare, false)?;
         let mut spec = self.specs[variant].clone();
         capture_errors(&mut spec);
-        let most = Duration::from_secs(ASK_AGAIN_SECONDS);
+        let most = Duration::from_secs(REPEATED_FAILURE_SECONDS);
         spec.timeout = Some(spec.timeout.map_or(most, |limit| limit.min(most)));
         let again = match self.runner.command(&spec, self.cancel) {
             Ok(finished) => exclusion_reason::of_run(&finished, self.plan.ignore_failure),
@@ -323,16 +328,16 @@ impl Driver<'_> {
             Err(error) => Some(refusal(error)?),
         };
         Ok(match again {
-            // The same, with what it says.
+            // The same failure, with its error output.
             Some(again) if again.starts_with(&reason) => again,
-            Some(again) => format!("{reason}, and run again {again}"),
-            None => format!("{reason}, but not when it was run again"),
+            Some(again) => format!("{reason}; repeated, it {again}"),
+            None => format!("{reason}; repeated, it succeeded"),
         })
     }
 
-    /// The clean-up commands of the variants whose set-up was begun, even after a Ctrl-C.
+    /// Runs the clean-up commands of the variants whose set-up was started, even after Ctrl-C.
     fn clean_up(&mut self, begun: usize) {
-        self.tell(Stage::CleanUp, None, None);
+        self.report_progress(Stage::CleanUp, None, None);
         for index in 0..begun {
             for command in &self.plan.variants[index].cleanup {
                 let mut spec = command.clone();
@@ -346,7 +351,9 @@ impl Driver<'_> {
                 };
                 let token = fresh.as_ref().unwrap_or(self.cancel);
                 let trouble = match self.runner.command(&spec, token) {
-                    Ok(finished) => exclusion_reason::of_step("cleanup", &line(command), &finished),
+                    Ok(finished) => {
+                        exclusion_reason::of_step("cleanup", &command_line(command), &finished)
+                    }
                     Err(error) => Some(format!("its cleanup command: {error}")),
                 };
                 if let Some(trouble) = trouble {
@@ -385,12 +392,17 @@ impl Driver<'_> {
         Ok(self.measurement)
     }
 
-    fn tell(&mut self, stage: Stage, live: Option<&Live>, state: Option<(State, f64)>) {
+    fn report_progress(
+        &mut self,
+        stage: Stage,
+        live: Option<&SequentialJudges>,
+        state: Option<(State, f64)>,
+    ) {
         let now = (self.clock)();
-        if stage == Stage::Measure && now - self.told < PROGRESS_SECONDS {
+        if stage == Stage::Measure && now - self.last_progress < PROGRESS_SECONDS {
             return;
         }
-        self.told = now;
+        self.last_progress = now;
         let blocks = self.measurement.blocks;
         let planned = match self.plan.stop {
             Stop::Blocks(count) => Some(count),
@@ -411,12 +423,12 @@ impl Driver<'_> {
             let left = more.map_or(most, |more| (more as f64 * each).min(most));
             left.is_finite().then_some(left)
         });
-        let current = live.and_then(Live::current);
+        let current = live.and_then(SequentialJudges::current);
         self.observer.progress(&Progress {
             stage,
             blocks,
             planned,
-            undecided: live.map_or(0, Live::undecided),
+            undecided: live.map_or(0, SequentialJudges::undecided),
             current: current
                 .map(|(variant, ratio)| (self.plan.variants[variant].name.as_str(), ratio)),
             left_seconds,
@@ -424,7 +436,7 @@ impl Driver<'_> {
     }
 }
 
-/// The words of an error that is the variant's own; one of the launcher's ends everything.
+/// The message of an error of the variant itself; an error of the launcher ends the measurement.
 fn refusal(error: RunError) -> Result<String, ExperimentError> {
     match error.kind() {
         ErrorKind::Usage => Ok(error.to_string()),

@@ -1,5 +1,5 @@
-//! What the driver needs of the world: runs. The real one counts events, passes the metrics'
-//! descriptor and watches the hypervisor; any [`Executor`] will do for less.
+//! Runners: the real one counts events, passes the metrics descriptor and watches steal time; any
+//! [`Executor`] is a runner without these.
 
 use genba_host::NoiseWatch;
 use genba_profile::event::EventSpec;
@@ -12,14 +12,13 @@ use crate::metrics_channel::Channel;
 /// A measured run.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Its account.
+    /// Times, memory, exit code and output.
     pub finished: Finished,
-    /// Counts in the order of the plan's events; `None` where the machine had none.
+    /// Counts in the order of the plan's events; `None` if the machine could not count.
     pub counters: Vec<Option<f64>>,
     /// What it wrote to `$GENBA_METRICS_FD`.
     pub channel: Vec<u8>,
-    /// Share of the wanted CPU time that the hypervisor took meanwhile, where the run was long
-    /// enough to tell.
+    /// Steal time as a share of the CPU time wanted, if the run was long enough to measure it.
     pub steal_share: Option<f64>,
 }
 
@@ -34,27 +33,27 @@ impl From<Finished> for Measured {
     }
 }
 
-/// Makes runs.
+/// Runs commands for a measurement.
 pub trait Runner {
-    /// Says of which variant the next measured run is. True if that run was made in an earlier
-    /// sitting and will be recalled: nothing need be prepared for it.
+    /// Announces the variant of the next measured run. Returns true if that run is replayed from an
+    /// earlier session, so that nothing must be prepared for it.
     fn begin(&mut self, _variant: &str) -> bool {
         false
     }
 
-    /// A run that is measured.
+    /// Makes a measured run.
     ///
     /// # Errors
-    /// When it cannot be started, or was cancelled before.
+    /// The command cannot be started, or was cancelled before it started.
     fn measure(&mut self, spec: &CommandSpec, cancel: &Cancel) -> Result<Measured, RunError>;
 
-    /// A command round the measurement (prepare, setup, …).
+    /// Runs a command that is not measured (prepare, setup, …).
     ///
     /// # Errors
     /// As [`Runner::measure`].
     fn command(&mut self, spec: &CommandSpec, cancel: &Cancel) -> Result<Finished, RunError>;
 
-    /// What is less than asked for (events that this machine lacks), a sentence each.
+    /// Notes on what was not possible (events that this machine lacks), a sentence each.
     fn notes(&self) -> &[String] {
         &[]
     }
@@ -70,10 +69,10 @@ impl<E: Executor> Runner for E {
     }
 }
 
-/// Runs shorter than this are not watched: the kernel counts stolen time in steps of 10 ms.
-const WATCHED_SECONDS: f64 = 0.1;
+/// Shortest run whose steal time is measured, seconds: the kernel counts it in steps of 10 ms.
+const MIN_STEAL_WATCH_SECONDS: f64 = 0.1;
 
-/// The real runner.
+/// Runner on this host with event counters, metrics channel and steal time.
 pub struct HostRunner {
     launcher: Launcher,
     events: Vec<EventSpec>,
@@ -86,7 +85,7 @@ impl HostRunner {
     /// A runner that counts these events in every measured run.
     ///
     /// # Errors
-    /// An event that is not known, or the launcher cannot be started.
+    /// An unknown event, or a launcher that cannot be started.
     pub fn new(counters: &[String]) -> Result<Self, ExperimentError> {
         let events = counters
             .iter()
@@ -131,7 +130,7 @@ impl HostRunner {
 
 impl Runner for HostRunner {
     fn measure(&mut self, spec: &CommandSpec, cancel: &Cancel) -> Result<Measured, RunError> {
-        let watch = (self.last_seconds >= WATCHED_SECONDS).then(NoiseWatch::start);
+        let watch = (self.last_seconds >= MIN_STEAL_WATCH_SECONDS).then(NoiseWatch::start);
         let (finished, counters) = if spec.pass_fd.is_none() {
             let mut spec = spec.clone();
             spec.pass_fd = Some(self.channel.pass());

@@ -1,4 +1,4 @@
-//! Judging the primary metric while the blocks come in. Pure.
+//! Sequential judges of the primary metric while blocks are measured. Pure.
 
 use genba_model::Estimate;
 use genba_stats::{Judge, MIN_PAIRS, StopDecision, StopRule, Verdict};
@@ -7,28 +7,29 @@ use crate::Plan;
 use crate::measurement::Measurement;
 use crate::paired_effect::{sound, usable};
 
-/// What the judges say after a block.
+/// State of the verdicts after a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum State {
-    /// All is decided.
+    /// Every variant has a verdict.
     Decided,
-    /// Go on; about so many blocks more, where that can be said.
+    /// More blocks are needed; about how many, if known.
     Open(Option<usize>),
-    /// No value of the primary metric can be used.
+    /// The primary metric has no usable values.
     Unusable,
 }
 
-/// After so many blocks of which none can be judged, none will.
-const HOPELESS: usize = 20;
+/// Number of blocks without usable values after which the measurement ends.
+const MAX_UNUSABLE_BLOCKS: usize = 20;
 
-/// A variant before its judge.
+/// A variant with its judge.
 #[derive(Debug)]
 struct Contest {
     variant: usize,
     judge: Judge,
-    /// Pairs with a zero, and pairs that cannot be used at all.
+    /// Number of pairs with a zero.
     zeros: usize,
-    left_out: usize,
+    /// Number of unusable pairs.
+    unusable: usize,
 }
 
 impl Contest {
@@ -36,11 +37,11 @@ impl Contest {
         self.zeros += usize::from(baseline == 0.0 || variant == 0.0);
         let pushed = usable(baseline, variant)
             .is_some_and(|(baseline, variant)| self.judge.push(baseline, variant).is_ok());
-        self.left_out += usize::from(!pushed);
+        self.unusable += usize::from(!pushed);
     }
 
     fn sound(&self) -> bool {
-        sound(self.left_out > 0, self.zeros, self.judge.sequence().count())
+        sound(self.unusable > 0, self.zeros, self.judge.sequence().count())
     }
 
     fn verdict(&self) -> Verdict {
@@ -54,18 +55,18 @@ impl Contest {
 
 /// A judge for each variant but the baseline.
 #[derive(Debug)]
-pub(crate) struct Live {
+pub(crate) struct SequentialJudges {
     series: Option<usize>,
     baseline: usize,
     judges: Vec<Contest>,
-    /// Blocks taken in.
+    /// Number of blocks judged.
     seen: usize,
-    /// Next number of runs at which a single variant's interval is computed again.
+    /// Number of runs at which the interval of a single variant is computed next.
     next_look: usize,
 }
 
-impl Live {
-    /// Judges for the variants that are left, fed with all blocks so far. `None` once no variant
+impl SequentialJudges {
+    /// Judges for the variants that are not excluded, with all blocks so far. `None` if no variant
     /// is left.
     pub fn new(plan: &Plan, measurement: &Measurement) -> Option<Self> {
         let compared = measurement.compared(plan);
@@ -77,7 +78,7 @@ impl Live {
                     variant: *variant,
                     judge: Judge::new(plan.alpha, plan.delta).ok()?,
                     zeros: 0,
-                    left_out: 0,
+                    unusable: 0,
                 })
             })
             .collect();
@@ -92,7 +93,7 @@ impl Live {
         Some(live)
     }
 
-    /// Feeds the blocks that have become complete.
+    /// Adds the blocks completed since the last call.
     pub fn take_in(&mut self, measurement: &Measurement) {
         let Some(series) = self.series else { return };
         let baseline = measurement.variants[self.baseline].column(series);
@@ -105,7 +106,7 @@ impl Live {
         self.seen = measurement.blocks as usize;
     }
 
-    /// What the judges say now.
+    /// The state after the blocks so far.
     pub fn state(&mut self, plan: &Plan, measurement: &Measurement) -> State {
         let Some(series) = self.series else {
             return State::Unusable;
@@ -113,7 +114,7 @@ impl Live {
         if self.judges.is_empty() {
             return self.single(plan, measurement, series);
         }
-        if self.seen >= HOPELESS && self.judges.iter().all(|contest| !contest.sound()) {
+        if self.seen >= MAX_UNUSABLE_BLOCKS && self.judges.iter().all(|contest| !contest.sound()) {
             return State::Unusable;
         }
         let verdicts: Vec<Verdict> = self.judges.iter().map(Contest::verdict).collect();
@@ -135,9 +136,9 @@ impl Live {
         State::Open(more.filter(|_| self.seen >= MIN_PAIRS / 2))
     }
 
-    /// Evidence (logarithm of the e-value) that still counts when all pairs of variants are
-    /// compared, as the ranks do: with less, a table would call variants told apart and give
-    /// them one rank. For two variants it is no more than their verdict needs.
+    /// Evidence (logarithm of the e-value) that holds when all pairs of variants are compared, as
+    /// for the ranks: with less, two variants could have different verdicts and the same rank. For
+    /// two variants it is no more than their verdict needs.
     fn enough(&self, alpha: f64) -> f64 {
         let variants = self.judges.len() as f64 + 1.0;
         let pairs = variants * (variants - 1.0) / 2.0;
@@ -148,17 +149,17 @@ impl Live {
         }
     }
 
-    /// One variant alone is measured until its median is known to ± delta.
+    /// State of a single variant: decided when its median is known to ± δ.
     fn single(&mut self, plan: &Plan, measurement: &Measurement, series: usize) -> State {
         let runs = measurement.blocks as usize;
         if runs < self.next_look {
             return State::Open(None);
         }
-        // Sorting all values after every run would take time of its own.
+        // Sorting all values after every run would take too long.
         self.next_look = runs + 1 + runs / 50;
         let values = measurement.variants[self.baseline].finite(series);
         if values.is_empty() {
-            return if runs >= HOPELESS {
+            return if runs >= MAX_UNUSABLE_BLOCKS {
                 State::Unusable
             } else {
                 State::Open(None)
@@ -174,7 +175,7 @@ impl Live {
         }
     }
 
-    /// The comparison that is furthest from an answer: variant and interval of the ratio.
+    /// The first undecided comparison: variant and interval of the ratio.
     pub fn current(&self) -> Option<(usize, Option<Estimate>)> {
         let contest = (self.judges.iter())
             .find(|contest| contest.verdict() == Verdict::Undecided)
@@ -182,7 +183,7 @@ impl Live {
         Some((contest.variant, contest.judge.ratio()))
     }
 
-    /// How many variants have no verdict.
+    /// Number of variants without a verdict.
     pub fn undecided(&self) -> usize {
         (self.judges.iter())
             .filter(|contest| contest.verdict() == Verdict::Undecided)

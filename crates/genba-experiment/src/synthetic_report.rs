@@ -1,4 +1,4 @@
-//! Parts of documents made up for tests.
+//! Synthetic parts of documents for tests.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use genba_model::{Direction, Estimate, HostFingerprint, Variant, VariantMetric};
 
 use crate::ReportContext;
 
-/// Where and when nothing was measured.
+/// A synthetic case, time and host.
 pub(crate) fn setting() -> ReportContext {
     ReportContext {
         case: Some("7f3a".to_owned()),
@@ -27,7 +27,7 @@ pub(crate) fn setting() -> ReportContext {
     }
 }
 
-/// A variant with a metric that was always the same.
+/// A variant with one run of one metric.
 pub(crate) fn variant(name: &str, metric: &str, value: f64, unit: &str) -> Variant {
     let known = VariantMetric {
         median: Estimate::exact(value),

@@ -192,7 +192,7 @@ fn on_machines(low: f64, noise: f64, from: f64, to: f64, machine: impl Fn(u64, u
 }
 
 /// Another program on the other half of the core ends, or begins, or comes for a while: what was
-/// placed since is faster or slower than what was measured before, and means nothing.
+/// refined since is faster or slower than what was measured before, and means nothing.
 #[test]
 fn a_machine_that_changes_in_the_middle_bends_no_curve() {
     on_machines(0.03, 0.01, 40.0, 56.0, |seed, run| {

@@ -1,4 +1,4 @@
-//! Variants in builds of their own: the whole as it is, and parts that a patch takes out.
+//! Ablation variants in builds of their own: the baseline, and components that a patch removes.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use super::components::BASELINE;
 use crate::try_variants::{VariantBuild, VariantBuilder};
 use crate::{Comparer, ExperimentError, VariantPlan};
 
-/// Puts a command into the build with these patches; the whole must be asked for first, which
-/// builds the program as it is.
+/// Runs a command in the build with these patches. The baseline must be requested first: it builds
+/// the program unchanged.
 ///
 /// # Errors
 /// An interruption; the launcher dies.
@@ -35,7 +35,7 @@ pub fn build_variant(
             AblatedVariant::NotBuilt(reason)
         }
         VariantBuild::Identical { .. } => {
-            AblatedVariant::NotBuilt("it is the same program".to_owned())
+            AblatedVariant::NotBuilt("the build gives the same program as the baseline".to_owned())
         }
     })
 }

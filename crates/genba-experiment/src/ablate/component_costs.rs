@@ -1,4 +1,4 @@
-//! From the runs to costs: differences block by block. Pure.
+//! Cost of each component: differences within blocks. Pure.
 
 use genba_model::{Ablation, AblationComponent, AblationCost, AblationSum, Estimate, Metric};
 use genba_stats::hodges_lehmann;
@@ -9,7 +9,7 @@ use crate::{ReportContext, report};
 
 const LEVEL: f64 = 0.95;
 
-/// Judges what was measured.
+/// The ablation document of a measurement.
 #[must_use]
 pub fn ablation(
     ablate: &AblatePlan,
@@ -66,7 +66,7 @@ pub fn ablation(
     };
     if measurement.variants[0].excluded.is_some() {
         whole_report.notes.push(format!(
-            "the {BASELINE} itself could not be measured: no cost of any part is known"
+            "the {BASELINE} could not be measured, so the cost of no component is known"
         ));
     }
     Ablation {
@@ -87,8 +87,8 @@ struct Costs<'a> {
 }
 
 impl Costs<'_> {
-    /// A weighted sum of variants, block by block; `None` if one of them was taken out. Blocks
-    /// in which one has no value are left out.
+    /// A weighted sum of variants in each block; `None` if one of them was excluded. Blocks in
+    /// which one of them has no value are skipped.
     fn sum(
         &self,
         series: usize,
@@ -144,10 +144,10 @@ impl Costs<'_> {
         })
     }
 
-    /// Sum of the parts against all of them off.
+    /// Compares the sum of the components with all of them off.
     fn adding_up(&self, metric: &str, usable: &[usize]) -> Option<AblationSum> {
         let all_off = self.ablate.all_off?;
-        // A sum without a part says nothing.
+        // A sum without one of the components cannot be compared with all of them off.
         if usable.len() != self.ablate.parts.len() || usable.len() < 2 {
             return None;
         }

@@ -1,33 +1,33 @@
-//! `--without`: how a part is switched off, and the plan of all variants. Pure.
+//! `--without`: how a component is switched off, and the plan of all variants. Pure.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::{ExperimentError, Plan, VariantPlan};
 
-/// How a part is switched off.
+/// How a component is switched off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DisableBy {
-    /// Variables of the environment.
+    /// By environment variables.
     Environment(BTreeMap<String, String>),
-    /// Another command.
+    /// By another command.
     Command(String),
-    /// A patch of the sources that takes it out.
+    /// By a patch of the sources that removes it.
     Patch(PathBuf),
 }
 
-/// Parts switched off, for one variant.
+/// What a variant changes to switch off its components.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DisabledComponents {
-    /// Another command than the whole's.
+    /// Another command than the baseline's.
     pub command: Option<String>,
-    /// Variables to set.
+    /// Environment variables to set.
     pub variables: BTreeMap<String, String>,
     /// Patches to apply, in order.
     pub patches: Vec<PathBuf>,
 }
 
-/// A variant that was to be made.
+/// A variant of an ablation, or why there is none.
 #[derive(Clone, Debug)]
 pub enum AblatedVariant {
     /// It can be run.
@@ -42,23 +42,23 @@ impl From<VariantPlan> for AblatedVariant {
     }
 }
 
-/// A part with its name.
+/// A named component of the workload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
-    /// Name.
+    /// Name, unique within the ablation.
     pub name: String,
     /// How it is switched off.
     pub off: DisableBy,
-    /// The same as it was given.
+    /// The same as written on the command line.
     pub how: String,
 }
 
 impl Component {
-    /// `gc=RUBYOPT=--disable-gems` (assignments to the environment, several with spaces between
-    /// them) or `literal: ruby frozen.rb` (another command).
+    /// Parses `gc=RUBYOPT=--disable-gems` (assignments to environment variables, separated by
+    /// spaces) or `literal: ruby frozen.rb` (another command).
     ///
     /// # Errors
-    /// What it cannot be.
+    /// A missing name, assignment or command; the message shows both forms.
     pub fn parse(text: &str) -> Result<Self, ExperimentError> {
         let wrong = |what: &str| ExperimentError::Plan {
             what: format!(
@@ -66,19 +66,20 @@ impl Component {
             ),
         };
         let Some(at) = text.find(['=', ':']) else {
-            return Err(wrong("there is neither `=` nor `:`"));
+            return Err(wrong("missing `=` or `:`"));
         };
         let name = text[..at].trim();
         let rest = text[at + 1..].trim();
         if name.is_empty() || rest.is_empty() {
-            return Err(wrong("a name or what follows it is missing"));
+            return Err(wrong("missing name, assignment or command"));
         }
         let off = if text[at..].starts_with(':') {
             DisableBy::Command(rest.to_owned())
         } else {
-            DisableBy::Environment(assignments(rest).ok_or_else(|| {
-                wrong("after the name there are no assignments to the environment")
-            })?)
+            DisableBy::Environment(
+                assignments(rest)
+                    .ok_or_else(|| wrong("no assignment VARIABLE=VALUE after the name"))?,
+            )
         };
         Ok(Self {
             name: name.to_owned(),
@@ -89,7 +90,7 @@ impl Component {
 }
 
 impl Component {
-    /// What is to be done for it to be off.
+    /// The changes that switch it off.
     #[must_use]
     pub fn disabled(&self) -> DisabledComponents {
         let mut switched = DisabledComponents::default();
@@ -101,10 +102,10 @@ impl Component {
         switched
     }
 
-    /// A patch that takes a part out: `gc=no-gc.diff`, or the file alone, whose name it then has.
+    /// A component removed by a patch: `gc=no-gc.diff`, or the file alone, whose stem is the name.
     ///
     /// # Errors
-    /// There is no name or no file in it.
+    /// A missing name or file.
     pub fn from_patch(text: &str) -> Result<Self, ExperimentError> {
         let (name, file) = match text.split_once('=') {
             Some((name, file)) => (name.trim(), file.trim()),
@@ -128,7 +129,7 @@ impl Component {
     }
 }
 
-/// `A=1 B='two words'`.
+/// Parses `A=1 B='two words'`; `None` if it is not a list of assignments.
 fn assignments(text: &str) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim_start();
@@ -145,8 +146,8 @@ fn assignments(text: &str) -> Option<BTreeMap<String, String>> {
     (!found.is_empty()).then_some(found)
 }
 
-/// A word up to a space, quotes taken off. If no further assignment follows, spaces belong to
-/// the value: `RUBYOPT=--disable-gems -W0`.
+/// A word up to a space, without its quotes, and the rest. Spaces belong to the value if no other
+/// assignment follows: `RUBYOPT=--disable-gems -W0`.
 fn word(text: &str) -> Option<(String, &str)> {
     if let Some(quote) = text.chars().next().filter(|c| matches!(c, '\'' | '"')) {
         let (value, after) = text[1..].split_once(quote)?;
@@ -165,37 +166,37 @@ fn word(text: &str) -> Option<(String, &str)> {
     Some((text.to_owned(), ""))
 }
 
-/// What is ablated.
+/// The plan of an ablation.
 #[derive(Clone, Debug)]
 pub struct AblatePlan {
-    /// All variants: the whole, those without a part, without any, the loop.
+    /// All variants: the baseline, one without each component, one without all, the empty loop.
     pub plan: Plan,
-    /// The parts; that of index i is variant i + 1.
+    /// The components; component i is switched off in variant i + 1.
     pub parts: Vec<Component>,
-    /// Index of the variant without any part.
+    /// Index of the variant with all components off.
     pub all_off: Option<usize>,
-    /// Index of the loop alone.
+    /// Index of the variant that runs the empty loop.
     pub loop_only: Option<usize>,
-    /// Iterations of one run.
+    /// Iterations of one run, if known.
     pub per_iteration: Option<u64>,
-    /// Why there is no variant without any part, and the like.
+    /// Notes for the report, such as why there is no variant with all components off.
     pub notes: Vec<String>,
 }
 
-/// Name of the whole, of what is left without any part, and of the loop.
+/// Names of the baseline, of the variant with all components off, and of the empty loop.
 pub(crate) const BASELINE: &str = "baseline";
 const ALL_OFF: &str = "all off";
 const LOOP: &str = "loop";
 
-/// Note of a plan with patched builds in it.
-const LAYOUT: &str = "parts taken out by a patch are measured in builds of their own, in which \
-                      code lies elsewhere: a cost of a few percent may be no more than that";
+/// Note on plans with patched builds.
+const LAYOUT_NOTE: &str = "a patched component is measured in another build, with another code \
+                           layout: a cost of a few percent may be a layout effect";
 
-/// Puts the variants together. `make` makes a variant of a name and what is switched off for it.
-/// A part that cannot be built is left out, with a note.
+/// Makes the plan of all variants. `make` makes one variant from its name and the components that
+/// are off in it. A component that cannot be built is skipped, with a note.
 ///
 /// # Errors
-/// Two parts of one name, a whole that cannot be made, no part that can.
+/// Two components of one name, a baseline that cannot be built, no component that can.
 pub fn plan<E: From<ExperimentError>>(
     parts: Vec<Component>,
     all_off: Option<&str>,
@@ -210,7 +211,7 @@ pub fn plan<E: From<ExperimentError>>(
         let twice = parts[..index].iter().any(|one| one.name == part.name);
         if twice || reserved.contains(&part.name.as_str()) {
             return Err(refused(format!(
-                "the part {:?} needs a name of its own",
+                "the name of the component {:?} is reserved or used twice",
                 part.name
             )));
         }
@@ -221,7 +222,7 @@ pub fn plan<E: From<ExperimentError>>(
         AblatedVariant::Ready(plan) => variants.push(*plan),
         AblatedVariant::NotBuilt(reason) => {
             return Err(refused(format!(
-                "the program as it is cannot be built: {reason}"
+                "the unchanged program cannot be built: {reason}"
             )));
         }
     }
@@ -240,7 +241,7 @@ pub fn plan<E: From<ExperimentError>>(
     let parts = built;
     if parts.is_empty() {
         return Err(refused(format!(
-            "no part can be switched off\n{}",
+            "no component can be switched off\n{}",
             notes.join("\n")
         )));
     }
@@ -248,7 +249,7 @@ pub fn plan<E: From<ExperimentError>>(
         .iter()
         .any(|part| matches!(part.off, DisableBy::Patch(_)))
     {
-        notes.push(LAYOUT.to_owned());
+        notes.push(LAYOUT_NOTE.to_owned());
     }
     let mut all_off_at = None;
     let together = match (all_off, parts.len()) {
@@ -261,8 +262,8 @@ pub fn plan<E: From<ExperimentError>>(
             Ok(together) => Some(together),
             Err(why) => {
                 notes.push(format!(
-                    "whether the parts add up is not known: {why}; give the command without any of \
-                     them as --all-off"
+                    "unknown whether the components add up: {why}; give the command without all of them \
+                     as --all-off"
                 ));
                 None
             }
@@ -275,8 +276,8 @@ pub fn plan<E: From<ExperimentError>>(
                 variants.push(*plan);
             }
             AblatedVariant::NotBuilt(reason) => notes.push(format!(
-                "whether the parts add up is not known: all of them cannot be switched off at \
-                 once: {reason}"
+                "unknown whether the components add up: they cannot all be switched off at once: \
+                 {reason}"
             )),
         }
     }
@@ -289,7 +290,9 @@ pub fn plan<E: From<ExperimentError>>(
         };
         let mut variant = match make(LOOP, &switched)? {
             AblatedVariant::Ready(plan) => *plan,
-            AblatedVariant::NotBuilt(reason) => return Err(refused(format!("the loop: {reason}"))),
+            AblatedVariant::NotBuilt(reason) => {
+                return Err(refused(format!("the empty loop cannot be built: {reason}")));
+            }
         };
         variant.overhead_only = true;
         variants.push(variant);
@@ -312,20 +315,20 @@ pub fn plan<E: From<ExperimentError>>(
     })
 }
 
-/// All parts off at once, if that can be said.
+/// The changes that switch all components off at once, or why they cannot be combined.
 fn together(parts: &[Component]) -> Result<DisabledComponents, String> {
     let mut all = DisabledComponents::default();
     for part in parts {
         let one = part.disabled();
         if one.command.is_some() && all.command.is_some() {
-            return Err("two parts are commands of their own".to_owned());
+            return Err("two components are commands of their own".to_owned());
         }
         all.command = all.command.or(one.command);
         all.patches.extend(one.patches);
         for (name, value) in one.variables {
             let known = all.variables.insert(name.clone(), value.clone());
             if known.is_some_and(|known| known != value) {
-                return Err(format!("two parts set {name}"));
+                return Err(format!("two components set {name}"));
             }
         }
     }
@@ -339,7 +342,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn parts() {
+    fn components_are_parsed_from_assignments_commands_and_patches() {
         let part = Component::parse("gc=RUBYOPT=-W0 -d RUBY_X='a b'").unwrap();
         let DisableBy::Environment(variables) = part.off else {
             panic!()
@@ -384,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn all_off_where_it_can_be() {
+    fn all_off_exists_unless_two_components_exclude_each_other() {
         let names = |plan: &AblatePlan| -> Vec<String> {
             plan.plan
                 .variants
@@ -404,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_go_together_and_one_that_does_not_build_is_left_out() {
+    fn patches_are_combined_and_one_that_does_not_build_is_skipped() {
         let two = made(&["patch a/one.diff", "patch second=b.diff", "c=C=1"], None);
         let names: Vec<&str> = two.parts.iter().map(|part| part.name.as_str()).collect();
         assert_eq!(names, ["one", "second", "c"]);
@@ -418,7 +421,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_a_part_or_refused(text in ".{0,40}") {
+        fn any_text_is_a_component_or_refused(text in ".{0,40}") {
             if let Ok(part) = Component::parse(&text) {
                 prop_assert!(!part.name.is_empty());
             }

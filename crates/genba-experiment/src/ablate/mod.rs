@@ -1,8 +1,8 @@
-//! The cost of each part of a workload, switched off one at a time: `genba ablate`.
+//! Cost of each component of a workload, switched off one at a time: `genba ablate`.
 //!
-//! The whole, each variant without a part, and the variant without any run in one interleaved
-//! schedule; what a part costs is the whole minus the variant without it, block by block, so
-//! that what all share (the machine, the empty loop) falls out.
+//! The baseline, the variant without each component and the variant without all of them run in one
+//! interleaved schedule. A component costs the baseline minus the variant without it, block by
+//! block, so that disturbances that a block shares cancel.
 
 mod component_builds;
 mod component_costs;

@@ -1,4 +1,4 @@
-//! From what a search found to the document. Pure.
+//! The document of a bisection. Pure.
 
 use genba_model::{Bisection, BisectionKind};
 
@@ -6,22 +6,22 @@ use super::search_measurement::SearchBudget;
 use super::search_result::SearchResult;
 use crate::{Plan, ReportContext};
 
-/// A search: what is searched, with which workload, judged how.
+/// A search as requested: candidates, workload, metric and budget.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
-    /// What is searched.
+    /// Kind of candidates.
     pub of: BisectionKind,
-    /// The command line of the workload, with its placeholders.
+    /// Command line of the workload, with its placeholders.
     pub command: String,
-    /// Candidates there are.
+    /// Number of candidates.
     pub candidates: u64,
-    /// The metric, and how it is judged.
+    /// Primary metric, α, δ and seed.
     pub plan: Plan,
-    /// Time for it.
+    /// Time limit.
     pub budget: SearchBudget,
 }
 
-/// The document; `seconds` is what the search took.
+/// The document of a finished search; `seconds` is the time it took.
 #[must_use]
 pub fn document(
     search: SearchRequest,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_culprit_is_the_first_that_was_verified() {
+    fn culprit_is_the_first_verified_candidate() {
         let culprits = vec![culprit("a", false), culprit("b", true), culprit("c", true)];
         let all = document(search(), found(culprits, Vec::new()), 12.5, setting());
         assert_eq!(all.culprit.map(|one| one.name).as_deref(), Some("b"));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_was_searched_how_and_where() {
+    fn document_states_the_search_the_metric_and_the_host() {
         let all = document(search(), found(Vec::new(), Vec::new()), 12.5, setting());
         assert_eq!((all.of, all.candidates), (BisectionKind::Set, 4));
         assert_eq!((all.metric.as_str(), all.unit.as_str()), ("user", ""));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_unit_is_that_of_the_metric_wherever_it_was_measured() {
+    fn unit_comes_from_any_variant_that_measured_the_metric() {
         let variants = vec![
             variant("one", "wall", 1.0, "s"),
             variant("two", "user", 2.0, "ms"),

@@ -1,12 +1,12 @@
-//! Searches for what is responsible: a place in an ordered list ([`find_step`]), items of a set
-//! ([`find_elements`]), regions of a source file ([`find_regions`]).
+//! Searches for the culprit of a difference: in an ordered list ([`find_step`]), among the elements
+//! of a set ([`find_elements`]), among the regions of a source file ([`find_regions`]).
 //!
-//! **Scope.** What is measured next, when enough was measured, what is verified and how. The
-//! ends are verified first, the culprit last, both by the judge of `genba bench`; all in between
-//! is chosen by the searches of genba-stats.
+//! **Scope.** What is measured next, when enough was measured, what is verified and how. The ends
+//! are verified first and the culprit last, both by the sequential judge of `genba bench`; the
+//! searches of genba-stats choose everything in between.
 //!
-//! **Not here.** The statistics themselves, how a candidate is made (a build, a subset put into a
-//! command): callers give variants.
+//! **Not here.** The statistics, and how a candidate is built or its command is written: callers
+//! provide variants.
 
 mod bisection_document;
 mod region_search;

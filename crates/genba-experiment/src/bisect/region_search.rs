@@ -1,4 +1,5 @@
-//! Which regions of a source file cost: switched off in groups, then one by one, then inside.
+//! Search for the expensive regions of a source file: switched off in groups, one by one, then
+//! inside the expensive ones.
 
 use genba_model::{BisectionOutcome, Culprit, Estimate, RankedEffect, VerdictName};
 use genba_stats::{median, student_quantile};
@@ -8,41 +9,42 @@ use super::search_result::{SearchResult, VerifiedEffect};
 use super::source_regions::{Region, Regions};
 use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
-/// Regions that save less than this share of the whole are not looked at one by one.
-const NEGLIGIBLE: f64 = 0.05;
-/// A region inside of another is the culprit if it has so much of what the outer one saves.
-const MOST_OF_IT: f64 = 0.6;
-/// Part of the budget for looking: what is left belongs to the verification of the culprit. Beyond
-/// the second other regions take no part in it.
-const LOOK_SHARE: f64 = 0.5;
-const INTERVAL_SHARE: f64 = 0.65;
-/// Rounds of the verification that the regions ranked next take part in, for their intervals.
-const ROUNDS: usize = 3;
-/// Regions in the ranking, and those of them that are run more than once.
-const RANKED: usize = 12;
-const SHARPENED: usize = 5;
-/// Runs of the whole file at the start.
-const FIRST_RUNS: usize = 3;
-/// Regions whose source is no longer than this are not looked into.
-const SHORT_LINES: u32 = 2;
+/// Regions that save less than this share of the file's cost are not searched further.
+const NEGLIGIBLE_SHARE: f64 = 0.05;
+/// An inner region is the culprit if it has at least this share of what the outer one saves.
+const MIN_SHARE_OF_OUTER: f64 = 0.6;
+/// Share of the budget for the search; the rest is for the verification of the culprit.
+const SEARCH_BUDGET_SHARE: f64 = 0.5;
+/// Share of the budget beyond which only the culprit is verified.
+const RANKING_BUDGET_SHARE: f64 = 0.65;
+/// Blocks of the verification that include the regions ranked next, for their intervals.
+const RANKING_BLOCKS: usize = 3;
+/// Number of regions in the ranking.
+const RANKED_REGIONS: usize = 12;
+/// Number of ranked regions that are run more than once.
+const REPEATED_REGIONS: usize = 5;
+/// Runs of the unchanged file at the start.
+const BASELINE_RUNS: usize = 3;
+/// Regions with at most this many lines are not searched inside.
+const MIN_LINES_TO_SEARCH: u32 = 2;
 
 /// A source file whose regions can be switched off.
 pub trait SwitchableSource {
-    /// The regions.
+    /// The regions of the file.
     fn regions(&self) -> &Regions;
 
-    /// How the file is compiled without these.
+    /// The variant that compiles the file without these regions.
     ///
     /// # Errors
-    /// The variant cannot be written.
+    /// The changed file cannot be written.
     fn without(&self, off: &[usize]) -> Result<VariantPlan, ExperimentError>;
 }
 
-/// Finds what costs.
+/// Finds the regions with the highest cost and verifies the first of them.
 ///
 /// # Errors
-/// No regions, a file that does not compile as it is, the comparer's errors. An interruption is none
-/// once something was measured.
+/// No regions, a file that does not compile unchanged, the comparer's errors. Once something was
+/// measured an interruption is an outcome, not an error.
 pub fn find_regions(
     comparer: &mut Comparer<'_>,
     plan: &Plan,
@@ -64,7 +66,7 @@ pub fn find_regions(
     Ok(finder.found(outcome))
 }
 
-/// A region that saves something, with its values when it is off.
+/// A region whose removal saves something, with the savings measured.
 struct Saved {
     region: usize,
     depth: u32,
@@ -75,7 +77,7 @@ struct Saved {
 struct SourceFinder<'f, 'l, 'a> {
     measurement: SearchMeasurement<'l, 'a>,
     set: &'f dyn SwitchableSource,
-    /// Values of the whole file.
+    /// Values of the unchanged file.
     whole: Vec<f64>,
     saved: Vec<Saved>,
     culprit: Option<Culprit>,
@@ -85,17 +87,17 @@ struct SourceFinder<'f, 'l, 'a> {
 impl SourceFinder<'_, '_, '_> {
     fn find(&mut self) -> Result<BisectionOutcome, ExperimentError> {
         let whole = self.set.without(&[])?;
-        for _ in 0..FIRST_RUNS {
-            self.measurement.progress("the whole file");
-            let value = self.measurement.run(&whole, "the whole file")?;
+        for _ in 0..BASELINE_RUNS {
+            self.measurement.progress("the unchanged file");
+            let value = self.measurement.run(&whole, "the unchanged file")?;
             let Some(value) = value else {
                 let why = self.measurement.failure(&whole.name).unwrap_or_default();
                 return Err(ExperimentError::Plan {
-                    what: format!("the file must compile as it is\n{why}"),
+                    what: format!("the unchanged file must compile\n{why}"),
                 });
             };
             self.whole.push(value);
-            if self.whole.len() == 2 && self.spread() <= NEGLIGIBLE / 100.0 {
+            if self.whole.len() == 2 && self.spread() <= NEGLIGIBLE_SHARE / 100.0 {
                 self.exact = true;
                 break;
             }
@@ -103,17 +105,17 @@ impl SourceFinder<'_, '_, '_> {
         let top = self.set.regions().top.clone();
         if top.is_empty() {
             return Err(ExperimentError::Plan {
-                what: "the file has no region that could be switched off".to_owned(),
+                what: "the file has no region that can be switched off".to_owned(),
             });
         }
         self.explore(&top, None, None, 0)?;
         if self.saved.is_empty() {
-            return Ok(if self.measurement.exceeds(LOOK_SHARE) {
+            return Ok(if self.measurement.exceeds(SEARCH_BUDGET_SHARE) {
                 BisectionOutcome::Undecided
             } else {
                 self.measurement.notes.push(format!(
-                    "no region saves more than {:.0} %: the cost is spread, or lies in what \
-                     cannot be switched off",
+                    "no region saves more than {:.0} %: the cost is spread over many regions, or is in \
+                     text that cannot be switched off",
                     100.0 * self.negligible() / self.level()
                 ));
                 BisectionOutcome::NoDifference
@@ -129,19 +131,19 @@ impl SourceFinder<'_, '_, '_> {
         median(&self.whole).unwrap_or(0.0)
     }
 
-    /// Range of the whole file's values as a share.
+    /// Range of the values of the unchanged file, as a share.
     fn spread(&self) -> f64 {
         let low = self.whole.iter().copied().fold(f64::INFINITY, f64::min);
         let high = self.whole.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         (high - low) / self.level().abs().max(f64::MIN_POSITIVE)
     }
 
-    /// What saves less is not followed: a share of the whole, and beyond the noise of one run.
+    /// Savings up to this are ignored: a share of the cost, and the noise of one run.
     fn negligible(&self) -> f64 {
-        self.level() * NEGLIGIBLE.max(1.5 * self.spread())
+        self.level() * NEGLIGIBLE_SHARE.max(1.5 * self.spread())
     }
 
-    /// Looks for the regions of this list that save something, and inside of those.
+    /// Finds the regions of this list that save something, and searches inside them.
     fn explore(
         &mut self,
         list: &[usize],
@@ -160,24 +162,25 @@ impl SourceFinder<'_, '_, '_> {
                 values: vec![value],
             });
             let inner = self.set.regions().all[region].clone();
-            let long = inner.end_line - inner.line >= SHORT_LINES;
-            if long && !inner.children.is_empty() && !self.measurement.exceeds(LOOK_SHARE) {
-                // All that is inside of it saves what it saves.
+            let long = inner.end_line - inner.line >= MIN_LINES_TO_SEARCH;
+            if long && !inner.children.is_empty() && !self.measurement.exceeds(SEARCH_BUDGET_SHARE)
+            {
+                // The regions inside it together save what it saves.
                 self.explore(&inner.children, Some(value), Some(region), depth + 1)?;
             }
         }
         Ok(())
     }
 
-    /// Switches all of a list off; if that saves something, halves, the costlier first. `known`:
-    /// what the list saves, if it was measured or follows from what was.
+    /// Switches off all regions of a list; if that saves something, its halves, the more expensive
+    /// one first. `known` is what the list saves, if that is known already.
     fn split(
         &mut self,
         list: &[usize],
         known: Option<f64>,
         costly: &mut Vec<(usize, f64)>,
     ) -> Result<(), ExperimentError> {
-        if list.is_empty() || self.measurement.exceeds(LOOK_SHARE) {
+        if list.is_empty() || self.measurement.exceeds(SEARCH_BUDGET_SHARE) {
             return Ok(());
         }
         let saves = match known {
@@ -193,7 +196,7 @@ impl SourceFinder<'_, '_, '_> {
                     costly.push((*only, saves));
                     Ok(())
                 }
-                // It cannot be switched off: what is inside of it perhaps.
+                // It cannot be switched off; the regions inside it perhaps can.
                 None => {
                     let inner = self.set.regions().all[*only].children.clone();
                     self.split(&inner, None, costly)
@@ -201,12 +204,12 @@ impl SourceFinder<'_, '_, '_> {
             };
         }
         let (left, right) = list.split_at(list.len() / 2);
-        if self.measurement.exceeds(LOOK_SHARE) {
+        if self.measurement.exceeds(SEARCH_BUDGET_SHARE) {
             return Ok(());
         }
         let of_left = self.measure(left)?;
-        // What one half does not save the other does. A single region is measured by itself all
-        // the same: it will be ranked.
+        // The other half saves the rest. A single region is measured all the same, because it
+        // will be ranked.
         let of_right = saves.zip(of_left).map(|(all, left)| all - left);
         if of_right.is_some_and(|saves| saves <= self.negligible()) {
             return self.split(left, of_left, costly);
@@ -219,7 +222,7 @@ impl SourceFinder<'_, '_, '_> {
             self.split(right, right_known, costly)?;
             return self.split(left, of_left, costly);
         }
-        // Of a half that does not compile nothing is known; its parts are tried.
+        // Nothing is known about a half that does not compile; its halves are tried.
         if of_left.is_none() {
             self.split_broken(left, costly)?;
         } else {
@@ -228,7 +231,7 @@ impl SourceFinder<'_, '_, '_> {
         self.split(right, right_known, costly)
     }
 
-    /// The halves of a list that cannot be switched off as a whole.
+    /// Searches the halves of a list that cannot be switched off together.
     fn split_broken(
         &mut self,
         list: &[usize],
@@ -243,13 +246,13 @@ impl SourceFinder<'_, '_, '_> {
         self.split(right, None, costly)
     }
 
-    /// What switching these off saves; `None` if the file does not compile then.
+    /// What switching these off saves; `None` if the file does not compile without them.
     fn measure(&mut self, off: &[usize]) -> Result<Option<f64>, ExperimentError> {
         let variant = self.set.without(off)?;
         self.measurement.progress(&variant.name);
         let value = self.measurement.run(&variant, "search")?;
         if value.is_none() {
-            // A cut that breaks the file is no news to the person.
+            // A file that no longer compiles is expected and is not reported.
             self.measurement
                 .skipped
                 .retain(|skipped| skipped.what != variant.name);
@@ -257,7 +260,7 @@ impl SourceFinder<'_, '_, '_> {
         Ok(value.map(|value| self.level() - value))
     }
 
-    /// The greatest savings first.
+    /// Sorts by savings, the largest first.
     fn rank(&mut self) {
         let value = |saved: &Saved| median(&saved.values).unwrap_or(0.0);
         self.saved.sort_by(|left, right| {
@@ -267,7 +270,7 @@ impl SourceFinder<'_, '_, '_> {
         });
     }
 
-    /// The innermost region that has most of what the ones round it save.
+    /// The innermost region with most of the savings of the regions around it.
     fn innermost(&self) -> Option<usize> {
         let saves = |saved: &Saved| median(&saved.values).unwrap_or(0.0);
         let most = |left: &&Saved, right: &&Saved| saves(left).total_cmp(&saves(right));
@@ -275,13 +278,13 @@ impl SourceFinder<'_, '_, '_> {
         loop {
             let inside = (self.saved.iter()).filter(|saved| saved.parent == Some(at.region));
             match inside.max_by(most) {
-                Some(inner) if saves(inner) >= MOST_OF_IT * saves(at) => at = inner,
+                Some(inner) if saves(inner) >= MIN_SHARE_OF_OUTER * saves(at) => at = inner,
                 _ => return Some(at.region),
             }
         }
     }
 
-    /// Judges the culprit.
+    /// Compares the unchanged file with the file without the culprit.
     fn verify(&mut self, whole: &VariantPlan) -> Result<BisectionOutcome, ExperimentError> {
         let Some(mut region) = self.innermost() else {
             return Ok(BisectionOutcome::Undecided);
@@ -314,9 +317,9 @@ impl SourceFinder<'_, '_, '_> {
         })
     }
 
-    /// The file without the region against the whole file, until it is decided. The first rounds
-    /// have the others that are ranked highest in them: their values get intervals, and if they
-    /// say that another region is the culprit, it is judged from there on.
+    /// Compares the file without the region with the unchanged file until there is a verdict. The
+    /// first blocks include the regions ranked next, which get intervals; if they show that
+    /// another region is the culprit, that one is verified instead.
     fn judge(
         &mut self,
         whole: &VariantPlan,
@@ -327,17 +330,17 @@ impl SourceFinder<'_, '_, '_> {
         let mut variant = self.set.without(&[*region])?;
         for round in 0.. {
             let undecided = comparison.verified().verdict == VerdictName::Undecided;
-            if self.measurement.exceeds(1.0) || !(undecided || round < ROUNDS) {
+            if self.measurement.exceeds(1.0) || !(undecided || round < RANKING_BLOCKS) {
                 break;
             }
-            let others: Vec<usize> = if round < ROUNDS && !self.measurement.exceeds(INTERVAL_SHARE)
-            {
-                let ranked = self.saved.iter().map(|saved| saved.region);
-                let ranked = ranked.filter(|other| other != region);
-                ranked.take(SHARPENED - 1).collect()
-            } else {
-                Vec::new()
-            };
+            let others: Vec<usize> =
+                if round < RANKING_BLOCKS && !self.measurement.exceeds(RANKING_BUDGET_SHARE) {
+                    let ranked = self.saved.iter().map(|saved| saved.region);
+                    let ranked = ranked.filter(|other| other != region);
+                    ranked.take(REPEATED_REGIONS - 1).collect()
+                } else {
+                    Vec::new()
+                };
             let more = (others.iter())
                 .map(|other| self.set.without(&[*other]))
                 .collect::<Result<Vec<_>, _>>()?;
@@ -356,11 +359,11 @@ impl SourceFinder<'_, '_, '_> {
             for (other, value) in regions.zip(own) {
                 let saved = self.saved.iter_mut().find(|saved| saved.region == other);
                 if let Some((saved, value)) = saved.zip(*value) {
-                    // Of the round, so that what slows all of it takes no part in it.
+                    // Relative to the same block, so that a disturbance of the whole block cancels.
                     saved.values.push((1.0 - value / now) * level);
                 }
             }
-            if round + 1 == ROUNDS && self.innermost() != Some(*region) {
+            if round + 1 == RANKING_BLOCKS && self.innermost() != Some(*region) {
                 *region = self.innermost().unwrap_or(*region);
                 variant = self.set.without(&[*region])?;
                 comparison = self.measurement.open_comparison(alpha)?;
@@ -379,11 +382,11 @@ impl SourceFinder<'_, '_, '_> {
                 culprit.verified && culprit.detail.as_deref() == Some(&place_of(region))
             })
         };
-        // What one run seemed to save and more runs did not.
+        // Savings of a single run that more runs did not confirm are dropped.
         let stands = |saved: &&Saved| {
             saved.values.len() == 1 || self.exact || self.interval(&saved.values).low > 0.0
         };
-        (self.saved.iter().filter(stands).take(RANKED))
+        (self.saved.iter().filter(stands).take(RANKED_REGIONS))
             .map(|saved| {
                 let region = &self.set.regions().all[saved.region];
                 let effect = self.interval(&saved.values);
@@ -401,9 +404,8 @@ impl SourceFinder<'_, '_, '_> {
             .collect()
     }
 
-    /// Median with Student's interval, the scatter of all regions' savings pooled: of one alone
-    /// too little is known. Without repetitions the scatter of the whole file's values stands
-    /// for it.
+    /// Median with Student's interval; the scatter is pooled over all regions, because one region
+    /// has too few values. Without repetitions the scatter of the unchanged file is used.
     fn interval(&self, values: &[f64]) -> Estimate {
         let value = median(values).unwrap_or(0.0);
         if self.exact {

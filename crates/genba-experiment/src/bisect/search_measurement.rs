@@ -1,4 +1,4 @@
-//! Single runs and pairs of runs, remembered by variant.
+//! Runs of a search, single and in pairs, stored by variant.
 
 use std::collections::BTreeMap;
 
@@ -9,44 +9,44 @@ use rand::rngs::StdRng;
 
 use super::search_result::VerifiedEffect;
 use super::summary;
-use crate::paired_effect::named;
+use crate::paired_effect::verdict_name;
 use crate::{Comparer, ExperimentError, Plan, SingleRun, VariantPlan};
 
-/// Tests up to so far back are gone on with: those of one round.
-const LATEST: usize = 8;
+/// A run is added to an entry of the test list at most so far back: those of one block.
+const MAX_BLOCK_TESTS: usize = 8;
 
-/// Time for a search.
+/// Time limit of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchBudget {
-    /// Seconds for all of it.
+    /// Total time, seconds.
     pub seconds: f64,
 }
 
 /// All runs of one variant.
-struct Kept {
+struct VariantRuns {
     plan: VariantPlan,
     runs: Vec<BTreeMap<String, f64>>,
     failed: Option<String>,
 }
 
-/// Measures for a search, and remembers what it measured.
+/// Makes the runs that a search asks for and stores them for the document.
 pub(super) struct SearchMeasurement<'l, 'a> {
     comparer: &'l mut Comparer<'a>,
     plan: Plan,
     budget: SearchBudget,
     began: f64,
-    kept: Vec<Kept>,
+    kept: Vec<VariantRuns>,
     pub tests: Vec<BisectionTest>,
     pub skipped: Vec<Skipped>,
     pub comparisons: Vec<Comparison>,
     pub notes: Vec<String>,
     pub random: StdRng,
     runs: u32,
-    /// Time of the last run, seconds.
+    /// Duration of the last run, seconds.
     last_seconds: f64,
 }
 
-/// A comparison in progress.
+/// A comparison that is still being measured.
 pub(super) struct OpenComparison {
     judge: Judge,
     direction: Direction,
@@ -57,7 +57,7 @@ impl OpenComparison {
         let verdict = match self.judge.verdict() {
             Verdict::Same => VerdictName::Same,
             Verdict::Undecided => VerdictName::Undecided,
-            other => named(other, self.direction),
+            other => verdict_name(other, self.direction),
         };
         VerifiedEffect {
             verdict,
@@ -68,7 +68,7 @@ impl OpenComparison {
 }
 
 impl<'l, 'a> SearchMeasurement<'l, 'a> {
-    /// `plan` gives metric, counters, alpha, delta and seed; its variants are not used.
+    /// Takes metric, counters, α, δ and seed from `plan`; its variants are not used.
     pub fn new(comparer: &'l mut Comparer<'a>, plan: &Plan, budget: SearchBudget) -> Self {
         let began = comparer.elapsed();
         Self {
@@ -104,12 +104,12 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         (self.comparer.elapsed() - self.began) / self.budget.seconds
     }
 
-    /// Seconds left.
+    /// Seconds left of the budget.
     pub fn left(&mut self) -> f64 {
         (self.budget.seconds - (self.comparer.elapsed() - self.began)).max(0.0)
     }
 
-    /// Whether another run would end behind a share of the budget.
+    /// Whether another run would exceed a share of the budget.
     pub fn exceeds(&mut self, share: f64) -> bool {
         let next = self.last_seconds / 2.0 / self.budget.seconds;
         self.spent() + next > share
@@ -120,7 +120,7 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         self.comparer.say(what, Some(left));
     }
 
-    /// One run; `None` if it failed, which is noted.
+    /// Makes one run and returns the primary metric; `None` if it failed, which is recorded.
     pub fn run(
         &mut self,
         variant: &VariantPlan,
@@ -128,11 +128,11 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
     ) -> Result<Option<f64>, ExperimentError> {
         self.enter(variant)?;
         self.plan.variants = vec![variant.clone()];
-        let probe = self.comparer.run_once(&self.plan, 0)?;
-        Ok(self.take(variant, probe, purpose))
+        let run = self.comparer.run_once(&self.plan, 0)?;
+        Ok(self.take(variant, run, purpose))
     }
 
-    /// A run of each of two variants, in random order; `None` if one of them failed.
+    /// Runs two variants once each in random order; `None` if one of them failed.
     pub fn pair(
         &mut self,
         first: &VariantPlan,
@@ -143,8 +143,8 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         Ok(values[0].zip(values[1]))
     }
 
-    /// A run of each of these variants, in random order; the values are in the order asked,
-    /// `None` where a run failed.
+    /// Runs each of these variants once in random order. The values are in the order of
+    /// `variants`, `None` for a failed run.
     pub fn run_block(
         &mut self,
         variants: &[&VariantPlan],
@@ -155,15 +155,15 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         }
         self.plan.variants = variants.iter().map(|one| (*one).clone()).collect();
         let all: Vec<usize> = (0..variants.len()).collect();
-        let probes = self.comparer.run_block(&self.plan, &all)?;
-        let mut values: Vec<Option<f64>> = (variants.iter().zip(probes))
-            .map(|(variant, probe)| self.take(variant, probe, purpose))
+        let runs = self.comparer.run_block(&self.plan, &all)?;
+        let mut values: Vec<Option<f64>> = (variants.iter().zip(runs))
+            .map(|(variant, run)| self.take(variant, run, purpose))
             .collect();
         values.resize(variants.len(), None);
         Ok(values)
     }
 
-    /// A comparison at this error rate.
+    /// Starts a comparison at significance level `alpha`.
     pub fn open_comparison(&self, alpha: f64) -> Result<OpenComparison, ExperimentError> {
         Ok(OpenComparison {
             judge: Judge::new(alpha, self.plan.delta).map_err(statistics_error)?,
@@ -171,7 +171,7 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         })
     }
 
-    /// Hands a pair to a comparison.
+    /// Adds a pair to a comparison.
     pub fn judge(
         &self,
         comparison: &mut OpenComparison,
@@ -183,8 +183,8 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
             .map_err(|error| self.unfit(&error))
     }
 
-    /// Compares two variants until it is decided or `share` of the budget is spent. A run that
-    /// fails ends it: undecided.
+    /// Compares two variants until there is a verdict or `share` of the budget is spent. A failed
+    /// run ends it undecided.
     pub fn compare(
         &mut self,
         first: &VariantPlan,
@@ -206,7 +206,7 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         Ok(comparison.verified())
     }
 
-    /// Keeps a comparison for the document.
+    /// Adds a comparison to the document.
     pub fn conclude(&mut self, comparison: &OpenComparison, first: &str, second: &str, alpha: f64) {
         let verified = comparison.verified();
         let Some(ratio) = verified.ratio else {
@@ -228,7 +228,7 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         });
     }
 
-    /// The comparison of two values without noise, kept for the document.
+    /// Compares two values without noise and adds the comparison to the document.
     pub fn conclude_exact(&mut self, first: (&str, f64), second: (&str, f64)) -> VerifiedEffect {
         let ratio = second.1 / first.1;
         let direction = summary::unit_of(&self.plan, &self.plan.primary).1;
@@ -236,11 +236,11 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         let verdict = if same {
             VerdictName::Same
         } else if second.1 < first.1 {
-            named(Verdict::Faster, direction)
+            verdict_name(Verdict::Faster, direction)
         } else {
-            named(Verdict::Slower, direction)
+            verdict_name(Verdict::Slower, direction)
         };
-        // From nothing to something there is no ratio.
+        // A ratio to zero does not exist.
         if !(ratio > 0.0 && ratio.is_finite()) {
             return VerifiedEffect {
                 verdict,
@@ -274,7 +274,7 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         }
     }
 
-    /// A ratio between the least and the most that the runs of both allow.
+    /// The ratio with the smallest and largest ratio that the runs of both variants allow.
     fn extremes(&self, first: (&str, f64), second: (&str, f64), ratio: f64) -> Estimate {
         let ends = |of: (&str, f64)| {
             let kept = self.kept.iter().find(|kept| kept.plan.name == of.0);
@@ -292,13 +292,13 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         }
     }
 
-    /// Why a variant failed, if it did.
+    /// Why a variant failed; `None` if it did not.
     pub fn failure(&self, name: &str) -> Option<&str> {
         let kept = self.kept.iter().find(|kept| kept.plan.name == name)?;
         kept.failed.as_deref()
     }
 
-    /// Cleans up behind a search that ended so; an interruption is an answer once something was
+    /// Runs the clean-up commands. An interruption counts as a result once something was
     /// measured.
     pub fn finish<T>(
         &mut self,
@@ -317,11 +317,11 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         let mut all = self.plan.clone();
         all.variants = self.kept.iter().map(|kept| kept.plan.clone()).collect();
         if let Err(error) = self.comparer.clean_up(&all) {
-            self.notes.push(format!("cleaning up: {error}"));
+            self.notes.push(format!("clean-up: {error}"));
         }
     }
 
-    /// All that was run, in order of first use.
+    /// All variants that were run, in order of first use.
     pub fn variants(&self) -> Vec<Variant> {
         (self.kept.iter())
             .map(|kept| Variant {
@@ -336,14 +336,14 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
             .collect()
     }
 
-    /// Notes of the runner and of the search.
+    /// Notes of the search and of the runner.
     pub fn all_notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
         notes.extend(self.comparer.notes().iter().cloned());
         notes
     }
 
-    /// Says why values cannot be compared.
+    /// The error for values that cannot be compared.
     fn unfit(&self, error: &StatsError) -> ExperimentError {
         ExperimentError::Metric {
             name: self.plan.primary.clone(),
@@ -351,12 +351,12 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         }
     }
 
-    /// Runs the set-up commands of a variant that was not run yet.
+    /// Runs the set-up commands of a variant before its first run.
     fn enter(&mut self, variant: &VariantPlan) -> Result<(), ExperimentError> {
         if self.kept.iter().any(|kept| kept.plan.name == variant.name) {
             return Ok(());
         }
-        self.kept.push(Kept {
+        self.kept.push(VariantRuns {
             plan: variant.clone(),
             runs: Vec::new(),
             failed: None,
@@ -366,18 +366,18 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
         self.comparer.set_up(&plan)
     }
 
-    fn take(&mut self, variant: &VariantPlan, probe: SingleRun, purpose: &str) -> Option<f64> {
+    fn take(&mut self, variant: &VariantPlan, run: SingleRun, purpose: &str) -> Option<f64> {
         self.runs += 1;
-        self.last_seconds = probe.seconds;
+        self.last_seconds = run.seconds;
         let metric = &self.plan.primary;
-        let failed = match (&probe.value, probe.failed) {
+        let failed = match (&run.value, run.failed) {
             (Some(_), _) => None,
             (None, Some(reason)) => Some(reason),
-            (None, None) => Some(format!("it did not yield the metric {metric}")),
+            (None, None) => Some(format!("it did not report the metric {metric}")),
         };
         if let Some(kept) = (self.kept.iter_mut()).find(|kept| kept.plan.name == variant.name) {
-            if probe.value.is_some() {
-                kept.runs.push(probe.values);
+            if run.value.is_some() {
+                kept.runs.push(run.values);
             }
             if failed.is_some() {
                 kept.failed.clone_from(&failed);
@@ -398,18 +398,18 @@ impl<'l, 'a> SearchMeasurement<'l, 'a> {
             test.what == variant.name && test.purpose == purpose && test.failed.is_none()
         };
         match (
-            self.tests.iter_mut().rev().take(LATEST).find(same),
-            probe.value,
+            self.tests.iter_mut().rev().take(MAX_BLOCK_TESTS).find(same),
+            run.value,
         ) {
             (Some(test), Some(value)) => test.values.push(value),
             _ => self.tests.push(BisectionTest {
                 what: variant.name.clone(),
                 purpose: purpose.to_owned(),
-                values: probe.value.into_iter().collect(),
+                values: run.value.into_iter().collect(),
                 failed,
             }),
         }
-        probe.value
+        run.value
     }
 }
 

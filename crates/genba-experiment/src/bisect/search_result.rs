@@ -1,58 +1,58 @@
-//! What a search hands back.
+//! The result of a search.
 
 use genba_model::{
     BisectionOutcome, BisectionTest, Comparison, Culprit, Estimate, RankedEffect, Skipped, Variant,
     VerdictName,
 };
 
-/// What was found, tried and measured.
+/// The result of a search with everything it measured.
 #[derive(Clone, Debug)]
 pub struct SearchResult {
-    /// How it ended.
+    /// How the search ended.
     pub outcome: BisectionOutcome,
-    /// The culprits, the greatest first.
+    /// The culprits, the largest effect first.
     pub culprits: Vec<Culprit>,
     /// See [`genba_model::Bisection::confidence`].
     pub confidence: Option<f64>,
-    /// First and last candidate left.
+    /// First and last remaining candidate, if the culprit is not certain.
     pub range: Option<(String, String)>,
-    /// Whether repeated runs gave the same values.
+    /// Whether repeated runs agreed within 1 % of the difference searched for.
     pub noise_is_nil: bool,
-    /// What was tried.
+    /// The measured candidates in order.
     pub tests: Vec<BisectionTest>,
-    /// Items or regions, the greatest effect first.
+    /// Set elements or regions, the largest effect first.
     pub parts: Vec<RankedEffect>,
-    /// What could not be measured.
+    /// Candidates that could not be measured.
     pub skipped: Vec<Skipped>,
-    /// What was run.
+    /// All variants that were run.
     pub variants: Vec<Variant>,
-    /// The comparisons that verify.
+    /// The verifying comparisons.
     pub comparisons: Vec<Comparison>,
-    /// Measured runs.
+    /// Number of measured runs.
     pub runs: u32,
-    /// What the reader must know.
+    /// Notes for the report, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// What a comparison of two candidates came to.
+/// Verdict on two candidates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VerifiedEffect {
-    /// The verdict.
+    /// Verdict in the primary metric.
     pub verdict: VerdictName,
     /// Second ÷ first.
     pub ratio: Option<Estimate>,
-    /// Pairs of runs.
+    /// Number of pairs of runs.
     pub pairs: u32,
 }
 
 impl VerifiedEffect {
-    /// Whether they differ.
+    /// Whether the verdict is faster or slower.
     #[must_use]
     pub fn differs(&self) -> bool {
         matches!(self.verdict, VerdictName::Faster | VerdictName::Slower)
     }
 
-    /// Whether they differ to the same side as these.
+    /// Whether they differ in the same direction as `other`.
     #[must_use]
     pub fn differs_as(&self, other: &Self) -> bool {
         self.differs() && self.verdict == other.verdict

@@ -6,14 +6,14 @@ use tree_sitter::{Node, Parser};
 
 use crate::ExperimentError;
 
-/// A file larger than this is no source that a person waits for.
-const MOST_BYTES: usize = 64 << 20;
-/// Nesting beyond this is not looked into.
-const DEEPEST: usize = 200;
-/// Length of a region's name.
-const LONGEST_NAME: usize = 60;
+/// Largest source file, bytes.
+const MAX_SOURCE_BYTES: usize = 64 << 20;
+/// Deepest nesting of the syntax tree that is searched.
+const MAX_DEPTH: usize = 200;
+/// Longest name of a region, characters.
+const MAX_NAME_CHARACTERS: usize = 60;
 
-/// The language of a file.
+/// Language of a source file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceLanguage {
     /// C.
@@ -23,7 +23,7 @@ pub enum SourceLanguage {
 }
 
 impl SourceLanguage {
-    /// The language that a file's name says, C++ where it says nothing.
+    /// The language by the extension of a file's name; C++ unless it is `.c`.
     #[must_use]
     pub fn of_name(name: &str) -> Self {
         match name.rsplit_once('.') {
@@ -33,44 +33,44 @@ impl SourceLanguage {
     }
 }
 
-/// A part of a file with what takes its place when it is switched off.
+/// A region of a file, with the text that replaces it when it is switched off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// What it is called: a function's name, a label, the first line.
+    /// A function's name, a label, or the beginning of its text.
     pub name: String,
     /// `function`, `block`, `statement`, `include`, `instantiation`, `class`, `declaration`.
     pub kind: &'static str,
-    /// First line, from 1.
+    /// First line, counted from 1.
     pub line: u32,
-    /// Last line.
+    /// Last line, counted from 1.
     pub end_line: u32,
-    /// The bytes that are switched off.
+    /// The byte range that is replaced.
     pub cut: Range<usize>,
-    /// What stands for them.
+    /// The replacement text.
     pub instead: &'static str,
-    /// Regions inside of it, by index.
+    /// Indices of the regions inside it.
     pub children: Vec<usize>,
 }
 
 /// The regions of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Regions {
-    /// All of them.
+    /// All regions.
     pub all: Vec<Region>,
-    /// Those that lie in no other.
+    /// Indices of the regions that lie in no other.
     pub top: Vec<usize>,
 }
 
 impl Regions {
-    /// Finds the regions. What cannot be parsed is left alone.
+    /// Finds the regions; text that cannot be parsed has none.
     ///
     /// # Errors
-    /// A file too large, or one that is no source at all.
+    /// A file that is too large or cannot be parsed at all.
     pub fn find(source: &[u8], language: SourceLanguage) -> Result<Self, ExperimentError> {
         let wrong = |what: &str| ExperimentError::Plan {
             what: what.to_owned(),
         };
-        if source.len() > MOST_BYTES {
+        if source.len() > MAX_SOURCE_BYTES {
             return Err(wrong("the source file is larger than 64 MB"));
         }
         let mut parser = Parser::new();
@@ -79,7 +79,7 @@ impl Regions {
             SourceLanguage::Cpp => tree_sitter_cpp::LANGUAGE,
         };
         (parser.set_language(&grammar.into()))
-            .map_err(|error| wrong(&format!("the grammar cannot be used: {error}")))?;
+            .map_err(|error| wrong(&format!("cannot load the grammar: {error}")))?;
         let tree =
             (parser.parse(source, None)).ok_or_else(|| wrong("the source cannot be parsed"))?;
         let mut finder = Finder {
@@ -94,7 +94,7 @@ impl Regions {
         })
     }
 
-    /// The source with these regions switched off; every line keeps its number.
+    /// The source with these regions switched off; line numbers do not change.
     #[must_use]
     pub fn without(&self, source: &[u8], off: &[usize]) -> Vec<u8> {
         let mut text = source.to_vec();
@@ -105,7 +105,7 @@ impl Regions {
             for byte in cut.iter_mut().filter(|byte| **byte != b'\n') {
                 *byte = b' ';
             }
-            // On the first line where there is room, else on what follows: `{}` needs none.
+            // Written over the first spaces of the region.
             for (place, byte) in cut
                 .iter_mut()
                 .filter(|byte| **byte == b' ')
@@ -127,7 +127,7 @@ struct Finder<'s> {
 impl Finder<'_> {
     /// The regions among the children of a node.
     fn inside(&mut self, node: Node<'_>, depth: usize) -> Vec<usize> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Vec::new();
         }
         let mut cursor = node.walk();
@@ -142,7 +142,7 @@ impl Finder<'_> {
             let child = children[next];
             next += 1;
             if child.kind() == "labeled_statement" {
-                // Where several labels follow one another each owns what stands before the next.
+                // With several labels each owns the statements up to the next one.
                 let from = next;
                 while labels > 1
                     && next < children.len()
@@ -202,7 +202,7 @@ impl Finder<'_> {
                 vec![self.add(node, "statement", whole, ";", inner)]
             }
             "comment" | "preproc_def" | "preproc_function_def" | "preproc_call" => Vec::new(),
-            // Containers and expressions (lambdas) are looked into.
+            // Containers and expressions (lambdas) are searched.
             _ => self.inside(node, depth + 1),
         }
     }
@@ -223,7 +223,7 @@ impl Finder<'_> {
                 .unwrap_or_default()
                 .trim()
                 .trim_start_matches('*');
-            // A macro round the head makes the parser take something else for the name.
+            // A macro around the declarator can leave an empty name.
             if !name.is_empty() {
                 self.all[index].name = name.to_owned();
             }
@@ -231,8 +231,8 @@ impl Finder<'_> {
         Some(index)
     }
 
-    /// A label with its statement and what follows it; the label itself stays, since others jump
-    /// to it.
+    /// A label with its statement and the following ones. The label itself stays, because other
+    /// statements may jump to it.
     fn labelled(&mut self, node: Node<'_>, following: &[Node<'_>], depth: usize) -> Option<usize> {
         let mut cursor = node.walk();
         let label = node.child_by_field_name("label")?;
@@ -247,7 +247,7 @@ impl Finder<'_> {
         }
         let end = following.last().map_or(body.end_byte(), Node::end_byte);
         let index = self.add(node, "block", body.start_byte()..end, ";", inner);
-        // The comment behind a label names it in generated code.
+        // In generated code the comment after a label names it.
         let name = self.text(label.start_byte()..body.start_byte());
         self.all[index].name = name;
         let last = following.last().unwrap_or(&node);
@@ -264,7 +264,7 @@ impl Finder<'_> {
         children: Vec<usize>,
     ) -> usize {
         let name = self.text(node.byte_range());
-        // A preprocessor line ends behind its line.
+        // A preprocessor line ends at the start of the next line.
         let end = node.end_position();
         let last = if end.column == 0 {
             end.row.saturating_sub(1)
@@ -283,16 +283,20 @@ impl Finder<'_> {
         self.all.len() - 1
     }
 
-    /// The first words of a stretch of source on one line.
+    /// The beginning of a byte range as one line.
     fn text(&self, range: Range<usize>) -> String {
-        let end = range.end.min(range.start + 4 * LONGEST_NAME);
+        let end = range.end.min(range.start + 4 * MAX_NAME_CHARACTERS);
         let text = String::from_utf8_lossy(&self.source[range.start..end]).into_owned();
         let words: Vec<&str> = text.split_whitespace().collect();
         let joined = words.join(" ");
-        if joined.chars().count() <= LONGEST_NAME {
+        if joined.chars().count() <= MAX_NAME_CHARACTERS {
             return joined;
         }
-        joined.chars().take(LONGEST_NAME - 1).chain(['…']).collect()
+        joined
+            .chars()
+            .take(MAX_NAME_CHARACTERS - 1)
+            .chain(['…'])
+            .collect()
     }
 }
 
@@ -318,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_labels_and_statements() {
+    fn functions_labels_and_statements_are_regions() {
         let regions = Regions::find(C.as_bytes(), SourceLanguage::C).unwrap();
         let top: Vec<&str> = regions
             .top
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_switched_off_keeps_lines_and_labels() {
+    fn switched_off_regions_keep_line_numbers_and_labels() {
         let regions = Regions::find(C.as_bytes(), SourceLanguage::C).unwrap();
         let at = |name: &str| {
             regions
@@ -356,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_methods_and_instantiations() {
+    fn templates_methods_and_instantiations_are_regions() {
         let source = "#include <vector>\nnamespace n {\ntemplate <class T> T twice(T x) { return x + x; }\n\
             class C { int get() const { return v; } int v; };\n}\ntemplate class std::vector<int>;\n\
             extern \"C\" { int z(void) { return 0; } }\n";
@@ -370,7 +374,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_taken(source in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_keep_their_length(source in prop::collection::vec(any::<u8>(), 0..400)) {
             let regions = Regions::find(&source, SourceLanguage::Cpp).unwrap();
             let all: Vec<usize> = (0..regions.all.len()).collect();
             let text = regions.without(&source, &all);
@@ -378,7 +382,7 @@ mod tests {
         }
 
         #[test]
-        fn brackets_and_words_are_taken(words in prop::collection::vec(prop::sample::select(vec!["{", "}", "(", ")", ";", "if", "int", "f", "a:", "template<", ">", "class", "#if 0\n", "#endif\n", "\n", "x=1;"]), 0..200)) {
+        fn any_tokens_keep_their_line_count(words in prop::collection::vec(prop::sample::select(vec!["{", "}", "(", ")", ";", "if", "int", "f", "a:", "template<", ">", "class", "#if 0\n", "#endif\n", "\n", "x=1;"]), 0..200)) {
             let source = words.join(" ");
             let regions = Regions::find(source.as_bytes(), SourceLanguage::C).unwrap();
             let lines = source.bytes().filter(|byte| *byte == b'\n').count();

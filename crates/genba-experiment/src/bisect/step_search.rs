@@ -1,4 +1,4 @@
-//! A place in an ordered list from which on the metric is at another level.
+//! Search for the position in an ordered list from which the metric has another level.
 
 use std::collections::BTreeMap;
 
@@ -12,39 +12,41 @@ use super::search_measurement::{
 use super::search_result::{SearchResult, VerifiedEffect};
 use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
-/// A candidate at this probability is measured in pairs with its neighbour: the pairs both
-/// verify and search. Simulated with steps of one to four times the noise: lower thresholds
-/// waste pairs, higher ones probes.
-const SUSPECTED: f64 = 0.7;
-/// A candidate at this probability, its step verified, is the culprit.
-const CERTAIN: f64 = 0.99;
-/// What a posterior can say at most: the noise is not just as assumed.
-const SUREST: f64 = 0.9999;
-/// The ends may take so much of the budget.
-const ENDS_SHARE: f64 = 0.4;
-/// Below this share of the difference between the ends the step is not all of it.
-const MOST_OF_IT: f64 = 0.8;
+/// From this posterior probability a candidate is measured in pairs with its neighbour: the pairs
+/// both verify it and narrow the search. By simulation with steps of one to four times the noise:
+/// lower thresholds waste pairs, higher ones single runs.
+const PAIRING_PROBABILITY: f64 = 0.7;
+/// From this posterior probability a candidate with a verified step is the culprit.
+const CULPRIT_PROBABILITY: f64 = 0.99;
+/// Largest confidence reported, because the noise is not exactly as the model assumes.
+const MAX_CONFIDENCE: f64 = 0.9999;
+/// Share of the budget by which the comparison of the ends ends.
+const ENDS_BUDGET_SHARE: f64 = 0.4;
+/// A step below this share of the difference between the ends is not the only one.
+const MIN_SHARE_OF_DIFFERENCE: f64 = 0.8;
+/// Number of candidates named in a culprit that cannot be narrowed further.
+const MAX_NAMED: usize = 100;
 
-/// A candidate as it can be run, or why it cannot.
+/// A candidate that can be run, or why it cannot be built.
 pub type Candidate = Result<VariantPlan, String>;
 
 /// An ordered list of candidates.
 pub trait CandidateList {
-    /// How many.
+    /// Number of candidates.
     fn count(&self) -> u64;
 
-    /// What one is called.
+    /// Name of a candidate.
     fn name(&self, point: u64) -> String;
 
-    /// More about it.
+    /// Description of a candidate, such as the subject of a commit.
     fn detail(&self, _point: u64) -> Option<String> {
         None
     }
 
-    /// How it is run, made (built) now if it must be.
+    /// The variant of a candidate, built if necessary.
     ///
     /// # Errors
-    /// What ends the search; a candidate that cannot be made is none.
+    /// Errors that end the search. A candidate that cannot be built is `Ok(Err(reason))`.
     fn candidate(
         &mut self,
         comparer: &mut Comparer<'_>,
@@ -52,11 +54,11 @@ pub trait CandidateList {
     ) -> Result<Candidate, ExperimentError>;
 }
 
-/// Finds the place.
+/// Finds the first candidate with the new level.
 ///
 /// # Errors
-/// The ends cannot be measured, the metric cannot be compared, or the comparer's errors. An
-/// interruption is none once something was measured.
+/// The ends cannot be measured, the metric cannot be compared, or the comparer's errors. Once
+/// something was measured an interruption is an outcome, not an error.
 pub fn find_step(
     comparer: &mut Comparer<'_>,
     plan: &Plan,
@@ -80,9 +82,9 @@ struct Finder<'f, 'l, 'a> {
     measurement: SearchMeasurement<'l, 'a>,
     steps: &'f mut dyn CandidateList,
     search: StepSearch,
-    /// The comparisons of places with their neighbours.
+    /// Comparisons of candidates with their predecessors.
     comparisons: BTreeMap<u64, OpenComparison>,
-    /// Places of the variants that were run, by name.
+    /// Positions of the variants that were run, by name.
     points: BTreeMap<String, u64>,
 }
 
@@ -109,8 +111,8 @@ impl Finder<'_, '_, '_> {
             VerdictName::Same => return Ok(Ended::NoDifference),
             VerdictName::Undecided => {
                 self.measurement.notes.push(format!(
-                    "{} and {} were not told apart after {} pairs: without a difference between \
-                     the ends there is nothing to search for; a longer --budget may show one",
+                    "{} against {} is undecided after {} pairs: without a difference between the ends \
+                     there is nothing to search for; increase --budget",
                     first.name, last.name, ends.pairs
                 ));
                 return Ok(Ended::Undecided);
@@ -123,13 +125,11 @@ impl Finder<'_, '_, '_> {
             };
             if self.measurement.exceeds(1.0) {
                 self.measurement.notes.push(
-                    "the time was spent before the place was certain; a longer --budget would \
-                     narrow it"
-                        .to_owned(),
+                    "out of time before the culprit was certain; increase --budget".to_owned(),
                 );
                 return Ok(Ended::Undecided);
             }
-            if !place.narrow || place.probability < SUSPECTED {
+            if !place.narrow || place.probability < PAIRING_PROBABILITY {
                 self.measure_next()?;
             } else if let Some(step) = self.verify(&place, &ends)? {
                 return Ok(Ended::Found { place, step, ends });
@@ -137,8 +137,8 @@ impl Finder<'_, '_, '_> {
         }
     }
 
-    /// A run, or a pair of runs, about a place that is suspected; its comparison once it is
-    /// decided and the place certain. Nothing is returned while there is more to do.
+    /// Makes a run or a pair of runs about a suspected candidate. Returns its comparison once that
+    /// has a verdict and the candidate is certain, `None` until then.
     fn verify(
         &mut self,
         place: &StepPlace,
@@ -152,11 +152,11 @@ impl Finder<'_, '_, '_> {
             .get(&place.place)
             .map(OpenComparison::verified);
         match known {
-            Some(step) if step.differs_as(ends) && place.probability >= CERTAIN => {
+            Some(step) if step.differs_as(ends) && place.probability >= CULPRIT_PROBABILITY => {
                 self.conclude(place);
                 return Ok(Some(step));
             }
-            // Decided, yet the rest of the values is not so sure: they are asked again.
+            // There is a verdict, but the posterior is not certain yet: measure on.
             Some(step) if step.differs_as(ends) => {
                 self.measure_next()?;
                 return Ok(None);
@@ -184,14 +184,14 @@ impl Finder<'_, '_, '_> {
         Ok(None)
     }
 
-    /// Without noise one more run of both shows that it stays so.
+    /// Without noise one more run of both confirms the step.
     fn verify_exactly(
         &mut self,
         place: &StepPlace,
     ) -> Result<Option<VerifiedEffect>, ExperimentError> {
         let points = (place.last_before, place.place);
         let values = self.measure_pair(points.0, points.1, "verify the step")?;
-        // Only one of them varies after all, or failed: the search goes on as one under noise.
+        // One of them varies after all, or failed: the search goes on as one with noise.
         let Some((before, after)) = values.filter(|_| self.search.noise_is_nil()) else {
             return Ok(None);
         };
@@ -212,7 +212,7 @@ impl Finder<'_, '_, '_> {
         }
     }
 
-    /// A run where the posterior has its middle.
+    /// Makes a run at the median of the posterior.
     fn measure_next(&mut self) -> Result<(), ExperimentError> {
         let point = self.search.next(self.measurement.random.random::<f64>());
         if let Some(place) = self.search.place() {
@@ -248,8 +248,7 @@ impl Finder<'_, '_, '_> {
         self.measurement.progress(&text);
     }
 
-    /// Both ends until the judge tells them apart; equal values of both at once mean that there
-    /// is no noise, and that is enough.
+    /// Compares both ends until there is a verdict; two pairs suffice if the metric has no noise.
     fn verify_ends(
         &mut self,
         first: &VariantPlan,
@@ -270,7 +269,7 @@ impl Finder<'_, '_, '_> {
                 });
                 ExperimentError::Plan {
                     what: format!(
-                        "the ends of the list must work\n{}",
+                        "the first and the last candidate must run\n{}",
                         why.unwrap_or_default()
                     ),
                 }
@@ -283,7 +282,7 @@ impl Finder<'_, '_, '_> {
             }
             self.measurement.judge(&mut comparison, pair)?;
             let decided = comparison.verified().verdict != VerdictName::Undecided;
-            if decided || pairs >= 2 && self.measurement.exceeds(ENDS_SHARE) {
+            if decided || pairs >= 2 && self.measurement.exceeds(ENDS_BUDGET_SHARE) {
                 self.measurement
                     .conclude(&comparison, &first.name, &last.name, alpha);
                 return Ok(comparison.verified());
@@ -296,11 +295,11 @@ impl Finder<'_, '_, '_> {
         self.measurement.progress(&name);
         let candidate = self.steps.candidate(self.measurement.comparer(), point)?;
         candidate.map_err(|reason| ExperimentError::Plan {
-            what: format!("the ends of the list must work\n{name}: {reason}"),
+            what: format!("the first and the last candidate must run\n{name}: {reason}"),
         })
     }
 
-    /// The variant of a point; `None` if it cannot be made, which is remembered.
+    /// The variant of a candidate; `None` if it cannot be built, which is recorded.
     fn candidate(&mut self, point: u64) -> Result<Option<VariantPlan>, ExperimentError> {
         match self.steps.candidate(self.measurement.comparer(), point)? {
             Ok(variant) => {
@@ -344,7 +343,7 @@ impl Finder<'_, '_, '_> {
         Ok(pair)
     }
 
-    /// A point that failed is not measured again; the ends stay.
+    /// A candidate that failed is not measured again, except for the ends.
     fn drop_point(&mut self, point: u64) {
         if point != 0 && point != self.last() {
             self.search.skip(point);
@@ -358,7 +357,7 @@ impl Finder<'_, '_, '_> {
         let outcome = match &ended {
             Ended::Found { place, step, ends } => {
                 self.note_the_rest(place, step, ends);
-                confidence = Some(place.probability.min(SUREST));
+                confidence = Some(place.probability.min(MAX_CONFIDENCE));
                 culprits.push(self.culprit(place, step.ratio, true));
                 BisectionOutcome::Found
             }
@@ -391,9 +390,9 @@ impl Finder<'_, '_, '_> {
     }
 
     fn culprit(&self, place: &StepPlace, ratio: Option<Estimate>, verified: bool) -> Culprit {
-        // What could not be measured between the two may be the culprit as well.
+        // A candidate between the two that could not be measured may be the culprit as well.
         let elements = (place.last_before + 1..=place.place)
-            .take(MOST_NAMED)
+            .take(MAX_NAMED)
             .map(|point| self.steps.name(point))
             .collect();
         Culprit {
@@ -406,12 +405,12 @@ impl Finder<'_, '_, '_> {
         }
     }
 
-    /// Says so where the step is not all of the difference between the ends.
+    /// Notes if the step does not explain the whole difference between the ends.
     fn note_the_rest(&mut self, place: &StepPlace, step: &VerifiedEffect, ends: &VerifiedEffect) {
         let unmeasured = place.place - place.last_before - 1;
         if unmeasured > 0 {
             self.measurement.notes.push(format!(
-                "{unmeasured} between {} and {} could not be measured: any of them may be the culprit",
+                "{unmeasured} candidates between {} and {} could not be measured; any of them may be the culprit",
                 self.steps.name(place.last_before),
                 self.steps.name(place.place)
             ));
@@ -422,16 +421,13 @@ impl Finder<'_, '_, '_> {
         let whole = ends.value.ln();
         let share = |ratio: f64| ratio.ln() / whole;
         let most = share(step.low).max(share(step.high));
-        if most < MOST_OF_IT {
+        if most < MIN_SHARE_OF_DIFFERENCE {
             self.measurement.notes.push(format!(
-                "this step is {:.0} % of the difference between the ends ({:.0} % at most): there \
-                 are others; search on both sides of it",
+                "this step explains {:.0} % of the difference between the ends ({:.0} % at most): \
+                 there are other steps; search on both sides of it",
                 100.0 * share(step.value),
                 100.0 * most
             ));
         }
     }
 }
-
-/// So many candidates are named where they cannot be told apart.
-const MOST_NAMED: usize = 100;

@@ -1,4 +1,4 @@
-//! The values of the runs of one variant as its metrics.
+//! Metrics of one variant from the values of its runs.
 
 use std::collections::BTreeMap;
 

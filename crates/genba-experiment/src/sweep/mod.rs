@@ -1,9 +1,8 @@
 //! A metric over one parameter or two: the driver of `genba sweep`.
 //!
-//! It places its own measurements: a coarse grid first, every setting once a block in random
-//! order; then settings between those where the curve has a knee, until the knee's place is as
-//! fine as the parameter, or the time is spent. What counts as a knee is for
-//! [`genba_stats::curve`](fn@genba_stats::curve) to say.
+//! The grid is adaptive: a coarse grid first, every setting once per block in random order; then
+//! settings next to the change points, until these are located to the resolution of the parameter
+//! or the budget is spent. [`genba_stats::curve`](fn@genba_stats::curve) detects change points.
 
 mod next_settings;
 mod setting_runs;
@@ -12,5 +11,5 @@ mod sweep_loop;
 mod swept_parameter;
 
 pub use sweep_document::document;
-pub use sweep_loop::{SweepEnd, SweepPlan, Swept, sweep};
+pub use sweep_loop::{SweepEnd, SweepPlan, SweepResult, sweep};
 pub use swept_parameter::SweptParameter;

@@ -1,4 +1,4 @@
-//! From what was measured to the document. Pure.
+//! The document of a sweep. Pure.
 
 use genba_model::{
     Comparison, Direction, Estimate, Metric, Sweep, SweepKnee, SweepParameter, SweepPoint,
@@ -6,49 +6,53 @@ use genba_model::{
 };
 use genba_stats::{Curve, Knee, KneeKind, Verdict, growth, median_interval};
 
-use super::setting_runs::{left_out, points};
-use super::sweep_loop::{SweepPlan, Swept};
+use super::setting_runs::{points, skipped_zeros};
+use super::sweep_loop::{SweepPlan, SweepResult};
 use crate::ReportContext;
 use crate::comparison_report::summary;
 use crate::direction_of;
 use crate::measurement::{Origin, Series};
-use crate::paired_effect::{count, named};
+use crate::paired_effect::{count, verdict_name};
 
-/// The part of δ that settings may differ by without meaning anything, as in the curve.
-const FLOOR: f64 = 1.0 / 3.0;
-/// Settings that tell a law.
-const LEAST_FOR_LAW: usize = 4;
+/// Share of δ that settings may differ by without an effect, as in `genba_stats::curve`.
+const FLOOR_SHARE_OF_DELTA: f64 = 1.0 / 3.0;
+/// Number of settings that a scaling law needs.
+const MIN_SETTINGS_FOR_LAW: usize = 4;
 
-/// The document; `command` has its placeholders.
+/// The document of a finished sweep; `command` contains its placeholders.
 #[must_use]
-pub fn document(sweep: &SweepPlan, swept: &Swept, setting: ReportContext, command: &str) -> Sweep {
+pub fn document(
+    sweep: &SweepPlan,
+    swept: &SweepResult,
+    setting: ReportContext,
+    command: &str,
+) -> Sweep {
     let plan = &sweep.plan;
     let metric = &plan.primary;
     let series = series_of(sweep, metric);
     let curve = swept.curve.as_ref().and_then(|curve| curve.as_ref().ok());
     let mut notes = swept.notes.clone();
     if let Some(Err(error)) = &swept.curve {
-        notes.push(format!("no knees and no law of growth: {error}"));
+        notes.push(format!("no change points and no scaling law: {error}"));
     }
-    let zeros = left_out(&swept.settings, metric);
+    let zeros = skipped_zeros(&swept.settings, metric);
     if curve.is_some() && zeros > 0 {
         let (plural, were) = if zeros == 1 { ("", "is") } else { ("s", "are") };
         notes.push(format!(
             "{zeros} run{plural} with {metric} of zero (too short for the kernel's clock or \
-             counter?) {were} left out of the curve"
+             counter?) {were} skipped in the curve"
         ));
     }
     if sweep.parameters.len() == 1 && sweep.parameters[0].axis().is_none() {
         notes.push(
-            "the values are no numbers: they are compared, but have neither knees nor a law"
-                .to_owned(),
+            "values are not numeric: compared pairwise, no change points or scaling law".to_owned(),
         );
     }
     for (variant, runs) in swept.variants.iter().zip(&swept.settings) {
         if let Some(reason) = &runs.failed {
-            notes.push(format!("{} was left out: {reason}", variant.name));
+            notes.push(format!("{} was skipped: {reason}", variant.name));
         } else if !runs.usable(metric) {
-            notes.push(format!("{} did not yield {metric}", variant.name));
+            notes.push(format!("{} did not report {metric}", variant.name));
         }
     }
     let intervals: Vec<(f64, f64)> = (curve.iter())
@@ -105,10 +109,10 @@ pub fn document(sweep: &SweepPlan, swept: &Swept, setting: ReportContext, comman
     }
 }
 
-/// The first look's settings round each interval: what a person would have filled in.
-fn widened(swept: &Swept, intervals: &[(f64, f64)]) -> Vec<(f64, f64)> {
+/// The settings of the initial grid around each interval, which a full grid would refine.
+fn widened(swept: &SweepResult, intervals: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let first: Vec<f64> = (swept.settings.iter())
-        .filter(|one| !one.placed)
+        .filter(|one| !one.refined)
         .filter_map(|one| one.x)
         .collect();
     (intervals.iter())
@@ -148,7 +152,7 @@ fn series_of(sweep: &SweepPlan, name: &str) -> Series {
     }
 }
 
-fn variants(sweep: &SweepPlan, swept: &Swept) -> Vec<Variant> {
+fn variants(sweep: &SweepPlan, swept: &SweepResult) -> Vec<Variant> {
     (swept.variants.iter().zip(&swept.settings))
         .map(|(variant, setting)| {
             let mut names: Vec<&String> = (setting.runs.iter())
@@ -179,7 +183,7 @@ fn variants(sweep: &SweepPlan, swept: &Swept) -> Vec<Variant> {
         .collect()
 }
 
-fn sweep_points(sweep: &SweepPlan, swept: &Swept, curve: Option<&Curve>) -> Vec<SweepPoint> {
+fn sweep_points(sweep: &SweepPlan, swept: &SweepResult, curve: Option<&Curve>) -> Vec<SweepPoint> {
     let metric = &sweep.plan.primary;
     let first = &sweep.parameters[0];
     (swept.settings.iter())
@@ -201,7 +205,7 @@ fn sweep_points(sweep: &SweepPlan, swept: &Swept, curve: Option<&Curve>) -> Vec<
                 second: (sweep.parameters.get(1)).map(|second| second.value(value(&second.name))),
                 metric: level,
                 runs: count(values.len()),
-                refined: setting.placed,
+                refined: setting.refined,
             })
         })
         .collect()
@@ -222,7 +226,7 @@ fn named_knee(knee: &Knee) -> SweepKnee {
     }
 }
 
-/// No more digits than a place of a curve can have.
+/// Rounds to four significant digits.
 fn tidy(value: f64) -> f64 {
     if value == 0.0 || value.fract() == 0.0 {
         return value;
@@ -232,12 +236,12 @@ fn tidy(value: f64) -> f64 {
     (value * factor).round() / factor
 }
 
-/// Every setting against the first. With k settings the intervals are those of a level of
-/// 1 − α/(k − 1) each (Bonferroni), so that all hold together.
+/// Compares every setting with the first. With k settings each interval has level 1 − α/(k − 1)
+/// (Bonferroni), so that all hold simultaneously.
 fn comparisons(
     curve: &Curve,
     sweep: &SweepPlan,
-    swept: &Swept,
+    swept: &SweepResult,
     direction: Direction,
 ) -> Vec<Comparison> {
     let Some((first, others)) = curve.settings.split_first() else {
@@ -259,10 +263,10 @@ fn comparisons(
                 low: (middle - half).exp(),
                 high: (middle + half).exp(),
             };
-            // Three runs of each do not tell their scatter.
+            // Fewer than three runs do not determine the scatter.
             let verdict = match first.runs.min(other.runs) {
                 0..3 => VerdictName::Undecided,
-                _ => named(Verdict::of_ratio(&ratio, sweep.plan.delta), direction),
+                _ => verdict_name(Verdict::of_ratio(&ratio, sweep.plan.delta), direction),
             };
             Comparison {
                 baseline: name(first.x),
@@ -281,17 +285,17 @@ fn comparisons(
         .collect()
 }
 
-/// The law of the part after the last knee.
-fn law(curve: &Curve, sweep: &SweepPlan, swept: &Swept) -> Option<SweepScalingLaw> {
+/// The scaling law of the segment after the last change point.
+fn law(curve: &Curve, sweep: &SweepPlan, swept: &SweepResult) -> Option<SweepScalingLaw> {
     let axis = sweep.parameters[0].axis()?;
     let last = curve.stretches.last()?;
     let mut part = points(&swept.settings, &sweep.plan.primary);
     part.retain(|point| point.x >= last.from);
     part.sort_by(|a, b| a.x.total_cmp(&b.x));
-    if part.len() < LEAST_FOR_LAW {
+    if part.len() < MIN_SETTINGS_FOR_LAW {
         return None;
     }
-    let found = growth(&part, axis, sweep.plan.delta * FLOOR).ok()?;
+    let found = growth(&part, axis, sweep.plan.delta * FLOOR_SHARE_OF_DELTA).ok()?;
     Some(SweepScalingLaw {
         law: found.law.name().to_owned(),
         exponent: found.exponent,

@@ -1,4 +1,4 @@
-//! The loop: look, place, look again.
+//! The loop of a sweep: measure the initial grid, refine it where the curve changes, repeat.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,30 +11,30 @@ use crate::comparer::Comparer;
 use crate::parameters::product;
 use crate::{ExperimentError, Plan, VariantPlan};
 
-/// What is swept, and how.
+/// Parameters, metric and budget of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepPlan {
-    /// One parameter, or two.
+    /// One parameter or two.
     pub parameters: Vec<SweptParameter>,
-    /// Metrics, δ, α and seed; its variants are not looked at.
+    /// Metrics, δ, α and seed; its variants are ignored.
     pub plan: Plan,
-    /// Time for all of it, seconds.
+    /// Time limit, seconds.
     pub budget: f64,
 }
 
-/// Why it ended.
+/// Why a sweep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepEnd {
-    /// The question is answered.
+    /// Every change point is located and confirmed.
     Answered,
-    /// The time is spent.
+    /// The budget is spent.
     Budget,
-    /// The person stopped it.
+    /// The user interrupted it.
     Interrupted,
 }
 
 impl SweepEnd {
-    /// Its name in the document.
+    /// Name in the document.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -45,56 +45,57 @@ impl SweepEnd {
     }
 }
 
-/// All that was measured.
+/// Result of a sweep.
 #[derive(Clone, Debug)]
-pub struct Swept {
+pub struct SweepResult {
     /// The settings in the order of the first parameter.
     pub settings: Vec<SettingRuns>,
-    /// Their variants, in the same order.
+    /// Their variants in the same order.
     pub variants: Vec<VariantPlan>,
-    /// Levels and knees; an error where values have no logarithm.
+    /// Levels and change points; an error if values have no logarithm.
     pub curve: Option<Result<Curve, StatsError>>,
-    /// Seconds.
+    /// Time taken, seconds.
     pub elapsed: f64,
-    /// Why it ended.
+    /// Why the sweep ended.
     pub end: SweepEnd,
-    /// What the runner had to say.
+    /// Notes for the report, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Blocks of the first look.
-const LOOK: u32 = 5;
-/// Blocks that are made even beyond the budget: one says nothing of the noise.
-const LEAST: u32 = 2;
-/// The part of the budget for the first block of the first look: the second takes as long.
-const FIRST_BLOCK: f64 = 0.5;
-/// Settings of a curve at least, however little time there is.
-const FEWEST_SETTINGS: usize = 3;
-/// Blocks at once when something is repeated.
-const REPEAT: u32 = 3;
-/// Bootstrap while measuring, and for the answer.
-const QUICK: u32 = 49;
-const THOROUGH: u32 = 399;
-/// A knee that chance explains more often than this is measured again; the least that a quick
-/// look can say is one in fifty.
-const CHANCE: f64 = 0.01;
-const CHANCE_QUICK: f64 = 0.02;
+/// Blocks of the initial grid.
+const INITIAL_BLOCKS: u32 = 5;
+/// Blocks measured even beyond the budget: a single one does not show the noise.
+const MIN_BLOCKS: u32 = 2;
+/// Share of the budget for the first block of the initial grid; the second takes as long.
+const FIRST_BLOCK_BUDGET_SHARE: f64 = 0.5;
+/// Settings measured however short the budget is.
+const MIN_SETTINGS: usize = 3;
+/// Blocks measured at once when settings are repeated.
+const REPEATED_BLOCKS: u32 = 3;
+/// Bootstrap samples while measuring.
+const QUICK_RESAMPLES: u32 = 49;
+/// Bootstrap samples for the result.
+const FINAL_RESAMPLES: u32 = 399;
+/// p-value above which a change point is measured again.
+const MAX_P_VALUE: f64 = 0.01;
+/// The same with the quick bootstrap, whose smallest p-value is 1/50.
+const QUICK_MAX_P_VALUE: f64 = 0.02;
 /// Combinations of two parameters at most.
-const MOST_COMBINATIONS: usize = 400;
+const MAX_COMBINATIONS: usize = 400;
 
-/// Makes the variant of a setting.
+/// Makes the variant of a setting from the values of its parameters.
 pub type Make<'a> = dyn Fn(&BTreeMap<String, String>) -> Result<VariantPlan, ExperimentError> + 'a;
 
-/// Sweeps.
+/// Measures the metric over the parameters and refines the grid where the curve changes.
 ///
 /// # Errors
-/// A plan that cannot be carried out, no setting that can be measured, an interruption before
-/// anything was measured, a launcher that dies.
+/// An invalid plan, no setting that can be measured, an interruption before anything was measured,
+/// a failing launcher.
 pub fn sweep(
     comparer: &mut Comparer<'_>,
     sweep: &SweepPlan,
     make: &Make<'_>,
-) -> Result<Swept, ExperimentError> {
+) -> Result<SweepResult, ExperimentError> {
     let mut driver = Driver {
         comparer,
         sweep,
@@ -106,10 +107,10 @@ pub fn sweep(
         settings: Vec::new(),
         block: 0,
         runs: 0,
-        running: 0.0,
+        running_seconds: 0.0,
         notes: Vec::new(),
     };
-    let result = driver.go();
+    let result = driver.run();
     let cleaned = driver.comparer.clean_up(&driver.plan);
     let end = result?;
     let mut swept = driver.finish(end)?;
@@ -127,14 +128,15 @@ struct Driver<'a, 'b> {
     plan: Plan,
     settings: Vec<SettingRuns>,
     block: u32,
-    /// Runs so far, and their seconds.
+    /// Number of runs so far.
     runs: u32,
-    running: f64,
+    /// Their duration, seconds.
+    running_seconds: f64,
     notes: Vec<String>,
 }
 
 impl Driver<'_, '_> {
-    fn go(&mut self) -> Result<SweepEnd, ExperimentError> {
+    fn run(&mut self) -> Result<SweepEnd, ExperimentError> {
         match self.measure() {
             Err(ExperimentError::Interrupted)
                 if self.settings.iter().any(|s| !s.runs.is_empty()) =>
@@ -152,7 +154,7 @@ impl Driver<'_, '_> {
     }
 
     fn measure(&mut self) -> Result<SweepEnd, ExperimentError> {
-        for values in self.first_look()? {
+        for values in self.initial_grid()? {
             self.add(values, false)?;
         }
         let all: Vec<usize> = (0..self.settings.len()).collect();
@@ -160,11 +162,11 @@ impl Driver<'_, '_> {
             self.comparer.run_block(&self.plan, &self.active(&all))?;
         }
         let looked = self.first_block(&all)?;
-        self.somebody_yields()?;
-        let end = self.rounds(&looked, LOOK - 1, "first look")?;
-        if end.is_some() && self.block < LOOK {
+        self.check_metric_reported()?;
+        let end = self.rounds(&looked, INITIAL_BLOCKS - 1, "initial grid")?;
+        if end.is_some() && self.block < INITIAL_BLOCKS {
             self.notes.push(format!(
-                "the budget was over after {} blocks of the first look",
+                "the budget was spent after {} blocks of the initial grid",
                 self.block
             ));
         }
@@ -179,29 +181,40 @@ impl Driver<'_, '_> {
             return self.until_spent(&all);
         };
         loop {
-            let Ok(curve) = self.curve(axis, QUICK) else {
+            let Ok(curve) = self.curve(axis, QUICK_RESAMPLES) else {
                 return self.until_spent(&all);
             };
-            let placed = self
+            let refined = self
                 .settings
                 .iter()
-                .filter(|setting| setting.placed)
+                .filter(|setting| setting.refined)
                 .count();
-            let mut next =
-                next_settings::next(&curve, parameter, placed, self.plan.delta, CHANCE_QUICK);
+            let mut next = next_settings::next(
+                &curve,
+                parameter,
+                refined,
+                self.plan.delta,
+                QUICK_MAX_P_VALUE,
+            );
             if next == Next::Answered && !curve.knees.is_empty() {
-                // What is believed has been looked at as closely as what is printed.
-                if let Ok(curve) = self.curve(axis, THOROUGH) {
-                    next = next_settings::next(&curve, parameter, placed, self.plan.delta, CHANCE);
+                // Decide with the same bootstrap as the result.
+                if let Ok(curve) = self.curve(axis, FINAL_RESAMPLES) {
+                    next = next_settings::next(
+                        &curve,
+                        parameter,
+                        refined,
+                        self.plan.delta,
+                        MAX_P_VALUE,
+                    );
                 }
             }
             let end = match next {
                 Next::Answered => return Ok(SweepEnd::Answered),
-                Next::Place(placements) => {
+                Next::Refine(placements) => {
                     let mut chosen = BTreeSet::new();
                     for placement in &placements {
-                        chosen.extend(self.at(placement.beside.0));
-                        chosen.extend(self.at(placement.beside.1));
+                        chosen.extend(self.at(placement.neighbours.0));
+                        chosen.extend(self.at(placement.neighbours.1));
                         let one =
                             BTreeMap::from([(parameter.name.clone(), placement.value.clone())]);
                         chosen.insert(self.add(one, true)?);
@@ -210,9 +223,9 @@ impl Driver<'_, '_> {
                     let blocks = placements.iter().map(|one| one.blocks).max().unwrap_or(1);
                     self.rounds(&chosen, blocks, "between settings that differ")?
                 }
-                Next::Again(xs) => {
+                Next::Repeat(xs) => {
                     let chosen: Vec<usize> = xs.iter().filter_map(|x| self.at(*x)).collect();
-                    self.rounds(&chosen, REPEAT, "again, to be certain")?
+                    self.rounds(&chosen, REPEATED_BLOCKS, "repeated for certainty")?
                 }
             };
             if let Some(end) = end {
@@ -221,28 +234,30 @@ impl Driver<'_, '_> {
         }
     }
 
-    /// Two parameters, or words: blocks until the time is spent or enough is known.
+    /// Two parameters or non-numeric values: a fixed number of blocks within the budget.
     fn until_spent(&mut self, all: &[usize]) -> Result<SweepEnd, ExperimentError> {
-        Ok(match self.rounds(all, LOOK, "again, to be certain")? {
-            Some(end) => end,
-            None => SweepEnd::Answered,
-        })
+        Ok(
+            match self.rounds(all, INITIAL_BLOCKS, "repeated for certainty")? {
+                Some(end) => end,
+                None => SweepEnd::Answered,
+            },
+        )
     }
 
-    /// The settings to begin with.
-    fn first_look(&self) -> Result<Vec<BTreeMap<String, String>>, ExperimentError> {
+    /// The settings of the initial grid.
+    fn initial_grid(&self) -> Result<Vec<BTreeMap<String, String>>, ExperimentError> {
         let parameters: Vec<_> = (self.sweep.parameters.iter())
             .map(|parameter| crate::parameters::Parameter {
                 name: parameter.name.clone(),
-                values: parameter.first_look(),
+                values: parameter.initial_grid(),
             })
             .collect();
         let all = product(&parameters)?;
-        if all.len() > MOST_COMBINATIONS && parameters.len() > 1 {
+        if all.len() > MAX_COMBINATIONS && parameters.len() > 1 {
             return Err(ExperimentError::Plan {
                 what: format!(
-                    "the parameters make {} settings; give fewer values, so that there are at \
-                     most {MOST_COMBINATIONS}",
+                    "the parameters have {} combinations; give fewer values, for at most \
+                     {MAX_COMBINATIONS}",
                     all.len()
                 ),
             });
@@ -250,11 +265,11 @@ impl Driver<'_, '_> {
         Ok(all)
     }
 
-    /// Adds a setting; its index.
+    /// Adds a setting and returns its index.
     fn add(
         &mut self,
         values: BTreeMap<String, String>,
-        placed: bool,
+        refined: bool,
     ) -> Result<usize, ExperimentError> {
         if let Some(known) = (self.settings.iter()).position(|setting| setting.values == values) {
             return Ok(known);
@@ -264,7 +279,7 @@ impl Driver<'_, '_> {
         let x = (first.axis())
             .and_then(|_| values.get(&first.name)?.parse::<f64>().ok())
             .filter(|x| x.is_finite());
-        let mut setting = SettingRuns::new(values, x, placed);
+        let mut setting = SettingRuns::new(values, x, refined);
         let alone = Plan {
             variants: vec![variant.clone()],
             ..self.plan.clone()
@@ -289,8 +304,8 @@ impl Driver<'_, '_> {
         chosen.iter().filter(good).copied().collect()
     }
 
-    /// The first block, the coarse grid first: if the budget has no room for two runs of every
-    /// setting, the finer settings are left out. The settings that were run.
+    /// Measures the first block, coarse grid first: if the budget does not suffice for two runs of
+    /// every setting, the finer settings are skipped. Returns the settings that were run.
     fn first_block(&mut self, all: &[usize]) -> Result<Vec<usize>, ExperimentError> {
         let is_curve = matches!(self.sweep.parameters.as_slice(), [only] if only.axis().is_some());
         let groups = if is_curve {
@@ -302,19 +317,19 @@ impl Driver<'_, '_> {
         let mut looked: Vec<usize> = Vec::new();
         for group in groups {
             let spent = self.comparer.elapsed() - began;
-            let share = (self.sweep.budget - began).max(0.0) * FIRST_BLOCK;
-            if looked.len() >= FEWEST_SETTINGS && spent + self.expected(group.len()) > share {
+            let share = (self.sweep.budget - began).max(0.0) * FIRST_BLOCK_BUDGET_SHARE;
+            if looked.len() >= MIN_SETTINGS && spent + self.expected(group.len()) > share {
                 break;
             }
-            self.block(&group, "first look")?;
+            self.block(&group, "initial grid")?;
             looked.extend(group);
         }
         self.block += 1;
         looked.sort_unstable();
         if looked.len() < all.len() {
             self.notes.push(format!(
-                "the budget had room for two runs of {} of the {} settings of the first look; the \
-                 others were not measured",
+                "the budget sufficed for two runs of {} of the {} settings of the initial grid; the \
+                 others were skipped",
                 looked.len(),
                 all.len()
             ));
@@ -329,7 +344,7 @@ impl Driver<'_, '_> {
         Ok((0..self.settings.len()).collect())
     }
 
-    /// Runs each of these settings once.
+    /// Runs each of these settings once in random order.
     fn block(&mut self, active: &[usize], what: &str) -> Result<(), ExperimentError> {
         let began = self.comparer.elapsed();
         let text = format!(
@@ -340,19 +355,19 @@ impl Driver<'_, '_> {
         self.comparer
             .say(&text, Some((self.sweep.budget - began).max(0.0)));
         let active = self.active(active);
-        for (index, probe) in active
+        for (index, run) in active
             .iter()
             .zip(self.comparer.run_block(&self.plan, &active)?)
         {
-            self.settings[*index].take(self.block, probe);
+            self.settings[*index].add(self.block, run);
         }
         self.runs += active.len() as u32;
-        self.running += self.comparer.elapsed() - began;
+        self.running_seconds += self.comparer.elapsed() - began;
         Ok(())
     }
 
-    /// Refuses a metric that no run of the first block yielded: more runs would not, either.
-    fn somebody_yields(&self) -> Result<(), ExperimentError> {
+    /// Refuses a metric that no run of the first block reported: further runs would not, either.
+    fn check_metric_reported(&self) -> Result<(), ExperimentError> {
         let primary = &self.plan.primary;
         let ran = self.settings.iter().any(|one| one.failed.is_none());
         if !ran || self.settings.iter().any(|one| one.usable(primary)) {
@@ -360,19 +375,19 @@ impl Driver<'_, '_> {
         }
         Err(ExperimentError::Plan {
             what: format!(
-                "none of {} runs yielded the metric {primary}; if it is the command's own, look at \
-                 what the command prints, and whether --metric-regex matches it",
+                "none of {} runs reported the metric {primary}; if the command reports it, check its \
+                 output and whether --metric-regex matches it",
                 self.runs
             ),
         })
     }
 
-    /// Seconds that so many runs will take.
+    /// Expected duration of this number of runs, seconds.
     fn expected(&self, runs: usize) -> f64 {
-        self.running / f64::from(self.runs.max(1)) * runs as f64
+        self.running_seconds / f64::from(self.runs.max(1)) * runs as f64
     }
 
-    /// Runs blocks of these settings; says if that was the end.
+    /// Runs blocks of these settings; returns the end of the sweep if it was reached.
     fn rounds(
         &mut self,
         chosen: &[usize],
@@ -388,7 +403,7 @@ impl Driver<'_, '_> {
                 return self.nothing_left();
             }
             let end = self.comparer.elapsed() + self.expected(active.len()) / 2.0;
-            if end > self.sweep.budget && self.block >= LEAST {
+            if end > self.sweep.budget && self.block >= MIN_BLOCKS {
                 return Ok(Some(SweepEnd::Budget));
             }
             self.block(&active, what)?;
@@ -424,12 +439,12 @@ impl Driver<'_, '_> {
         curve(&points(&self.settings, &self.plan.primary), &question)
     }
 
-    fn finish(mut self, end: SweepEnd) -> Result<Swept, ExperimentError> {
+    fn finish(mut self, end: SweepEnd) -> Result<SweepResult, ExperimentError> {
         let axis = match self.sweep.parameters.as_slice() {
             [only] => only.axis(),
             _ => None,
         };
-        let curve = axis.map(|axis| self.curve(axis, THOROUGH));
+        let curve = axis.map(|axis| self.curve(axis, FINAL_RESAMPLES));
         let elapsed = self.comparer.elapsed();
         let mut notes = self.notes;
         notes.extend(self.comparer.notes().iter().cloned());
@@ -438,7 +453,7 @@ impl Driver<'_, '_> {
             let x = |index: usize| self.settings[index].x.unwrap_or(f64::INFINITY);
             order.sort_by(|a, b| x(*a).total_cmp(&x(*b)));
         }
-        Ok(Swept {
+        Ok(SweepResult {
             settings: order
                 .iter()
                 .map(|index| self.settings[*index].clone())

@@ -1,4 +1,4 @@
-//! `NAME=VALUES`: the parameter of a sweep, its grid, and the settings between. Pure.
+//! `--param NAME=VALUES`: the parameter of a sweep, its grid, and settings between. Pure.
 
 use genba_model::{ParameterScale, ParameterValue};
 use genba_stats::Axis;
@@ -6,34 +6,34 @@ use genba_stats::Axis;
 use crate::ExperimentError;
 use crate::parameters::Parameter;
 
-/// A parameter with the settings that it may take.
+/// A parameter with its grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweptParameter {
     /// Name, written `{name}` in commands.
     pub name: String,
-    /// The definition as it was given, without the name.
+    /// The definition as given, without the name.
     pub definition: String,
-    /// How it is laid out.
+    /// Linear, logarithmic, or not numeric.
     pub scale: ParameterScale,
-    /// The settings that a plain grid would have, in their order.
+    /// The settings of the plain grid, in order.
     pub grid: Vec<String>,
-    /// Whether whole numbers between those of the grid may be measured as well.
+    /// Whether integers between those of the grid may be measured as well.
     pub between: bool,
 }
 
-/// Settings of the first look at most, if the grid has more.
-const FIRST_LOOK: usize = 13;
-/// A grid up to this size is looked at as a whole.
-const WHOLE: usize = 17;
-/// Values of a doubling range nearer than this factor are not told apart.
-const NEAR: f64 = 1.09;
+/// Size of the initial grid if the parameter has more settings than [`MAX_FULL_GRID`].
+const INITIAL_GRID: usize = 13;
+/// Number of settings up to which the initial grid is the full grid.
+const MAX_FULL_GRID: usize = 17;
+/// Resolution of a logarithmic parameter: settings closer than this factor are not distinguished.
+const LOG_RESOLUTION: f64 = 1.09;
 
 impl SweptParameter {
-    /// `N=1..1024:log2` (powers of two), `N=0..64:8` (steps of 8), `N=1..20`, `N=a,b,c`; numbers
+    /// Parses `N=1..1024:log2` (powers of two), `N=0..64:8` (steps of 8), `N=1..20`, `N=a,b,c`; numbers
     /// may end in K, M or G (1024 each).
     ///
     /// # Errors
-    /// What it cannot be.
+    /// An invalid definition; the message shows the valid forms.
     pub fn parse(text: &str) -> Result<Self, ExperimentError> {
         let wrong = |what: &str| ExperimentError::Plan {
             what: format!(
@@ -41,7 +41,7 @@ impl SweptParameter {
             ),
         };
         let Some((name, definition)) = text.split_once('=') else {
-            return Err(wrong("there is no `=`"));
+            return Err(wrong("missing `=`"));
         };
         let of = |scale, grid: Vec<String>, between| Self {
             name: name.to_owned(),
@@ -59,7 +59,7 @@ impl SweptParameter {
                 }
             }
             if grid.len() < 2 {
-                return Err(wrong("one value is no sweep"));
+                return Err(wrong("a sweep needs at least two values"));
             }
             return Ok(listed(of(ParameterScale::Words, grid, false)));
         };
@@ -69,11 +69,11 @@ impl SweptParameter {
         };
         let (low, high) = (plain(low), plain(high));
         if step == Some("log2") {
-            // The name is checked as everywhere.
+            // Checks the name as for every parameter.
             Parameter::list(name, "")?;
             let number = |text: &str| text.parse::<u64>().ok().filter(|value| *value > 0);
             let (Some(first), Some(last)) = (number(&low), number(&high)) else {
-                return Err(wrong("powers of two lie between whole numbers above 0"));
+                return Err(wrong("the ends of a log2 range must be positive integers"));
             };
             if last <= first {
                 return Err(wrong("the range is empty"));
@@ -93,12 +93,12 @@ impl SweptParameter {
         let step = step.map(plain);
         let range = Parameter::range(name, &low, &high, step.as_deref())?;
         if range.values.len() < 2 {
-            return Err(wrong("one value is no sweep"));
+            return Err(wrong("a sweep needs at least two values"));
         }
         Ok(of(ParameterScale::Linear, range.values, false))
     }
 
-    /// The axis of the curve, if the values are numbers.
+    /// The axis of the curve; `None` if the values are not numeric.
     #[must_use]
     pub fn axis(&self) -> Option<Axis> {
         match self.scale {
@@ -108,7 +108,7 @@ impl SweptParameter {
         }
     }
 
-    /// A value as the document has it.
+    /// A value as in the document.
     #[must_use]
     pub fn value(&self, text: &str) -> ParameterValue {
         match text.parse::<f64>() {
@@ -119,16 +119,16 @@ impl SweptParameter {
         }
     }
 
-    /// The settings of the first look: the whole grid, or some evenly spread.
+    /// The settings of the initial grid: the full grid, or evenly spaced settings of it.
     #[must_use]
-    pub fn first_look(&self) -> Vec<String> {
+    pub fn initial_grid(&self) -> Vec<String> {
         let count = self.grid.len();
-        if count <= WHOLE || self.scale == ParameterScale::Words {
+        if count <= MAX_FULL_GRID || self.scale == ParameterScale::Words {
             return self.grid.clone();
         }
-        let mut places: Vec<usize> = (0..FIRST_LOOK)
+        let mut places: Vec<usize> = (0..INITIAL_GRID)
             .map(|index| {
-                (index as f64 * (count - 1) as f64 / (FIRST_LOOK - 1) as f64).round() as usize
+                (index as f64 * (count - 1) as f64 / (INITIAL_GRID - 1) as f64).round() as usize
             })
             .collect();
         places.dedup();
@@ -137,15 +137,15 @@ impl SweptParameter {
             .collect()
     }
 
-    /// A setting about halfway between two; `None` if they are neighbours as near as it goes.
+    /// A setting about halfway between two; `None` if there is none between them.
     #[must_use]
     pub fn halfway(&self, low: f64, high: f64) -> Option<String> {
         if self.between {
-            if high - low < 2.0 || high / low <= NEAR {
+            if high - low < 2.0 || high / low <= LOG_RESOLUTION {
                 return None;
             }
             let middle = (low * high).sqrt().round();
-            // A rounder number where there is room for it.
+            // A rounder number if there is room for it.
             let grain = ((high - low).log2().floor() - 3.0).max(0.0).exp2();
             let round = (middle / grain).round() * grain;
             let middle = if round > low && round < high {
@@ -169,8 +169,8 @@ impl SweptParameter {
             .map(|(_, text)| text.clone())
     }
 
-    /// Settings that a full grid would have that is as fine, within these intervals, as the
-    /// answer: the grid and every setting within.
+    /// Number of settings of a full grid with the resolution of the result: the grid and every
+    /// setting within these intervals.
     #[must_use]
     pub fn full_grid(&self, intervals: &[(f64, f64)]) -> u64 {
         let mut count = self.grid.len() as u64;
@@ -181,8 +181,8 @@ impl SweptParameter {
                     .filter(|value| value > low && value < high)
                     .count() as u64;
                 let whole = (high - low - 1.0).max(0.0) as u64;
-                // Not finer than what counts as near.
-                let near = ((high / low).ln() / NEAR.ln()).ceil() as u64;
+                // Not finer than the resolution.
+                let near = ((high / low).ln() / LOG_RESOLUTION.ln()).ceil() as u64;
                 count += whole.min(near).saturating_sub(on_grid);
             }
         }
@@ -190,7 +190,7 @@ impl SweptParameter {
     }
 }
 
-/// A list of numbers is a curve; it is laid out by doublings if it spans more than one ten.
+/// Sorts a list of numbers and makes it an axis, logarithmic if it spans more than a decade.
 fn listed(mut parameter: SweptParameter) -> SweptParameter {
     let numbers: Option<Vec<(f64, String)>> = (parameter.grid.iter())
         .map(|text| {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions() {
+    fn definitions_give_the_grid() {
         assert_eq!(grid("N=1..20:log2"), ["1", "2", "4", "8", "16", "20"]);
         assert_eq!(grid("N=4K..16K:log2"), ["4096", "8192", "16384"]);
         assert_eq!(grid("N=0..24:8"), ["0", "8", "16", "24"]);
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn between_two_settings() {
+    fn halfway_is_a_setting_between_two() {
         let doublings = SweptParameter::parse("N=1..1024:log2").unwrap();
         assert_eq!(doublings.halfway(8.0, 16.0).unwrap(), "11");
         assert_eq!(doublings.halfway(1.0, 2.0), None);
@@ -275,8 +275,8 @@ mod tests {
     }
 
     #[test]
-    fn the_first_look_at_a_large_grid_is_short() {
-        let all = SweptParameter::parse("N=1..1000").unwrap().first_look();
+    fn initial_grid_of_a_large_range_is_small() {
+        let all = SweptParameter::parse("N=1..1000").unwrap().initial_grid();
         assert_eq!(all.len(), 13);
         assert_eq!((all[0].as_str(), all[12].as_str()), ("1", "1000"));
     }
@@ -286,12 +286,12 @@ mod tests {
         fn any_text_is_a_parameter_or_refused(text in ".{0,30}") {
             if let Ok(parameter) = SweptParameter::parse(&text) {
                 prop_assert!(parameter.grid.len() >= 2);
-                let _ = parameter.first_look();
+                let _ = parameter.initial_grid();
             }
         }
 
         #[test]
-        fn halving_comes_to_an_end(low in 1u32..1000, more in 1u32..100_000) {
+        fn repeated_halving_ends(low in 1u32..1000, more in 1u32..100_000) {
             let parameter = SweptParameter::parse("N=1..1000000:log2").unwrap();
             let (mut low, high) = (f64::from(low), f64::from(low + more));
             let mut count = 0;

@@ -1,5 +1,4 @@
-//! How a trial begins: the baseline is built and run once, and asked why its time goes where it
-//! goes.
+//! First run of the baseline: it is built, run once and explained, which orders the presets.
 
 use std::time::Duration;
 
@@ -7,61 +6,61 @@ use crate::try_variants::try_loop::TryOptions;
 use crate::try_variants::{VariantBuild, VariantBuilder, WorkloadFacts, describe_causes};
 use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
-/// A run that takes so many times as long as the baseline's hangs.
-const SLOWEST_RUN: f64 = 20.0;
-/// No run is taken to hang before, seconds.
-const PATIENCE: f64 = 10.0;
+/// Time-out of a run relative to the baseline.
+const RUN_TIMEOUT_FACTOR: f64 = 20.0;
+/// Shortest time-out of a run, seconds.
+const MIN_RUN_TIMEOUT_SECONDS: f64 = 10.0;
 
-/// Asks `explain` about the baseline, whose run takes so many seconds; the causes, or why they
-/// are not known. Its time is the trial's.
+/// Runs `explain` on the baseline, given its duration in seconds; returns the causes, or why they
+/// are unknown. Its time counts against the budget.
 pub type ExplainBaseline<'a> = dyn FnMut(&VariantPlan, f64) -> Result<Vec<String>, String> + 'a;
 
-/// What is known of the baseline when others are to be tried.
+/// The baseline with what its first run showed.
 pub(super) struct BaselineRun {
     /// The plan with the baseline as its only variant.
     pub template: Plan,
-    /// How the baseline is run.
+    /// The baseline.
     pub baseline: VariantPlan,
-    /// What says which ways fit.
+    /// What orders the presets.
     pub facts: WorkloadFacts,
-    /// Time of its run with all that belongs to it, seconds.
+    /// Duration of its run with prepare commands, seconds.
     pub run_seconds: f64,
-    /// A run that takes longer is ended.
+    /// Time-out of every run.
     pub timeout: Duration,
-    /// What must be said.
+    /// Notes for the report, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl BaselineRun {
-    /// Builds and runs the baseline.
+    /// Builds, runs and explains the baseline.
     ///
     /// # Errors
-    /// It does not build or run; an interruption.
+    /// It does not build or run, or an interruption.
     pub fn of(
         comparer: &mut Comparer<'_>,
         template: &Plan,
-        place: &mut VariantBuilder,
+        builder: &mut VariantBuilder,
         options: &TryOptions,
         explain: &mut ExplainBaseline<'_>,
     ) -> Result<Self, ExperimentError> {
-        let mut baseline = match place.baseline(comparer)? {
+        let mut baseline = match builder.baseline(comparer)? {
             VariantBuild::Variant { plan, .. } => *plan,
             VariantBuild::Failed { reason } | VariantBuild::Unavailable { reason } => {
                 return Err(ExperimentError::Plan {
-                    what: format!("the program as it is cannot be built: {reason}"),
+                    what: format!("the unchanged program cannot be built: {reason}"),
                 });
             }
             VariantBuild::Identical { .. } => {
                 return Err(ExperimentError::Plan {
-                    what: "the baseline was compared with itself".to_owned(),
+                    what: "the baseline is identical to itself".to_owned(),
                 });
             }
         };
         let mut template = template.clone();
         template.variants = vec![baseline.clone()];
-        comparer.say("a first run", None);
-        let probe = comparer.run_once(&template, 0)?;
-        if let Some(reason) = probe.failed {
+        comparer.say("first run of the baseline", None);
+        let run = comparer.run_once(&template, 0)?;
+        if let Some(reason) = run.failed {
             return Err(ExperimentError::NothingLeft {
                 reasons: vec![reason],
                 usage: false,
@@ -72,15 +71,15 @@ impl BaselineRun {
             (Some(causes), _) => causes.clone(),
             (None, false) => Vec::new(),
             (None, true) => {
-                comparer.say("explaining: what it finds is tried first", None);
-                explain(&baseline, probe.seconds).unwrap_or_else(|why| {
-                    notes.push(format!("the presets are tried in their usual order: {why}"));
+                comparer.say("explaining the baseline: its findings order the presets", None);
+                explain(&baseline, run.seconds).unwrap_or_else(|why| {
+                    notes.push(format!("presets in their default order: {why}"));
                     Vec::new()
                 })
             }
         };
         notes.extend(describe_causes(&causes));
-        let value = |name: &str| probe.values.get(name).copied().unwrap_or(0.0);
+        let value = |name: &str| run.values.get(name).copied().unwrap_or(0.0);
         let facts = WorkloadFacts {
             wall: value("wall"),
             user: value("user"),
@@ -89,14 +88,14 @@ impl BaselineRun {
             causes,
             cpus: options.cpus.clone(),
         };
-        let limit = Duration::from_secs_f64((facts.wall * SLOWEST_RUN).clamp(PATIENCE, 1e6));
+        let limit = Duration::from_secs_f64((facts.wall * RUN_TIMEOUT_FACTOR).clamp(MIN_RUN_TIMEOUT_SECONDS, 1e6));
         let timeout = baseline.spec.timeout.unwrap_or(limit);
         baseline.spec.timeout = Some(timeout);
         Ok(Self {
             template,
             baseline,
             facts,
-            run_seconds: probe.seconds,
+            run_seconds: run.seconds,
             timeout,
             notes,
         })

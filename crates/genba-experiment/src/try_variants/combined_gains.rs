@@ -1,4 +1,4 @@
-//! The gains together.
+//! Combination of the variants with a gain.
 
 use genba_model::VerdictName;
 
@@ -10,11 +10,11 @@ use crate::try_variants::variant_outcome::JudgedVariant;
 use crate::try_variants::{VariantBuild, VariantBuilder};
 use crate::{Comparer, ExperimentError};
 
-/// The gains that go together, built and measured together: against the baseline, and against
-/// the best of them alone.
+/// Builds and measures the combination of the gains that can be combined: against the baseline, and
+/// against the best of them alone.
 pub(super) fn combine(
     comparer: &mut Comparer<'_>,
-    place: &mut VariantBuilder,
+    builder: &mut VariantBuilder,
     start: &BaselineRun,
     alone: &mut PooledRuns,
     contenders: &[Contender],
@@ -32,8 +32,8 @@ pub(super) fn combine(
     let mut all = contenders[*first].change.clone();
     let mut parts = 1;
     for index in rest {
-        if all.goes_with(&contenders[*index].change) {
-            all = all.and(&contenders[*index].change);
+        if all.can_combine_with(&contenders[*index].change) {
+            all = all.combined_with(&contenders[*index].change);
             parts += 1;
         }
     }
@@ -43,7 +43,7 @@ pub(super) fn combine(
     let VariantBuild::Variant {
         mut plan,
         build_seconds,
-    } = place.ready(comparer, &all)?
+    } = builder.ready(comparer, &all)?
     else {
         return Ok(None);
     };
@@ -68,7 +68,7 @@ pub(super) fn combine(
     let mut best_alone = PooledRuns::new(template, vec![best.clone()]);
     let rules = RaceRules {
         until: options.budget,
-        what: "the combination against its best part",
+        what: "the combination against its best component",
         ..rules
     };
     race(
@@ -85,6 +85,6 @@ pub(super) fn combine(
     });
     let mut one = JudgedVariant::of(&contender.track, true, template.delta, None);
     one.surpasses = Some(better);
-    one.best_part = Some(contenders[*first].change.name.clone());
+    one.best_component = Some(contenders[*first].change.name.clone());
     Ok(Some((contender, one)))
 }

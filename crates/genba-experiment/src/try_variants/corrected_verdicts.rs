@@ -1,4 +1,4 @@
-//! What the races say: verdicts over all ways together, and what layout alone does.
+//! Verdicts corrected over all variants, and the layout effect.
 
 use genba_model::{ChangeKind, LayoutEffect};
 
@@ -8,7 +8,7 @@ use crate::try_variants::VariantChange;
 use crate::try_variants::race::{Contender, RaceState};
 use crate::try_variants::variant_outcome::JudgedVariant;
 
-/// What the builds that differ in layout only show.
+/// Range of the effects of the layout builds.
 pub(super) fn layout_effect(contenders: &[Contender]) -> Option<LayoutEffect> {
     let ratios: Vec<f64> = (contenders.iter())
         .filter(|one| one.change.kind == ChangeKind::Layout && one.standing_counts())
@@ -27,7 +27,7 @@ impl Contender {
     }
 }
 
-/// Verdicts, corrected over all ways together.
+/// Verdicts corrected over all variants.
 pub(super) fn judge(
     contenders: &[Contender],
     plan: &Plan,

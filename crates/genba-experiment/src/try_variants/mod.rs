@@ -1,15 +1,15 @@
-//! `genba try`: ways of building and running a program, each proven or refuted.
+//! `genba try`: variants of building and running a program, compared with the baseline.
 //!
-//! A [`VariantChange`] is one way; [`run_presets`] names the known ways of running, genba-build those of
-//! building. A [`VariantBuilder`] makes variants of changes (builds in copies). [`run`] races them
-//! against the baseline: rounds of interleaved blocks, whose pairs are pooled for each variant, so
-//! that one that is decided, or hopeless, stops costing time while the others go on.
+//! A [`VariantChange`] makes a variant; [`run_presets`](fn@run_presets) and genba-build have presets
+//! for running and building. A [`VariantBuilder`] builds the variants in copies of the sources.
+//! [`run`] races them against the baseline: rounds of interleaved blocks whose pairs are pooled for
+//! each variant, so that variants with a verdict, or without a chance, use no more time.
 //!
-//! **Statistics.** Each variant has a betting e-process of its own (`genba_stats::Judge`), which
-//! may be looked at after every pair and stopped for any reason; e-BH over all of them at the
-//! end keeps the share of false gains below α however many ways were tried, because it holds for
-//! e-values at any stopping times and under any dependence (all share the baseline's runs).
-//! Variants that differ in layout only are raced along: a gain no larger than theirs is none.
+//! **Statistics.** Each variant has its own betting e-process (`genba_stats::Judge`), which may be
+//! evaluated after every pair and stopped for any reason. e-BH over all of them at the end keeps
+//! the false discovery rate below α for any number of variants: it holds for e-values at any
+//! stopping times and under any dependence (all share the runs of the baseline). Builds that
+//! differ only in layout are part of the race: a gain within the layout effect does not count.
 
 mod baseline_run;
 mod combined_gains;

@@ -1,4 +1,4 @@
-//! The runs of one variant beside the baseline's of the same blocks, over all rounds. Pure.
+//! Runs of one variant with those of the baseline in the same blocks, pooled over all rounds. Pure.
 
 use genba_model::{Comparison, Direction, Estimate, Variant};
 use genba_stats::Judge;
@@ -9,7 +9,7 @@ use crate::measurement::{End, Measurement};
 use crate::paired_effect::{Effect, Pairs, Question};
 use crate::{Plan, Stop, VariantPlan};
 
-/// The pooled runs of a variant and of the baseline beside it.
+/// Pooled runs of a variant and of the baseline in the same blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct PooledRuns {
     plan: Plan,
@@ -17,11 +17,11 @@ pub(crate) struct PooledRuns {
 }
 
 impl PooledRuns {
-    /// Nothing measured yet.
+    /// No runs yet.
     pub fn new(template: &Plan, variants: Vec<VariantPlan>) -> Self {
         let mut plan = template.clone();
         plan.variants = variants;
-        // Looked at after every round: the interval must hold at any time.
+        // Evaluated after every round: the interval must hold at any time.
         plan.stop = Stop::Budget {
             seconds: f64::MAX,
             min_blocks: 1,
@@ -31,9 +31,9 @@ impl PooledRuns {
         Self { plan, measurement }
     }
 
-    /// Adds the blocks of a round, in which these variants were at these places.
+    /// Adds the blocks of a round in which these variants had these positions.
     pub fn add(&mut self, round: &Measurement, places: &[usize]) {
-        // Of a variant that was taken out within the round the last blocks are not whole.
+        // The last blocks of a variant excluded within the round are incomplete.
         let blocks = (places.iter())
             .map(|place| round.variants[*place].exits.len())
             .min()
@@ -45,7 +45,7 @@ impl PooledRuns {
             }
         }
         let all = self.measurement.series.len();
-        for (own, place) in places.iter().enumerate() {
+        for (own, builder) in places.iter().enumerate() {
             let from = &round.variants[*place];
             let to = &mut self.measurement.variants[own];
             to.columns.resize_with(all, || vec![f64::NAN; before]);
@@ -62,13 +62,13 @@ impl PooledRuns {
         self.measurement.blocks += u32::try_from(blocks).unwrap_or(u32::MAX);
     }
 
-    /// Blocks so far.
+    /// Number of blocks so far.
     pub fn blocks(&self) -> u32 {
         self.measurement.blocks
     }
 
-    /// What the primary metric says now, its ratio turned round where more is better: below 1
-    /// is a gain.
+    /// Effect in the primary metric; the ratio is inverted if more is better, so that below 1 is a
+    /// gain.
     pub fn effect(&self) -> Option<Effect> {
         let series = self.measurement.find(&self.plan.primary)?;
         let data = &self.measurement.variants;
@@ -91,8 +91,8 @@ impl PooledRuns {
         Some(effect)
     }
 
-    /// Natural logarithm of the e-value against "no difference": of few pairs, too, where
-    /// [`PooledRuns::effect`] speaks in p-values.
+    /// Natural logarithm of the e-value against "no difference", also for few pairs, where
+    /// [`PooledRuns::effect`] uses p-values.
     pub fn log_e(&self) -> f64 {
         let judged = || -> Option<f64> {
             let series = self.measurement.find(&self.plan.primary)?;
@@ -107,12 +107,12 @@ impl PooledRuns {
         judged().unwrap_or(0.0)
     }
 
-    /// All metrics against the baseline.
+    /// Comparisons with the baseline in all metrics.
     pub fn comparisons(&self) -> Vec<Comparison> {
         compare(&self.plan, &self.measurement).comparisons
     }
 
-    /// The variants with their runs.
+    /// Baseline and variant with their runs.
     pub fn variants(&self) -> Vec<Variant> {
         variants(&self.plan, &self.measurement)
     }

@@ -1,12 +1,12 @@
-//! Ways of building and running by their names, and the person's own. Pure.
+//! Presets by name, and changes given by the user. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{RunChange, RunSlot, VariantChange, WorkloadFacts, run_presets};
 use crate::ExperimentError;
 
-/// How much is hoped of a way that the person asked for.
-const ASKED_FOR: u8 = 95;
+/// Priority of a change that the user asked for.
+const REQUESTED_PRIORITY: u8 = 95;
 
 fn refused(what: String) -> ExperimentError {
     ExperimentError::Plan { what }
@@ -21,7 +21,7 @@ fn any_workload(cpus: &[usize]) -> WorkloadFacts {
     }
 }
 
-/// All the ways that are known.
+/// All presets.
 #[must_use]
 pub fn all_presets(cpus: &[usize]) -> Vec<VariantChange> {
     let mut all = run_presets(&any_workload(cpus));
@@ -35,10 +35,10 @@ pub fn all_presets(cpus: &[usize]) -> Vec<VariantChange> {
     all
 }
 
-/// A way of running of the person's own: `NAME=VAR=VALUE … OPTION …`.
+/// Parses a change of the run: `NAME=VAR=VALUE … OPTION …`.
 ///
 /// # Errors
-/// What it cannot be.
+/// An invalid definition; the message shows a valid one.
 pub fn custom_run(text: &str) -> Result<VariantChange, ExperimentError> {
     let wrong = || {
         refused(format!(
@@ -66,7 +66,7 @@ pub fn custom_run(text: &str) -> Result<VariantChange, ExperimentError> {
         arguments,
         ..RunChange::default()
     };
-    Ok(VariantChange::run(name.trim(), run, ASKED_FOR))
+    Ok(VariantChange::run(name.trim(), run, REQUESTED_PRIORITY))
 }
 
 fn is_variable(name: &str) -> bool {
@@ -77,10 +77,10 @@ fn is_variable(name: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A way of building of the person's own: `NAME=FLAGS`.
+/// Parses a change of the build: `NAME=FLAGS`.
 ///
 /// # Errors
-/// What it cannot be.
+/// An invalid definition; the message shows a valid one.
 pub fn custom_flags(text: &str) -> Result<VariantChange, ExperimentError> {
     let wrong = || {
         refused(format!(
@@ -94,15 +94,15 @@ pub fn custom_flags(text: &str) -> Result<VariantChange, ExperimentError> {
     }
     let recipe = genba_build::Recipe::own(name.trim(), words);
     Ok(VariantChange {
-        priority: ASKED_FOR,
+        priority: REQUESTED_PRIORITY,
         ..VariantChange::build(recipe)
     })
 }
 
-/// A known way by its name, of two of one name that for this kind of project.
+/// A preset by its name; of two with the same name the one for this kind of project.
 ///
 /// # Errors
-/// There is none of that name.
+/// An unknown name.
 pub fn preset_by_name(
     name: &str,
     rust: bool,
@@ -118,41 +118,41 @@ pub fn preset_by_name(
         .max_by_key(fits)
         .ok_or_else(|| {
             refused(format!(
-                "--with {name}: there is no such way; `genba try --list` names them"
+                "--with {name}: unknown preset; `genba try --list` lists them"
             ))
         })
 }
 
-/// Refuses two ways of one name.
+/// Refuses two changes with the same name.
 ///
 /// # Errors
-/// There are such.
+/// The first name that is used twice.
 pub fn check_unique_names(changes: &[VariantChange]) -> Result<(), ExperimentError> {
     let mut names = BTreeSet::new();
     match changes.iter().find(|one| !names.insert(&one.name)) {
         None => Ok(()),
         Some(twice) => Err(refused(format!(
-            "two ways are called {:?}; give them other names",
+            "two variants have the name {:?}; rename one",
             twice.name
         ))),
     }
 }
 
-/// All the ways that are known, for people.
+/// A list of all presets for display.
 #[must_use]
 pub fn list_presets(cpus: &[usize]) -> String {
     let mut text = String::new();
     for (title, rust) in [("C and C++", false), ("Rust", true)] {
-        text.push_str(&format!("ways of building {title} (--build)\n"));
+        text.push_str(&format!("presets for building {title} (--build)\n"));
         for recipe in genba_build::build_presets(rust) {
             let words = recipe.in_words(genba_build::Family::Gcc, rust);
             text.push_str(&format!("  {:28}  {words}\n", recipe.name));
         }
     }
-    text.push_str("ways of running\n");
+    text.push_str("presets for running\n");
     for change in run_presets(&any_workload(cpus)) {
         let words = match &change.unavailable {
-            Some(reason) => format!("not here: {reason}"),
+            Some(reason) => format!("unavailable: {reason}"),
             None => change.run.line("…"),
         };
         text.push_str(&format!("  {:28}  {words}\n", change.name));
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_ways() {
+    fn changes_of_the_user_are_parsed() {
         let way = custom_run("big=CACHE=64M --depth 3").unwrap();
         assert_eq!(way.run.environment["CACHE"], "64M");
         assert_eq!(way.run.arguments, ["--depth", "3"]);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn known_ways_are_found_for_the_sort_of_project() {
+    fn presets_are_found_for_the_kind_of_project() {
         let c = preset_by_name("lto", false, &[0]).unwrap();
         let rust = preset_by_name("LTO", true, &[0]).unwrap();
         assert!(c.recipe.unwrap().link_time && !rust.recipe.unwrap().cargo.is_empty());

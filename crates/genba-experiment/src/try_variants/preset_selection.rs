@@ -1,4 +1,4 @@
-//! Which ways are tried: what was asked for and what fits, as far as the time goes.
+//! Selection of the variants: requested ones and applicable presets, within the budget.
 
 use genba_model::{ChangeKind, Tried};
 
@@ -11,41 +11,41 @@ use crate::try_variants::{
 };
 use crate::{Comparer, ExperimentError};
 
-/// Of the budget so much may go into builds.
-const BUILD_SHARE: f64 = 0.5;
-/// Blocks that there must be time for, or there is no point in letting one more way in.
-const FEWEST_BLOCKS: f64 = 8.0;
-/// When builds that differ in layout only are made: after the two most promising ones.
+/// Share of the budget for builds.
+const BUILD_BUDGET_SHARE: f64 = 0.5;
+/// Blocks that must fit into the budget for one more variant.
+const MIN_BLOCKS_PER_VARIANT: f64 = 8.0;
+/// Priority of the layout builds: after the two most promising presets.
 const LAYOUT_PROMISE: u8 = 84;
-/// Ways that are let in however little time there is.
-const ALWAYS: usize = 4;
+/// Number of variants measured however short the budget is.
+const MIN_VARIANTS: usize = 4;
 
-/// The ways that were asked for and those that fit, in the order in which they are tried.
-pub(super) fn ways(
-    place: &VariantBuilder,
+/// The requested changes and the applicable presets, in the order of trying.
+pub(super) fn select_changes(
+    builder: &VariantBuilder,
     facts: &WorkloadFacts,
     mut changes: Vec<VariantChange>,
     options: &TryOptions,
 ) -> Vec<VariantChange> {
     if options.auto {
-        changes.extend(wanted(place, facts, &changes));
+        changes.extend(applicable_presets(builder, facts, &changes));
     }
-    if changes.iter().any(VariantChange::is_other_code) && place.builds() {
-        let recipes = genba_build::layout_presets(place.is_rust()).into_iter();
+    if changes.iter().any(VariantChange::is_other_code) && builder.builds() {
+        let recipes = genba_build::layout_presets(builder.is_rust()).into_iter();
         changes.extend(recipes.take(options.layouts).map(|recipe| VariantChange {
             priority: LAYOUT_PROMISE,
             ..VariantChange::build(recipe)
         }));
     }
-    // The most promising first; those that cost no build before those that do.
+    // By priority; changes without a build before those with one.
     changes.sort_by_key(|change| (std::cmp::Reverse(change.priority), change.needs_build()));
     changes
 }
 
-/// Makes variants of changes while there is time; what was not made comes with the reason.
+/// Builds the variants while there is time; the others are returned with the reason.
 pub(super) fn contenders(
     comparer: &mut Comparer<'_>,
-    place: &mut VariantBuilder,
+    builder: &mut VariantBuilder,
     start: &BaselineRun,
     changes: Vec<VariantChange>,
     options: &TryOptions,
@@ -58,7 +58,7 @@ pub(super) fn contenders(
             && change.unavailable.is_none()
             && let Some(reason) = no_time(
                 comparer,
-                place,
+                builder,
                 &change,
                 &contenders,
                 start.run_seconds,
@@ -66,10 +66,10 @@ pub(super) fn contenders(
                 options,
             )
         {
-            tried.push(variant_outcome::not_tried(place, &change, reason));
+            tried.push(variant_outcome::not_tried(builder, &change, reason));
             continue;
         }
-        match place.ready(comparer, &change)? {
+        match builder.ready(comparer, &change)? {
             VariantBuild::Variant {
                 mut plan,
                 build_seconds,
@@ -83,27 +83,27 @@ pub(super) fn contenders(
                     build_seconds,
                 ));
             }
-            other => tried.push(variant_outcome::not_measured(place, &change, other)),
+            other => tried.push(variant_outcome::not_measured(builder, &change, other)),
         }
     }
     if !contenders.iter().any(|one| one.change.is_other_code()) {
-        // Nothing is there to be compared with them.
+        // Without other code no layout effect is needed.
         contenders.retain(|one| one.change.kind != ChangeKind::Layout);
     }
     Ok((contenders, tried))
 }
 
-/// The presets that fit, without what was asked for anyway.
-fn wanted(
-    place: &VariantBuilder,
+/// The applicable presets that were not requested already.
+fn applicable_presets(
+    builder: &VariantBuilder,
     facts: &WorkloadFacts,
     asked: &[VariantChange],
 ) -> Vec<VariantChange> {
     let mut all = run_presets(facts);
-    if place.builds() {
-        let usual = place.family();
+    if builder.builds() {
+        let usual = builder.family();
         let presets_for_causes = presets_for_causes(&facts.causes);
-        for mut recipe in genba_build::build_presets(place.is_rust()) {
+        for mut recipe in genba_build::build_presets(builder.is_rust()) {
             if recipe.compiler == Some(usual) {
                 continue;
             }
@@ -116,10 +116,10 @@ fn wanted(
     all
 }
 
-/// Why there is no time for one more way.
+/// Why the budget does not allow one more variant; `None` if it does.
 fn no_time(
     comparer: &mut Comparer<'_>,
-    place: &VariantBuilder,
+    builder: &VariantBuilder,
     change: &VariantChange,
     contenders: &[Contender],
     run_seconds: f64,
@@ -128,34 +128,34 @@ fn no_time(
 ) -> Option<String> {
     let first_build = !contenders.iter().any(|one| one.change.is_other_code());
     let contenders = contenders.len();
-    let each = run_seconds * FEWEST_BLOCKS;
-    let room = options.budget * (1.0 - BUILD_SHARE / 2.0);
-    if contenders >= ALWAYS && each * (contenders + 2) as f64 > room {
+    let each = run_seconds * MIN_BLOCKS_PER_VARIANT;
+    let room = options.budget * (1.0 - BUILD_BUDGET_SHARE / 2.0);
+    if contenders >= MIN_VARIANTS && each * (contenders + 2) as f64 > room {
         return Some(format!(
-            "the budget of {:.0} s has no room for more than {contenders} ways",
+            "the budget of {:.0} s does not suffice for more than {contenders} variants",
             options.budget
         ));
     }
-    // One build must be tried, or there was no point in --build.
+    // One build is tried in any case.
     if !change.needs_build() || first_build {
         return None;
     }
-    let build = place.baseline_seconds().unwrap_or(0.0);
+    let build = builder.baseline_seconds().unwrap_or(0.0);
     let twice = change.recipe.as_ref().is_some_and(|recipe| recipe.profiled);
     let needed = build * if twice { 2.5 } else { 1.2 };
     let spent = comparer.elapsed() - began;
-    (spent + needed > options.budget * BUILD_SHARE).then(|| {
+    (spent + needed > options.budget * BUILD_BUDGET_SHARE).then(|| {
         format!(
-            "its build would take about {needed:.0} s, more than is left of the budget of {:.0} s",
+            "its build would take about {needed:.0} s, too long for the budget of {:.0} s",
             options.budget
         )
     })
 }
 
-/// What would be done, a line each.
+/// The variants that would be tried, one per line.
 #[must_use]
 pub fn describe_plan(
-    place: &VariantBuilder,
+    builder: &VariantBuilder,
     changes: &[VariantChange],
     options: &TryOptions,
 ) -> Vec<String> {
@@ -169,13 +169,13 @@ pub fn describe_plan(
             cpus: options.cpus.clone(),
             ..WorkloadFacts::default()
         };
-        all.extend(wanted(place, &facts, changes));
+        all.extend(applicable_presets(builder, &facts, changes));
     }
     all.sort_by_key(|change| (std::cmp::Reverse(change.priority), change.needs_build()));
     for change in &all {
-        let words = change.in_words(place.family(), place.is_rust());
+        let words = change.in_words(builder.family(), builder.is_rust());
         lines.push(match &change.unavailable {
-            Some(reason) => format!("{}: not here: {reason}", change.name),
+            Some(reason) => format!("{}: unavailable: {reason}", change.name),
             None => format!("{}: {words}", change.name),
         });
     }

@@ -1,4 +1,5 @@
-//! Variants against the baseline in rounds; who is decided or hopeless drops out.
+//! Race of the variants against the baseline, in rounds: variants with a verdict leave it,
+//! unpromising ones are parked.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +10,16 @@ use crate::try_variants::VariantChange;
 use crate::try_variants::pooled_runs::PooledRuns;
 use crate::{Comparer, ExperimentError, Plan, Stop, VariantPlan};
 
-/// Where a variant stands.
+/// State of a variant in the race.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RaceState {
-    /// It is measured.
+    /// It is being measured.
     Running,
-    /// It is decided.
+    /// It has a verdict.
     Decided,
-    /// Others have more to promise; it is measured further when they are done.
+    /// Other variants are more promising; it continues when they are decided.
     Parked,
-    /// It crashed, hung or printed something else.
+    /// It crashed, exceeded its time-out or printed different output.
     Failed(String),
 }
 
@@ -54,13 +55,13 @@ impl Contender {
     }
 }
 
-/// How a race is run.
+/// Rules of a race.
 pub(crate) struct RaceRules {
-    /// The comparer's clock at which it ends, seconds.
+    /// Time of the comparer's clock at which it ends, seconds.
     pub until: f64,
-    /// Park what promises least.
+    /// Whether unpromising variants are parked.
     pub drop_early: bool,
-    /// Hypotheses that are corrected for together.
+    /// Number of hypotheses that are corrected for together.
     pub family: usize,
     /// Title for progress.
     pub what: &'static str,
@@ -68,19 +69,19 @@ pub(crate) struct RaceRules {
 
 /// Blocks of the first round.
 const FIRST_BLOCKS: u32 = 4;
-/// Pairs before anybody is parked.
-const LEAST_PAIRS: u32 = 6;
-/// Variants that are never parked, however far behind.
-const KEPT: usize = 3;
-/// So few more pairs are not worth parking anybody.
-const SOON: u32 = 12;
-/// Blocks of one round at most, so that progress is seen and decisions are acted on.
-const MOST_BLOCKS: u32 = 12;
-/// Pairs after which a variant without a verdict is left at that, where all the rest is done:
-/// four hundred see what can be seen.
-const MOST_PAIRS: u32 = 400;
+/// Pairs before a variant may be parked.
+const MIN_PAIRS_TO_PARK: u32 = 6;
+/// Number of the best variants that are never parked.
+const NEVER_PARKED: usize = 3;
+/// A variant that needs at most this many more pairs is not parked.
+const NEARLY_DECIDED_PAIRS: u32 = 12;
+/// Blocks of one round at most, so that verdicts take effect soon.
+const MAX_ROUND_BLOCKS: u32 = 12;
+/// Pairs after which a variant without a verdict stays undecided: more would hardly help.
+const MAX_PAIRS: u32 = 400;
 
-/// Races until all are decided or the time is over. The baseline's own runs go to `alone`.
+/// Races until every variant has a verdict or the time is over. The runs of the baseline go to
+/// `alone`.
 pub(crate) fn race(
     comparer: &mut Comparer<'_>,
     template: &Plan,
@@ -95,7 +96,7 @@ pub(crate) fn race(
     loop {
         let mut running = standing(contenders, &RaceState::Running);
         if running.iter().all(|index| contenders[*index].is_layout()) {
-            // Those that were parked are measured with what time is left.
+            // Parked variants use the remaining time.
             let parked = standing(contenders, &RaceState::Parked);
             if settling || parked.is_empty() {
                 return Ok(());
@@ -114,9 +115,9 @@ pub(crate) fn race(
             .iter()
             .map(|index| contenders[*index].track.blocks())
             .max();
-        let wanted = (most_seen.unwrap_or(0) / 4).clamp(FIRST_BLOCKS, MOST_BLOCKS);
+        let wanted = (most_seen.unwrap_or(0) / 4).clamp(FIRST_BLOCKS, MAX_ROUND_BLOCKS);
         let blocks = match block_seconds {
-            // Of one more block at least half must fit.
+            // At least half of one more block must fit.
             Some(each) if each > 2.0 * left => return Ok(()),
             Some(each) => wanted.min((left / each).ceil() as u32).max(1),
             None => wanted,
@@ -128,7 +129,7 @@ pub(crate) fn race(
         plan.stop = Stop::Blocks(blocks);
         plan.warmup = std::mem::take(&mut warmup);
         comparer.say(
-            &format!("{}: {} in the race", rules.what, running.len()),
+            &format!("{}: {} variants", rules.what, running.len()),
             Some(left),
         );
         let began = comparer.elapsed();
@@ -146,7 +147,7 @@ pub(crate) fn race(
         let done = round.blocks.max(1);
         block_seconds = Some(spent / f64::from(done));
         alone.add(&round, &[0]);
-        for (place, index) in running.iter().enumerate() {
+        for (builder, index) in running.iter().enumerate() {
             let contender = &mut contenders[*index];
             contender.track.add(&round, &[0, place + 1]);
             if let Some(reason) = &round.variants[place + 1].excluded {
@@ -190,8 +191,8 @@ fn decide(
             VerdictName::Faster | VerdictName::Slower => proven,
             VerdictName::Undecided => false,
         };
-        // A layout goes on as long as others do: what it does is to be known as well as theirs.
-        let enough = contender.track.blocks() >= MOST_PAIRS;
+        // Layout builds run as long as the others, so that their effect is known as precisely.
+        let enough = contender.track.blocks() >= MAX_PAIRS;
         if enough || (decided && (!contender.is_layout() || effect.verdict == VerdictName::Same)) {
             contender.standing = RaceState::Decided;
         } else {
@@ -201,28 +202,28 @@ fn decide(
     if settling || !rules.drop_early {
         return;
     }
-    for index in hopeless(&open, contenders, template.delta) {
+    for index in unpromising(&open, contenders, template.delta) {
         contenders[index].standing = RaceState::Parked;
     }
 }
 
-/// Those that others outrun: after [`LEAST_PAIRS`] pairs the worse half by estimate, unless it
-/// looks like a gain all the same; and whoever cannot be a gain any more. Who is about to be
-/// decided, a clear loser, say, is measured to the end. (Successive halving:
+/// Variants to park: after [`MIN_PAIRS_TO_PARK`] pairs the worse half by estimate unless it looks
+/// like a gain, and every variant that cannot be a gain any more. Variants that are nearly decided
+/// are not parked. (Successive halving:
 /// Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML 2013.)
-fn hopeless(open: &[(usize, Effect)], contenders: &[Contender], delta: f64) -> Vec<usize> {
+fn unpromising(open: &[(usize, Effect)], contenders: &[Contender], delta: f64) -> Vec<usize> {
     let mut order: Vec<&(usize, Effect)> = (open.iter())
-        .filter(|(index, effect)| effect.pairs >= LEAST_PAIRS && !contenders[*index].is_layout())
+        .filter(|(index, effect)| effect.pairs >= MIN_PAIRS_TO_PARK && !contenders[*index].is_layout())
         .collect();
     order.sort_by(|one, two| one.1.ratio.value.total_cmp(&two.1.ratio.value));
     let better = |effect: &Effect| effect.ratio.value < 1.0 - delta / 2.0;
     let soon = |effect: &Effect| {
-        effect.verdict == VerdictName::Slower || effect.more_pairs.is_some_and(|more| more <= SOON)
+        effect.verdict == VerdictName::Slower || effect.more_pairs.is_some_and(|more| more <= NEARLY_DECIDED_PAIRS)
     };
     let kept: BTreeSet<usize> = (order.iter().enumerate())
         .filter(|(rank, (_, effect))| {
             let cannot = effect.low_level.is_none() && effect.ratio.low > 1.0 - delta;
-            soon(effect) || (!cannot && (*rank < KEPT.max(order.len() / 2) || better(effect)))
+            soon(effect) || (!cannot && (*rank < NEVER_PARKED.max(order.len() / 2) || better(effect)))
         })
         .map(|(_, (index, _))| *index)
         .collect();

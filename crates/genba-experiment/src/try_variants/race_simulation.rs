@@ -1,4 +1,4 @@
-//! Simulations: batteries with known effects, raced with the real schedule and judge on a false
+//! Simulated races: variants with known effects, with the real schedule and judge on a synthetic
 //! clock.
 
 use std::cell::{Cell, RefCell};
@@ -36,14 +36,14 @@ struct Found {
     pairs: Vec<u32>,
 }
 
-/// Races ways whose time is that of the baseline × `effects`, with noise of so much, a heavy
-/// tail and bursts; the last `layouts` of them differ in layout only.
+/// Races variants whose time is that of the baseline × `effects`, with normal noise, a heavy tail
+/// and bursts; the last `layouts` of them differ only in layout.
 fn simulated_race(seed: u64, effects: &[f64], noise: f64, layouts: usize, seconds: f64) -> Found {
     let plan_of = |name: String| {
         let spec = CommandSpec::direct([name.clone()]);
         VariantPlan::new(name.clone(), name, spec)
     };
-    let baseline = plan_of("as it is".to_owned());
+    let baseline = plan_of("unchanged".to_owned());
     let mut template = Plan::new(vec![baseline.clone()]);
     template.seed = seed;
     let now = Rc::new(Cell::new(0.0));
@@ -56,7 +56,7 @@ fn simulated_race(seed: u64, effects: &[f64], noise: f64, layouts: usize, second
         let name = spec.argv[0].to_string_lossy().into_owned();
         let effect = name.parse::<usize>().map_or(1.0, |index| known[index]);
         let mut random = random.borrow_mut();
-        // A burst of other work lasts for some runs.
+        // A burst of other load lasts for some runs.
         if random.uniform() < 0.02 {
             burst.set(0.2 * random.uniform());
         } else if random.uniform() < 0.2 {
@@ -82,7 +82,7 @@ fn simulated_race(seed: u64, effects: &[f64], noise: f64, layouts: usize, second
             if index + layouts >= effects.len() {
                 change.kind = ChangeKind::Layout;
             } else {
-                // So that layout counts for it.
+                // Other code, so that the layout effect applies.
                 change.reference = Some("x".to_owned());
             }
             Contender::new(
@@ -130,18 +130,18 @@ fn gains(found: &Found) -> usize {
         .count()
 }
 
-/// Nothing helps: of a hundred batteries of ten ways hardly one may say that something does.
+/// Ten variants without an effect: at most 3 of 100 races may report a gain.
 #[test]
-fn a_battery_without_effects_has_no_gain() {
+fn race_without_effects_reports_hardly_any_gain() {
     let false_gains: usize = (1..=100)
         .map(|seed| gains(&simulated_race(seed, &[1.0; 10], 0.02, 0, 300.0)).min(1))
         .sum();
     assert!(false_gains <= 3, "{false_gains} of 100");
 }
 
-/// Where the noise is small they are shown to be the same.
+/// With small noise their equivalence is shown.
 #[test]
-fn without_effects_most_are_shown_to_be_the_same() {
+fn race_without_effects_and_noise_reports_equivalence() {
     let found = simulated_race(3, &[1.0; 6], 0.005, 0, 600.0);
     let same = found
         .outcomes
@@ -151,9 +151,9 @@ fn without_effects_most_are_shown_to_be_the_same() {
     assert!(same >= 5, "{:?}", found.outcomes);
 }
 
-/// A gain of 8 % among nine ways that gain nothing.
+/// A gain of 8 % among nine variants without an effect.
 #[test]
-fn a_gain_is_found_among_many_ways() {
+fn gain_is_found_among_many_variants() {
     let mut effects = [1.0; 10];
     effects[6] = 0.92;
     let found = (1..=40).filter(|seed| {
@@ -164,9 +164,9 @@ fn a_gain_is_found_among_many_ways() {
     assert!(right >= 38, "{right} of 40");
 }
 
-/// Losers and gains are decided soon and stop costing time; the hopeless are left for later.
+/// Clear gains and losses are decided early and use no more time.
 #[test]
-fn the_decided_and_the_hopeless_cost_little() {
+fn decided_variants_leave_the_race() {
     let effects = [1.3, 0.8, 1.0, 1.02, 1.01, 1.0, 1.03, 1.0];
     let found = simulated_race(11, &effects, 0.02, 0, 120.0);
     assert_eq!(found.outcomes[0], TriedOutcome::Slower);
@@ -180,17 +180,17 @@ fn the_decided_and_the_hopeless_cost_little() {
     );
 }
 
-/// A gain of 3 % where builds that differ in layout only differ by 5 %.
+/// A gain of 3 % where layout builds differ by 5 %.
 #[test]
-fn a_gain_within_what_layout_does_is_none() {
+fn gain_within_the_layout_effect_is_slight() {
     let found = simulated_race(5, &[0.97, 0.80, 1.05, 0.99], 0.004, 2, 200.0);
     assert_eq!(found.outcomes[0], TriedOutcome::Slight);
     assert_eq!(found.outcomes[1], TriedOutcome::Gain);
 }
 
-/// The same seed and the same values ask for the same runs: an interrupted trial can be taken up.
+/// Equal seeds and values request equal runs, so that an interrupted experiment can be resumed.
 #[test]
-fn a_race_is_repeatable() {
+fn race_is_repeatable() {
     let one = simulated_race(21, &[1.0, 0.95, 1.02, 1.0], 0.02, 1, 60.0);
     let two = simulated_race(21, &[1.0, 0.95, 1.02, 1.0], 0.02, 1, 60.0);
     assert_eq!(one.pairs, two.pairs);

@@ -1,11 +1,11 @@
-//! The known ways of running a program otherwise, and which of all ways fit.
+//! Presets for running a program differently, ordered by what is known of the workload.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::try_variants::{RunChange, RunSlot, VariantChange};
 
-/// What is known of the workload before anything is tried.
+/// What is known of the workload before variants are tried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkloadFacts {
     /// Wall time of a run, seconds.
@@ -14,15 +14,15 @@ pub struct WorkloadFacts {
     pub user: f64,
     /// CPU time in the kernel, seconds.
     pub system: f64,
-    /// Page faults without I/O.
+    /// Minor page faults.
     pub faults: f64,
-    /// Causes that `explain` found, most profitable first.
+    /// Causes found by `explain`, the largest gain first.
     pub causes: Vec<String>,
-    /// CPUs of this machine that may be used.
+    /// CPUs that may be used.
     pub cpus: Vec<usize>,
 }
 
-/// Allocators: name, library, Debian package.
+/// Allocators: preset name, library, Debian package.
 const ALLOCATORS: [(&str, &str, &str); 3] = [
     ("jemalloc", "libjemalloc.so.2", "libjemalloc2"),
     ("mimalloc", "libmimalloc.so.2", "libmimalloc2.0"),
@@ -33,7 +33,7 @@ const ALLOCATORS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Where libraries lie.
+/// Directories that are searched for libraries.
 const LIBRARY_DIRECTORIES: [&str; 6] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -46,15 +46,15 @@ const LIBRARY_DIRECTORIES: [&str; 6] = [
 fn library(name: &str) -> Option<PathBuf> {
     let mut places = LIBRARY_DIRECTORIES
         .iter()
-        .map(|place| Path::new(place).join(name));
+        .map(|place| Path::new(builder).join(name));
     places.find(|path| path.exists())
 }
 
-/// The known ways of running, those that cannot be tried here with the reason.
+/// The run presets; those that are unavailable here have the reason.
 #[must_use]
 pub fn run_presets(facts: &WorkloadFacts) -> Vec<VariantChange> {
     let mut all = Vec::new();
-    // A program that faults a lot asks its allocator for memory a lot.
+    // A program with many page faults allocates much memory.
     let faulty = facts.faults > 2_000.0 * facts.wall.max(0.01);
     let kernel = facts.system > 0.15 * (facts.user + facts.system);
     let memory = if faulty || kernel { 20 } else { 0 };
@@ -84,7 +84,7 @@ pub fn run_presets(facts: &WorkloadFacts) -> Vec<VariantChange> {
         VariantChange::run(name, run, priority)
     };
     all.push(tunable(
-        "freed memory kept",
+        "keep freed memory",
         0,
         &[
             "mmap_threshold=33554432",
@@ -111,10 +111,10 @@ pub fn run_presets(facts: &WorkloadFacts) -> Vec<VariantChange> {
         };
         VariantChange::run(name, run, priority)
     };
-    // Binding costs or saves microseconds: visible in short runs only.
+    // Binding costs or saves microseconds, which is visible only in short runs.
     let short = facts.wall < 0.05;
     all.push(set(
-        "symbols bound at start",
+        "bind symbols at start",
         RunSlot::Binding,
         "LD_BIND_NOW",
         "1",
@@ -134,9 +134,9 @@ pub fn run_presets(facts: &WorkloadFacts) -> Vec<VariantChange> {
         };
         let mut change = VariantChange::run(&format!("pinned to CPU {cpu}"), run, 20);
         if facts.cpus.len() < 2 {
-            change.unavailable = Some("there is one CPU only".to_owned());
+            change.unavailable = Some("this machine has one CPU".to_owned());
         } else if facts.user > 1.2 * facts.wall {
-            change.unavailable = Some("it uses more than one CPU".to_owned());
+            change.unavailable = Some("the program uses more than one CPU".to_owned());
         }
         all.push(change);
     }
@@ -147,24 +147,25 @@ pub fn run_presets(facts: &WorkloadFacts) -> Vec<VariantChange> {
     all
 }
 
-/// How much is hoped of the way that the most profitable finding speaks for; each further one a
-/// little less.
-const SUGGESTED: u8 = 94;
-const LEAST_SUGGESTED: u8 = 88;
+/// Priority of the preset that the finding with the largest gain suggests; one less for each
+/// further finding.
+const SUGGESTED_PRIORITY: u8 = 94;
+/// Lowest priority of a suggested preset.
+const MIN_SUGGESTED_PRIORITY: u8 = 88;
 
-/// What is hoped of a way, given those that findings speak for, the best first.
+/// Priority of a preset, given the presets that findings suggest, the best first.
 #[must_use]
 pub fn priority_with_causes(presets_for_causes: &[&str], name: &str, usual: u8) -> u8 {
     match presets_for_causes.iter().position(|one| *one == name) {
         None => usual,
-        Some(place) => {
-            let less = u8::try_from(place).unwrap_or(u8::MAX);
-            usual.max(SUGGESTED.saturating_sub(less).max(LEAST_SUGGESTED))
+        Some(builder) => {
+            let less = u8::try_from(builder).unwrap_or(u8::MAX);
+            usual.max(SUGGESTED_PRIORITY.saturating_sub(less).max(MIN_SUGGESTED_PRIORITY))
         }
     }
 }
 
-/// What findings speak for, in words.
+/// Note on the presets that findings suggest; `None` without findings.
 #[must_use]
 pub fn describe_causes(causes: &[String]) -> Option<String> {
     if causes.is_empty() {
@@ -173,25 +174,25 @@ pub fn describe_causes(causes: &[String]) -> Option<String> {
     let each: Vec<String> = (causes.iter())
         .map(
             |cause| match presets_for_causes(std::slice::from_ref(cause)) {
-                names if names.is_empty() => format!("{cause} (no way of these)"),
+                names if names.is_empty() => format!("{cause} (no preset)"),
                 names => format!("{cause} ({})", names.join(", ")),
             },
         )
         .collect();
     Some(format!(
-        "explain found, and is tried first: {}",
+        "tried first because of findings: {}",
         each.join("; ")
     ))
 }
 
-/// Whether the locale is the plain one already.
+/// The reason if the locale is C already.
 fn plain_locale() -> Option<String> {
     let set = ["LC_ALL", "LC_CTYPE", "LC_COLLATE", "LANG"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     match set.as_deref() {
         None | Some("C" | "POSIX" | "C.UTF-8" | "C.utf8") => {
-            Some("the locale is C already".to_owned())
+            Some("the locale is already C".to_owned())
         }
         Some(_) => None,
     }
@@ -218,7 +219,7 @@ fn buffering() -> VariantChange {
     change
 }
 
-/// Names of the ways that a finding's cause speaks for.
+/// Names of the presets that causes suggest, in their order.
 #[must_use]
 pub fn presets_for_causes(causes: &[String]) -> Vec<&'static str> {
     let mut names = Vec::new();
@@ -227,7 +228,7 @@ pub fn presets_for_causes(causes: &[String]) -> Vec<&'static str> {
             "tiny-callee-not-inlined" => &["LTO", "PGO"],
             "indirect-call-one-target" | "unpredictable-branch" => &["PGO"],
             "malloc-churn" | "realloc-growth" => &["jemalloc", "mimalloc", "tcmalloc"],
-            "first-touch" => &["freed memory kept", "huge pages for malloc"],
+            "first-touch" => &["keep freed memory", "huge pages for malloc"],
             "cache-miss" | "pointer-chase" | "strided-access" => &["huge pages for malloc"],
             "plt-call" => &["-fno-plt", "-fno-semantic-interposition"],
             "missed-vectorisation" | "spill" | "bytewise-copy" => &["-O3", "-march=native"],
@@ -250,7 +251,7 @@ mod unit {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_findings_come_first() {
+    fn preset_names_are_unique_and_suggested_ones_come_first() {
         let mut facts = WorkloadFacts {
             wall: 1.0,
             user: 2.0,
@@ -272,6 +273,6 @@ mod unit {
             .into_iter()
             .max_by_key(|one| one.priority)
             .unwrap();
-        assert!(best.name == "huge pages for malloc" || best.name == "freed memory kept");
+        assert!(best.name == "huge pages for malloc" || best.name == "keep freed memory");
     }
 }

@@ -1,22 +1,22 @@
-//! From what a trial found to the document. Pure.
+//! The document of `genba try`. Pure.
 
 use genba_model::{ProfileDiff, TrialReport};
 
 use super::try_loop::{TryOptions, TryResult};
 use crate::{Plan, ReportContext, VariantPlan};
 
-/// What is known of a trial beside what it measured.
+/// Session of a `genba try` run: everything in the document that was not measured.
 #[derive(Debug)]
 pub struct SessionInfo {
-    /// Where and when it was.
+    /// Case, version, time and host.
     pub setting: ReportContext,
-    /// The command line of the workload.
+    /// Command line of the workload.
     pub command: String,
-    /// Time taken, builds and profiles included, seconds.
+    /// Time taken including builds and profiles, seconds.
     pub elapsed_seconds: f64,
-    /// Whether the person ended it.
+    /// Whether the user interrupted it.
     pub interrupted: bool,
-    /// Where the winner's gain and the loser's loss are; or why that is not known.
+    /// Differential profiles of the fastest and the slowest variant, or why there are none.
     pub differences: Result<Vec<ProfileDiff>, String>,
 }
 
@@ -30,7 +30,7 @@ pub fn document(
 ) -> TrialReport {
     let mut notes = tried.notes;
     if sitting.interrupted {
-        notes.push(crate::comparison_report::INTERRUPTED.to_owned());
+        notes.push(crate::comparison_report::INTERRUPTED_NOTE.to_owned());
     }
     let differences = sitting.differences.unwrap_or_else(|why| {
         notes.push(format!("no differential profile: {why}"));
@@ -59,12 +59,12 @@ pub fn document(
 }
 
 impl TryResult {
-    /// What is worth a differential profile beside the baseline: the winner, the worst loser.
+    /// Variants for differential profiles: the fastest and the slowest one.
     pub fn rivals(&self) -> impl Iterator<Item = &VariantPlan> {
         [&self.winner, &self.loser].into_iter().flatten()
     }
 
-    /// CPU time of a run of this variant, seconds, where that was measured.
+    /// Median CPU time of a variant, seconds, if measured.
     #[must_use]
     pub fn cpu_seconds(&self, variant: &str) -> Option<f64> {
         let variant = self.variants.iter().find(|one| one.name == variant)?;
@@ -86,7 +86,7 @@ mod tests {
     fn trial() -> TryResult {
         TryResult {
             variants: vec![
-                variant("as it is", "cpu", 2.0, "seconds"),
+                variant("unchanged", "cpu", 2.0, "seconds"),
                 variant("LTO", "cpu", 1.5, "seconds"),
                 variant("hung", "wall", 9.0, "seconds"),
             ],
@@ -94,7 +94,7 @@ mod tests {
             tried: Vec::new(),
             layout: None,
             keep: None,
-            baseline: plan_of("as it is"),
+            baseline: plan_of("unchanged"),
             change: None,
             winner: None,
             loser: None,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_was_tried_how_and_where() {
+    fn document_states_the_variants_the_metric_and_the_host() {
         let all = made(false, Ok(Vec::new()));
         assert_eq!(all.case.as_deref(), Some("7f3a"));
         assert_eq!((all.metric.as_str(), all.seed), ("user", 3));
@@ -138,13 +138,13 @@ mod tests {
     }
 
     #[test]
-    fn an_interruption_and_a_missing_profile_are_said() {
+    fn interruption_and_missing_profile_are_noted() {
         let all = made(true, Err("no perf here".to_owned()));
         assert_eq!(
             all.notes,
             [
                 "said",
-                "interrupted: what had been measured until then is shown",
+                "interrupted: the runs measured so far are shown",
                 "no differential profile: no perf here"
             ]
         );
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_winner_comes_before_the_loser_and_neither_need_be() {
+    fn rivals_are_the_fastest_then_the_slowest_variant() {
         let mut tried = trial();
         assert_eq!(tried.rivals().count(), 0);
         tried.loser = Some(plan_of("slow"));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_run_is_known_where_it_was_measured() {
+    fn cpu_seconds_are_known_for_measured_variants() {
         let tried = trial();
         assert_eq!(tried.cpu_seconds("LTO"), Some(1.5));
         assert_eq!(tried.cpu_seconds("hung"), None);

@@ -1,4 +1,4 @@
-//! The whole of a trial: builds, race, combination, what to keep.
+//! The loop of `genba try`: builds, race, combination, recommendation.
 
 use genba_model::{ChangeKind, Comparison, Keep, LayoutEffect, Tried, Variant, VerdictName};
 
@@ -6,70 +6,70 @@ use crate::try_variants::baseline_run::{BaselineRun, ExplainBaseline};
 use crate::try_variants::combined_gains::combine;
 use crate::try_variants::corrected_verdicts::{judge, layout_effect};
 use crate::try_variants::pooled_runs::PooledRuns;
-use crate::try_variants::preset_selection::{contenders, ways};
+use crate::try_variants::preset_selection::{contenders, select_changes};
 use crate::try_variants::race::{Contender, RaceRules, RaceState, race};
 use crate::try_variants::variant_outcome;
 use crate::try_variants::{VariantBuilder, VariantChange};
 use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
-/// How a trial is made.
+/// Settings of `genba try`.
 #[derive(Clone, Debug)]
 pub struct TryOptions {
-    /// The presets that fit, hopeless ways dropped early, the best combined.
+    /// Whether applicable presets are added, unpromising variants parked and gains combined.
     pub auto: bool,
-    /// Time for all of it, seconds.
+    /// Time limit, seconds.
     pub budget: f64,
-    /// Builds that show what layout does, where anything is built.
+    /// Number of builds that show the layout effect, if anything is built.
     pub layouts: usize,
-    /// Causes that `explain` found, most profitable first; `None`: it is to be asked.
+    /// Causes found by `explain`, the largest gain first; `None` to run it.
     pub causes: Option<Vec<String>>,
     /// CPUs that may be used.
     pub cpus: Vec<usize>,
 }
 
-/// What was tried, measured and found.
+/// Result of `genba try`.
 #[derive(Debug)]
 pub struct TryResult {
-    /// What was measured, the baseline first.
+    /// Measured variants, the baseline first.
     pub variants: Vec<Variant>,
-    /// Each against the baseline.
+    /// Comparisons with the baseline.
     pub comparisons: Vec<Comparison>,
-    /// Every way, best first.
+    /// Every variant, the best first.
     pub tried: Vec<Tried>,
-    /// What layout alone does.
+    /// Effect of code layout alone.
     pub layout: Option<LayoutEffect>,
-    /// What to keep.
+    /// The recommended change.
     pub keep: Option<Keep>,
-    /// How the baseline is run.
+    /// The baseline.
     pub baseline: VariantPlan,
-    /// What the winner changes.
+    /// The change of the fastest variant.
     pub change: Option<VariantChange>,
-    /// How the winner is run.
+    /// The fastest variant, if one is faster than the baseline.
     pub winner: Option<VariantPlan>,
-    /// How the worst loser is run.
+    /// The slowest variant, if one is slower than the baseline.
     pub loser: Option<VariantPlan>,
-    /// What must be said.
+    /// Notes for the report, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Of the budget so much may have passed when the first race ends; the rest is for the combination.
-const RACE_SHARE: f64 = 0.8;
+/// Share of the budget by which the first race ends; the rest is for the combination.
+const RACE_BUDGET_SHARE: f64 = 0.8;
 
-/// Tries `changes` (and with [`TryOptions::auto`] the presets) against the plan's only variant.
+/// Compares `changes` (and with [`TryOptions::auto`] the presets) with the plan's only variant.
 ///
 /// # Errors
-/// The baseline does not build or run; an interruption before anything was measured.
+/// The baseline does not build or run, or an interruption before anything was measured.
 pub fn run(
     comparer: &mut Comparer<'_>,
     template: &Plan,
-    place: &mut VariantBuilder,
+    builder: &mut VariantBuilder,
     changes: Vec<VariantChange>,
     options: &TryOptions,
     explain: &mut ExplainBaseline<'_>,
 ) -> Result<TryResult, ExperimentError> {
-    let start = BaselineRun::of(comparer, template, place, options, explain)?;
-    let changes = ways(place, &start.facts, changes, options);
-    let (mut contenders, mut tried) = contenders(comparer, place, &start, changes, options)?;
+    let start = BaselineRun::of(comparer, template, builder, options, explain)?;
+    let changes = select_changes(builder, &start.facts, changes, options);
+    let (mut contenders, mut tried) = contenders(comparer, builder, &start, changes, options)?;
     let BaselineRun {
         template, baseline, ..
     } = &start;
@@ -80,7 +80,7 @@ pub fn run(
         .count();
     let rules = RaceRules {
         until: if options.auto {
-            options.budget * RACE_SHARE
+            options.budget * RACE_BUDGET_SHARE
         } else {
             options.budget
         },
@@ -102,7 +102,7 @@ pub fn run(
     let mut judged = judge(&contenders, template, layout.as_ref());
     let gains = judged.iter().filter(|one| one.is_gain()).count();
     if options.auto && gains < 2 && family > 0 {
-        // There is nothing to combine: the time goes to what is undecided, the likely gains first.
+        // Nothing can be combined: the time is for undecided variants, likely gains first.
         let rules = RaceRules {
             until: options.budget,
             drop_early: false,
@@ -123,7 +123,7 @@ pub fn run(
     if options.auto && !comparer.cancelled() {
         let combined = combine(
             comparer,
-            place,
+            builder,
             &start,
             &mut alone,
             &contenders,
@@ -138,20 +138,20 @@ pub fn run(
     let winner = variant_outcome::winner(&contenders, &judged);
     let loser = variant_outcome::loser(&contenders, &judged);
     for (contender, judged) in contenders.iter().zip(&judged) {
-        tried.push(variant_outcome::measured(place, contender, judged));
+        tried.push(variant_outcome::measured(builder, contender, judged));
     }
     variant_outcome::sort(&mut tried);
     let keep = winner
-        .map(|index| variant_outcome::keep(place, &contenders[index], &judged[index], baseline));
+        .map(|index| variant_outcome::keep(builder, &contenders[index], &judged[index], baseline));
     let (variants, comparisons) =
         variant_outcome::documents(&alone, &contenders, &judged, template);
     let mut notes = start.notes;
-    notes.extend(place.notes());
+    notes.extend(builder.notes());
     let built = |index: usize| contenders[index].change.is_other_code();
     if layout.is_none() && winner.is_some_and(built) {
         notes.push(
-            "no build shows what layout alone does here (--layouts, --budget): a gain of a few \
-             percent may be no more than that"
+            "no build shows the layout effect (--layouts, --budget): a gain of a few percent may \
+             be one"
                 .to_owned(),
         );
     }
@@ -170,7 +170,7 @@ pub fn run(
     })
 }
 
-/// Of those that are undecided the ones that look like gains run, and the others when they are done.
+/// Lets the undecided variants that look like gains run, and parks the others.
 fn likely_first(contenders: &mut [Contender]) {
     for one in contenders {
         if !matches!(one.standing, RaceState::Running | RaceState::Parked) {

@@ -1,4 +1,4 @@
-//! One way of building or running otherwise.
+//! A change of the build or of the run that makes a variant.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,39 +7,39 @@ use genba_build::{Family, Recipe};
 use genba_model::ChangeKind;
 use genba_run::CommandSpec;
 
-/// What a way of running changes; of each slot one goes into a combination.
+/// What a change of the run affects; a combination has at most one change of each slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RunSlot {
     /// Another `malloc`.
     Allocator,
-    /// A tunable of glibc's `malloc`, which another one would not heed.
+    /// A tunable of glibc's `malloc`, which other allocators ignore.
     Tunable(u8),
     /// When symbols are bound.
     Binding,
-    /// On which CPU.
+    /// CPU affinity.
     Placement,
-    /// Buffers of standard output.
+    /// Buffering of standard output.
     Buffering,
-    /// Language and character set.
+    /// Locale.
     Locale,
-    /// Whatever the person gave.
+    /// A change given by the user.
     Own,
 }
 
-/// How a run differs.
+/// Change of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunChange {
-    /// What it changes.
+    /// What it affects.
     pub slots: Vec<RunSlot>,
-    /// Variables to set.
+    /// Environment variables to set.
     pub environment: BTreeMap<String, String>,
-    /// Tunables of glibc, joined in `GLIBC_TUNABLES`.
+    /// glibc tunables, joined in `GLIBC_TUNABLES`.
     pub tunables: Vec<String>,
-    /// Libraries to load first.
+    /// Libraries to preload.
     pub preload: Vec<PathBuf>,
-    /// CPUs to run on.
+    /// CPU affinity.
     pub cpus: Option<Vec<usize>>,
-    /// Words behind the command.
+    /// Arguments to append to the command.
     pub arguments: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ impl RunChange {
         *self == Self::default()
     }
 
-    fn goes_with(&self, other: &Self) -> bool {
+    fn can_combine_with(&self, other: &Self) -> bool {
         let clash = |one: &RunSlot, two: &RunSlot| match (one, two) {
             (RunSlot::Own, _) | (_, RunSlot::Own) => false,
             (RunSlot::Allocator, RunSlot::Tunable(_))
@@ -60,7 +60,7 @@ impl RunChange {
         !(self.slots.iter()).any(|one| other.slots.iter().any(|two| clash(one, two)))
     }
 
-    fn and(&self, other: &Self) -> Self {
+    fn combined_with(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.slots.extend(&other.slots);
         for (name, value) in &other.environment {
@@ -73,7 +73,7 @@ impl RunChange {
         both
     }
 
-    /// Changes a command.
+    /// Applies the change to a command.
     ///
     /// # Errors
     /// A library whose path cannot be preloaded.
@@ -111,7 +111,7 @@ impl RunChange {
         Ok(())
     }
 
-    /// The command line with what belongs in front of it and behind it.
+    /// The command line with the change, for a shell.
     #[must_use]
     pub fn line(&self, command: &str) -> String {
         let mut parts = Vec::new();
@@ -140,7 +140,7 @@ impl RunChange {
     }
 }
 
-/// Words as a shell takes them.
+/// Words quoted for a shell.
 fn shlex_join(words: &[String]) -> String {
     let plain = |word: &String| {
         let known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
@@ -153,26 +153,26 @@ fn shlex_join(words: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// One way of building or running otherwise.
+/// A change of the build or of the run that makes a variant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariantChange {
-    /// Name.
+    /// Name of the variant.
     pub name: String,
-    /// What sort.
+    /// Kind of change.
     pub kind: ChangeKind,
-    /// How it is built; `None` as the project does.
+    /// Build recipe; `None` for the project's own build.
     pub recipe: Option<Recipe>,
     /// Patches, applied in order.
     pub patches: Vec<PathBuf>,
-    /// Revision.
+    /// git revision.
     pub reference: Option<String>,
-    /// How it is run.
+    /// Change of the run.
     pub run: RunChange,
-    /// How much it can be hoped to gain for what it costs, 0 to 100.
+    /// Order of trying: expected gain for its cost, 0 to 100.
     pub priority: u8,
-    /// What one gives up.
+    /// Drawback, if any.
     pub caution: Option<String>,
-    /// Why it cannot be tried here, known beforehand.
+    /// Why it is unavailable here, if known beforehand.
     pub unavailable: Option<String>,
 }
 
@@ -191,13 +191,13 @@ impl VariantChange {
         }
     }
 
-    /// The program as it is.
+    /// The unchanged program.
     #[must_use]
     pub fn nothing(name: &str) -> Self {
         Self::bare(name, ChangeKind::Run)
     }
 
-    /// Another way of building.
+    /// A change of the build.
     #[must_use]
     pub fn build(recipe: Recipe) -> Self {
         let layout = recipe.slots == [genba_build::Slot::Layout];
@@ -221,7 +221,7 @@ impl VariantChange {
         self
     }
 
-    /// Another way of running.
+    /// A change of the run.
     #[must_use]
     pub fn run(name: &str, run: RunChange, priority: u8) -> Self {
         Self {
@@ -231,7 +231,7 @@ impl VariantChange {
         }
     }
 
-    /// A patch.
+    /// A patch of the sources.
     #[must_use]
     pub fn patch(path: PathBuf) -> Self {
         let name = path.file_name().map_or_else(
@@ -245,7 +245,7 @@ impl VariantChange {
         }
     }
 
-    /// A revision.
+    /// Another git revision.
     #[must_use]
     pub fn reference(name: &str) -> Self {
         Self {
@@ -255,32 +255,32 @@ impl VariantChange {
         }
     }
 
-    /// Whether other code is run than in the baseline: then its layout differs, too.
+    /// Whether it runs other code than the baseline, with another layout.
     pub(crate) fn is_other_code(&self) -> bool {
         self.needs_build() && self.kind != ChangeKind::Layout
     }
 
-    /// Whether it needs a build of its own.
+    /// Whether it needs its own build.
     #[must_use]
     pub fn needs_build(&self) -> bool {
         self.recipe.is_some() || !self.patches.is_empty() || self.reference.is_some()
     }
 
-    /// Whether both can be in one combination.
+    /// Whether both can be combined.
     #[must_use]
-    pub fn goes_with(&self, other: &Self) -> bool {
+    pub fn can_combine_with(&self, other: &Self) -> bool {
         let recipes = match (&self.recipe, &other.recipe) {
-            (Some(one), Some(two)) => one.goes_with(two),
+            (Some(one), Some(two)) => one.can_combine_with(two),
             _ => true,
         };
         recipes
-            && self.run.goes_with(&other.run)
+            && self.run.can_combine_with(&other.run)
             && !(self.reference.is_some() && other.reference.is_some())
     }
 
-    /// Both at once.
+    /// The combination of both.
     #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
+    pub fn combined_with(&self, other: &Self) -> Self {
         let recipe = match (&self.recipe, &other.recipe) {
             (Some(one), Some(two)) => Some(one.and(two)),
             (one, two) => one.clone().or_else(|| two.clone()),
@@ -296,14 +296,14 @@ impl VariantChange {
             recipe,
             patches: [&self.patches[..], &other.patches[..]].concat(),
             reference: self.reference.clone().or_else(|| other.reference.clone()),
-            run: self.run.and(&other.run),
+            run: self.run.combined_with(&other.run),
             priority: 100,
             caution: (!cautions.is_empty()).then(|| cautions.join("; ")),
             unavailable: None,
         }
     }
 
-    /// What to change in the build, in words; `None` if nothing.
+    /// Description of the change of the build; `None` if there is none.
     #[must_use]
     pub fn build_in_words(&self, family: Family, rust: bool) -> Option<String> {
         let mut parts = Vec::new();
@@ -319,14 +319,14 @@ impl VariantChange {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// All of it in words.
+    /// Description of the whole change.
     #[must_use]
     pub fn in_words(&self, family: Family, rust: bool) -> String {
         let run = (!self.run.is_nothing()).then(|| self.run.line("…"));
         let parts = [self.build_in_words(family, rust), run];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() {
-            "as it is".to_owned()
+            "unchanged".to_owned()
         } else {
             parts.join("; ")
         }
@@ -346,13 +346,13 @@ mod unit {
     }
 
     #[test]
-    fn combinations_have_one_of_each_slot() {
+    fn combinations_have_at_most_one_change_of_each_slot() {
         let allocator = VariantChange::run("a", set("A", RunSlot::Allocator), 1);
         let tunable = VariantChange::run("t", set("T", RunSlot::Tunable(1)), 1);
         let other = VariantChange::run("u", set("U", RunSlot::Tunable(2)), 1);
-        assert!(!allocator.goes_with(&tunable) && !allocator.goes_with(&allocator));
-        assert!(tunable.goes_with(&other) && !tunable.goes_with(&tunable));
-        let both = tunable.and(&other);
+        assert!(!allocator.can_combine_with(&tunable) && !allocator.can_combine_with(&allocator));
+        assert!(tunable.can_combine_with(&other) && !tunable.can_combine_with(&tunable));
+        let both = tunable.combined_with(&other);
         assert_eq!(
             (both.run.environment.len(), both.name.as_str()),
             (2, "t + u")
@@ -360,7 +360,7 @@ mod unit {
     }
 
     #[test]
-    fn a_run_is_changed_as_its_line_says() {
+    fn applied_change_agrees_with_its_command_line() {
         let change = RunChange {
             environment: BTreeMap::from([("A".to_owned(), "x y".to_owned())]),
             tunables: vec!["glibc.malloc.arena_max=1".to_owned()],

@@ -1,4 +1,4 @@
-//! From races to the document. Pure.
+//! Outcome of each variant for the document. Pure.
 
 use genba_model::{
     ChangeKind, Comparison, Correction, Estimate, Keep, LayoutEffect, Tried, TriedOutcome, Variant,
@@ -11,18 +11,18 @@ use crate::try_variants::race::{Contender, RaceState};
 use crate::try_variants::{VariantBuild, VariantBuilder, VariantChange};
 use crate::{Plan, VariantPlan};
 
-/// What a variant came to.
+/// Verdict and outcome of a variant.
 #[derive(Clone, Debug)]
 pub(crate) struct JudgedVariant {
     effect: Option<Effect>,
-    /// Whether the difference stands among all that were tried.
+    /// Whether the difference holds after correction over all variants.
     holds: bool,
     within_layout: bool,
     delta: f64,
-    /// Of a combination: whether it is better than its best part.
+    /// For a combination: whether it is faster than its best component.
     pub surpasses: Option<bool>,
-    /// Of a combination: its best part.
-    pub best_part: Option<String>,
+    /// For a combination: its best component.
+    pub best_component: Option<String>,
 }
 
 impl JudgedVariant {
@@ -35,7 +35,7 @@ impl JudgedVariant {
             holds,
             delta,
             surpasses: None,
-            best_part: None,
+            best_component: None,
         }
     }
 
@@ -65,11 +65,11 @@ impl JudgedVariant {
     }
 }
 
-fn blank(place: &VariantBuilder, change: &VariantChange, outcome: TriedOutcome) -> Tried {
+fn blank(builder: &VariantBuilder, change: &VariantChange, outcome: TriedOutcome) -> Tried {
     Tried {
         name: change.name.clone(),
         kind: change.kind,
-        change: change.in_words(place.family(), place.is_rust()),
+        change: change.in_words(builder.family(), builder.is_rust()),
         caution: change.caution.clone(),
         outcome,
         ratio: None,
@@ -80,25 +80,25 @@ fn blank(place: &VariantBuilder, change: &VariantChange, outcome: TriedOutcome) 
     }
 }
 
-/// One that there was no time for.
-pub(crate) fn not_tried(place: &VariantBuilder, change: &VariantChange, reason: String) -> Tried {
+/// A variant for which there was no time.
+pub(crate) fn not_tried(builder: &VariantBuilder, change: &VariantChange, reason: String) -> Tried {
     Tried {
         reason: Some(reason),
-        ..blank(place, change, TriedOutcome::NotTried)
+        ..blank(builder, change, TriedOutcome::NotTried)
     }
 }
 
-/// One that could not be measured.
+/// A variant that could not be measured.
 pub(crate) fn not_measured(
-    place: &VariantBuilder,
+    builder: &VariantBuilder,
     change: &VariantChange,
     ready: VariantBuild,
 ) -> Tried {
-    let of = |outcome| blank(place, change, outcome);
+    let of = |outcome| blank(builder, change, outcome);
     match ready {
         VariantBuild::Identical { build_seconds } => Tried {
             build_seconds: Some(build_seconds),
-            reason: Some("the build gives the same program, byte for byte".to_owned()),
+            reason: Some("the build gives an identical program".to_owned()),
             ..of(TriedOutcome::Identical)
         },
         VariantBuild::Failed { reason } => Tried {
@@ -113,14 +113,14 @@ pub(crate) fn not_measured(
     }
 }
 
-/// One that was measured.
+/// A measured variant.
 pub(crate) fn measured(
-    place: &VariantBuilder,
+    builder: &VariantBuilder,
     contender: &Contender,
     judged: &JudgedVariant,
 ) -> Tried {
     let change = &contender.change;
-    let mut tried = blank(place, change, judged.outcome());
+    let mut tried = blank(builder, change, judged.outcome());
     tried.build_seconds = contender.build_seconds.filter(|_| change.needs_build());
     tried.ratio = primary(contender).map(|one| one.ratio);
     tried.pairs = contender.track.blocks();
@@ -132,17 +132,17 @@ pub(crate) fn measured(
         }
         _ if tried.pairs == 0 => {
             tried.outcome = TriedOutcome::NotTried;
-            tried.reason = Some("the time was over before it was measured".to_owned());
+            tried.reason = Some("the budget was spent before it was measured".to_owned());
         }
         RaceState::Parked if tried.outcome == TriedOutcome::Undecided => {
-            tried.reason = Some("dropped early: others had more to promise".to_owned());
+            tried.reason = Some("parked: other variants were more promising".to_owned());
         }
         _ => {}
     }
     if judged.surpasses == Some(false)
-        && let Some(best) = &judged.best_part
+        && let Some(best) = &judged.best_component
     {
-        tried.reason = Some(format!("no better than {best} alone"));
+        tried.reason = Some(format!("no faster than {best} alone"));
     }
     tried
 }
@@ -151,7 +151,7 @@ fn primary(contender: &Contender) -> Option<Comparison> {
     contender.track.comparisons().into_iter().next()
 }
 
-/// Best first; layouts and what was not measured last.
+/// Sorts the best first; layout builds and variants that were not measured last.
 pub(crate) fn sort(tried: &mut [Tried]) {
     let group = |one: &Tried| match (one.kind, one.outcome) {
         (ChangeKind::Layout, _) => 3,
@@ -166,7 +166,7 @@ pub(crate) fn sort(tried: &mut [Tried]) {
     tried.sort_by(|one, two| (group(one).cmp(&group(two))).then(ratio(one).total_cmp(&ratio(two))));
 }
 
-/// The best gain; a combination only where it is better than its best part.
+/// The best gain; a combination only if it is faster than its best component.
 pub(crate) fn winner(contenders: &[Contender], judged: &[JudgedVariant]) -> Option<usize> {
     let gains = (0..contenders.len()).filter(|index| {
         let failed = matches!(contenders[*index].standing, RaceState::Failed(_));
@@ -180,7 +180,7 @@ pub(crate) fn winner(contenders: &[Contender], judged: &[JudgedVariant]) -> Opti
     })
 }
 
-/// The one that is proven to lose most.
+/// The slowest variant with the verdict slower.
 pub(crate) fn loser(contenders: &[Contender], judged: &[JudgedVariant]) -> Option<usize> {
     let slower = (0..contenders.len()).filter(|index| {
         judged[*index].outcome() == TriedOutcome::Slower
@@ -190,9 +190,9 @@ pub(crate) fn loser(contenders: &[Contender], judged: &[JudgedVariant]) -> Optio
     slower.max_by(|one, two| judged[*one].ratio().total_cmp(&judged[*two].ratio()))
 }
 
-/// What to keep, as a person would do it.
+/// The recommended change, as the user would make it.
 pub(crate) fn keep(
-    place: &VariantBuilder,
+    builder: &VariantBuilder,
     contender: &Contender,
     judged: &JudgedVariant,
     baseline: &VariantPlan,
@@ -202,14 +202,14 @@ pub(crate) fn keep(
     Keep {
         variant: change.name.clone(),
         ratio,
-        build: change.build_in_words(place.family(), place.is_rust()),
+        build: change.build_in_words(builder.family(), builder.is_rust()),
         rebuild: None,
         command: change.run.line(&baseline.command),
         cautions: change.caution.iter().cloned().collect(),
     }
 }
 
-/// The variants and comparisons of the document, with the correction over all.
+/// Variants and comparisons of the document, with the correction over all variants.
 pub(crate) fn documents(
     alone: &PooledRuns,
     contenders: &[Contender],

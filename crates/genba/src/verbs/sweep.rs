@@ -55,7 +55,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let line = line_as_given(&args.command);
     let first: usize = parameters
         .iter()
-        .map(|one| one.first_look().len())
+        .map(|one| one.initial_grid().len())
         .product();
     let budget = (args.experiment.budget).map_or(
         SECONDS_PER_SETTING * first as f64 + SECONDS_FOR_REFINING,
@@ -154,11 +154,11 @@ fn dry_run(
         text.push_str(&format!(
             "{}: {}\n",
             genba_report::sanitise(&parameter.name),
-            genba_report::sanitise(&parameter.first_look().join(" "))
+            genba_report::sanitise(&parameter.initial_grid().join(" "))
         ));
     }
     text.push_str(&format!(
-        "first look: {first} settings, 5 blocks, {} runs; then settings are placed where the \
+        "first look: {first} settings, 5 blocks, {} runs; then settings are refined where the \
          curve has a knee\nexpected time: unknown until the first run; at most {}\n",
         first * 5,
         genba_units::format::duration(budget)

@@ -1,22 +1,22 @@
-//! Items of a set where the metric has no noise: halving.
+//! Search among set elements when the metric has no noise: halving.
 
 use std::collections::BTreeMap;
 
 use genba_model::{BisectionOutcome, Estimate, VerdictName};
 use genba_stats::{Test, bifurcate, reduce};
 
-use super::{ElementFinder, NIL};
+use super::{ElementFinder, NO_NOISE_SHARE};
 use crate::ExperimentError;
 use crate::bisect::search_result::VerifiedEffect;
 
-/// Effects up to this share of the whole are none: the subset itself (its length on the command
+/// Effects up to this share of the total are ignored: the subset itself (its length on the command
 /// line) costs instructions, too.
-const NEGLIGIBLE: f64 = 0.05;
-/// Times that what is left is searched again.
-const MOST_TIMES: usize = 16;
+const NEGLIGIBLE_SHARE: f64 = 0.05;
+/// Number of passes over the remaining elements.
+const MAX_PASSES: usize = 16;
 
 impl ElementFinder<'_, '_, '_> {
-    /// `ends`: the value with none and with all.
+    /// Finds the elements; `ends` are the values with none and with all of them.
     pub(super) fn find_exactly(
         &mut self,
         ends: (f64, f64),
@@ -31,8 +31,8 @@ impl ElementFinder<'_, '_, '_> {
         known.insert(all.clone(), ends.1 - ends.0);
         let mut left = all;
         let mut effect = ends.1 - ends.0;
-        let negligible = NEGLIGIBLE * effect.abs();
-        for _ in 0..MOST_TIMES {
+        let negligible = NEGLIGIBLE_SHARE * effect.abs();
+        for _ in 0..MAX_PASSES {
             if left.is_empty() || effect.abs() <= negligible {
                 break;
             }
@@ -83,21 +83,20 @@ impl ElementFinder<'_, '_, '_> {
         }
         if self.measurement.exceeds(1.0) {
             return Err(ExperimentError::Plan {
-                what: "the time was spent before the items were found; give a longer --budget"
-                    .to_owned(),
+                what: "out of time before the search finished; increase --budget".to_owned(),
             });
         }
         self.measurement
-            .progress(&format!("{} items on", subset.len()));
+            .progress(&format!("{} elements on", subset.len()));
         let variant = self.set.variant(subset)?;
-        // A subset that does not work shows no effect.
+        // A subset that fails counts as one without effect.
         let value = self.measurement.run(&variant, "search")?;
         let effect = value.map_or(0.0, |value| value - none);
         known.insert(subset.to_vec(), effect);
         Ok(effect)
     }
 
-    /// One more run shows that the value stays.
+    /// Adds a culprit if one more run repeats its value.
     fn add_exact_culprit(
         &mut self,
         items: &[usize],
@@ -106,7 +105,7 @@ impl ElementFinder<'_, '_, '_> {
     ) -> Result<(), ExperimentError> {
         let variant = self.set.variant(items)?;
         let again = self.measurement.run(&variant, "verify alone")?;
-        let stays = |value: f64| (value - none - effect).abs() <= NIL * effect.abs();
+        let stays = |value: f64| (value - none - effect).abs() <= NO_NOISE_SHARE * effect.abs();
         let verified = if again.is_some_and(stays) {
             let name = self.set.variant(&[])?.name;
             (self.measurement).conclude_exact((&name, none), (&variant.name, none + effect))

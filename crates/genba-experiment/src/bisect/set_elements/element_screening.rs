@@ -1,20 +1,20 @@
-//! Items of a set: those that stand out in a screening of many subsets.
+//! Screening of set elements: a balanced design of many subsets shows which elements stand out.
 
 use genba_model::RankedEffect;
 use genba_stats::{MOST_SCREENED, Screened, Screening};
 use rand::seq::SliceRandom as _;
 
-use super::{ElementFinder, SCREEN_SHARE};
+use super::{ElementFinder, SCREENING_BUDGET_SHARE};
 use crate::ExperimentError;
 use crate::bisect::search_measurement::statistics_error;
 
-/// Groups that a set too large for one design is put into.
-const GROUPS: usize = 31;
-/// A screening ends after so many times its rows: what was not found by then is too small.
-const MOST_ROUNDS: usize = 40;
+/// Number of groups that a set too large for one design is divided into.
+const GROUP_COUNT: usize = 31;
+/// Repetitions of the design after which the remaining effects are too small to be found.
+const MAX_REPETITIONS: usize = 40;
 
 impl ElementFinder<'_, '_, '_> {
-    /// The items that stand out; groups are taken apart until there are only single items.
+    /// The elements that stand out; groups are divided until only single elements are left.
     pub(super) fn screen(&mut self, level: f64) -> Result<Vec<usize>, ExperimentError> {
         let mut units = grouped(&self.all());
         loop {
@@ -47,7 +47,7 @@ impl ElementFinder<'_, '_, '_> {
         let (alpha, delta) = (self.measurement.plan().alpha, self.measurement.plan().delta);
         let mut failed = 0;
         let mut screened = None;
-        for block in 0..2 * MOST_ROUNDS {
+        for block in 0..2 * MAX_REPETITIONS {
             let mut order: Vec<usize> = (0..half).map(|row| row + block % 2 * half).collect();
             order.shuffle(&mut self.measurement.random);
             for row in order {
@@ -58,7 +58,7 @@ impl ElementFinder<'_, '_, '_> {
                     "screening {} {}, run {}",
                     units.len(),
                     if units.iter().all(|unit| unit.len() == 1) {
-                        "items"
+                        "elements"
                     } else {
                         "groups"
                     },
@@ -70,23 +70,23 @@ impl ElementFinder<'_, '_, '_> {
                 failed += usize::from(value.is_none());
                 screening.push(row, value).map_err(statistics_error)?;
             }
-            // Judged when rows and their fold-over are balanced.
+            // Evaluated when rows and their fold-over are balanced.
             if block % 2 == 0 {
                 continue;
             }
             screened = screening.screened(alpha).map_err(statistics_error)?;
             let Some(now) = &screened else { continue };
-            // All effects so small that none could be of interest.
+            // All effects are within the equivalence margin.
             let small = |high: f64| high <= delta * level.abs();
             let nothing = (now.effects.iter())
                 .all(|one| small(one.effect.high.abs().max(one.effect.low.abs())));
-            if now.settled || nothing || self.measurement.exceeds(SCREEN_SHARE) {
+            if now.settled || nothing || self.measurement.exceeds(SCREENING_BUDGET_SHARE) {
                 break;
             }
         }
         if failed > 0 {
             self.measurement.notes.push(format!(
-                "{failed} of {} subsets failed and say nothing of their items",
+                "{failed} of {} subsets failed and tell nothing about their elements",
                 screening.count()
             ));
         }
@@ -101,7 +101,7 @@ impl ElementFinder<'_, '_, '_> {
         let names = self.set.names();
         self.parts = (screened.effects.iter())
             .map(|one| RankedEffect {
-                name: named(names, &units[one.item]),
+                name: unit_name(names, &units[one.item]),
                 kind: if units[one.item].len() == 1 {
                     "element"
                 } else {
@@ -118,7 +118,7 @@ impl ElementFinder<'_, '_, '_> {
             .collect();
     }
 
-    /// Pairs among those that stand out that do something together.
+    /// Notes interactions between pairs of the elements that stand out.
     fn note_interactions(
         &mut self,
         units: &[Vec<usize>],
@@ -136,12 +136,12 @@ impl ElementFinder<'_, '_, '_> {
             }
             let names = self.set.names();
             let (one, two) = (
-                named(names, &units[both.items.0]),
-                named(names, &units[both.items.1]),
+                unit_name(names, &units[both.items.0]),
+                unit_name(names, &units[both.items.1]),
             );
             self.measurement.notes.push(format!(
-                "the effects of {one} and {two} do not add up: the screening finds that together \
-                 they do {} than the sum of what each does alone",
+                "the effects of {one} and {two} do not add up: together they do {} than the sum of \
+                 their separate effects (screening)",
                 if both.effect.value > 0.0 {
                     "more"
                 } else {
@@ -152,12 +152,12 @@ impl ElementFinder<'_, '_, '_> {
     }
 }
 
-/// Single items, or groups of neighbours where there are too many.
+/// Single elements, or groups of neighbours if there are too many for one design.
 fn grouped(items: &[usize]) -> Vec<Vec<usize>> {
     let size = if items.len() <= MOST_SCREENED {
         1
     } else {
-        items.len().div_ceil(GROUPS)
+        items.len().div_ceil(GROUP_COUNT)
     };
     items.chunks(size).map(<[usize]>::to_vec).collect()
 }
@@ -169,8 +169,8 @@ fn union(units: &[Vec<usize>], row: &[bool]) -> Vec<usize> {
     items
 }
 
-/// A unit's name: its item, or the first and last of its items.
-fn named(names: &[String], unit: &[usize]) -> String {
+/// Name of a unit: its element, or the first and last of its elements.
+fn unit_name(names: &[String], unit: &[usize]) -> String {
     match unit {
         [] => String::new(),
         [one] => names[*one].clone(),

@@ -1,18 +1,18 @@
-//! Items of a set: what a screening suspects is compared, alone and together, and what does
-//! something only together is made as small as it gets.
+//! Verification of suspected set elements: compared alone and together; elements that act only
+//! together are reduced to the smallest subset.
 
 use genba_model::{BisectionOutcome, Culprit, VerdictName};
 use genba_stats::{Test, reduce};
 
-use super::{ElementFinder, SCREEN_SHARE};
+use super::{ElementFinder, SCREENING_BUDGET_SHARE};
 use crate::ExperimentError;
 use crate::bisect::search_result::VerifiedEffect;
 
-/// An effect is that of the whole where it is at least so much of it.
-const HALF: f64 = 0.5;
+/// A subset shows the effect of its superset if its effect is at least this share of it.
+const MIN_SHARE_OF_EFFECT: f64 = 0.5;
 
 impl ElementFinder<'_, '_, '_> {
-    /// Suspects against none, one by one and together, and all against all without them.
+    /// Compares the suspects with none, one by one and together, and all with all but them.
     pub(super) fn verify(
         &mut self,
         suspects: &[usize],
@@ -21,8 +21,8 @@ impl ElementFinder<'_, '_, '_> {
         if suspects.is_empty() {
             if !ends.differs() {
                 self.measurement.notes.push(
-                    "no item stands out, and none of them was not told from all of them: a longer \
-                     --budget may show a difference"
+                    "no element stands out, and the difference between none and all is undecided; a \
+                     longer --budget may show one"
                         .to_owned(),
                 );
                 return Ok(BisectionOutcome::Undecided);
@@ -32,7 +32,7 @@ impl ElementFinder<'_, '_, '_> {
         }
         let mut suspects = suspects.to_vec();
         suspects.sort_unstable();
-        // One by one, together, and all without them.
+        // One by one, together, and all elements but these.
         let queries = if suspects.len() == 1 {
             2
         } else {
@@ -42,7 +42,7 @@ impl ElementFinder<'_, '_, '_> {
         let mut made = 0;
         let share = |made: &mut usize| {
             *made += 1;
-            SCREEN_SHARE + (1.0 - SCREEN_SHARE) * *made as f64 / queries as f64
+            SCREENING_BUDGET_SHARE + (1.0 - SCREENING_BUDGET_SHARE) * *made as f64 / queries as f64
         };
         let mut single = Vec::new();
         let mut left = Vec::new();
@@ -63,7 +63,7 @@ impl ElementFinder<'_, '_, '_> {
         }
         let explained = together.or(single.first().map(|(_, verified)| *verified));
         if left.len() > 1 && explained.is_some_and(|whole| whole.differs()) {
-            // What does nothing alone may do something together.
+            // Elements without an effect alone may act together.
             let whole = if single.is_empty() {
                 together
             } else {
@@ -82,14 +82,14 @@ impl ElementFinder<'_, '_, '_> {
             .map(|item| self.set.names()[*item].as_str())
             .collect();
         self.measurement.notes.push(format!(
-            "the screening suspects {}, but no comparison confirmed it: a longer --budget may",
+            "the screening suspects {}, but no comparison confirmed it; a longer --budget may",
             names.join(", ")
         ));
         Ok(BisectionOutcome::Undecided)
     }
 
-    /// All items against all but these: whether they are needed for it. The comparison is kept,
-    /// whatever comes of it.
+    /// Compares all elements with all but these: whether they are necessary for the effect. The
+    /// comparison is reported whatever its verdict.
     fn without(&mut self, of: &[usize], alpha: f64, share: f64) -> Result<(), ExperimentError> {
         let rest: Vec<usize> = (self.all().into_iter())
             .filter(|item| !of.contains(item))
@@ -103,8 +103,8 @@ impl ElementFinder<'_, '_, '_> {
             .compare(&rest, &all, alpha, share, "verify without")?;
         if verified.verdict == VerdictName::Same {
             self.measurement.notes.push(
-                "with all other items on, switching these off makes no difference: others have \
-                 the same effect"
+                "with all other elements on, switching these off makes no difference: other elements \
+                 have the same effect"
                     .to_owned(),
             );
         }
@@ -122,7 +122,7 @@ impl ElementFinder<'_, '_, '_> {
             .compare(&none, &some, alpha, share, "verify alone")
     }
 
-    /// Delta debugging: the smallest subset that shows the effect of these items together.
+    /// Delta debugging: the smallest subset that shows the effect of these elements together.
     pub(super) fn reduce(
         &mut self,
         items: &[usize],
@@ -153,7 +153,7 @@ impl ElementFinder<'_, '_, '_> {
         };
         if !reduced.minimal {
             self.measurement.notes.push(format!(
-                "of {} tests of smaller subsets some were not decided: fewer items may suffice",
+                "some of the {} tests of smaller subsets were undecided: fewer elements may suffice",
                 reduced.tests
             ));
         }
@@ -183,33 +183,33 @@ impl ElementFinder<'_, '_, '_> {
         });
     }
 
-    /// Whether the culprits explain the difference between none and all.
+    /// Notes if the culprits do not explain the whole difference between none and all.
     fn note_the_rest(&mut self, explained: Option<&VerifiedEffect>, ends: &VerifiedEffect) {
         let (Some(explained), Some(ends)) = (explained.and_then(|one| one.ratio), ends.ratio)
         else {
             return;
         };
-        // Apart only where the intervals are.
+        // Only if the intervals do not overlap.
         if explained.high < ends.low || explained.low > ends.high {
             self.measurement.notes.push(format!(
-                "the culprits alone make a ratio of {:.3}, all items {:.3}: others have a part \
-                 in it",
+                "ratio with the culprits alone {:.3}, with all elements {:.3}: other elements \
+                 contribute",
                 explained.value, ends.value
             ));
         }
     }
 }
 
-/// Tests that delta debugging may make: each is judged at α divided by this.
+/// Number of tests that delta debugging may make; each is judged at α divided by it.
 fn most_tests(items: usize) -> usize {
     let log = usize::BITS - items.leading_zeros();
     6 * log as usize + 6
 }
 
-/// Whether an effect is at least half of another to the same side.
+/// Whether an effect is at least half of another in the same direction.
 fn is_most_of(part: &VerifiedEffect, whole: &VerifiedEffect) -> bool {
     match (part.ratio, whole.ratio) {
-        (Some(part), Some(whole)) => part.value.ln() / whole.value.ln() >= HALF,
+        (Some(part), Some(whole)) => part.value.ln() / whole.value.ln() >= MIN_SHARE_OF_EFFECT,
         _ => false,
     }
 }

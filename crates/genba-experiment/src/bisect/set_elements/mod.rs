@@ -1,5 +1,5 @@
-//! Which items of a set are responsible: the ends, then screening, then verification; halving
-//! where the metric has no noise.
+//! Search for the elements of a set that cause a difference: compare none with all, screen, verify;
+//! halving when the metric has no noise.
 
 mod element_halving;
 mod element_screening;
@@ -11,29 +11,30 @@ use super::search_measurement::{SearchBudget, SearchMeasurement};
 use super::search_result::SearchResult;
 use crate::{Comparer, ExperimentError, Plan, VariantPlan};
 
-/// Shares of the budget after which the stages end.
-const ENDS_SHARE: f64 = 0.3;
-const SCREEN_SHARE: f64 = 0.65;
-/// Noise up to this share of the whole effect is none.
-const NIL: f64 = 0.01;
+/// Share of the budget by which the comparison of none with all ends.
+const ENDS_BUDGET_SHARE: f64 = 0.3;
+/// Share of the budget by which the screening ends.
+const SCREENING_BUDGET_SHARE: f64 = 0.65;
+/// Differences between repeated runs up to this share of the total effect count as no noise.
+const NO_NOISE_SHARE: f64 = 0.01;
 
-/// The items of a set.
+/// A set whose elements can be switched on separately.
 pub trait ElementSet {
-    /// Names of all of them.
+    /// Names of all elements.
     fn names(&self) -> &[String];
 
-    /// How the target runs with these switched on (ascending).
+    /// The variant with these elements switched on, by ascending index.
     ///
     /// # Errors
-    /// The variant cannot be made.
+    /// The variant cannot be made, for example because its files cannot be written.
     fn variant(&self, on: &[usize]) -> Result<VariantPlan, ExperimentError>;
 }
 
-/// Finds the items.
+/// Finds the elements that cause the difference between none and all of them.
 ///
 /// # Errors
-/// No item, a target that does not run with none or all of them, the comparer's errors. An
-/// interruption is none once something was measured.
+/// No elements, a target that fails with none or all of them, the comparer's errors. Once
+/// something was measured an interruption is an outcome, not an error.
 pub fn find_elements(
     comparer: &mut Comparer<'_>,
     plan: &Plan,
@@ -71,7 +72,7 @@ impl ElementFinder<'_, '_, '_> {
         let all = self.all();
         if all.is_empty() {
             return Err(ExperimentError::Plan {
-                what: "there is no item to search among".to_owned(),
+                what: "the set is empty".to_owned(),
             });
         }
         let (none, whole) = (self.set.variant(&[])?, self.set.variant(&all)?);
@@ -81,8 +82,7 @@ impl ElementFinder<'_, '_, '_> {
             .open_comparison(self.measurement.plan().alpha)?;
         let mut values: Vec<(f64, f64)> = Vec::new();
         loop {
-            self.measurement
-                .progress("none of the items against all of them");
+            self.measurement.progress("no element against all elements");
             let Some(pair) = self.measurement.pair(&none, &whole, purpose)? else {
                 return Err(self.broken_ends(&none, &whole));
             };
@@ -93,7 +93,7 @@ impl ElementFinder<'_, '_, '_> {
             }
             self.measurement.judge(&mut comparison, pair)?;
             let decided = comparison.verified().verdict != VerdictName::Undecided;
-            if decided || values.len() >= 2 && self.measurement.exceeds(ENDS_SHARE) {
+            if decided || values.len() >= 2 && self.measurement.exceeds(ENDS_BUDGET_SHARE) {
                 break;
             }
         }
@@ -104,8 +104,8 @@ impl ElementFinder<'_, '_, '_> {
         if ends.verdict == VerdictName::Same {
             if all.len() > 1 {
                 self.measurement.notes.push(
-                    "all items together make no difference; were some of them good and some bad, \
-                     their effects would cancel so"
+                    "all elements together make no difference; effects in opposite directions would \
+                     cancel like this"
                         .to_owned(),
                 );
             }
@@ -127,7 +127,7 @@ impl ElementFinder<'_, '_, '_> {
         });
         ExperimentError::Plan {
             what: format!(
-                "the command must work with none of the items and with all of them\n{}",
+                "the command must succeed without any element and with all of them\n{}",
                 reason.unwrap_or_default()
             ),
         }
@@ -162,9 +162,9 @@ impl ElementFinder<'_, '_, '_> {
     }
 }
 
-/// Whether two pairs of runs agree to a hundredth of their difference: the noise is nil.
+/// Whether two pairs of runs agree within 1 % of their difference: the metric has no noise.
 fn agree(one: (f64, f64), two: (f64, f64)) -> bool {
-    let most = NIL * (one.1 - one.0).abs();
+    let most = NO_NOISE_SHARE * (one.1 - one.0).abs();
     (one.0 - two.0).abs() <= most && (one.1 - two.1).abs() <= most
 }
 

@@ -1,4 +1,4 @@
-//! Builds in copies of the sources: with other compilers, patches, and trained by the workload.
+//! Builds in copies of the sources: compiler flags, patches, revisions, profile-guided builds.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,15 +15,15 @@ use super::{BuildPlan, Built, VariantBuild, VariantBuilder};
 use crate::try_variants::VariantChange;
 use crate::{Comparer, ExperimentError};
 
-/// Lines of a log that are shown.
+/// Lines of a build log in a message.
 const LOG_LINES: usize = 8;
-/// A build that takes so many times as long as the project's own hangs.
-const SLOWEST_BUILD: f64 = 20.0;
-/// No build is taken to hang before, seconds.
-const PATIENCE: f64 = 300.0;
+/// Time-out of a build relative to the project's own.
+const BUILD_TIMEOUT_FACTOR: f64 = 20.0;
+/// Shortest time-out of a build, seconds.
+const MIN_BUILD_TIMEOUT_SECONDS: f64 = 300.0;
 
 impl VariantBuilder {
-    /// Builds a change; the build is kept for others that differ in how they run only.
+    /// Builds a change; the build is reused for variants that differ only in the run.
     pub(super) fn build_one(
         &mut self,
         comparer: &mut Comparer<'_>,
@@ -32,7 +32,7 @@ impl VariantBuilder {
         let (Some(plan), Some(build_directory)) = (self.build.clone(), self.build_directory.take())
         else {
             return Ok(VariantBuild::Unavailable {
-                reason: "there is no --build".to_owned(),
+                reason: "there is no build; give --build COMMAND".to_owned(),
             });
         };
         let began = comparer.elapsed();
@@ -65,7 +65,7 @@ impl VariantBuilder {
         Ok(self.variant_in(change, Some(&tree), Some(seconds)))
     }
 
-    /// The tree with the build in it, or why there is none.
+    /// The copy with the finished build, or why there is none.
     fn build_in(
         &self,
         comparer: &mut Comparer<'_>,
@@ -81,7 +81,7 @@ impl VariantBuilder {
             Ok(tree) => tree,
             Err(error) => return Ok(Err(refused(&error))),
         };
-        let plain = Recipe::plain("as it is");
+        let plain = Recipe::plain("unchanged");
         let recipe = change.recipe.as_ref().unwrap_or(&plain);
         if recipe.profiled {
             if let Err(ready) = self.stage(
@@ -124,17 +124,17 @@ impl VariantBuilder {
             Err(error) => return Ok(Err(refused(&error))),
         };
         if let Some(clean) = &plan.clean {
-            // What was never built cannot be cleaned by everybody's rules.
+            // A clean command may fail in a tree that was never built.
             comparer.command(&tools.command(clean))?;
         }
         comparer.say(&format!("building {}", change.name), None);
         let mut spec = tools.command(&plan.build);
         let slowest = self
             .baseline_seconds()
-            .map(|seconds| seconds * SLOWEST_BUILD);
+            .map(|seconds| seconds * BUILD_TIMEOUT_FACTOR);
         spec.timeout = plan
             .timeout
-            .or_else(|| slowest.map(|seconds| Duration::from_secs_f64(seconds.max(PATIENCE))));
+            .or_else(|| slowest.map(|seconds| Duration::from_secs_f64(seconds.max(MIN_BUILD_TIMEOUT_SECONDS))));
         let finished = comparer.command(&spec)?;
         let exit = finished.record.exit;
         if exit == ExitKind::Cancelled {
@@ -142,7 +142,7 @@ impl VariantBuilder {
         }
         if !finished.record.exit.success() {
             let what = match exit {
-                ExitKind::TimedOut => "the build hangs: it was ended by the time-out".to_owned(),
+                ExitKind::TimedOut => "the build exceeded its time-out".to_owned(),
                 ExitKind::Code(code) => format!("the build failed with exit code {code}"),
                 ExitKind::Signal { signal, .. } => {
                     format!("the build was ended by signal {signal}")
@@ -160,21 +160,21 @@ impl VariantBuilder {
         }
         if tools.calls() == 0 && *recipe != Recipe::plain(&recipe.name) {
             return Ok(Err(VariantBuild::Failed {
-                reason: "the build called no compiler through PATH, so that nothing was changed; \
-                         if it was built already, give --clean"
+                reason: "the build called no compiler through PATH, so nothing was changed; if it was \
+                         built already, give --clean"
                     .to_owned(),
             }));
         }
         Ok(Ok(()))
     }
 
-    /// Runs the workload in the instrumented build.
+    /// Runs the workload in the instrumented build to record its profile.
     fn train(
         &self,
         comparer: &mut Comparer<'_>,
         tree: &SourceCopy,
     ) -> Result<Result<(), VariantBuild>, ExperimentError> {
-        comparer.say("training with the workload", None);
+        comparer.say("recording a profile with the workload", None);
         let plan = self.in_tree(&self.base, tree);
         for spec in plan.setup.iter().chain(&plan.prepare) {
             comparer.command(spec)?;
@@ -188,7 +188,7 @@ impl VariantBuilder {
         }
         if !finished.record.exit.success() {
             return Ok(Err(VariantBuild::Failed {
-                reason: "the instrumented program failed when it was trained".to_owned(),
+                reason: "the instrumented program failed in its profiling run".to_owned(),
             }));
         }
         let left: Vec<PathBuf> = (fs::read_dir(tree.profile()).into_iter().flatten().flatten())
@@ -201,7 +201,7 @@ impl VariantBuilder {
                     .to_owned(),
             }));
         }
-        // Clang's counts, whoever called it.
+        // Raw profiles of Clang must be merged.
         let raw = |path: &PathBuf| path.extension().is_some_and(|end| end == "profraw");
         let files: Vec<PathBuf> = left.into_iter().filter(raw).collect();
         if !files.is_empty() {
@@ -218,7 +218,7 @@ impl VariantBuilder {
             spec.argv.extend(files.into_iter().map(Into::into));
             if !comparer.command(&spec)?.record.exit.success() {
                 return Ok(Err(VariantBuild::Failed {
-                    reason: "llvm-profdata cannot merge what the training run left".to_owned(),
+                    reason: "llvm-profdata cannot merge the profile".to_owned(),
                 }));
             }
         }

@@ -1,4 +1,4 @@
-//! Where variants are made: commands that run in builds, which are made in copies.
+//! Builder of variants: commands that run in builds, which are made in copies of the sources.
 
 mod build_in_copy;
 
@@ -18,53 +18,53 @@ use crate::{Comparer, ExperimentError, VariantPlan};
 pub struct BuildPlan {
     /// Directory of the sources.
     pub source: PathBuf,
-    /// The project's own build, a line for the shell.
+    /// Shell command of the project's own build.
     pub build: String,
-    /// What removes a former build, a line for the shell.
+    /// Shell command that removes an earlier build.
     pub clean: Option<String>,
-    /// A build that takes longer is ended.
+    /// Time-out of a build.
     pub timeout: Option<Duration>,
 }
 
-/// A change that was to be made a variant.
+/// A built variant, or why there is none.
 #[derive(Clone, Debug)]
 pub enum VariantBuild {
     /// It can be measured.
     Variant {
-        /// How it is run.
+        /// The variant.
         plan: Box<VariantPlan>,
-        /// Time that its build took, seconds.
+        /// Build time, seconds.
         build_seconds: Option<f64>,
     },
-    /// The build gave the very same program as the baseline's.
+    /// The build gave a program identical to the baseline.
     Identical {
-        /// Time that its build took, seconds.
+        /// Build time, seconds.
         build_seconds: f64,
     },
     /// It does not build.
     Failed {
-        /// Why, with the end of its log.
+        /// Reason, with the end of the build log.
         reason: String,
     },
-    /// This machine lacks what it needs.
+    /// This machine lacks something that it needs.
     Unavailable {
-        /// What.
+        /// What is missing.
         reason: String,
     },
 }
 
 struct Built {
     change: VariantChange,
-    /// Without a build of its own it is the baseline's.
+    /// The copy with the build.
     tree: SourceCopy,
     seconds: f64,
 }
 
-/// Makes variants of changes.
+/// Builds variants of one command.
 pub struct VariantBuilder {
     base: VariantPlan,
     build: Option<BuildPlan>,
-    /// The directory of the run below that of the sources, if it is in there.
+    /// Working directory of the run relative to the sources, if it is inside them.
     below: Option<PathBuf>,
     build_directory: Option<BuildDirectory>,
     chain: Toolchain,
@@ -75,10 +75,10 @@ pub struct VariantBuilder {
 }
 
 impl VariantBuilder {
-    /// A place for variants of this command.
+    /// A builder for variants of this command.
     ///
     /// # Errors
-    /// The directory for copies cannot be made, the sources are none.
+    /// The directory for copies cannot be created, or there is no source directory.
     pub fn new(base: VariantPlan, build: Option<BuildPlan>) -> Result<Self, BuildError> {
         let mut place = Self {
             base,
@@ -106,7 +106,7 @@ impl VariantBuilder {
             place.state = Some(TreeState::of(&build.source));
             place.build_directory = Some(BuildDirectory::open()?);
         }
-        Ok(place)
+        Ok(builder)
     }
 
     /// Whether it is a Cargo project.
@@ -115,26 +115,26 @@ impl VariantBuilder {
         self.rust
     }
 
-    /// Whether anything is built.
+    /// Whether there is a build command.
     #[must_use]
     pub fn builds(&self) -> bool {
         self.build.is_some()
     }
 
-    /// Family of the project's compiler.
+    /// Family of the compiler of the project.
     #[must_use]
     pub fn family(&self) -> Family {
         self.chain.usual_family()
     }
 
-    /// What must be said, and whether the source tree was written to.
+    /// Notes for the report, including changes of the source tree.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
         notes.extend(self.trespass().map(|path| {
             format!(
-                "{} changed in the source tree while this ran: by you, or by a build that names \
-                 it by an absolute path",
+                "{} in the source tree changed during the experiment: by you, or by a build that uses \
+                 its absolute path",
                 path.display()
             )
         }));
@@ -147,15 +147,15 @@ impl VariantBuilder {
         self.built.first().map(|built| built.seconds)
     }
 
-    /// The file in the user's tree that was written to while builds ran in copies, if any was.
+    /// A file of the user's source tree that changed while builds ran in copies, if any.
     #[must_use]
     pub fn trespass(&self) -> Option<PathBuf> {
         let build = self.build.as_ref()?;
         self.state.as_ref()?.changed(&build.source)
     }
 
-    /// Keeps the compilers of a change's build in a directory; the line for the shell that builds
-    /// with them. `None` where one build does not do it.
+    /// Exports the compiler wrappers of a change to a directory and returns the shell command that
+    /// builds with them; `None` if it needs more than one build.
     #[must_use]
     pub fn rebuild(&self, change: &VariantChange, directory: &Path) -> Option<String> {
         let (plan, recipe) = (self.build.as_ref()?, change.recipe.as_ref()?);
@@ -174,7 +174,7 @@ impl VariantBuilder {
     /// Builds the baseline.
     ///
     /// # Errors
-    /// An interruption; the launcher dies.
+    /// An interruption or a failing launcher.
     pub fn baseline(
         &mut self,
         comparer: &mut Comparer<'_>,
@@ -187,9 +187,8 @@ impl VariantBuilder {
         if let (VariantBuild::Variant { .. }, Some(path)) = (&ready, self.trespass()) {
             return Ok(VariantBuild::Failed {
                 reason: format!(
-                    "built in a copy of its sources it has written {}, in the original: the build \
-                     names its place by an absolute path, and cannot be tried in copies; let \
-                     --build configure it anew",
+                    "the build in a copy has written {} in the original tree: it uses an absolute path \
+                     and cannot be built in copies; let --build configure the copy",
                     path.display()
                 ),
             });
@@ -198,15 +197,15 @@ impl VariantBuilder {
         self.chain.learn_from(&called);
         if called.is_empty() {
             self.notes.push(
-                "the build calls no compiler that genba knows: if it was built already, give \
-                 --clean; other flags cannot be tried so"
+                "the build called no known compiler, so compiler flags cannot be changed; if it was \
+                 built already, give --clean"
                     .to_owned(),
             );
         }
         Ok(ready)
     }
 
-    /// Makes a variant of a change; the baseline must have been built.
+    /// Builds the variant of a change; the baseline must have been built.
     ///
     /// # Errors
     /// As [`VariantBuilder::baseline`].
@@ -226,10 +225,10 @@ impl VariantBuilder {
         }
         if self.build.is_none() {
             return Ok(VariantBuild::Unavailable {
-                reason: "it must be built for that; give --build COMMAND".to_owned(),
+                reason: "it needs a build; give --build COMMAND".to_owned(),
             });
         }
-        // The same build, run otherwise.
+        // The same build with another run.
         let known = self.built.iter().find(|built| {
             let same = |one: &VariantChange| {
                 (&one.patches, &one.reference) == (&change.patches, &change.reference)
@@ -243,8 +242,7 @@ impl VariantBuilder {
         self.build_one(comparer, change)
     }
 
-    /// A command in a build with these patches, of any name: `plan` itself in that copy. The
-    /// baseline must have been built.
+    /// The variant `plan` in a build with these patches. The baseline must have been built.
     ///
     /// # Errors
     /// As [`VariantBuilder::baseline`].
@@ -292,7 +290,7 @@ impl VariantBuilder {
         }
     }
 
-    /// A command and what is round it, in a tree.
+    /// A variant with all its commands moved into a copy.
     fn in_tree(&self, plan: &VariantPlan, tree: &SourceCopy) -> VariantPlan {
         let mut plan = plan.clone();
         let below = self.below.clone().unwrap_or_default();
