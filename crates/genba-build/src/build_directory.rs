@@ -1,4 +1,4 @@
-//! The private directory of one sitting, and the removal of those whose owner is dead.
+//! Private directory for the builds of a session, and removal of abandoned ones.
 
 use std::fs::{self, File};
 use std::io;
@@ -13,11 +13,11 @@ use crate::{BuildError, SourceCopy, copy_tree, git_checkout};
 const PREFIX: &str = "genba-build-";
 const LOCK: &str = "lock";
 
-/// A private directory that holds copies, checkouts, tools and profiles of one sitting, and is
-/// removed with it.
+/// A private directory with the copies, checkouts, wrappers and profiles of one session, removed when
+/// dropped.
 ///
-/// Its `lock` file is held locked for as long as this process lives, however it ends: a
-/// directory whose lock can be taken has lost its owner.
+/// Its `lock` file is locked as long as the process lives: a directory whose lock can be taken is
+/// abandoned.
 #[derive(Debug)]
 pub struct BuildDirectory {
     directory: PathBuf,
@@ -26,7 +26,7 @@ pub struct BuildDirectory {
 }
 
 impl BuildDirectory {
-    /// Opens one in the directory for temporary files (`$TMPDIR`, else `/tmp`).
+    /// Creates one in the directory for temporary files (`$TMPDIR`, else `/tmp`).
     ///
     /// # Errors
     /// The directory cannot be written to.
@@ -34,7 +34,7 @@ impl BuildDirectory {
         Self::open_in(&std::env::temp_dir())
     }
 
-    /// Opens one below `parent`, after removing those whose owner is dead.
+    /// Creates one in `parent` after removing abandoned ones.
     ///
     /// # Errors
     /// The directory cannot be written to.
@@ -59,7 +59,7 @@ impl BuildDirectory {
         }
     }
 
-    /// The directory.
+    /// Path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.directory
@@ -75,8 +75,7 @@ impl BuildDirectory {
         self.copy_as(number, source)
     }
 
-    /// Makes a copy afresh in the place of another: for a second build that must find the
-    /// first one's paths.
+    /// Replaces a copy by a fresh one with the same path, which a second build needs.
     ///
     /// # Errors
     /// As [`BuildDirectory::copy`].
@@ -89,8 +88,8 @@ impl BuildDirectory {
         }
     }
 
-    /// A checkout of a revision of the repository that `repository` lies in: a clone of its own
-    /// that borrows the objects, so that nothing is written into the user's `.git`.
+    /// A checkout of a revision of the repository that contains `repository`: a clone that shares the
+    /// objects, so that nothing is written into the user's `.git`.
     ///
     /// # Errors
     /// No repository, no such revision, git fails.
@@ -128,7 +127,7 @@ impl BuildDirectory {
         })?;
         Ok(SourceCopy {
             number,
-            // Joined with nothing it would end with a slash, which no prefix may.
+            // Joining an empty path would append a slash, which a prefix must not have.
             path: if below.as_os_str().is_empty() {
                 path
             } else {
@@ -151,7 +150,7 @@ impl BuildDirectory {
         self.directory.join(format!("{number:04}"))
     }
 
-    /// Where a tree's tools, profile and log are.
+    /// Directory of the wrappers, profile and log of a copy.
     fn side(&self, number: u32) -> PathBuf {
         self.directory.join(format!("{number:04}-of"))
     }
@@ -163,8 +162,8 @@ impl Drop for BuildDirectory {
     }
 }
 
-/// Makes the lock file under another name and moves it into place when it is locked: nobody
-/// finds one that is not locked yet.
+/// Creates the lock file under another name and renames it once locked, so that an unlocked lock file
+/// is never visible.
 fn lock(directory: &Path) -> Result<File, BuildError> {
     let (beside, path) = (directory.join("lock-"), directory.join(LOCK));
     let file = File::create_new(&beside).map_err(BuildError::file("make", &beside))?;
@@ -175,8 +174,7 @@ fn lock(directory: &Path) -> Result<File, BuildError> {
     Ok(file)
 }
 
-/// Removes the workshops below `parent` whose owner is dead. What cannot be removed stays:
-/// it hinders nobody.
+/// Removes the abandoned build directories in `parent`. Failures are ignored.
 fn remove_abandoned(parent: &Path) {
     let own = rustix::process::geteuid().as_raw();
     let Ok(entries) = fs::read_dir(parent) else {
@@ -191,7 +189,7 @@ fn remove_abandoned(parent: &Path) {
             continue;
         }
         let path = entry.path();
-        // Another's directory, or a link to somewhere, is none of ours.
+        // Directories of other users and links are left alone.
         let ours = fs::symlink_metadata(&path).is_ok_and(|it| it.is_dir() && it.uid() == own);
         if ours && is_abandoned(&path) {
             let _ = remove_tree(&path);
@@ -218,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn it_vanishes_and_the_abandoned_go_with_the_next() {
+    fn build_directory_is_removed_on_drop_and_abandoned_ones_by_the_next() {
         let parent = tempfile::tempdir().expect("a directory");
         let living = BuildDirectory::open_in(parent.path()).expect("a build directory");
         // As after SIGKILL: the directory with a lock that nobody holds.
@@ -236,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkout_lies_where_its_directory_is() {
+    fn checkout_path_corresponds_to_the_directory_in_the_repository() {
         let parent = tempfile::tempdir().expect("a directory");
         let commands = "git init -q . && git config user.email a@b && git config user.name n && \
              mkdir sub && echo > sub/f && git add . && git commit -qm one";
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_have_paths_of_one_length_and_can_be_made_again() {
+    fn copies_have_paths_of_equal_length_and_can_be_replaced() {
         let parent = tempfile::tempdir().expect("a directory");
         let source = tempfile::tempdir().expect("a directory");
         fs::write(source.path().join("a.c"), "int a;").expect("written");

@@ -1,10 +1,10 @@
-//! The known ways of building otherwise.
+//! Presets for building a program differently.
 
 use crate::{Family, Recipe, Slot};
 
-/// What may be tried, most promising first; for a Cargo project (`rust`) what concerns it.
+/// The build presets by priority, for a Cargo project (`rust`) or for C and C++.
 ///
-/// Not in it: `-ffast-math` and its like, which change what a program computes.
+/// Options that change the results of a program, such as `-ffast-math`, are not among them.
 #[must_use]
 pub fn build_presets(rust: bool) -> Vec<Recipe> {
     let mut all = if rust { for_rust() } else { for_c() };
@@ -26,7 +26,7 @@ fn for_c() -> Vec<Recipe> {
         },
         flags("-O3", Slot::Optimisation, &["-O3"], 85),
         Recipe {
-            caution: Some("the program then runs on processors like this one only".to_owned()),
+            caution: Some("the program then runs only on processors like this one".to_owned()),
             ..flags("-march=native", Slot::Target, &["-march=native"], 80)
         },
         Recipe {
@@ -49,7 +49,7 @@ fn for_c() -> Vec<Recipe> {
             40,
         ),
         Recipe {
-            caution: Some("gives up a protection against overflows on the stack".to_owned()),
+            caution: Some("removes the protection against stack overflows".to_owned()),
             ..flags(
                 "no stack protector",
                 Slot::Protection,
@@ -92,7 +92,7 @@ fn for_rust() -> Vec<Recipe> {
             90,
         ),
         Recipe {
-            caution: Some("the program then runs on processors like this one only".to_owned()),
+            caution: Some("the program then runs only on processors like this one".to_owned()),
             ..rustc(
                 "target-cpu=native",
                 Slot::Target,
@@ -107,7 +107,7 @@ fn for_rust() -> Vec<Recipe> {
             70,
         ),
         Recipe {
-            caution: Some("a panic then ends the program at once, without unwinding".to_owned()),
+            caution: Some("a panic then aborts the program without unwinding".to_owned()),
             ..cargo("panic=abort", &[Slot::Own], &[("PANIC", "abort")], 30)
         },
         rustc(
@@ -119,8 +119,8 @@ fn for_rust() -> Vec<Recipe> {
     ]
 }
 
-/// Builds that differ from the project's own in where functions lie, and in nothing that is
-/// executed: what differs between them is what layout alone can do (Mytkowicz et al., ASPLOS
+/// Builds that differ from the project's own only in the addresses of functions. Their differences
+/// are the effect of code layout alone (Mytkowicz et al., ASPLOS
 /// 2009; Curtsinger and Berger, "Stabilizer", ASPLOS 2013).
 ///
 /// `-fpatchable-function-entry=N,N` puts N one-byte no-ops *before* every function's entry, where
@@ -134,7 +134,7 @@ pub fn layout_presets(rust: bool) -> Vec<Recipe> {
             slots: vec![Slot::Layout],
             flags: vec![format!("-fpatchable-function-entry={bytes},{bytes}")],
             rust_flags: if rust {
-                // Of LLVM's options the one that moves functions: 2^5, 2^6, … bytes.
+                // LLVM's option that moves functions: alignment to 2^5, 2^6, … bytes.
                 vec![format!("-Cllvm-args=-align-all-functions={}", number + 5)]
             } else {
                 Vec::new()
@@ -150,7 +150,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn names_are_unique_and_all_do_something() {
+    fn preset_names_are_unique_and_every_preset_changes_the_build() {
         for rust in [false, true] {
             let all = [build_presets(rust), layout_presets(rust)].concat();
             let names: BTreeSet<&str> = all.iter().map(|one| one.name.as_str()).collect();

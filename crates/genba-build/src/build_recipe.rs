@@ -1,6 +1,6 @@
-//! A way of building otherwise, as data.
+//! A change of the build, as data.
 
-/// Compilers by whose flags they understand.
+/// Families of compilers with the same flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// GCC.
@@ -10,7 +10,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The compilers' names: C and C++.
+    /// Names of the C and the C++ compiler.
     #[must_use]
     pub fn programs(self) -> (&'static str, &'static str) {
         match self {
@@ -19,7 +19,7 @@ impl Family {
         }
     }
 
-    /// Debian packages that bring them.
+    /// Debian packages that contain them.
     #[must_use]
     pub fn packages(self) -> &'static str {
         match self {
@@ -29,65 +29,65 @@ impl Family {
     }
 }
 
-/// What a recipe changes: of each slot one recipe at most goes into a combination.
+/// What a recipe affects; a combination has at most one recipe of each slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
-    /// `-O…`.
+    /// The optimisation level, `-O…`.
     Optimisation,
     /// The instruction set.
     Target,
-    /// Across translation units.
+    /// Link-time optimisation.
     LinkTime,
-    /// By a profile.
+    /// Profile-guided optimisation.
     Profile,
-    /// Another compiler.
+    /// The compiler.
     Compiler,
-    /// How functions of shared libraries are called.
+    /// Calls of functions in shared libraries.
     Calls,
-    /// Whether a library's own functions may be replaced from outside.
+    /// Semantic interposition of functions of a shared library.
     Interposition,
-    /// Guards on the stack.
+    /// Stack protector.
     Protection,
     /// Frame pointers.
     Frames,
-    /// Where functions lie.
+    /// Code layout.
     Layout,
-    /// Whatever the person gave.
+    /// Flags given by the user.
     Own,
 }
 
-/// What must be there.
+/// Requirements of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing beyond the project's own compiler.
+    /// Only the compiler of the project.
     Nothing,
     /// The compilers of this family.
     Compiler(Family),
 }
 
-/// A way of building: what is added to what the project's own build says.
+/// A change of the build, added to the flags of the project's own build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// Name.
+    /// Name of the recipe.
     pub name: String,
-    /// What it changes.
+    /// What it affects.
     pub slots: Vec<Slot>,
-    /// Flags behind those of every call of a C or C++ compiler, compiling and linking alike.
+    /// Flags appended to every call of a C or C++ compiler, compiling and linking.
     pub flags: Vec<String>,
-    /// Flags behind those of every call of `rustc`.
+    /// Flags appended to every call of `rustc`.
     pub rust_flags: Vec<String>,
-    /// Variables of Cargo's profile.
+    /// Environment variables for Cargo's profile.
     pub cargo: Vec<(String, String)>,
-    /// A compiler in place of the project's.
+    /// Compiler used instead of the project's.
     pub compiler: Option<Family>,
-    /// Optimise across translation units: flags by family, and `ar`, `nm`, `ranlib` that know
+    /// Whether link-time optimisation is used: flags by family, and an `ar`, `nm` and `ranlib` for
     /// such objects.
     pub link_time: bool,
-    /// Build instrumented, train with the workload, build again.
+    /// Whether the build is profile-guided: instrumented build, profiling run, final build.
     pub profiled: bool,
-    /// What one gives up, if anything.
+    /// Drawback, if any.
     pub caution: Option<String>,
-    /// How much it can be hoped to gain for what it costs, 0 to 100: the order of trying.
+    /// Order of trying: expected gain for its cost, 0 to 100.
     pub priority: u8,
 }
 
@@ -109,7 +109,7 @@ impl Recipe {
         }
     }
 
-    /// A recipe of the person's own: these flags for C and C++ compilers.
+    /// A recipe with flags of the user for C and C++ compilers.
     #[must_use]
     pub fn own(name: &str, flags: Vec<String>) -> Self {
         Self {
@@ -119,24 +119,24 @@ impl Recipe {
         }
     }
 
-    /// What must be there.
+    /// Requirements of the recipe.
     #[must_use]
     pub fn needs(&self) -> Needs {
         self.compiler.map_or(Needs::Nothing, Needs::Compiler)
     }
 
-    /// Whether both can be in one combination.
+    /// Whether both can be combined.
     #[must_use]
-    pub fn goes_with(&self, other: &Self) -> bool {
+    pub fn can_combine_with(&self, other: &Self) -> bool {
         !self
             .slots
             .iter()
             .any(|slot| *slot != Slot::Own && other.slots.contains(slot))
     }
 
-    /// Both at once.
+    /// The combination of both.
     #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
+    pub fn combined_with(&self, other: &Self) -> Self {
         let join = |one: &[String], two: &[String]| [one, two].concat();
         Self {
             name: format!("{} + {}", self.name, other.name),
@@ -155,9 +155,9 @@ impl Recipe {
         }
     }
 
-    /// What to write into the project's own build, in words.
+    /// How to make the same change in the project's own build.
     #[must_use]
-    pub fn in_words(&self, family: Family, rust: bool) -> String {
+    pub fn describe(&self, family: Family, rust: bool) -> String {
         let mut parts = Vec::new();
         if rust {
             if !self.rust_flags.is_empty() {
@@ -196,8 +196,8 @@ impl Recipe {
     }
 }
 
-/// Flags of optimisation at link time. Clang's objects need a linker that knows them: `lld`, or
-/// else whatever is there with its plug-in.
+/// Flags for link-time optimisation. Clang's objects need a linker that supports them: `lld`, or the
+/// default linker with its plug-in.
 pub(crate) fn link_time_flags(family: Family, lld: bool) -> Vec<String> {
     let flags: &[&str] = match (family, lld) {
         (Family::Gcc, _) => &["-flto=auto"],
@@ -213,7 +213,7 @@ mod tests {
     use crate::build_presets;
 
     #[test]
-    fn of_each_slot_one() {
+    fn recipes_of_one_slot_cannot_be_combined() {
         let all = build_presets(false);
         let find = |name: &str| {
             all.iter()
@@ -222,13 +222,13 @@ mod tests {
                 .clone()
         };
         let (o3, lto) = (find("-O3"), find("LTO"));
-        assert!(o3.goes_with(&lto) && !o3.goes_with(&o3));
-        let both = o3.and(&lto);
+        assert!(o3.can_combine_with(&lto) && !o3.can_combine_with(&o3));
+        let both = o3.combined_with(&lto);
         assert_eq!(both.name, "-O3 + LTO");
         assert!(both.link_time && both.flags == ["-O3"]);
-        assert!(!both.goes_with(&lto));
+        assert!(!both.can_combine_with(&lto));
         assert_eq!(
-            both.in_words(Family::Gcc, false),
+            both.describe(Family::Gcc, false),
             "compile and link with -O3 -flto=auto; AR=gcc-ar NM=gcc-nm RANLIB=gcc-ranlib"
         );
     }

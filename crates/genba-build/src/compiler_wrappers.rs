@@ -1,8 +1,8 @@
-//! Compilers that add flags to whatever the project's own build gives them.
+//! Compiler wrappers: scripts that append flags to those of the project's own build.
 //!
-//! A directory of small scripts with the compilers' names is put first into `PATH`. That works
-//! for make, CMake, autotools and Meson alike, and unlike `make CFLAGS=…` it takes nothing away
-//! that the project says itself: what is added stands behind it, where it prevails.
+//! A directory of small scripts with the names of the compilers is first in `PATH`. That works for
+//! make, CMake, autotools and Meson. Unlike `make CFLAGS=…` it does not replace the flags of the
+//! project; the appended flags take precedence.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,16 +16,16 @@ use crate::build_recipe::link_time_flags;
 use crate::toolchain::Role;
 use crate::{BuildError, Family, Needs, Recipe, SourceCopy, Toolchain};
 
-/// Which of the builds of a recipe.
+/// Build of a recipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildStage {
-    /// The one to be measured.
+    /// The build that is measured.
     Final,
-    /// Of a profiled recipe the first, which counts.
+    /// The instrumented first build of a profile-guided recipe.
     Instrumented,
 }
 
-/// The tools of one tree.
+/// The compiler wrappers of one copy.
 #[derive(Clone, Debug)]
 pub struct CompilerWrappers {
     directory: PathBuf,
@@ -36,10 +36,10 @@ pub struct CompilerWrappers {
 }
 
 impl CompilerWrappers {
-    /// Writes the tools for building a tree by a recipe.
+    /// Writes the wrappers for building a copy with a recipe.
     ///
     /// # Errors
-    /// A compiler or helper that the recipe needs is missing, a file cannot be written.
+    /// A compiler or helper that the recipe needs is missing, or a file cannot be written.
     pub fn make(
         tree: &SourceCopy,
         recipe: &Recipe,
@@ -61,7 +61,7 @@ impl CompilerWrappers {
         }
         let calls = tree.calls();
         let _ = fs::remove_file(&calls);
-        let maker = Maker {
+        let maker = WrapperWriter {
             tree: Some(tree),
             recipe,
             stage,
@@ -96,8 +96,8 @@ impl CompilerWrappers {
         })
     }
 
-    /// Writes the compilers of a recipe to a directory to be kept: what stands there adds the
-    /// recipe's flags and nothing else. `false` for a recipe that one build does not make.
+    /// Writes wrappers to a permanent directory that append the flags of a recipe and nothing else.
+    /// `false` for a recipe that needs more than one build.
     ///
     /// # Errors
     /// As [`CompilerWrappers::make`].
@@ -110,7 +110,7 @@ impl CompilerWrappers {
             return Ok(false);
         }
         fs::create_dir_all(directory).map_err(BuildError::file("make", directory))?;
-        let maker = Maker {
+        let maker = WrapperWriter {
             tree: None,
             recipe,
             stage: BuildStage::Final,
@@ -124,14 +124,13 @@ impl CompilerWrappers {
         Ok(true)
     }
 
-    /// The directory with the scripts.
+    /// Directory of the wrappers.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// A line of the build, for the shell, in the tree and with these tools; what it says goes
-    /// to the tree's log.
+    /// A shell command of the build, in the copy and with these wrappers; its output goes to the log.
     #[must_use]
     pub fn command(&self, line: &str) -> CommandSpec {
         let mut spec = CommandSpec::direct(["sh", "-c", "exec 2>&1; eval \"$1\"", "sh"]);
@@ -141,10 +140,10 @@ impl CompilerWrappers {
         spec.stdout = Output::File(self.tree.log());
         let environment = &mut spec.environment;
         environment.set("PATH", self.path.clone());
-        // A directory of the person's own would be written into.
+        // A build in a directory of the user would write into it.
         environment.remove("CARGO_TARGET_DIR");
         environment.remove("CARGO_BUILD_TARGET_DIR");
-        // What make was told that genba itself was started by.
+        // Variables of a make that started genba itself.
         for name in ["MAKEFLAGS", "MFLAGS", "MAKELEVEL"] {
             environment.remove(name);
         }
@@ -157,31 +156,30 @@ impl CompilerWrappers {
         spec
     }
 
-    /// How many times the build called a compiler to compile or link something. 0: the recipe
-    /// has changed nothing.
+    /// Number of calls of a compiler to compile or link; with 0 the recipe has changed nothing.
     #[must_use]
     pub fn calls(&self) -> usize {
         self.tree.called().len()
     }
 
-    /// The last lines of the build's log, at most `lines`.
+    /// The last lines of the build log, at most `lines`.
     #[must_use]
     pub fn log_end(&self, lines: usize) -> String {
         log_end(&self.tree.log(), lines)
     }
 }
 
-/// Of a long log only so much of the end is read, bytes.
-const LOG_TAIL: u64 = 64 << 10;
+/// Bytes read from the end of a log at most.
+const LOG_TAIL_BYTES: u64 = 64 << 10;
 
 fn log_end(path: &Path, lines: usize) -> String {
     use std::io::{Read, Seek, SeekFrom};
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = fs::File::open(path)?;
         let size = file.metadata()?.len();
-        file.seek(SeekFrom::Start(size.saturating_sub(LOG_TAIL)))?;
+        file.seek(SeekFrom::Start(size.saturating_sub(LOG_TAIL_BYTES)))?;
         let mut bytes = Vec::new();
-        file.take(LOG_TAIL).read_to_end(&mut bytes)?;
+        file.take(LOG_TAIL_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)
     };
     let bytes = read().unwrap_or_default();
@@ -193,18 +191,17 @@ fn log_end(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
-struct Maker<'a> {
-    /// `None` for tools that are kept: these leave no traces and say nothing of any copy.
+struct WrapperWriter<'a> {
+    /// `None` for exported wrappers, which record no calls and know no copy.
     tree: Option<&'a SourceCopy>,
     recipe: &'a Recipe,
     stage: BuildStage,
     chain: &'a Toolchain,
 }
 
-impl Maker<'_> {
-    /// Debug information costs no time in the program, and the differential profile needs it;
-    /// the sources are named as they lie in the person's tree. In front of the project's flags:
-    /// what it says itself prevails.
+impl WrapperWriter<'_> {
+    /// Flags in front of those of the project, which take precedence: debug information for the
+    /// differential profile, with the paths of the user's tree.
     fn front(&self) -> Vec<OsString> {
         let Some(tree) = self.tree else {
             return Vec::new();
@@ -309,8 +306,7 @@ impl Maker<'_> {
         Ok(script)
     }
 
-    /// Notes a call that compiles or links; a question for the version, of fewer words, does
-    /// neither.
+    /// Records a call that compiles or links; a query of the version has fewer arguments.
     fn note(&self, name: &str, words: usize) -> Vec<u8> {
         let Some(tree) = self.tree else {
             return Vec::new();
@@ -323,7 +319,7 @@ impl Maker<'_> {
         line
     }
 
-    /// Cargo calls it with the compiler as its first argument.
+    /// The wrapper for rustc; Cargo passes the compiler as its first argument.
     fn rustc(&self) -> Vec<u8> {
         let mut script = b"#!/bin/sh\n# What genba adds to this compiler's flags.\n".to_vec();
         script.extend(self.note("rustc", 3));
@@ -345,15 +341,14 @@ impl Maker<'_> {
     }
 }
 
-/// Must hold: what a script starts never finds the scripts again. `gcc-ar` looks for `ar` in
-/// `PATH`; were that one of ours, it would start `gcc-ar`, and so on until the machine is full.
-/// So `PATH` is what it was, and for the case that this is not enough (another wrapper with ideas
-/// of its own) a variable says that one of ours is already at work.
+/// Beginning of a wrapper. Programs started by a wrapper must never find the wrappers: `gcc-ar`
+/// searches `PATH` for `ar`, which would start `gcc-ar` again without end. So `PATH` is restored, and
+/// a variable detects recursion through other wrappers.
 fn head(name: &str) -> Vec<u8> {
     let mut script = b"#!/bin/sh\n# What genba adds to this program.\n".to_vec();
     script.extend(b"if [ -n \"${GENBA_INSIDE-}\" ]; then\n  echo ");
     script.extend(quoted(
-        format!("genba: {name} leads back to itself").as_bytes(),
+        format!("genba: the wrapper of {name} calls itself").as_bytes(),
     ));
     script.extend(b" >&2\n  exit 1\nfi\nGENBA_INSIDE=1\nexport GENBA_INSIDE\n");
     match std::env::var_os("PATH") {
@@ -375,7 +370,7 @@ fn plain_script(name: &str, real: &Path) -> Vec<u8> {
     script
 }
 
-/// A word for the shell, whatever is in it.
+/// A word quoted for the shell.
 fn quoted(word: &[u8]) -> Vec<u8> {
     let mut out = vec![b'\''];
     for byte in word {

@@ -1,4 +1,4 @@
-//! Copying a source tree.
+//! Copy of a source tree.
 
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use crate::BuildError;
 
-/// What marks a directory of things that can be made again:
-/// <https://bford.info/cachedir/>. Cargo's `target` has it.
+/// Marker of directories with files that can be regenerated: <https://bford.info/cachedir/>. Cargo's
+/// `target` has it.
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// Copies a tree with times and permissions; links stay links. Says what was left out.
+/// Copies a tree with times and permissions; links stay links. Returns notes on what was skipped.
 pub(crate) fn copy_tree(source: &Path, to: &Path) -> Result<Vec<String>, BuildError> {
     if !source.is_dir() {
         return Err(BuildError::NoTree {
@@ -23,7 +23,7 @@ pub(crate) fn copy_tree(source: &Path, to: &Path) -> Result<Vec<String>, BuildEr
     plan.check_room(source, to)?;
     let mut notes = plan.notes;
     for step in &plan.steps {
-        if !step.carry_out()? {
+        if !step.copy()? {
             notes.push(format!(
                 "{} vanished while it was copied",
                 step.from.display()
@@ -31,7 +31,7 @@ pub(crate) fn copy_tree(source: &Path, to: &Path) -> Result<Vec<String>, BuildEr
         }
     }
     // Afterwards and inside out: writing into a directory changes its time, and may need a
-    // permission that it is not to have in the end.
+    // permission that it does not have in the end.
     for step in plan
         .steps
         .iter()
@@ -83,9 +83,9 @@ impl Plan {
                 if is_cache(&from) {
                     continue;
                 }
-                if let Some(why) = bound_to_its_place(&from) {
+                if let Some(why) = has_absolute_paths(&from) {
                     plan.notes.push(format!(
-                        "{} was left out of the copies: {why}; --build must make it anew",
+                        "{} was skipped in the copies: {why}; --build must create it again",
                         below(&from)
                     ));
                     continue;
@@ -103,7 +103,7 @@ impl Plan {
                 let about = (entry.metadata()).map_err(BuildError::file("read", &path))?;
                 let kind = about.file_type();
                 if kind.is_dir() {
-                    // genba's own cases are no sources.
+                    // genba's own cases are not sources.
                     if entry.file_name() != ".genba" && !to.starts_with(&path) {
                         pending.push((path, target));
                     }
@@ -119,8 +119,10 @@ impl Plan {
                         to: target,
                     });
                 } else if kind.is_socket() || kind.is_fifo() {
-                    plan.notes
-                        .push(format!("{} is no file and was not copied", below(&path)));
+                    plan.notes.push(format!(
+                        "{} is not a regular file and was not copied",
+                        below(&path)
+                    ));
                 }
             }
         }
@@ -133,7 +135,7 @@ impl Plan {
             return Ok(());
         };
         let free = about.f_bavail.saturating_mul(about.f_frsize);
-        // The build needs room, too.
+        // The build needs space, too.
         if self.bytes.saturating_mul(2) < free {
             return Ok(());
         }
@@ -147,8 +149,8 @@ impl Plan {
 }
 
 impl Step {
-    /// Whether what was to be copied was still there.
-    fn carry_out(&self) -> Result<bool, BuildError> {
+    /// Copies one entry; false if it no longer exists.
+    fn copy(&self) -> Result<bool, BuildError> {
         let done = match self.kind {
             Kind::Directory => fs::create_dir(&self.to),
             Kind::File => copy_file(&self.from, &self.to),
@@ -167,17 +169,17 @@ impl Step {
 }
 
 fn copy_file(from: &Path, to: &Path) -> io::Result<()> {
-    // Shares the blocks where the file system can.
+    // Shares the blocks if the file system supports it.
     fs::copy(from, to)?;
     let like = fs::metadata(from)?;
     set_times(to, &like).or_else(|error| match error.kind() {
-        // A file that may not be written to keeps the time of the copy.
+        // A read-only file keeps the time of the copy.
         io::ErrorKind::PermissionDenied => Ok(()),
         _ => Err(error),
     })
 }
 
-/// `make` compares times.
+/// Sets the times of a copy, because `make` compares them.
 fn set_times(path: &Path, like: &fs::Metadata) -> io::Result<()> {
     let times = FileTimes::new().set_modified(like.modified()?);
     let times = times.set_accessed(like.accessed()?);
@@ -192,13 +194,13 @@ fn is_cache(directory: &Path) -> bool {
         .is_ok_and(|()| start == CACHE_SIGNATURE)
 }
 
-/// A configured build directory of CMake or Meson has its own absolute path in every rule: built
-/// in the copy, it would write into the user's tree.
-fn bound_to_its_place(directory: &Path) -> Option<&'static str> {
+/// Why a directory cannot be copied: a configured build directory of CMake or Meson contains its
+/// absolute path in every rule, so a build in the copy would write into the user's tree.
+fn has_absolute_paths(directory: &Path) -> Option<&'static str> {
     if directory.join("CMakeCache.txt").exists() {
-        Some("CMake configured it for its own place")
+        Some("CMake configured it with its absolute path")
     } else if directory.join("meson-private").is_dir() {
-        Some("Meson configured it for its own place")
+        Some("Meson configured it with its absolute path")
     } else {
         None
     }
@@ -209,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_is_alike_but_for_caches_and_configured_directories() {
+    fn copy_is_identical_except_for_caches_and_configured_directories() {
         let place = tempfile::tempdir().expect("a directory");
         let (from, to) = (place.path().join("from"), place.path().join("to"));
         for directory in ["src/deep", "target", "build", ".genba/1"] {

@@ -1,68 +1,68 @@
-//! Why a build cannot be prepared.
+//! Errors of preparing a build.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a build cannot be prepared. That a build *fails* is no error of this crate.
+/// Why a build cannot be prepared. A failing build is not an error of this crate.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A file or directory.
+    /// A file or directory cannot be used.
     #[error("cannot {what} {}: {source}", path.display())]
     File {
-        /// What was tried.
+        /// The action.
         what: &'static str,
-        /// With which file.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The tree is no directory.
-    #[error("{} is no directory; give the directory of the sources with --source", path.display())]
+    /// The source tree is not a directory.
+    #[error("{} is not a directory; give the directory of the sources with --source", path.display())]
     NoTree {
-        /// What was given.
+        /// The path given.
         path: PathBuf,
     },
-    /// The copies would not fit.
+    /// The file system has no space for the copies.
     #[error(
-        "{} holds {needed} MB and {} has {free} MB left; give another place with TMPDIR=DIR",
+        "{} needs {needed} MB and {} has {free} MB left; set TMPDIR to another directory",
         tree.display(), place.display()
     )]
     NoRoom {
         /// The tree.
         tree: PathBuf,
-        /// Its size, megabytes.
+        /// Its size, MiB.
         needed: u64,
-        /// Where the copy was to be.
+        /// Directory of the copy.
         place: PathBuf,
-        /// What is left there, megabytes.
+        /// Space left there, MiB.
         free: u64,
     },
-    /// git refused.
+    /// git failed.
     #[error("git {action} failed in {}: {message}", place.display())]
     Git {
-        /// What it was to do.
+        /// The git command.
         action: String,
-        /// Where.
+        /// The directory.
         place: PathBuf,
-        /// What it says.
+        /// Its error output.
         message: String,
     },
-    /// The directory belongs to no repository.
+    /// The directory is not in a git repository.
     #[error("{} is not in a git repository", path.display())]
     NoRepository {
         /// The directory.
         path: PathBuf,
     },
-    /// A patch does not fit.
+    /// A patch does not apply.
     #[error("{} cannot be applied: {message}", patch.display())]
     Patch {
         /// The patch.
         patch: PathBuf,
-        /// What git or patch says.
+        /// Error output of git or patch.
         message: String,
     },
-    /// A tool that is needed is missing.
+    /// A required program is missing.
     #[error("{program} is not installed; install it with: apt-get install {package}")]
     Missing {
         /// The program.
@@ -73,7 +73,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// For `map_err`.
+    /// Makes an I/O error an error of this crate, for `map_err`.
     pub(crate) fn file<'a>(
         what: &'static str,
         path: &'a Path,

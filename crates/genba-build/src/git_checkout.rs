@@ -5,13 +5,13 @@ use std::process::{Command, Output, Stdio};
 
 use crate::BuildError;
 
-/// Clones the repository that `from` lies in, borrowing its objects, and checks `reference` out
-/// at `to`. Returns the path of `from` below the repository's root.
+/// Clones the repository that contains `from`, sharing its objects, and checks out `reference` at
+/// `to`. Returns the path of `from` relative to the root of the repository.
 ///
-/// No `git worktree`: that writes into the user's `.git`, and stays there after a SIGKILL.
+/// `git worktree` is not used: it writes into the user's `.git`, and a SIGKILL leaves that behind.
 pub(crate) fn checkout(from: &Path, reference: &str, to: &Path) -> Result<PathBuf, BuildError> {
     let root = root(from)?;
-    // Resolved in the original: a branch of it is none of the clone.
+    // Resolved in the original: the clone does not have its branches.
     let commit = rev_parse(from, reference)?;
     let below = (from.canonicalize())
         .ok()
@@ -26,7 +26,7 @@ pub(crate) fn checkout(from: &Path, reference: &str, to: &Path) -> Result<PathBu
     Ok(below)
 }
 
-/// The full name of a commit.
+/// The full hash of a commit.
 fn rev_parse(place: &Path, reference: &str) -> Result<String, BuildError> {
     let mut command = git(place);
     command.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
@@ -35,7 +35,7 @@ fn rev_parse(place: &Path, reference: &str) -> Result<String, BuildError> {
         BuildError::Git { place, message, .. } if message.is_empty() => BuildError::Git {
             action: "rev-parse".to_owned(),
             place,
-            message: format!("there is no revision {reference:?}"),
+            message: format!("unknown revision {reference:?}"),
         },
         other => other,
     })?;
@@ -53,16 +53,16 @@ fn root(place: &Path) -> Result<PathBuf, BuildError> {
     root.canonicalize().map_err(BuildError::file("use", &root))
 }
 
-/// Applies a patch at the root of a tree: as `git apply` does, else as `patch -p1`, else `-p0`.
+/// Applies a patch at the root of a tree with `git apply`, or else with `patch`, at `-p1` or `-p0`.
 ///
 /// # Errors
-/// It does not fit, or is outside of the tree.
+/// The patch does not apply, or leaves the tree.
 pub fn apply_patch(tree: &Path, patch: &Path) -> Result<(), BuildError> {
     let patch = (patch.canonicalize()).map_err(BuildError::file("read", patch))?;
     let mut said = Vec::new();
     for strip in ["-p1", "-p0"] {
         let mut apply = git(tree);
-        // The tree may lie inside of some other repository, whose index is none of ours.
+        // The tree may lie inside another repository, whose index must not be used.
         apply
             .env("GIT_DIR", "/nonexistent")
             .env("GIT_CEILING_DIRECTORIES", "/");
@@ -73,7 +73,7 @@ pub fn apply_patch(tree: &Path, patch: &Path) -> Result<(), BuildError> {
             Err(BuildError::Missing { .. }) => {}
             Err(error) => return Err(error),
         }
-        // It forgives moved lines.
+        // `patch` accepts moved lines.
         let mut fuzzy = Command::new("patch");
         fuzzy
             .current_dir(tree)
@@ -96,7 +96,7 @@ pub fn apply_patch(tree: &Path, patch: &Path) -> Result<(), BuildError> {
     })
 }
 
-/// git that runs no hook of the repository and asks nobody.
+/// git without the hooks of the repository and without prompts.
 fn git(place: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(place);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_is_checked_out_and_the_repository_left_alone() {
+    fn checkout_of_a_revision_leaves_the_repository_unchanged() {
         let place = tempfile::tempdir().expect("a directory");
         let from = place.path().join("repo");
         fs::create_dir(&from).expect("made");
@@ -180,7 +180,7 @@ mod tests {
         }
         assert_eq!(before.changed(&from), None);
         let error = checkout(&from, "--upload-pack=x", &place.path().join("n")).unwrap_err();
-        assert!(error.to_string().contains("no revision"), "{error}");
+        assert!(error.to_string().contains("unknown revision"), "{error}");
         assert!(matches!(
             checkout(place.path(), "HEAD", &place.path().join("n")),
             Err(BuildError::NoRepository { .. })
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_of_both_kinds_are_applied_and_others_refused() {
+    fn patches_with_and_without_prefix_are_applied_and_others_refused() {
         let place = tempfile::tempdir().expect("a directory");
         let tree = place.path().join("tree");
         fs::create_dir(&tree).expect("made");

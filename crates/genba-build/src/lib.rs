@@ -1,11 +1,10 @@
-//! Builds of a program in copies of its source tree: with other flags, patched, of another
-//! revision.
+//! Builds of a program in copies of its source tree: other flags, patches, other revisions.
 //!
-//! **Scope.** A [`BuildDirectory`] is a private directory for one sitting: copies of a tree
+//! **Scope.** A [`BuildDirectory`] is a private directory for one session: copies of a tree
 //! ([`BuildDirectory::copy`]), checkouts of a repository's revisions ([`BuildDirectory::checkout`]), patches
 //! ([`apply_patch`]), and [`CompilerWrappers`]: compilers that add flags to whatever the project's own build
-//! gives them. [`build_presets`] holds the known ways of building otherwise as data ([`Recipe`]).
-//! [`same_code`] says whether two builds are the same program.
+//! gives them. [`build_presets`](fn@build_presets) returns the presets as data ([`Recipe`]).
+//! [`same_code`](fn@same_code) compares the programs of two builds.
 //!
 //! **What must hold.** Nothing is ever written into the user's tree, not even into its `.git`:
 //! checkouts are clones of their own that borrow the objects. All that a build directory made vanishes

@@ -1,12 +1,12 @@
-//! Removing a tree, write-protected directories in it included.
+//! Removal of a tree with write-protected directories.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Removes a tree. Builds leave directories behind that their owner may not write to (module
-/// caches); these are made writable first.
+/// Removes a tree. Builds leave write-protected directories (module caches), which are made writable
+/// first.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -26,7 +26,7 @@ fn make_writable(path: &Path) {
             continue;
         };
         let below = entries.flatten().filter(|entry| {
-            // Not through links: what they lead to is not ours.
+            // Links are not followed.
             entry.file_type().is_ok_and(|kind| kind.is_dir())
         });
         pending.extend(below.map(|entry| entry.path()));
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn removes_what_is_write_protected() {
+    fn write_protected_trees_are_removed() {
         let parent = tempfile::tempdir().expect("a directory");
         let tree = parent.path().join("tree");
         fs::create_dir_all(tree.join("a/b")).expect("made");

@@ -1,4 +1,4 @@
-//! Are two builds the same program?
+//! Comparison of the programs of two builds.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use object::elf::{ET_DYN, ET_EXEC};
 use object::{Object, ObjectKind, ObjectSection, SectionFlags};
 
-/// More than this is not read: no program of that size is built to be measured.
-const MOST_BYTES: u64 = 1 << 30;
-/// Nor are more files than this looked at.
-const MOST_FILES: usize = 200_000;
+/// Size of a program that is compared at most, bytes.
+const MAX_PROGRAM_BYTES: u64 = 1 << 30;
+/// Number of files that are searched at most.
+const MAX_FILES: usize = 200_000;
 
-/// Whether two trees hold the same programs and shared libraries, as far as the machine is
-/// concerned: everything that is loaded is the same, byte for byte. Then no measurement can tell
-/// them apart. `false` where there are none, or one cannot be read.
+/// Whether two trees contain the same programs and shared libraries: everything that is loaded is
+/// identical, so that no measurement can distinguish them. `false` if there are none, or if one
+/// cannot be read.
 #[must_use]
 pub fn same_code(one: &Path, two: &Path) -> bool {
     match (programs(one), programs(two)) {
@@ -40,7 +40,7 @@ fn programs(tree: &Path) -> Option<BTreeMap<PathBuf, u64>> {
                 continue;
             }
             seen += 1;
-            if seen > MOST_FILES {
+            if seen > MAX_FILES {
                 return None;
             }
             if kind.is_file() && is_program(&path) {
@@ -52,7 +52,7 @@ fn programs(tree: &Path) -> Option<BTreeMap<PathBuf, u64>> {
     Some(found)
 }
 
-/// An executable or a shared library; object files are no programs.
+/// Whether a file is an executable or a shared library; object files are not.
 fn is_program(path: &Path) -> bool {
     let mut head = [0; 18];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
@@ -60,9 +60,9 @@ fn is_program(path: &Path) -> bool {
     read.is_ok() && head.starts_with(b"\x7fELF") && (kind == ET_EXEC.0 || kind == ET_DYN.0)
 }
 
-/// A hash of everything that is loaded.
+/// Hash of the loaded sections; `None` if the file cannot be read.
 fn loaded(path: &Path) -> Option<u64> {
-    if fs::metadata(path).ok()?.len() > MOST_BYTES {
+    if fs::metadata(path).ok()?.len() > MAX_PROGRAM_BYTES {
         return None;
     }
     let bytes = fs::read(path).ok()?;
@@ -77,7 +77,7 @@ fn loaded(path: &Path) -> Option<u64> {
             return None;
         };
         let name = section.name_bytes().ok()?;
-        // Another build id is no other program.
+        // The build id does not change the program.
         if sh_flags.0 & object::elf::SHF_ALLOC.0 == 0 || name == b".note.gnu.build-id" {
             continue;
         }
@@ -103,13 +103,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_code_is_known_by_what_is_loaded() {
+    fn same_code_ignores_debug_information_and_build_id() {
         let place = tempfile::tempdir().expect("a directory");
         let tree = |name: &str| place.path().join(name);
         let source = "int main(int n, char **v) { return n * 3 / 7; }";
         if !build(&tree("one"), source, &["-O2"]) {
             genba_testing::skip(
-                "the_same_code_is_known_by_what_is_loaded",
+                "same_code_ignores_debug_information_and_build_id",
                 "gcc",
                 "gcc cannot be run",
             );

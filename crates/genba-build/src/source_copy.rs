@@ -1,11 +1,10 @@
-//! A copy or checkout to build in.
+//! A copy or checkout of the sources to build in.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// A copy or checkout of the sources, with a directory of its own beside it for tools, profile
-/// and log.
+/// A copy or checkout of the sources, with a directory next to it for wrappers, profile and log.
 #[derive(Clone, Debug)]
 pub struct SourceCopy {
     pub(crate) number: u32,
@@ -17,37 +16,37 @@ pub struct SourceCopy {
 }
 
 impl SourceCopy {
-    /// Its directory: what corresponds to the directory that was copied.
+    /// Directory that corresponds to the copied directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The directory that it is a copy of.
+    /// The copied directory.
     #[must_use]
     pub fn source(&self) -> &Path {
         &self.source
     }
 
-    /// What was left out of the copy and why, a sentence each.
+    /// Notes on skipped entries, a sentence each.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Where the log of its build goes.
+    /// Path of the build log.
     #[must_use]
     pub fn log(&self) -> PathBuf {
         self.side.join("log")
     }
 
-    /// Where calls of compilers are noted.
+    /// Path of the list of compiler calls.
     #[must_use]
     pub fn calls(&self) -> PathBuf {
         self.side.join("calls")
     }
 
-    /// Names of the compilers that its build called, once for each call.
+    /// Names of the called compilers, one for each call.
     #[must_use]
     pub fn called(&self) -> Vec<String> {
         let text = std::fs::read(self.calls()).unwrap_or_default();
@@ -56,20 +55,20 @@ impl SourceCopy {
         lines.map(str::to_owned).collect()
     }
 
-    /// Where an instrumented build leaves its counts.
+    /// Directory of the profile of an instrumented build.
     #[must_use]
     pub fn profile(&self) -> PathBuf {
         self.side.join("profile")
     }
 
-    /// A word of a command line as it must be in this tree: an absolute path into the source
-    /// tree becomes one into the copy, and `{tree}` the copy's directory.
+    /// A word of a command line for this copy: absolute paths into the source tree become paths into
+    /// the copy, and `{tree}` its directory.
     #[must_use]
     pub fn word(&self, word: &OsString) -> OsString {
         let tree = self.path.as_os_str().as_bytes();
         let replaced = replace(word.as_bytes(), b"{tree}", tree, |_| true);
         let source = self.source.as_os_str().as_bytes();
-        // Only whole names: of /src/lua, not of /src/lua-old.
+        // Only whole names: /src/lua, but not /src/lua-old.
         let ends = |next: Option<u8>| next.is_none_or(|byte| !is_name(byte));
         OsString::from_vec(if source == b"/" {
             replaced
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_lead_into_the_copy() {
+    fn paths_into_the_sources_become_paths_into_the_copy() {
         let tree = SourceCopy {
             number: 0,
             path: "/tmp/w/0000".into(),

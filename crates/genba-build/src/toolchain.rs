@@ -1,4 +1,4 @@
-//! The compilers of this machine.
+//! Compilers in `PATH` and their families.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Family;
 
-/// What a program of a toolchain does.
+/// Role of a program of a toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     C(Family),
@@ -22,15 +22,15 @@ pub(crate) enum Role {
 /// The compilers and their helpers that a build would find in `PATH`.
 #[derive(Clone, Debug, Default)]
 pub struct Toolchain {
-    /// By name: where it really is, and what it does.
+    /// Path and role of each program, by name.
     pub(crate) programs: BTreeMap<String, (PathBuf, Role)>,
     pub(crate) path: Vec<PathBuf>,
-    /// Family of the compiler that the project's own build was seen to call.
+    /// Family of the compiler that the project's own build calls, once known.
     called: Option<Family>,
 }
 
 impl Toolchain {
-    /// Looks through `PATH`.
+    /// The compilers in `PATH`.
     #[must_use]
     pub fn look() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -62,7 +62,7 @@ impl Toolchain {
         }
     }
 
-    /// Takes the family of the compiler that a build called most for the usual one.
+    /// Sets the usual family to that of the compiler that a build called most.
     pub fn learn_from(&mut self, calls: &[String]) {
         let count = |family: Family| {
             let of = |name: &&String| matches!(self.programs.get(*name), Some((_, Role::C(own) | Role::Cxx(own))) if *own == family);
@@ -78,8 +78,7 @@ impl Toolchain {
         }
     }
 
-    /// The family of the compiler that the project's own build calls; before that is known, of
-    /// the one that is called when nobody says which.
+    /// Family of the compiler that the project's own build calls; before that is known, of `cc`.
     #[must_use]
     pub fn usual_family(&self) -> Family {
         if let Some(family) = self.called {
@@ -91,14 +90,14 @@ impl Toolchain {
         }
     }
 
-    /// Where a program is.
+    /// Path of a program.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         (self.programs.get(name).map(|(path, _)| path.clone()))
             .or_else(|| in_path(&self.path, name))
     }
 
-    /// Whether C and C++ compilers of this family are there.
+    /// Whether C and C++ compilers of this family are installed.
     #[must_use]
     pub fn has(&self, family: Family) -> bool {
         let (c, cxx) = family.programs();
@@ -106,7 +105,7 @@ impl Toolchain {
     }
 }
 
-/// Looks a program up in `PATH`.
+/// Path of a program in `PATH`.
 #[cfg(test)]
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -122,8 +121,8 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// Compiler caches look for the compiler in `PATH`, where they would find a wrapper that leads
-/// back to them.
+/// Whether a program is a compiler cache. It would search `PATH` for the compiler and find a wrapper
+/// that calls the cache again.
 fn is_cache(path: &Path) -> bool {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let name = real.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -142,7 +141,7 @@ enum Kind {
     Rustc,
 }
 
-/// What a name means: that of this machine's toolchain, with or without its triplet and version.
+/// Kind of a program by its name, with or without target triplet and version.
 fn kind(name: &str) -> Option<Kind> {
     let base = match name.rsplit_once('-') {
         Some((base, version))
@@ -200,7 +199,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn names_are_known() {
+    fn names_with_triplet_and_version_are_recognised() {
         for name in ["cc", "gcc-12", "x86_64-linux-gnu-gcc", "clang-14", "c99"] {
             assert_eq!(kind(name), Some(Kind::C), "{name}");
         }
@@ -219,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_passed_over() {
+    fn compiler_caches_are_ignored_and_the_family_is_learned_from_calls() {
         let place = tempfile::tempdir().expect("a directory");
         let program = |directory: &str, name: &str| {
             let path = place.path().join(directory);

@@ -1,19 +1,18 @@
-//! Has a tree been written to?
+//! Detection of changes in a tree.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What a tree looked like: every file's size, times and inode. Cheap, and nothing that writes
-/// escapes it.
+/// Size, times and inode of every file of a tree, which detect every write at low cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeState {
-    entries: BTreeMap<PathBuf, About>,
+    entries: BTreeMap<PathBuf, FileState>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct About {
+struct FileState {
     size: u64,
     inode: u64,
     modified: (i64, i64),
@@ -21,7 +20,7 @@ struct About {
 }
 
 impl TreeState {
-    /// Looks at a tree; what cannot be read is left out.
+    /// The state of a tree; unreadable entries are skipped.
     #[must_use]
     pub fn of(tree: &Path) -> Self {
         let mut entries = BTreeMap::new();
@@ -31,7 +30,7 @@ impl TreeState {
                 continue;
             };
             for entry in list.flatten() {
-                // Cases are written there while it is measured.
+                // Cases are written there during the measurement.
                 if entry.file_name() == ".genba" {
                     continue;
                 }
@@ -40,13 +39,13 @@ impl TreeState {
                 };
                 let path = entry.path();
                 if about.is_dir() {
-                    // A directory's own time tells nothing that its entries do not.
+                    // The time of a directory adds nothing to its entries.
                     pending.push(path);
                     continue;
                 }
                 entries.insert(
                     path,
-                    About {
+                    FileState {
                         size: about.len(),
                         inode: about.ino(),
                         modified: (about.mtime(), about.mtime_nsec()),
@@ -58,7 +57,7 @@ impl TreeState {
         Self { entries }
     }
 
-    /// The first file that is now another, new, or gone; `None` where all is as it was.
+    /// The first file that was changed, added or removed; `None` if there is none.
     #[must_use]
     pub fn changed(&self, tree: &Path) -> Option<PathBuf> {
         let now = Self::of(tree);
@@ -80,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_change_is_seen() {
+    fn changed_added_and_removed_files_are_detected() {
         let place = tempfile::tempdir().expect("a directory");
         let file = place.path().join("f");
         fs::write(&file, "one").expect("written");

@@ -161,7 +161,7 @@ fn a_failing_setting_is_named_and_the_others_are_measured() {
     );
     let notes = document["notes"].to_string();
     assert!(
-        notes.contains("N=3 was left out") && notes.contains("three is wrong"),
+        notes.contains("N=3 was skipped") && notes.contains("three is wrong"),
         "{notes}"
     );
     assert_eq!(document["points"].as_array().unwrap().len(), 4);

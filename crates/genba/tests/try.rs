@@ -368,7 +368,7 @@ fn a_killed_experiment_is_resumed_without_repeating_runs() {
         return;
     }
     assert!(out.status.success(), "{errors}");
-    assert!(answer.contains("taken up again"), "{answer}");
+    assert!(answer.contains("resumed"), "{answer}");
     place.assert_no_temporary_files();
 }
 

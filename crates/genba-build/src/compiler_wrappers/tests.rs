@@ -105,8 +105,8 @@ fn symbols(tree: &Path) -> String {
 }
 
 #[test]
-fn every_recipe_builds_a_program_that_works() {
-    let test = "every_recipe_builds_a_program_that_works";
+fn every_preset_builds_a_working_program() {
+    let test = "every_preset_builds_a_working_program";
     let Some((place, source)) = project_to_build(test, &["gcc", "make", "nm"]) else {
         return;
     };
@@ -147,7 +147,7 @@ fn every_recipe_builds_a_program_that_works() {
 }
 
 #[test]
-fn a_build_that_fails_leaves_the_end_of_its_log() {
+fn failing_build_leaves_the_end_of_its_log() {
     let place = tempfile::tempdir().expect("a directory");
     let source = project(place.path());
     let build_directory = BuildDirectory::open_in(place.path()).expect("a build directory");
@@ -175,18 +175,18 @@ fn words_are_quoted_for_the_shell() {
 }
 
 #[test]
-fn a_tool_that_leads_back_to_itself_ends_at_once() {
+fn recursive_wrapper_fails_at_once() {
     let place = tempfile::tempdir().expect("a directory");
     let script = place.path().join("gcc");
     // As if the real program were the script itself.
     write_script(&script, &plain_script("gcc", &script)).expect("written");
     let out = Command::new(&script).output().expect("run");
     assert!(!out.status.success());
-    assert!(String::from_utf8_lossy(&out.stderr).contains("leads back to itself"));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("calls itself"));
 }
 
 #[test]
-fn what_a_tool_starts_does_not_find_the_tools() {
+fn programs_started_by_a_wrapper_do_not_find_the_wrappers() {
     let place = tempfile::tempdir().expect("a directory");
     let script = place.path().join("ar");
     write_script(&script, &plain_script("ar", Path::new("/bin/sh"))).expect("written");
@@ -199,8 +199,8 @@ fn what_a_tool_starts_does_not_find_the_tools() {
 }
 
 #[test]
-fn kept_tools_build_the_same_without_a_copy() {
-    let test = "kept_tools_build_the_same_without_a_copy";
+fn exported_wrappers_build_in_the_original_tree() {
+    let test = "exported_wrappers_build_in_the_original_tree";
     let Some((place, source)) = project_to_build(test, &["gcc", "make", "gcc-ar"]) else {
         return;
     };

@@ -71,7 +71,10 @@ impl BaselineRun {
             (Some(causes), _) => causes.clone(),
             (None, false) => Vec::new(),
             (None, true) => {
-                comparer.say("explaining the baseline: its findings order the presets", None);
+                comparer.say(
+                    "explaining the baseline: its findings order the presets",
+                    None,
+                );
                 explain(&baseline, run.seconds).unwrap_or_else(|why| {
                     notes.push(format!("presets in their default order: {why}"));
                     Vec::new()
@@ -88,7 +91,9 @@ impl BaselineRun {
             causes,
             cpus: options.cpus.clone(),
         };
-        let limit = Duration::from_secs_f64((facts.wall * RUN_TIMEOUT_FACTOR).clamp(MIN_RUN_TIMEOUT_SECONDS, 1e6));
+        let limit = Duration::from_secs_f64(
+            (facts.wall * RUN_TIMEOUT_FACTOR).clamp(MIN_RUN_TIMEOUT_SECONDS, 1e6),
+        );
         let timeout = baseline.spec.timeout.unwrap_or(limit);
         baseline.spec.timeout = Some(timeout);
         Ok(Self {

@@ -35,7 +35,7 @@ impl PooledRuns {
     pub fn add(&mut self, round: &Measurement, places: &[usize]) {
         // The last blocks of a variant excluded within the round are incomplete.
         let blocks = (places.iter())
-            .map(|place| round.variants[*place].exits.len())
+            .map(|position| round.variants[*position].exits.len())
             .min()
             .unwrap_or(0);
         let before = self.measurement.blocks as usize;
@@ -45,8 +45,8 @@ impl PooledRuns {
             }
         }
         let all = self.measurement.series.len();
-        for (own, builder) in places.iter().enumerate() {
-            let from = &round.variants[*place];
+        for (own, position) in places.iter().enumerate() {
+            let from = &round.variants[*position];
             let to = &mut self.measurement.variants[own];
             to.columns.resize_with(all, || vec![f64::NAN; before]);
             for (number, series) in self.measurement.series.iter().enumerate() {

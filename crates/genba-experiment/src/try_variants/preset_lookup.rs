@@ -145,7 +145,7 @@ pub fn list_presets(cpus: &[usize]) -> String {
     for (title, rust) in [("C and C++", false), ("Rust", true)] {
         text.push_str(&format!("presets for building {title} (--build)\n"));
         for recipe in genba_build::build_presets(rust) {
-            let words = recipe.in_words(genba_build::Family::Gcc, rust);
+            let words = recipe.describe(genba_build::Family::Gcc, rust);
             text.push_str(&format!("  {:28}  {words}\n", recipe.name));
         }
     }

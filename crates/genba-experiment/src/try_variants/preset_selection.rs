@@ -173,7 +173,7 @@ pub fn describe_plan(
     }
     all.sort_by_key(|change| (std::cmp::Reverse(change.priority), change.needs_build()));
     for change in &all {
-        let words = change.in_words(builder.family(), builder.is_rust());
+        let words = change.describe(builder.family(), builder.is_rust());
         lines.push(match &change.unavailable {
             Some(reason) => format!("{}: unavailable: {reason}", change.name),
             None => format!("{}: {words}", change.name),

@@ -147,10 +147,10 @@ pub(crate) fn race(
         let done = round.blocks.max(1);
         block_seconds = Some(spent / f64::from(done));
         alone.add(&round, &[0]);
-        for (builder, index) in running.iter().enumerate() {
+        for (position, index) in running.iter().enumerate() {
             let contender = &mut contenders[*index];
-            contender.track.add(&round, &[0, place + 1]);
-            if let Some(reason) = &round.variants[place + 1].excluded {
+            contender.track.add(&round, &[0, position + 1]);
+            if let Some(reason) = &round.variants[position + 1].excluded {
                 contender.standing = RaceState::Failed(reason.clone());
             }
         }
@@ -213,17 +213,23 @@ fn decide(
 /// Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed bandits", ICML 2013.)
 fn unpromising(open: &[(usize, Effect)], contenders: &[Contender], delta: f64) -> Vec<usize> {
     let mut order: Vec<&(usize, Effect)> = (open.iter())
-        .filter(|(index, effect)| effect.pairs >= MIN_PAIRS_TO_PARK && !contenders[*index].is_layout())
+        .filter(|(index, effect)| {
+            effect.pairs >= MIN_PAIRS_TO_PARK && !contenders[*index].is_layout()
+        })
         .collect();
     order.sort_by(|one, two| one.1.ratio.value.total_cmp(&two.1.ratio.value));
     let better = |effect: &Effect| effect.ratio.value < 1.0 - delta / 2.0;
     let soon = |effect: &Effect| {
-        effect.verdict == VerdictName::Slower || effect.more_pairs.is_some_and(|more| more <= NEARLY_DECIDED_PAIRS)
+        effect.verdict == VerdictName::Slower
+            || effect
+                .more_pairs
+                .is_some_and(|more| more <= NEARLY_DECIDED_PAIRS)
     };
     let kept: BTreeSet<usize> = (order.iter().enumerate())
         .filter(|(rank, (_, effect))| {
             let cannot = effect.low_level.is_none() && effect.ratio.low > 1.0 - delta;
-            soon(effect) || (!cannot && (*rank < NEVER_PARKED.max(order.len() / 2) || better(effect)))
+            soon(effect)
+                || (!cannot && (*rank < NEVER_PARKED.max(order.len() / 2) || better(effect)))
         })
         .map(|(_, (index, _))| *index)
         .collect();

@@ -46,7 +46,7 @@ const LIBRARY_DIRECTORIES: [&str; 6] = [
 fn library(name: &str) -> Option<PathBuf> {
     let mut places = LIBRARY_DIRECTORIES
         .iter()
-        .map(|place| Path::new(builder).join(name));
+        .map(|place| Path::new(place).join(name));
     places.find(|path| path.exists())
 }
 
@@ -160,7 +160,11 @@ pub fn priority_with_causes(presets_for_causes: &[&str], name: &str, usual: u8) 
         None => usual,
         Some(builder) => {
             let less = u8::try_from(builder).unwrap_or(u8::MAX);
-            usual.max(SUGGESTED_PRIORITY.saturating_sub(less).max(MIN_SUGGESTED_PRIORITY))
+            usual.max(
+                SUGGESTED_PRIORITY
+                    .saturating_sub(less)
+                    .max(MIN_SUGGESTED_PRIORITY),
+            )
         }
     }
 }

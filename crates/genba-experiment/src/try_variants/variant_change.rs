@@ -282,7 +282,7 @@ impl VariantChange {
     #[must_use]
     pub fn combined_with(&self, other: &Self) -> Self {
         let recipe = match (&self.recipe, &other.recipe) {
-            (Some(one), Some(two)) => Some(one.and(two)),
+            (Some(one), Some(two)) => Some(one.combined_with(two)),
             (one, two) => one.clone().or_else(|| two.clone()),
         };
         let cautions: Vec<&str> = [&self.caution, &other.caution]
@@ -305,7 +305,7 @@ impl VariantChange {
 
     /// Description of the change of the build; `None` if there is none.
     #[must_use]
-    pub fn build_in_words(&self, family: Family, rust: bool) -> Option<String> {
+    pub fn describe_build(&self, family: Family, rust: bool) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(reference) = &self.reference {
             parts.push(format!("revision {reference}"));
@@ -314,16 +314,16 @@ impl VariantChange {
             parts.push(format!("patch {}", patch.display()));
         }
         if let Some(recipe) = &self.recipe {
-            parts.push(recipe.in_words(family, rust));
+            parts.push(recipe.describe(family, rust));
         }
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     /// Description of the whole change.
     #[must_use]
-    pub fn in_words(&self, family: Family, rust: bool) -> String {
+    pub fn describe(&self, family: Family, rust: bool) -> String {
         let run = (!self.run.is_nothing()).then(|| self.run.line("…"));
-        let parts = [self.build_in_words(family, rust), run];
+        let parts = [self.describe_build(family, rust), run];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if parts.is_empty() {
             "unchanged".to_owned()

@@ -69,7 +69,7 @@ fn blank(builder: &VariantBuilder, change: &VariantChange, outcome: TriedOutcome
     Tried {
         name: change.name.clone(),
         kind: change.kind,
-        change: change.in_words(builder.family(), builder.is_rust()),
+        change: change.describe(builder.family(), builder.is_rust()),
         caution: change.caution.clone(),
         outcome,
         ratio: None,
@@ -202,7 +202,7 @@ pub(crate) fn keep(
     Keep {
         variant: change.name.clone(),
         ratio,
-        build: change.build_in_words(builder.family(), builder.is_rust()),
+        build: change.describe_build(builder.family(), builder.is_rust()),
         rebuild: None,
         command: change.run.line(&baseline.command),
         cautions: change.caution.iter().cloned().collect(),

@@ -132,9 +132,9 @@ impl VariantBuilder {
         let slowest = self
             .baseline_seconds()
             .map(|seconds| seconds * BUILD_TIMEOUT_FACTOR);
-        spec.timeout = plan
-            .timeout
-            .or_else(|| slowest.map(|seconds| Duration::from_secs_f64(seconds.max(MIN_BUILD_TIMEOUT_SECONDS))));
+        spec.timeout = plan.timeout.or_else(|| {
+            slowest.map(|seconds| Duration::from_secs_f64(seconds.max(MIN_BUILD_TIMEOUT_SECONDS)))
+        });
         let finished = comparer.command(&spec)?;
         let exit = finished.record.exit;
         if exit == ExitKind::Cancelled {
@@ -160,9 +160,10 @@ impl VariantBuilder {
         }
         if tools.calls() == 0 && *recipe != Recipe::plain(&recipe.name) {
             return Ok(Err(VariantBuild::Failed {
-                reason: "the build called no compiler through PATH, so nothing was changed; if it was \
+                reason:
+                    "the build called no compiler through PATH, so nothing was changed; if it was \
                          built already, give --clean"
-                    .to_owned(),
+                        .to_owned(),
             }));
         }
         Ok(Ok(()))

@@ -80,7 +80,7 @@ impl VariantBuilder {
     /// # Errors
     /// The directory for copies cannot be created, or there is no source directory.
     pub fn new(base: VariantPlan, build: Option<BuildPlan>) -> Result<Self, BuildError> {
-        let mut place = Self {
+        let mut builder = Self {
             base,
             build,
             below: None,
@@ -91,20 +91,21 @@ impl VariantBuilder {
             built: Vec::new(),
             notes: Vec::new(),
         };
-        if let Some(build) = &mut place.build {
+        if let Some(build) = &mut builder.build {
             build.source = (build.source.canonicalize()).map_err(|_| BuildError::NoTree {
                 path: build.source.clone(),
             })?;
             let here = std::env::current_dir().unwrap_or_default();
-            let run = match &place.base.spec.directory {
+            let run = match &builder.base.spec.directory {
                 Some(directory) => here.join(directory),
                 None => here,
             };
             let run = run.canonicalize().unwrap_or(run);
-            place.below = run.strip_prefix(&build.source).ok().map(Path::to_owned);
-            place.rust = build.source.join("Cargo.toml").exists() && build.build.contains("cargo");
-            place.state = Some(TreeState::of(&build.source));
-            place.build_directory = Some(BuildDirectory::open()?);
+            builder.below = run.strip_prefix(&build.source).ok().map(Path::to_owned);
+            builder.rust =
+                build.source.join("Cargo.toml").exists() && build.build.contains("cargo");
+            builder.state = Some(TreeState::of(&build.source));
+            builder.build_directory = Some(BuildDirectory::open()?);
         }
         Ok(builder)
     }
