@@ -232,7 +232,10 @@ fn points_that_fail_are_skipped_and_named() {
         assert!(culprit.elements.contains(&"N=96".to_owned()), "{culprit:?}");
         assert!(found.skipped.iter().any(|skipped| skipped.what == "N=64"));
         assert!(
-            found.notes.iter().any(|note| note.contains("10 between")),
+            found
+                .notes
+                .iter()
+                .any(|note| note.contains("10 candidates between")),
             "{:?}",
             found.notes
         );
@@ -252,7 +255,7 @@ fn a_step_that_is_not_all_is_said_to_be_so() {
         found
             .notes
             .iter()
-            .any(|note| note.contains("there are others")),
+            .any(|note| note.contains("there are other steps")),
         "{:?}",
         found.notes
     );

@@ -135,7 +135,7 @@ fn a_metric_of_zero_is_undecided_and_named() {
         found
             .notes
             .iter()
-            .any(|note| note.contains("left undecided"))
+            .any(|note| note.contains("stays undecided"))
     );
 }
 

@@ -266,7 +266,7 @@ fn a_metric_that_no_run_yields_is_refused_at_once() {
     };
     let error = sweep(&mut comparer, &plan, &make).expect_err("no such metric");
     let text = error.to_string();
-    assert!(text.contains("yielded the metric pages"), "{text}");
+    assert!(text.contains("reported the metric pages"), "{text}");
     assert_eq!(runs.get(), 4);
 }
 

@@ -1,4 +1,4 @@
-//! An interval for the paired effect that may be looked at after every pair.
+//! Confidence sequence: an interval for the paired effect that is valid after every pair.
 
 use genba_model::Estimate;
 
@@ -7,9 +7,9 @@ use crate::outliers::robust_scale;
 use crate::quantile::{MAD_TO_SIGMA, mad_about, median_of_sorted};
 use crate::{StatsError, input_checks};
 
-/// Pairs that are kept before the grid is laid. Nothing is lost: at alpha 5 % the boldest bets
-/// need thirteen pairs to win (1.5¹³ ÷ 8 > 20).
-const PILOT: usize = 8;
+/// Pairs before the grid of candidates is set. At α = 5 % the boldest bets need 13 pairs to win
+/// (1.5¹³ ÷ 8 > 20), so nothing is lost.
+const PILOT_PAIRS: usize = 8;
 /// Grid steps grow in proportion to the distance from the pilot's centre beyond 0.4 scales, and
 /// are about 0.012 scales inside.
 const STEP: f64 = 0.03;
@@ -84,14 +84,14 @@ impl ConfidenceSequence {
         let scale = past_scale(&self.sorted);
         insert(&mut self.sorted, log_ratio);
         self.zero.bet(score(log_ratio, scale));
-        if self.count() < PILOT {
+        if self.count() < PILOT_PAIRS {
             self.pilot.push(log_ratio);
             return Ok(());
         }
-        if self.count() == PILOT {
+        if self.count() == PILOT_PAIRS {
             self.pilot.push(log_ratio);
             self.lay_grid();
-            let mut seen = Vec::with_capacity(PILOT);
+            let mut seen = Vec::with_capacity(PILOT_PAIRS);
             for value in std::mem::take(&mut self.pilot) {
                 bet_all(&mut self.points, past_scale(&seen), value, 1.0 / self.alpha);
                 insert(&mut seen, value);
@@ -290,13 +290,13 @@ mod tests {
     }
 
     #[test]
-    fn says_nothing_too_early() {
+    fn no_interval_before_the_eighth_pair() {
         assert_eq!(sequence(&[0.1; 7]).interval(), None);
         assert!(!sequence(&[0.1; 9]).excludes_zero());
     }
 
     #[test]
-    fn a_constant_effect_is_found() {
+    fn constant_effect_excludes_zero() {
         let sequence = sequence(&[0.1; 30]);
         assert!(sequence.excludes_zero());
         let ratio = sequence.ratio().unwrap();
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn identical_pairs_are_no_difference() {
+    fn identical_pairs_do_not_exclude_zero() {
         let sequence = sequence(&[0.0; 40]);
         let interval = sequence.interval().unwrap();
         assert!(!sequence.excludes_zero());
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_never_widens() {
+    fn interval_never_widens() {
         let mut sequence = ConfidenceSequence::new(0.05).unwrap();
         let mut before: Option<Estimate> = None;
         for value in scatter(200) {
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changing_effect_is_a_conflict_not_a_tight_answer() {
+    fn changing_effect_is_reported_as_a_conflict() {
         let mut values: Vec<f64> = scatter(100).iter().map(|d| d + 0.3).collect();
         values.extend(scatter(400).iter().map(|d| d - 0.3));
         let sequence = sequence(&values);
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_nonsense_and_goes_on() {
+    fn invalid_input_is_refused_and_changes_nothing() {
         let mut sequence = ConfidenceSequence::new(0.05).unwrap();
         assert!(sequence.push(f64::NAN).is_err());
         assert!(sequence.push(f64::INFINITY).is_err());

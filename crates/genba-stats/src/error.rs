@@ -1,6 +1,6 @@
-//! What can be wrong with the numbers.
+//! Errors of statistics: values that a method cannot use.
 
-/// Why a statistic cannot be given.
+/// Why a statistic cannot be computed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StatsError {
     /// There are fewer values than the method needs.
@@ -12,7 +12,7 @@ pub enum StatsError {
         got: usize,
     },
     /// A value is NaN or infinite.
-    #[error("value number {index} is {value}, which is no measurement")]
+    #[error("value {index} is {value}, which is not a measurement")]
     NotFinite {
         /// Index from 0.
         index: usize,
@@ -21,8 +21,8 @@ pub enum StatsError {
     },
     /// A ratio needs positive values.
     #[error(
-        "value number {index} is {value}: a ratio needs values above zero (is the clock or the \
-         metric too coarse for so short a run?)"
+        "value {index} is {value}: a ratio needs positive values (is the clock or the metric too \
+         coarse for a run this short?)"
     )]
     NotPositive {
         /// Index from 0.
@@ -50,8 +50,8 @@ pub enum StatsError {
     },
     /// After the baseline was subtracted nothing certain is left to divide by.
     #[error(
-        "what remains after subtracting the baseline lies between {low} and {high}, so it is not \
-         told from zero: measure more iterations or more runs"
+        "the cost after subtracting the baseline is between {low} and {high}, not distinguishable \
+         from zero; measure more iterations or runs"
     )]
     NothingLeft {
         /// Lower end of what remains.

@@ -1,33 +1,33 @@
-//! Wilcoxon's test at five looks: the cross-check of the confidence sequence.
+//! Wilcoxon's test at five interim_tests: the cross-check of the confidence sequence.
 
 use crate::{StatsError, input_checks, signed_rank};
 
-/// Numbers of pairs at which the test is made.
-pub const LOOKS: [usize; 5] = [12, 24, 48, 96, 192];
+/// Numbers of pairs at which the interim tests are made.
+pub const INTERIM_PAIRS: [usize; 5] = [12, 24, 48, 96, 192];
 
 /// Wilcoxon's signed-rank test after 12, 24, 48, 96 and 192 pairs, each at alpha ÷ 5, so that
 /// the whole has error probability alpha at most (Bonferroni over the looks; a simple group
 /// sequential plan as of Pocock, Biometrika 64 (1977), yet without his correlation gain).
 #[derive(Clone, Debug)]
-pub struct FiveLooks {
+pub struct GroupSequentialTest {
     alpha: f64,
     values: Vec<f64>,
-    rejected: Option<Look>,
+    rejected: Option<InterimTest>,
 }
 
-/// The look that refuted "no difference".
+/// The interim test that rejected "no difference".
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Look {
-    /// Pairs at that look.
+pub struct InterimTest {
+    /// Number of pairs.
     pub pairs: usize,
-    /// p-value there.
+    /// p-value.
     pub p_value: f64,
     /// Whether the log ratios are mostly above 0 (the variant is larger).
     pub above: bool,
 }
 
-impl FiveLooks {
-    /// A plan with error probability `alpha`.
+impl GroupSequentialTest {
+    /// A test at significance level `alpha`.
     ///
     /// # Errors
     /// An alpha outside 0…1.
@@ -47,15 +47,15 @@ impl FiveLooks {
     /// A log ratio that is not finite.
     pub fn push(&mut self, log_ratio: f64) -> Result<(), StatsError> {
         input_checks::finite(&[log_ratio], 1)?;
-        if self.rejected.is_some() || self.values.len() >= LOOKS[LOOKS.len() - 1] {
+        if self.rejected.is_some() || self.values.len() >= INTERIM_PAIRS[INTERIM_PAIRS.len() - 1] {
             return Ok(());
         }
         self.values.push(log_ratio);
-        if LOOKS.contains(&self.values.len()) {
+        if INTERIM_PAIRS.contains(&self.values.len()) {
             let test = signed_rank(&self.values)?;
-            if test.p_value < self.alpha / LOOKS.len() as f64 {
+            if test.p_value < self.alpha / INTERIM_PAIRS.len() as f64 {
                 let n = test.count as f64;
-                self.rejected = Some(Look {
+                self.rejected = Some(InterimTest {
                     pairs: self.values.len(),
                     p_value: test.p_value,
                     above: test.positive_ranks > n * (n + 1.0) / 4.0,
@@ -65,9 +65,9 @@ impl FiveLooks {
         Ok(())
     }
 
-    /// The look that found a difference, if one did.
+    /// The interim test that found a difference, if any.
     #[must_use]
-    pub fn rejected(&self) -> Option<Look> {
+    pub fn rejected(&self) -> Option<InterimTest> {
         self.rejected
     }
 }
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_a_plain_difference_at_the_first_look() {
-        let mut plan = FiveLooks::new(0.05).unwrap();
+    fn clear_difference_is_rejected_at_the_first_interim_test() {
+        let mut plan = GroupSequentialTest::new(0.05).unwrap();
         for i in 0..12 {
             assert_eq!(plan.rejected(), None);
             plan.push(-0.1 - f64::from(i) * 0.001).unwrap();
@@ -88,8 +88,8 @@ mod tests {
     }
 
     #[test]
-    fn balanced_pairs_find_nothing() {
-        let mut plan = FiveLooks::new(0.05).unwrap();
+    fn balanced_pairs_are_not_rejected() {
+        let mut plan = GroupSequentialTest::new(0.05).unwrap();
         for i in 0..300 {
             let size = 1.0 + f64::from(i / 2);
             plan.push(if i % 2 == 0 { size } else { -size }).unwrap();

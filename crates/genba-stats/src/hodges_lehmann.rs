@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_need_little_memory() {
+    fn many_values_need_linear_memory() {
         let values: Vec<f64> = (0..100_000).map(|i| f64::from(i % 1_000)).collect();
         let interval = hodges_lehmann(&values, 0.95).unwrap();
         assert_eq!(interval.estimate.value, 499.5);

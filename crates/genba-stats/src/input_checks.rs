@@ -1,4 +1,4 @@
-//! The gate that every value from outside passes.
+//! Checks of values and parameters from outside.
 
 use crate::StatsError;
 

@@ -1,4 +1,4 @@
-//! Pure statistics for measurements on noisy machines: summaries, intervals, sequential verdicts.
+//! Statistics for measurements on noisy machines: summaries, intervals, sequential verdicts. Pure.
 //!
 //! **Scope.** Numbers in, numbers with intervals out; every method names its source. Robust
 //! methods throughout: run times have heavy right tails, drift and bursts, so means, standard
@@ -15,18 +15,18 @@
 //! |---|---|
 //! | what is the typical value? | [`median_interval`], [`hodges_lehmann`], [`midmean`] |
 //! | how scattered? | [`mad`], [`quantile`] |
-//! | which runs are unlike the rest? | [`outliers`], [`first_unlike_rest`], [`trend`] |
+//! | which runs differ from the others? | [`outliers`], [`first_unlike_rest`], [`trend`] |
 //! | which share of the samples? | [`wilson`], [`wilson_weighted`] |
 //! | run again? | [`StopRule`] |
-//! | what could be seen here? | [`noise_floor`] |
+//! | which effect is visible here? | [`noise_floor`] |
 //! | how do two variants differ, the number of pairs fixed? | [`paired_effect`] |
-//! | may I look after every pair? | [`Judge`], [`ConfidenceSequence`], [`FiveLooks`] |
+//! | may the test be evaluated after every pair? | [`Judge`], [`ConfidenceSequence`], [`GroupSequentialTest`] |
 //! | several variants at once? | [`e_bh`], [`holm`] |
-//! | from where in an ordered list on? | [`StepSearch`] |
-//! | which items of a set? | [`Screening`]; without noise [`bifurcate`]; acting together [`reduce`] |
-//! | where does a curve change its ways? | [`curve`](fn@curve) |
-//! | how does it grow? | [`growth`] |
-//! | and without the loop round it? | [`cost_per_iteration`], [`subtracted_ratio`] |
+//! | from which position of an ordered list? | [`StepSearch`] |
+//! | which elements of a set? | [`Screening`]; without noise [`bifurcate`]; interacting [`reduce`] |
+//! | where does a curve have change points? | [`curve`](fn@curve) |
+//! | which scaling law? | [`fit_scaling_law`] |
+//! | cost without the empty loop? | [`cost_per_iteration`], [`subtracted_ratio`] |
 
 mod betting;
 mod bisect;
@@ -56,13 +56,13 @@ mod wilson_interval;
 
 pub use bisect::delta_debugging::{Reduced, Test, reduce};
 pub use bisect::screening::{
-    Interaction, ItemEffect, MOST_SCREENED, Screened, Screening, student_quantile,
+    ElementEffect, Interaction, MAX_SCREENED_ELEMENTS, Screened, Screening, student_quantile,
 };
 pub use bisect::sequential_bifurcation::{Share, bifurcate};
 pub use bisect::step_search::{StepPlace, StepSearch};
 pub use curve::{
-    Axis, Curve, CurvePoint, CurveQuestion, Growth, GrowthLaw, Knee, KneeKind, Setting, Stretch,
-    curve, growth,
+    Axis, Curve, CurvePoint, CurveQuestion, Knee, KneeKind, ScalingFit, ScalingLaw, Segment,
+    SettingLevel, curve, fit_scaling_law,
 };
 pub use error::StatsError;
 pub use hodges_lehmann::hodges_lehmann;
@@ -79,7 +79,7 @@ pub use trend::{Trend, first_unlike_rest, trend};
 pub use wilson_interval::{effective_size, wilson, wilson_weighted};
 
 pub use confidence_sequence::ConfidenceSequence;
-pub use group_sequential_test::{FiveLooks, LOOKS, Look};
+pub use group_sequential_test::{GroupSequentialTest, INTERIM_PAIRS, InterimTest};
 pub use multiple_testing::{e_bh, holm};
 pub use paired_effect::{PairedEffect, log_ratios, paired_effect};
 pub use pairs_forecast::forecast;

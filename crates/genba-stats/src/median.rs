@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn few_runs_say_their_level() {
+    fn few_runs_report_the_level_reached() {
         for (count, level) in [(1, 0.0), (2, 0.5), (3, 0.75), (4, 0.875), (5, 0.9375)] {
             let values: Vec<f64> = (0..count).map(f64::from).collect();
             let interval = median_interval(&values, 0.95).unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn many_runs_are_no_trouble() {
+    fn many_runs_are_handled() {
         let values: Vec<f64> = (0..100_000).map(f64::from).collect();
         let interval = median_interval(&values, 0.95).unwrap();
         // Half width about 1.96·√n/2 ranks.

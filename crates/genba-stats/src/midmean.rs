@@ -98,7 +98,7 @@ mod tests {
     const HALF: f64 = 3.437_434;
 
     #[test]
-    fn one_wild_value_moves_it_little() {
+    fn outlier_moves_the_midmean_little() {
         let mut values: Vec<f64> = (0..20).map(|i| 10.0 + f64::from(i) * 0.01).collect();
         let calm = midmean(&values, 0.95).unwrap().estimate.value;
         values[19] = 1e9;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn small_counts_and_nonsense() {
+    fn small_counts_give_valid_intervals_and_invalid_input_is_refused() {
         assert_eq!(midmean(&[3.0], 0.95).unwrap().rule, IntervalRule::Single);
         assert_eq!(
             midmean(&[3.0, 4.0, 5.0], 0.95).unwrap().rule,

@@ -77,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn holm_by_hand() {
+    fn holm_agrees_with_a_manual_calculation() {
         // 0.01 ≤ .05/4, 0.013 ≤ .05/3, then 0.03 > .05/2 stops.
         assert_eq!(
             holm(&[0.03, 0.01, 0.04, 0.013], 0.05).unwrap(),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn e_bh_by_hand() {
+    fn e_bh_agrees_with_a_manual_calculation() {
         // Of three, one alone needs 60, two need 30 each, three need 20 each.
         let logs = |values: &[f64]| -> Vec<f64> { values.iter().map(|e| e.ln()).collect() };
         assert_eq!(

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_pairs_see_more() {
+    fn more_pairs_show_smaller_effects() {
         let runs: Vec<f64> = (0..40)
             .map(|i| 1.0 + f64::from(i * 7 % 11) * 0.01)
             .collect();
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn scale_does_not_matter() {
+    fn result_is_invariant_to_scale() {
         let runs: Vec<f64> = (0..40)
             .map(|i| 1.0 + f64::from(i * 7 % 11) * 0.01)
             .collect();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_nonsense() {
+    fn invalid_input_is_refused() {
         assert!(noise_floor(&[1.0, 2.0], 20).is_err());
         assert!(noise_floor(&[1.0, 2.0, 0.0, 1.0], 20).is_err());
         assert!(noise_floor(&[1.0; 4], 12).is_err());

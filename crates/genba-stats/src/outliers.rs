@@ -80,13 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_far_one() {
+    fn distant_value_is_an_outlier() {
         assert_eq!(indices(&[1.0, 1.1, 9.0, 0.9, 1.05, 0.95]), [2]);
         assert_eq!(indices(&[1.0, 1.1, 0.9, 1.05]), [0usize; 0]);
     }
 
     #[test]
-    fn ties_do_not_make_every_other_value_an_outlier() {
+    fn ties_do_not_make_other_values_outliers() {
         let mut values = vec![4.0; 20];
         assert_eq!(indices(&values), [0usize; 0]);
         values.push(400.0);
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_nonsense() {
+    fn invalid_input_is_refused() {
         assert!(outliers(&[], 3.5).is_err());
         assert!(outliers(&[1.0], f64::NAN).is_err());
         assert!(outliers(&[1.0, f64::NAN], 3.5).is_err());

@@ -63,14 +63,14 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_plain_ratio() {
+    fn ratio_after_subtraction_is_exact_for_constant_runs() {
         let effect = paired_effect(&[1.0, 2.0, 4.0], &[2.0, 4.0, 8.0], 0.95).unwrap();
         assert!((effect.median_ratio - 2.0).abs() < 1e-12);
         assert!((effect.ratio.estimate.value - 2.0).abs() < 1e-12);
     }
 
     #[test]
-    fn refuses_nonsense() {
+    fn invalid_input_is_refused() {
         assert!(matches!(
             log_ratios(&[1.0], &[1.0, 2.0]),
             Err(StatsError::Unpaired { .. })
@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn swapping_inverts_and_scaling_does_nothing(
+        fn swapping_inverts_the_ratio_and_scaling_keeps_it(
             pairs in prop::collection::vec((0.01..100.0f64, 0.01..100.0f64), 1..40),
             factor in 0.001..1e3f64,
         ) {

@@ -1,4 +1,4 @@
-//! "About N more pairs would tell."
+//! Forecast of the number of pairs that a verdict still needs.
 
 use crate::MIN_PAIRS;
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nearer_of_both_ends() {
+    fn forecast_uses_the_nearer_of_both_decisions() {
         // 5 % scatter, 2 % effect: about 69 pairs in all.
         let more = forecast(0.02, 0.05, 0.01, 20).unwrap();
         assert!((40..60).contains(&more), "{more}");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_nonsense() {
+    fn invalid_input_is_refused() {
         assert!(median(&[]).is_err());
         assert!(mad(&[1.0, f64::NAN]).is_err());
         assert!(quantile(&[1.0], 1.1).is_err());

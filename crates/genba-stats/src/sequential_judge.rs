@@ -1,13 +1,14 @@
-//! The judge of a comparison: pairs go in one by one, a verdict comes out.
+//! Sequential judge of a comparison: pairs are added one by one until there is a verdict.
 
 use genba_model::Estimate;
 
 use crate::verdict::check_delta;
 use crate::{
-    ConfidenceSequence, FiveLooks, Look, StatsError, Verdict, equivalent, forecast, log_ratios,
+    ConfidenceSequence, GroupSequentialTest, InterimTest, StatsError, Verdict, equivalent,
+    forecast, log_ratios,
 };
 
-/// Judges a variant against its baseline while the pairs come in. May be asked after every pair.
+/// Compares a variant with its baseline while pairs are measured; valid after every pair.
 ///
 /// ```
 /// use genba_stats::{Judge, Verdict};
@@ -21,12 +22,12 @@ use crate::{
 pub struct Judge {
     delta: f64,
     sequence: ConfidenceSequence,
-    looks: FiveLooks,
+    interim_tests: GroupSequentialTest,
 }
 
 impl Judge {
-    /// `alpha`: probability of a false alarm (0.05). `delta`: differences up to this share
-    /// (0.01) are of no interest, and shown to be absent end the measurement; 0 for never.
+    /// `alpha` is the significance level (0.05). `delta` is the equivalence margin (0.01): differences
+    /// smaller than this are treated as equal; 0 never reports equivalence.
     ///
     /// # Errors
     /// Parameters out of range.
@@ -35,7 +36,7 @@ impl Judge {
         Ok(Self {
             delta,
             sequence: ConfidenceSequence::new(alpha)?,
-            looks: FiveLooks::new(alpha)?,
+            interim_tests: GroupSequentialTest::new(alpha)?,
         })
     }
 
@@ -46,10 +47,10 @@ impl Judge {
     pub fn push(&mut self, baseline: f64, variant: f64) -> Result<(), StatsError> {
         let log_ratio = log_ratios(&[baseline], &[variant])?[0];
         self.sequence.push(log_ratio)?;
-        self.looks.push(log_ratio)
+        self.interim_tests.push(log_ratio)
     }
 
-    /// The verdict now.
+    /// The verdict after the pairs so far.
     ///
     /// Where no one effect fits all pairs ([`ConfidenceSequence::conflict`]) the pairs must
     /// still speak against "no difference" as they stand, not only at some time past: an effect
@@ -94,13 +95,13 @@ impl Judge {
         self.sequence.ratio()
     }
 
-    /// The look of the cross-check that found a difference, if one did.
+    /// The interim test of the cross-check that found a difference, if any.
     #[must_use]
-    pub fn cross_check(&self) -> Option<Look> {
-        self.looks.rejected()
+    pub fn cross_check(&self) -> Option<InterimTest> {
+        self.interim_tests.rejected()
     }
 
-    /// About how many more pairs would tell; `None` if the answer is there, if there are fewer
+    /// About how many more pairs a verdict needs; `None` if there is one, if there are fewer
     /// than eight pairs to judge from, or if the number is beyond all measuring.
     #[must_use]
     pub fn more_pairs(&self) -> Option<usize> {
@@ -127,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_runs_end_as_the_same() {
+    fn equal_variants_are_judged_the_same() {
         let mut judge = Judge::new(0.05, 0.01).unwrap();
         for i in 0..600u32 {
             let noise = 1.0 + f64::from(i * 37 % 101) * 0.0004;
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_that_turns_round_is_undecided() {
+    fn effect_that_changes_sign_is_undecided() {
         let mut judge = Judge::new(0.05, 0.01).unwrap();
         push_about(&mut judge, 0.3, 100);
         assert_eq!(judge.verdict(), Verdict::Slower);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_effect_that_grows_is_still_an_effect() {
+    fn growing_effect_keeps_its_verdict() {
         let mut judge = Judge::new(0.05, 0.01).unwrap();
         push_about(&mut judge, 0.1, 200);
         push_about(&mut judge, 0.5, 600);
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_zero_times_and_stays_as_it_was() {
+    fn zero_times_are_refused_and_change_nothing() {
         let mut judge = Judge::new(0.05, 0.01).unwrap();
         assert!(matches!(
             judge.push(1.0, 0.0),

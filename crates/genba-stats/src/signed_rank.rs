@@ -140,14 +140,14 @@ mod tests {
     }
 
     #[test]
-    fn approximation_joins_the_exact_one() {
+    fn approximation_agrees_with_the_exact_distribution() {
         let (exact, _) = lower_rank(50, 0.95);
         let (next, _) = lower_rank(51, 0.95);
         assert!(next > exact && next < exact + 25);
     }
 
     #[test]
-    fn zeros_and_ties() {
+    fn zeros_are_dropped_and_ties_share_ranks() {
         assert_eq!(signed_rank(&[0.0, 0.0]).unwrap().p_value, 1.0);
         let tied = signed_rank(&[1.0, 1.0, -1.0, 1.0]).unwrap();
         assert_eq!((tied.exact, tied.positive_ranks), (false, 7.5));

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steady_runs_stop_at_the_minimum() {
+    fn constant_runs_stop_at_the_minimum() {
         let rule = StopRule::default();
         assert!(matches!(
             rule.decide(&[1.0; 9], 9.0, 1.0, 30.0).unwrap(),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_ends_it_yet_never_before_the_first_run() {
+    fn budget_stops_after_at_least_one_run() {
         let rule = StopRule::default();
         assert!(matches!(
             rule.decide(&[], 50.0, 0.0, 30.0).unwrap(),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn noisy_runs_are_forecast() {
+    fn noisy_runs_get_a_forecast() {
         let values: Vec<f64> = (0..40).map(|i| 1.0 + f64::from(i % 10) * 0.02).collect();
         let StopDecision::Continue {
             half_width: Some(half),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metric_of_zeros_is_precise_and_nan_is_refused() {
+    fn constant_zero_metric_is_precise_and_nan_is_refused() {
         let rule = StopRule::default();
         assert_eq!(
             rule.decide(&[0.0; 12], 1.0, 0.1, 30.0).unwrap(),

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_values_come_out_exactly() {
+    fn exact_values_give_exact_quantiles() {
         let baseline = [1.0; 8];
         let reference = [3.0; 8];
         let variant = [2.0; 8];
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_no_dearer_than_the_baseline_is_refused() {
+    fn reference_without_cost_above_the_baseline_is_refused() {
         let baseline = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0];
         let reference = [1.0, 1.0, 1.0, 1.1, 0.9, 1.0, 1.02, 0.98];
         assert!(matches!(
@@ -145,14 +145,14 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_at_the_baseline_costs_about_nothing() {
+    fn variant_equal_to_the_baseline_has_a_ratio_near_zero() {
         let baseline = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0];
         let ratio = subtracted_ratio(&[3.0; 8], &[1.0; 8], &baseline, 0.95).unwrap();
         assert!(ratio.estimate.low < 0.0 && ratio.estimate.high > 0.0);
     }
 
     #[test]
-    fn refuses_nonsense() {
+    fn invalid_input_is_refused() {
         assert!(cost_per_iteration(&[1.0], &[], 0, 0.95).is_err());
         assert!(cost_per_iteration(&[1.0], &[1.0, 2.0], 1, 0.95).is_err());
         assert!(cost_per_iteration(&[f64::NAN], &[], 1, 0.95).is_err());

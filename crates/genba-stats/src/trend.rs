@@ -105,7 +105,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn sees_a_drift_and_its_direction() {
+    fn drift_and_its_direction_are_detected() {
         let rising: Vec<f64> = (0..20).map(f64::from).collect();
         let found = trend(&rising).unwrap().unwrap();
         assert_eq!(found.tau, 1.0);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cold_first_run() {
+    fn cold_first_run_is_detected() {
         let ratio = first_unlike_rest(&[3.0, 1.0, 1.01, 0.99, 1.0, 1.02])
             .unwrap()
             .unwrap();

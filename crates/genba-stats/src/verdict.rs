@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn each_verdict() {
+    fn verdict_follows_from_the_interval_and_delta() {
         assert_eq!(of(0.90, 0.95), Verdict::Faster);
         assert_eq!(of(1.001, 1.02), Verdict::Slower);
         assert_eq!(of(0.995, 1.005), Verdict::Same);

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_weights_are_plain_counts() {
+    fn equal_weights_give_the_unweighted_interval() {
         let plain = wilson(30.0, 100.0, 0.95).unwrap();
         let weighted = wilson_weighted(30.0 * 7.0, 100.0 * 7.0, 100.0 * 49.0, 0.95).unwrap();
         assert!((plain.low - weighted.low).abs() < 1e-12);
@@ -116,13 +116,13 @@ mod tests {
     }
 
     #[test]
-    fn one_heavy_sample_makes_it_uncertain() {
+    fn one_heavy_sample_widens_the_interval() {
         let weighted = wilson_weighted(50.0, 100.0, 50.0f64.powi(2) + 50.0, 0.95).unwrap();
         assert!(weighted.high - weighted.low > 0.6);
     }
 
     #[test]
-    fn refuses_nonsense() {
+    fn invalid_input_is_refused() {
         assert!(wilson(1.0, 0.0, 0.95).is_err());
         assert!(wilson(2.0, 1.0, 0.95).is_err());
         assert!(wilson(f64::NAN, 1.0, 0.95).is_err());

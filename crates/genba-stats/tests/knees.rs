@@ -445,7 +445,7 @@ proptest::proptest! {
             proptest::prop_assert!((0.0..=1.0).contains(&knee.confidence));
         }
         proptest::prop_assert_eq!(found.settings.len(), levels.len());
-        proptest::prop_assert_eq!(found.stretches.len() <= found.knees.len() + 1, true);
+        proptest::prop_assert_eq!(found.segments.len() <= found.knees.len() + 1, true);
     }
 }
 

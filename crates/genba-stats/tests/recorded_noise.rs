@@ -8,7 +8,7 @@
 mod common;
 
 use common::{Noise, three_errors};
-use genba_stats::{FiveLooks, Judge, Verdict, noise_floor};
+use genba_stats::{GroupSequentialTest, Judge, Verdict, noise_floor};
 
 const COMPARISONS: usize = 1_000;
 const MOST_PAIRS: usize = 400;
@@ -51,7 +51,7 @@ fn compare(column: &str, effect: f64, seed: u64) -> Outcome {
     for _ in 0..COMPARISONS {
         let start = noise.below(runs.len() - 2 * MOST_PAIRS);
         let mut judge = Judge::new(0.05, 0.02).unwrap();
-        let mut looks = FiveLooks::new(0.05).unwrap();
+        let mut looks = GroupSequentialTest::new(0.05).unwrap();
         for pair in 0..MOST_PAIRS {
             let (mut a, mut b) = (runs[start + 2 * pair], runs[start + 2 * pair + 1]);
             if noise.coin() {

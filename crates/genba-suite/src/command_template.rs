@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_braces_and_the_shell() {
+    fn variables_are_replaced_and_braces_and_shell_variables_kept() {
         assert_eq!(fill("x{a}y{a}"), Ok("x1y1".into()));
         assert_eq!(fill("{long_name}"), Ok("{a}".into()), "filled in once only");
         assert_eq!(fill("awk '{{print}}'"), Ok("awk '{print}'".into()));

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn alike_snippets_make_as_many_iterations() {
+    fn similar_snippets_share_one_loop_count() {
         let (benchmark, counts, notes) = settled(&[(1000, false, 2.0), (200, false, 9.0)]);
         assert_eq!(counts, [200, 200]);
         assert_eq!(benchmark.metric.as_deref(), Some(PER_ITERATION));
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn unlike_snippets_and_given_counts_keep_theirs_and_say_so() {
+    fn different_snippets_and_given_counts_keep_their_loop_counts() {
         let (_, counts, notes) = settled(&[(1_000_000, false, 2.0), (1, false, 9.0)]);
         assert_eq!(counts, [1_000_000, 1]);
         assert!(notes[0].contains("different numbers of iterations"));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_in_the_loop_is_judged_with_it() {
+    fn snippets_cheaper_than_the_loop_are_judged_with_the_loop() {
         for hidden in [0.1, 0.0, -0.2] {
             let (benchmark, _, notes) = settled(&[(10, false, 2.0), (10, false, hidden)]);
             assert_eq!(benchmark.metric.as_deref(), Some(WITH_LOOP));
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn without_snippets_nothing_is_said() {
+    fn benchmarks_without_snippets_are_unchanged() {
         let (benchmark, _, notes) = settled(&[]);
         assert_eq!(benchmark.metric.as_deref(), Some(PER_ITERATION));
         assert!(notes.is_empty());

@@ -51,7 +51,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn as_benchmark_driver_has_them() {
+    fn executables_have_the_syntax_of_benchmark_driver() {
         let executables = parse_executables("ruby3.1; yjit::ruby3.1 --yjit -W'0 1';").expect("two");
         assert_eq!(executables[0].name, "ruby3.1");
         assert_eq!(executables[0].command, ["ruby3.1"]);

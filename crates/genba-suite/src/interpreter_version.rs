@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_numbers() {
+    fn versions_are_compared_numerically() {
         assert!(at_least("3.1.2", "3.1"));
         assert!(at_least("3.10.0", "3.9"));
         assert!(at_least("3.1", "3.1.0"));

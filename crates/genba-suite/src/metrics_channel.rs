@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_of_a_name_counts() {
+    fn last_line_of_a_name_counts() {
         let text = "iterations 5 count\nother 1\niterations 6 count\n";
         assert_eq!(find(text, "iterations"), Some(6.0));
         assert_eq!(find(text, "iteration"), None);

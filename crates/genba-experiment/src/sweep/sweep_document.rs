@@ -4,7 +4,7 @@ use genba_model::{
     Comparison, Direction, Estimate, Metric, Sweep, SweepKnee, SweepParameter, SweepPoint,
     SweepScalingLaw, SweepSegment, Variant, VerdictName,
 };
-use genba_stats::{Curve, Knee, KneeKind, Verdict, growth, median_interval};
+use genba_stats::{Curve, Knee, KneeKind, Verdict, fit_scaling_law, median_interval};
 
 use super::setting_runs::{points, skipped_zeros};
 use super::sweep_loop::{SweepPlan, SweepResult};
@@ -93,7 +93,7 @@ pub fn document(
         knees: curve.map_or_else(Vec::new, |curve| knees(&curve.knees)),
         suspected_knees: curve.map_or_else(Vec::new, |curve| knees(&curve.suspects)),
         segments: curve.map_or_else(Vec::new, |curve| {
-            (curve.stretches.iter())
+            (curve.segments.iter())
                 .map(|one| SweepSegment {
                     from: one.from,
                     to: one.to,
@@ -190,7 +190,7 @@ fn sweep_points(sweep: &SweepPlan, swept: &SweepResult, curve: Option<&Curve>) -
         .filter(|setting| setting.usable(metric))
         .filter_map(|setting| {
             let of_curve = curve.and_then(|curve| {
-                let same = |one: &&genba_stats::Setting| Some(one.x) == setting.x;
+                let same = |one: &&genba_stats::SettingLevel| Some(one.x) == setting.x;
                 curve.settings.iter().find(same).map(|one| one.level)
             });
             let values: Vec<f64> = setting.of(metric).into_iter().map(|run| run.1).collect();
@@ -288,14 +288,14 @@ fn comparisons(
 /// The scaling law of the segment after the last change point.
 fn law(curve: &Curve, sweep: &SweepPlan, swept: &SweepResult) -> Option<SweepScalingLaw> {
     let axis = sweep.parameters[0].axis()?;
-    let last = curve.stretches.last()?;
+    let last = curve.segments.last()?;
     let mut part = points(&swept.settings, &sweep.plan.primary);
     part.retain(|point| point.x >= last.from);
     part.sort_by(|a, b| a.x.total_cmp(&b.x));
     if part.len() < MIN_SETTINGS_FOR_LAW {
         return None;
     }
-    let found = growth(&part, axis, sweep.plan.delta * FLOOR_SHARE_OF_DELTA).ok()?;
+    let found = fit_scaling_law(&part, axis, sweep.plan.delta * FLOOR_SHARE_OF_DELTA).ok()?;
     Some(SweepScalingLaw {
         law: found.law.name().to_owned(),
         exponent: found.exponent,

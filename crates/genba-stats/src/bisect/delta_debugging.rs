@@ -1,20 +1,20 @@
-//! Delta debugging: the smallest set of items that shows an effect.
+//! Delta debugging: the smallest set of elements that shows an effect.
 
-/// What a test of a subset says.
+/// Result of the test of a subset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     /// The subset shows the effect.
     Shows,
     /// It does not.
     Lacks,
-    /// It could not be told, or the subset does not work.
+    /// The test is undecided, or the subset fails.
     Unresolved,
 }
 
 /// A subset that shows the effect while no smaller one that was tried does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduced {
-    /// The items.
+    /// The elements.
     pub items: Vec<usize>,
     /// Whether without any one of them the effect was shown to be gone: the set is 1-minimal.
     /// `false` where a test was unresolved or the tests ran out.
@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn one_of_many_takes_a_logarithm_of_tests() {
+    fn one_culprit_takes_a_logarithm_of_tests() {
         let found = reduced(1024, &[717]);
         assert_eq!(found.items, [717]);
         assert!(found.minimal && found.tests <= 20, "{found:?}");
     }
 
     #[test]
-    fn an_unresolved_test_leaves_more_than_needed_and_says_so() {
+    fn unresolved_test_leaves_a_larger_set_marked_as_not_minimal() {
         let found = reduce(&[0, 1, 2, 3], 100, |subset| {
             Ok::<_, Infallible>(match subset.contains(&2) {
                 true if subset.len() > 1 => Test::Shows,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tests_are_bounded_and_errors_come_through() {
+    fn number_of_tests_is_bounded_and_errors_are_returned() {
         let found = reduce(&[0, 1, 2, 3, 4], 3, |_| Ok::<_, Infallible>(Test::Lacks)).unwrap();
         assert_eq!((found.tests, found.minimal), (3, false));
         assert_eq!(reduce(&[0, 1], 9, |_| Err("stop")), Err("stop"));

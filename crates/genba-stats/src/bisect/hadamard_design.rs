@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_are_wasted() {
+    fn order_is_the_smallest_possible() {
         for (least, order) in [
             (4, 4),
             (8, 8),

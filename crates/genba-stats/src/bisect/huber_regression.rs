@@ -1,12 +1,12 @@
-//! Linear regression that outliers hardly move.
+//! Robust linear regression with Huber weights.
 
 use crate::input_checks;
 use crate::quantile::{MAD_TO_SIGMA, median_of_sorted};
 
-/// Residuals beyond so many scales weigh less: 95 % efficiency on normal noise.
-const TUNING: f64 = 1.345;
-/// The weights settle in far fewer.
-const ROUNDS: usize = 30;
+/// Residuals beyond this multiple of the scale weigh less: 95 % efficiency on normal noise.
+const HUBER_TUNING: f64 = 1.345;
+/// Iterations at most; the weights converge in far fewer.
+const MAX_ITERATIONS: usize = 30;
 
 /// A fit: coefficients with their standard errors.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(crate) fn huber(rows: &[Vec<f64>], values: &[f64]) -> Option<Fit> {
     let mut coefficients = vec![0.0; width];
     let mut scale = 0.0;
     let mut residuals = vec![0.0; count];
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ITERATIONS {
         let fitted = solve(&normal(rows, &weights), &right_side(rows, values, &weights))?;
         let moved = (fitted.iter().zip(&coefficients))
             .map(|(new, old)| (new - old).abs())
@@ -48,7 +48,7 @@ pub(crate) fn huber(rows: &[Vec<f64>], values: &[f64]) -> Option<Fit> {
             break;
         }
         for (weight, size) in weights.iter_mut().zip(&sizes) {
-            *weight = (TUNING * scale / size.max(f64::MIN_POSITIVE)).min(1.0);
+            *weight = (HUBER_TUNING * scale / size.max(f64::MIN_POSITIVE)).min(1.0);
         }
     }
     let mut inverse_diagonal = Vec::with_capacity(width);
@@ -60,10 +60,14 @@ pub(crate) fn huber(rows: &[Vec<f64>], values: &[f64]) -> Option<Fit> {
     }
     let variance = if scale > 0.0 {
         let squared: f64 = (residuals.iter())
-            .map(|residual| (residual / scale).clamp(-TUNING, TUNING).powi(2))
+            .map(|residual| {
+                (residual / scale)
+                    .clamp(-HUBER_TUNING, HUBER_TUNING)
+                    .powi(2)
+            })
             .sum();
         let inside = (residuals.iter())
-            .filter(|residual| residual.abs() <= TUNING * scale)
+            .filter(|residual| residual.abs() <= HUBER_TUNING * scale)
             .count();
         let slope = inside as f64 / count as f64;
         scale * scale * squared / (count - width) as f64 / (slope * slope)
@@ -148,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_with_an_outlier() {
+    fn outlier_hardly_moves_the_fitted_line() {
         let rows: Vec<Vec<f64>> = (0..20).map(|x| vec![1.0, f64::from(x)]).collect();
         let mut values: Vec<f64> = (0..20)
             .map(|x| 3.0 + 2.0 * f64::from(x) + if x % 2 == 0 { 0.01 } else { -0.01 })
@@ -171,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_fit_has_no_error() {
+    fn exact_fit_has_zero_standard_error() {
         let rows: Vec<Vec<f64>> = (0..5).map(|x| vec![1.0, f64::from(x)]).collect();
         let values: Vec<f64> = (0..5).map(|x| 1.0 - f64::from(x)).collect();
         let fit = huber(&rows, &values).unwrap();

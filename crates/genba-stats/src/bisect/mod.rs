@@ -1,4 +1,4 @@
-//! Searches for what is responsible, under noise: a place in an ordered list, items of a set.
+//! Searches for a culprit under noise: in an ordered list, among the elements of a set.
 
 pub(crate) mod delta_debugging;
 mod hadamard_design;

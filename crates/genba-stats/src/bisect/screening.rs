@@ -1,4 +1,4 @@
-//! Which items of a set move a metric: a balanced design over subsets, all effects at once.
+//! Screening: effects of all elements of a set at once, by a balanced design of subsets.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -8,10 +8,11 @@ use crate::quantile::median_of_sorted;
 use crate::{StatsError, input_checks};
 use genba_model::Estimate;
 
-/// More items than this are put together in groups first: the design has a row for each.
-pub const MOST_SCREENED: usize = 63;
-/// The weakest culprit must stand out from the strongest of the rest by so many standard errors.
-const STAND_OUT: f64 = 3.0;
+/// Number of elements of one design at most; larger sets are screened in groups first.
+pub const MAX_SCREENED_ELEMENTS: usize = 63;
+/// Distance of the weakest culprit from the strongest other element, in standard errors, from which
+/// the screening is settled.
+const MIN_SEPARATION: f64 = 3.0;
 
 /// A screening experiment: in each run half of the items are switched on, every item together
 /// with every other equally often, so that each run says something of *every* item.
@@ -29,10 +30,10 @@ pub struct Screening {
     runs: Vec<(usize, Option<f64>)>,
 }
 
-/// What one item does.
+/// Effect of one element.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ItemEffect {
-    /// Item, from 0.
+pub struct ElementEffect {
+    /// Index of the element, from 0.
     pub item: usize,
     /// Change of the metric when it is switched on, in the metric's unit, 95 %.
     pub effect: Estimate,
@@ -40,7 +41,7 @@ pub struct ItemEffect {
     pub score: f64,
 }
 
-/// What two items do together beyond what each does by itself.
+/// Interaction of two elements beyond the sum of their effects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interaction {
     /// The items.
@@ -51,14 +52,14 @@ pub struct Interaction {
     pub score: f64,
 }
 
-/// What the runs of a screening say.
+/// Result of a screening.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screened {
-    /// All items, the largest effect first.
-    pub effects: Vec<ItemEffect>,
-    /// How many of these stand out, at the level alpha for all items together.
+    /// All elements, the largest effect first.
+    pub effects: Vec<ElementEffect>,
+    /// Number of significant effects, at level α for all elements together.
     pub culprits: usize,
-    /// Whether more runs would hardly change who stands out: somebody does, and clearly.
+    /// Whether more runs would hardly change which effects are significant.
     pub settled: bool,
 }
 
@@ -66,12 +67,12 @@ impl Screening {
     /// A screening of so many items.
     ///
     /// # Errors
-    /// No items, or more than [`MOST_SCREENED`].
+    /// No items, or more than [`MAX_SCREENED_ELEMENTS`].
     pub fn new(items: usize) -> Result<Self, StatsError> {
         if items == 0 {
             return Err(StatsError::TooFew { needed: 1, got: 0 });
         }
-        if items > MOST_SCREENED {
+        if items > MAX_SCREENED_ELEMENTS {
             return Err(StatsError::Parameter {
                 name: "number of items",
                 value: items as f64,
@@ -136,10 +137,10 @@ impl Screening {
             return Ok(None);
         };
         let student = student(fit.freedom);
-        let mut effects: Vec<ItemEffect> = (0..self.items)
+        let mut effects: Vec<ElementEffect> = (0..self.items)
             .map(|item| {
                 let (value, error) = (fit.coefficients[item + 1], fit.errors[item + 1]);
-                ItemEffect {
+                ElementEffect {
                     item,
                     effect: estimate(2.0 * value, 2.0 * error, student.inverse_cdf(0.975)),
                     score: score(value, error),
@@ -148,11 +149,11 @@ impl Screening {
             .collect();
         effects.sort_by(|left, right| right.score.abs().total_cmp(&left.score.abs()));
         let threshold = student.inverse_cdf(1.0 - alpha / 2.0 / self.items as f64);
-        let stands = |effect: &&ItemEffect| effect.score.abs() >= threshold;
+        let stands = |effect: &&ElementEffect| effect.score.abs() >= threshold;
         let culprits = effects.iter().take_while(stands).count();
         let settled = culprits > 0
             && (effects.get(culprits)).is_none_or(|next| {
-                effects[culprits - 1].score.abs() - next.score.abs() >= STAND_OUT
+                effects[culprits - 1].score.abs() - next.score.abs() >= MIN_SEPARATION
             });
         Ok(Some(Screened {
             effects,

@@ -1,6 +1,6 @@
-//! Which items of a set move a metric that has no noise: halving.
+//! Sequential bifurcation: elements of a set that change a metric without noise, by halving.
 
-/// An item, or items that act only together, with what they change.
+/// An element, or elements that act only together, with their effect.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
     /// The items.
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn one_culprit_takes_twice_a_logarithm_at_most() {
+    fn one_culprit_takes_at_most_two_logarithms_of_measurements() {
         let mut effects = vec![0.0; 1024];
         effects[0] = 100.0;
         let (found, measured) = shares(&effects);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_act_together_stay_together() {
+    fn interacting_elements_are_not_split() {
         let found = bifurcate(&[0, 1, 2, 3], 10.0, 0.5, &mut |subset: &[usize]| {
             let both = subset.contains(&1) && subset.contains(&2);
             Ok::<_, Infallible>(if both { 10.0 } else { 0.0 })

@@ -1,18 +1,18 @@
-//! Where in an ordered list a level changes.
+//! Search for the position in an ordered list where the level of a metric changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::step_likelihood::{Gap, Levels, StepData};
 use crate::StatsError;
 
-/// Share of the values that are taken at the two ends, so that the levels become known.
+/// Share of the values that are measured at the two ends, to determine the levels.
 const END_SHARE: f64 = 0.15;
-/// A step of so many standard deviations is told by one run: the ends need no more of them.
-const CLEAR_STEP: f64 = 8.0;
-/// Noise up to this share of the step is none: exact counts differ by a few instructions, too.
-const NIL: f64 = 0.01;
-/// Values that each end needs before anything is said.
-const LEAST_AT_ENDS: usize = 2;
+/// Step in standard deviations that one run detects, so that the ends need no more runs.
+const CLEAR_STEP_SIGMAS: f64 = 8.0;
+/// Noise up to this share of the step counts as none: exact counts differ by a few instructions, too.
+const NO_NOISE_SHARE: f64 = 0.01;
+/// Values that each end needs before there is a posterior.
+const MIN_END_VALUES: usize = 2;
 
 /// Finds the one point of an ordered list from which on a metric is at another level, each value
 /// being noisy. Points are numbered from 0.
@@ -37,7 +37,7 @@ pub struct StepSearch {
     refuted: BTreeSet<u64>,
 }
 
-/// What a [`StepSearch`] believes.
+/// Posterior of a [`StepSearch`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepPlace {
     /// The likeliest place: the first point at the new level, as far as points could be measured.
@@ -99,12 +99,12 @@ impl StepSearch {
         Ok(())
     }
 
-    /// Says that a point cannot be measured; it is not probed any more.
+    /// Marks a point as not measurable.
     pub fn skip(&mut self, point: u64) {
         self.skipped.insert(point);
     }
 
-    /// Says that there is no step right before this point, as a comparison has shown.
+    /// Excludes a step right before this point, as shown by a comparison.
     pub fn refute(&mut self, place: u64) {
         self.refuted.insert(place);
     }
@@ -123,10 +123,10 @@ impl StepSearch {
         let [Some(first), Some(last)] = ends else {
             return false;
         };
-        if first.len().min(last.len()) < LEAST_AT_ENDS {
+        if first.len().min(last.len()) < MIN_END_VALUES {
             return false;
         }
-        let most = NIL * (last[0] - first[0]).abs();
+        let most = NO_NOISE_SHARE * (last[0] - first[0]).abs();
         (self.values.values()).all(|values| {
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);
             let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -134,8 +134,8 @@ impl StepSearch {
         })
     }
 
-    /// Where the step is by now; `None` before both ends have two values, and where all places
-    /// are refuted.
+    /// The most probable position so far; `None` before both ends have two values, or if all
+    /// positions are excluded.
     #[must_use]
     pub fn place(&self) -> Option<StepPlace> {
         let belief = self.belief()?;
@@ -171,7 +171,7 @@ impl StepSearch {
     pub fn next(&self, draw: f64) -> u64 {
         let last = self.points - 1;
         let count_at = |point: u64| self.values.get(&point).map_or(0, Vec::len);
-        if count_at(0).min(count_at(last)) < LEAST_AT_ENDS {
+        if count_at(0).min(count_at(last)) < MIN_END_VALUES {
             return if count_at(0) <= count_at(last) {
                 0
             } else {
@@ -182,7 +182,7 @@ impl StepSearch {
             return if draw < 0.5 { 0 } else { last };
         };
         let height = (belief.levels.after - belief.levels.before).abs();
-        let clear = height > CLEAR_STEP * belief.levels.scatter;
+        let clear = height > CLEAR_STEP_SIGMAS * belief.levels.scatter;
         let at_ends = (count_at(0) + count_at(last)) as f64;
         let known = at_ends > 2.0 * END_SHARE * self.count() as f64;
         if !clear && !known && draw < END_SHARE {
@@ -216,7 +216,7 @@ impl StepSearch {
     fn belief(&self) -> Option<Belief> {
         let ends = [0, self.points - 1];
         let enough = |point: &u64| {
-            (self.values.get(point)).is_some_and(|values| values.len() >= LEAST_AT_ENDS)
+            (self.values.get(point)).is_some_and(|values| values.len() >= MIN_END_VALUES)
         };
         if !ends.iter().all(enough) {
             return None;

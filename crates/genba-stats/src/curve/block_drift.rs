@@ -1,4 +1,4 @@
-//! Takes off what all settings of a block share: the machine was slower then.
+//! Drift correction: removes the effect of a block that all its settings share.
 //!
 //! The model is the mixed one of a block design: logarithm of a run = level of its setting +
 //! effect of its block + scatter, where effects are drawn from a normal distribution of unknown
@@ -299,7 +299,7 @@ mod tests {
     /// As a sweep goes: a first look at all, then two settings with a new one between them,
     /// where the machine was faster for all that came late.
     #[test]
-    fn a_machine_that_changed_late_does_not_set_new_settings_apart() {
+    fn late_drift_does_not_shift_refined_settings() {
         let levels = [0.0; 12];
         let all: Vec<usize> = (0..8).collect();
         for seed in 0..20 {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_drift_is_left_as_it_is() {
+    fn runs_without_drift_are_hardly_changed() {
         let all: Vec<usize> = (0..10).collect();
         let levels: Vec<f64> = all.iter().map(|at| 0.1 * *at as f64).collect();
         let blocks = vec![(all.as_slice(), 0.0); 8];
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_counts_stay_exact() {
+    fn exact_counts_are_unchanged() {
         let runs = vec![vec![(0, 1.5), (1, 1.5), (2, 1.5)], vec![(0, 2.5), (2, 2.5)]];
         let (groups, unknown) = without_drift(&runs);
         assert_eq!(groups, [vec![1.5; 3], vec![2.5; 2]]);

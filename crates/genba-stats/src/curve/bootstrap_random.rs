@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments() {
+    fn random_numbers_have_the_expected_moments() {
         let mut random = Random::new(1);
         let values: Vec<f64> = (0..20_000).map(|_| random.normal()).collect();
         let mean = values.iter().sum::<f64>() / 20_000.0;

@@ -1,30 +1,30 @@
-//! A curve with its knees: what is asked, what is answered, and the road from one to the other.
+//! Change points (knees) of a curve: parameters, result, and the analysis.
 
 use genba_model::Estimate;
 
 use super::knee_search::Search;
-use super::segments::stretches;
+use super::segments::segments;
 use super::setting_levels::Levels;
 use super::{Axis, CurvePoint, segmentation};
 use crate::{StatsError, input_checks};
 
-/// What is asked of a curve.
+/// Parameters of the analysis of a curve.
 #[derive(Clone, Copy, Debug)]
 pub struct CurveQuestion {
-    /// How the parameter is laid out.
+    /// Scale of the parameter.
     pub axis: Axis,
-    /// Changes up to this share are of no interest (0.01). A third of it is taken for a scatter
-    /// from setting to setting that no repeating shows.
+    /// Equivalence margin (0.01). A third of it is assumed as scatter between settings that repeated
+    /// runs do not show.
     pub delta: f64,
-    /// Rate of false knees allowed (0.05).
+    /// Significance level α (0.05).
     pub alpha: f64,
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// Curves drawn in the bootstrap (199).
+    /// Number of bootstrap samples (199).
     pub resamples: u32,
 }
 
-/// Of what kind a knee is.
+/// Kind of a change point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KneeKind {
     /// One level before it, another after it.
@@ -33,7 +33,7 @@ pub enum KneeKind {
     Hinge,
 }
 
-/// A place where the curve changes its ways.
+/// A change point (knee) of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
     /// Of a step: the last value that surely has the level before it. Of a hinge: lower end of
@@ -48,9 +48,9 @@ pub struct Knee {
     /// Of a step: level after it ÷ level before it. Of a hinge: growth per doubling (on a linear
     /// axis per unit) after it ÷ growth before it. 95 %.
     pub effect: Estimate,
-    /// Probability that a knee is there and lies in the interval.
+    /// Probability that a change point exists and lies in the interval.
     pub confidence: f64,
-    /// How often a smooth curve would look so bent.
+    /// p-value against all curves without a change point.
     pub p_value: f64,
     /// Of a step: whether the places that remain likely overlap. If not, there are settings of
     /// which it is not known at which side of it they lie.
@@ -59,7 +59,7 @@ pub struct Knee {
 
 /// A setting with its level.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Setting {
+pub struct SettingLevel {
     /// The parameter.
     pub x: f64,
     /// The metric, 95 %.
@@ -68,33 +68,33 @@ pub struct Setting {
     pub runs: u32,
 }
 
-/// A part of the curve without a knee.
+/// A segment of the curve between change points.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
-    /// First and last setting.
+pub struct Segment {
+    /// First setting.
     pub from: f64,
     /// Last setting.
     pub to: f64,
-    /// Whether a constant describes it as well as anything.
+    /// Whether it is a plateau: a constant fits as well as any other model.
     pub flat: bool,
     /// Largest distance of a level from their middle, as a share.
     pub within: f64,
 }
 
-/// A curve with its knees.
+/// The analysed curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// All settings in the order of the parameter.
-    pub settings: Vec<Setting>,
-    /// The knees, from left to right.
+    pub settings: Vec<SettingLevel>,
+    /// The change points from left to right.
     pub knees: Vec<Knee>,
-    /// Knees that may be there, for want of a better measurement.
+    /// Suspected change points that are not significant.
     pub suspects: Vec<Knee>,
-    /// The parts between the knees.
-    pub stretches: Vec<Stretch>,
+    /// The segments between the change points.
+    pub segments: Vec<Segment>,
     /// Typical standard deviation of a single run, as a share.
     pub scatter: f64,
-    /// About the smallest step in the middle that would have been seen, as a share.
+    /// About the smallest step in the middle that would have been detected, as a share.
     pub visible_step: f64,
 }
 
@@ -105,7 +105,7 @@ const FLOOR: f64 = 1.0 / 3.0;
 /// A step seen four times in five is so many standard errors high.
 const SEEN: f64 = 4.0;
 
-/// Finds levels and knees.
+/// Determines levels, change points and segments.
 ///
 /// # Errors
 /// No settings, settings most of which have a single run, values that are not above zero, on a doubling axis
@@ -137,7 +137,7 @@ pub fn curve(points: &[CurvePoint], question: &CurveQuestion) -> Result<Curve, S
     }
     .run();
     let settings = (levels.all.iter().zip(levels.counts()).enumerate())
-        .map(|(index, (level, count))| Setting {
+        .map(|(index, (level, count))| SettingLevel {
             x: level.x,
             level: ratio(level.z, NORMAL * levels.own_error(index)),
             runs: u32::try_from(*count).unwrap_or(u32::MAX),
@@ -147,7 +147,7 @@ pub fn curve(points: &[CurvePoint], question: &CurveQuestion) -> Result<Curve, S
     let typical = crate::median(&errors)?;
     Ok(Curve {
         settings,
-        stretches: stretches(&levels.all, &found, question.delta),
+        segments: segments(&levels.all, &found, question.delta),
         knees: found.iter().map(|found| found.knee).collect(),
         suspects: suspects.iter().map(|found| found.knee).collect(),
         scatter: levels.scatter(),

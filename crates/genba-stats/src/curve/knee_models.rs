@@ -1,4 +1,4 @@
-//! Curves with one knee: a step from one level to another, or a hinge between two slopes.
+//! Models with one change point: a step between two levels, or a hinge between two slopes.
 
 use super::Axis;
 use super::least_squares::Row;
@@ -28,7 +28,7 @@ pub(super) enum Place {
 
 /// The best curve with a knee at one place.
 #[derive(Clone, Debug)]
-pub(super) struct Bent {
+pub(super) struct KneeFit {
     pub place: Place,
     pub misfit: f64,
     /// Misfit with a price for each parameter, the place among them.
@@ -43,14 +43,14 @@ pub(super) struct Bent {
 }
 
 /// All curves with one knee.
-pub(super) fn all(levels: &[Level], axis: Axis) -> Vec<Bent> {
+pub(super) fn all(levels: &[Level], axis: Axis) -> Vec<KneeFit> {
     let mut found = steps(levels, axis);
     found.extend(hinges(levels, axis));
     found
 }
 
 /// The one of least cost.
-pub(super) fn best(all: &[Bent]) -> Option<&Bent> {
+pub(super) fn best(all: &[KneeFit]) -> Option<&KneeFit> {
     all.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 
@@ -67,7 +67,7 @@ pub(super) fn is_narrow(levels: &[Level], before: usize, after: usize, axis: Axi
     levels[after].u - levels[before].u <= most
 }
 
-fn steps(levels: &[Level], axis: Axis) -> Vec<Bent> {
+fn steps(levels: &[Level], axis: Axis) -> Vec<KneeFit> {
     let count = levels.len();
     let mut found = Vec::new();
     if count < 3 {
@@ -85,7 +85,7 @@ fn steps(levels: &[Level], axis: Axis) -> Vec<Bent> {
 }
 
 /// The best of: two levels; two levels and one slope; two lines.
-pub(super) fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent> {
+pub(super) fn step(levels: &[Level], before: usize, after: usize) -> Option<KneeFit> {
     let used: Vec<Level> = (levels[..=before].iter().chain(&levels[after..]))
         .copied()
         .collect();
@@ -93,7 +93,7 @@ pub(super) fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent
     let right = |level: &Level| f64::from(u8::from(level.u > border));
     let between = after - before - 1;
     let (left_count, right_count) = (before + 1, levels.len() - after);
-    let mut best: Option<Bent> = None;
+    let mut best: Option<KneeFit> = None;
     for columns in 2..=4 {
         // Of a line with a free end nothing is learnt about a jump.
         let needed = if columns == 4 { 2 } else { 1 };
@@ -126,7 +126,7 @@ pub(super) fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent
         if best.as_ref().is_none_or(|best| cost < best.cost) {
             let jump = [0.0, 1.0, 0.0, 0.0];
             let effect = (solution.at(&jump), solution.error_of(&jump));
-            best = Some(Bent {
+            best = Some(KneeFit {
                 place: Place::Step(before, after),
                 misfit,
                 cost,
@@ -139,7 +139,7 @@ pub(super) fn step(levels: &[Level], before: usize, after: usize) -> Option<Bent
     best
 }
 
-fn hinges(levels: &[Level], axis: Axis) -> Vec<Bent> {
+fn hinges(levels: &[Level], axis: Axis) -> Vec<KneeFit> {
     match levels.len() {
         0..4 => Vec::new(),
         count => hinges_within(levels, axis, 1..count - 2, PLACES),
@@ -147,7 +147,7 @@ fn hinges(levels: &[Level], axis: Axis) -> Vec<Bent> {
 }
 
 /// Hinges at closer places in the gaps about the best one, in the stead of those there.
-pub(super) fn finer(all: &mut Vec<Bent>, levels: &[Level], axis: Axis) {
+pub(super) fn finer(all: &mut Vec<KneeFit>, levels: &[Level], axis: Axis) {
     let Some(Place::Hinge(at)) = best(all).map(|best| best.place) else {
         return;
     };
@@ -163,7 +163,7 @@ fn hinges_within(
     axis: Axis,
     gaps: std::ops::Range<usize>,
     places: usize,
-) -> Vec<Bent> {
+) -> Vec<KneeFit> {
     let mut found = Vec::new();
     for gap in gaps {
         let (from, to) = (levels[gap], levels[gap + 1]);
@@ -180,7 +180,7 @@ fn hinges_within(
 
 /// The best of: flat before or after; two slopes; the same of the metric itself instead of its
 /// logarithm, along the axis and along x.
-fn hinge(levels: &[Level], at: f64, at_x: f64, width: f64) -> Option<Bent> {
+fn hinge(levels: &[Level], at: f64, at_x: f64, width: f64) -> Option<KneeFit> {
     let count = levels.len();
     let span = (levels[count - 1].x - levels[0].x).max(f64::MIN_POSITIVE);
     let mut best: Option<(f64, usize, f64)> = None;
@@ -217,7 +217,7 @@ fn hinge(levels: &[Level], at: f64, at_x: f64, width: f64) -> Option<Bent> {
     take(plain_scale(levels, 3, &both_x), 4);
     let (cost, parameters, misfit) = best?;
     let effect = effect?;
-    Some(Bent {
+    Some(KneeFit {
         place: Place::Hinge(at),
         misfit,
         cost,
@@ -241,7 +241,7 @@ pub(super) struct Region {
 }
 
 /// The interval that leaves `tail` out at either side.
-pub(super) fn region(all: &[Bent], best: &Bent, tail: f64) -> Region {
+pub(super) fn region(all: &[KneeFit], best: &KneeFit, tail: f64) -> Region {
     let is_step = matches!(best.place, Place::Step(..));
     let inflation = inflation(best);
     let mut places: Vec<(f64, f64, f64)> = (all.iter())
@@ -299,7 +299,7 @@ pub(super) fn region(all: &[Bent], best: &Bent, tail: f64) -> Region {
 }
 
 /// How much worse the best curve fits than the errors of the levels allow: 1 if it does not.
-pub(super) fn inflation(best: &Bent) -> f64 {
+pub(super) fn inflation(best: &KneeFit) -> f64 {
     if best.free < 1.0 {
         return 1.0;
     }
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_found_where_it_is() {
+    fn step_is_located_between_its_settings() {
         let levels = levels(|u| if u >= 4.0 { 0.1 } else { 0.0 });
         let all = all(&levels, Axis::Log2);
         let best = best(&all).unwrap();
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_may_be_at_either_side_of_a_setting_is_not_settled() {
+    fn step_on_either_side_of_a_noisy_setting_is_not_settled() {
         let mut levels = levels(|u| if u >= 4.0 { 0.1 } else { 0.0 });
         levels[4].z = 0.05;
         levels[4].se = 0.03;
@@ -353,14 +353,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_is_a_step_that_takes_its_time() {
+    fn ramp_is_fitted_as_a_wide_step() {
         let levels = levels(|u| ((u - 3.0) / 2.0).clamp(0.0, 1.0) * -0.3);
         let all = all(&levels, Axis::Log2);
         assert_eq!(best(&all).unwrap().place, Place::Step(3, 5));
     }
 
     #[test]
-    fn a_hinge_is_none() {
+    fn hinge_is_not_taken_for_a_step() {
         let levels = levels(|u| 0.1 * (u - 5.0).max(0.0));
         let all = all(&levels, Axis::Log2);
         let best = best(&all).unwrap();

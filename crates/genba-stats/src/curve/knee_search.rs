@@ -1,8 +1,8 @@
-//! Which knees there are: proposed by the division into pieces, tested one by one.
+//! Search for change points: proposed by the segmentation, tested one by one.
 
 use super::bootstrap_random::Random;
 use super::change_points::{CurveQuestion, Knee, KneeKind, NORMAL, ratio};
-use super::knee_models::{self, Bent, Place};
+use super::knee_models::{self, KneeFit, Place};
 use super::setting_levels::Levels;
 use super::{segmentation, smooth_models};
 
@@ -151,7 +151,7 @@ impl Search<'_> {
         f64::from(beyond + 1) / f64::from(drawn + 1)
     }
 
-    fn found(&self, from: usize, all: &[Bent], best: &Bent, p_value: f64) -> Found {
+    fn found(&self, from: usize, all: &[KneeFit], best: &KneeFit, p_value: f64) -> Found {
         let axis = self.question.axis;
         let levels = &self.levels.all;
         let region = knee_models::region(all, best, TAIL);
@@ -218,7 +218,7 @@ impl Search<'_> {
 }
 
 /// By how much the knee improves the fit, in units of what is left.
-fn statistic(smooth: f64, best: &Bent) -> f64 {
+fn statistic(smooth: f64, best: &KneeFit) -> f64 {
     (smooth - best.cost) / knee_models::inflation(best)
 }
 

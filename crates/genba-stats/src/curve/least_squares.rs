@@ -126,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_line_with_its_errors() {
+    fn line_and_its_standard_errors_agree_with_r() {
         // R: lm(c(1.1, 1.9, 3.2, 3.8) ~ c(0, 1, 2, 3)): 1.09, 0.94; with unit errors the
         // standard error of the slope is 1 / sqrt(5).
         let rows: Vec<Row> = (0..4).map(|x| [1.0, f64::from(x), 0.0, 0.0]).collect();
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_say_the_same_are_refused() {
+    fn dependent_columns_are_refused() {
         let rows: Vec<Row> = (0..4)
             .map(|x| [f64::from(x), 2.0 * f64::from(x), 0.0, 0.0])
             .collect();

@@ -22,8 +22,8 @@ mod segments;
 mod setting_levels;
 mod smooth_models;
 
-pub use change_points::{Curve, CurveQuestion, Knee, KneeKind, Setting, Stretch, curve};
-pub use scaling_law::{Growth, GrowthLaw, growth};
+pub use change_points::{Curve, CurveQuestion, Knee, KneeKind, Segment, SettingLevel, curve};
+pub use scaling_law::{ScalingFit, ScalingLaw, fit_scaling_law};
 
 /// How the parameter is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Short ways from one level to another, found as two knees, that are one step.
+//! Merging of two change points at the ends of a short ramp into one step.
 
 use super::change_points::{Knee, KneeKind, NORMAL, ratio};
 use super::knee_models;

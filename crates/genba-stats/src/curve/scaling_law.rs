@@ -1,16 +1,16 @@
-//! Which law a metric grows by.
+//! Scaling law of a metric over a parameter.
 
 use genba_model::Estimate;
 
 use super::setting_levels::{Level, Levels};
-use super::smooth_models::{Fit, Form, Growing, fit, power};
+use super::smooth_models::{Fit, Form, GrowthTerm, fit, power};
 use super::{Axis, CurvePoint};
 use crate::StatsError;
 
-/// A law of growth; all but the pure power with a constant part beside it.
+/// A scaling law; all but the pure power with an additive constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GrowthLaw {
-    /// It does not grow.
+pub enum ScalingLaw {
+    /// a.
     Constant,
     /// a + b log x.
     Log,
@@ -22,12 +22,12 @@ pub enum GrowthLaw {
     Quadratic,
     /// a + b x^p with another exponent.
     Power,
-    /// Several laws fit about as well, or none fits.
+    /// Several laws fit about as well, or none does.
     Unknown,
 }
 
-impl GrowthLaw {
-    /// Its name.
+impl ScalingLaw {
+    /// Its name in documents.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,13 +42,13 @@ impl GrowthLaw {
     }
 }
 
-/// How a metric grows.
+/// Result of fitting scaling laws.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Growth {
-    /// The law that the data leave alone.
-    pub law: GrowthLaw,
+pub struct ScalingFit {
+    /// The only law that the data allow.
+    pub law: ScalingLaw,
     /// Laws that fit about as well as the best, the best first.
-    pub candidates: Vec<GrowthLaw>,
+    pub candidates: Vec<ScalingLaw>,
     /// Exponent p of a + b x^p, with its interval (95 %), where there is one.
     pub exponent: Option<Estimate>,
     /// Typical distance of the levels from the best law, as a share.
@@ -70,7 +70,11 @@ const LEAST: usize = 4;
 ///
 /// # Errors
 /// As [`curve`](super::curve), or fewer than four settings.
-pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, StatsError> {
+pub fn fit_scaling_law(
+    points: &[CurvePoint],
+    axis: Axis,
+    floor: f64,
+) -> Result<ScalingFit, StatsError> {
     let levels = Levels::of(points, axis, floor)?;
     levels.enough()?;
     let levels = levels.all;
@@ -80,22 +84,22 @@ pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, S
             got: levels.len(),
         });
     }
-    let mut fits: Vec<(GrowthLaw, Fit)> = Vec::new();
+    let mut fits: Vec<(ScalingLaw, Fit)> = Vec::new();
     let forms = [
-        (GrowthLaw::Constant, Form::Constant),
-        (GrowthLaw::Log, Form::Law(Growing::Log)),
-        (GrowthLaw::Linear, Form::Law(Growing::Linear)),
+        (ScalingLaw::Constant, Form::Constant),
+        (ScalingLaw::Log, Form::Law(GrowthTerm::Log)),
+        (ScalingLaw::Linear, Form::Law(GrowthTerm::Linear)),
         (
-            GrowthLaw::LinearTimesLog,
-            Form::Law(Growing::LinearTimesLog),
+            ScalingLaw::LinearTimesLog,
+            Form::Law(GrowthTerm::LinearTimesLog),
         ),
-        (GrowthLaw::Quadratic, Form::Law(Growing::Quadratic)),
-        (GrowthLaw::Power, Form::PurePower),
+        (ScalingLaw::Quadratic, Form::Law(GrowthTerm::Quadratic)),
+        (ScalingLaw::Power, Form::PurePower),
     ];
     for (law, form) in forms {
         fits.extend(fit(&levels, form).map(|fit| (law, fit)));
     }
-    fits.extend(power(&levels).map(|fit| (GrowthLaw::Power, fit)));
+    fits.extend(power(&levels).map(|fit| (ScalingLaw::Power, fit)));
     // A law that starts below zero is no cost of anything.
     fits.retain(|(_, fit)| !matches!(fit.form, Form::Law(_)) || starts_above_zero(fit));
     let least_misfit = (fits.iter())
@@ -113,32 +117,32 @@ pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, S
         });
     };
     let least = cost(best);
-    let mut candidates: Vec<GrowthLaw> = Vec::new();
+    let mut candidates: Vec<ScalingLaw> = Vec::new();
     for (law, fit) in &fits {
         if cost(fit) <= least + ABOUT_AS_WELL && !candidates.contains(law) {
             candidates.push(*law);
         }
     }
     // A power is no rival of the law that it imitates.
-    let named = (candidates.iter()).any(|law| *law != GrowthLaw::Power);
-    if named && candidates[0] != GrowthLaw::Power {
-        candidates.retain(|law| *law != GrowthLaw::Power);
+    let named = (candidates.iter()).any(|law| *law != ScalingLaw::Power);
+    if named && candidates[0] != ScalingLaw::Power {
+        candidates.retain(|law| *law != ScalingLaw::Power);
     }
     let residual = residual(&levels, best);
     // Of six laws one always fits a flat curve a little better: growth needs more evidence than
     // the choice of a law, and a change that matters.
-    let flat = fits.iter().find(|(law, _)| *law == GrowthLaw::Constant);
+    let flat = fits.iter().find(|(law, _)| *law == ScalingLaw::Constant);
     let change = best.fitted[best.fitted.len() - 1] - best.fitted[0];
     let shown = flat.is_none_or(|(_, fit)| cost(fit) > least + GROWTH);
     if !shown || (change.abs() < floor && residual < floor) {
-        candidates = vec![GrowthLaw::Constant];
+        candidates = vec![ScalingLaw::Constant];
     }
     let law = match candidates.as_slice() {
-        _ if residual > NONE_FITS => GrowthLaw::Unknown,
+        _ if residual > NONE_FITS => ScalingLaw::Unknown,
         [only] => *only,
-        _ => GrowthLaw::Unknown,
+        _ => ScalingLaw::Unknown,
     };
-    Ok(Growth {
+    Ok(ScalingFit {
         law,
         exponent: exponent(&levels, inflation, law),
         residual,
@@ -149,7 +153,7 @@ pub fn growth(points: &[CurvePoint], axis: Axis, floor: f64) -> Result<Growth, S
 
 /// A constant part below zero by no more than its error is zero.
 fn starts_above_zero(fit: &Fit) -> bool {
-    if matches!(fit.form, Form::Law(Growing::Log)) {
+    if matches!(fit.form, Form::Law(GrowthTerm::Log)) {
         return true;
     }
     let constant = [1.0, 0.0, 0.0, 0.0];
@@ -165,8 +169,8 @@ fn residual(levels: &[Level], fit: &Fit) -> f64 {
 
 /// The exponent with the interval of all exponents that fit nearly as well as the best: the
 /// profile of the likelihood (Venzon and Moolgavkar, Applied Statistics 37 (1988)).
-fn exponent(levels: &[Level], inflation: f64, law: GrowthLaw) -> Option<Estimate> {
-    if law == GrowthLaw::Constant || levels.len() < 5 {
+fn exponent(levels: &[Level], inflation: f64, law: ScalingLaw) -> Option<Estimate> {
+    if law == ScalingLaw::Constant || levels.len() < 5 {
         return None;
     }
     let best = power(levels)?;
@@ -221,30 +225,30 @@ mod tests {
     }
 
     #[test]
-    fn each_law_is_told() {
-        type Law = (GrowthLaw, fn(f64) -> f64);
+    fn each_scaling_law_is_identified() {
+        type Law = (ScalingLaw, fn(f64) -> f64);
         let laws: [Law; 6] = [
-            (GrowthLaw::Constant, |_| 3.0),
-            (GrowthLaw::Log, |x| 3.0 + x.ln()),
-            (GrowthLaw::Linear, |x| 3.0 + 0.1 * x),
-            (GrowthLaw::LinearTimesLog, |x| 3.0 + 0.1 * x * x.ln()),
-            (GrowthLaw::Quadratic, |x| 3.0 + 1e-3 * x * x),
-            (GrowthLaw::Power, |x| 1.0 + 0.01 * x.powf(1.5)),
+            (ScalingLaw::Constant, |_| 3.0),
+            (ScalingLaw::Log, |x| 3.0 + x.ln()),
+            (ScalingLaw::Linear, |x| 3.0 + 0.1 * x),
+            (ScalingLaw::LinearTimesLog, |x| 3.0 + 0.1 * x * x.ln()),
+            (ScalingLaw::Quadratic, |x| 3.0 + 1e-3 * x * x),
+            (ScalingLaw::Power, |x| 1.0 + 0.01 * x.powf(1.5)),
         ];
         for (law, f) in laws {
-            let found = growth(&points(&doublings(), f), Axis::Log2, 0.003).unwrap();
+            let found = fit_scaling_law(&points(&doublings(), f), Axis::Log2, 0.003).unwrap();
             assert_eq!(found.law, law, "{found:?}");
             assert!(found.residual < 0.02);
         }
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_said() {
+    fn indistinguishable_laws_are_unknown() {
         // Between 100 and 125 a line, x log x and a power look the same.
         let xs: Vec<f64> = (0..6).map(|i| 100.0 + 5.0 * f64::from(i)).collect();
-        let found = growth(&points(&xs, |x| 5.0 + x), Axis::Linear, 0.003).unwrap();
-        assert_eq!(found.law, GrowthLaw::Unknown);
-        assert!(found.candidates.contains(&GrowthLaw::Linear), "{found:?}");
+        let found = fit_scaling_law(&points(&xs, |x| 5.0 + x), Axis::Linear, 0.003).unwrap();
+        assert_eq!(found.law, ScalingLaw::Unknown);
+        assert!(found.candidates.contains(&ScalingLaw::Linear), "{found:?}");
         // A zigzag follows nothing.
         let zigzag = |x: f64| {
             if (x.log2() as u32).is_multiple_of(2) {
@@ -253,19 +257,19 @@ mod tests {
                 2.0
             }
         };
-        let found = growth(&points(&doublings(), zigzag), Axis::Log2, 0.003).unwrap();
+        let found = fit_scaling_law(&points(&doublings(), zigzag), Axis::Log2, 0.003).unwrap();
         assert!(
-            matches!(found.law, GrowthLaw::Unknown | GrowthLaw::Constant),
+            matches!(found.law, ScalingLaw::Unknown | ScalingLaw::Constant),
             "{found:?}"
         );
-        assert!(growth(&points(&[1.0, 2.0, 4.0], |x| x), Axis::Log2, 0.003).is_err());
+        assert!(fit_scaling_law(&points(&[1.0, 2.0, 4.0], |x| x), Axis::Log2, 0.003).is_err());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20))]
         #[test]
         fn the_exponent_is_within_its_interval(p in 0.4..2.5f64, start in 0.0..3.0f64) {
-            let found = growth(
+            let found = fit_scaling_law(
                 &points(&doublings(), |x| start + 0.5 * x.powf(p)), Axis::Log2, 0.003,
             ).unwrap();
             let exponent = found.exponent.unwrap();

@@ -1,4 +1,4 @@
-//! A first division of the curve into pieces, by dynamic programming over all divisions (Jackson
+//! Segmentation of the curve by dynamic programming over all divisions (Jackson
 //! et al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal
 //! Processing Letters 12 (2005)). It proposes; the bootstrap decides.
 
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_staircase_falls_into_its_steps() {
+    fn staircase_is_divided_at_its_steps() {
         let stairs = levels(|i| match i {
             0..5 => 0.0,
             5..10 => 1.2,

@@ -1,12 +1,12 @@
-//! The parts of a curve between its knees.
+//! Segments of a curve between its change points.
 
-use super::change_points::Stretch;
+use super::change_points::Segment;
 use super::knee_search::Found;
 use super::setting_levels::Level;
 use super::smooth_models;
 
 /// What lies before, between and behind the knees; flat where a constant describes it.
-pub(super) fn stretches(all: &[Level], knees: &[Found], delta: f64) -> Vec<Stretch> {
+pub(super) fn segments(all: &[Level], knees: &[Found], delta: f64) -> Vec<Segment> {
     let mut starts = vec![0];
     let mut ends = Vec::new();
     for found in knees {
@@ -36,7 +36,7 @@ pub(super) fn stretches(all: &[Level], knees: &[Found], delta: f64) -> Vec<Stret
                 }
                 _ => false,
             };
-            Stretch {
+            Segment {
                 from: all[from].x,
                 to: all[to].x,
                 flat,

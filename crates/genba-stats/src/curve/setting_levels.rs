@@ -1,4 +1,4 @@
-//! From the runs of each setting to one level with its standard error, on a logarithmic scale.
+//! Level of each setting with its standard error, on a logarithmic scale.
 
 use crate::quantile::{MAD_TO_SIGMA, median_of_sorted};
 use crate::{StatsError, hodges_lehmann, input_checks};
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_that_all_share_is_taken_off() {
+    fn shared_drift_is_removed() {
         let drift = [1.0, 1.1, 1.2, 1.3, 1.25, 1.15];
         let points: Vec<CurvePoint> = (1..=8)
             .map(|x| {
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_has_no_logarithm() {
+    fn values_without_a_logarithm_are_refused() {
         assert!(Levels::of(&[point(1.0, &[0.0])], Axis::Linear, 0.0).is_err());
         assert!(Levels::of(&[point(0.0, &[1.0])], Axis::Log2, 0.0).is_err());
         assert!(Levels::of(&[point(1.0, &[])], Axis::Log2, 0.0).is_err());

@@ -1,4 +1,4 @@
-//! Curves without any knee: laws of growth with a constant part, and gentle bends.
+//! Models without a change point: scaling laws with an additive constant, and smooth bends.
 
 use super::least_squares::{Row, Solution, solve};
 use super::setting_levels::Level;
@@ -13,7 +13,7 @@ pub(super) enum Form {
     /// y = c · exp(b x).
     Exponential,
     /// y = a + b · g(x).
-    Law(Growing),
+    Law(GrowthTerm),
     /// y = a + b · x^p.
     Power(f64),
     /// A parabola of the logarithm over the axis.
@@ -22,14 +22,14 @@ pub(super) enum Form {
 
 /// What grows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Growing {
+pub(super) enum GrowthTerm {
     Log,
     Linear,
     LinearTimesLog,
     Quadratic,
 }
 
-impl Growing {
+impl GrowthTerm {
     pub const ALL: [Self; 4] = [
         Self::Log,
         Self::Linear,
@@ -89,7 +89,7 @@ pub(super) fn best(levels: &[Level]) -> Option<Fit> {
     if levels.len() >= 3 {
         take(fit(levels, Form::PurePower));
         take(fit(levels, Form::Exponential));
-        for law in Growing::ALL {
+        for law in GrowthTerm::ALL {
             take(fit(levels, Form::Law(law)));
         }
     }
@@ -167,8 +167,8 @@ pub(super) fn fit(levels: &[Level], form: Form) -> Option<Fit> {
                 [1.0, u, u * u, 0.0]
             })
         }
-        Form::Law(Growing::Log) if !positive => None,
-        Form::Law(Growing::LinearTimesLog) if levels.iter().any(|level| level.x < 0.0) => None,
+        Form::Law(GrowthTerm::Log) if !positive => None,
+        Form::Law(GrowthTerm::LinearTimesLog) if levels.iter().any(|level| level.x < 0.0) => None,
         Form::Law(law) => raised(2, &|x| law.of(x)),
         Form::Power(p) if positive || (p > 0.0 && levels.iter().all(|level| level.x >= 0.0)) => {
             raised(3, &|x| x.powf(p))
@@ -248,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn each_law_fits_its_own_curve() {
-        for law in Growing::ALL {
+    fn each_model_fits_its_own_curve() {
+        for law in GrowthTerm::ALL {
             let all = levels(|x| 3.0 + 0.2 * law.of(x));
             let found = fit(&all, Form::Law(law)).unwrap();
             assert!(found.misfit < 1e-6, "{law:?} {}", found.misfit);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_and_below() {
+    fn models_accept_zero_and_negative_settings() {
         let all: Vec<Level> = (0..6)
             .map(|i| Level {
                 x: f64::from(i) - 2.0,
@@ -275,7 +275,7 @@ mod tests {
             .collect();
         assert!(best(&all).unwrap().misfit < 1e-9);
         assert!(fit(&all, Form::PurePower).is_none());
-        assert!(fit(&all, Form::Law(Growing::LinearTimesLog)).is_none());
+        assert!(fit(&all, Form::Law(GrowthTerm::LinearTimesLog)).is_none());
     }
 
     proptest! {

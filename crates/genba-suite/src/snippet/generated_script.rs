@@ -104,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn lines_of_messages_lead_back() {
+    fn lines_in_messages_are_translated_to_the_users_code() {
         let mut builder = Builder::default();
         builder.own("# ours\n");
         builder.part(&Part::new("prelude", "a = 1\nb = 2"));

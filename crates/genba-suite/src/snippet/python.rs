@@ -224,7 +224,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn literals_hold_anything() {
+    fn literals_escape_quotes_and_non_ascii() {
         assert_eq!(literal("a\"\\\n\u{e9}"), r#""a\"\\\n\U000000e9""#);
     }
 

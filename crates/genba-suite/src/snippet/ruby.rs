@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn magic_comments_come_first_and_the_script_is_there_once() {
+    fn magic_comment_comes_first_and_script_occurs_once() {
         let mode = Mode::Measure {
             loop_count: 1000,
             warm_up: true,
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_off_script_is_refused() {
+    fn script_with_an_end_marker_is_refused() {
         let mode = Mode::Calibrate { seconds: 0.1 };
         let error = Ruby.generate(&snippet("x\n__END__\ny"), mode);
         assert!(error.expect_err("refused").contains("__END__"));

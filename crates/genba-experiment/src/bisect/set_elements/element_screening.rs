@@ -1,7 +1,7 @@
 //! Screening of set elements: a balanced design of many subsets shows which elements stand out.
 
 use genba_model::RankedEffect;
-use genba_stats::{MOST_SCREENED, Screened, Screening};
+use genba_stats::{MAX_SCREENED_ELEMENTS, Screened, Screening};
 use rand::seq::SliceRandom as _;
 
 use super::{ElementFinder, SCREENING_BUDGET_SHARE};
@@ -154,7 +154,7 @@ impl ElementFinder<'_, '_, '_> {
 
 /// Single elements, or groups of neighbours if there are too many for one design.
 fn grouped(items: &[usize]) -> Vec<Vec<usize>> {
-    let size = if items.len() <= MOST_SCREENED {
+    let size = if items.len() <= MAX_SCREENED_ELEMENTS {
         1
     } else {
         items.len().div_ceil(GROUP_COUNT)
