@@ -38,8 +38,11 @@ use crate::causes::unpredictable_branch;
 use crate::findings::{Limits, findings};
 use crate::input::analysis_input::AnalysisInput;
 
-/// What looks for each cause.
-pub const DETECTORS: &[(Cause, fn(&AnalysisInput) -> Vec<Candidate>)] = &[
+/// A detector: a pure function from what is known of the program to what it suspects.
+pub type Detector = fn(&AnalysisInput) -> Vec<Candidate>;
+
+/// The detector of each cause.
+pub const DETECTORS: &[(Cause, Detector)] = &[
     (Cause::DuplicateDivision, duplicate_division::detect),
     (
         Cause::DivisionAsOverflowCheck,

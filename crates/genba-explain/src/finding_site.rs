@@ -4,7 +4,7 @@ use genba_model::FindingSite;
 
 use crate::input::analysis_input::{AnalysisInput, FunctionInput, Place};
 
-/// Where instructions are; code that the user cannot change is told with the user's line that
+/// Where instructions are; code that the user cannot change is reported with the user's line that
 /// calls it.
 #[must_use]
 pub fn site(function: &FunctionInput, instructions: &[usize]) -> FindingSite {

@@ -353,7 +353,7 @@ fn caller(joined: &Joined, names: &ExecutedFunctions, transfer: &Transfer) -> Op
 }
 
 /// The innermost of the frames at an address that is in the user's own files; where none is, the
-/// innermost: inlined code of a language's library is told by the line that uses it.
+/// innermost: inlined library code is attributed to the line that uses it.
 pub(crate) fn place_of(frames: &[CodeFrame]) -> Place {
     let users = |frame: &&CodeFrame| {
         let file = frame.file.as_deref();

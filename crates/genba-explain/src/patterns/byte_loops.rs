@@ -26,8 +26,8 @@ use crate::patterns::calls::cycles_of_all;
 pub struct ByteLoop {
     /// Index of the function.
     pub function: usize,
-    /// Instructions of the usual path, and the first behind its ends, where the time of a wrong
-    /// guess of the end stands.
+    /// Instructions of the usual path, and the first behind its ends, where samples of the
+    /// misprediction of the end stand.
     pub path: Vec<usize>,
     /// Loads of a byte.
     pub loads: Vec<usize>,

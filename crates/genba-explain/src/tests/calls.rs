@@ -1,5 +1,5 @@
 //! The causes about calls, on functions assembled by hand: what they must find, and what looks
-//! like it and must not be told.
+//! like it and must not be reported.
 
 use iced_x86::code_asm::*;
 

@@ -1,5 +1,5 @@
 //! The causes about chains, divisions, vectors and memory, on loops assembled by hand: what they
-//! must find, and what looks like it and must not be told.
+//! must find, and what looks like it and must not be reported.
 
 use iced_x86::code_asm::*;
 

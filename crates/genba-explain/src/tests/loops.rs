@@ -1,5 +1,5 @@
 //! The causes about bytes, branches, searches and atomics, on loops assembled by hand: what they
-//! must find, and what looks like it and must not be told.
+//! must find, and what looks like it and must not be reported.
 
 use iced_x86::code_asm::*;
 

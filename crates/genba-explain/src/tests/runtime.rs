@@ -1,5 +1,5 @@
 //! The causes about the runtime and threads, on made-up programs: what they must find, and what
-//! looks like it and must not be told.
+//! looks like it and must not be reported.
 
 use iced_x86::code_asm::*;
 

@@ -1,5 +1,5 @@
 //! Causes that few processors show, on made-up programs: what they must find, and what looks like
-//! it and must not be told. And what counted events change.
+//! it and must not be reported. And what counted events change.
 
 use genba_model::{EvidenceSource, Fact, LoopFact};
 use iced_x86::code_asm::*;
