@@ -53,6 +53,8 @@ fn compile(test: &str, compiler: &str, flags: &[&str]) -> Option<Program> {
         std::fs::write(at(&format!("{name}.c")), source).unwrap();
         let (source, object) = (format!("{name}.c"), format!("{name}.o"));
         let mut arguments = vec!["-O2", "-g", "-gsplit-dwarf", "-c", "-o", &object, &source];
+        // The older word for it, which clang knows.
+        arguments.extend((compiler == "clang").then_some("-Dnoipa=noinline"));
         arguments.extend(flags);
         if !run(&arguments) {
             let reason = format!("{compiler} -gsplit-dwarf {} fails", flags.join(" "));
@@ -164,8 +166,12 @@ fn package_of_split_units_is_read() {
     let test = "package_of_split_units_is_read";
     // Of DWARF 5, binutils 2.40 leaves `.debug_rnglists.dwo` out, and LLVM 14 does not end on what
     // GCC 12 writes.
-    for tool in ["dwp", "llvm-dwp"] {
-        let Some(program) = compile(test, "gcc", &["-gdwarf-4"]) else {
+    for (compiler, form, tool) in [
+        ("gcc", "-gdwarf-4", "dwp"),
+        ("gcc", "-gdwarf-4", "llvm-dwp"),
+        ("clang", "-gdwarf-5", "llvm-dwp"),
+    ] {
+        let Some(program) = compile(test, compiler, &[form]) else {
             continue;
         };
         let directory = program.directory.path();
