@@ -1,7 +1,7 @@
 //! The text file of script stacks.
 #![no_main]
 
-use genba_runtime::script::stacks::Stacks;
+use genba_runtime::script::script_stacks::Stacks;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

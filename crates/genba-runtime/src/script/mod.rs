@@ -1,19 +1,19 @@
 //! Functions of interpreted languages, beside the native stack.
 //!
-//! [`ScriptSampler`] goes along with a recording and reads the interpreter's own frames while
-//! the thread stands still; [`profile()`] joins them with the native stacks of the same samples.
+//! [`ScriptSampler`] runs beside a recording and reads the interpreter's own frames while the
+//! thread is stopped; [`profile()`] joins them with the native stacks of the same samples.
 
-mod companion;
-mod detect;
-mod memory;
-mod opcodes311;
-mod profile;
-mod python311;
-mod ruby31;
-pub mod stacks;
-mod trail;
+mod interpreter_detection;
+mod python311_frames;
+mod python311_opcodes;
+mod ruby31_frames;
+mod script_profile;
+mod script_sampler;
+pub mod script_stacks;
+mod stack_nodes;
+mod thread_memory;
 
-pub use detect::may_be_interpreter;
+pub use interpreter_detection::may_be_interpreter;
 
-pub use companion::{DEFAULT_HZ, ScriptSampler};
-pub use profile::{ScriptError, profile};
+pub use script_profile::{ScriptError, profile};
+pub use script_sampler::{DEFAULT_HZ, ScriptSampler};

@@ -5,31 +5,31 @@
 //! `sitecustomize` that stands before the user's own and runs it. Both put the variables back
 //! for what the target starts, and report for the process that loaded them only.
 
-mod metrics;
+mod runtime_metrics;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-pub use metrics::{REPORTED, Reported, Reporter, reported};
+pub use runtime_metrics::{REPORTED, Reported, Reporter, reported};
 
 const RUBY: &str = include_str!("shim.rb");
 const PYTHON: &str = include_str!("sitecustomize.py");
 const REQUESTS: &str = include_str!("requests.rb");
 
-/// Which runtimes to look into.
+/// Runtimes whose own numbers are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum RuntimeChoice {
     /// CRuby.
     Ruby,
     /// CPython.
     Python,
-    /// Whichever the target is.
+    /// Whichever of them the target is.
     Both,
 }
 
-/// The shims as files, as long as this lives.
+/// The shims as files, which exist as long as this value.
 #[derive(Debug)]
 pub struct Shims {
     directory: PathBuf,
@@ -39,10 +39,10 @@ pub struct Shims {
 pub const PER_REQUEST: &str = "per_request";
 
 impl Shims {
-    /// Writes them into a private directory.
+    /// Writes the shims into a directory of their own, which is removed on drop.
     ///
     /// # Errors
-    /// When that cannot be made.
+    /// The operating system's, when the directory or a file cannot be made.
     pub fn new() -> io::Result<Self> {
         let temporary = std::env::temp_dir();
         // RUBYOPT and PYTHONPATH have no way to quote these.
@@ -77,16 +77,17 @@ impl Shims {
         Ok(shims)
     }
 
-    /// Variables to set, where the target would have had `now` (`RUBYOPT`, `PYTHONPATH`).
+    /// Environment variables that load the shims. `now` gives the value that the target would
+    /// have of a variable (`RUBYOPT`, `PYTHONPATH`), which is kept.
     #[must_use]
     pub fn environment(
         &self,
-        which: Which,
+        which: RuntimeChoice,
         iterations: Option<u64>,
         now: &dyn Fn(&OsStr) -> Option<OsString>,
     ) -> Vec<(OsString, OsString)> {
         let mut out: Vec<(OsString, OsString)> = Vec::new();
-        if which != Which::Python {
+        if which != RuntimeChoice::Python {
             let was = now("RUBYOPT".as_ref()).unwrap_or_default();
             let mut value = OsString::from("-r");
             value.push(self.directory.join("genba_shim.rb"));
@@ -97,7 +98,7 @@ impl Shims {
             out.push(("GENBA_RUBYOPT".into(), was));
             out.push(("RUBYOPT".into(), value));
         }
-        if which != Which::Ruby {
+        if which != RuntimeChoice::Ruby {
             let was = now("PYTHONPATH".as_ref()).unwrap_or_default();
             let mut value = self.directory.clone().into_os_string();
             if !was.is_empty() {
@@ -119,7 +120,7 @@ impl Shims {
         self.directory.join("genba_requests.rb")
     }
 
-    /// Where the shims are.
+    /// Directory of the shims.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -137,10 +138,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_had_is_kept() {
+    fn variables_of_the_user_are_kept_behind_the_shims() {
         let shims = Shims::new().unwrap();
         let user = |name: &OsStr| (name == "RUBYOPT").then(|| OsString::from("-W0"));
-        let set = shims.environment(Which::Both, Some(7), &user);
+        let set = shims.environment(RuntimeChoice::Both, Some(7), &user);
         let get = |name: &str| {
             let found = set.iter().find(|(n, _)| n == name);
             found.map(|(_, value)| value.to_string_lossy().into_owned())

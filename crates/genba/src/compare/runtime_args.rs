@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use genba_experiment::{MetricPlan, Plan};
 use genba_model::Direction;
-use genba_runtime::shim::{PER_REQUEST, Reporter, Shims, Which, reported};
+use genba_runtime::shim::{PER_REQUEST, Reporter, RuntimeChoice, Shims, reported};
 
 use crate::exit_code::Failure;
 
@@ -108,9 +108,9 @@ impl RuntimeArgs {
     /// Sets the shims and requests in the environment of a plan's commands.
     pub fn prepare_plan(&self, plan: &mut Plan, shims: &Shims) -> Result<(), Failure> {
         let which = self.runtime.map(|runtime| match runtime {
-            RuntimeArg::Ruby => Which::Ruby,
-            RuntimeArg::Python => Which::Python,
-            RuntimeArg::Auto => Which::Both,
+            RuntimeArg::Ruby => RuntimeChoice::Ruby,
+            RuntimeArg::Python => RuntimeChoice::Python,
+            RuntimeArg::Auto => RuntimeChoice::Both,
         });
         for variant in &mut plan.variants {
             let iterations = variant.iterations;

@@ -17,8 +17,8 @@ use genba_profile::{ProfileError, RecordOutcome};
 use genba_report::Screen;
 use genba_report::terminal::{self, ReportOptions};
 use genba_run::{Cancel, Launcher, Output as Stream};
-use genba_runtime::live;
-use genba_runtime::names::Names;
+use genba_runtime::function_names::FunctionNames;
+use genba_runtime::live_view::live_view;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
 use genba_units::parse_duration;
@@ -233,7 +233,7 @@ fn watch(
         None => args.run.command.join(" "),
     };
     let mut state = State::new(&genba_report::sanitise(&what), args.window.as_secs_f64());
-    let mut names = Names::default();
+    let mut names = FunctionNames::default();
     let mut terminal = ratatui::try_init().map_err(|error| cannot_read(&error))?;
     let result = (|| {
         let mut next = Instant::now();
@@ -244,7 +244,7 @@ fn watch(
                 state.ended = recorder.is_finished();
                 let complete = state.ended && state.complete;
                 if !state.paused && !complete {
-                    let view = live::view(&tail, &mut names);
+                    let view = live_view(&tail, &mut names);
                     state.show(view.map_err(io::Error::other)?);
                     // Everything that the recorder wrote has been read once it has ended.
                     state.complete = state.ended;

@@ -1,6 +1,6 @@
 //! The live view on the terminal.
 
-use genba_runtime::live::Row;
+use genba_runtime::live_view::FunctionRow;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -69,7 +69,7 @@ fn summary(state: &State) -> String {
     text
 }
 
-fn line(row: &Row, selected: bool, area: Rect) -> Line<'_> {
+fn line(row: &FunctionRow, selected: bool, area: Rect) -> Line<'_> {
     let colour = match row.share {
         s if s >= 0.05 => Style::new().fg(Color::Red),
         s if s >= 0.005 => Style::new().fg(Color::Green),
@@ -101,8 +101,8 @@ fn line(row: &Row, selected: bool, area: Rect) -> Line<'_> {
 
 #[cfg(test)]
 mod tests {
-    use genba_runtime::live::View;
-    use genba_runtime::names::Name;
+    use genba_runtime::function_names::FunctionName;
+    use genba_runtime::live_view::LiveView;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn head_rows_and_modules_are_drawn_and_names_sanitised() {
         let mut state = State::new("./prog", 10.0);
-        let row = |function: &str, share: f64| Row {
-            name: Name {
+        let row = |function: &str, share: f64| FunctionRow {
+            name: FunctionName {
                 function: function.to_owned(),
                 module: "/usr/lib/libx.so".to_owned(),
                 kernel: false,
@@ -120,7 +120,7 @@ mod tests {
             samples: (share * 1000.0) as u64,
             share,
         };
-        state.show(View {
+        state.show(LiveView {
             rows: vec![row("hot\u{1b}[31m", 0.9), row(&"long".repeat(30), 0.1)],
             samples: 1000,
             seconds: 9.7,

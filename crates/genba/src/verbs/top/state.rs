@@ -1,6 +1,6 @@
 //! The state of the live view and its key bindings, without a terminal.
 
-use genba_runtime::live::View;
+use genba_runtime::live_view::LiveView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// What the program must do after a key.
@@ -49,7 +49,7 @@ pub struct State {
     /// The process or command that is watched.
     pub what: String,
     /// The functions shown.
-    pub view: View,
+    pub view: LiveView,
     /// Index of the selected row.
     pub selected: usize,
     /// Rows of the list on the screen, set by `draw`.
@@ -73,7 +73,7 @@ impl State {
     pub fn new(what: &str, window: f64) -> Self {
         Self {
             what: what.to_owned(),
-            view: View::default(),
+            view: LiveView::default(),
             selected: 0,
             height: 10,
             top: 0,
@@ -86,7 +86,7 @@ impl State {
     }
 
     /// Replaces the view. The selection follows its function, unless the first row is selected.
-    pub fn show(&mut self, view: View) {
+    pub fn show(&mut self, view: LiveView) {
         let selected = self
             .view
             .rows
@@ -134,7 +134,7 @@ impl State {
             KeyCode::Char('q') | KeyCode::Esc => return Action::Quit,
             KeyCode::Char('p' | ' ') => self.paused = !self.paused,
             KeyCode::Char('z') => {
-                self.view = View::default();
+                self.view = LiveView::default();
                 self.selected = 0;
                 self.top = 0;
                 return Action::Discard;
@@ -173,14 +173,14 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use genba_runtime::live::Row;
-    use genba_runtime::names::Name;
+    use genba_runtime::function_names::FunctionName;
+    use genba_runtime::live_view::FunctionRow;
 
     use super::*;
 
-    fn view(names: &[&str]) -> View {
-        let row = |name: &&str| Row {
-            name: Name {
+    fn view(names: &[&str]) -> LiveView {
+        let row = |name: &&str| FunctionRow {
+            name: FunctionName {
                 function: (*name).to_owned(),
                 module: "m".to_owned(),
                 kernel: false,
@@ -188,9 +188,9 @@ mod tests {
             samples: 1,
             share: 1.0 / names.len() as f64,
         };
-        View {
+        LiveView {
             rows: names.iter().map(row).collect(),
-            ..View::default()
+            ..LiveView::default()
         }
     }
 

@@ -1,6 +1,6 @@
 //! The memory that holds a thread's frames.
 
-use super::super::memory::{Memory, word_at};
+use super::super::thread_memory::{Memory, word_at};
 
 /// A frame (`_PyInterpreterFrame`).
 pub mod frame {

@@ -1,30 +1,30 @@
-//! Memory of a thread that stands still.
+//! Memory of a stopped thread.
 
 use genba_profile::read_memory;
 
-/// Something that can be read by address.
+/// Memory that can be read by address.
 pub trait Memory {
-    /// Fills as much of `buffer` as there is; says how much that is.
+    /// Fills as much of `buffer` as is readable from the address on; returns how many bytes.
     fn read(&self, address: u64, buffer: &mut [u8]) -> usize;
 
-    /// Fills the whole buffer, or nothing can be said.
+    /// Fills the whole buffer; `None` if not all of it is readable.
     fn fill(&self, address: u64, buffer: &mut [u8]) -> Option<()> {
         (address != 0 && self.read(address, buffer) == buffer.len()).then_some(())
     }
 
-    /// So many bytes.
+    /// `N` bytes at an address; `None` if not all of them are readable.
     fn bytes<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
         let mut bytes = [0; N];
         self.fill(address, &mut bytes)?;
         Some(bytes)
     }
 
-    /// A word.
+    /// The 64-bit word at an address.
     fn word(&self, address: u64) -> Option<u64> {
         self.bytes(address).map(u64::from_le_bytes)
     }
 
-    /// At most so many bytes, as many as can be read from the first.
+    /// At most `most` bytes, as many as are readable from the address on.
     fn some(&self, address: u64, most: usize) -> Vec<u8> {
         let mut bytes = vec![0; most];
         let n = if address == 0 {
@@ -47,7 +47,7 @@ impl Memory for ProcessMemory {
     }
 }
 
-/// A word in bytes that were read; zero beyond their end.
+/// The 64-bit word at an offset of bytes that were read; 0 beyond their end.
 pub fn word_at(bytes: &[u8], at: usize) -> u64 {
     bytes
         .get(at..at + 8)
@@ -60,16 +60,16 @@ pub mod tests {
     use super::Memory;
     use std::collections::BTreeMap;
 
-    /// Memory made up of pieces.
+    /// Memory of separate ranges, by address.
     #[derive(Default)]
-    pub struct Fake(pub BTreeMap<u64, Vec<u8>>);
+    pub struct SyntheticMemory(pub BTreeMap<u64, Vec<u8>>);
 
-    impl Fake {
+    impl SyntheticMemory {
         pub fn put(&mut self, address: u64, bytes: Vec<u8>) {
             self.0.insert(address, bytes);
         }
 
-        /// Words at offsets of an object of so many bytes.
+        /// Puts an object of `size` bytes with words at offsets.
         pub fn object(&mut self, address: u64, size: usize, words: &[(usize, u64)]) {
             let mut bytes = vec![0; size];
             for &(at, word) in words {
@@ -79,7 +79,7 @@ pub mod tests {
         }
     }
 
-    impl Memory for Fake {
+    impl Memory for SyntheticMemory {
         fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
             let Some((start, bytes)) = self.0.range(..=address).next_back() else {
                 return 0;

@@ -14,9 +14,9 @@ use std::collections::{HashMap, HashSet};
 use chunks::{Chunks, frame};
 use objects::{bytes_object, decode_lines, text};
 
-use super::memory::{Memory, word_at};
-use super::stacks::{Function, Stacks};
-use super::trail::Trails;
+use super::script_stacks::{Function, Stacks};
+use super::stack_nodes::StackNodeCache;
+use super::thread_memory::{Memory, word_at};
 
 mod runtime {
     pub const INTERPRETERS_HEAD: u64 = 40;
@@ -45,14 +45,14 @@ mod code {
     pub const SIZE: usize = 144;
     pub const INSTRUCTIONS: u64 = 184;
 }
-/// Threads and interpreters that are looked through.
+/// Threads and interpreters that are searched at most.
 const MAX_THREADS: usize = 10_000;
-/// Frames of one stack.
+/// Frames of one stack at most.
 const MAX_FRAMES: usize = 50_000;
-/// A thread that is none of Python's is looked for again after so many samples.
-const LOOK_AGAIN: u32 = 50;
+/// Samples after which a thread without a Python thread state is searched for one again.
+const SAMPLES_UNTIL_RETRY: u32 = 50;
 
-/// What is known of a code object.
+/// A code object that was read.
 struct Code {
     /// Its bytes from the first line to the line table: the same object as long as they are.
     seen: [u8; code::SIZE],
@@ -67,10 +67,10 @@ pub struct Python {
     code_type: u64,
     /// Thread states by thread pointer.
     threads: HashMap<u64, u64>,
-    /// Threads that are none of Python's, and how often they were seen since.
-    strangers: HashMap<u64, u32>,
+    /// Threads without a Python thread state, and their samples since the last search.
+    foreign_threads: HashMap<u64, u32>,
     codes: HashMap<u64, Code>,
-    trails: Trails,
+    node_cache: StackNodeCache,
 }
 
 /// A stack that was read.
@@ -78,7 +78,7 @@ pub struct Python {
 pub struct Read {
     /// The innermost frame.
     pub node: u32,
-    /// What it executes.
+    /// The opcode being executed.
     pub opcode: Option<u8>,
 }
 
@@ -90,16 +90,16 @@ impl Python {
             runtime,
             code_type,
             threads: HashMap::new(),
-            strangers: HashMap::new(),
+            foreign_threads: HashMap::new(),
             codes: HashMap::new(),
-            trails: Trails::default(),
+            node_cache: StackNodeCache::default(),
         }
     }
 
     /// The stack of the thread with this thread pointer. `Ok(None)` where it has no Python frame.
     ///
     /// # Errors
-    /// When what is there is not what should be there.
+    /// `Err(())` when an object does not have the type that it must have.
     pub fn stack(
         &mut self,
         memory: &impl Memory,
@@ -131,7 +131,7 @@ impl Python {
             return Ok(None);
         };
         let mut checked: HashSet<u64> = HashSet::new();
-        let mut trail = self.trails.begin(pointer);
+        let mut nodes = self.node_cache.begin(pointer);
         for &(object, instruction) in frames.iter().rev() {
             if checked.insert(object) {
                 self.check(memory, object, stacks).ok_or(())?;
@@ -139,9 +139,9 @@ impl Python {
             let code = &self.codes[&object];
             let first = object.wrapping_add(code::INSTRUCTIONS);
             let line = code.line(instruction.wrapping_sub(first));
-            trail.step(code.function, line, stacks);
+            nodes.step(code.function, line, stacks);
         }
-        let node = self.trails.end(pointer, trail);
+        let node = self.node_cache.end(pointer, nodes);
         let opcode = memory.bytes::<2>(instruction).map(|unit| unit[0]);
         Ok(node.map(|node| Read { node, opcode }))
     }
@@ -155,9 +155,12 @@ impl Python {
             }
             self.threads.remove(&pointer);
         }
-        let seen = self.strangers.entry(pointer).or_insert(LOOK_AGAIN);
+        let seen = self
+            .foreign_threads
+            .entry(pointer)
+            .or_insert(SAMPLES_UNTIL_RETRY);
         *seen += 1;
-        if *seen < LOOK_AGAIN {
+        if *seen < SAMPLES_UNTIL_RETRY {
             return None;
         }
         *seen = 0;
@@ -170,7 +173,7 @@ impl Python {
                 let state: [u8; thread::SIZE] = memory.bytes(at)?;
                 self.threads.insert(word_at(&state, thread::THREAD_ID), at);
                 if is_of(&state) {
-                    self.strangers.remove(&pointer);
+                    self.foreign_threads.remove(&pointer);
                     return Some(state);
                 }
                 at = word_at(&state, thread::NEXT);
@@ -181,7 +184,7 @@ impl Python {
         None
     }
 
-    /// Makes sure that a code object is known, and is the one that is known.
+    /// Reads a code object unless it is known and unchanged; `None` if it is not one.
     fn check(&mut self, memory: &impl Memory, object: u64, stacks: &mut Stacks) -> Option<()> {
         let seen: [u8; code::SIZE] = memory.bytes(object)?;
         if word_at(&seen, code::TYPE) != self.code_type {
@@ -223,13 +226,13 @@ impl Code {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::tests::Fake;
+    use super::super::thread_memory::tests::SyntheticMemory;
     use super::*;
     use proptest::prelude::*;
 
     const CODE_TYPE: u64 = 0xc0de;
 
-    fn string(memory: &mut Fake, at: u64, text: &str) {
+    fn string(memory: &mut SyntheticMemory, at: u64, text: &str) {
         let mut bytes = vec![0; 48];
         bytes[16..24].copy_from_slice(&(text.len() as u64).to_le_bytes());
         // Kind 1, compact, ascii.
@@ -238,7 +241,7 @@ mod tests {
         memory.put(at, bytes);
     }
 
-    fn code_object(memory: &mut Fake, at: u64, name: &str, line: u64) {
+    fn code_object(memory: &mut SyntheticMemory, at: u64, name: &str, line: u64) {
         string(memory, at + 0x1000, name);
         string(memory, at + 0x2000, "x.py");
         let mut table = vec![0; 32];
@@ -262,8 +265,8 @@ mod tests {
     }
 
     /// Thread 0x77 is in g (line 21), which f called; both frames are in one chunk.
-    fn process() -> Fake {
-        let mut memory = Fake::default();
+    fn process() -> SyntheticMemory {
+        let mut memory = SyntheticMemory::default();
         memory.object(0x1000, 48, &[(40, 0x2000)]);
         memory.object(0x2000, 24, &[(16, 0x3000)]);
         let (chunk, f, g) = (0x6000u64, 0x6018u64, 0x6080u64);
@@ -293,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_a_stack() {
+    fn stack_is_read_innermost_first() {
         let memory = process();
         let mut python = Python::new(0x1000, CODE_TYPE);
         let mut stacks = Stacks::default();
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn another_function_where_one_was_is_seen() {
+    fn function_that_replaces_another_at_its_address_is_read_again() {
         let mut memory = process();
         let mut python = Python::new(0x1000, CODE_TYPE);
         let mut stacks = Stacks::default();
@@ -327,14 +330,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_code_object_gives_no_stack() {
+    fn objects_of_another_type_give_no_stack() {
         let memory = process();
         let mut python = Python::new(0x1000, CODE_TYPE + 1);
         assert_eq!(python.stack(&memory, 0x77, &mut Stacks::default()), Err(()));
     }
 
     #[test]
-    fn a_loop_of_frames_ends() {
+    fn circular_frames_give_no_stack() {
         let mut memory = process();
         memory.object(0x5000, 24, &[(8, 0x9000)]);
         memory.object(0x9000, frame::SIZE, &[(32, 0x10_0000), (48, 0x9000)]);
@@ -344,7 +347,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_memory(changes in prop::collection::vec((0u64..0x20_0100, any::<u64>()), 0..6)) {
+        fn arbitrary_memory_does_not_panic(changes in prop::collection::vec((0u64..0x20_0100, any::<u64>()), 0..6)) {
             let mut memory = process();
             for (at, word) in changes {
                 if let Some((start, bytes)) = memory.0.range_mut(..=at).next_back() {

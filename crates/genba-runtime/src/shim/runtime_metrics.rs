@@ -1,6 +1,6 @@
-//! What the shims report, so that any of it can decide a comparison.
+//! The metrics that shims report, any of which can decide a comparison.
 
-/// Who reports a number.
+/// Reporter of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reporter {
     /// The shims of Ruby and Python, or one of them.
@@ -11,14 +11,14 @@ pub enum Reporter {
     Requests,
 }
 
-/// A number that is reported.
+/// A metric that a shim reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reported {
-    /// Its name.
+    /// Name in `--metric`.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit, as the shim writes it.
     pub unit: &'static str,
-    /// Who reports it.
+    /// Its reporter.
     pub by: Reporter,
     /// Whether more of it is better.
     pub more: bool,
@@ -70,7 +70,7 @@ pub const REPORTED: &[Reported] = &[
     more("requests_per_second", "requests/s", Requests),
 ];
 
-/// The number of this name.
+/// The metric of this name.
 #[must_use]
 pub fn reported(name: &str) -> Option<Reported> {
     REPORTED.iter().find(|one| one.name == name).copied()
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_that_a_shim_writes_is_known_with_its_unit() {
+    fn every_metric_that_a_shim_writes_is_listed_with_its_unit() {
         let of = |by: &[Reporter]| -> BTreeSet<(String, String)> {
             let those = REPORTED.iter().filter(|one| by.contains(&one.by));
             those
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found() {
+    fn metric_is_found_by_its_name() {
         let cpu = reported("per_request_cpu").map(|one| (one.unit, one.by, one.more));
         assert_eq!(cpu, Some(("seconds", Requests, false)));
         assert_eq!(reported("wall"), None);

@@ -1,4 +1,4 @@
-//! Which runtime a process runs, and where its own variables are.
+//! Detection of the interpreter that a process runs, its version, and where its variables are.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,9 +8,9 @@ use genba_symbols::{Mapping, mappings_of_process};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol};
 
-use super::memory::{Memory, ProcessMemory};
-use super::python311::Python;
-use super::ruby31::Ruby;
+use super::python311_frames::Python;
+use super::ruby31_frames::Ruby;
+use super::thread_memory::{Memory, ProcessMemory};
 
 /// A runtime that was found.
 pub enum Runtime {
@@ -20,17 +20,17 @@ pub enum Runtime {
     Ruby(Box<Ruby>),
 }
 
-/// What a process runs.
-pub enum Found {
-    /// No interpreter that is known, as far as can be seen.
+/// Outcome of the detection in one process.
+pub enum Detected {
+    /// No interpreter of Python or Ruby is mapped, or its file cannot be read.
     Nothing,
-    /// This one of this version.
+    /// A runtime whose frames can be read, and its name with the version.
     Known(Runtime, String),
-    /// This one of this version, whose layout is not known.
+    /// Name and version of a runtime whose layout is not known.
     Unknown(String),
 }
 
-/// No interpreter is larger, bytes.
+/// Largest file of an interpreter that is read, bytes.
 const MAX_FILE: u64 = 512 << 20;
 
 /// Whether a module is the program or library of an interpreter of Python or Ruby, by its name.
@@ -49,9 +49,9 @@ fn is_ruby(path: &str) -> bool {
     name.starts_with("ruby") || name.starts_with("libruby")
 }
 
-/// Looks at what a process has mapped.
+/// Detects the interpreter among the mappings of a process.
 #[must_use]
-pub fn detect(pid: i32) -> Found {
+pub fn detect(pid: i32) -> Detected {
     let mut tried: Vec<String> = Vec::new();
     for map in mappings_of_process(pid).unwrap_or_default() {
         let python = is_python(&map.path);
@@ -74,7 +74,7 @@ pub fn detect(pid: i32) -> Found {
             return found;
         }
     }
-    Found::Nothing
+    Detected::Nothing
 }
 
 fn read(pid: i32, path: &str) -> Option<Vec<u8>> {
@@ -90,10 +90,10 @@ fn read(pid: i32, path: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A file where it is mapped.
+/// An ELF file of a process, and where it is loaded.
 struct Loaded<'f> {
     file: ElfFile64<'f, Endianness>,
-    /// Added to its own addresses gives those in the process.
+    /// Difference of addresses in the process to those in the file.
     bias: u64,
 }
 
@@ -128,7 +128,7 @@ impl<'f> Loaded<'f> {
         Some(symbol.address().wrapping_add(self.bias))
     }
 
-    /// Where the number of this module is, for a variable of threads, and the variable's offset.
+    /// Address of the module number for thread-local variables, and the variable's offset.
     fn thread_variable(&self, name: &str) -> Option<(u64, u64)> {
         let mut symbols = self.file.dynamic_symbols();
         let symbol = symbols.find(|s| s.name() == Ok(name))?;
@@ -144,12 +144,12 @@ impl<'f> Loaded<'f> {
     }
 }
 
-fn python(pid: i32, module: &Loaded<'_>) -> Option<Found> {
+fn python(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
     let runtime = module.variable("_PyRuntime")?;
     let memory = ProcessMemory(pid);
     // Since 3.11 there is a variable that says which version this is.
     let Some(at) = module.variable("Py_Version") else {
-        return Some(Found::Unknown("CPython before 3.11".to_owned()));
+        return Some(Detected::Unknown("CPython before 3.11".to_owned()));
     };
     let version = memory.bytes(at).map(u32::from_le_bytes)?;
     const FINAL: u32 = 0xf;
@@ -162,13 +162,13 @@ fn python(pid: i32, module: &Loaded<'_>) -> Option<Found> {
     match (major, minor, is_final, module.variable("PyCode_Type")) {
         (3, 11, true, Some(code)) => {
             let python = Box::new(Python::new(runtime, code));
-            Some(Found::Known(Runtime::Python(python), name))
+            Some(Detected::Known(Runtime::Python(python), name))
         }
-        _ => Some(Found::Unknown(name)),
+        _ => Some(Detected::Unknown(name)),
     }
 }
 
-fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Found> {
+fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Detected> {
     let at = module.variable("ruby_version")?;
     module.variable("ruby_current_vm_ptr")?;
     let text = ProcessMemory(pid).some(at, 16);
@@ -178,8 +178,8 @@ fn ruby(pid: i32, module: &Loaded<'_>) -> Option<Found> {
     match module.thread_variable("ruby_current_ec") {
         Some((number, offset)) if version.starts_with("3.1.") => {
             let ruby = Box::new(Ruby::new(number, offset));
-            Some(Found::Known(Runtime::Ruby(ruby), name))
+            Some(Detected::Known(Runtime::Ruby(ruby), name))
         }
-        _ => Some(Found::Unknown(name)),
+        _ => Some(Detected::Unknown(name)),
     }
 }

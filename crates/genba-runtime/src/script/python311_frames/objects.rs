@@ -1,6 +1,6 @@
 //! Strings and bytes of CPython 3.11, and what is in them.
 
-use super::super::memory::{Memory, word_at};
+use super::super::thread_memory::{Memory, word_at};
 
 /// Bytes of a name and of a line table.
 const MAX_NAME: usize = 1000;
@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_line_table(table in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn arbitrary_line_table_does_not_panic(table in prop::collection::vec(any::<u8>(), 0..60)) {
             let lines = decode_lines(&table, 5);
             prop_assert!(lines.windows(2).all(|w| w[0].0 < w[1].0));
         }

@@ -1,6 +1,6 @@
 //! Lines of an instruction sequence's instructions.
 
-use super::super::memory::{Memory, word_at};
+use super::super::thread_memory::{Memory, word_at};
 use super::body;
 
 /// Instructions with lines of their own in one method.

@@ -9,23 +9,23 @@ use genba_model::{
 use genba_profile::reader::{StackId, Tables};
 use genba_profile::{ReadError, ReadOptions, Recording, jit};
 
-use super::companion::{SAMPLES, STACKS, not_known};
-use super::opcodes311;
-use super::stacks::Stacks;
-use crate::names::{Name, Names};
+use super::python311_opcodes;
+use super::script_sampler::{SAMPLES, STACKS, unknown_layout_note};
+use super::script_stacks::Stacks;
+use crate::function_names::{FunctionName, FunctionNames};
 
 /// Why there is no script profile.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// None was recorded.
-    #[error("{0} has no script stacks\n  to have some: genba record --script -- COMMAND")]
+    /// No script stacks were recorded.
+    #[error("{0} has no script stacks\n  record them with: genba record --script -- COMMAND")]
     None(String),
     /// A file cannot be read.
     #[error("cannot read {path}: {error}")]
     Io {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Reason of the operating system.
         error: std::io::Error,
     },
     /// The samples cannot be read.
@@ -34,25 +34,25 @@ pub enum ScriptError {
 }
 
 /// C functions that are listed under a script function.
-const MOST_NATIVE: usize = 10;
+const MAX_NATIVE_FUNCTIONS: usize = 10;
 /// Native frames of one stack in the flame graph.
-const MOST_FRAMES: usize = 64;
+const MAX_NATIVE_FRAMES: usize = 64;
 /// Script frames of one stack in the flame graph; of deeper ones the innermost.
-const MOST_SCRIPT_FRAMES: usize = 500;
+const MAX_SCRIPT_FRAMES: usize = 500;
 /// Largest file of stacks, bytes.
 const MAX_STACKS: u64 = 4 << 30;
 
-/// The native part of a stack below the innermost script function.
+/// The native frames that the innermost script function called.
 #[derive(Clone)]
-struct Below {
-    /// Names by number, outermost first.
+struct NativeCallees {
+    /// Numbers of names, outermost first.
     frames: Vec<u32>,
-    /// Whether the sample stood in the interpreter's loop itself.
+    /// Whether the sample is in the interpreter's loop itself.
     in_loop: bool,
 }
 
-/// Where samples were: native stack, script node, opcode.
-type Place = (StackId, Option<u32>, Option<u8>);
+/// Site of a sample: native stack, script node, opcode.
+type SampleSite = (StackId, Option<u32>, Option<u8>);
 
 /// Sums of one script function.
 #[derive(Clone, Default)]
@@ -65,10 +65,10 @@ struct Sum {
     lines: HashMap<u32, u64>,
 }
 
-/// The script profile that was taken along with a recording.
+/// The script profile beside a recording.
 ///
 /// # Errors
-/// When none was, or what was kept cannot be read.
+/// [`ScriptError`] when none was recorded, or its files cannot be read.
 pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
     let directory = jit::directory_of(recording);
     let path = directory.join(STACKS);
@@ -89,9 +89,9 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
         .collect();
     let samples = Recording::open(&directory.join(SAMPLES))?;
     let mut names = NameTable::default();
-    let mut below: HashMap<StackId, Below> = HashMap::new();
+    let mut native_by_stack: HashMap<StackId, NativeCallees> = HashMap::new();
     // Samples and weight.
-    let mut seen: HashMap<Place, (u64, u64)> = HashMap::new();
+    let mut seen: HashMap<SampleSite, (u64, u64)> = HashMap::new();
     let (mut total, mut squares, mut count) = (0u64, 0f64, 0u64);
     let tables = samples.scan(&ReadOptions::default(), &mut |sample, _| {
         let weight = sample.weight.max(1);
@@ -119,9 +119,9 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
     let mut outside = 0;
     let mut marked: Vec<u64> = vec![0; stacks.functions.len()];
     for (round, (&(stack, node, opcode), &(number, weight))) in (1u64..).zip(&seen) {
-        let native = below
+        let native = native_by_stack
             .entry(stack)
-            .or_insert_with(|| names.below(&samples, &tables, stack, node.is_some()));
+            .or_insert_with(|| names.native_callees(&samples, &tables, stack, node.is_some()));
         let mut path: Vec<String> = Vec::new();
         if let Some(node) = node {
             for (depth, frame) in stacks.frames(node).enumerate() {
@@ -141,7 +141,7 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
                         *sum.native.entry(leaf).or_default() += weight;
                     }
                 }
-                if depth < MOST_SCRIPT_FRAMES {
+                if depth < MAX_SCRIPT_FRAMES {
                     let f = &stacks.functions[id];
                     path.push(label(&f.name, &f.file, f.line));
                 }
@@ -156,7 +156,7 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
             outside += weight;
         }
         if !(native.in_loop && node.is_some()) {
-            let frames = native.frames.iter().take(MOST_FRAMES);
+            let frames = native.frames.iter().take(MAX_NATIVE_FRAMES);
             path.extend(frames.map(|&id| names.list[id as usize].function.clone()));
         }
         *collapsed.entry(path).or_default() += weight;
@@ -180,7 +180,7 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
                     .total_cmp(&a.share)
                     .then_with(|| a.function.cmp(&b.function))
             });
-            native.truncate(MOST_NATIVE);
+            native.truncate(MAX_NATIVE_FUNCTIONS);
             let mut lines: Vec<ScriptLine> = sum
                 .lines
                 .into_iter()
@@ -212,7 +212,7 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
     let mut opcodes: Vec<OpcodeRow> = opcodes
         .into_iter()
         .map(|(opcode, weight)| OpcodeRow {
-            opcode: opcodes311::name(opcode).to_owned(),
+            opcode: python311_opcodes::name(opcode).to_owned(),
             share: share(weight),
         })
         .collect();
@@ -224,7 +224,11 @@ pub fn profile(recording: &Path) -> Result<ScriptProfile, ScriptError> {
         .map(|(frames, weight)| StackRow { frames, weight })
         .collect();
     collapsed.sort_by(|a, b| a.frames.cmp(&b.frames));
-    let mut notes: Vec<String> = stacks.unknown.iter().map(|name| not_known(name)).collect();
+    let mut notes: Vec<String> = stacks
+        .unknown
+        .iter()
+        .map(|name| unknown_layout_note(name))
+        .collect();
     if tables.totals.lost > 0 {
         notes.push(format!("{} samples were lost", tables.totals.lost));
     }
@@ -250,13 +254,13 @@ fn label(name: &str, file: &str, line: u32) -> String {
 /// Names of native functions, each with a number.
 #[derive(Default)]
 struct NameTable {
-    names: Names,
-    list: Vec<Name>,
-    numbers: HashMap<Name, u32>,
+    names: FunctionNames,
+    list: Vec<FunctionName>,
+    numbers: HashMap<FunctionName, u32>,
 }
 
 impl NameTable {
-    fn number(&mut self, name: Name) -> u32 {
+    fn number(&mut self, name: FunctionName) -> u32 {
         let list = &mut self.list;
         *self.numbers.entry(name).or_insert_with_key(|name| {
             list.push(name.clone());
@@ -266,13 +270,13 @@ impl NameTable {
 
     /// The native frames that the innermost script function called. Where there is no script
     /// stack, or the interpreter's loop is not on the native one, it is the leaf alone, or all.
-    fn below(
+    fn native_callees(
         &mut self,
         recording: &Recording,
         tables: &Tables,
         stack: StackId,
         script: bool,
-    ) -> Below {
+    ) -> NativeCallees {
         let mut frames: Vec<u32> = Vec::new();
         for frame in tables.stack(stack) {
             let location = tables.location(frame.location);
@@ -291,7 +295,7 @@ impl NameTable {
                     frames.pop();
                 }
                 frames.reverse();
-                return Below {
+                return NativeCallees {
                     in_loop: frames.is_empty(),
                     frames,
                 };
@@ -303,7 +307,7 @@ impl NameTable {
             frames.truncate(1);
         }
         frames.reverse();
-        Below {
+        NativeCallees {
             frames,
             in_loop: false,
         }

@@ -1,6 +1,6 @@
 //! Strings and arrays of CRuby 3.1.
 
-use super::super::memory::{Memory, word_at};
+use super::super::thread_memory::{Memory, word_at};
 
 pub const TYPE: u64 = 0x1f;
 pub const T_STRING: u64 = 5;

@@ -1,4 +1,4 @@
-//! Script stacks along with a recording.
+//! Samples script stacks beside a recording.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,17 +10,17 @@ use genba_profile::ptrace_sampler::{PtraceSampler, StoppedThread, ThreadVisitor}
 use genba_profile::sampler::Target;
 use genba_profile::{Companion, jit};
 
-use super::detect::{Found, Runtime, detect};
-use super::memory::ProcessMemory;
-use super::stacks::{Sample, Stacks};
+use super::interpreter_detection::{Detected, Runtime, detect};
+use super::script_stacks::{Sample, Stacks};
+use super::thread_memory::ProcessMemory;
 
-/// The native samples of threads that stood still, in the directory of what is kept.
+/// File of the native samples of stopped threads, in the directory of JIT artifacts.
 pub const SAMPLES: &str = "script.data";
-/// Their script stacks.
+/// File of their script stacks.
 pub const STACKS: &str = "script.stacks";
 
-/// Samples a second of CPU time: some hundred a second tell shares of a percent after seconds,
-/// and stop a thread for less than a fiftieth of the time.
+/// Default rate, samples per second of CPU time: a few hundred resolve shares of a percent after
+/// some seconds, and stop a thread for less than 2 % of the time.
 pub const DEFAULT_HZ: u64 = 499;
 
 /// Reads script stacks of all processes of a target that run a known interpreter.
@@ -34,7 +34,7 @@ pub struct ScriptSampler {
 }
 
 impl ScriptSampler {
-    /// For the recording at this path.
+    /// A sampler beside the recording at this path, at `hz` samples per second of CPU time.
     #[must_use]
     pub fn new(recording: &Path, hz: u64, command: Vec<String>) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Companion for ScriptSampler {
                 return notes;
             }
         };
-        notes.extend(reader.remarks());
+        notes.extend(reader.notes());
         let file = File::options()
             .write(true)
             .create(true)
@@ -90,47 +90,47 @@ impl Companion for ScriptSampler {
     }
 }
 
-/// What is to be said of a runtime whose layout is not known.
-pub fn not_known(name: &str) -> String {
+/// The note about a runtime whose layout is not known.
+pub fn unknown_layout_note(name: &str) -> String {
     format!(
-        "{name}: its frames cannot be read (known are CPython 3.11 and CRuby 3.1); native frames \
-         only"
+        "{name}: its frames cannot be read, native frames only; genba reads CPython 3.11 and \
+         CRuby 3.1"
     )
 }
 
-/// How far the search in one process is.
+/// State of the detection in one process.
 enum Process {
-    /// Nothing yet, after so many samples.
+    /// No interpreter yet; the number of samples so far.
     Searching(u32),
-    /// Nothing that can be read.
+    /// No interpreter whose frames can be read.
     Nothing,
     Known(Runtime),
 }
 
-/// After so many samples in vain a process is no interpreter.
-const GIVE_UP: u32 = 4096;
+/// Samples after which a process is not searched for an interpreter any more.
+const MAX_SAMPLES_OF_SEARCH: u32 = 4096;
 
 #[derive(Default)]
 struct Reader {
     processes: HashMap<i32, Process>,
     stacks: Stacks,
-    /// Samples whose stack was not what it should be.
+    /// Samples whose script stack was inconsistent.
     unreadable: u64,
     /// Samples of threads that could not be stopped.
     refused: u64,
-    /// What is to be said of time without a sample.
+    /// The note about CPU time without a sample.
     unread: Option<String>,
 }
 
-/// Time without a sample that is more than this part of all must be said.
-const MUCH: f64 = 0.05;
+/// Share of CPU time without a sample that is reported.
+const MAX_UNREAD_SHARE: f64 = 0.05;
 
 fn missing(read: u64, unread: u64) -> Option<String> {
     let all = (read + unread) as f64;
-    (unread as f64 > MUCH * all).then(|| {
+    (unread as f64 > MAX_UNREAD_SHARE * all).then(|| {
         format!(
-            "{:.0} ms of {:.0} ms of CPU time have no script stack: threads ended before another \
-             sample of them was due; those that live shortly have too small a share",
+            "{:.0} ms of {:.0} ms of CPU time have no script stack: threads ended before their next \
+             sample; the shares of short-lived threads are too small",
             unread as f64 / 1e6,
             all / 1e6
         )
@@ -138,24 +138,29 @@ fn missing(read: u64, unread: u64) -> Option<String> {
 }
 
 impl Reader {
-    /// What must be said, once.
-    fn remarks(&self) -> Vec<String> {
+    /// The notes of a whole run.
+    fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        notes.extend(self.stacks.unknown.iter().map(|name| not_known(name)));
+        notes.extend(
+            self.stacks
+                .unknown
+                .iter()
+                .map(|name| unknown_layout_note(name)),
+        );
         if self.stacks.runtimes.is_empty() && self.stacks.unknown.is_empty() {
-            notes.push("no script stacks: no interpreter of Python or Ruby was seen".to_owned());
+            notes.push("no script stacks: no Python or Ruby interpreter was found".to_owned());
         }
         notes.extend(self.unread.clone());
         if self.refused > 0 {
             notes.push(format!(
-                "{} times a thread could not be stopped: another program traces it, or ptrace is \
-                 forbidden here",
+                "{} samples have no script stack: the thread could not be stopped; another program \
+                 traces it, or ptrace is forbidden here",
                 self.refused
             ));
         }
         if self.unreadable > 0 {
             notes.push(format!(
-                "{} script stacks were in the middle of a change and are left out",
+                "{} script stacks changed while they were read and are skipped",
                 self.unreadable
             ));
         }
@@ -168,23 +173,23 @@ impl Reader {
             return;
         };
         *seen += 1;
-        // At the 1st, 2nd, 4th, 8th … sample: an interpreter is there soon.
+        // At the 1st, 2nd, 4th, 8th … sample: interpreters are mapped early in a process's life.
         if !seen.is_power_of_two() {
             return;
         }
-        if *seen >= GIVE_UP {
+        if *seen >= MAX_SAMPLES_OF_SEARCH {
             *process = Process::Nothing;
             return;
         }
         match detect(pid) {
-            Found::Nothing => {}
-            Found::Unknown(name) => {
+            Detected::Nothing => {}
+            Detected::Unknown(name) => {
                 if !self.stacks.unknown.contains(&name) {
                     self.stacks.unknown.push(name);
                 }
                 *process = Process::Nothing;
             }
-            Found::Known(runtime, name) => {
+            Detected::Known(runtime, name) => {
                 if !self.stacks.runtimes.contains(&name) {
                     self.stacks.runtimes.push(name);
                 }
@@ -248,10 +253,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_without_a_sample_is_said_where_it_is_much() {
+    fn time_without_a_sample_is_reported_above_its_share() {
         assert_eq!(missing(100_000_000, 1_000_000), None);
         assert_eq!(missing(0, 0), None);
-        let said = missing(206_000_000, 224_000_000).unwrap();
-        assert!(said.starts_with("224 ms of 430 ms"), "{said}");
+        let note = missing(206_000_000, 224_000_000).unwrap();
+        assert!(note.starts_with("224 ms of 430 ms"), "{note}");
     }
 }

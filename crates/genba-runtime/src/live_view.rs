@@ -6,24 +6,24 @@ use genba_profile::reader::LocationId;
 use genba_profile::recording_tail::RecordingTail;
 use genba_profile::{ReadError, ReadOptions};
 
-use crate::names::{Name, Names};
+use crate::function_names::{FunctionName, FunctionNames};
 
-/// A function of the view.
+/// A row of the view: a function.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
-    /// Which.
-    pub name: Name,
+pub struct FunctionRow {
+    /// Function and module.
+    pub name: FunctionName,
     /// Its samples.
     pub samples: u64,
     /// Its share of the window, 0…1, by weight.
     pub share: f64,
 }
 
-/// What is seen at one moment.
+/// The profile of the window at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct View {
+pub struct LiveView {
     /// Largest share first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FunctionRow>,
     /// Samples in the window.
     pub samples: u64,
     /// Time from the first to the last of them, seconds.
@@ -34,11 +34,11 @@ pub struct View {
     pub lost: u64,
 }
 
-/// Makes the view of what `tail` holds.
+/// The functions in the records that `tail` holds, by self time.
 ///
 /// # Errors
-/// When the records make no sense.
-pub fn view(tail: &RecordingTail, names: &mut Names) -> Result<View, ReadError> {
+/// [`ReadError`] when the records are damaged.
+pub fn live_view(tail: &RecordingTail, names: &mut FunctionNames) -> Result<LiveView, ReadError> {
     let recording = tail.recording()?;
     let mut hits: HashMap<LocationId, (u64, u64)> = HashMap::new();
     let (mut weight, mut kernel) = (0u64, 0u64);
@@ -54,7 +54,7 @@ pub fn view(tail: &RecordingTail, names: &mut Names) -> Result<View, ReadError> 
         weight += w;
         kernel += if sample.kernel { w } else { 0 };
     })?;
-    let mut by_name: HashMap<Name, (u64, u64)> = HashMap::new();
+    let mut by_name: HashMap<FunctionName, (u64, u64)> = HashMap::new();
     for (id, (samples, w)) in hits {
         let location = tables.location(id);
         let name = names.of(&recording, &tables, location, false);
@@ -63,9 +63,9 @@ pub fn view(tail: &RecordingTail, names: &mut Names) -> Result<View, ReadError> 
         sum.1 += w;
     }
     let all = weight.max(1) as f64;
-    let mut rows: Vec<Row> = by_name
+    let mut rows: Vec<FunctionRow> = by_name
         .into_iter()
-        .map(|(name, (samples, w))| Row {
+        .map(|(name, (samples, w))| FunctionRow {
             name,
             samples,
             share: w as f64 / all,
@@ -77,7 +77,7 @@ pub fn view(tail: &RecordingTail, names: &mut Names) -> Result<View, ReadError> 
             .then_with(|| a.name.cmp(&b.name))
     });
     let totals = &tables.totals;
-    Ok(View {
+    Ok(LiveView {
         rows,
         samples: totals.samples,
         seconds: totals.last.saturating_sub(totals.first) as f64 / 1e9,

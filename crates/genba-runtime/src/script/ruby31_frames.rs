@@ -14,9 +14,9 @@ use std::collections::{HashMap, HashSet};
 use lines::Lines;
 use objects::{IMEMO_ISEQ, IMEMO_SHIFT, T_IMEMO, TYPE, path, string};
 
-use super::memory::{Memory, word_at};
-use super::stacks::{Function, Stacks};
-use super::trail::Trails;
+use super::script_stacks::{Function, Stacks};
+use super::stack_nodes::StackNodeCache;
+use super::thread_memory::{Memory, word_at};
 
 mod context {
     pub const STACK: usize = 0;
@@ -45,7 +45,7 @@ mod body {
     pub const SIZE: usize = 152;
 }
 
-/// Frames of one stack.
+/// Frames of one stack at most.
 const MAX_FRAMES: usize = 50_000;
 
 /// Reads stacks of one process.
@@ -55,10 +55,10 @@ pub struct Ruby {
     /// Offset of `ruby_current_ec` among its variables.
     offset: u64,
     iseqs: HashMap<u64, Iseq>,
-    trails: Trails,
+    node_cache: StackNodeCache,
 }
 
-/// What is known of an instruction sequence.
+/// An instruction sequence that was read.
 struct Iseq {
     /// Its body: the same object as long as it is.
     seen: (u64, [u8; body::SIZE]),
@@ -76,14 +76,14 @@ impl Ruby {
             module,
             offset,
             iseqs: HashMap::new(),
-            trails: Trails::default(),
+            node_cache: StackNodeCache::default(),
         }
     }
 
     /// The stack of the thread with this thread pointer. `Ok(None)` where it has no Ruby frame.
     ///
     /// # Errors
-    /// When what is there is not what should be there.
+    /// `Err(())` when an object does not have the type that it must have.
     pub fn stack(
         &mut self,
         memory: &impl Memory,
@@ -112,7 +112,7 @@ impl Ruby {
         let mut frames = vec![0; used];
         memory.fill(frame, &mut frames).ok_or(())?;
         let mut checked: HashSet<u64> = HashSet::new();
-        let mut trail = self.trails.begin(pointer);
+        let mut nodes = self.node_cache.begin(pointer);
         let mut in_main = false;
         for bytes in frames.chunks_exact(control::SIZE).rev() {
             let (pc, object) = (word_at(bytes, control::PC), word_at(bytes, control::ISEQ));
@@ -128,9 +128,9 @@ impl Ruby {
             if known.main && std::mem::replace(&mut in_main, true) {
                 continue;
             }
-            trail.step(known.function, known.lines.at(pc), stacks);
+            nodes.step(known.function, known.lines.at(pc), stacks);
         }
-        Ok(self.trails.end(pointer, trail))
+        Ok(self.node_cache.end(pointer, nodes))
     }
 
     /// The thread's `ruby_current_ec`: glibc's dynamic thread vector has a pair of words for
@@ -189,13 +189,13 @@ impl Ruby {
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::tests::Fake;
+    use super::super::thread_memory::tests::SyntheticMemory;
     use super::lines::IMMEDIATE_BYTES;
     use super::objects::{T_ARRAY, T_STRING, USER1};
     use super::*;
     use proptest::prelude::*;
 
-    fn embedded(memory: &mut Fake, at: u64, text: &str) {
+    fn embedded(memory: &mut SyntheticMemory, at: u64, text: &str) {
         let mut bytes = vec![0; 40];
         let flags = T_STRING | (text.len() as u64) << 14;
         bytes[..8].copy_from_slice(&flags.to_le_bytes());
@@ -203,7 +203,7 @@ mod tests {
         memory.put(at, bytes);
     }
 
-    fn sequence(memory: &mut Fake, at: u64, name: &str, line: u64) {
+    fn sequence(memory: &mut SyntheticMemory, at: u64, name: &str, line: u64) {
         let flags = T_IMEMO | IMEMO_ISEQ << IMEMO_SHIFT;
         memory.object(at, 40, &[(0, flags), (16, at + 0x100)]);
         embedded(memory, at + 0x300, name);
@@ -243,8 +243,8 @@ mod tests {
         memory.put(at + 0x700, table);
     }
 
-    fn process() -> Fake {
-        let mut memory = Fake::default();
+    fn process() -> SyntheticMemory {
+        let mut memory = SyntheticMemory::default();
         memory.object(0x7000, 16, &[(8, 0x7100)]);
         memory.object(0x7080, 8, &[(0, 3)]);
         memory.object(0x7100, 64, &[(48, 0x7200)]);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_a_stack() {
+    fn stack_is_read_innermost_first() {
         let memory = process();
         let mut ruby = Ruby::new(0x7080, 8);
         let mut stacks = Stacks::default();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sequence_gives_no_stack() {
+    fn objects_of_another_type_give_no_stack() {
         let mut memory = process();
         memory.object(0x10_0000, 40, &[(0, T_STRING), (16, 0x10_0100)]);
         let mut ruby = Ruby::new(0x7080, 8);
@@ -304,7 +304,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_memory(changes in prop::collection::vec((0u64..0x20_0900, any::<u64>()), 0..6)) {
+        fn arbitrary_memory_does_not_panic(changes in prop::collection::vec((0u64..0x20_0900, any::<u64>()), 0..6)) {
             let mut memory = process();
             for (at, word) in changes {
                 if let Some((start, bytes)) = memory.0.range_mut(..=at).next_back() {

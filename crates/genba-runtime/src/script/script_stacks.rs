@@ -1,8 +1,9 @@
 //! Stacks of interpreted functions, each once, and the samples that had them; as a text file.
 //!
-//! A line begins with its kind: `r` a runtime that was met, `u` one whose frames cannot be read, `f` a function (name, file, first
-//! line), `n` a node of the call tree (parent or `-`, function, line), `s` a sample (time in ns,
-//! thread, node, opcode or `-`). Functions and nodes are numbered in the order of the file.
+//! A line begins with its kind: `r` a runtime that was found, `u` one whose frames cannot be read,
+//! `f` a function (name, file, first line), `n` a node of the call tree (parent or `-`, function,
+//! line), `s` a sample (time in ns, thread, node, opcode or `-`). Functions and nodes are numbered
+//! in the order of the file.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,14 +19,14 @@ pub struct Function {
     pub line: u32,
 }
 
-/// A frame in the tree.
+/// A node of the call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
-    /// Who called.
+    /// The caller's node; `None` at the outermost.
     pub parent: Option<u32>,
-    /// Which function.
+    /// Number of the function.
     pub function: u32,
-    /// At which line it stands; 0 if unknown.
+    /// Line that is being executed; 0 if unknown.
     pub line: u32,
 }
 
@@ -38,16 +39,16 @@ pub struct Sample {
     pub tid: i32,
     /// The innermost frame.
     pub node: u32,
-    /// What the interpreter executed, by the runtime's own number.
+    /// Opcode being executed, by the runtime's own number.
     pub opcode: Option<u8>,
 }
 
 /// All stacks and samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stacks {
-    /// Runtimes that were met: `CPython 3.11.2`.
+    /// Runtimes that were found: `CPython 3.11.2`.
     pub runtimes: Vec<String>,
-    /// Runtimes that were met and whose layout is not known.
+    /// Runtimes that were found and whose layout is not known.
     pub unknown: Vec<String>,
     /// Functions.
     pub functions: Vec<Function>,
@@ -59,9 +60,9 @@ pub struct Stacks {
     node_ids: HashMap<Node, u32>,
 }
 
-/// More samples than this are not kept: a week's.
+/// Samples that are kept at most: those of a day at the default rate.
 const MAX_SAMPLES: usize = 50_000_000;
-/// More nodes than this are not kept.
+/// Nodes that are kept at most.
 const MAX_NODES: usize = 20_000_000;
 
 impl Stacks {
@@ -85,7 +86,7 @@ impl Stacks {
         })
     }
 
-    /// Adds a sample; what is too much is left out.
+    /// Adds a sample, unless there are too many samples or nodes.
     pub fn add(&mut self, sample: Sample) {
         if self.samples.len() < MAX_SAMPLES && self.nodes.len() < MAX_NODES {
             self.samples.push(sample);
@@ -103,7 +104,7 @@ impl Stacks {
         })
     }
 
-    /// The text.
+    /// The text of the file.
     #[must_use]
     pub fn write(&self) -> String {
         let mut out = String::new();
@@ -140,7 +141,7 @@ impl Stacks {
         out
     }
 
-    /// Reads the text; what makes no sense is passed over.
+    /// Parses the text of a file; malformed lines are skipped.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut out = Self::default();
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_stacks_are_read_back() {
         let mut stacks = Stacks::default();
         stacks.runtimes.push("CPython 3.11.2".to_owned());
         let (f, g) = (
@@ -254,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text(text in "([rfns] [-0-9 \t]{0,12}\n){0,12}") {
+        fn arbitrary_text_does_not_panic(text in "([rfns] [-0-9 \t]{0,12}\n){0,12}") {
             let stacks = Stacks::parse(&text);
             for sample in &stacks.samples {
                 for node in stacks.frames(sample.node) {

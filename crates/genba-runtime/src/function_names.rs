@@ -6,7 +6,7 @@ use genba_symbols::{KernelSymbols, RecordedKernel, Symbolizer};
 
 /// A function by name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name {
+pub struct FunctionName {
     /// The function; the address of its code in brackets where there is no symbol.
     pub function: String,
     /// Path of the module, or `[kernel]`, `[jit]`, `[anonymous]` …
@@ -17,11 +17,11 @@ pub struct Name {
 
 /// Names places of recordings that are read again and again: modules stay open.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct FunctionNames {
     symbolizer: Option<Symbolizer>,
 }
 
-impl Names {
+impl FunctionNames {
     /// The name of a place in a recording; `return_address` looks at the byte before it.
     pub fn of(
         &mut self,
@@ -29,7 +29,7 @@ impl Names {
         tables: &Tables,
         location: Location,
         return_address: bool,
-    ) -> Name {
+    ) -> FunctionName {
         let symbolizer = self.symbolizer.get_or_insert_with(|| {
             let kernel = RecordedKernel {
                 release: recording.info().os_release.clone(),
@@ -41,7 +41,7 @@ impl Names {
         let id = symbolizer.add(module);
         let offset = location.offset.saturating_sub(return_address.into());
         let function = symbolizer.function_at(id, symbolizer.address(id, offset));
-        Name {
+        FunctionName {
             // Addresses without a symbol are one row, not one each.
             function: function.map_or_else(|| "[unknown]".to_owned(), |function| function.name),
             module: module.display_name().to_owned(),

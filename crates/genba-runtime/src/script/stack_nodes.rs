@@ -1,13 +1,13 @@
-//! From the frames of a thread to a node of the call tree, quickly: most of a stack is as it was
-//! at the thread's last sample.
+//! Nodes of the call tree for the frames of a thread. Most of a stack is as it was at the thread's
+//! last sample, so its nodes are looked up only from the first frame that differs.
 
 use std::collections::HashMap;
 
-use super::stacks::{Node, Stacks};
+use super::script_stacks::{Node, Stacks};
 
-/// The last stack of each thread.
+/// The nodes of each thread's last stack.
 #[derive(Default)]
-pub struct Trails(HashMap<u64, Vec<Step>>);
+pub struct StackNodeCache(HashMap<u64, Vec<Step>>);
 
 /// A frame: its function and line, and the node of the stack up to it. Where an object of the
 /// interpreter is does not matter: another may be there by now.
@@ -19,29 +19,29 @@ struct Step {
 }
 
 /// A stack that is being read, from the outermost frame.
-pub struct Trail {
+pub struct StackNodes {
     steps: Vec<Step>,
     at: usize,
 }
 
-impl Trails {
-    /// Begins with a stack of a thread.
-    pub fn begin(&mut self, thread: u64) -> Trail {
+impl StackNodeCache {
+    /// Begins a stack of a thread.
+    pub fn begin(&mut self, thread: u64) -> StackNodes {
         let steps = self.0.remove(&thread).unwrap_or_default();
-        Trail { steps, at: 0 }
+        StackNodes { steps, at: 0 }
     }
 
-    /// The node of the innermost frame, if there was a frame.
-    pub fn end(&mut self, thread: u64, mut trail: Trail) -> Option<u32> {
-        trail.steps.truncate(trail.at);
-        let node = trail.steps.last().map(|step| step.node);
-        self.0.insert(thread, trail.steps);
+    /// Ends a stack; the node of its innermost frame, if it has a frame.
+    pub fn end(&mut self, thread: u64, mut nodes: StackNodes) -> Option<u32> {
+        nodes.steps.truncate(nodes.at);
+        let node = nodes.steps.last().map(|step| step.node);
+        self.0.insert(thread, nodes.steps);
         node
     }
 }
 
-impl Trail {
-    /// The next frame inwards.
+impl StackNodes {
+    /// Adds the next frame inwards.
     pub fn step(&mut self, function: u32, line: u32, stacks: &mut Stacks) {
         let known = self.steps.get(self.at);
         if known.is_none_or(|step| (step.function, step.line) != (function, line)) {
@@ -66,22 +66,26 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn follow(trails: &mut Trails, frames: &[(u32, u32)], stacks: &mut Stacks) -> Option<u32> {
-        let mut trail = trails.begin(7);
+    fn follow(
+        node_cache: &mut StackNodeCache,
+        frames: &[(u32, u32)],
+        stacks: &mut Stacks,
+    ) -> Option<u32> {
+        let mut nodes = node_cache.begin(7);
         for &(function, line) in frames {
-            trail.step(function, line, stacks);
+            nodes.step(function, line, stacks);
         }
-        trails.end(7, trail)
+        node_cache.end(7, nodes)
     }
 
     proptest! {
         #[test]
-        fn the_stack_is_the_frames_whatever_was_before(
+        fn node_has_the_frames_of_its_stack_after_any_other_stack(
             samples in prop::collection::vec(prop::collection::vec((0u32..3, 0u32..3), 0..6), 1..8)
         ) {
-            let (mut trails, mut stacks) = (Trails::default(), Stacks::default());
+            let (mut node_cache, mut stacks) = (StackNodeCache::default(), Stacks::default());
             for frames in samples {
-                let node = follow(&mut trails, &frames, &mut stacks);
+                let node = follow(&mut node_cache, &frames, &mut stacks);
                 let mut read: Vec<(u32, u32)> = node
                     .into_iter()
                     .flat_map(|node| stacks.frames(node).collect::<Vec<_>>())
