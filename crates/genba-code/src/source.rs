@@ -168,7 +168,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn finds_by_prefix_and_by_ends() {
+    fn source_is_found_by_replaced_prefix_and_by_end_of_path() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("src")).unwrap();
         std::fs::write(directory.path().join("src/a.c"), "one\r\ntwo\n").unwrap();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_found_in_any_order_to_the_last_without_an_end() {
+    fn lines_are_found_in_any_order_and_the_last_without_line_end() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.c");
         std::fs::write(&path, "one\n\nthree\nfour").unwrap();
@@ -213,7 +213,7 @@ mod tests {
     proptest! {
         /// Against the library's own notion of lines.
         #[test]
-        fn lines_are_those_of_the_text(
+        fn lines_equal_those_of_the_standard_library(
             lines in proptest::collection::vec("[a-z]{0,80}", 0..600),
             ended in any::<bool>(),
             wanted in proptest::collection::vec(0u32..700, 1..30),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_files_are_passed_over() {
+    fn devices_and_directories_are_not_read_as_source() {
         assert!(SourceCache::new().line("/dev/zero", 1).is_none());
         assert!(SourceCache::new().line("/", 1).is_none());
     }

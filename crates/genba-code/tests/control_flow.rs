@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_decode_and_build(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+    fn control_flow_of_arbitrary_bytes_is_consistent(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
         for syntax in [Syntax::Intel, Syntax::Att] {
             let code = Disassembler::x86_64(syntax).disassemble(&bytes, 0x1000, &|_| None);
             // Every byte belongs to exactly one instruction.
@@ -174,7 +174,7 @@ proptest! {
 /// Graphs that make quadratic methods slow; no clock is looked at: were they quadratic, the
 /// test would run for minutes.
 #[test]
-fn large_unfriendly_graphs() {
+fn large_pathological_graphs_are_analysed() {
     let n = 200_000u32;
     let chain = |k: u32| (k, k + 1);
     let nested: Vec<_> = (0..n - 1)
@@ -196,7 +196,7 @@ fn large_unfriendly_graphs() {
 }
 
 #[test]
-fn self_loop_of_one_instruction() {
+fn jump_to_itself_is_a_loop() {
     // 0: xor eax,eax; 2: jmp 2; 4: ret
     let code = Disassembler::x86_64(Syntax::Intel).disassemble(
         &[0x31, 0xc0, 0xeb, 0xfe, 0xc3],
@@ -213,7 +213,7 @@ fn self_loop_of_one_instruction() {
 }
 
 #[test]
-fn after_a_call_comes_from_the_call() {
+fn instruction_after_a_call_is_in_its_block() {
     // 0: call 0x100; 5: test eax,eax; 7: je 0xb; 9: ud2; b: ret
     let code = Disassembler::x86_64(Syntax::Intel).disassemble(
         &[
@@ -230,7 +230,7 @@ fn after_a_call_comes_from_the_call() {
 }
 
 #[test]
-fn padding_is_no_way_in() {
+fn padding_is_not_an_entry_of_a_loop() {
     // 0: jmp 6; 2: nop; 3: inc eax; 5: nop; 6: dec edi; 8: jne 3; a: ret — a loop entered at
     // its test, its body aligned by a nop that never runs.
     let code = Disassembler::x86_64(Syntax::Intel).disassemble(
@@ -250,7 +250,7 @@ fn padding_is_no_way_in() {
 }
 
 #[test]
-fn targets_that_were_seen_close_a_dispatch_loop() {
+fn observed_indirect_targets_close_a_dispatch_loop() {
     // 0: jmp rax; 2: inc eax; 4: jmp rax; 6: dec edi; 8: jmp rax; a: ret
     let code = Disassembler::x86_64(Syntax::Intel).disassemble(
         &[

@@ -138,7 +138,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn rust_and_cpp_and_plain() {
+    fn rust_and_cpp_names_are_demangled_and_others_kept() {
         let cases = [
             ("_ZN3foo3barEv", Some("foo::bar()")),
             (
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn brief_names_are_those_of_perf() {
+    fn brief_names_equal_those_of_perf() {
         for (raw, expected) in [
             ("_ZN3foo3barEi", "foo::bar"),
             ("_Z1fIiEvT_", "f<int>"),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn long_and_exploding_names_are_harmless() {
+    fn long_and_exponentially_growing_names_are_not_demangled() {
         assert_eq!(demangle(&format!("_Z{}", "N".repeat(100 << 20))), None);
         assert_eq!(demangle(&format!("_Z1f{}", "P".repeat(10_000))), None);
         // Each substitution doubles the type before it.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_cut() {
+    fn parameters_are_removed_and_template_arguments_kept() {
         for (full, short) in [
             ("foo::bar(int, char)", "foo::bar"),
             ("foo<int (*)(char)>::bar(int)", "foo<int (*)(char)>::bar"),
@@ -219,14 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn cut_on_a_border() {
+    fn names_are_cut_on_a_character_boundary() {
         assert_eq!(cut_name("abcdef", 6), "abcdef");
         assert_eq!(cut_name("äääääää", 6), "ä…");
     }
 
     proptest! {
         #[test]
-        fn any_name_is_harmless(name in "(_Z|_R|_ZN)?[A-Za-z0-9_<>(),.@$]{0,200}|.{0,50}") {
+        fn arbitrary_names_do_not_panic(name in "(_Z|_R|_ZN)?[A-Za-z0-9_<>(),.@$]{0,200}|.{0,50}") {
             if let Some(out) = demangle(&name) {
                 prop_assert!(out.len() <= MAX_DEMANGLED);
                 let short = without_parameters(&out);

@@ -189,7 +189,7 @@ mod tests {
         ffffffffc0000000 t helper\t[kvm]\n";
 
     #[test]
-    fn looks_up() {
+    fn symbol_of_an_address_and_address_of_a_symbol_are_found() {
         let list = Kallsyms::parse(LIST.as_bytes()).unwrap();
         assert_eq!(list.at(0xffff_ffff_8100_0050).unwrap().name, "_stext");
         assert_eq!(list.at(0xffff_ffff_8100_0100).unwrap().name, "do_one");
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_addresses_are_said() {
+    fn hidden_addresses_and_empty_lists_are_errors() {
         let hidden = "0000000000000000 T _stext\n0000000000000000 t other\n";
         let error = Kallsyms::parse(hidden.as_bytes()).unwrap_err().to_string();
         assert!(error.contains("kptr_restrict"), "{error}");
@@ -215,7 +215,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_harmless(bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
+        fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..500)) {
             if let Ok(list) = Kallsyms::parse(&bytes[..]) {
                 prop_assert!(list.symbols().is_sorted_by_key(|s| s.address));
                 prop_assert!(list.symbols().all(|s| !s.name.is_empty()));

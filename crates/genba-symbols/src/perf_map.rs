@@ -137,7 +137,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn finds_and_lets_later_lines_win() {
+    fn later_line_replaces_an_earlier_one_of_the_same_start() {
         let map = PerfMap::parse(b"10 8 old\n0x20 4 two words\nnonsense\n10 8 new\n+5 1 x\n");
         assert_eq!(map.find(0x17).unwrap().name, "new");
         assert_eq!(map.find(0x18), None);
@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes(data in prop::collection::vec(any::<u8>(), 0..400), at in any::<u64>()) {
+        fn arbitrary_bytes_do_not_panic(data in prop::collection::vec(any::<u8>(), 0..400), at in any::<u64>()) {
             let map = PerfMap::parse(&data);
             let _ = map.find(at);
         }

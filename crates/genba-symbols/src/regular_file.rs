@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_are_opened_and_none_is_waited_for() {
+    fn only_regular_files_are_opened_without_waiting() {
         let place = tempfile::tempdir().unwrap();
         let (file, link, fifo) = (
             place.path().join("file"),

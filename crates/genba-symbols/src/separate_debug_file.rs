@@ -219,12 +219,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checksum_of_the_standard() {
+    fn checksum_equals_the_check_value_of_crc_32() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
     }
 
     #[test]
-    fn a_link_leads_nowhere_else() {
+    fn debug_link_with_a_directory_is_refused() {
         let search = DebugSearch::default();
         assert!(link_paths(Path::new("/bin/true"), b"../../etc/passwd", &search).is_empty());
         assert!(link_paths(Path::new("/bin/true"), b"", &search).is_empty());

@@ -420,7 +420,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clones_are_known() {
+    fn suffixes_of_compiler_clones_are_recognised() {
         for (rest, expected) in [
             (".constprop.0", true),
             (".isra.0.cold", true),
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_are_safe() {
+    fn hint_is_in_every_mangled_form_or_absent() {
         assert_eq!(mangled_hint("ns::Box<int>::get(int)"), Some("Box"));
         assert_eq!(mangled_hint("S::operator()"), None);
         assert_eq!(mangled_hint("S::~S()"), None);

@@ -68,7 +68,7 @@ mod tests {
     use super::find;
 
     #[test]
-    fn an_address_is_in_its_range_or_none() {
+    fn address_outside_all_ranges_has_none() {
         let ranges = [0x10..0x20, 0x30..0x31];
         assert_eq!(find(&ranges, 0x0f), None);
         assert_eq!(find(&ranges, 0x10), Some(0x10..0x20));

@@ -52,10 +52,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_clock_gettime() {
+    fn vdso_has_clock_gettime() {
         let Some(vdso) = Binary::vdso().unwrap() else {
             genba_testing::skip(
-                "names_clock_gettime",
+                "vdso_has_clock_gettime",
                 genba_testing::MACHINE,
                 "this kernel maps no vDSO",
             );

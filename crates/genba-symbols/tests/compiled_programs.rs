@@ -234,8 +234,8 @@ fn check_c(binary: &Binary) {
 }
 
 #[test]
-fn lines_and_inlines_in_every_form_of_dwarf() {
-    let test = "lines_and_inlines_in_every_form_of_dwarf";
+fn lines_and_inlined_frames_are_found_in_every_form_of_dwarf() {
+    let test = "lines_and_inlined_frames_are_found_in_every_form_of_dwarf";
     for flags in [
         &["-g"][..],
         &["-g", "-gdwarf-4"],
@@ -404,8 +404,13 @@ fn unwind_ranges_are_the_functions_of_the_symbol_table() {
 }
 
 #[test]
-fn cpp_names() {
-    let Some((_keep, path)) = compile("cpp_names", CPP, "a.cc", &["-g"]) else {
+fn cpp_functions_are_found_by_full_brief_and_mangled_name() {
+    let Some((_keep, path)) = compile(
+        "cpp_functions_are_found_by_full_brief_and_mangled_name",
+        CPP,
+        "a.cc",
+        &["-g"],
+    ) else {
         return;
     };
     let binary = Binary::open(&path).unwrap();
@@ -435,7 +440,7 @@ fn cpp_names() {
 }
 
 #[test]
-fn bad_files_are_errors() {
+fn unusable_files_are_errors_that_name_them() {
     let text = |p: &str| Binary::open(p).unwrap_err().to_string();
     assert!(text("/no/such/file").contains("/no/such/file"));
     assert!(text("/dev/zero").contains("not a regular file"));

@@ -65,9 +65,9 @@ fn fixture(test: &str, flags: &[&str]) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn cut_anywhere() {
+fn truncated_files_do_not_panic() {
     for flags in [&[][..], &["-gz=zlib"], &["-gdwarf-4"]] {
-        let Some(bytes) = fixture("cut_anywhere", flags) else {
+        let Some(bytes) = fixture("truncated_files_do_not_panic", flags) else {
             continue;
         };
         assert!(walk(bytes.clone()));
@@ -85,8 +85,8 @@ fn cut_anywhere() {
 }
 
 #[test]
-fn flipped_bytes() {
-    let Some(bytes) = fixture("flipped_bytes", &[]) else {
+fn files_with_random_bytes_changed_do_not_panic() {
+    let Some(bytes) = fixture("files_with_random_bytes_changed_do_not_panic", &[]) else {
         return;
     };
     // A fixed generator: the same flips each time (Numerical Recipes' constants).
@@ -182,7 +182,7 @@ fn entry(code: u8) -> Vec<u8> {
 }
 
 #[test]
-fn inlined_calls_nested_without_end() {
+fn inlined_calls_are_cut_at_the_maximum_depth() {
     let mut entries = [entry(1), entry(2)].concat();
     entries.extend(entry(3).repeat(300_000));
     let file = elf(&[
@@ -200,7 +200,7 @@ fn inlined_calls_nested_without_end() {
 }
 
 #[test]
-fn functions_nested_without_end() {
+fn deeply_nested_functions_do_not_recurse() {
     let mut entries = entry(1);
     entries.extend(entry(2).repeat(100_000));
     let file = elf(&[
@@ -214,7 +214,7 @@ fn functions_nested_without_end() {
 }
 
 #[test]
-fn an_origin_that_is_its_own() {
+fn circular_abstract_origin_gives_no_name() {
     let mut entries = [entry(1), entry(4)].concat();
     // The header has 11 bytes, the unit's entry 13: the function refers to itself.
     entries.extend(24u32.to_le_bytes());
@@ -228,7 +228,7 @@ fn an_origin_that_is_its_own() {
 }
 
 #[test]
-fn units_that_start_all_over_one_table_of_abbreviations() {
+fn overlapping_abbreviation_tables_are_read_within_a_budget() {
     // 100,000 abbreviations without attributes, and units that each start one further on: kept
     // whole they would be 5·10⁹.
     let table = [1u8, 0x11, 0, 0, 0].repeat(100_000);
@@ -243,7 +243,7 @@ fn units_that_start_all_over_one_table_of_abbreviations() {
 }
 
 #[test]
-fn a_section_that_claims_to_be_huge_when_decompressed() {
+fn section_with_an_implausible_decompressed_size_is_refused() {
     // GNU's old form: "ZLIB", then the size, big-endian.
     let mut content = b"ZLIB".to_vec();
     content.extend(0xffff_ffffu64.to_be_bytes());
@@ -259,7 +259,7 @@ fn a_section_that_claims_to_be_huge_when_decompressed() {
 }
 
 #[test]
-fn a_symbol_name_of_100_megabytes() {
+fn symbol_name_of_100_megabytes_is_cut() {
     let mut names = vec![0u8];
     names.extend(std::iter::repeat_n(b'N', 100 << 20));
     let mut symbols = vec![0u8; 24];

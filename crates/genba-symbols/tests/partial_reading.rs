@@ -99,35 +99,45 @@ fn compiled(test: &str, compiler: &str, source: &str, flags: &[&str]) {
 }
 
 #[test]
-fn parts_of_c() {
+fn partial_reading_equals_whole_reading_in_c() {
     for flags in [
         &["-gdwarf-2"][..],
         &["-gdwarf-4"],
         &["-gdwarf-5"],
         &["-gdwarf-5", "-ffunction-sections"],
     ] {
-        compiled("parts_of_c", "gcc", NESTED, flags);
+        compiled(
+            "partial_reading_equals_whole_reading_in_c",
+            "gcc",
+            NESTED,
+            flags,
+        );
     }
 }
 
 #[test]
-fn parts_of_cpp() {
-    compiled("parts_of_cpp", "g++", CPP, &["-g"]);
+fn partial_reading_equals_whole_reading_in_cpp() {
+    compiled(
+        "partial_reading_equals_whole_reading_in_cpp",
+        "g++",
+        CPP,
+        &["-g"],
+    );
 }
 
 #[test]
-fn parts_of_rust() {
+fn partial_reading_equals_whole_reading_in_rust() {
     // This program: it has debug information in every profile that tests are built in.
     parts_equal_the_whole(&std::env::current_exe().unwrap(), 12);
 }
 
 #[test]
-fn parts_without_end_become_the_whole() {
+fn repeated_partial_reading_gives_the_same_frames() {
     let path = std::env::current_exe().unwrap();
     let binary = Binary::open_with(&path, DebugSearch::none()).unwrap();
     let Some(symbol) = binary.find("main").into_iter().next() else {
         genba_testing::skip(
-            "parts_without_end_become_the_whole",
+            "repeated_partial_reading_gives_the_same_frames",
             genba_testing::MACHINE,
             "no main",
         );
@@ -143,7 +153,7 @@ fn parts_without_end_become_the_whole() {
 }
 
 #[test]
-fn absent_words_are_not_named() {
+fn word_absent_from_all_names_is_not_found() {
     let path = std::env::current_exe().unwrap();
     let binary = Binary::open_with(path, DebugSearch::none()).unwrap();
     // Put together here, so that the program does not hold it.

@@ -267,7 +267,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_gimlis(
+        fn line_rows_equal_gimlis(
             instructions in prop::collection::vec(instruction(), 0..60),
             line_base in -10i8..3,
             line_range in 1u8..20,
@@ -276,13 +276,13 @@ mod tests {
         }
 
         #[test]
-        fn rows_of_any_bytes_are_gimlis(program in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn line_rows_of_arbitrary_programs_equal_gimlis(program in prop::collection::vec(any::<u8>(), 0..60)) {
             check(&program, -5, 14)?;
         }
     }
 
     #[test]
-    fn what_compilers_write_is_plain() {
+    fn compiled_line_programs_take_the_fast_path() {
         let mut program = vec![0, 9, 2];
         program.extend(0x40_1000u64.to_le_bytes());
         program.extend([3, 9, 1, 5, 7, 0x83, 6, 0, 2, 4, 1, 0x21, 2, 8, 0, 1, 1]);

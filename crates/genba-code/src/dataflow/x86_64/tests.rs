@@ -22,7 +22,7 @@ fn decode(bytes: &[u8]) -> DataFlow {
 
 /// Bytes as an assembler makes them, with form and form without memory.
 #[test]
-fn forms() {
+fn forms_name_mnemonic_and_operand_kinds() {
     let cases: &[(&[u8], &str, Option<&str>)] = &[
         (&[0x83, 0xc0, 0x05], "add r32, i", None),
         (&[0x48, 0xf7, 0xf6], "div r64", None),
@@ -99,7 +99,7 @@ fn forms() {
 }
 
 #[test]
-fn division_reads_and_writes_what_is_implied() {
+fn division_reads_and_writes_its_implied_registers() {
     let flow = decode(&[0x48, 0xf7, 0xf6]); // div rsi
     assert_eq!(flow.data_reads, RAX | RDX | RSI);
     assert_eq!(flow.writes & 0xffff, RAX | RDX);
@@ -112,7 +112,7 @@ fn division_reads_and_writes_what_is_implied() {
 }
 
 #[test]
-fn addresses_are_not_data() {
+fn address_registers_are_not_read_as_data() {
     let flow = decode(&[0x48, 0x8b, 0x04, 0xf7]); // mov rax, [rdi+rsi*8]
     assert_eq!(
         (flow.address_reads, flow.data_reads, flow.writes),
@@ -140,7 +140,7 @@ fn addresses_are_not_data() {
 }
 
 #[test]
-fn parts_of_registers_merge() {
+fn partial_register_writes_read_the_rest() {
     assert_eq!(decode(&[0x88, 0xd8]).data_reads, RAX | RBX); // mov al, bl
     assert_eq!(decode(&[0x89, 0xd8]).data_reads, RBX); // mov eax, ebx
     assert_eq!(decode(&[0x66, 0x89, 0xd8]).data_reads, RAX | RBX); // mov ax, bx
@@ -151,7 +151,7 @@ fn parts_of_registers_merge() {
 }
 
 #[test]
-fn scalar_sse_keeps_the_upper_half() {
+fn scalar_sse_reads_the_upper_half_that_it_keeps() {
     assert_eq!(
         decode(&[0xf2, 0x48, 0x0f, 0x2a, 0xc7]).data_reads,
         XMM0 | RDI
@@ -164,7 +164,7 @@ fn scalar_sse_keeps_the_upper_half() {
 }
 
 #[test]
-fn shortcuts() {
+fn renamed_copies_and_zeroing_idioms_are_recognised() {
     let shortcut = |bytes: &[u8]| decode(bytes).shortcut;
     assert_eq!(shortcut(&[0x31, 0xc0]), Shortcut::Constant); // xor eax, eax
     assert_eq!(decode(&[0x31, 0xc0]).data_reads, 0);
@@ -184,7 +184,7 @@ fn shortcuts() {
 }
 
 #[test]
-fn flags_one_by_one() {
+fn flags_are_tracked_one_by_one() {
     let inc = decode(&[0x48, 0xff, 0xc0]);
     assert_eq!(inc.writes & CF, 0, "inc leaves the carry alone");
     assert_ne!(inc.writes & ZF, 0);
@@ -204,7 +204,7 @@ fn flags_one_by_one() {
 }
 
 #[test]
-fn the_stack_pointer_is_not_waited_for() {
+fn push_and_pop_do_not_wait_for_the_stack_pointer() {
     let push = decode(&[0x50]); // push rax
     assert_eq!(
         (push.data_reads, push.writes, push.stack_delta),
@@ -226,7 +226,7 @@ fn the_stack_pointer_is_not_waited_for() {
 }
 
 #[test]
-fn sums() {
+fn register_plus_constant_is_recognised_as_a_sum() {
     let sum = |bytes: &[u8]| decode(bytes).sum.map(|s| (s.to, s.source, s.addend));
     assert_eq!(sum(&[0x48, 0x83, 0xc7, 0x08]), Some((7, Some(7), 8))); // add rdi, 8
     assert_eq!(sum(&[0x48, 0x83, 0xef, 0x08]), Some((7, Some(7), -8)));
@@ -242,21 +242,21 @@ fn sums() {
 }
 
 #[test]
-fn x87_pushes_and_pops() {
+fn x87_pushes_and_pops_move_the_top_of_the_stack() {
     assert_eq!(decode(&[0xdd, 0x07]).x87_delta, -1); // fld qword [rdi]
     assert_eq!(decode(&[0xde, 0xc1]).x87_delta, 1); // faddp
     assert_eq!(decode(&[0xd8, 0xc1]).x87_delta, 0); // fadd st, st1
 }
 
 #[test]
-fn other_architectures_are_an_error() {
+fn unknown_architecture_is_an_error() {
     let result = crate::data_flow(object::Architecture::Aarch64, &[0; 8], 0);
     assert!(matches!(result, Err(crate::CodeError::Architecture { .. })));
 }
 
 proptest! {
     #[test]
-    fn any_bytes_align_with_the_disassembly(
+    fn data_flow_of_arbitrary_bytes_aligns_with_the_disassembly(
         bytes in prop::collection::vec(any::<u8>(), 0..400),
         address in any::<u64>(),
         wide in any::<bool>(),
