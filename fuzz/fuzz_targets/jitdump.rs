@@ -1,8 +1,8 @@
 //! A jitdump, and the ELF file that is made of it.
 #![no_main]
 
-use genba_symbols::Binary;
 use genba_profile::jit::{code_index, elf_image, jitdump};
+use genba_symbols::Binary;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
