@@ -5,25 +5,25 @@
 //!
 //! **Known errors, and how they are corrected here** (valgrind 3.19 to 3.2x):
 //! - *Repeated string instructions* (`rep movsb`) are counted once for each iteration. Their jumps
-//! to themselves are recorded, too, and subtracted: the rest is how often the instruction was
-//! executed, as the processor retires it. So jumps are always recorded.
+//!   to themselves are recorded, too, and subtracted: the rest is how often the instruction was
+//!   executed, as the processor retires it. So jumps are always recorded.
 //! - *PLT stubs*: by default their cost is moved to the caller. `--skip-plt=no` leaves it where it
-//! belongs; calls are then followed through the stub ([`crate::process_counts_builder`]). ld.so's
-//! jump to a function that is called for the first time (lazy binding) is not recorded.
+//!   belongs; calls are then followed through the stub ([`crate::process_counts_builder`]). ld.so's
+//!   jump to a function that is called for the first time (lazy binding) is not recorded.
 //! - *Code outside of `.text`* (stubs, `.init`, `.fini`) belongs to no object, and has addresses in
-//! memory. Where objects were loaded is in valgrind's messages (`-v -v`).
+//!   memory. Where objects were loaded is in valgrind's messages (`-v -v`).
 //! - *Jumps out of a function* (tail calls) count as calls, and so does a `ret` to an address that
-//! nobody called from. Here the instruction decides: only `call` is a call.
+//!   nobody called from. Here the instruction decides: only `call` is a call.
 //! - *Its own library* (`vgpreload_core`) is skipped; ld.so's work to load it is not, nor what
-//! `LD_PRELOAD` in the environment makes a target do.
+//!   `LD_PRELOAD` in the environment makes a target do.
 //! - *`fork`*: the child inherits its parent's counts. They are written and reset when `fork` is
-//! entered, so that only the rest of `fork` itself counts in both. A child that was created
-//! otherwise includes its parent's counts, and has a note.
+//!   entered, so that only the rest of `fork` itself counts in both. A child that was created
+//!   otherwise includes its parent's counts, and has a note.
 //! - *`execve`*: the counts of the program before it are lost, with a note.
 //! - *The last block* of the process is not counted (usually that of the system call by which it
-//! exits).
+//!   exits).
 //! - *Death by SIGKILL* loses what was not written, so files are written every few seconds, and
-//! summed.
+//!   summed.
 //! - *A simulated processor*: no AVX-512, so the C library takes other paths; one thread at a time.
 
 mod callgrind_file;

@@ -6,19 +6,19 @@
 //!
 //! **Known errors, and how they are corrected here** (qemu 7.2):
 //! - *Repeated string instructions* (`rep movsb`) enter a block of their own for each iteration;
-//! the plugin sees the block before, and counts iterations apart from executions.
+//!   the plugin sees the block before, and counts iterations apart from executions.
 //! - *Instructions that cross the end of a page* begin a block of their own; the plugin has been
-//! shown their first bytes as the end of the block before, too. They are recognised by being cut
-//! off.
+//!   shown their first bytes as the end of the block before, too. They are recognised by being cut
+//!   off.
 //! - *A block that faults in its middle* is counted as a whole, although the instructions after the
-//! fault did not run. Only targets that handle SIGSEGV and the like continue after that.
+//!   fault did not run. Only targets that handle SIGSEGV and the like continue after that.
 //! - *Signals*: the edge that a signal handler interrupts is not seen (one for each signal).
 //! - *`fork`*: followed, with counters that begin at zero. *`execve`*: the new program runs
-//! natively and is not counted; there is a note.
+//!   natively and is not counted; there is a note.
 //! - *Code generated at run time* is counted by its address in memory; code that replaces it at the
-//! same address is added to it.
+//!   same address is added to it.
 //! - *Its own messages*: when a signal kills the target, qemu writes a line to the target's
-//! standard error. (It would leave a core file, too; the plugin prevents that.)
+//!   standard error. (It would leave a core file, too; the plugin prevents that.)
 //! - *A simulated processor*: no AVX-512, so the C library takes other paths.
 
 mod blocks_to_executions;
