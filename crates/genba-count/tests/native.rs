@@ -177,7 +177,7 @@ static void handle(int s, void *f, int flags) {
 }
 int main(void) {
     stack_t st = {.ss_sp = malloc(65536), .ss_size = 65536}; sigaltstack(&st, 0);
-    handle(SIGSEGV, repair, SA_SIGINFO | SA_ONSTACK); handle(SIGFPE, SA_SIGINFO | SA_ONSTACK);
+    handle(SIGSEGV, repair, SA_SIGINFO | SA_ONSTACK); handle(SIGFPE, skip, SA_SIGINFO | SA_ONSTACK);
     handle(SIGUSR1, leave, 0); handle(SIGRTMIN, nest, SA_ONSTACK); handle(SIGRTMIN + 1, nest, SA_ONSTACK);
     page = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     __asm__ volatile("movq %0, (%1)" :: "a"(0x1234ul), "r"(page + 16) : "memory");

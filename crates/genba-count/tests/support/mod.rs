@@ -46,14 +46,8 @@ pub fn compile(directory: &Path, test: &str, source: &str, flags: &[&str]) -> Op
         .output();
     match result {
         Ok(result) if result.status.success() => Some(output),
-        Ok(result) => {
-            genba_testing::skip(
-                test,
-                genba_testing::MACHINE,
-                &String::from_utf8_lossy(&result.stderr),
-            );
-            None
-        }
+        // A test whose program does not compile is broken; it is not the machine that lacks something.
+        Ok(result) => panic!("{test}: {}", String::from_utf8_lossy(&result.stderr)),
         Err(error) => {
             genba_testing::skip(test, "gcc", &format!("no cc: {error}"));
             None
