@@ -26,7 +26,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// How many CPUs others kept busy on average.
+    /// CPUs that other processes used on average.
     #[must_use]
     pub fn others_cpus(&self) -> f64 {
         if self.seconds > 0.0 {

@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 4 << 20;
 const MAX_ENTRIES: usize = 10_000;
 
 #[derive(Serialize, Deserialize)]
-struct Kept<T> {
+struct StoredTable<T> {
     host_table_schema: u32,
     table: T,
 }
@@ -48,11 +48,11 @@ pub enum StoreError {
 #[derive(Debug)]
 pub enum Origin {
     /// It was stored, in this file.
-    Kept(PathBuf),
+    Stored(PathBuf),
     /// It was measured now, and stored in this file.
     Measured(PathBuf),
     /// It was measured now, and could not be stored.
-    NotKept(StoreError),
+    NotStored(StoreError),
 }
 
 /// A table with its origin.
@@ -95,7 +95,7 @@ pub fn load_from(directory: &Path, id: &str) -> Option<HostTable> {
     if text.len() as u64 > MAX_BYTES {
         return None;
     }
-    let kept: Kept<HostTable> = serde_json::from_slice(&text).ok()?;
+    let kept: StoredTable<HostTable> = serde_json::from_slice(&text).ok()?;
     let usable = kept.host_table_schema == SCHEMA && kept.table.host.id == id;
     (usable && plausible(&kept.table)).then_some(kept.table)
 }
@@ -123,7 +123,7 @@ pub fn store_in(directory: &Path, table: &HostTable) -> Result<PathBuf, StoreErr
         move |source| StoreError::Refused { path, source }
     };
     fs::create_dir_all(directory).map_err(refused(directory))?;
-    let kept = Kept {
+    let kept = StoredTable {
         host_table_schema: SCHEMA,
         table,
     };
@@ -156,13 +156,13 @@ pub fn load_or_calibrate(
         let path = file_of(directory, &host.id).unwrap_or_default();
         return Ok(Loaded {
             table,
-            origin: Origin::Kept(path),
+            origin: Origin::Stored(path),
         });
     }
     let table = calibrate(host, options, watch)?;
     let origin = match store(&table) {
         Ok(path) => Origin::Measured(path),
-        Err(error) => Origin::NotKept(error),
+        Err(error) => Origin::NotStored(error),
     };
     Ok(Loaded { table, origin })
 }

@@ -185,7 +185,7 @@ impl Pipeline<'_> {
         let options = CalibrateOptions::default();
         match genba_host::load_or_calibrate(host.clone(), &options, &mut watch) {
             Ok(loaded) => {
-                if let Origin::NotKept(error) = &loaded.origin {
+                if let Origin::NotStored(error) = &loaded.origin {
                     self.notes
                         .push(format!("the host table could not be stored: {error}"));
                 }

@@ -4,7 +4,7 @@
 //! their uncertainty, runs, hosts, profiles, annotations, counters, investigations. Times are
 //! seconds, sizes bytes, shares 0…1, unless a name says otherwise.
 //!
-//! **Not here.** Any I/O, any statistics, any text for people.
+//! **Not here.** Any I/O, any statistics, any text for users.
 
 mod ablation;
 mod annotation;

@@ -1,4 +1,4 @@
-//! The child on its way from `clone` to `execve`.
+//! The child process between `clone` and `execve`.
 //!
 //! It shares memory with the launcher (CLONE_VM) and runs on a stack of its own, so starting a
 //! target copies no page table, and what the child has to say (time stamp, errno) is simply
@@ -21,7 +21,7 @@ unsafe impl Sync for Stack {}
 
 static CHILD_STACK: Stack = Stack(UnsafeCell::new([0; STACK]));
 
-/// What the child needs and what it answers.
+/// Input of the child and its results.
 pub struct Child<'a> {
     pub start: Start,
     pub launcher: i32,
@@ -33,7 +33,7 @@ pub struct Child<'a> {
     pub directory: *const u8,
     pub argv: *const usize,
     pub envp: *const usize,
-    /// 0 while the gate is shut.
+    /// 0 until the child is released.
     pub gate: AtomicU32,
     /// 1 until the child has left this memory, by `execve` or by exiting.
     pub here: AtomicU32,
@@ -64,7 +64,7 @@ impl Child<'_> {
         }
     }
 
-    /// Opens the gate and waits until the child has left this memory.
+    /// Releases the child and waits until it has left this memory.
     pub fn release(&self) {
         self.gate.store(1, Ordering::Release);
         syscalls::futex_wake(&self.gate);

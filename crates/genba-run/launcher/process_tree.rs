@@ -1,7 +1,7 @@
 //! The processes below the launcher: count them, signal them.
 //!
-//! The launcher is their subreaper, so whoever loses its parent becomes a child of the
-//! launcher; nothing gets out by forking twice or by `setsid`.
+//! The launcher is their subreaper, so orphans become its children; forking twice or `setsid` does
+//! not escape it.
 
 use core::ffi::CStr;
 
@@ -12,7 +12,7 @@ use crate::syscalls;
 /// resident.
 const TABLE: usize = 4 << 20;
 
-/// A picture of `/proc`, unmapped when dropped.
+/// A snapshot of `/proc`, unmapped when dropped.
 struct Table {
     memory: *mut u8,
     length: usize,
@@ -20,7 +20,7 @@ struct Table {
 }
 
 impl Table {
-    /// Reads `/proc`, and marks who descends from this process. `None` where there is none.
+    /// Reads `/proc` and marks the descendants of this process; `None` without `/proc`.
     fn read() -> Option<Self> {
         let proc =
             syscalls::open(None, c"/proc", syscalls::O_RDONLY | syscalls::O_DIRECTORY).ok()?;

@@ -1,4 +1,4 @@
-//! What the launcher reads in `/proc/PID/stat`, and who descends from whom. Pure.
+//! Parses `/proc/PID/stat` and finds descendants. Pure.
 
 /// A process as `/proc` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn number(digits: &[u8]) -> Option<i32> {
     })
 }
 
-/// Marks whoever descends from `root`. The table is in the order of process ids, as `/proc`
+/// Marks the descendants of `root`. The table is in the order of process ids, as `/proc`
 /// lists them; a parent's id may be larger than its child's once ids have wrapped, hence the
 /// passes until nothing changes.
 pub fn mark_descendants(table: &mut [Process], root: i32) {

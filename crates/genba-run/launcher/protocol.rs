@@ -1,7 +1,7 @@
-//! What genba and its launcher say to one another. Both compile this file.
+//! The protocol between genba and its launcher. Both compile this file.
 //!
 //! A request is a header of [`HEADER`] bytes and a body, sent with its file descriptors by one
-//! `sendmsg` on a stream socket; an answer is a [`Reply`] of [`REPLY`] bytes. Integers are
+//! `sendmsg` on a stream socket; a reply is a [`Reply`] of [`REPLY`] bytes. Integers are
 //! little-endian. Every length is checked by the side that reads.
 
 /// First word of every message; its last byte is the protocol's version.
@@ -16,9 +16,9 @@ pub const MAX_FDS: usize = 4;
 pub const START: usize = 56;
 /// Largest CPU mask in bytes (8192 CPUs, as many as Linux can be built for).
 pub const MAX_MASK: usize = 1024;
-/// Words of an answer.
+/// Words of a reply.
 pub const REPLY_WORDS: usize = 28;
-/// Size of an answer.
+/// Size of a reply.
 pub const REPLY: usize = REPLY_WORDS * 8;
 
 /// Kinds of requests.
@@ -27,21 +27,21 @@ pub mod request {
     pub const HELLO: u32 = 1;
     /// Body: [`super::Start`], CPU mask, strings.
     pub const START: u32 = 2;
-    /// Let the gated child go on to `execve`. No body.
+    /// Release the gated child to `execve`. No body.
     pub const RELEASE: u32 = 3;
     /// End the run. Body: grace period in nanoseconds (u64).
     pub const END: u32 = 4;
 }
 
-/// Kinds of answers.
+/// Kinds of replies.
 pub mod reply {
-    /// The launcher is there.
+    /// The launcher is ready.
     pub const READY: u64 = 1;
-    /// The child exists: blocked at the gate, or past `execve`.
+    /// The child exists: waiting before `execve`, or past it.
     pub const STARTED: u64 = 2;
-    /// The child could not become the target: stage and errno say why.
+    /// The child could not become the target; stage and errno have the reason.
     pub const FAILED: u64 = 3;
-    /// The run is over and its tree is gone (or left, if that was asked for).
+    /// The run is over and its tree has ended (or was left, if requested).
     pub const ENDED: u64 = 4;
 }
 
@@ -51,7 +51,7 @@ pub mod flag {
     pub const GATED: u32 = 1;
     /// Stay in genba's process group, which owns the terminal.
     pub const FOREGROUND: u32 = 2;
-    /// Leave processes beside the target running after its end.
+    /// Leave children running after the target's end.
     pub const KEEP: u32 = 4;
     /// Send [`super::reply::STARTED`] once the target runs (a gated start always does).
     pub const ANNOUNCE: u32 = 8;
@@ -93,9 +93,9 @@ pub mod stage {
 pub mod reason {
     /// The target ended by itself.
     pub const NONE: u64 = 0;
-    /// Its time was up.
+    /// It timed out.
     pub const TIMEOUT: u64 = 1;
-    /// genba asked for it.
+    /// genba requested it.
     pub const ASKED: u64 = 2;
 }
 
@@ -217,7 +217,7 @@ impl Start {
     }
 }
 
-/// An answer of the launcher. Times of clocks in nanoseconds, of `rusage` in microseconds.
+/// A reply of the launcher. Times of clocks in nanoseconds, of `rusage` in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     /// One of [`reply`].
@@ -260,7 +260,7 @@ pub struct Reply {
     pub own_virt: u64,
     /// Its own user and system time as sampled by the timer tick, unscaled.
     pub own_prof: u64,
-    /// Processes beside the target that the launcher reaped.
+    /// Children that the launcher reaped.
     pub orphans: u64,
     /// `ru_utime` of those.
     pub orphan_user: u64,
@@ -315,7 +315,7 @@ impl Reply {
         out
     }
 
-    /// From bytes; `None` if they are no answer.
+    /// Decodes a reply; `None` if it is invalid.
     pub fn decode(bytes: &[u8; REPLY]) -> Option<Self> {
         let word = |index: usize| get64(bytes, index * 8);
         if word(0)? != u64::from(MAGIC) || !(reply::READY..=reply::ENDED).contains(&word(1)?) {

@@ -22,7 +22,7 @@ pub enum Stdin {
     /// genba's own. If that is a terminal, the target stays in genba's process group, so that
     /// interactive programs work.
     Inherit,
-    /// A file, opened anew for each run; a relative path is relative to genba's directory.
+    /// A file, opened again for each run; a relative path is relative to genba's directory.
     File(PathBuf),
     /// These bytes, as a file in memory: any size, and no writer whose speed could show in the
     /// measurement.
@@ -40,9 +40,9 @@ pub enum Output {
     /// A file, created or truncated for each run; a relative path is relative to genba's
     /// directory.
     File(PathBuf),
-    /// A pipe: read, counted, hashed and thrown away.
+    /// A pipe: read, counted, hashed and discarded.
     Count,
-    /// A pipe: counted and hashed, and the first `limit` bytes kept.
+    /// A pipe: counted and hashed, and the first `limit` bytes captured.
     Capture {
         /// Bytes to keep.
         limit: usize,
@@ -139,7 +139,7 @@ pub struct CommandSpec {
     pub stdout: Output,
     /// Standard error.
     pub stderr: Output,
-    /// End the run after so long.
+    /// Time-out of the run.
     pub timeout: Option<Duration>,
     /// Time between SIGTERM and SIGKILL, when it is ended.
     pub grace: Duration,

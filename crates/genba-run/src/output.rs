@@ -1,4 +1,4 @@
-//! Reading what a target writes: counted and hashed, kept as far as asked for.
+//! Reads the target's output: counts and hashes it, and captures as much as requested.
 
 use std::hash::Hasher;
 use std::os::fd::{AsFd, OwnedFd};

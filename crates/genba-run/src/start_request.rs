@@ -129,7 +129,7 @@ fn cpu_mask(cpus: &[usize]) -> Result<Vec<u8>, RunError> {
         .max()
         .ok_or_else(|| refuse("the list is empty"))?;
     if last >= MAX_MASK * 8 {
-        return Err(refuse("no machine has so many CPUs"));
+        return Err(refuse("CPU number out of range"));
     }
     let mut mask = vec![0u8; (last / 64 + 1) * 8];
     for &cpu in cpus {

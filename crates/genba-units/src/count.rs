@@ -40,7 +40,7 @@ pub fn parse_positive_number(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("invalid number {text:?}: write a number above zero"))
 }
 
-/// Digits in groups of three: `1,288`. Numbers that are no whole numbers lose their fraction.
+/// Digits in groups of three: `1,288`. Fractions are rounded.
 #[must_use]
 pub fn grouped(value: f64) -> String {
     group(&fixed(value, 0))
@@ -70,7 +70,7 @@ pub(crate) fn group(text: &str) -> String {
     out
 }
 
-/// A number in groups with so many decimals: `1,812.34`.
+/// A number in groups with this many decimals: `1,812.34`.
 #[must_use]
 pub fn grouped_decimals(value: f64, decimals: usize) -> String {
     group(&fixed(value, decimals))

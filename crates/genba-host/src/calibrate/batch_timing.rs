@@ -44,7 +44,7 @@ impl Timer {
         timer
     }
 
-    /// Nanoseconds that so many rounds of the reference take, overhead included.
+    /// Nanoseconds of this many iterations of the reference, overhead included.
     fn chain(&self, rounds: u64) -> f64 {
         let started = Instant::now();
         // SAFETY: the reference touches no memory but its own stack frame.

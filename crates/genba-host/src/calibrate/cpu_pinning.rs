@@ -25,7 +25,7 @@ impl Pinned {
         Self { before, cpu }
     }
 
-    /// Whether the thread is kept there.
+    /// Whether the thread is pinned.
     pub(crate) fn holds(&self) -> bool {
         self.before.is_some()
     }

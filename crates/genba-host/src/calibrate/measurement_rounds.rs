@@ -156,7 +156,7 @@ pub(super) fn calibrate(
     let rate = |share| quantile(&timer.rates, share).unwrap_or(0.0);
     let mut notes = Vec::new();
     if !pinned.holds() {
-        notes.push("the measuring thread could not be kept on one CPU".to_owned());
+        notes.push("the measuring thread could not be pinned to one CPU".to_owned());
     }
     if small_files::line("/sys/devices/cpu_atom/cpus").is_some() {
         notes.push(format!(
@@ -208,14 +208,14 @@ fn disturbance(window: Window) -> Option<String> {
     }
     is_busy(&window).then(|| {
         format!(
-            "other processes kept {:.1} of {:.0} CPUs busy meanwhile: what the last cache and memory take is doubtful",
+            "other processes used {:.1} of {:.0} CPUs during the measurement: the costs of L3 and memory are unreliable",
             window.others_cpus(),
             window.cpus
         )
     })
 }
 
-/// Measures again what has not settled, as long as `go_on` says so.
+/// Repeats kernels whose rounds disagree, as long as `go_on` returns true.
 fn repeat(
     kernels: &mut [Kernel],
     timer: &mut Timer,

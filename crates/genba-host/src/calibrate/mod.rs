@@ -71,7 +71,7 @@ pub struct CalibrateProgress {
 /// Called some hundred times; breaking ends the measurement.
 pub type CalibrateWatch<'a> = &'a mut dyn FnMut(CalibrateProgress) -> ControlFlow<()>;
 
-/// Why there is no table.
+/// Why no table could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrateError {
     /// Kernels are written for x86-64 only.
@@ -82,7 +82,7 @@ pub enum CalibrateError {
     Memory(String),
     /// The CPU asked for.
     #[error(
-        "cannot measure on CPU {cpu}: there is no such CPU, or this process may not use it (taskset -pc $$ shows which)"
+        "cannot measure on CPU {cpu}: it does not exist or is not available; list the available CPUs with: taskset -pc $$"
     )]
     Cpu {
         /// Its number.
@@ -93,7 +93,7 @@ pub enum CalibrateError {
     Interrupted,
 }
 
-/// Measures the table of this host on the calling thread, which is kept on one CPU meanwhile.
+/// Measures the table of this host on the calling thread, which is pinned to one CPU meanwhile.
 ///
 /// `host` is the fingerprint to put on it ([`fingerprint`](crate::fingerprint())).
 ///

@@ -45,7 +45,7 @@ impl Work {
         }
     }
 
-    /// Does it so many times.
+    /// Executes it this many times.
     pub(super) fn run(&mut self, rounds: u64) {
         match self {
             Self::Code { entry, data } => {

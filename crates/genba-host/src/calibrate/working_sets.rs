@@ -23,7 +23,7 @@ impl Regions {
         let mut scratch = Data::new(SCRATCH, true)?;
         write_constants(scratch.bytes_mut());
         let chase = |size: Option<usize>| -> Option<Data> {
-            // Too little memory: the entry is left out.
+            // Too little memory: the entry is omitted.
             chase(size?).ok()
         };
         Ok(Self {

@@ -3,7 +3,7 @@
 /// The kind of one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// General register of so many bits.
+    /// General register of this many bits.
     Register(u32),
     /// `xmm`, `ymm`, `zmm` by their bits.
     Vector(u32),
@@ -11,7 +11,7 @@ pub(super) enum Kind {
     Mask,
     /// MMX register.
     Mmx,
-    /// Memory of so many bits; 0 if not said.
+    /// Memory of this many bits; 0 if unknown.
     Memory(u32),
     /// Immediate.
     Immediate,

@@ -47,8 +47,14 @@ impl FindingCheck {
     /// Stores the first comparison with the finding, and returns the result as a sentence.
     pub fn store(&self, report: &ComparisonReport) -> Result<String, Failure> {
         let trial = report.comparisons.first().and_then(|comparison| {
-            let kept = report.case.as_deref();
-            Trial::of(self.case.id(), self.number, &self.finding, comparison, kept)
+            let comparison_case = report.case.as_deref();
+            Trial::of(
+                self.case.id(),
+                self.number,
+                &self.finding,
+                comparison,
+                comparison_case,
+            )
         });
         let Some(trial) = trial else {
             return Ok("no comparison was decided, so the finding was not checked".to_owned());

@@ -63,8 +63,8 @@ pub fn run(args: &CompareArgs, output: &Output) -> Result<Compared, Failure> {
     let store = Store::open_root();
     let earlier = earlier(args, &store, &here)?;
     let workload = workload(plans, args);
-    let kept = (!args.no_case).then(|| store.clone());
-    let mut writer = ComparisonWriter::new(kept, workload, here.fingerprint.clone());
+    let case_store = (!args.no_case).then(|| store.clone());
+    let mut writer = ComparisonWriter::new(case_store, workload, here.fingerprint.clone());
     let result = all(
         plans,
         &here,

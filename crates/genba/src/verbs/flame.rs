@@ -44,13 +44,13 @@ pub struct Args {
 
 /// Runs `genba flame`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let kept = args
+    let stored = args
         .recording
         .case()
         .map(|case| case.profile())
         .transpose()?
         .flatten();
-    let profile = match kept {
+    let profile = match stored {
         _ if args.script => of_script(args.recording.script()?),
         Some(profile) => profile,
         None => {

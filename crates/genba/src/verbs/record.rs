@@ -121,9 +121,9 @@ fn keep_old(file: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::usage(format!("cannot rename {}: {error}", file.display())))?;
     // The files stored with the recording move with it.
     genba_profile::jit::JitArtifactRecorder::remove_old(Path::new(&old));
-    let kept = genba_profile::jit::directory_of(file);
-    if kept.is_dir() {
-        let _ = std::fs::rename(kept, genba_profile::jit::directory_of(Path::new(&old)));
+    let stored = genba_profile::jit::directory_of(file);
+    if stored.is_dir() {
+        let _ = std::fs::rename(stored, genba_profile::jit::directory_of(Path::new(&old)));
     }
     Ok(())
 }

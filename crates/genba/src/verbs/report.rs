@@ -66,12 +66,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     if args.by == By::Script {
         return script(&args, output);
     }
-    let kept = if args.raw {
+    let stored = if args.raw {
         None
     } else {
         args.recording.case()
     };
-    let profile = match kept.map(|case| case.profile()).transpose()?.flatten() {
+    let profile = match stored.map(|case| case.profile()).transpose()?.flatten() {
         Some(profile) => profile,
         None => {
             let options = ProfileOptions {

@@ -185,14 +185,14 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         true => differences(&session, &tried, output).map_err(|failure| failure.message),
         false => Ok(Vec::new()),
     };
-    let sitting = SessionInfo {
+    let session_info = SessionInfo {
         setting: session.setting(),
         command,
         elapsed_seconds: comparer.elapsed(),
         interrupted,
         differences,
     };
-    let document = document(tried, &plan, &options, sitting);
+    let document = document(tried, &plan, &options, session_info);
     // The profiles read binaries in the build directories, so these are removed last.
     drop((comparer, place));
     let cancelled = session.cancel().is_triggered();

@@ -97,14 +97,14 @@ fn measured(options: &CalibrateOptions, output: &Output) -> Result<HostTable, Fa
         Failure::new(exit, error)
     })?;
     drop(line);
-    let origin = store(&table).map_or_else(Origin::NotKept, Origin::Measured);
+    let origin = store(&table).map_or_else(Origin::NotStored, Origin::Measured);
     output.note(&match origin {
-        Origin::Kept(path) | Origin::Measured(path) => format!(
+        Origin::Stored(path) | Origin::Measured(path) => format!(
             "measured in {:.1} s, stored in {}",
             table.seconds,
             path.display()
         ),
-        Origin::NotKept(error) => format!("measured in {:.1} s; {error}", table.seconds),
+        Origin::NotStored(error) => format!("measured in {:.1} s; {error}", table.seconds),
     });
     Ok(table)
 }
