@@ -24,7 +24,7 @@ mod patterns;
 mod tests;
 
 pub use candidate::Candidate;
-pub use catalogue::{DETECTORS, explain};
+pub use catalogue::{DETECTORS, Detector, explain};
 pub use findings::Limits;
 pub use input::analysis_input::AnalysisInput;
 pub use input::from_profile::{RunFacts, is_own};

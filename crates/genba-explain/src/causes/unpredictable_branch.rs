@@ -57,11 +57,11 @@ pub fn is_suspected(input: &AnalysisInput) -> bool {
     hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP)
         .iter()
         .any(|one| {
-            let wrong: f64 = branches(one).iter().map(|one| one.wrong).sum();
+            let mispredictions: f64 = branches(one).iter().map(|one| one.mispredictions).sum();
             one.input.own
                 && one.input.has_lines()
-                && wrong >= MIN_MISPREDICTIONS_PER_ITERATION
-                && wrong * penalty >= MIN_SUSPECTED_MISPREDICTION_PART * one.cycles.value
+                && mispredictions >= MIN_MISPREDICTIONS_PER_ITERATION
+                && mispredictions * penalty >= MIN_SUSPECTED_MISPREDICTION_PART * one.cycles.value
         })
 }
 
@@ -70,7 +70,7 @@ struct Branch {
     at: usize,
     taken: f64,
     /// Mispredictions per iteration if the outcome is unpredictable.
-    wrong: f64,
+    mispredictions: f64,
     /// Whether both ways stay in the loop.
     stays: bool,
 }
@@ -90,7 +90,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         return None;
     }
     let branches = branches(found);
-    let possible: f64 = branches.iter().map(|one| one.wrong).sum();
+    let possible: f64 = branches.iter().map(|one| one.mispredictions).sum();
     // A loop that is left at any time is no choice that could be made otherwise.
     let main = branches.iter().find(|one| one.stays)?;
     // A library's sort or heap is what it is.
@@ -166,7 +166,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     let mut site = vec![main.at];
     let others = branches
         .iter()
-        .filter(|one| one.stays && one.wrong >= MOST_OF_IT * main.wrong);
+        .filter(|one| one.stays && one.mispredictions >= MOST_OF_IT * main.mispredictions);
     site.extend(others.map(|one| one.at).filter(|&at| at != main.at));
     let mut one = Candidate::new(
         Cause::UnpredictableBranch,
@@ -249,12 +249,12 @@ fn branches(found: &HotLoop<'_>) -> Vec<Branch> {
             (rare >= VARYING_OUTCOME && all > MIN_CALLS_HABITUAL).then(|| Branch {
                 at,
                 taken,
-                wrong: rare * all as f64 / iterations,
+                mispredictions: rare * all as f64 / iterations,
                 stays,
             })
         })
         .collect();
-    list.sort_by(|a, b| b.wrong.total_cmp(&a.wrong));
+    list.sort_by(|a, b| b.mispredictions.total_cmp(&a.mispredictions));
     list
 }
 

@@ -56,7 +56,7 @@ impl FunctionInput {
         let iterations = self.loops[index as usize]
             .as_ref()
             .map_or(0, |l| l.iterations);
-        let wrong = members.iter().map(|&at| {
+        let mispredictions = members.iter().map(|&at| {
             let all = self.counts[at] as f64;
             let taken = self.taken.get(at).copied().flatten();
             let rare = taken.map_or(0.0, |taken| (taken as f64).min(all - taken as f64));
@@ -66,7 +66,7 @@ impl FunctionInput {
                 0.0
             }
         });
-        wrong.sum::<f64>() / iterations.max(1) as f64 * penalty
+        mispredictions.sum::<f64>() / iterations.max(1) as f64 * penalty
     }
 
     /// What a change would make of a loop; `None` where cycles or costs are not known.

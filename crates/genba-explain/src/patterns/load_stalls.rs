@@ -63,7 +63,7 @@ pub fn stalls(input: &AnalysisInput, function: &FunctionInput) -> Vec<Stall> {
     }
     let mut found = Vec::new();
     let mut uses: Option<Uses> = None;
-    let penalty = penalty(input) * part_wrong(input, function);
+    let penalty = penalty(input) * mispredicted_fraction(input, function);
     for at in 0..function.code.len() {
         let data = &function.data[at];
         let load = data.memory.iter().position(|m| m.reads && !m.stack);
@@ -120,7 +120,7 @@ fn stall(
             Some(cycles.value * function.counts[one] as f64 / times)
         })
         .sum();
-    let each = each - wrong_before(function, penalty, at);
+    let each = each - misprediction_cycles_before(function, penalty, at);
     if share < MIN_SHARE_OF_STALLED_LOAD || each <= 0.0 {
         return None;
     }
@@ -191,13 +191,13 @@ pub fn penalty(input: &AnalysisInput) -> f64 {
 /// Cycles per iteration of a loop that its branch mispredictions cost: as counted, or the most that
 /// they can.
 #[must_use]
-pub fn wrong_in(input: &AnalysisInput, one: &HotLoop<'_>) -> f64 {
+pub fn misprediction_cycles(input: &AnalysisInput, one: &HotLoop<'_>) -> f64 {
     let iterations = one.cost.iterations.max(1) as f64;
-    let wrong = match &input.program.follow_up.mispredictions {
+    let mispredictions = match &input.program.follow_up.mispredictions {
         Some(events) => events.times(one.function, &one.members),
         None => possible(one.input, one.members.iter().copied()),
     };
-    wrong / iterations * penalty(input)
+    mispredictions / iterations * penalty(input)
 }
 
 /// Mispredictions of these branches if the rarer outcome was never predicted.
@@ -214,7 +214,7 @@ fn possible(function: &FunctionInput, instructions: impl Iterator<Item = usize>)
 }
 
 /// The fraction of the possible mispredictions of a function that occurred, where counted.
-fn part_wrong(input: &AnalysisInput, function: &FunctionInput) -> f64 {
+fn mispredicted_fraction(input: &AnalysisInput, function: &FunctionInput) -> f64 {
     let number = || {
         input
             .functions
@@ -236,7 +236,7 @@ fn part_wrong(input: &AnalysisInput, function: &FunctionInput) -> f64 {
 }
 
 /// Cycles for each execution that mispredictions of the branch before may have put here.
-fn wrong_before(function: &FunctionInput, penalty: f64, at: usize) -> f64 {
+fn misprediction_cycles_before(function: &FunctionInput, penalty: f64, at: usize) -> f64 {
     let Some(block) = function.flow.block_of(at) else {
         return 0.0;
     };
@@ -246,7 +246,7 @@ fn wrong_before(function: &FunctionInput, penalty: f64, at: usize) -> f64 {
         return 0.0;
     }
     let times = function.counts[at] as f64;
-    let wrong = this.predecessors.iter().map(|&before| {
+    let mispredictions = this.predecessors.iter().map(|&before| {
         let last = blocks[before as usize].instructions.end as usize - 1;
         let all = function.counts[last] as f64;
         match function.taken.get(last).copied().flatten() {
@@ -254,7 +254,7 @@ fn wrong_before(function: &FunctionInput, penalty: f64, at: usize) -> f64 {
             None => 0.0,
         }
     });
-    wrong.sum::<f64>() * penalty / times
+    mispredictions.sum::<f64>() * penalty / times
 }
 
 fn pattern(function: &FunctionInput, around: Option<u32>, address: Option<&Address>) -> Pattern {

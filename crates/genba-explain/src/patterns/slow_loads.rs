@@ -18,7 +18,7 @@ use crate::constants::processor::MEMORY_CYCLES;
 use crate::constants::time_shares::MIN_SHARE_OF_STALLED_LOADS_IN_LOOP;
 use crate::input::analysis_input::{AnalysisInput, EventCounts};
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
-use crate::patterns::load_stalls::{Pattern, Stall, stalls, wrong_in};
+use crate::patterns::load_stalls::{Pattern, Stall, misprediction_cycles, stalls};
 use genba_loop_model::{Change, operation};
 
 /// Kinds, as the causes divide them.
@@ -156,7 +156,7 @@ fn iteration(input: &AnalysisInput, one: &HotLoop<'_>) -> Option<Iteration> {
         measured,
         model,
         free,
-        excess: measured - model - wrong_in(input, one),
+        excess: measured - model - misprediction_cycles(input, one),
     })
 }
 
