@@ -124,11 +124,7 @@ fn side(
     out.push_str(&format!("{}\n", screen.paint(HEAD, title)));
     let mut table = Table::new(vec![
         Column::right("calls"),
-        Column::right(if callers {
-            "of its calls"
-        } else {
-            "of its calls"
-        }),
+        Column::right("of its calls"),
         Column::right("per call"),
         Column::right("total"),
         Column::flexible("function", 14),
