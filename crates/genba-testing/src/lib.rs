@@ -11,6 +11,7 @@
 //! **Not here.** Anything that product code uses.
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Sampling this user's own processes with `perf_event_open`.
@@ -62,6 +63,39 @@ pub fn has(test: &str, program: &str) -> bool {
         skip(test, program, &format!("{program} is not installed"));
     }
     found
+}
+
+/// Compiles a C program to `directory/program` with `cc OPTIONS program.c FLAGS`; the path of the
+/// result. Skips `test` where there is no compiler.
+///
+/// # Panics
+/// Where the source file cannot be written, or the program does not compile: then the test is
+/// broken, and it is not the machine that lacks something.
+#[must_use]
+pub fn compile_c(
+    test: &str,
+    directory: &Path,
+    source: &str,
+    options: &[&str],
+    flags: &[&str],
+) -> Option<PathBuf> {
+    let (input, output) = (directory.join("program.c"), directory.join("program"));
+    std::fs::write(&input, source).expect("a source file");
+    let result = Command::new("cc")
+        .args(options)
+        .arg("-o")
+        .arg(&output)
+        .arg(&input)
+        .args(flags)
+        .output();
+    match result {
+        Ok(result) if result.status.success() => Some(output),
+        Ok(result) => panic!("{test}: {}", String::from_utf8_lossy(&result.stderr)),
+        Err(error) => {
+            skip(test, "gcc", &format!("cannot run cc: {error}"));
+            None
+        }
+    }
 }
 
 /// The first lines of a reason, joined: a log has one line for each skip.

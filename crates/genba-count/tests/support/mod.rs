@@ -36,23 +36,8 @@ pub fn all_engines(test: &str) -> Vec<Box<dyn Engine>> {
 
 /// Compiles a C program; skips the test where there is no compiler.
 pub fn compile(directory: &Path, test: &str, source: &str, flags: &[&str]) -> Option<PathBuf> {
-    let (input, output) = (directory.join("program.c"), directory.join("program"));
-    std::fs::write(&input, source).expect("a source file");
-    let result = Command::new("cc")
-        .args(["-O1", "-g", "-fno-inline", "-o"])
-        .arg(&output)
-        .arg(&input)
-        .args(flags)
-        .output();
-    match result {
-        Ok(result) if result.status.success() => Some(output),
-        // A test whose program does not compile is broken; it is not the machine that lacks something.
-        Ok(result) => panic!("{test}: {}", String::from_utf8_lossy(&result.stderr)),
-        Err(error) => {
-            genba_testing::skip(test, "gcc", &format!("no cc: {error}"));
-            None
-        }
-    }
+    let options = ["-O1", "-g", "-fno-inline"];
+    genba_testing::compile_c(test, directory, source, &options, flags)
 }
 
 /// Compiles a program and calls `check` for it with each engine.
