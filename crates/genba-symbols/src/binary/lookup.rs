@@ -148,7 +148,7 @@ impl Binary {
             && let Some((missing, first)) = debug.missing_split_units()
         {
             problems.push(format!(
-                "split DWARF of {missing} units was not found (first: {})",
+                "split DWARF not found for {missing} compile unit(s), the first in {}",
                 first.display()
             ));
         }
