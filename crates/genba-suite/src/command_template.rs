@@ -56,7 +56,7 @@ pub fn expand(template: &str, variables: &BTreeMap<String, String>) -> Result<St
 fn unknown(name: &str, variables: &BTreeMap<String, String>) -> String {
     let known: Vec<_> = variables.keys().map(|key| format!("{{{key}}}")).collect();
     format!(
-        "{{{name}}} is no variable here ({} are); write {{{{ and }}}} for braces, ${{{name}}} \
+        "{{{name}}} is not a variable here ({} are); write {{{{ and }}}} for braces, ${{{name}}} \
          for the shell's variable",
         known.join(", ")
     )

@@ -1,19 +1,18 @@
-//! What the snippets of one comparison must have in common. Pure.
+//! Common loop count and metric of the snippets of one comparison. Pure.
 
 use crate::Benchmark;
 use crate::snippet::{PER_ITERATION, WITH_LOOP, metric};
 use crate::snippet_trial::Tried;
 
-/// Loop counts of one benchmark may differ by this factor before each snippet gets its own.
-const MOST_UNLIKE: u64 = 100;
-/// What a snippet must cost at least, as a share of the empty loop's cost, for ratios of such
-/// costs to mean anything.
-const LEAST_OF_LOOP: f64 = 0.5;
+/// Ratio of the loop counts of one benchmark above which each snippet gets its own.
+const MAX_LOOP_COUNT_RATIO: u64 = 100;
+/// Cost of a snippet relative to the empty loop below which ratios of net costs are noise.
+const MIN_SHARE_OF_LOOP: f64 = 0.5;
 
 /// Decides, for all variants of a benchmark together, how many iterations they make and which
 /// metric decides.
 pub fn settle(benchmark: &mut Benchmark, tried: &mut [(usize, Tried)], notes: &mut Vec<String>) {
-    // The slowest takes the time wanted; the fastest must still take some of it.
+    // The slowest snippet takes the time wanted; the fastest must take a part of it.
     let found = || {
         tried
             .iter()
@@ -21,7 +20,7 @@ pub fn settle(benchmark: &mut Benchmark, tried: &mut [(usize, Tried)], notes: &m
             .map(|(_, one)| one.loop_count)
     };
     let (least, most) = (found().min().unwrap_or(1), found().max().unwrap_or(1));
-    if most / least <= MOST_UNLIKE {
+    if most / least <= MAX_LOOP_COUNT_RATIO {
         for (_, one) in tried.iter_mut().filter(|(_, one)| !one.given) {
             one.loop_count = least;
         }
@@ -36,7 +35,7 @@ pub fn settle(benchmark: &mut Benchmark, tried: &mut [(usize, Tried)], notes: &m
             benchmark.name
         ));
     }
-    let hidden = |one: &Tried| one.per_iteration < one.empty_loop * LEAST_OF_LOOP;
+    let hidden = |one: &Tried| one.per_iteration < one.empty_loop * MIN_SHARE_OF_LOOP;
     if benchmark.metric.as_deref() == Some(PER_ITERATION)
         && let Some((index, _)) = tried.iter().find(|(_, one)| hidden(one))
     {

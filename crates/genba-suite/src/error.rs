@@ -1,4 +1,4 @@
-//! Why a suite cannot be used.
+//! Errors of suites.
 
 use std::path::PathBuf;
 
@@ -42,12 +42,12 @@ pub enum SuiteError {
         /// What the parser says.
         message: String,
     },
-    /// The file is well-formed, and makes no sense at one place.
+    /// The file is well-formed but has an invalid value.
     #[error("{file}{}: {message}", .line.map(|line| format!(":{line}")).unwrap_or_default())]
     Invalid {
         /// Name of the file.
         file: String,
-        /// Line, where it is known.
+        /// Line, if known.
         line: Option<usize>,
         /// What is wrong and what to do.
         message: String,
@@ -101,7 +101,7 @@ pub enum SuiteError {
         command: String,
         /// Exit code or signal.
         how: String,
-        /// Its last words.
+        /// End of its output.
         stderr: String,
     },
     /// Metrics of one name that are found in different places.
@@ -161,8 +161,8 @@ pub(crate) fn invalid(
     }
 }
 
-/// A parser's message for the terminal: it quotes the file, whose control characters must not
-/// reach the person's terminal as such.
+/// A parser's message with control characters escaped, because it quotes the file and goes to the
+/// user's terminal.
 pub(crate) fn printable(message: &str) -> String {
     let mut result = String::with_capacity(message.len());
     for character in message.trim_end().chars() {

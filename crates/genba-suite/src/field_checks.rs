@@ -1,4 +1,4 @@
-//! Checks that both kinds of files need.
+//! Checks of fields that both kinds of suite files share.
 
 use std::cell::Cell;
 
@@ -9,8 +9,8 @@ use crate::SuiteError;
 /// Bytes of commands, scripts and names that a suite may come to.
 pub const MAX_TEXT: usize = 64 << 20;
 
-/// Keeps account of the text that a file is multiplied to: a prelude in ten thousand variants
-/// is ten thousand preludes.
+/// Limits the total text of all variants: a prelude in ten thousand variants is stored ten thousand
+/// times.
 pub struct TextBudget {
     left: Cell<usize>,
 }
@@ -22,7 +22,7 @@ impl TextBudget {
         }
     }
 
-    /// Takes so many bytes, and a few for what holds them.
+    /// Charges this many bytes plus the overhead of a string.
     pub fn take(&self, bytes: usize, file: &str) -> Result<(), SuiteError> {
         const HOLDER: usize = 64;
         match self.left.get().checked_sub(bytes.saturating_add(HOLDER)) {
@@ -41,10 +41,10 @@ impl TextBudget {
 /// Bytes that a compiled regular expression may take.
 const REGEX_LIMIT: usize = 1 << 20;
 
-/// Whether a regular expression can be used to find a number.
+/// Checks a regular expression.
 ///
 /// # Errors
-/// Why not, as a sentence.
+/// Why it is invalid, as a sentence.
 pub fn regex(text: &str) -> Result<(), String> {
     RegexBuilder::new(text)
         .size_limit(REGEX_LIMIT)
@@ -53,10 +53,10 @@ pub fn regex(text: &str) -> Result<(), String> {
         .map_err(|error| format!("the regular expression {text:?}: {error}"))
 }
 
-/// Whether a text is a JSON pointer (RFC 6901).
+/// Checks a JSON pointer (RFC 6901).
 ///
 /// # Errors
-/// Why not, as a sentence.
+/// Why it is invalid, as a sentence.
 pub fn json_pointer(text: &str) -> Result<(), String> {
     if text.is_empty() || text.starts_with('/') {
         return Ok(());
@@ -66,10 +66,10 @@ pub fn json_pointer(text: &str) -> Result<(), String> {
     ))
 }
 
-/// Whether a name can stand in a table, in a file's name and on a line of the metrics' channel.
+/// Checks a name for use in tables, file names and lines of the metrics channel.
 ///
 /// # Errors
-/// Why not, as a sentence.
+/// Why it is invalid, as a sentence.
 pub fn name(text: &str) -> Result<(), String> {
     if text.trim().is_empty() {
         return Err("a name must not be empty".to_owned());
@@ -83,10 +83,10 @@ pub fn name(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a metric may have this name: a word, as its channel separates by spaces.
+/// Checks the name of a metric: one word, because the channel separates by spaces.
 ///
 /// # Errors
-/// Why not, as a sentence.
+/// Why it is invalid, as a sentence.
 pub fn metric_name(text: &str) -> Result<(), String> {
     name(text)?;
     if text.contains(char::is_whitespace) {

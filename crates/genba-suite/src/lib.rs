@@ -6,7 +6,7 @@
 //! answer anything at all with a suite or an error, in bounded memory. [`snippet`] makes the
 //! scripts that time a piece of Ruby or Python inside one interpreter process.
 //!
-//! **Not here.** Running and judging a plan (genba-experiment), what a person types.
+//! **Not here.** Running and judging a plan (genba-experiment), command line arguments.
 //!
 //! # genba's TOML
 //! Systems × operations × parameters. Each operation is one comparison of all systems, for each
@@ -22,10 +22,10 @@
 //! runs = 20                    # a fixed number of runs instead
 //! warmup = 1                   # runs of each that do not count
 //! timeout = "30s"              # for one run
-//! metric = "wall"              # what decides
-//! delta = "1%"                 # smaller differences count as none
-//! alpha = "5%"                 # false alarms allowed
-//! check_output = false         # take out what prints something else than the baseline
+//! metric = "wall"              # primary metric
+//! delta = "1%"                 # equivalence margin: smaller differences are treated as equal
+//! alpha = "5%"                 # significance level
+//! check_output = false         # exclude variants whose output differs from the baseline
 //! notes = ["All of it is in the page cache."]
 //!
 //! [parameters]                 # all combinations, 10 000 variants at the most
@@ -56,8 +56,8 @@
 //! conclude = "…"               # after every run
 //! cleanup = "…"                # after the last run
 //! per_iteration = "{records}"  # iterations in a run: costs of one are shown too
-//! subtract = "nothing"         # variant whose cost is taken off (the empty loop)
-//! metric = "rate"              # what decides here
+//! subtract = "nothing"         # variant whose cost is subtracted (the empty loop)
+//! metric = "rate"              # primary metric of this operation
 //! metrics = [
 //!   { name = "rate", regex = '(\d+) op/s', unit = "op/s", better = "more" },
 //!   { name = "p99", json = "/latency/p99", unit = "seconds" },

@@ -1,4 +1,4 @@
-//! The descriptor that generated scripts write their numbers to, for the runs made here.
+//! Metrics channel for the trial runs of snippets: the descriptor that generated scripts write to.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::Arc;
 use genba_run::PassFd;
 use rustix::fs::{MemfdFlags, OFlags};
 
-/// Bytes that are read of what was written.
-const LIMIT: usize = 64 << 10;
+/// Bytes that are read at most.
+const MAX_READ_BYTES: usize = 64 << 10;
 
-/// A file in memory: nobody need read while the script runs.
+/// A memory file, which nobody has to read while the script runs.
 pub struct Channel(Arc<OwnedFd>);
 
 impl Channel {
@@ -28,9 +28,9 @@ impl Channel {
         }
     }
 
-    /// The number that a run reported under a name.
+    /// The number that a run reported under a name, if finite.
     pub fn number(&self, name: &str) -> Option<f64> {
-        let mut bytes = vec![0; LIMIT];
+        let mut bytes = vec![0; MAX_READ_BYTES];
         let count = rustix::io::pread(&*self.0, &mut bytes, 0).ok()?;
         find(&String::from_utf8_lossy(&bytes[..count]), name)
     }

@@ -1,4 +1,4 @@
-//! Trying a snippet: does it run, and how many iterations take how long?
+//! Trial run of a snippet: whether it runs, and how many iterations take how long.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::metrics_channel::Channel;
 use crate::snippet::{EMPTY_LOOP, MAX_LOOP_COUNT, Mode, PER_ITERATION, Snippet, SourceMap};
 use crate::{SuiteError, Variant};
 
-/// Time-out of a try.
+/// Time-out of a trial run.
 const TRY_TIMEOUT: Duration = Duration::from_secs(120);
 /// Bytes of a failing command's messages that are kept.
 pub const MESSAGE_BYTES: usize = 4096;
@@ -36,7 +36,7 @@ impl From<SuiteError> for Failure {
     }
 }
 
-/// A snippet that runs.
+/// A snippet that ran successfully.
 #[derive(Debug)]
 pub struct Tried {
     path: PathBuf,

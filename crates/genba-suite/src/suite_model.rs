@@ -1,4 +1,4 @@
-//! What a suite comes to, whatever file it was written in: comparisons of variants.
+//! A suite, independent of its file format: comparisons of variants.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ pub struct Suite {
     pub builds: Vec<Step>,
     /// The comparisons, in the order of the file.
     pub benchmarks: Vec<Benchmark>,
-    /// What the file asks for; options of the command line come before it.
+    /// Settings of the file; options of the command line take precedence.
     pub settings: Settings,
-    /// What the person must know about the suite, a sentence each.
+    /// Notes about the suite, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -30,11 +30,11 @@ pub struct Settings {
     pub budget: Option<Duration>,
     /// Shell for commands: `none`, or a program with options.
     pub shell: Option<String>,
-    /// Metric that decides.
+    /// Primary metric.
     pub metric: Option<String>,
-    /// Differences up to this share count as none (0.01 is one per cent).
+    /// Equivalence margin δ: smaller differences are treated as equal (0.01 is 1 %).
     pub delta: Option<f64>,
-    /// Rate of false alarms allowed.
+    /// Significance level α.
     pub alpha: Option<f64>,
     /// A fixed number of runs of each variant instead of a budget.
     pub runs: Option<u32>,
@@ -64,9 +64,9 @@ pub struct Benchmark {
     pub parameters: BTreeMap<String, String>,
     /// The variants, the baseline first; at least one.
     pub variants: Vec<Variant>,
-    /// Metric that decides, where this benchmark has one of its own.
+    /// Primary metric of this benchmark, if it differs.
     pub metric: Option<String>,
-    /// Name of the variant whose cost is taken off that of the others.
+    /// Name of the variant whose cost is subtracted from the others.
     pub subtract: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct Variant {
     pub name: String,
     /// What is measured.
     pub work: Work,
-    /// What people read as its command, where that is not the work itself.
+    /// Command line for display, if it differs from the work.
     pub shown: Option<String>,
     /// Working directory; the caller's own if `None`.
     pub directory: Option<PathBuf>,
@@ -95,12 +95,12 @@ pub struct Variant {
     pub cleanup: Option<String>,
     /// Iterations in one run, for costs per iteration.
     pub iterations: Option<u64>,
-    /// Numbers of the target's own.
+    /// Metrics that the target reports.
     pub metrics: Vec<MetricSpec>,
 }
 
 impl Variant {
-    /// A variant with nothing around its work.
+    /// A variant without other commands.
     #[must_use]
     pub fn new(name: impl Into<String>, work: Work) -> Self {
         Self {
@@ -131,7 +131,7 @@ pub enum Work {
     Snippet(Snippet),
 }
 
-/// A number that the target itself yields.
+/// A metric that the target reports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricSpec {
     /// Name.
@@ -140,7 +140,7 @@ pub struct MetricSpec {
     pub source: MetricSource,
     /// Unit.
     pub unit: String,
-    /// Which way is better.
+    /// Whether less or more is better.
     pub direction: Direction,
 }
 

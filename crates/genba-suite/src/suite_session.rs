@@ -1,4 +1,4 @@
-//! Making a suite ready to be measured: builds, loop counts, scripts on disk.
+//! Session of a suite: builds, loop counts, scripts on disk.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,11 @@ use crate::snippet::Language;
 use crate::snippet_trial::{Counts, Failure, MESSAGE_BYTES, Trial, how, temporary};
 use crate::{Executable, Suite, SuiteError, Work};
 
-/// Seconds that the loop around a snippet takes in one run unless the caller says otherwise.
-/// Short, so that many runs of all variants interleave: their number makes the interval narrow,
-/// not their length.
+/// Default duration of the loop around a snippet in one run, seconds. Short, so that many runs of
+/// all variants interleave: the number of runs narrows the interval, not their length.
 pub const DEFAULT_LOOP_SECONDS: f64 = 0.2;
 
-/// A suite with the directory that it may write to, which goes with the session.
+/// A suite with its temporary directory, which is removed with the session.
 #[derive(Debug)]
 pub struct Session {
     suite: Suite,
@@ -57,7 +56,7 @@ impl Session {
         &self.suite
     }
 
-    /// What was taken out by [`Session::prepare`].
+    /// Variants excluded by [`Session::prepare`].
     #[must_use]
     pub fn excluded(&self) -> &[Exclusion] {
         &self.excluded

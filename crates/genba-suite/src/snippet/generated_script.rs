@@ -1,4 +1,4 @@
-//! Generated scripts, and the way back from their lines to the person's code.
+//! Generated scripts, and translation of their line numbers to the user's code.
 
 use super::Part;
 
@@ -11,7 +11,7 @@ pub struct Generated {
     pub map: SourceMap,
 }
 
-/// Which lines of a script are whose.
+/// Source map of a script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceMap {
     /// First line in the script (from 1), number of lines, label.
@@ -33,7 +33,7 @@ impl SourceMap {
             .map(|(first, _, label)| (label.as_str(), line - first + 1))
     }
 
-    /// An interpreter's message with the script's lines replaced by those of the person's
+    /// An interpreter's message with the lines of the script replaced by those of the user's
     /// code: `/tmp/x.rb:12:` (Ruby) and `File "/tmp/x.py", line 12` (Python).
     #[must_use]
     pub fn translate(&self, message: &str, script: &str) -> String {
@@ -74,7 +74,7 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Lines of our own.
+    /// Appends generated lines.
     pub fn own(&mut self, text: &str) {
         self.text.push_str(text);
         if !text.is_empty() && !text.ends_with('\n') {
@@ -83,7 +83,7 @@ impl Builder {
         self.lines = self.text.matches('\n').count() as u64;
     }
 
-    /// Lines of the person's.
+    /// Appends lines of the user.
     pub fn part(&mut self, part: &Part) {
         let first = self.lines + 1;
         self.own(&part.text);

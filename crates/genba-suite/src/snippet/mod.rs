@@ -1,5 +1,4 @@
-//! Code for an interpreter, timed inside one of its processes with the loop's own cost taken
-//! off.
+//! Code for an interpreter, timed inside one process, with the cost of the loop subtracted.
 //!
 //! **Method.** As benchmark_driver does, a script is generated that runs `while i < n` around
 //! the code and around nothing, and the second is taken off the first. Other than there, both
@@ -33,10 +32,9 @@ pub use ruby::Ruby;
 
 use crate::suite_model::{MetricSource, MetricSpec};
 
-/// The metric that decides: seconds of one iteration, the empty loop taken off.
+/// Primary metric of snippets: seconds per iteration after subtracting the empty loop.
 pub const PER_ITERATION: &str = "per_iteration";
-/// The metric that decides where that is too close to zero: seconds of one iteration with the
-/// loop.
+/// Primary metric if that is too close to zero: seconds per iteration with the loop.
 pub const WITH_LOOP: &str = "with_loop";
 /// Seconds of one iteration of the empty loop.
 pub const EMPTY_LOOP: &str = "empty_loop";
@@ -44,7 +42,7 @@ pub const EMPTY_LOOP: &str = "empty_loop";
 /// Iterations that a script may be asked for.
 pub const MAX_LOOP_COUNT: u64 = 1_000_000_000_000;
 
-/// A piece of somebody's code and what to call it in messages.
+/// A piece of the user's code with its name for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Such as `script of "join"`.
@@ -123,7 +121,7 @@ impl Language {
     }
 }
 
-/// What a generated script does.
+/// Mode of a generated script.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// Finds how many iterations take this many seconds, and reports them as `iterations`

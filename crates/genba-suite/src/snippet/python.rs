@@ -1,4 +1,4 @@
-//! Python.
+//! Runner of Python snippets.
 //!
 //! The prelude, the loops and the teardown make one function, as with `timeit`, so that the
 //! prelude's variables are fast locals. They are put together as syntax trees rather than as

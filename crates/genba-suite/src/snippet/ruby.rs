@@ -1,4 +1,4 @@
-//! Ruby.
+//! Runner of Ruby snippets.
 //!
 //! The code runs at the top level, in the scope of the prelude, as benchmark_driver has it:
 //! local variables of the prelude are visible, and a magic comment that begins the prelude

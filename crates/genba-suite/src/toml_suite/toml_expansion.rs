@@ -289,7 +289,10 @@ impl<'a> Expansion<'a> {
         variant.cleanup = fill(&operation.cleanup)?;
         for (key, value) in system.environment.iter().chain(&operation.environment) {
             if key.is_empty() || key.contains(['=', '\0']) {
-                return Err(self.at(value, format!("{key:?} is no name of a variable")));
+                return Err(self.at(
+                    value,
+                    format!("{key:?} is not the name of an environment variable"),
+                ));
             }
             let value = self.fill(value, &variables)?;
             variant.environment.insert(key.clone(), value);

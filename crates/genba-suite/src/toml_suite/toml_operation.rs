@@ -1,4 +1,4 @@
-//! Parts of an operation: its snippet, its iterations, its metrics.
+//! Fields of an operation: snippet, iterations, metrics.
 
 use genba_model::Direction;
 
