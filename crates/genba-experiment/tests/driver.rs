@@ -178,7 +178,7 @@ fn the_targets_own_metric_decides_and_a_missing_one_is_named() {
         found
             .notes
             .iter()
-            .any(|note| note.contains("metric rate of a: its value is NaN (run 1")),
+            .any(|note| note.contains("metric rate of a: invalid number \"nan\" (run 1")),
         "{:?}",
         found.notes
     );

@@ -7,7 +7,7 @@ use crate::safe_text;
 /// [`safe_text::MAX_CHARS`].
 ///
 /// ```
-/// assert_eq!(genba_report::html::escape("<script>"), "&lt;script&gt;");
+/// assert_eq!(genba_report::escape_html::escape("<script>"), "&lt;script&gt;");
 /// ```
 #[must_use]
 pub fn escape(text: &str) -> String {

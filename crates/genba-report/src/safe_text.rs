@@ -11,7 +11,7 @@ pub const MAX_CHARS: usize = 4096;
 /// [`MAX_CHARS`] characters with `…` in the middle.
 ///
 /// ```
-/// assert_eq!(genba_report::text::sanitise("a\x1b[31mb"), "a\\x1b[31mb");
+/// assert_eq!(genba_report::safe_text::sanitise("a\x1b[31mb"), "a\\x1b[31mb");
 /// ```
 #[must_use]
 pub fn sanitise(text: &str) -> String {

@@ -74,7 +74,7 @@ fn failing_commands_exit_with_3_and_show_their_error_output() {
         here,
         &["investigate", "--timeout", "0.2", "--", "sleep", "60"],
         3,
-        "time-out",
+        "timed out",
     );
 }
 

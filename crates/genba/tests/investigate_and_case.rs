@@ -153,7 +153,7 @@ fn cpu_time_of_children_is_separate_from_the_target() {
         let user = run[who]["user"].as_f64().expect("a time");
         user + run[who]["system"].as_f64().expect("a time")
     };
-    assert!(total("beside") > 5.0 * total("target"), "{run}");
+    assert!(total("children") > total("target"), "{run}");
 }
 
 #[test]

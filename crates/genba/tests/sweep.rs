@@ -65,7 +65,7 @@ fn a_step_between_48_and_49_is_found_by_refining_the_grid() {
     );
     // The case shows the same again, and has a page.
     let shown = stdout_of(here.path(), &["case", "show"]);
-    assert!(shown.contains("one step, between"), "{shown}");
+    assert!(shown.contains("change point (step) between"), "{shown}");
     let page = stdout_of(here.path(), &["case", "export"]);
     assert!(page.contains("<svg") && !page.contains("<script"));
 }
@@ -214,7 +214,7 @@ fn invalid_parameters_are_refused_before_anything_runs() {
     for (words, what) in [
         (
             vec!["sweep", "--param", "N=1..8", "--", "true"],
-            "has no {N} in it",
+            "does not contain {N}",
         ),
         (
             vec!["sweep", "--param", "N=8..1", "--", "true", "{N}"],
