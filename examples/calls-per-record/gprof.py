@@ -69,7 +69,7 @@ def read_arcs(path):
     with open(path, "rb") as file:
         data = file.read()
     if data[:4] != b"gmon":
-        raise FileNotFoundError(f"{path} is no gmon.out")
+        raise FileNotFoundError(f"{path} is not a gmon.out file")
     at = 20
     while at < len(data):
         tag = data[at]

@@ -48,7 +48,7 @@ impl Case {
     ///
     /// # Errors
     /// The disk is full.
-    pub fn take_up(&self) -> Result<()> {
+    pub fn resume(&self) -> Result<()> {
         self.connection()
             .execute_batch(TABLE)
             .map_err(self.fail())?;

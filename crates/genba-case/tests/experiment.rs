@@ -46,7 +46,7 @@ fn journal_survives_its_writer_and_is_continued() {
     let mut case = store.find_to_write(&id).unwrap();
     assert_eq!(case.experiment_plan().unwrap(), Some(plan()));
     assert_eq!(case.journal::<f64>().unwrap(), [1.5, 2.5]);
-    case.take_up().unwrap();
+    case.resume().unwrap();
     case.add_to_journal(&3.5).unwrap();
     assert_eq!(case.state().unwrap(), CaseState::Running);
     case.finish().unwrap();

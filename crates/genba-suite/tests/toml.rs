@@ -106,7 +106,7 @@ fn mistakes_are_named_with_their_line() {
     );
     let variable = complaint(&SUITE.replace("./{program} iterate", "./{programme} iterate"));
     assert!(
-        variable.starts_with("suite.toml:36: {programme} is no variable"),
+        variable.starts_with("suite.toml:36: {programme} is not a variable"),
         "{variable}"
     );
     let system = complaint(&SUITE.replace("[\"hash\"]", "[\"hush\"]"));

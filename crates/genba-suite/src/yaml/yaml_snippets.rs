@@ -179,7 +179,7 @@ fn context_prelude(context: &Context, places: &Places<'_>) -> Result<String, Sui
                 && (text.chars()).all(|c| c.is_ascii_alphanumeric() || more.contains(c))
         };
         if !plain(gem, "-_./") || !plain(version, "._- <>=~") {
-            let message = format!("contexts: {gem:?}: {version:?} is no gem and its version");
+            let message = format!("contexts: {gem:?}: {version:?} is not a gem with its version");
             return Err(invalid(places.file, None, message));
         }
         prelude.push_str(&format!("gem '{gem}', '{version}'\n"));

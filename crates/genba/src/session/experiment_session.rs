@@ -62,7 +62,7 @@ impl Session {
             let found = store.find_to_write(id)?;
             earlier = found.journal()?;
             plan = found.experiment_plan()?.unwrap_or(plan);
-            found.take_up()?;
+            found.resume()?;
             case = Some(found);
         }
         let workload = Workload {
