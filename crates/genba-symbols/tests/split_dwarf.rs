@@ -156,7 +156,9 @@ fn lines_remain_and_the_missing_file_is_named_without_split_objects() {
     assert!(frames[0].file.as_deref().unwrap().ends_with("/first.c"));
     let problems = binary.problems();
     assert!(
-        problems.len() == 1 && problems[0].contains("1 compile unit") && problems[0].contains("first.dwo"),
+        problems.len() == 1
+            && problems[0].contains("1 compile unit")
+            && problems[0].contains("first.dwo"),
         "{problems:?}"
     );
 }
