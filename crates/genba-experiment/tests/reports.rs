@@ -67,7 +67,7 @@ fn earlier_runs_of_the_same_name_are_taken_before_the_earlier_baseline() {
 }
 
 #[test]
-fn another_host_is_refused_with_both_named() {
+fn results_of_another_host_are_refused_with_both_named() {
     let mut earlier = report_of(&["a"], &[1.0], 3);
     earlier.host.id = "other".into();
     let error = compare_with_case(report_of(&["a"], &[1.0], 3), &earlier, "7f3a").unwrap_err();
