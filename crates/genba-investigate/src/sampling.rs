@@ -198,7 +198,7 @@ impl Pipeline<'_> {
             min_gain: known.min_gain,
             samples: profile.samples,
         };
-        let mut input = AnalysisInput::of(&resolved, &known.facts);
+        let mut input = AnalysisInput::of(resolved, &known.facts);
         self.follow_up_runs(&mut input, progress)?;
         let inputs = ExplanationInputs {
             runs: known.facts.clone(),
