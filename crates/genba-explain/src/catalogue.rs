@@ -10,7 +10,6 @@ use crate::causes::cache_miss;
 use crate::causes::division_as_overflow_check;
 use crate::causes::duplicate_division;
 use crate::causes::excess_syscalls;
-use crate::causes::false_dependency;
 use crate::causes::false_sharing;
 use crate::causes::first_touch;
 use crate::causes::fp_latency_chain;
@@ -56,7 +55,6 @@ pub const DETECTORS: &[(Cause, Detector)] = &[
     (Cause::CacheMiss, cache_miss::detect),
     (Cause::MissedVectorisation, missed_vectorisation::detect),
     (Cause::StoreForwardStall, store_forward_stall::detect),
-    (Cause::FalseDependency, false_dependency::detect),
     (Cause::Spill, spill::detect),
     (Cause::MemoryBoundCopy, memory_bound_copy::detect),
     (Cause::AlreadyOptimal, already_optimal::detect),

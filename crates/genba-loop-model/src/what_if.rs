@@ -4,7 +4,6 @@
 //! throughput by the sums of what is left. What the model does not explain of the measured
 //! cycles may stay or shrink with the rest; the interval holds both.
 
-use genba_code::{DataFlow, Location};
 use genba_model::Estimate;
 
 use super::analysed_loop::{Subject, is_inside};
@@ -26,8 +25,6 @@ pub struct Change {
     pub instead: Vec<Instead>,
     /// Instructions of a chain that is made into several side by side, and how many.
     pub split: Vec<(usize, f64)>,
-    /// Registers that instructions no longer wait for.
-    pub unread: Vec<(usize, Location)>,
     /// Instructions that are executed less often, and by which factor: what an unrolled loop has
     /// once for several iterations.
     pub fewer: Vec<(usize, f64)>,
@@ -81,13 +78,6 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
     if found.depth > MAX_LOOP_DEPTH || inputs.data_flow.len() != inputs.instructions.len() {
         return None;
     }
-    let flows: Vec<DataFlow>;
-    let mut inputs = *inputs;
-    if !change.unread.is_empty() {
-        flows = without(inputs.data_flow, &change.unread);
-        inputs.data_flow = &flows;
-    }
-    let inputs = &inputs;
     let edges = Edges {
         flow: inputs.flow,
         instructions: inputs.instructions,
@@ -152,16 +142,6 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
         chain,
         throughput,
     })
-}
-
-fn without(flows: &[DataFlow], unread: &[(usize, Location)]) -> Vec<DataFlow> {
-    let mut flows = flows.to_vec();
-    for &(at, location) in unread {
-        if let Some(flow) = flows.get_mut(at) {
-            flow.data_reads &= !(1u128.checked_shl(u32::from(location)).unwrap_or(0));
-        }
-    }
-    flows
 }
 
 fn alter(timings: &mut [Option<Timing>], change: &Change) {

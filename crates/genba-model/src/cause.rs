@@ -46,8 +46,6 @@ causes! {
     MissedVectorisation = "missed-vectorisation",
     /// A load that overlaps a narrower store.
     StoreForwardStall = "store-forward-stall",
-    /// An instruction that waits for the old value of its destination.
-    FalseDependency = "false-dependency",
     /// Register values stored to the stack and reloaded in a loop.
     Spill = "spill",
     /// Large copies at the speed of memory.

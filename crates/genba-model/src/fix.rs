@@ -51,8 +51,6 @@ pub enum Fix {
     },
     /// Store as many bytes as are loaded.
     WiderStore,
-    /// Clear the destination register first.
-    ClearDestination,
     /// Keep fewer values alive.
     FewerLiveValues,
     /// Copy less.

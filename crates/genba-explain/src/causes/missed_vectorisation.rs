@@ -13,11 +13,10 @@
 //! **Source.** gcc's and LLVM's documentation of their vectorisers and cost models (gcc 12 and
 //! later at -O2: `-fvect-cost-model=very-cheap`).
 
-use genba_code::{Flow, STACK_POINTER, Shortcut};
+use genba_code::{DataFlow, Flow, STACK_POINTER, Shortcut};
 use genba_model::{Cause, Confirmation, Estimate, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
-use crate::causes::false_dependency::keeps_upper_half;
 use crate::constants::counts::{EXIT_COUNT_TOLERANCE, MIN_TRIPS_TO_VECTORISE, RARE_OUTCOME};
 use crate::constants::gains::{MAX_LOOP_RESIDUAL, UNROLL_FACTOR, VECTOR_RESIDUAL};
 use crate::constants::model_fit::MAX_CYCLES_OF_SCALAR_MODEL;
@@ -245,6 +244,34 @@ fn is_arithmetic(function: &FunctionInput, one: &HotLoop<'_>, at: usize) -> bool
         location < XMM0 && value_step(function, one.index, value).is_some()
     });
     !counts
+}
+
+/// Instructions that keep the rest of a vector register.
+const KEEP: [&str; 12] = [
+    "cvtsi2sd",
+    "cvtsi2ss",
+    "cvtss2sd",
+    "cvtsd2ss",
+    "sqrtsd",
+    "sqrtss",
+    "rcpss",
+    "rsqrtss",
+    "roundsd",
+    "roundss",
+    "cvtsi2sdq",
+    "cvtsi2ssq",
+];
+
+/// Whether an instruction leaves the upper half of its target as it was, and needs nothing else
+/// of it.
+fn keeps_upper_half(data: &DataFlow) -> bool {
+    let name = data.form.split(' ').next().unwrap_or_default();
+    let keeps = KEEP.contains(&name.strip_prefix('v').unwrap_or(name))
+        && data.writes.count_ones() == 1
+        && data.data_reads & data.writes != 0;
+    // `sqrtsd xmm0, xmm0` needs what it keeps.
+    let own = data.data_reads == data.writes && data.memory.is_empty();
+    keeps && !own
 }
 
 /// Integer sums that the loop carries; `None` if it carries anything else but counters.

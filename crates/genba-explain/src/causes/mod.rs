@@ -7,7 +7,6 @@ pub(crate) mod cache_miss;
 pub(crate) mod division_as_overflow_check;
 pub(crate) mod duplicate_division;
 pub(crate) mod excess_syscalls;
-pub(crate) mod false_dependency;
 pub(crate) mod false_sharing;
 pub(crate) mod first_touch;
 pub(crate) mod fp_latency_chain;

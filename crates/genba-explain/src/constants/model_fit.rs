@@ -9,12 +9,6 @@ pub(crate) const MAX_MODEL_OF_CYCLES: f64 = 1.2;
 /// Chain ÷ throughput from which splitting the chain pays. Chosen.
 pub(crate) const MIN_CHAIN_OF_THROUGHPUT: f64 = 1.3;
 
-/// Range of measured cycles ÷ chain through the false dependency. Chosen.
-pub(crate) const FALSE_CHAIN_FIT: (f64, f64) = (0.8, 1.15);
-
-/// Residual fraction above which a broken false dependency is not worth it. Chosen.
-pub(crate) const MAX_RESIDUAL_OF_FALSE_DEPENDENCY: f64 = 0.8;
-
 /// Residual fraction above which spills are not reported: other bounds are near. Chosen.
 pub(crate) const MAX_RESIDUAL_OF_SPILLS: f64 = 0.85;
 

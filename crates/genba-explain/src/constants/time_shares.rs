@@ -34,7 +34,7 @@ pub(crate) const MIN_SHARE_OF_BYTE_LOOP: f64 = 0.02;
 /// Of a loop bound by a chain, or that could be vectorised. Chosen.
 pub(crate) const MIN_SHARE_OF_CHAIN_LOOP: f64 = 0.05;
 
-/// Of a loop with unpredictable branches, or false dependencies. Chosen.
+/// Of a loop with unpredictable branches. Chosen.
 pub(crate) const MIN_SHARE_OF_BRANCH_LOOP: f64 = 0.03;
 
 /// Of a loop with spills. Chosen: compilers place registers well, so only clear cases count.

@@ -5,7 +5,6 @@ use genba_model::{EvidenceSource, Fact, LoopFact};
 use iced_x86::code_asm::*;
 
 use crate::causes::cache_miss;
-use crate::causes::false_dependency;
 use crate::causes::memory_bound_copy;
 use crate::causes::missed_vectorisation;
 use crate::causes::spill;
@@ -55,61 +54,6 @@ fn delayed(cycles: f64) -> AnalysisInput {
         a.add(rdx, rax)?;
         a.cmp(rcx, rsi)
     })])
-}
-
-/// Conversions to an array, into a register whose upper half they keep.
-fn conversions(cycles: f64, clears: bool) -> AnalysisInput {
-    let heat = [0.01, 0.4, 0.3, 0.27, 0.005, 0.005, 0.01];
-    program(vec![looped(cycles, 1, &heat, |a| {
-        if clears {
-            a.xorps(xmm0, xmm0)?;
-        } else {
-            a.nop()?;
-        }
-        a.sqrtsd(xmm0, qword_ptr(rsi + rax * 8))?;
-        a.mulsd(xmm0, xmm1)?;
-        a.movsd_2(qword_ptr(rdi + rax * 8), xmm0)?;
-        a.add(rax, 1)?;
-        a.cmp(rax, rdx)
-    })])
-}
-
-#[test]
-fn missed_vectorisation_ignores_a_false_dependency() {
-    // Far quicker than the chain: the processor knew that there was nothing to wait for.
-    assert!(false_dependency::detect(&conversions(2.0, false)).is_empty());
-    assert!(false_dependency::detect(&conversions(24.0, true)).is_empty());
-}
-
-/// Conversions into a register whose upper half is kept, at so many cycles per iteration; or of a register
-/// that is cleared before.
-fn converted(cycles: f64, clears: bool) -> AnalysisInput {
-    let heat = [0.02, 0.6, 0.2, 0.06, 0.06, 0.06];
-    program(vec![looped(cycles, 1, &heat, |a| {
-        if clears {
-            a.xorps(xmm0, xmm0)?;
-        } else {
-            a.nop()?;
-        }
-        a.cvtsi2sd(xmm0, dword_ptr(rsi + rax * 4))?;
-        a.movsd_2(qword_ptr(rdi + rax * 8), xmm0)?;
-        a.add(rax, 1)?;
-        a.cmp(rax, rdx)
-    })])
-}
-
-#[test]
-fn false_dependency_is_found_for_conversions_that_keep_the_upper_half() {
-    let found = false_dependency::detect(&converted(5.0, false));
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].site, [2]);
-    assert!(
-        found[0].residual_fraction.value < 0.8,
-        "{:?}",
-        found[0].residual_fraction
-    );
-    assert!(false_dependency::detect(&converted(5.0, true)).is_empty());
-    assert!(false_dependency::detect(&converted(1.0, false)).is_empty());
 }
 
 fn copies(calls: f64, share: f64) -> AnalysisInput {
@@ -249,6 +193,5 @@ fn missed_vectorisation_is_found_for_conversions_along_arrays() {
         a.add(rax, 1)?;
         a.cmp(rax, rdx)
     })]);
-    assert!(false_dependency::detect(&input).is_empty());
     assert_eq!(missed_vectorisation::detect(&input).len(), 1);
 }

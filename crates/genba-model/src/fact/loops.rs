@@ -41,26 +41,12 @@ pub enum LoopFact {
         /// Cycles for each iteration if all instructions were independent.
         throughput_cycles: f64,
     },
-    /// The chain runs through the named instruction.
-    ChainThrough {
-        /// Latency of the chain for each iteration.
-        cycles: f64,
-        /// Measured cycles for each iteration.
-        iteration_cycles: f64,
-    },
     /// Share of the loop's own time at some of its instructions.
     TimeAt {
         /// Share of the loop's time.
         share: f64,
         /// At which instructions.
         place: LoopPlace,
-    },
-    /// An instruction writes only a part of its destination register.
-    KeepsUpperPart {
-        /// The instruction.
-        instruction: String,
-        /// Executions.
-        executions: u64,
     },
     /// Moves between registers and the stack frame.
     StackMoves {
@@ -167,8 +153,7 @@ impl LoopFact {
             Self::Time { .. } | Self::TimeAt { .. } | Self::ByteTime { .. } => {
                 EvidenceSource::Measured
             }
-            Self::KeepsUpperPart { .. }
-            | Self::StackMoves { .. }
+            Self::StackMoves { .. }
             | Self::ScalarElements { .. }
             | Self::RepeatedLoads { .. }
             | Self::ByteRuns { .. }
@@ -176,7 +161,6 @@ impl LoopFact {
             Self::Model { .. }
             | Self::Verdict { .. }
             | Self::Chain { .. }
-            | Self::ChainThrough { .. }
             | Self::WideByteCost { .. } => EvidenceSource::Model,
             Self::Mispredictions { source, .. } => *source,
         }

@@ -21,7 +21,6 @@ pub(crate) fn title(cause: Cause) -> &'static str {
         Cause::CacheMiss => "cache misses at computed addresses",
         Cause::MissedVectorisation => "scalar arithmetic that could be vectorised",
         Cause::StoreForwardStall => "load that overlaps a narrower store",
-        Cause::FalseDependency => "false dependency on the destination register",
         Cause::Spill => "register spills in a hot loop",
         Cause::MemoryBoundCopy => "large copies at memory bandwidth",
         Cause::AlreadyOptimal => "hot loop at its bound",

@@ -87,10 +87,6 @@ fn facts_about_loops() {
             cycles: 9.0,
             throughput_cycles: 2.25,
         },
-        LoopFact::ChainThrough {
-            cycles: 9.0,
-            iteration_cycles: 10.0,
-        },
         LoopFact::TimeAt {
             share: 0.85,
             place: LoopPlace::StackMoves,
@@ -98,10 +94,6 @@ fn facts_about_loops() {
         LoopFact::TimeAt {
             share: 0.85,
             place: LoopPlace::AfterBranches,
-        },
-        LoopFact::KeepsUpperPart {
-            instruction: s("cvtsi2sd xmm0, eax"),
-            executions: 12_345,
         },
         LoopFact::StackMoves {
             moves: 12,
@@ -540,7 +532,6 @@ fn every_fix_has_a_sentence() {
             hoist_loads: true,
         },
         Fix::WiderStore,
-        Fix::ClearDestination,
         Fix::FewerLiveValues,
         Fix::CopyLess,
         Fix::LessWork { divisions: true },

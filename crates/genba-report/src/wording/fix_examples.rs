@@ -38,10 +38,6 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "memmove(w, w + 1, 7); w[7] = byte;\nmemcpy(&word, w, 8);",
             "word = word >> 8 | (uint64_t)byte << 56;",
         ),
-        Fix::ClearDestination => (
-            "cvtsi2sd xmm0, eax",
-            "xorps    xmm0, xmm0\ncvtsi2sd xmm0, eax",
-        ),
         Fix::CopyLess => (
             "before = now;              /* all of it, each step */",
             "std::swap(before, now);    /* and write all that changes */",

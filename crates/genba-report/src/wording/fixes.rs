@@ -44,10 +44,6 @@ pub(super) fn sentence(fix: &Fix) -> String {
              bytes in: a load is forwarded from a pending store only if that store holds all of its \
              bytes."
         }
-        Fix::ClearDestination => {
-            "Clear the destination register first (xorps, which costs nothing): compilers do so at \
-             -O2, but not at -Os and not in inline assembly."
-        }
         Fix::FewerLiveValues => {
             "Keep fewer values live at once: a smaller register block, the loop split in two, or \
              less unrolling. Values that only move on by one place per iteration belong in an array \

@@ -54,14 +54,6 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             cycles(*latency),
             cycles(*throughput_cycles)
         ),
-        LoopFact::ChainThrough {
-            cycles: latency,
-            iteration_cycles,
-        } => format!(
-            "the dependency chain through it takes {} of the {} cycles of an iteration",
-            cycles(*latency),
-            cycles(*iteration_cycles)
-        ),
         LoopFact::TimeAt { share, place } => {
             let place = match place {
                 LoopPlace::StackMoves => "moves between registers and the stack",
@@ -69,14 +61,6 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             };
             format!("{} of the loop's time is at {place}", percent(*share))
         }
-        LoopFact::KeepsUpperPart {
-            instruction,
-            executions,
-        } => format!(
-            "`{instruction}` writes only a part of its destination register and waits for the \
-             register's old value ({} executions)",
-            count(*executions)
-        ),
         LoopFact::StackMoves {
             moves,
             instructions,
