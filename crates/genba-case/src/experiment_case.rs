@@ -3,11 +3,9 @@
 use genba_model::{CaseKind, CaseState, Document};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::schema::JOURNAL_TABLE;
 use crate::{Case, Result};
 
-/// Only cases of experiments have the journal's table.
-const TABLE: &str =
-    "CREATE TABLE IF NOT EXISTS journal (seq INTEGER PRIMARY KEY, entry TEXT NOT NULL)";
 const PLAN: &str = "experiment";
 
 /// The plan of an experiment, from which it is resumed or repeated.
@@ -30,7 +28,7 @@ impl Case {
     /// The disk is full.
     pub fn begin_experiment(&self, kind: CaseKind, plan: &ExperimentPlan) -> Result<()> {
         self.connection()
-            .execute_batch(TABLE)
+            .execute_batch(JOURNAL_TABLE)
             .map_err(self.fail())?;
         self.set("kind", kind.name())?;
         self.put(PLAN, plan)
@@ -50,7 +48,7 @@ impl Case {
     /// The disk is full.
     pub fn resume(&self) -> Result<()> {
         self.connection()
-            .execute_batch(TABLE)
+            .execute_batch(JOURNAL_TABLE)
             .map_err(self.fail())?;
         self.set("state", CaseState::Running.name())
     }

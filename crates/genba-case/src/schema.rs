@@ -34,6 +34,10 @@ CREATE TABLE stack (
 );
 ";
 
+/// Only cases of experiments have this table.
+pub(crate) const JOURNAL_TABLE: &str =
+    "CREATE TABLE IF NOT EXISTS journal (seq INTEGER PRIMARY KEY, entry TEXT NOT NULL)";
+
 /// Access mode of a case file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {

@@ -9,8 +9,8 @@ use genba_model::{Diagnosis, Estimate};
 use crate::candidate::Candidate;
 use crate::finding_site::{program_site, site};
 use crate::gain::amdahl;
-use crate::gain::min_gain::is_worth_reporting;
 use crate::gain::overlap::overlaps;
+use crate::gain::worth_reporting::is_worth_reporting;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::unoptimised_code::unoptimised_functions;
 

@@ -24,7 +24,7 @@ fn table(test: &str) -> Option<&'static HostTable> {
     match table {
         Ok(table) => Some(table),
         Err(error) => {
-            genba_testing::skip(test, genba_testing::MACHINE, &format!("{error}"));
+            genba_testing::skip(test, genba_testing::MACHINE, &error.to_string());
             None
         }
     }
@@ -314,7 +314,7 @@ fn watch_can_interrupt_the_measurement() {
         Err(CalibrateError::Memory(error)) => genba_testing::skip(
             "watch_can_interrupt_the_measurement",
             genba_testing::MACHINE,
-            &format!("{error}"),
+            &error.to_string(),
         ),
         result => {
             assert!(

@@ -10,6 +10,7 @@
 mod allocation_sizes;
 mod callgrind_simulation;
 pub mod diff;
+mod enough_samples;
 mod error;
 pub mod event_counters;
 pub mod execution_counts;
@@ -17,7 +18,7 @@ pub mod explanation_inputs;
 mod findings;
 mod follow_up_runs;
 pub mod join_counts;
-pub mod noise_floor;
+pub mod noise_floors_of_runs;
 mod pipeline;
 mod progress;
 pub mod repeat_runs;

@@ -17,7 +17,7 @@ use crate::event_counters::CounterOptions;
 use crate::join_counts::ExecutionCountOptions;
 use crate::repeat_runs::{self, Repeat};
 use crate::sampling::BeforeSampling;
-use crate::{InvestigateError, Progress, event_counters, noise_floor, run_summary};
+use crate::{InvestigateError, Progress, event_counters, noise_floors_of_runs, run_summary};
 
 /// Options of an investigation.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ impl Pipeline<'_> {
         let measured: f64 = runs.iter().map(|run| run.cpu().total()).sum();
         let hazards = genba_host::current_hazards(watch.stop(measured));
         self.case.put_document("hazards", &hazards)?;
-        let noise_floor = noise_floor::noise_floors(&runs);
+        let noise_floor = noise_floors_of_runs::noise_floors(&runs);
         let runs = run_summary::summarise(runs);
         let usual = runs
             .runs
@@ -216,7 +216,10 @@ impl Pipeline<'_> {
             budget,
             rule: StopRule::default(),
             ignore_failure: self.options.ignore_failure,
-            runs_for_noise_floor: self.options.answer_within.map(|_| noise_floor::MIN_RUNS),
+            runs_for_noise_floor: self
+                .options
+                .answer_within
+                .map(|_| noise_floors_of_runs::MIN_RUNS),
         };
         let case = &*self.case;
         let mut store = |run: &RunRecord| Ok(case.add_run(run, Phase::Measure)?);

@@ -9,9 +9,12 @@ use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits, RunFacts};
 use genba_model::{Annotation, Finding, HostFingerprint, Profile, Stat};
 use genba_profile::RecordOutcome;
-use genba_profile::sampler::{CallGraph, DEFAULT_RATE_HZ, Rate, RecordOptions, SampleCounts};
+use genba_profile::sampler::{CallGraph, Rate, RecordOptions, SampleCounts};
 use genba_run::Finished;
 
+use crate::enough_samples::{
+    ENOUGH_SAMPLES, ENOUGH_STACK_SAMPLES, SHARE_OF_BUDGET_PER_RECORDING, stack_rate_for,
+};
 use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
 use crate::findings::findings;
 use crate::join_counts::Sampled;
@@ -20,17 +23,6 @@ use crate::{InvestigateError, Progress, repeat_runs, script_sampling};
 
 /// Minimum share of the time for a function to be annotated.
 const MIN_SHARE_OF_ANNOTATED: f64 = 0.01;
-
-/// Number of samples that are enough for instructions: 1 % of the time is then known to ±0.2 %.
-const ENOUGH_SAMPLES: u64 = 10_000;
-
-/// Share of the budget for each of the two recordings; a run is never interrupted.
-const SHARE_OF_BUDGET_PER_RECORDING: f64 = 0.25;
-
-/// Number of samples with stacks that are enough for totals and a flame graph.
-const ENOUGH_STACK_SAMPLES: u64 = 4000;
-/// Lowest rate of samples with stack copies, Hz.
-const MIN_STACK_RATE_HZ: f64 = 49.0;
 
 /// What is known before samples are taken.
 pub(crate) struct BeforeSampling<'a> {
@@ -212,23 +204,5 @@ impl Pipeline<'_> {
             annotations,
             findings,
         })
-    }
-}
-
-/// Samples per second with stack copies for a run of `wall` seconds: [`ENOUGH_STACK_SAMPLES`] in all, so
-/// that the recording's size does not grow with the run's length.
-fn stack_rate_for(wall: f64) -> u64 {
-    (ENOUGH_STACK_SAMPLES as f64 / wall.max(1e-3)).clamp(MIN_STACK_RATE_HZ, DEFAULT_RATE_HZ as f64)
-        as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::stack_rate_for;
-
-    #[test]
-    fn long_runs_have_a_lower_rate_of_stack_copies() {
-        assert_eq!((stack_rate_for(0.001), stack_rate_for(1e6)), (4999, 49));
-        assert_eq!(stack_rate_for(4.0), 1000);
     }
 }

@@ -7,16 +7,12 @@ use genba_model::{Profile, ScriptProfile};
 use genba_profile::jit::JitArtifactRecorder;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
 use genba_run::Finished;
-use genba_runtime::script::{self, DEFAULT_HZ, ScriptSampler};
+use genba_runtime::script::{self, ScriptSampler};
 
+use crate::enough_samples::script_rate_for;
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress, repeat_runs};
 
-/// Number of samples that are enough, 1 % is then known to ±0.2 %: a longer command is stopped less
-/// often, so that the recording does not grow with its length.
-const ENOUGH_SAMPLES: f64 = 10_000.0;
-/// Minimum sampling rate, Hz of CPU time.
-const MIN_HZ: u64 = 49;
 /// Sampling rate of the accompanying recording, which is not read, Hz.
 const UNUSED_RECORDING_HZ: u64 = 49;
 /// Maximum number of frames of all stacks in the flame graph; the others would be too narrow to see.
@@ -46,7 +42,8 @@ impl Pipeline<'_> {
         };
         let cpu = profile.map_or(0.0, |profile| profile.duration_seconds);
         let path = self.case.directory().join("script.data");
-        let mut sampler = ScriptSampler::new(&path, hz_for(cpu), record.command_line.clone());
+        let mut sampler =
+            ScriptSampler::new(&path, script_rate_for(cpu), record.command_line.clone());
         let recorded = genba_profile::record_with(
             self.launcher,
             self.spec,
@@ -99,11 +96,6 @@ fn new_notes(notes: &[String], known: &[String]) -> Vec<String> {
     notes.iter().filter(is_new).cloned().collect()
 }
 
-/// Returns the sampling rate for a command with so much CPU time, Hz.
-fn hz_for(cpu_seconds: f64) -> u64 {
-    ((ENOUGH_SAMPLES / cpu_seconds.max(1e-3)) as u64).clamp(MIN_HZ, DEFAULT_HZ)
-}
-
 /// Returns the profile with its heaviest stacks only, at most [`MAX_FRAMES`] frames.
 fn with_heaviest_stacks(mut profile: ScriptProfile) -> ScriptProfile {
     profile
@@ -123,12 +115,6 @@ mod tests {
     use genba_model::{Estimate, StackRow};
 
     use super::*;
-
-    #[test]
-    fn sampling_rate_falls_with_the_cpu_time() {
-        assert_eq!((hz_for(0.0), hz_for(5.0)), (DEFAULT_HZ, DEFAULT_HZ));
-        assert_eq!((hz_for(100.0), hz_for(1e6)), (100, MIN_HZ));
-    }
 
     #[test]
     fn heaviest_stacks_are_retained() {

@@ -16,4 +16,4 @@ mod thread_memory;
 pub use interpreter_detection::may_be_interpreter;
 
 pub use script_profile::{ScriptError, profile};
-pub use script_sampler::{DEFAULT_HZ, ScriptSampler};
+pub use script_sampler::{DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};

@@ -21,7 +21,7 @@ pub const STACKS: &str = "script.stacks";
 
 /// Default rate, samples per second of CPU time: a few hundred resolve shares of a percent after
 /// some seconds, and stop a thread for less than 2 % of the time.
-pub const DEFAULT_HZ: u64 = 499;
+pub const DEFAULT_SCRIPT_RATE_HZ: u64 = 499;
 
 /// Reads script stacks of all processes of a target that run a known interpreter.
 #[derive(Debug)]

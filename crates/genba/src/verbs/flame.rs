@@ -93,7 +93,7 @@ fn of_script(script: ScriptProfile) -> Profile {
         event: Event {
             name: "cpu-clock".to_owned(),
             hardware: false,
-            frequency_hz: genba_runtime::script::DEFAULT_HZ,
+            frequency_hz: genba_runtime::script::DEFAULT_SCRIPT_RATE_HZ,
             kernel: false,
             precision: Precision::Skid,
         },

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 use genba_profile::sampler::CallGraph;
 use genba_profile::{Companion, RecordOutcome};
 use genba_run::{Launcher, Output as Stream};
-use genba_runtime::script::{DEFAULT_HZ, ScriptSampler};
+use genba_runtime::script::{DEFAULT_SCRIPT_RATE_HZ, ScriptSampler};
 
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
@@ -51,7 +51,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let command: Vec<String> = std::env::args().collect();
     let mut script = args
         .script
-        .then(|| ScriptSampler::new(&args.file, DEFAULT_HZ, command));
+        .then(|| ScriptSampler::new(&args.file, DEFAULT_SCRIPT_RATE_HZ, command));
     let mut alone = ();
     let companion: &mut dyn Companion = match &mut script {
         Some(script) => script,
