@@ -144,7 +144,7 @@ benchmark: x
             .starts_with("gem 'haml', '5.0.4'\nrequire 'haml'\n")
     );
     let error = complaint("contexts: [{gems: {\"x'; exit; '\": 1}}]\nbenchmark: x");
-    assert!(error.contains("no gem"), "{error}");
+    assert!(error.contains("is not a gem"), "{error}");
 }
 
 #[test]
