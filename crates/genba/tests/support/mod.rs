@@ -93,14 +93,7 @@ pub fn program(test: &str, directory: &Path, source: &str, flags: &[&str]) -> Op
 
 /// Whether a tool is installed; records a skip if it is not.
 pub fn tool_exists(test: &str, tool: &str) -> bool {
-    let found = Command::new(tool)
-        .arg("--version")
-        .output()
-        .is_ok_and(|o| o.status.success());
-    if !found {
-        genba_testing::skip(test, tool, &format!("{tool} is not installed"));
-    }
-    found
+    genba_testing::has(test, tool)
 }
 
 /// Records a command and returns standard error; `None` and a recorded skip where this machine
