@@ -10,6 +10,7 @@
 //! **Trust.** All input is hostile: bytes that are not instructions come out as `(bad)`, and no
 //! analysis recurses on what the code says.
 
+mod argument_registers;
 mod dataflow;
 mod disassembler;
 mod error;
@@ -18,6 +19,7 @@ mod instruction;
 mod source;
 mod x86_64;
 
+pub use argument_registers::{EntryReads, entry_reads};
 pub use dataflow::{
     DataFlow, Location, Locations, MemoryAccess, Opaque, STACK_POINTER, Shortcut, Sum, X87_TOP,
     data_flow, data_flow_of,

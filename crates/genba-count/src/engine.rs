@@ -3,7 +3,9 @@
 use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use genba_engine::burst_layout;
 use genba_model::{CodeSpan, CountEngine, RawCounts};
 use genba_run::{Cancel, CommandSpec, Launcher, resolve_program};
 
@@ -43,6 +45,45 @@ pub struct CountRequest {
     pub transfers: Transfers,
     /// Whether processes that the target starts are counted, too.
     pub children: bool,
+    /// Bursts, if they are wanted. Engines that have none ignore the request; what was observed is
+    /// [`genba_model::ProcessCounts::observation`].
+    pub observe: Option<BurstPlan>,
+}
+
+/// How a process is watched in bursts: short stretches in which addresses, values and outcomes are
+/// recorded. They begin at random moments of the CPU time of every thread, and those that are kept
+/// are spread over the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BurstPlan {
+    /// Maximum number of bursts that are kept of a process, at most [`Self::MAX_BURSTS`].
+    pub bursts: u32,
+    /// Length of a burst in recorded words of eight bytes (about one for an instruction), at most
+    /// [`Self::MAX_WORDS`].
+    pub words: u32,
+    /// Mean of the intervals between a thread's bursts at the beginning, in CPU time. They grow so
+    /// that bursts take at most a fifth of the time, and as the run goes on.
+    pub interval: Duration,
+    /// Seed of the random intervals.
+    pub seed: u64,
+}
+
+impl BurstPlan {
+    /// Maximum of [`Self::bursts`].
+    pub const MAX_BURSTS: u32 = burst_layout::BURST_CAPACITY;
+    /// Maximum of [`Self::words`].
+    pub const MAX_WORDS: u32 = burst_layout::BURST_WORDS;
+}
+
+impl Default for BurstPlan {
+    /// Returns a plan with a cost of at most 1.3 times that of counting.
+    fn default() -> Self {
+        Self {
+            bursts: 64,
+            words: 100_000,
+            interval: Duration::from_millis(8),
+            seed: 1,
+        }
+    }
 }
 
 /// An engine that counts executions.

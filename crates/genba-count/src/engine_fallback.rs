@@ -129,6 +129,7 @@ mod tests {
             spec: CommandSpec::direct(["x"]),
             transfers: crate::Transfers::None,
             children: false,
+            observe: None,
         };
         let mut launcher = Launcher::new().expect("a launcher");
         let cancel = Cancel::new().expect("a token");

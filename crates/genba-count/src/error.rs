@@ -2,6 +2,8 @@
 
 use genba_run::RunError;
 
+use crate::CountRequest;
+
 /// Why there are no counts.
 #[derive(Debug, thiserror::Error)]
 pub enum CountError {
@@ -42,4 +44,32 @@ pub enum CountError {
     /// The command could not be run.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl CountError {
+    /// The engine cannot count the target of a request.
+    pub(crate) fn unable(engine: &str, request: &CountRequest, reason: impl Into<String>) -> Self {
+        Self::Unable {
+            engine: engine.to_owned(),
+            target: program(request),
+            reason: reason.into(),
+        }
+    }
+
+    /// The engine failed on the target of a request.
+    pub(crate) fn failed(engine: &str, request: &CountRequest, reason: impl Into<String>) -> Self {
+        Self::Failed {
+            engine: engine.to_owned(),
+            target: program(request),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// The program of a request's command, for messages.
+fn program(request: &CountRequest) -> String {
+    let program = request.spec.argv.first();
+    program.map_or(String::new(), |program| {
+        program.to_string_lossy().into_owned()
+    })
 }

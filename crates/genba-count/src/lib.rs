@@ -20,7 +20,7 @@ mod run_end;
 pub mod saved_counts;
 mod x86_64;
 
-pub use engine::{CountRequest, Engine, Transfers};
+pub use engine::{BurstPlan, CountRequest, Engine, Transfers};
 pub use engine_fallback::Fallback;
 pub use engine_selection::{Choice, choose, choose_of, engine_names, engines};
 pub use error::CountError;

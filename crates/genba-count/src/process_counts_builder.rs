@@ -141,6 +141,7 @@ impl ProcessCountsBuilder {
             modules,
             transfers,
             notes: self.notes,
+            observation: None,
         }
     }
 

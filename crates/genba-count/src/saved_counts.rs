@@ -136,6 +136,7 @@ mod tests {
                 }],
                 transfers: Vec::new(),
                 notes: Vec::new(),
+                observation: None,
             }],
             notes: Vec::new(),
         }

@@ -57,6 +57,15 @@ impl Block {
             .map_or(self.pc, Instruction::next_ip)
     }
 
+    /// Target of the direct branch that ends it; 0 for none.
+    #[must_use]
+    pub fn target(&self) -> u64 {
+        match self.end {
+            BlockEnd::Jump(to) | BlockEnd::Branch(to) | BlockEnd::Call(to) => to,
+            _ => 0,
+        }
+    }
+
     /// Number of instructions without the one that ends the block.
     #[must_use]
     pub fn body(&self) -> usize {

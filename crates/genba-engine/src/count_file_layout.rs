@@ -7,6 +7,7 @@
 //! RECORDS   Record[]: what counter number i counts
 //! LENGTHS   lengths of the instructions of blocks, a byte each
 //! SLOTS     a slot for each thread: u64 counters, from COUNTERS on
+//! …         bursts: see burst_layout
 //! ```
 //!
 //! What must hold: a table's entry is complete before the number of entries in [`Control`] includes
@@ -14,10 +15,12 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+use crate::burst_layout;
+
 /// First bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"genbacnt");
 /// Version of this layout; genba and the engine must have the same.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Offset of [`ModuleRecord`]s.
 pub const MODULES: u64 = 0x1_0000;
@@ -42,18 +45,18 @@ pub const LENGTHS_CAPACITY: u32 = 0x400_0000;
 /// Offset of the thread slots.
 pub const SLOTS: u64 = 0x1000_0000;
 /// Bytes of a thread slot.
-pub const SLOT_SIZE: u64 = 0x204_0000;
+pub const SLOT_SIZE: u64 = 0x226_0000;
 /// Offset of the counters in a slot. The part before them is private to the process.
 pub const COUNTERS: u64 = 0x4_0000;
 /// Maximum number of threads at a time.
 pub const SLOT_CAPACITY: u32 = 2048;
 /// Size of the whole file, bytes; its holes take no memory.
-pub const FILE_SIZE: u64 = SLOTS + SLOT_SIZE * SLOT_CAPACITY as u64;
+pub const FILE_SIZE: u64 = burst_layout::DATA_END;
 
 const _: () = assert!(MODULES + MODULE_CAPACITY as u64 * 56 <= CODE_RANGES);
 const _: () = assert!(CODE_RANGES + CODE_RANGE_CAPACITY as u64 * 24 <= NAMES);
 const _: () = assert!(RECORDS + COUNTER_CAPACITY as u64 * 32 <= LENGTHS);
-const _: () = assert!(COUNTERS + COUNTER_CAPACITY as u64 * 8 <= SLOT_SIZE);
+const _: () = assert!(COUNTERS + COUNTER_CAPACITY as u64 * 8 <= burst_layout::RECORDING);
 
 /// [`Control::status`]: counting.
 pub const STATUS_RUNNING: u32 = 0;
@@ -111,6 +114,14 @@ pub struct Control {
     pub uncounted: AtomicU32,
     /// Number of code ranges in which jumps are recorded; written by genba before the start.
     pub code_ranges: AtomicU32,
+    /// Number of [`burst_layout::BurstRecord`]s that have ever been used.
+    pub bursts: AtomicU32,
+    /// Words of [`burst_layout::DESCRIPTORS`] in use.
+    pub descriptors: AtomicU32,
+    /// Bytes of [`burst_layout::MAPS`] in use.
+    pub maps: AtomicU32,
+    /// [`burst_layout::NOTE_TIMER`] and the others, or 0.
+    pub burst_notes: AtomicU32,
     /// Internal figures, such as blocks translated again because their code changed.
     pub statistics: [AtomicU64; 16],
     /// Why the engine ended the process, UTF-8.

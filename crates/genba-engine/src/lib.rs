@@ -22,12 +22,14 @@ extern crate alloc;
 pub mod address_map;
 pub mod address_ranges;
 pub mod basic_block;
+pub mod burst_layout;
 pub mod count_file_layout;
 pub mod counter_placement;
 pub mod emitter;
 pub mod fragment;
 pub mod heap;
 pub mod liveness;
+pub mod observed_operations;
 pub mod proc_maps;
 pub mod raw_syscall;
 pub mod recovery_marks;
@@ -35,6 +37,7 @@ pub mod runtime;
 pub mod startup;
 pub mod state_recovery;
 pub mod thread_state;
+pub mod writable_pages;
 
 pub use runtime::{fatal, refuse};
 

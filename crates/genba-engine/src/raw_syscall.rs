@@ -10,6 +10,11 @@ pub mod nr {
     pub const CLOSE: usize = 3;
     pub const OPENAT: usize = 257;
     pub const PROCESS_VM_WRITEV: usize = 311;
+    pub const READV: usize = 19;
+    pub const RECVMSG: usize = 47;
+    pub const PREADV: usize = 295;
+    pub const PREADV2: usize = 327;
+    pub const PROCESS_VM_READV: usize = 310;
     pub const WRITE: usize = 1;
     pub const PWRITE64: usize = 18;
     pub const WRITEV: usize = 20;
@@ -39,6 +44,10 @@ pub mod nr {
     pub const READLINK: usize = 89;
     pub const SHMDT: usize = 67;
     pub const FTRUNCATE: usize = 77;
+    pub const TIMER_CREATE: usize = 222;
+    pub const TIMER_SETTIME: usize = 223;
+    pub const TIMER_DELETE: usize = 226;
+    pub const CLOCK_GETTIME: usize = 228;
     pub const MODIFY_LDT: usize = 154;
     pub const MLOCKALL: usize = 151;
     pub const PRCTL: usize = 157;

@@ -16,6 +16,10 @@ pub enum Mark {
     RaxSaved,
     /// rcx is saved.
     RcxSaved,
+    /// rax and rcx are saved.
+    RaxRcxSaved,
+    /// rax, rcx and rdx are saved.
+    RaxRcxRdxSaved,
     /// A call has pushed the return address in the code cache; nothing else has happened.
     ReturnPushed,
     /// As [`Mark::ReturnPushed`], and rcx is saved. Also where a return has pushed the landing

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering;
 use crate::count_file_layout::{FILE_SIZE, SLOT_THREAD};
 use crate::fragment::{LandingPad, TABLE_BYTES};
 use crate::raw_syscall;
+use crate::runtime::bursts::{self, BurstParameters, Bursts};
 use crate::runtime::code_map::CodeMap;
 use crate::runtime::context_switch::{TABLE, label};
 use crate::runtime::count_file::CountFile;
@@ -12,6 +13,7 @@ use crate::runtime::dispatch::set_resume_point;
 use crate::runtime::engine::Engine;
 use crate::runtime::indirect_branch_tables::miss;
 use crate::runtime::new_thread::XSAVE_BYTES;
+use crate::runtime::program_mask;
 use crate::runtime::signal_delivery::SignalActions;
 use crate::runtime::thread_slots::{ThreadSlots, fresh_vectors};
 use crate::runtime::{self, EngineLock};
@@ -36,6 +38,8 @@ pub struct BootParameters {
     /// Which jumps are to be recorded: one of the `TRANSFERS_` constants of
     /// [`crate::count_file_layout`].
     pub transfers: u64,
+    /// Which bursts are requested.
+    pub bursts: BurstParameters,
 }
 
 /// Bytes of both tables of indirect branches: of jumps, and of returns.
@@ -57,8 +61,11 @@ pub unsafe fn start(boot: usize) -> ! {
         let Some(state) = slots.take(SLOT_THREAD) else {
             runtime::refuse("there is no room for a thread's counters")
         };
+        // The engine looks at its thread's state before the program runs.
+        core::arch::asm!("wrgsbase {}", in(reg) state.0, options(nostack, preserves_flags));
         let code_map = CodeMap::new(shared, table as u32, boot.transfers);
         let mut engine = Engine::new(code_map, slots, boot.children != 0);
+        engine.bursts = Bursts::new(boot.bursts);
         engine.processes.push(SignalActions::first());
         runtime::install(engine);
 
@@ -66,11 +73,12 @@ pub unsafe fn start(boot: usize) -> ! {
             state.set_register(number, value);
         }
         state.set(thread_state::CONTEXT_FLAGS, boot.flags);
-        state.set(thread_state::MASK, boot.mask);
+        program_mask::set_program_mask(state, boot.mask);
         fresh_vectors(state);
         let mut locked = EngineLock::take();
         let place = locked.engine().get(boot.pc);
         set_resume_point(state, boot.pc, place);
+        bursts::begin_thread(locked.engine(), state);
         drop(locked);
         label::genba_begin(state.0)
     }

@@ -5,9 +5,6 @@
 //! instruction, and resuming there has the same effect as resuming in the code cache. Dead values
 //! may differ.
 
-use iced_x86::{Decoder, DecoderOptions};
-
-use crate::liveness::ProgramCode;
 use crate::recovery_marks::{Mark, Marked};
 use crate::thread_state::register;
 
@@ -18,6 +15,9 @@ pub struct BlockView<'a> {
     pub pc: u64,
     /// Lengths of its instructions.
     pub lengths: &'a [u8],
+    /// Target of the direct branch that ends it; 0 for none. The program may have changed its code
+    /// since.
+    pub target: u64,
 }
 
 impl BlockView<'_> {
@@ -77,6 +77,8 @@ pub struct SavedRegisters {
     pub rax: u64,
     /// The program's rcx.
     pub rcx: u64,
+    /// The program's rdx.
+    pub rdx: u64,
     /// Target of the indirect branch that is under way.
     pub target: u64,
 }
@@ -104,7 +106,10 @@ fn position(marks: &[Marked], offset: u16) -> Option<Position> {
                 at.counted = true;
                 at.mark = Mark::Instruction;
             }
-            (mark @ (Mark::RaxSaved | Mark::RcxSaved), Some(at)) => {
+            (
+                mark @ (Mark::RaxSaved | Mark::RcxSaved | Mark::RaxRcxSaved | Mark::RaxRcxRdxSaved),
+                Some(at),
+            ) => {
                 at.mark = mark;
             }
             (mark, at) => {
@@ -138,7 +143,6 @@ pub fn uncounted_block_at(marks: &[Marked], offset: u16) -> Option<usize> {
 #[must_use]
 pub fn recover<'a, B, E>(
     view: &FragmentView<'a, B, E>,
-    code: &dyn ProgramCode,
     offset: u16,
     registers: &[u64; 16],
     saved: SavedRegisters,
@@ -190,6 +194,14 @@ where
             restore_rcx(&mut found);
             back(&mut found, at.index);
         }
+        Mark::RaxRcxSaved | Mark::RaxRcxRdxSaved => {
+            restore_rax(&mut found);
+            restore_rcx(&mut found);
+            if at.mark == Mark::RaxRcxRdxSaved {
+                found.registers[register::RDX as usize] = saved.rdx;
+            }
+            back(&mut found, at.index);
+        }
         Mark::ReturnPushed | Mark::ReturnPushedRcxSaved => {
             add_rsp(&mut found, 8);
             if at.mark == Mark::ReturnPushedRcxSaved {
@@ -202,18 +214,18 @@ where
             restore_rcx(&mut found);
             back(&mut found, block.last());
         }
-        Mark::Taken => found.pc = branch_target(code, block.address(block.last())),
+        Mark::Taken => found.pc = block.target,
         Mark::TakenUnrecorded | Mark::TakenUnrecordedRaxSaved => {
             if at.mark == Mark::TakenUnrecordedRaxSaved {
                 restore_rax(&mut found);
             }
             let from = block.address(block.last());
-            found.pc = branch_target(code, from);
+            found.pc = block.target;
             found.unrecorded = Some((from, found.pc));
         }
         Mark::TakenRaxSaved => {
             restore_rax(&mut found);
-            found.pc = branch_target(code, block.address(block.last()));
+            found.pc = block.target;
         }
         Mark::NotTaken => found.pc = block.address(block.lengths.len()),
         Mark::SyscallDone => {
@@ -241,10 +253,4 @@ where
         Mark::Data | Mark::ExitStub => return None,
     }
     Some(found)
-}
-
-/// Target of the direct branch at an address.
-fn branch_target(code: &dyn ProgramCode, pc: u64) -> u64 {
-    let mut decoder = Decoder::with_ip(64, code.bytes(pc), pc, DecoderOptions::NONE);
-    decoder.decode().near_branch_target()
 }

@@ -1,7 +1,7 @@
 //! What every thread has at `gs:0`: saved registers, addresses of the engine's entry points, then
 //! the counters. The offsets are part of the translated code.
 
-use crate::count_file_layout;
+use crate::{burst_layout, count_file_layout};
 
 /// Address of the state itself.
 pub const SELF: u32 = 0x00;
@@ -60,14 +60,42 @@ pub const RECORD_TRANSFER: u32 = 0xC8;
 pub const BINDING: u32 = 0xD0;
 /// Address of `genba_return_lookup`.
 pub const RETURN_LOOKUP: u32 = 0xD8;
+/// Signals that the program blocks and the kernel does not, because the engine needs them.
+pub const HIDDEN_MASK: u32 = 0xE0;
+/// Lowest address of code that is write-protected.
+pub const CODE_LOW: u32 = 0xE8;
+/// Bytes from there to its highest address. The engine must see system calls with an argument in
+/// that range.
+pub const CODE_BYTES: u32 = 0xF0;
 /// The program's registers: rax rcx rdx rbx rsp rbp rsi rdi r8 … r15, flags.
 pub const CONTEXT: u32 = 0x100;
 /// Offset of the program's flags.
 pub const CONTEXT_FLAGS: u32 = CONTEXT + 16 * 8;
+/// A signal that the program blocks and the kernel has delivered: the first four words of its
+/// `siginfo_t`, which begins with the number; 0 for none.
+pub const HELD_SIGNAL: u32 = 0x190;
 /// A byte for each system call: 1 if the engine must see it.
 pub const SYSCALL_TABLE: u32 = 0x200;
 /// Number of system calls in the table; the engine sees all calls beyond it.
 pub const SYSCALLS: u32 = 512;
+/// Whether a burst is under way.
+pub const BURST: u32 = 0x400;
+/// Offset from [`RECORDING`] of the next word of the burst.
+pub const BURST_POSITION: u32 = 0x408;
+/// Offset from [`RECORDING`] of the words of the block that is executed.
+pub const BURST_BLOCK: u32 = 0x410;
+/// The program's signal mask during a burst, in which most signals are blocked.
+pub const BURST_MASK: u32 = 0x418;
+/// Number of the thread's timer plus 1; 0 for none.
+pub const BURST_TIMER: u32 = 0x420;
+/// Number of the thread in bursts plus 1; 0 for none yet.
+pub const BURST_THREAD: u32 = 0x428;
+/// CPU time at the beginning of the burst, nanoseconds.
+pub const BURST_CPU: u32 = 0x430;
+/// Time since the start of the process at the beginning of the burst, nanoseconds.
+pub const BURST_WALL: u32 = 0x438;
+/// Offset of the words of the burst under way.
+pub const RECORDING: u32 = burst_layout::RECORDING as u32;
 /// Where `xsave` saves the program's vector registers.
 pub const XSAVE: u32 = 0x1000;
 /// The `xsave` component that is neither saved nor restored: the rights of protection keys (PKRU).
@@ -88,6 +116,8 @@ pub const EXIT_INDIRECT: u32 = 0;
 pub const EXIT_TRANSFER: u32 = u32::MAX - 1;
 /// [`EXIT`]: a return to [`TARGET`] that no table knows.
 pub const EXIT_RETURN: u32 = u32::MAX - 2;
+/// [`EXIT`]: a thread begins, and is to continue at [`RESUME_PC`].
+pub const EXIT_THREAD_BEGINS: u32 = u32::MAX - 3;
 /// [`EXIT`]: a system call that the engine must see.
 pub const EXIT_SYSCALL: u32 = u32::MAX;
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use genba_count::{CountRequest, Engine, Transfers, native::Native};
+use genba_count::{BurstPlan, CountRequest, Engine, Transfers, native::Native};
 use genba_model::{ExitKind, RawCounts, TransferKind};
 use genba_run::{Cancel, CommandSpec, Launcher, Output};
 
@@ -56,16 +56,18 @@ pub struct Fuzz {
     launcher: Launcher,
     cancel: Cancel,
     directory: tempfile::TempDir,
+    bursts: bool,
 }
 
 impl Fuzz {
-    /// Creates a fuzzer; probes which forms the processor has.
-    pub fn new() -> Self {
+    /// Creates a fuzzer, with bursts at random moments or not; probes which forms the processor has.
+    pub fn new(bursts: bool) -> Self {
         let mut fuzz = Self {
             program: std::env::current_exe().expect("our own path"),
             launcher: Launcher::new().expect("a launcher"),
             cancel: Cancel::new().expect("a token"),
             directory: tempfile::tempdir().expect("a directory"),
+            bursts,
         };
         let list = fuzz.natively(&["probe".into()]).expect("it ends well");
         std::fs::write(fuzz.path("forms"), list).expect("the list of forms");
@@ -133,6 +135,12 @@ impl Fuzz {
             spec,
             transfers,
             children: false,
+            // Whenever the kernel's clock ticks.
+            observe: self.bursts.then(|| BurstPlan {
+                words: 20_000,
+                interval: Duration::from_micros(100),
+                ..BurstPlan::default()
+            }),
         };
         match Native.count(&request, &mut self.launcher, &self.cancel) {
             Ok(counts) => {

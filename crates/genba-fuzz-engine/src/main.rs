@@ -2,7 +2,8 @@
 //! from random states natively and translated, must end in equal states; every fault on the way
 //! must show the same registers; and the counts must be those of the processor's trap flag.
 //!
-//! `genba-fuzz-engine SECONDS [SEED]` runs batches of sequences. `genba-fuzz-engine forms` prints
+//! `genba-fuzz-engine [--bursts] SECONDS [SEED]` runs batches of sequences, with bursts at random
+//! moments or without. `genba-fuzz-engine forms` prints
 //! which forms of instructions are tried, and why others are not. The other arguments are internal:
 //! `probe` finds out which forms the processor has; `batch SEED CASES FORMS SKIPPED MODE` is one
 //! batch, which is run twice, natively and counted, and prints a line for each sequence.
@@ -50,6 +51,8 @@ fn main() {
             batch_run::batch(&batch, &Forms::new(&has, missing));
         }
         rest => {
+            let bursts = rest.first() == Some(&"--bursts");
+            let rest = if bursts { &rest[1..] } else { rest };
             let seconds = rest.first().and_then(|text| number(text)).unwrap_or(60);
             let mut seed = (rest.get(1).and_then(|text| number(text)))
                 .unwrap_or_else(|| u64::from(std::process::id()) << 24);
@@ -57,7 +60,7 @@ fn main() {
             // SAFETY: for what is started from here on.
             unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) };
             let until = Instant::now() + Duration::from_secs(seconds);
-            let mut fuzz = Fuzz::new();
+            let mut fuzz = Fuzz::new(bursts);
             let mut totals = Totals::default();
             while Instant::now() < until {
                 fuzz.run_batch(seed, &mut totals);

@@ -85,14 +85,6 @@ impl Callgrind {
             .filter(|_| output.status.success())
             .ok_or_else(Self::missing)
     }
-
-    fn failed(request: &CountRequest, reason: String) -> CountError {
-        CountError::Failed {
-            engine: NAME.to_owned(),
-            target: words(&request.spec.argv).join(" "),
-            reason,
-        }
-    }
 }
 
 impl Engine for Callgrind {
@@ -152,7 +144,9 @@ impl Engine for Callgrind {
         let directory = tempfile::Builder::new()
             .prefix("genba-count-")
             .tempdir()
-            .map_err(|error| Self::failed(request, format!("no temporary directory: {error}")))?;
+            .map_err(|error| {
+                CountError::failed(NAME, request, format!("no temporary directory: {error}"))
+            })?;
         let mut spec = valgrind_command::wrap(
             request,
             &Self::program()?,
@@ -170,7 +164,7 @@ impl Engine for Callgrind {
                     ),
                     None => reason,
                 };
-                Self::failed(request, reason)
+                CountError::failed(NAME, request, reason)
             })?;
         let end = cut_short(finished.record.exit);
         if let Some(target) = outcome.processes.first_mut() {

@@ -95,6 +95,7 @@ mod tests {
             spec: CommandSpec::direct(["--odd", "-x"]),
             transfers: crate::Transfers::None,
             children: false,
+            observe: None,
         };
         let argv = wrap(
             &request,

@@ -86,23 +86,23 @@ fn wrong(what: &str) -> io::Error {
     )
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     let part = bytes.get(at..at + 2).and_then(|part| part.try_into().ok());
     part.map_or(0, u16::from_le_bytes)
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let part = bytes.get(at..at + 4).and_then(|part| part.try_into().ok());
     part.map_or(0, u32::from_le_bytes)
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let part = bytes.get(at..at + 8).and_then(|part| part.try_into().ok());
     part.map_or(0, u64::from_le_bytes)
 }
 
 /// Reads a table of `count` entries of `size` bytes each, if that is within its capacity.
-fn table(
+pub(super) fn table(
     source: &impl Source,
     offset: u64,
     size: usize,
@@ -259,7 +259,7 @@ impl<'a> ThreadSlots<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use genba_engine::count_file_layout::{KIND_BLOCK, STATUS_REFUSED};
     use proptest::prelude::*;
@@ -267,7 +267,7 @@ mod tests {
 
     /// A sparse file: bytes at offsets, zero elsewhere, up to its size.
     #[derive(Default)]
-    struct Sparse(Vec<(u64, Vec<u8>)>);
+    pub struct Sparse(pub Vec<(u64, Vec<u8>)>);
 
     impl Source for Sparse {
         fn fill(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
@@ -285,11 +285,11 @@ mod tests {
         }
     }
 
-    fn field(file: &mut Sparse, offset: usize, value: u32) {
+    pub fn field(file: &mut Sparse, offset: usize, value: u32) {
         file.0.push((offset as u64, value.to_le_bytes().to_vec()));
     }
 
-    fn good() -> Sparse {
+    pub fn good() -> Sparse {
         let mut file = Sparse::default();
         file.0.push((0, MAGIC.to_le_bytes().to_vec()));
         field(&mut file, offset_of!(Control, version), VERSION);

@@ -6,6 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
 use genba_engine::count_file_layout::{CODE_RANGES, CodeRange, Control, FILE_SIZE, MAGIC, VERSION};
+use genba_engine::runtime::bursts::BurstParameters;
 use genba_engine::startup::BootParameters;
 
 use super::engine_binary::relocate;
@@ -24,6 +25,8 @@ pub struct EngineOptions {
     pub transfers: u64,
     /// For `TRANSFERS_WITHIN`: the code in which jumps are recorded.
     pub code_ranges: Vec<CodeRange>,
+    /// Which bursts are requested.
+    pub bursts: BurstParameters,
 }
 
 /// A stopped process that makes system calls for us.
@@ -95,6 +98,7 @@ pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> io::Resul
         mask,
         children: u64::from(options.children),
         transfers: options.transfers,
+        bursts: options.bursts,
     };
     let (entry, argument, stack) =
         with_context("cannot load the engine", load_engine(&mut remote, &boot))?;

@@ -4,6 +4,8 @@
 //! **What must hold.** The target is not traced any more when its first instruction runs. It either
 //! counts, or is ended before it has done anything that a second run would not repeat.
 
+mod burst_words;
+mod bursts_to_observation;
 mod count_file;
 mod counters_to_executions;
 mod engine_binary;
@@ -22,6 +24,7 @@ use genba_run::{Cancel, Finished, Launcher};
 
 use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
 use crate::{CountError, CountRequest, Engine, Transfers};
+use burst_words::BurstFile;
 use count_file::Counts;
 use inject::EngineOptions;
 use process_follower::{Followed, Process};
@@ -33,25 +36,12 @@ pub const NAME: &str = "genba";
 #[derive(Debug, Default)]
 pub struct Native;
 
-fn target(request: &CountRequest) -> String {
-    let name = request.spec.argv.first();
-    name.map_or(String::new(), |name| name.to_string_lossy().into_owned())
-}
-
 fn refuse(request: &CountRequest, reason: impl Into<String>) -> CountError {
-    CountError::Unable {
-        engine: NAME.to_owned(),
-        target: target(request),
-        reason: reason.into(),
-    }
+    CountError::unable(NAME, request, reason)
 }
 
 fn failed(request: &CountRequest, reason: impl Into<String>) -> CountError {
-    CountError::Failed {
-        engine: NAME.to_owned(),
-        target: target(request),
-        reason: reason.into(),
-    }
+    CountError::failed(NAME, request, reason)
 }
 
 impl Engine for Native {
@@ -108,6 +98,16 @@ impl Engine for Native {
             }
             if process.pid == finished.pid {
                 counted.cut_short = ended_early(finished.record.exit);
+            }
+            if request.observe.is_some() {
+                let bursts = BurstFile::read(&process.file)
+                    .map_err(|error| failed(request, error.to_string()))?;
+                let modules = &counts.modules;
+                counted.observation = Some(bursts_to_observation::convert(
+                    &bursts,
+                    modules,
+                    process.pid,
+                ));
             }
             if counts.status == STATUS_CODE_CHANGES_UNSEEN {
                 counted.notes.push(

@@ -7,11 +7,12 @@ use genba_engine::count_file_layout::{
     CODE_RANGE_CAPACITY, CodeRange, TRANSFERS_ALL, TRANSFERS_ENTRIES, TRANSFERS_NONE,
     TRANSFERS_WITHIN, path_hash,
 };
+use genba_engine::runtime::bursts::BurstParameters;
 use genba_model::CodeSpan;
 
 use super::inject::EngineOptions;
 use crate::elf_code::ElfCode;
-use crate::{CountRequest, Transfers};
+use crate::{BurstPlan, CountRequest, Transfers};
 
 /// Returns the engine's options for a request.
 ///
@@ -35,7 +36,21 @@ pub fn engine_options(request: &CountRequest) -> Result<EngineOptions, String> {
         children: request.children,
         transfers,
         code_ranges,
+        bursts: request
+            .observe
+            .as_ref()
+            .map(burst_parameters)
+            .unwrap_or_default(),
     })
+}
+
+fn burst_parameters(plan: &BurstPlan) -> BurstParameters {
+    BurstParameters {
+        bursts: plan.bursts.into(),
+        words: plan.words.into(),
+        interval_nanoseconds: u64::try_from(plan.interval.as_nanos()).unwrap_or(u64::MAX >> 8),
+        seed: plan.seed,
+    }
 }
 
 fn code_ranges(spans: &[CodeSpan]) -> Vec<CodeRange> {

@@ -79,22 +79,6 @@ impl Qemu {
             .map(str::to_owned)
             .ok_or_else(Self::missing)
     }
-
-    fn unable(request: &CountRequest, reason: String) -> CountError {
-        CountError::Unable {
-            engine: NAME.to_owned(),
-            target: words(&request.spec.argv).join(" "),
-            reason,
-        }
-    }
-
-    fn failed(request: &CountRequest, reason: String) -> CountError {
-        CountError::Failed {
-            engine: NAME.to_owned(),
-            target: words(&request.spec.argv).join(" "),
-            reason,
-        }
-    }
 }
 
 impl Engine for Qemu {
@@ -129,11 +113,11 @@ impl Engine for Qemu {
                 SUPPORTED_VERSIONS.start(),
                 SUPPORTED_VERSIONS.end()
             );
-            return Err(Self::unable(request, reason));
+            return Err(CountError::unable(NAME, request, reason));
         }
         match qemu_command::program(&request.spec)? {
             Ok(_) => Ok(()),
-            Err(reason) => Err(Self::unable(request, reason)),
+            Err(reason) => Err(CountError::unable(NAME, request, reason)),
         }
     }
 
@@ -146,15 +130,18 @@ impl Engine for Qemu {
         let engine = self.describe()?;
         self.check(request)?;
         let program = qemu_command::program(&request.spec)?
-            .map_err(|reason| Self::unable(request, reason))?;
+            .map_err(|reason| CountError::unable(NAME, request, reason))?;
         let directory = tempfile::Builder::new()
             .prefix("genba-count-")
             .tempdir()
-            .map_err(|error| Self::failed(request, format!("no temporary directory: {error}")))?;
+            .map_err(|error| {
+                CountError::failed(NAME, request, format!("no temporary directory: {error}"))
+            })?;
         let plugin = directory.path().join("libgenba_qemu.so");
         let counts = directory.path().join("counts");
-        write_plugin(&plugin, &counts)
-            .map_err(|error| Self::failed(request, format!("cannot write the plugin: {error}")))?;
+        write_plugin(&plugin, &counts).map_err(|error| {
+            CountError::failed(NAME, request, format!("cannot write the plugin: {error}"))
+        })?;
         let spec = qemu_command::wrap(
             &request.spec,
             &Self::program()?,
@@ -166,7 +153,7 @@ impl Engine for Qemu {
         );
         let finished = launcher.run(&spec, cancel)?;
         let mut outcome = process_files::collect(&counts, finished.pid, request)
-            .map_err(|reason| Self::failed(request, reason))?;
+            .map_err(|reason| CountError::failed(NAME, request, reason))?;
         if let Some(target) = outcome.processes.first_mut() {
             target.cut_short = cut_short(finished.record.exit).or(target.cut_short.take());
         }

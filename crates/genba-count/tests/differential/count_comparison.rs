@@ -194,6 +194,7 @@ mod tests {
                 count: taken,
             }],
             notes: Vec::new(),
+            observation: None,
         }
     }
 

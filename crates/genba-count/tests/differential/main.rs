@@ -115,6 +115,7 @@ fn run(
         spec,
         transfers: genba_count::Transfers::Everywhere,
         children: false,
+        observe: None,
     };
     let counts = support::count(engine, &request);
     std::fs::remove_dir_all(&work).expect("it is removed");
@@ -299,6 +300,7 @@ fn step(engine: &dyn Engine, program: &Program, directory: &Path) -> Result<Stri
         spec,
         transfers: genba_count::Transfers::None,
         children: false,
+        observe: None,
     };
     let counts = support::count(engine, &request);
     std::fs::remove_dir_all(directory.join("work")).expect("it is removed");

@@ -1,6 +1,8 @@
 //! What the tests share: programs compiled for them, and runs under an engine.
 #![allow(dead_code)]
 
+pub mod native_run;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -69,6 +71,7 @@ where
         spec: CommandSpec::direct(argv),
         transfers: genba_count::Transfers::Everywhere,
         children: false,
+        observe: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use genba_count::{CountError, CountRequest, Engine};
+use genba_count::{BurstPlan, CountError, CountRequest, Engine};
 use genba_model::{ExitKind, RawCounts};
 use genba_run::{Cancel, CommandSpec, Launcher, Output, Stdin};
 use iced_x86::{Decoder, DecoderOptions};
@@ -71,7 +71,13 @@ fn files(directory: &Path) -> [PathBuf; 2] {
 }
 
 /// Returns the command of a program.
-pub fn request(directory: &Path, path: &Path, program: &Program, transfers: bool) -> CountRequest {
+pub fn request(
+    directory: &Path,
+    path: &Path,
+    program: &Program,
+    transfers: bool,
+    bursts: bool,
+) -> CountRequest {
     let mut argv: Vec<OsString> = Vec::new();
     if let Some(size) = program.stack {
         let line = format!("ulimit -s {size} && exec \"$0\" \"$@\"");
@@ -93,6 +99,12 @@ pub fn request(directory: &Path, path: &Path, program: &Program, transfers: bool
             false => genba_count::Transfers::Entries,
         },
         children: false,
+        // More often than anybody wants them: whatever the program does, it does in a burst, too.
+        observe: bursts.then(|| BurstPlan {
+            words: 2000,
+            interval: Duration::from_micros(100),
+            ..BurstPlan::default()
+        }),
     }
 }
 
@@ -107,7 +119,7 @@ fn behaviour(directory: &Path, status: i32) -> Behaviour {
 
 /// Runs it natively.
 pub fn natively(directory: &Path, path: &Path, program: &Program) -> Behaviour {
-    let request = request(directory, path, program, false);
+    let request = request(directory, path, program, false, false);
     let mut launcher = Launcher::new().expect("a launcher");
     let cancel = Cancel::new().expect("a token");
     let finished = launcher.run(&request.spec, &cancel).expect("it runs");
@@ -127,8 +139,9 @@ pub fn run(
     program: &Program,
     native: &Behaviour,
     transfers: bool,
+    bursts: bool,
 ) -> Vec<String> {
-    let request = request(directory, path, program, transfers);
+    let request = request(directory, path, program, transfers, bursts);
     let counts = match support::count(engine, &request) {
         Ok(counts) => counts,
         Err(CountError::Unable { reason, .. }) => {

@@ -4,7 +4,7 @@
 //! natively, and the counts must be right: functions named `straight_N_…` have no branches, and
 //! each of their instructions is executed N times. What the engine cannot count it must refuse.
 //!
-//! Some runs of each in every test run; a hundred by `make torture`. `TORTURE=name` selects the
+//! Half of the runs are with bursts. Some runs of each in every test run; a hundred by `make torture`. `TORTURE=name` selects the
 //! programs whose names contain that, `TORTURE_RUNS=N` the number of runs.
 
 #[path = "../support/mod.rs"]
@@ -34,16 +34,36 @@ fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
         let Some(path) = check::compile(directory.path(), test, program) else {
             continue;
         };
-        if let Err(reason) = engine.check(&check::request(directory.path(), &path, program, false))
-        {
+        if let Err(reason) = engine.check(&check::request(
+            directory.path(),
+            &path,
+            program,
+            false,
+            false,
+        )) {
             genba_testing::skip(test, genba_testing::COUNT_ENGINE, &reason.to_string());
             return;
         }
         let native = check::natively(directory.path(), &path, program);
         let mut wrong = std::collections::BTreeMap::<String, usize>::new();
         for run in 0..runs {
-            let (engine, transfers) = (engine.as_ref(), run % 2 == 1);
-            for what in check::run(engine, directory.path(), &path, program, &native, transfers) {
+            let (transfers, bursts) = (run % 2 == 1, run / 2 % 2 == 1);
+            let engine = engine.as_ref();
+            let differences = check::run(
+                engine,
+                directory.path(),
+                &path,
+                program,
+                &native,
+                transfers,
+                bursts,
+            );
+            for what in differences {
+                let what = if bursts {
+                    format!("with bursts: {what}")
+                } else {
+                    what
+                };
                 *wrong.entry(what).or_default() += 1;
             }
         }
@@ -58,7 +78,7 @@ fn torture(test: &str, runs: usize, wanted: impl Fn(&Program) -> bool) {
 
 #[test]
 fn counted_programs_behave_as_natively() {
-    torture("torture", runs(2), |program| {
+    torture("torture", runs(4), |program| {
         !program.slow && wanted(program)
     });
 }

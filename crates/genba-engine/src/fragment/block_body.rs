@@ -36,6 +36,7 @@ impl<W: BuildContext> Builder<'_, W> {
             offset,
             instructions: block.instructions.len() as u16,
             counter,
+            target: block.target(),
             copy,
         });
         self.mark(Mark::Block);

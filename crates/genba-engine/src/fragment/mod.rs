@@ -19,10 +19,14 @@ mod block_body;
 mod branches;
 mod counter_increment;
 mod landing_pad;
+mod observed_memory;
+mod observing_block;
 mod out_of_line;
 #[cfg(test)]
 mod tests;
 mod unrolled_loop;
+
+pub use observing_block::{ObserveContext, build_observing};
 
 use alloc::vec::Vec;
 
@@ -102,6 +106,8 @@ pub struct NewBlock {
     pub instructions: u16,
     /// Its counter; `u32::MAX` for none.
     pub counter: u32,
+    /// Target of the direct branch that ends it; 0 for none.
+    pub target: u64,
     /// It is an additional copy; other fragments are linked to the first one.
     pub copy: bool,
 }
@@ -118,6 +124,8 @@ pub struct NewExit {
     pub stub: u16,
     /// Address in the code cache of the copy of the target that is meant, if not the first.
     aimed: Option<u64>,
+    /// Whether it ends a burst: the target is not observed.
+    pub leaves_burst: bool,
 }
 
 /// A fragment, ready to be put at its base address.
@@ -316,6 +324,7 @@ impl<'a, W: BuildContext> Builder<'a, W> {
             offset: self.fragment.emitter.offset() as u16,
             instructions: 0,
             counter: u32::MAX,
+            target: 0,
             copy: true,
         });
         self.mark(Mark::Block);
@@ -355,6 +364,7 @@ impl<'a, W: BuildContext> Builder<'a, W> {
             site,
             stub: 0,
             aimed: None,
+            leaves_burst: false,
         });
         self.emitter().u32(0);
     }

@@ -111,11 +111,13 @@ impl<W: BuildContext> Builder<'_, W> {
                 target,
                 site,
                 aimed,
+                leaves_burst,
                 ..
             } = self.fragment.exits[index];
             let known = (aimed.or_else(|| self.translated_here(target)))
                 .or_else(|| self.context.known(target));
             let site = usize::from(site);
+            let known = known.filter(|_| !leaves_burst);
             if known.is_some_and(|code| self.fragment.emitter.aim(site, code).is_ok()) {
                 continue;
             }

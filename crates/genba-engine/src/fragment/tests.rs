@@ -66,11 +66,22 @@ impl BuildContext for FakeContext<'_> {
     }
 }
 
+impl ObserveContext for FakeContext<'_> {
+    fn describe(&mut self, _: &[u32]) -> Result<u32, Error> {
+        Ok(77)
+    }
+}
+
 /// Instructions that make blocks of every kind; operands are random.
 fn instructions() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         Just(vec![0x48, 0x01, 0xC8]),
         Just(vec![0x8B, 0x07]),
+        Just(vec![0x50]),
+        Just(vec![0x01, 0x07]),
+        Just(vec![0x0F, 0x11, 0x44, 0x97, 0x08]),
+        Just(vec![0xF3, 0xA5]),
+        Just(vec![0x64, 0x48, 0x8B, 0x04, 0x25, 0x28, 0, 0, 0]),
         Just(vec![0xFF, 0xD0]),
         Just(vec![0xFF, 0xE1]),
         Just(vec![0xC3]),
@@ -137,7 +148,9 @@ fn random_code_has_every_mark() {
                 transfers: true,
             };
             let mut factory = InstructionInfoFactory::new();
-            if let Ok(fragment) = build(&mut context, &mut factory, pc, landing, base, 1) {
+            let counting = build(&mut context, &mut factory, pc, landing, base, 1);
+            let observing = build_observing(&mut context, &mut factory, pc, base, 1);
+            for fragment in counting.ok().into_iter().chain(observing.ok().flatten()) {
                 marks.extend(fragment.marks.iter().map(|marked| marked.mark as u8));
             }
         }
@@ -166,6 +179,7 @@ fn recovered_addresses(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
             let block = &fragment.blocks[index];
             BlockView {
                 pc: block.pc,
+                target: block.target,
                 lengths: (context.lengths.get(block.counter as usize)).map_or(&[], Vec::as_slice),
             }
         },
@@ -180,12 +194,12 @@ fn recovered_addresses(code: &[u8], rcx: u64) -> Vec<(String, u64)> {
             let offset = (instruction.ip() - BASE) as u16;
             let found = recover(
                 &view,
-                &context,
                 offset,
                 &registers,
                 SavedRegisters {
                     rax: 0,
                     rcx,
+                    rdx: 0,
                     target: 0,
                 },
             )?;
@@ -236,12 +250,16 @@ proptest! {
         code in branches_and_instructions(),
         landing in 0..3,
         transfers: bool,
+        observing: bool,
     ) {
         let landing = [None, Some(LandingPad::Jump), Some(LandingPad::Return)][landing as usize];
         let mut context = FakeContext { code: Bytes(PC, &code), counters: 0, lengths: Vec::new(), transfers };
         let mut factory = InstructionInfoFactory::new();
-        let built = build(&mut context, &mut factory, PC, landing, BASE, 1);
-        let Ok(fragment) = built else { return Ok(()) };
+        let built = match observing {
+            true => build_observing(&mut context, &mut factory, PC, BASE, 1).unwrap_or(None),
+            false => build(&mut context, &mut factory, PC, landing, BASE, 1).ok(),
+        };
+        let Some(fragment) = built else { return Ok(()) };
         let marks = &fragment.marks;
         prop_assert!(marks.windows(2).all(|two| two[0].offset <= two[1].offset));
         prop_assert_eq!(marks.first().map(|first| first.offset), Some(0));
@@ -262,11 +280,11 @@ proptest! {
             block: |index: usize| {
                 let block = &fragment.blocks[index];
                 let lengths = context.lengths.get(block.counter as usize);
-                BlockView { pc: block.pc, lengths: lengths.map_or(&[], Vec::as_slice) }
+                BlockView { pc: block.pc, target: block.target, lengths: lengths.map_or(&[], Vec::as_slice) }
             },
             stub: |_| Some(PC),
         };
-        let aside = SavedRegisters { rax: 11, rcx: 12, target: PC };
+        let aside = SavedRegisters { rax: 11, rcx: 12, rdx: 13, target: PC };
         let mut registers = [0u64; 16];
         registers[1] = PC;
         let starts: BTreeSet<u64> = (0..fragment.blocks.len())
@@ -274,7 +292,7 @@ proptest! {
             .flat_map(|block| (0..=block.lengths.len()).map(move |index| block.address(index)))
             .collect();
         for offset in 0..fragment.emitter.offset() {
-            let found = recover(&view, &context, offset as u16, &registers, aside);
+            let found = recover(&view, offset as u16, &registers, aside);
             if let Some(found) = found {
                 if let Some(correction) = found.correction {
                     let block = &fragment.blocks[correction.block];

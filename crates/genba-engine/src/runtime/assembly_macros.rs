@@ -108,4 +108,21 @@ macro_rules! look_up {
     };
 }
 
-pub(super) use {clone, load_registers, load_state, look_up, return_to_parent, unblock};
+/// Continues at label 5 if a register is in the range of write-protected code, whose size is in
+/// rcx; overwrites rax.
+macro_rules! argument_in_code {
+    ($register:literal) => {
+        concat!(
+            "mov rax, ",
+            $register,
+            "\n",
+            "sub rax, gs:[{code_low}]\n",
+            "cmp rax, rcx\n",
+            "jb 5f\n",
+        )
+    };
+}
+
+pub(super) use {
+    argument_in_code, clone, load_registers, load_state, look_up, return_to_parent, unblock,
+};

@@ -17,6 +17,7 @@ use crate::proc_maps;
 use crate::raw_syscall;
 
 use super::count_file::CountFile;
+use super::writable_code::WritableCode;
 
 /// Maximum number of pages without code that are remembered.
 const MAX_ABSENT_PAGES: usize = 32;
@@ -44,6 +45,8 @@ pub struct BlockInfo {
     pub pc: u64,
     /// Address in the code cache.
     pub code: u64,
+    /// Target of the direct branch that ends it; 0 for none.
+    pub target: u64,
     /// Number of its counter.
     pub counter: u32,
     /// Index of the lengths of its instructions in the count file.
@@ -86,6 +89,8 @@ pub struct CodeMap {
     pub spanned: usize,
     /// Numbers of the valid blocks, by program address.
     pub by_pc: AddressMap<u32>,
+    /// Numbers of the valid blocks that record bursts, by program address.
+    pub observing: AddressMap<u32>,
     /// Calls in the code cache, by the program address that they return to.
     pub calls: AddressMap<u64>,
     /// Landing pads for jumps and calls, by program address.
@@ -108,6 +113,8 @@ pub struct CodeMap {
     pub sites: AddressMap<u32>,
     /// Addresses of these jumps, by number.
     pub site_pcs: Vec<u64>,
+    /// Code that the program can write to.
+    pub writable_code: WritableCode,
 }
 
 /// What is at an address.
@@ -136,6 +143,7 @@ impl CodeMap {
             spans: Vec::new(),
             spanned: 0,
             by_pc: AddressMap::default(),
+            observing: AddressMap::default(),
             calls: AddressMap::default(),
             landing_pads: AddressMap::default(),
             returns: AddressMap::default(),
@@ -147,6 +155,7 @@ impl CodeMap {
             entries: AddressMap::default(),
             sites: AddressMap::default(),
             site_pcs: Vec::new(),
+            writable_code: WritableCode::default(),
         }
     }
 
@@ -168,7 +177,9 @@ impl CodeMap {
             return CodeLookup::Nothing;
         }
         let maps = read_maps();
-        let Some(mapping) = proc_maps::find(&maps, pc).filter(|mapping| mapping.executable) else {
+        let protected = self.writable_code.pages.borrow().protected_ranges();
+        let mapping = proc_maps::find_unprotected(&maps, pc, &protected);
+        let Some(mapping) = mapping.filter(|mapping| mapping.executable) else {
             self.note_absent(pc);
             return CodeLookup::Nothing;
         };
@@ -296,6 +307,7 @@ impl CodeMap {
 impl ProgramCode for CodeMap {
     fn bytes(&self, pc: u64) -> &[u8] {
         match self.region(pc) {
+            Some(region) if region.writable => self.writable_bytes(region, pc),
             // SAFETY: executable, so readable, until the program unmaps it, which we see.
             Some(region) => unsafe {
                 core::slice::from_raw_parts(pc as *const u8, (region.end - pc) as usize)
@@ -322,13 +334,18 @@ impl BuildContext for CodeMap {
             .iter()
             .map(|instruction| instruction.len() as u8)
             .collect();
-        let at = self.shared.lengths(&lengths).ok_or(full)?;
         let module = self.region(block.pc).map_or(NONE, |region| region.module);
+        let to = if copy { block.pc } else { 0 };
+        if let Some((number, at)) = self.former_counter(block.pc, to, module, &lengths) {
+            self.lengths_of.push((number, at));
+            return Ok(number);
+        }
+        let at = self.shared.lengths(&lengths).ok_or(full)?;
         let number = self
             .shared
             .record(Record {
                 pc: block.pc,
-                to: if copy { block.pc } else { 0 },
+                to,
                 lengths: at,
                 module,
                 to_module: NONE,
@@ -358,7 +375,12 @@ impl BuildContext for CodeMap {
     }
 
     fn transfer(&mut self, from: u64, to: u64) -> Result<u32, Error> {
-        self.recorded(KIND_TRANSFER, from, to)
+        if let Some(number) = self.former_transfer(from, to) {
+            return Ok(number);
+        }
+        let number = self.recorded(KIND_TRANSFER, from, to)?;
+        self.keep_transfer(from, to, number);
+        Ok(number)
     }
 
     fn site(&mut self, from: u64) -> u32 {

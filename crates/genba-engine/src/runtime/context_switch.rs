@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU64, AtomicUsize};
 use crate::thread_state;
 
 use super::assembly_macros::{
-    clone, load_registers, load_state, look_up, return_to_parent, unblock,
+    argument_in_code, clone, load_registers, load_state, look_up, return_to_parent, unblock,
 };
 
 /// Address, below 2 GiB, of the tables of indirect branches by the low 16 bits of their targets:
@@ -226,12 +226,15 @@ global_asm!(
     "seto al",
     "mov gs:[{flags}], rax",
     "genba_syscall_flags:",
-    "mov rcx, rax",
     "cmp r11, {syscalls}",
     "jae 5f",
     "cmp byte ptr gs:[r11 + {syscall_table}], 0",
     "jne 5f",
-    "mov rax, rcx",
+    "mov rcx, gs:[{code_bytes}]",
+    "test rcx, rcx",
+    "jne 7f",
+    "6:",
+    "mov rax, gs:[{flags}]",
     "add al, 127",
     "sahf",
     "mov rax, r11",
@@ -239,8 +242,17 @@ global_asm!(
     "syscall",
     "genba_syscall_done:",
     "jmp qword ptr gs:[{syscall_next}]",
+    // The engine must see calls with an argument in write-protected code.
+    "7:",
+    argument_in_code!("rdi"),
+    argument_in_code!("rsi"),
+    argument_in_code!("rdx"),
+    argument_in_code!("r10"),
+    argument_in_code!("r8"),
+    argument_in_code!("r9"),
+    "jmp 6b",
     "5:",
-    "mov rax, rcx",
+    "mov rax, gs:[{flags}]",
     "add al, 127",
     "sahf",
     "mov rax, r11",
@@ -307,6 +319,8 @@ global_asm!(
     lookup_slot = const thread_state::LOOKUP,
     syscall_next = const thread_state::SYSCALL_NEXT,
     syscalls = const thread_state::SYSCALLS,
+    code_low = const thread_state::CODE_LOW,
+    code_bytes = const thread_state::CODE_BYTES,
     syscall_table = const thread_state::SYSCALL_TABLE,
     signal_number = const thread_state::SIGNAL_NUMBER,
     signal_info = const thread_state::SIGNAL_INFO,

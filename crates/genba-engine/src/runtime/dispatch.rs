@@ -2,14 +2,15 @@
 
 use crate::fragment::LandingPad;
 use crate::thread_state::{
-    self, EXIT_INDIRECT, EXIT_RETURN, EXIT_SYSCALL, EXIT_TRANSFER, State, register,
+    self, EXIT_INDIRECT, EXIT_RETURN, EXIT_SYSCALL, EXIT_THREAD_BEGINS, EXIT_TRANSFER, State,
+    register,
 };
 
 use super::context_switch::label;
 use super::engine::ResumePoint;
 use super::new_thread::{self, Clone};
 use super::thread_slots::ThreadSlots;
-use super::{EngineLock, syscall_interception, uncounted_child};
+use super::{EngineLock, bursts, program_mask, syscall_interception, uncounted_child};
 
 /// How a thread continues when the engine is done, without the engine's lock.
 pub enum NextAction {
@@ -49,6 +50,7 @@ pub extern "C" fn dispatch(state: usize) {
     let state = State(state);
     // SAFETY: it is this thread's own state.
     let after = unsafe {
+        program_mask::hide(state);
         let mut locked = EngineLock::take();
         match state.get(thread_state::EXIT) as u32 {
             EXIT_SYSCALL => syscall_interception::special(&mut locked, state),
@@ -60,7 +62,11 @@ pub extern "C" fn dispatch(state: usize) {
             }
             EXIT_RETURN => {
                 let pc = state.get(thread_state::TARGET);
-                let place = locked.engine().follow_indirect(pc, LandingPad::Return);
+                let engine = locked.engine();
+                let place = match bursts::under_way(state) {
+                    true => bursts::follow_indirect(engine, state, pc, LandingPad::Return),
+                    false => engine.follow_indirect(pc, LandingPad::Return),
+                };
                 set_resume_point(state, pc, place);
                 NextAction::Resume
             }
@@ -69,12 +75,26 @@ pub extern "C" fn dispatch(state: usize) {
                 let engine = locked.engine();
                 let from = engine.site(state);
                 engine.record_transfer(state, from, pc);
-                let place = engine.follow_indirect(pc, LandingPad::Jump);
+                let place = match bursts::under_way(state) {
+                    true => bursts::follow_indirect(engine, state, pc, LandingPad::Jump),
+                    false => engine.follow_indirect(pc, LandingPad::Jump),
+                };
                 set_resume_point(state, pc, place);
                 NextAction::Resume
             }
+            EXIT_THREAD_BEGINS => {
+                let pc = state.get(thread_state::RESUME_PC);
+                let engine = locked.engine();
+                bursts::begin_thread(engine, state);
+                set_resume_point(state, pc, engine.get(pc));
+                NextAction::Resume
+            }
             number => {
-                let (pc, place) = locked.engine().follow(number);
+                let engine = locked.engine();
+                let (pc, place) = match bursts::under_way(state) {
+                    true => bursts::follow(engine, state, number),
+                    false => engine.follow(number),
+                };
                 set_resume_point(state, pc, place);
                 NextAction::Resume
             }

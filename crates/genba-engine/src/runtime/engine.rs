@@ -12,17 +12,19 @@ use crate::fragment::{self, BuildContext, Error, Fragment, LandingPad};
 use crate::recovery_marks::Marked;
 use crate::thread_state::EXIT_INDIRECT;
 
+use super::bursts::Bursts;
 use super::code_cache::Cache;
 use super::code_map::{BlockInfo, CodeLookup, CodeMap, NONE};
 use super::indirect_branch_tables::table_entry;
 use super::signal_delivery::SignalActions;
 use super::thread_slots::ThreadSlots;
 use super::transfer_recording::Transfers;
+use super::writable_code::own_state;
 
 /// An exit of a fragment: a branch to a fixed address, whose displacement can be linked.
 #[derive(Clone, Copy)]
 pub struct Exit {
-    /// Program address to which it leads; 0 for one that is not in use any more.
+    /// Program address to which it leads.
     pub target: u64,
     /// Address of the branch's displacement.
     pub site: u64,
@@ -32,6 +34,10 @@ pub struct Exit {
     pub next: u32,
     /// Whether it is linked to a block.
     pub linked: bool,
+    /// Whether it is one of observing code, and leads to such code.
+    pub observing: bool,
+    /// Whether it ends a burst.
+    pub leaves_burst: bool,
 }
 
 /// A fragment in the code cache.
@@ -107,7 +113,7 @@ pub struct Engine {
     pub resolvers: AddressMap<u8>,
     /// The code cache.
     pub cache: Cache,
-    factory: InstructionInfoFactory,
+    pub(super) factory: InstructionInfoFactory,
     /// All fragments, by number.
     pub fragments: Vec<PlacedFragment>,
     /// Numbers of the fragments in each zone of the code cache, in the order of their addresses.
@@ -116,6 +122,8 @@ pub struct Engine {
     pub(super) corrections: AddressMap<u32>,
     /// All exits, by number.
     pub exits: Vec<Exit>,
+    /// Bursts, if they were requested.
+    pub bursts: Option<Bursts>,
     /// Number of entries in the tables of all branch targets: of jumps, of returns.
     pub lookup_entries: [u64; 2],
 }
@@ -130,6 +138,8 @@ impl Engine {
             stub: 0,
             next: NONE,
             linked: false,
+            observing: false,
+            leaves_burst: false,
         };
         let mut engine = Self {
             code_map,
@@ -145,6 +155,7 @@ impl Engine {
             corrections: AddressMap::default(),
             // EXIT_INDIRECT, 0, is not the number of an exit.
             exits: alloc::vec![none; EXIT_INDIRECT as usize + 1],
+            bursts: None,
             lookup_entries: [0; 2],
         };
         engine.new_lookup(LandingPad::Jump, 13);
@@ -169,10 +180,10 @@ impl Engine {
             CodeLookup::Code(_) if self.in_cache(pc) => {
                 super::refuse("it jumps to an address at which the engine has its own memory")
             }
-            CodeLookup::Code(region) if region.writable => {
-                let path = self.code_map.path(pc);
-                super::refuse_at("it executes code that it generates at run time", pc, &path)
-            }
+            // SAFETY: on the engine's stack, like all of the engine.
+            CodeLookup::Code(region) if region.writable => unsafe {
+                self.refuse_code_on_stack(own_state(), &region);
+            },
             CodeLookup::Code(_) => {}
             CodeLookup::Nothing => return ResumePoint::Native(pc),
             CodeLookup::Vsyscall => super::refuse("it uses the vsyscall page"),
@@ -186,7 +197,7 @@ impl Engine {
         let first_exit = self.exits.len() as u32;
         let (code_map, factory) = (&mut self.code_map, &mut self.factory);
         match fragment::build(code_map, factory, pc, landing, base, first_exit) {
-            Ok(fragment) => self.adopt(fragment),
+            Ok(fragment) => self.adopt(fragment, false),
             Err(error) => self.refuse(error, pc),
         }
         match self.code_map.block(pc) {
@@ -203,13 +214,13 @@ impl Engine {
         }
     }
 
-    fn refuse(&self, error: Error, pc: u64) -> ! {
+    pub(super) fn refuse(&self, error: Error, pc: u64) -> ! {
         let (Error::Refused(reason) | Error::Full(reason)) = error;
         super::refuse_at(reason, pc, &self.code_map.path(pc))
     }
 
     /// Puts a fragment into the code cache, and enters it into the code map.
-    fn adopt(&mut self, fragment: Fragment) {
+    pub(super) fn adopt(&mut self, fragment: Fragment, observing: bool) {
         let base = fragment.emitter.base;
         let zone = self.cache.put(base, &fragment.emitter.code);
         let first_block = self.code_map.blocks.len() as u32;
@@ -223,12 +234,15 @@ impl Engine {
             self.code_map.blocks.push(BlockInfo {
                 pc: new.pc,
                 code: base + u64::from(new.offset),
+                target: new.target,
                 counter: new.counter,
                 lengths,
                 incoming: NONE,
                 instructions: new.instructions,
             });
-            if !new.copy {
+            if observing {
+                self.code_map.observing.insert(new.pc, index);
+            } else if !new.copy {
                 self.code_map.by_pc.insert(new.pc, index);
             }
         }
@@ -258,6 +272,8 @@ impl Engine {
                 stub,
                 next: NONE,
                 linked: false,
+                observing,
+                leaves_burst: new.leaves_burst,
             });
         }
         for number in first_exit..self.exits.len() as u32 {
@@ -266,6 +282,7 @@ impl Engine {
                 self.note_linked(number, exit.target);
             }
         }
+        self.note_pages_read(self.fragments.len() as u32);
         self.remember(
             zone,
             PlacedFragment::from_fragment(fragment, first_block, first_exit),
@@ -282,12 +299,16 @@ impl Engine {
         self.fragments.push(fragment);
     }
 
-    fn note_linked(&mut self, number: u32, target: u64) {
+    pub(super) fn note_linked(&mut self, number: u32, target: u64) {
         // Two threads may have left through the same exit.
         if self.exits[number as usize].linked {
             return;
         }
-        let Some(block) = self.code_map.block(target) else {
+        let block = match self.exits[number as usize].observing {
+            true => self.code_map.observing.get(target),
+            false => self.code_map.block(target),
+        };
+        let Some(block) = block else {
             return;
         };
         let block = &mut self.code_map.blocks[block as usize];
@@ -336,7 +357,7 @@ impl Engine {
             let first_exit = self.exits.len() as u32;
             let (code_map, factory) = (&mut self.code_map, &mut self.factory);
             match fragment::build_landing_pad(code_map, factory, pc, kind, base, first_exit) {
-                Ok(fragment) => self.adopt(fragment),
+                Ok(fragment) => self.adopt(fragment, false),
                 Err(error) => self.refuse(error, pc),
             }
         }

@@ -6,7 +6,7 @@ use crate::thread_state::{self, State};
 
 use super::engine::Engine;
 use super::syscall_interception::Call;
-use super::{request_channel, signal_delivery};
+use super::{program_mask, request_channel, signal_delivery};
 
 /// Asks genba to inject the engine into the new program if that is to be counted: always for the
 /// target itself, for children on request.
@@ -14,6 +14,8 @@ use super::{request_channel, signal_delivery};
 /// # Safety
 /// The state must be the caller's own.
 pub unsafe fn before(engine: &Engine, state: State, call: &Call) {
+    // SAFETY: the caller's promise.
+    unsafe { inherit(engine, state) };
     // SAFETY: the caller's promise.
     let vfork = unsafe { state.get(thread_state::PROCESS) } != 0;
     if vfork && !engine.children {
@@ -30,6 +32,15 @@ pub unsafe fn before(engine: &Engine, state: State, call: &Call) {
     if let Some(length) = length {
         let _ =
             request_channel::send_request(engine.code_map.shared, REQUEST_EXEC, 0, &path[..length]);
+    }
+}
+
+/// Lets the new program inherit the signal mask and ignored signals as natively.
+unsafe fn inherit(engine: &Engine, state: State) {
+    // SAFETY: the caller's own state; the actions are its process's.
+    unsafe {
+        program_mask::expose(state);
+        engine.processes[state.get(thread_state::PROCESS) as usize].register_ignored();
     }
 }
 

@@ -4,6 +4,7 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::burst_layout;
 use crate::count_file_layout::{self, REQUEST_FORK};
 use crate::raw_syscall::{self, nr};
 
@@ -12,7 +13,7 @@ use super::engine::Engine;
 use super::request_channel;
 
 /// Tables of the count file: offset, and bytes in use.
-fn tables(shared: CountFile) -> [(u64, usize); 5] {
+fn tables(shared: CountFile) -> [(u64, usize); 6] {
     let control = shared.control();
     let used = |word: &core::sync::atomic::AtomicU32| word.load(Ordering::Relaxed) as usize;
     [
@@ -27,6 +28,7 @@ fn tables(shared: CountFile) -> [(u64, usize); 5] {
             used(&control.records) * size_of::<count_file_layout::Record>(),
         ),
         (count_file_layout::LENGTHS, used(&control.lengths)),
+        (burst_layout::DESCRIPTORS, used(&control.descriptors) * 4),
     ]
 }
 
@@ -129,6 +131,7 @@ fn own_file(shared: CountFile) -> Option<usize> {
             .store(count_file_layout::REQUEST_NONE, Ordering::Relaxed);
         control.request_lock.store(0, Ordering::Relaxed);
         control.uncounted.store(0, Ordering::Relaxed);
+        control.bursts.store(0, Ordering::Relaxed);
         raw_syscall::munmap(new as usize, length);
         if request_channel::send_request(shared, REQUEST_FORK, fd as u32, &[]) {
             Some(fd)

@@ -44,6 +44,7 @@ impl Engine {
                 let block = &code_map.blocks[first + index];
                 BlockView {
                     pc: block.pc,
+                    target: block.target,
                     lengths: code_map
                         .shared
                         .read_lengths(block.lengths, usize::from(block.instructions)),
@@ -59,7 +60,7 @@ impl Engine {
                     .map(|exit| exit.target)
             },
         };
-        let mut found = state_recovery::recover(&view, code_map, offset, registers, saved)?;
+        let mut found = state_recovery::recover(&view, offset, registers, saved)?;
         // The jump into an unrolled copy of a loop is counted with the copy.
         if let Some(index) = state_recovery::uncounted_block_at(&fragment.marks, offset)
             && let Some(block) = code_map.blocks.get(first + index)
@@ -97,11 +98,13 @@ impl Engine {
     /// The state must be the caller's own.
     pub unsafe fn correct(&mut self, state: State, block: u32, correction: Correction) {
         let Correction { from, counted, .. } = correction;
-        let key = u64::from(block) << 8 | (from as u64) << 1 | u64::from(counted) | 1 << 48;
+        // A block that was translated again may have the counter that it had.
+        let info = self.code_map.blocks[block as usize];
+        let counter = u64::from(info.counter);
+        let key = counter << 8 | (from as u64) << 1 | u64::from(counted) | 1 << 48;
         let number = match self.corrections.get(key) {
             Some(number) => number,
             None => {
-                let info = self.code_map.blocks[block as usize];
                 let total = usize::from(info.instructions);
                 let lengths = self.code_map.shared.read_lengths(info.lengths, total);
                 let skipped: u64 = lengths

@@ -44,6 +44,24 @@ impl Engine {
         table.store(base, Ordering::Release);
     }
 
+    /// Returns the landing pad of indirect branches to `pc` in the table of all targets.
+    pub(super) fn looked_up(&self, pc: u64, kind: LandingPad) -> Option<u64> {
+        let base = lookup(kind).load(Ordering::Relaxed);
+        // SAFETY: the table's mask, and entries within it; never full.
+        unsafe {
+            let mask = *((base - 8) as *const u64);
+            let mut index = home(pc) & mask;
+            loop {
+                let entry = (base + index * 16) as *const u64;
+                match *entry {
+                    0 => return None,
+                    found if found == pc => return Some(*entry.add(1)),
+                    _ => index = (index + 1) & mask,
+                }
+            }
+        }
+    }
+
     /// Enters the landing pad of indirect branches to `pc`; 0 for none.
     pub fn enter_lookup(&mut self, pc: u64, kind: LandingPad, code: u64) {
         let base = lookup(kind).load(Ordering::Relaxed);
@@ -55,6 +73,11 @@ impl Engine {
             self.new_lookup(kind, (mask + 1).trailing_zeros() + 1);
         }
     }
+}
+
+/// Index of a target's entry, before the mask.
+fn home(pc: u64) -> u64 {
+    (pc as i64).wrapping_mul(0x1E37_79B1) as u64 >> 16
 }
 
 fn lookup(kind: LandingPad) -> &'static AtomicU64 {
@@ -70,8 +93,7 @@ fn lookup_insert(base: u64, pc: u64, code: u64) -> bool {
     // SAFETY: the table's mask, and entries within it; never full.
     unsafe {
         let mask = *((base - 8) as *const u64);
-        let hash = (pc as i64).wrapping_mul(0x1E37_79B1) as u64;
-        let mut index = (hash >> 16) & mask;
+        let mut index = home(pc) & mask;
         loop {
             let entry = (base + index * 16) as *mut u64;
             let key = &*entry.cast::<AtomicU64>();

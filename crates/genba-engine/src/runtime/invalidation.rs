@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::emitter::Emitter;
 use crate::fragment::{EXIT_STUB_BYTES, LandingPad};
@@ -73,19 +73,31 @@ impl Engine {
             .any(|(first, after)| first < end && start < after)
     }
 
-    /// Invalidates a fragment: nothing leads to it any more. Its code stays for threads that are in
-    /// it.
+    /// Invalidates a fragment unless that was done before.
+    pub(super) fn retire_if_valid(&mut self, index: usize) {
+        if self.fragments[index].valid {
+            self.retire(index);
+        }
+    }
+
+    /// Invalidates a fragment: nothing leads to it any more but jumps of others to one of its calls.
+    /// Its code stays for those, and for threads that are in it, and its exits are still unlinked
+    /// when what they lead to is invalidated.
     fn retire(&mut self, index: usize) {
         let fragment = &mut self.fragments[index];
         fragment.valid = false;
+        close_landing_pads(fragment);
         let (start, end) = (fragment.start, fragment.start + u64::from(fragment.size));
         let inside = |code: u64| start <= code && code < end;
         let blocks = fragment.first_block..fragment.first_block + u32::from(fragment.blocks);
-        let exits = fragment.first_exit..fragment.first_exit + u32::from(fragment.exits);
+        self.code_map.keep_counters(blocks.clone());
         for block in blocks {
             let BlockInfo { pc, incoming, .. } = self.code_map.blocks[block as usize];
             if self.code_map.block(pc) == Some(block) {
                 self.code_map.by_pc.remove(pc);
+            }
+            if self.code_map.observing.get(pc) == Some(block) {
+                self.code_map.observing.remove(pc);
             }
             self.code_map.blocks[block as usize].incoming = NONE;
             self.unlink(incoming);
@@ -112,32 +124,22 @@ impl Engine {
             // A landing pad without a block after it.
             self.forget_landing_pads(after, start, end);
         }
-        for exit in exits {
-            self.exits[exit as usize].target = match self.exits[exit as usize].stub {
-                // Threads may still leave through the exit stub.
-                0 => 0,
-                _ => self.exits[exit as usize].target,
-            };
-        }
     }
 
     /// Leads linked exits back to their exit stubs.
     fn unlink(&mut self, mut number: u32) {
         while number != NONE {
             let Exit {
-                target,
                 site,
                 mut stub,
                 next,
                 ..
             } = self.exits[number as usize];
-            if target != 0 {
-                if stub == 0 {
-                    stub = self.late_stub(number, site);
-                    self.exits[number as usize].stub = stub;
-                }
-                aim(site, stub);
+            if stub == 0 {
+                stub = self.late_stub(number, site);
+                self.exits[number as usize].stub = stub;
             }
+            aim(site, stub);
             self.exits[number as usize].next = NONE;
             self.exits[number as usize].linked = false;
             number = next;
@@ -180,12 +182,13 @@ impl Engine {
         let inside = |code: u64| start <= code && code < end;
         if self.code_map.landing_pads.get(pc).is_some_and(inside) {
             self.code_map.landing_pads.remove(pc);
-            self.forget_indirect(pc, LandingPad::Jump, inside);
         }
         if self.code_map.returns.get(pc).is_some_and(inside) {
             self.code_map.returns.remove(pc);
-            self.forget_indirect(pc, LandingPad::Return, inside);
         }
+        // The tables may have another pad than the maps, which know the newest.
+        self.forget_indirect(pc, LandingPad::Jump, inside);
+        self.forget_indirect(pc, LandingPad::Return, inside);
     }
 
     fn forget_indirect(&mut self, pc: u64, kind: LandingPad, inside: impl Fn(u64) -> bool) {
@@ -193,6 +196,26 @@ impl Engine {
         if inside(entry.load(Ordering::Relaxed)) {
             entry.store(miss(kind), Ordering::Release);
         }
-        self.enter_lookup(pc, kind, 0);
+        if self.looked_up(pc, kind).is_some_and(inside) {
+            self.enter_lookup(pc, kind, 0);
+        }
+    }
+}
+
+/// Makes the landing pads of a fragment match no target. A thread that found one in a table before
+/// it was removed there may enter it in the table again.
+fn close_landing_pads(fragment: &PlacedFragment) {
+    /// From the displacement of `jrcxz` to where it leads: itself and a jump with 32 bits.
+    const DISPLACEMENT_TO_MATCH: u64 = 6;
+    for pair in fragment.marks.windows(2) {
+        let [before, marked] = pair else { continue };
+        // Observing code has the mark elsewhere, too.
+        let pad = matches!(before.mark, Mark::JumpPad | Mark::ReturnPadPopped);
+        if pad && marked.mark == Mark::PadMatched {
+            let match_at = fragment.start + u64::from(marked.offset);
+            let displacement = (match_at - DISPLACEMENT_TO_MATCH) as *const AtomicU8;
+            // SAFETY: a byte in the code cache, which other threads see as 5 or 0.
+            unsafe { &*displacement }.store(0, Ordering::Release);
+        }
     }
 }

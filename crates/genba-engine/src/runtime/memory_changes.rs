@@ -24,14 +24,30 @@ const DISCARD: [usize; 4] = [4, 8, 9, 24];
 /// # Safety
 /// The call must be the program's.
 pub unsafe fn call(engine: &mut Engine, call: &Call) -> isize {
+    let [address, length, third, ..] = call.arguments.map(|argument| argument as u64);
+    let end = page_end(address, length);
+    if call.number == nr::MREMAP {
+        // The kernel moves pages with their protection.
+        engine.release_range(address, end);
+    }
     // SAFETY: the caller's promise.
     let result = unsafe { raw_syscall::call(call.number, call.arguments) };
     // A call that fails may have had part of its effect.
     let partly = matches!(call.number, nr::MPROTECT | nr::PKEY_MPROTECT | nr::MADVISE);
-    if result < 0 && result > -4096 && !partly {
+    let failed = result < 0 && result > -4096;
+    if failed && !partly {
         return result;
     }
-    let [address, length, third, ..] = call.arguments.map(|argument| argument as u64);
+    match call.number {
+        nr::MMAP => engine.forget_protection(result as u64, page_end(result as u64, length)),
+        nr::MADVISE => {
+            if DISCARD.contains(&call.arguments[2]) {
+                engine.release_range(address, end);
+            }
+        }
+        _ if failed => engine.release_range(address, end),
+        _ => engine.forget_protection(address, end),
+    }
     match call.number {
         // What was mapped there before is gone.
         nr::MMAP => {

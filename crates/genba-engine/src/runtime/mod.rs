@@ -1,6 +1,9 @@
 //! The engine at run time: one for a process and all its threads, behind one lock.
 
 mod assembly_macros;
+pub mod burst_recording;
+pub mod burst_timer;
+pub mod bursts;
 pub mod code_cache;
 pub mod code_map;
 pub mod context_switch;
@@ -14,6 +17,7 @@ pub mod indirect_branch_tables;
 pub mod invalidation;
 pub mod memory_changes;
 pub mod new_thread;
+pub mod program_mask;
 pub mod request_channel;
 pub mod signal_delivery;
 pub mod signal_recovery;
@@ -21,6 +25,7 @@ pub mod syscall_interception;
 pub mod thread_slots;
 pub mod transfer_recording;
 pub mod uncounted_child;
+pub mod writable_code;
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -11,7 +11,7 @@ use super::context_switch::label;
 use super::count_file::CountFile;
 use super::engine::Engine;
 use super::syscall_interception::Call;
-use super::{forked_child, uncounted_child};
+use super::{bursts, forked_child, uncounted_child};
 
 const CLONE_VM: u64 = 0x100;
 const CLONE_SIGHAND: u64 = 0x800;
@@ -40,6 +40,14 @@ pub struct Clone {
     native: bool,
     slot: u32,
     shared: CountFile,
+}
+
+impl Clone {
+    /// Whether it is a thread of this process.
+    #[must_use]
+    pub fn is_thread(&self) -> bool {
+        !self.vfork && !self.native
+    }
 }
 
 /// What is to be done for a system call.
@@ -186,7 +194,11 @@ unsafe fn copy(from: State, to: State) {
             let offset = thread_state::CONTEXT + word * 8;
             to.set(offset, from.get(offset));
         }
-        for offset in [thread_state::MASK, thread_state::PROCESS] {
+        for offset in [
+            thread_state::MASK,
+            thread_state::HIDDEN_MASK,
+            thread_state::PROCESS,
+        ] {
             to.set(offset, from.get(offset));
         }
         core::ptr::copy_nonoverlapping(
@@ -257,6 +269,8 @@ pub unsafe fn fork(locked: &mut EngineLock, state: State, fork: Fork) -> Option<
         if !(engine.children && forked_child::give_own_count_file(engine)) {
             return None;
         }
+        // SAFETY: as above.
+        unsafe { bursts::begin_forked(engine, state) };
     }
     Some(result)
 }

@@ -10,9 +10,12 @@ use super::EngineLock;
 use super::context_switch::label;
 use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
+use super::program_mask;
 use super::signal_recovery::InterruptedState;
 use super::syscall_interception::Call;
 use super::thread_slots::fresh_vectors;
+use super::writable_code::WriteFault;
+use super::{burst_timer, bursts};
 
 const SIGQUIT: usize = 3;
 const SIGILL: usize = 4;
@@ -20,7 +23,8 @@ const SIGTRAP: usize = 5;
 const SIGABRT: usize = 6;
 const SIGBUS: usize = 7;
 const SIGFPE: usize = 8;
-const SIGSEGV: usize = 11;
+/// SIGSEGV.
+pub const SIGSEGV: usize = 11;
 const SIGXCPU: usize = 24;
 const SIGXFSZ: usize = 25;
 const SIGSYS: usize = 31;
@@ -36,6 +40,7 @@ const SIG_IGN: u64 = 1;
 const SA_SIGINFO: u64 = 4;
 const SA_ONSTACK: u64 = 0x0800_0000;
 const SA_RESTORER: u64 = 0x0400_0000;
+const SA_RESTART: u64 = 0x1000_0000;
 const SA_NODEFER: u64 = 0x4000_0000;
 const SA_RESETHAND: u64 = 0x8000_0000;
 const EFAULT: isize = -14;
@@ -58,9 +63,11 @@ pub struct SignalActions {
 }
 
 /// Offsets in `ucontext_t` (`asm/sigcontext.h`).
-mod context {
+pub(super) mod context {
     pub const FLAGS: usize = 176;
     pub const RIP: usize = 168;
+    /// Error code of a page fault.
+    pub const ERROR: usize = 192;
     pub const MASK: usize = 296;
     /// Offsets of the general registers, by their numbers.
     pub const REGISTERS: [usize; 16] = [
@@ -93,15 +100,29 @@ unsafe fn kernel_action(signal: usize, new: Option<&Action>, old: Option<&mut Ac
 /// Returns the action that is registered with the kernel for an action of the program's.
 fn registered_action(signal: usize, action: &Action) -> Action {
     let handled = action.handler != SIG_DFL && action.handler != SIG_IGN;
+    // A program that ignores the signal has no bursts.
+    let default = action.handler == SIG_DFL;
+    if default && signal == burst_timer::SIGNAL && burst_timer::in_use() {
+        return Action {
+            handler: label::genba_signal as *const () as u64,
+            flags: SA_SIGINFO | SA_ONSTACK | SA_RESTORER | SA_RESTART,
+            restorer: action.restorer,
+            mask: u64::MAX,
+        };
+    }
     // An ignored signal must not interrupt system calls, as a handled one would. An ignored fault
     // ends the program all the same; its block is counted as a whole.
-    if !handled && (action.handler == SIG_IGN || !HANDLED_FAULTS.contains(&signal)) {
+    let needed = program_mask::needed() & program_mask::bit(signal) != 0;
+    let ignored = action.handler == SIG_IGN && !needed;
+    if !handled && (ignored || !HANDLED_FAULTS.contains(&signal)) {
         return *action;
     }
     Action {
         handler: label::genba_signal as *const () as u64,
         flags: if handled {
-            action.flags | SA_SIGINFO
+            // A fault of the engine's own must not reset the action; `run` does it for the program's.
+            let once = if needed { SA_RESETHAND } else { 0 };
+            action.flags & !once | SA_SIGINFO
         } else {
             SA_SIGINFO | SA_ONSTACK | SA_RESTORER
         },
@@ -125,6 +146,30 @@ impl SignalActions {
         }
     }
 
+    /// Registers a signal again that the engine needs from now on.
+    ///
+    /// # Safety
+    /// The actions must be those of this process.
+    pub unsafe fn register_needed(&self, signal: usize) {
+        let action = registered_action(signal, &self.actions[signal]);
+        // SAFETY: a handler that the engine understands.
+        unsafe { kernel_action(signal, Some(&action), None) };
+    }
+
+    /// Registers signals as ignored that the program ignores and the engine handles: an executed
+    /// program inherits that.
+    ///
+    /// # Safety
+    /// The process must be about to execute another program.
+    pub unsafe fn register_ignored(&self) {
+        for (signal, action) in self.actions.iter().enumerate().skip(1) {
+            if action.handler == SIG_IGN && registered_action(signal, action) != *action {
+                // SAFETY: as the program has asked for.
+                unsafe { kernel_action(signal, Some(action), None) };
+            }
+        }
+    }
+
     /// Returns the actions of a new program; handles faults from now on.
     #[must_use]
     pub fn first() -> Self {
@@ -135,12 +180,9 @@ impl SignalActions {
             // SAFETY: nothing but handlers of faults changes, which the engine understands.
             unsafe {
                 kernel_action(signal, None, Some(&mut process.actions[signal]));
-                if HANDLED_FAULTS.contains(&signal) {
-                    kernel_action(
-                        signal,
-                        Some(&registered_action(signal, &process.actions[signal])),
-                        None,
-                    );
+                let registered = registered_action(signal, &process.actions[signal]);
+                if registered != process.actions[signal] {
+                    kernel_action(signal, Some(&registered), None);
                 }
             }
         }
@@ -195,6 +237,9 @@ pub unsafe fn sigreturn(engine: &mut Engine, state: State) -> NextAction {
         let rsp = state.register(register::RSP) as usize;
         let rip = rsp + context::RIP;
         if readable(rip) {
+            let mask = (rsp + context::MASK) as *mut u64;
+            program_mask::set_program_mask(state, mask.read_unaligned());
+            mask.write_unaligned(state.get(thread_state::MASK));
             let pc = (rip as *const u64).read_unaligned();
             let place = engine.get(pc);
             (rip as *mut u64).write_unaligned(place.address());
@@ -227,7 +272,22 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> NextAction {
         let rip = word(context::RIP).read();
         let registers = context::REGISTERS.map(|offset| word(offset).read());
         let flags = word(context::FLAGS).read();
+        let fault = if number == SIGSEGV {
+            let code = ((info + 8) as *const i32).read();
+            let address = ((info + 16) as *const u64).read();
+            engine.write_fault(code, word(context::ERROR).read(), address, rip)
+        } else {
+            WriteFault::None
+        };
+        if fault == WriteFault::Repeat {
+            return NextAction::Sigreturn(frame);
+        }
         engine.look_up_code_of(rip);
+        if engine.bursts.is_some()
+            && let Some(action) = bursts::intercept_signal(engine, state, rip)
+        {
+            return action;
+        }
         let found = InterruptedState::find(engine, state, rip, registers, flags);
         for (offset, value) in context::REGISTERS.into_iter().zip(found.registers) {
             word(offset).write(value);
@@ -239,6 +299,10 @@ unsafe fn deliver(engine: &mut Engine, state: State) -> NextAction {
         }
         if let Some((from, to)) = found.unrecorded {
             engine.record_transfer(state, from, to);
+        }
+        if fault == WriteFault::OwnCode {
+            word(context::RIP).write(engine.step(found.pc));
+            return NextAction::Sigreturn(frame);
         }
         // For these signals, the address in `siginfo_t` is the instruction's.
         let address = (info + 16) as *mut u64;
@@ -263,6 +327,14 @@ unsafe fn run(
         let process = state.get(thread_state::PROCESS) as usize;
         let action = engine.processes[process].actions[number];
         let code = ((info + 8) as *const i32).read();
+        if program_mask::hides(state, number) {
+            // As the kernel: a fault ends the program, another signal waits.
+            if code > 0 {
+                return die(number, info, frame);
+            }
+            program_mask::hold(state, info as usize);
+            return resume(engine, frame);
+        }
         match action.handler {
             // Faults cannot be ignored.
             SIG_IGN if code <= 0 => return resume(engine, frame),
@@ -271,9 +343,10 @@ unsafe fn run(
         }
         if action.flags & SA_RESETHAND != 0 {
             engine.processes[process].actions[number].handler = SIG_DFL;
-            if HANDLED_FAULTS.contains(&number) {
-                let default = engine.processes[process].actions[number];
-                kernel_action(number, Some(&registered_action(number, &default)), None);
+            let default = engine.processes[process].actions[number];
+            let registered = registered_action(number, &default);
+            if registered != default {
+                kernel_action(number, Some(&registered), None);
             }
         }
         for (number, value) in (0..).zip(found.registers) {
@@ -289,11 +362,14 @@ unsafe fn run(
             thread_state::CONTEXT_FLAGS,
             found.flags & !(0x400 | 0x100 | 0x1_0000),
         );
-        let mut mask = ((frame as usize + context::MASK) as *const u64).read() | action.mask;
+        // The program finds its own mask in the frame.
+        let saved = (frame as usize + context::MASK) as *mut u64;
+        saved.write(saved.read() | state.get(thread_state::HIDDEN_MASK));
+        let mut mask = saved.read() | action.mask;
         if action.flags & SA_NODEFER == 0 {
             mask |= 1 << (number - 1);
         }
-        state.set(thread_state::MASK, mask);
+        program_mask::set_program_mask(state, mask);
         fresh_vectors(state);
         let place = engine.get(action.handler);
         set_resume_point(state, action.handler, place);

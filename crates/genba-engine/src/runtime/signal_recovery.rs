@@ -59,6 +59,7 @@ impl InterruptedState {
                 let saved = SavedRegisters {
                     rax: state.get(thread_state::RAX),
                     rcx: state.get(thread_state::RCX),
+                    rdx: state.get(thread_state::RDX),
                     target: state.get(thread_state::TARGET),
                 };
                 let Some((found, block)) = engine.recover(rip, &registers, saved) else {
@@ -175,6 +176,7 @@ impl InterruptedState {
                     self.pc = state.get(thread_state::TARGET);
                     self.unrecorded = Some((engine.site(state), self.pc));
                 }
+                thread_state::EXIT_THREAD_BEGINS => self.pc = state.get(thread_state::RESUME_PC),
                 number => self.pc = engine.exit_target(number),
             }
         }

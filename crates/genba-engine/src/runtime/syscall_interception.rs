@@ -7,7 +7,7 @@ use crate::thread_state::{self, State, register};
 use super::context_switch::label;
 use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
-use super::{EngineLock, exec, memory_changes, new_thread, signal_delivery};
+use super::{EngineLock, bursts, exec, memory_changes, new_thread, program_mask, signal_delivery};
 
 const EINVAL: isize = -22;
 const ENOSYS: isize = -38;
@@ -96,6 +96,7 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
         state.set_register(register::RCX, call.next);
         state.set_register(register::R11, state.get(thread_state::CONTEXT_FLAGS));
         let [first, ..] = call.arguments;
+        engine.release_written(&call);
         let result = match call.number {
             nr::MMAP
             | nr::MPROTECT
@@ -121,6 +122,7 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
                 None => return pass_through(state, &call),
             },
             nr::RT_SIGACTION => signal_delivery::action(engine, state, &call),
+            nr::RT_SIGPROCMASK => program_mask::sigprocmask(state, &call),
             nr::RT_SIGRETURN => return signal_delivery::sigreturn(engine, state),
             nr::CLONE | nr::FORK | nr::VFORK | nr::CLONE3 => {
                 match new_thread::prepare(engine, state, &call) {
@@ -128,6 +130,9 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
                         let place = engine.get(call.next);
                         set_resume_point(state, call.next, place);
                         set_resume_point(clone.child, call.next, place);
+                        if engine.bursts.is_some() && clone.is_thread() {
+                            bursts::prepare_thread(clone.child);
+                        }
                         return NextAction::Clone(clone);
                     }
                     new_thread::Prepared::Fork(arguments) => {
@@ -145,9 +150,11 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
             }
             nr::EXECVE | nr::EXECVEAT => {
                 exec::before(engine, state, &call);
+                bursts::end_thread(state);
                 return pass_through(state, &call);
             }
             nr::EXIT => {
+                bursts::end_thread(state);
                 return NextAction::Exit {
                     status: first,
                     slot: new_thread::slot_to_free(state),
@@ -163,6 +170,10 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
             nr::RSEQ => ENOSYS,
             nr::MAP_SHADOW_STACK => EINVAL,
             number if (X32..X32 + 1024).contains(&number) => super::refuse("it uses the x32 ABI"),
+            // It was seen because it may write to protected code.
+            number if number < thread_state::SYSCALLS as usize && !is_special(number) => {
+                return pass_through(state, &call);
+            }
             number => raw_syscall::call(number, call.arguments),
         };
         state.set_register(register::RAX, result as u64);

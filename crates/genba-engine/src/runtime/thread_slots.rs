@@ -9,7 +9,7 @@ use crate::thread_state::{self, State};
 
 use super::context_switch::label;
 use super::count_file::CountFile;
-use super::{memory_changes, syscall_interception};
+use super::{memory_changes, syscall_interception, writable_code};
 
 /// Bytes of a slot before its counters, which are private to the process.
 const PRIVATE_BYTES: u64 = COUNTERS;
@@ -30,6 +30,8 @@ pub struct ThreadSlots {
     vfork_apart: bool,
     /// Whether the engine sees the system calls that may change code in files.
     watching: bool,
+    /// Lowest address of write-protected code, and bytes to its highest.
+    code: (u64, u64),
 }
 
 impl ThreadSlots {
@@ -40,6 +42,7 @@ impl ThreadSlots {
             shared,
             vfork_apart,
             watching: false,
+            code: (0, 0),
             used: 0,
             class: [0; SLOT_CAPACITY as usize],
         }
@@ -92,7 +95,7 @@ impl ThreadSlots {
         IN_USE[slot as usize].store(1, Ordering::Relaxed);
         let state = self.state(slot);
         // SAFETY: mapped, and nobody's.
-        unsafe { initialise(state, slot, self.watching) };
+        unsafe { initialise(state, slot, self.watching, self.code) };
         Some(state)
     }
 
@@ -101,7 +104,25 @@ impl ThreadSlots {
         self.watching = true;
         for slot in 0..self.used {
             // SAFETY: mapped; a thread that reads a byte of it meanwhile sees the old or the new.
-            unsafe { special_calls(self.state(slot), true) };
+            unsafe { special_calls(self.state(slot), true, self.code.1 > 0) };
+        }
+    }
+
+    /// Makes the engine see system calls that may write to memory from `low` on, where code is
+    /// write-protected.
+    pub fn watch_arguments(&mut self, low: u64, bytes: u64) {
+        if self.code == (low, bytes) {
+            return;
+        }
+        self.code = (low, bytes);
+        for slot in 0..self.used {
+            let state = self.state(slot);
+            // SAFETY: mapped; a thread that reads them meanwhile sees the old or the new.
+            unsafe {
+                state.set(thread_state::CODE_LOW, low);
+                state.set(thread_state::CODE_BYTES, bytes);
+                special_calls(state, self.watching, bytes > 0);
+            }
         }
     }
 
@@ -128,7 +149,7 @@ impl ThreadSlots {
 }
 
 /// Writes the fields of a state that never change.
-unsafe fn initialise(state: State, slot: u32, watching: bool) {
+unsafe fn initialise(state: State, slot: u32, watching: bool, code: (u64, u64)) {
     // SAFETY: the caller's promise; all within the private part.
     unsafe {
         state.set(thread_state::SELF, state.0 as u64);
@@ -159,17 +180,25 @@ unsafe fn initialise(state: State, slot: u32, watching: bool) {
         state.set(thread_state::MASK_ALL, u64::MAX);
         state.set(thread_state::SLOT, u64::from(slot));
         state.set(thread_state::AT_SYSCALL, 0);
-        special_calls(state, watching);
+        state.set(thread_state::BURST, 0);
+        state.set(thread_state::BURST_TIMER, 0);
+        state.set(thread_state::BURST_THREAD, 0);
+        state.set(thread_state::HIDDEN_MASK, 0);
+        state.set(thread_state::HELD_SIGNAL, 0);
+        state.set(thread_state::CODE_LOW, code.0);
+        state.set(thread_state::CODE_BYTES, code.1);
+        special_calls(state, watching, code.1 > 0);
         fresh_vectors(state);
     }
 }
 
 /// Writes which system calls the engine must see.
-unsafe fn special_calls(state: State, watching: bool) {
+unsafe fn special_calls(state: State, watching: bool, code: bool) {
     let table = (state.0 + thread_state::SYSCALL_TABLE as usize) as *mut u8;
     for number in 0..thread_state::SYSCALLS as usize {
         let special = syscall_interception::is_special(number)
-            || (watching && memory_changes::writes(number));
+            || (watching && memory_changes::writes(number))
+            || (code && writable_code::concerns_protected_code(number));
         // SAFETY: within the private part.
         unsafe { table.add(number).write(u8::from(special)) };
     }

@@ -15,6 +15,7 @@ use crate::thread_state::{self, State, register};
 use super::EngineLock;
 use super::assembly_macros::{clone, load_registers, load_state, return_to_parent, unblock};
 use super::engine::Engine;
+use super::program_mask;
 use super::signal_delivery::{self, SignalActions};
 use super::thread_slots::ThreadSlots;
 
@@ -105,6 +106,7 @@ pub unsafe fn forked(state: State) -> ! {
             let mut locked = EngineLock::take();
             let engine = locked.engine();
             let process = engine.processes[state.get(thread_state::PROCESS) as usize];
+            engine.unprotect_all();
             unmap_engine(engine, state);
             process
         };
@@ -136,6 +138,7 @@ unsafe fn go(state: State, process: &SignalActions, flag: *const u32) -> ! {
         }
         process.register_with_kernel();
         state.set(thread_state::LOOKUP, flag as u64);
+        program_mask::expose(state);
         genba_leave()
     }
 }
