@@ -3,22 +3,38 @@
 use std::collections::{BTreeSet, HashMap};
 
 use genba_code::{Flow, SourceCache, Syntax};
-use genba_model::{AnnotatedInstruction, Annotation, JumpArrow, LoopCost, LoopInfo, SourceLine};
+use genba_model::{
+    AnnotatedInstruction, Annotation, JumpArrow, LoopCost, LoopInfo, LoopVerdict, SourceLine,
+};
 
 use crate::AttributionError;
 use crate::constants::{MAX_MISSING_SOURCES, MAX_NAMES_IN_HINT};
 use crate::function_code::FunctionCode;
 use crate::hits::{AddressHits, Hits};
 use crate::resolved_profile::{Function, FunctionId, ResolvedProfile, share_of};
-use genba_loop_model::has_iterated;
+use genba_loop_model::{LoopAnalysis, has_iterated};
 
 /// How to annotate.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct AnnotateOptions {
     /// Leave the samples where the machine put them.
     pub raw: bool,
     /// How instructions are written.
     pub syntax: Syntax,
+    /// The sentence of a loop's verdict: wording is not this crate's.
+    pub loop_verdict: fn(&LoopVerdict) -> String,
+}
+
+impl AnnotateOptions {
+    /// Skid-corrected samples and the default syntax.
+    #[must_use]
+    pub fn new(loop_verdict: fn(&LoopVerdict) -> String) -> Self {
+        Self {
+            raw: false,
+            syntax: Syntax::default(),
+            loop_verdict,
+        }
+    }
 }
 
 impl ResolvedProfile {
@@ -116,6 +132,9 @@ impl ResolvedProfile {
                     .to_owned(),
             );
         }
+        let costs: Vec<Option<LoopCost>> = (model.loops.iter())
+            .map(|analysis| Some(loop_cost(analysis.as_ref()?, options.loop_verdict)))
+            .collect();
         Ok(Annotation {
             function: function.name.clone(),
             module,
@@ -124,7 +143,7 @@ impl ResolvedProfile {
             samples,
             share: self.share(weight as f64),
             raw: options.raw,
-            loops: self.loops(function, &code, weight as f64, &model.loops),
+            loops: self.loops(function, &code, weight as f64, &costs),
             jumps: jumps(&code),
             instructions,
             source,
@@ -273,6 +292,19 @@ fn is_meant(function: &Function, name: &str) -> bool {
         return function.known && (function.address..end).contains(&address);
     }
     is_named(&function.name, function.linkage_name.as_deref(), name)
+}
+
+fn loop_cost(analysis: &LoopAnalysis, sentence: fn(&LoopVerdict) -> String) -> LoopCost {
+    LoopCost {
+        iterations: analysis.iterations,
+        entries: analysis.entries,
+        cycles: analysis.cycles,
+        chain_cycles: analysis.chain_cycles,
+        chain: analysis.chain.clone(),
+        throughput_cycles: analysis.throughput_cycles,
+        bound: analysis.verdict.bound(),
+        why: sentence(&analysis.verdict),
+    }
 }
 
 /// Whether a function that is shown as `shown` goes by this name.

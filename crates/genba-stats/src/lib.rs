@@ -17,6 +17,7 @@
 //! | how scattered? | [`mad`], [`quantile`] |
 //! | which runs differ from the others? | [`outliers`], [`first_unlike_rest`], [`trend`] |
 //! | which share of the samples? | [`wilson`], [`wilson_weighted`] |
+//! | which share, seen in stretches of a run? | [`cluster_share`] |
 //! | run again? | [`StopRule`] |
 //! | which effect is visible here? | [`noise_floor`] |
 //! | how do two variants differ, the number of pairs fixed? | [`paired_effect`] |
@@ -30,6 +31,7 @@
 
 mod betting;
 mod bisect;
+mod cluster_share;
 mod confidence_sequence;
 mod curve;
 mod error;
@@ -60,6 +62,7 @@ pub use bisect::screening::{
 };
 pub use bisect::sequential_bifurcation::{Share, bifurcate};
 pub use bisect::step_search::{StepPlace, StepSearch};
+pub use cluster_share::cluster_share;
 pub use curve::{
     Axis, Curve, CurvePoint, CurveQuestion, Knee, KneeKind, ScalingFit, ScalingLaw, Segment,
     SettingLevel, curve, fit_scaling_law,

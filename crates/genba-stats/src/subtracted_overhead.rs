@@ -39,7 +39,7 @@ pub fn cost_per_iteration(
 ///
 /// # Errors
 /// Series of unequal length, values that are not finite, a level outside 0…1, and
-/// [`StatsError::NothingLeft`] where what remains of the reference is not told from zero: then a
+/// [`StatsError::NothingLeft`] where what remains of the reference cannot be distinguished from zero: then a
 /// ratio could be anything.
 pub fn subtracted_ratio(
     reference: &[f64],

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use object::Architecture;
 
 use crate::build_id::hex;
+use crate::data_symbols::{self, DataSymbol};
 use crate::dwarf::{self, DebugInfo};
 use crate::elf::{Layout, Section, Segment};
 use crate::elf_symbol_entries::{SHT_DYNSYM, SHT_SYMTAB};
@@ -36,6 +37,7 @@ pub struct Binary {
     separate: OnceLock<separate_debug_file::Search>,
     mini_debug_info: OnceLock<Option<(Layout, FileBytes)>>,
     symbols: OnceLock<Symbols>,
+    data_symbols: OnceLock<Vec<DataSymbol>>,
     unwind_ranges: OnceLock<Vec<Range<u64>>>,
     debug: OnceLock<Result<Option<DebugInfo>, String>>,
 }
@@ -104,6 +106,7 @@ impl Binary {
             separate: OnceLock::new(),
             mini_debug_info: OnceLock::new(),
             symbols: OnceLock::new(),
+            data_symbols: OnceLock::new(),
             unwind_ranges: OnceLock::new(),
             debug: OnceLock::new(),
         })
@@ -218,6 +221,14 @@ impl Binary {
         self.mini_debug_info
             .get_or_init(|| mini_debug_info::load(&self.layout, &self.data))
             .as_ref()
+    }
+
+    fn data_symbol_table(&self) -> &[DataSymbol] {
+        self.data_symbols.get_or_init(|| {
+            let mut files = vec![(&self.layout, &self.data)];
+            files.extend(self.separate().map(|one| (&one.layout, &one.data)));
+            data_symbols::data_symbols(&files)
+        })
     }
 
     fn symbol_table(&self) -> &Symbols {

@@ -8,6 +8,7 @@ pub(crate) const SHT_REL: u32 = 9;
 pub(crate) const SHT_DYNSYM: u32 = 11;
 
 const STT_NOTYPE: u8 = 0;
+const STT_OBJECT: u8 = 1;
 const STT_FUNC: u8 = 2;
 const STT_GNU_IFUNC: u8 = 10;
 const SHN_UNDEF: u16 = 0;
@@ -52,6 +53,11 @@ impl RawSymbol {
             STT_NOTYPE => section.is_some_and(|s| s.executable),
             _ => false,
         }
+    }
+
+    /// Whether it names data that is in this file.
+    pub(crate) fn is_data(&self) -> bool {
+        self.kind == STT_OBJECT && self.section != SHN_UNDEF && self.name != 0 && self.size > 0
     }
 
     /// Whether it has no type: a label, which a function at the same address beats.

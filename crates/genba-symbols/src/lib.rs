@@ -15,6 +15,7 @@
 
 mod binary;
 mod build_id;
+mod data_symbols;
 mod debuginfod;
 mod demangle;
 mod dwarf;
@@ -38,6 +39,7 @@ mod vdso;
 
 pub use binary::{Binary, FramesIn};
 pub use build_id::{build_id_from_hex, hex, same_build_id};
+pub use data_symbols::DataSymbol;
 pub use debuginfod::{Debuginfod, debuginfod_cache};
 pub use demangle::{
     MAX_DEMANGLED, MAX_MANGLED, cut_name, demangle, demangle_brief, without_parameters,

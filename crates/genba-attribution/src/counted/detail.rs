@@ -191,6 +191,7 @@ mod tests {
                 count: 3,
             }],
             notes: Vec::new(),
+            observation: None,
         };
         let raw = RawCounts {
             command: vec!["a".to_owned()],

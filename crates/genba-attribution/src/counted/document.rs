@@ -98,6 +98,7 @@ pub fn counts(
         per,
         functions,
         calls,
+        observation: None,
         notes,
     })
 }

@@ -7,6 +7,9 @@ use genba_model::{
     TransferKind,
 };
 
+/// Path that stands for code generated at run time ([`CountedModule::path`]).
+const GENERATED: &str = "[generated]";
+
 /// Index of a module in [`CountIndex`].
 pub type ModuleIndex = u32;
 
@@ -17,6 +20,8 @@ pub struct IndexedModule {
     pub path: String,
     /// Its build id as hex digits, where the engine read it.
     pub build_id: Option<String>,
+    /// The process that generated its code at run time; `None` for code of a file.
+    pub pid: Option<i32>,
     /// In address order, each address once.
     pub instructions: Vec<InstructionCount>,
 }
@@ -60,7 +65,9 @@ impl CountIndex {
     fn add(&mut self, process: &ProcessCounts) {
         let mut here = Vec::with_capacity(process.modules.len());
         for module in &process.modules {
-            let id = self.module_for(&module.path, module.build_id.as_deref());
+            // Addresses of generated code say nothing in another process.
+            let pid = (module.path == GENERATED).then_some(process.pid);
+            let id = self.module_for(&module.path, module.build_id.as_deref(), pid);
             here.push(id);
             self.modules[id as usize]
                 .instructions
@@ -81,10 +88,11 @@ impl CountIndex {
         }
     }
 
-    fn module_for(&mut self, path: &str, build_id: Option<&str>) -> ModuleIndex {
+    fn module_for(&mut self, path: &str, build_id: Option<&str>, pid: Option<i32>) -> ModuleIndex {
         let same = self.by_path.entry(path.to_owned()).or_default();
         for &id in same.iter() {
-            if self.modules[id as usize].build_id.as_deref() == build_id {
+            let known = &self.modules[id as usize];
+            if known.build_id.as_deref() == build_id && known.pid == pid {
                 return id;
             }
         }
@@ -93,6 +101,7 @@ impl CountIndex {
         self.modules.push(IndexedModule {
             path: path.to_owned(),
             build_id: build_id.map(ToOwned::to_owned),
+            pid,
             instructions: Vec::new(),
         });
         id
@@ -235,6 +244,7 @@ mod tests {
             }],
             transfers,
             notes: Vec::new(),
+            observation: None,
         }
     }
 

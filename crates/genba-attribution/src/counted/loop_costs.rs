@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use genba_code::{DataFlow, data_flow_of};
-use genba_model::{Estimate, HostTable, LoopCost};
+use genba_model::{Estimate, HostTable};
 
 use crate::function_code::FunctionCode;
 use crate::resolved_profile::{Function, ResolvedProfile};
-use genba_loop_model::{Costs, LoopInputs, loops};
+use genba_loop_model::{Costs, LoopAnalysis, LoopInputs, loops};
 
 /// Latency and reciprocal throughput, cycles.
 type Cost = (Option<Estimate>, Option<Estimate>);
@@ -54,7 +54,7 @@ pub struct FunctionModel {
     /// By instruction: what its form costs here, cycles.
     pub latencies: Vec<Option<Estimate>>,
     /// By loop.
-    pub loops: Vec<Option<LoopCost>>,
+    pub loops: Vec<Option<LoopAnalysis>>,
 }
 
 impl ResolvedProfile {

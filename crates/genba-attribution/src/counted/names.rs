@@ -42,6 +42,7 @@ impl ExecutedFunctions {
         let modules = index.modules.iter().map(|module| {
             let kind = match module.path.as_str() {
                 "[vdso]" => ModuleKind::Vdso,
+                _ if module.pid.is_some() => ModuleKind::Jit,
                 path if path.starts_with('/') => ModuleKind::File,
                 _ => ModuleKind::Unknown,
             };
@@ -49,7 +50,7 @@ impl ExecutedFunctions {
                 path: module.path.clone(),
                 build_id: module.build_id.as_deref().and_then(build_id_from_hex),
                 kind,
-                pid: None,
+                pid: module.pid,
             }
         });
         let mut found = Self {

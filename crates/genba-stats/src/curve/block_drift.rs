@@ -19,7 +19,7 @@ const ROUNDS: usize = 30;
 const STEPS: usize = 60;
 /// Distances beyond so many standard deviations weigh less.
 const HUBER: f64 = 2.5;
-/// Residuals of few runs for many levels say too little; beyond this factor nothing is put right.
+/// Residuals of few runs for many levels say too little; beyond this factor nothing is corrected.
 const MOST_WIDENING: f64 = 16.0;
 
 /// One run: where it belongs, what it measured, what it weighs.
@@ -127,7 +127,7 @@ impl Design {
                 run.weight = (HUBER * scatter.typical / residual.abs()).min(1.0);
             }
             self.weigh();
-            // Wide at first: too wide comes down, nothing never comes up again.
+            // Wide at first: the iteration narrows what is too wide, and cannot leave zero.
             let between = width.unwrap_or(100.0 * scatter.variance);
             let ridge = scatter.variance / between.max(1e-6 * scatter.variance);
             effects = self.solve(ridge, &effects);
@@ -136,14 +136,14 @@ impl Design {
                 .map(|known| scatter.variance / (known + ridge))
                 .collect();
             fitted = known.iter().map(|known| known / (known + ridge)).sum();
-            let told: Vec<f64> = (effects.iter().zip(&variances).zip(&known))
+            let estimates: Vec<f64> = (effects.iter().zip(&variances).zip(&known))
                 .filter(|(_, known)| **known > 0.0)
                 .map(|((effect, variance), _)| effect * effect + variance)
                 .collect();
-            if told.len() < 3 {
+            if estimates.len() < 3 {
                 return (vec![0.0; self.blocks], vec![0.0; self.blocks]);
             }
-            width = Some(told.iter().sum::<f64>() / told.len() as f64);
+            width = Some(estimates.iter().sum::<f64>() / estimates.len() as f64);
         }
         (effects, variances)
     }

@@ -36,10 +36,10 @@ pub enum KneeKind {
 /// A change point (knee) of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Knee {
-    /// Of a step: the last value that surely has the level before it. Of a hinge: lower end of
+    /// Of a step: the last value with the level before it. Of a hinge: lower end of
     /// the interval of its place.
     pub low: f64,
-    /// The first value that surely has the level after it; the upper end.
+    /// The first value with the level after it; the upper end.
     pub high: f64,
     /// Best single place.
     pub at: f64,
@@ -52,8 +52,8 @@ pub struct Knee {
     pub confidence: f64,
     /// p-value against all curves without a change point.
     pub p_value: f64,
-    /// Of a step: whether the places that remain likely overlap. If not, there are settings of
-    /// which it is not known at which side of it they lie.
+    /// Of a step: whether its likely positions are adjacent. If not, some settings between them belong
+    /// to neither side for certain.
     pub settled: bool,
 }
 
@@ -100,9 +100,9 @@ pub struct Curve {
 
 /// 97.5 % of the normal distribution.
 pub(super) const NORMAL: f64 = 1.96;
-/// The share of δ that settings may differ by without meaning anything.
+/// Share of δ by which settings may differ without being different.
 const FLOOR: f64 = 1.0 / 3.0;
-/// A step seen four times in five is so many standard errors high.
+/// Height of a step that is detected with a power of 80 %, standard errors.
 const SEEN: f64 = 4.0;
 
 /// Determines levels, change points and segments.

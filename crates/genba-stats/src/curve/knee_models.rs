@@ -5,8 +5,7 @@ use super::least_squares::Row;
 use super::setting_levels::Level;
 use super::smooth_models::{logarithmic, plain_scale};
 
-/// Settings between two levels cost so much each: a step may be a ramp, but is not one for
-/// nothing.
+/// Penalty of each setting between two levels: a step may be a ramp only where the data ask for it.
 const BETWEEN: f64 = 10.0;
 /// A ramp is a step if it is no wider than this share of the axis …
 const NARROW: f64 = 0.25;
@@ -31,7 +30,7 @@ pub(super) enum Place {
 pub(super) struct KneeFit {
     pub place: Place,
     pub misfit: f64,
-    /// Misfit with a price for each parameter, the place among them.
+    /// Misfit with a penalty for each parameter, the position included.
     pub cost: f64,
     /// Degrees of freedom left.
     pub free: f64,
@@ -54,7 +53,7 @@ pub(super) fn best(all: &[KneeFit]) -> Option<&KneeFit> {
     all.iter().min_by(|a, b| a.cost.total_cmp(&b.cost))
 }
 
-/// Whether the way from one setting to another may be a ramp between levels.
+/// Whether the settings between two others may be a ramp between levels.
 pub(super) fn is_narrow(levels: &[Level], before: usize, after: usize, axis: Axis) -> bool {
     let Some((first, last)) = levels.first().zip(levels.last()) else {
         return false;
@@ -95,7 +94,7 @@ pub(super) fn step(levels: &[Level], before: usize, after: usize) -> Option<Knee
     let (left_count, right_count) = (before + 1, levels.len() - after);
     let mut best: Option<KneeFit> = None;
     for columns in 2..=4 {
-        // Of a line with a free end nothing is learnt about a jump.
+        // A line with a free end does not determine a jump.
         let needed = if columns == 4 { 2 } else { 1 };
         // Slopes of few settings fit anything.
         let spare = if columns == 2 { 1 } else { 3 };
@@ -348,7 +347,7 @@ mod tests {
         levels[4].se = 0.001;
         let all = self::all(&levels, Axis::Log2);
         let region = self::region(&all, best(&all).unwrap(), 0.025);
-        // The setting is surely on the way from one level to the other.
+        // The setting lies between the two levels.
         assert!(region.settled, "{region:?}");
     }
 

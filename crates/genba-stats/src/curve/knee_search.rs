@@ -81,7 +81,7 @@ impl Search<'_> {
         }
     }
 
-    /// Borders of pieces, those that bound the same short way from one level to another as one.
+    /// Borders of segments; those at the ends of the same short ramp between two levels count as one.
     fn proposed(&self) -> Vec<(usize, usize)> {
         let all = &self.levels.all;
         let mut places: Vec<(usize, usize)> = Vec::new();

@@ -2,13 +2,13 @@
 //! *Numerical Methods for Least Squares Problems*, 2.4): stable enough for columns as alike as
 //! x and x log x.
 
-/// Columns of a model at most.
+/// Maximum number of columns of a model.
 pub(super) const MOST: usize = 4;
 
 /// A row of the design: the values of the columns, of which the first `columns` count.
 pub(super) type Row = [f64; MOST];
 
-/// What a fit came to.
+/// A fit: coefficients and their covariance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Solution {
     pub coefficients: Row,
@@ -34,8 +34,8 @@ impl Solution {
     }
 }
 
-/// Minimises Σ ((target − row · coefficients) ÷ error)². `None` where the columns cannot be
-/// told apart.
+/// Minimises Σ ((target − row · coefficients) ÷ error)². `None` where the columns are
+/// linearly dependent.
 pub(super) fn solve(
     rows: &[Row],
     columns: usize,

@@ -1,13 +1,13 @@
-//! A metric over a parameter: levels of the settings, knees between them, the law of growth.
+//! A metric over a parameter: levels of the settings, change points (knees) between them, the scaling
+//! law.
 //!
-//! The method of the knees: levels are compared on a logarithmic scale. Every curve without a
-//! knee that a program usually shows (constant, powers, logarithm, linear, n log n, quadratic,
-//! all with a constant part, gentle bends) stands against curves of pieces; a knee is believed
-//! if no smooth curve through its surroundings does nearly as well, by a parametric bootstrap
-//! under the best smooth one (the place of a knee means nothing if there is none, so that no
-//! table of a distribution applies: Hansen, "Inference when a nuisance parameter is not
-//! identified under the null hypothesis", Econometrica 64 (1996)). Its interval comes from the
-//! weights of all places.
+//! Change points are detected by model comparison. Levels are compared on a logarithmic scale. The
+//! smooth curves that programs usually show (constant, powers, logarithm, linear, n log n, quadratic,
+//! all with an additive constant, gentle bends) are compared with curves of several segments. A change
+//! point is accepted if no smooth curve around it fits nearly as well, by a parametric bootstrap under
+//! the best smooth curve: without a change point its position is not identified, so no tabulated
+//! distribution applies (Hansen, "Inference when a nuisance parameter is not identified under the null
+//! hypothesis", Econometrica 64 (1996)). Its interval comes from the weights of all positions.
 
 mod block_drift;
 mod bootstrap_random;

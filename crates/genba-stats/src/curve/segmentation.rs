@@ -6,25 +6,25 @@ use super::least_squares::Row;
 use super::setting_levels::Level;
 use super::smooth_models::{self, logarithmic, plain_scale};
 
-/// Price of a border between pieces, beside the parameters of one more piece.
+/// Penalty of a border between segments, beside the parameters of one more segment.
 const BORDER: f64 = 10.0;
 /// More settings than this are not divided.
 pub(super) const MOST: usize = 200;
 
-/// Indices of the last setting of every piece but the last; empty where one smooth curve does.
+/// Indices of the last setting of every segment but the last; empty where one smooth curve fits.
 pub(super) fn borders(levels: &[Level]) -> Vec<usize> {
     let count = levels.len();
     if !(3..=MOST).contains(&count) {
         return Vec::new();
     }
-    // Least cost of the settings before `end`, and where the last piece of it begins.
+    // Least cost of the settings before `end`, and where its last segment begins.
     let mut least = vec![(0.0, 0); count + 1];
     for end in 1..=count {
         least[end] = (0..end)
             .map(|start| {
                 let border = if start == 0 { 0.0 } else { BORDER };
-                let piece = piece(&levels[start..end]);
-                (least[start].0 + border + piece, start)
+                let segment = segment_cost(&levels[start..end]);
+                (least[start].0 + border + segment, start)
             })
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap_or((f64::INFINITY, 0));
@@ -44,7 +44,7 @@ pub(super) fn borders(levels: &[Level]) -> Vec<usize> {
 }
 
 /// Cost of the best of a constant, a line, and a straight line of the metric itself.
-fn piece(levels: &[Level]) -> f64 {
+fn segment_cost(levels: &[Level]) -> f64 {
     let constant = |_: &Level| -> Row { [1.0, 0.0, 0.0, 0.0] };
     let mut best =
         logarithmic(levels, 1, &constant).map_or(f64::INFINITY, |(_, misfit, _)| misfit + 2.0);

@@ -20,7 +20,7 @@ pub(super) enum Form {
     Parabola,
 }
 
-/// What grows.
+/// The growing term of a form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum GrowthTerm {
     Log,
@@ -48,12 +48,12 @@ impl GrowthTerm {
     }
 }
 
-/// Powers that are tried before the best is looked for between them.
+/// Powers of the coarse search.
 const POWERS: [f64; 17] = [
     -3.0, -2.0, -1.5, -1.0, -0.7, -0.5, -0.3, -0.15, 0.15, 0.3, 0.5, 0.7, 1.2, 1.6, 2.3, 3.0, 4.0,
 ];
 
-/// Steps of the search between tried powers: to a hundredth of their distance.
+/// Steps of the fine search between two of these powers: to a hundredth of their distance.
 const GOLDEN: u32 = 10;
 
 /// A curve fitted to levels.
@@ -69,7 +69,7 @@ pub(super) struct Fit {
 }
 
 impl Fit {
-    /// Misfit with a price for each parameter (Akaike's).
+    /// Misfit with Akaike's penalty for each parameter.
     pub fn cost(&self) -> f64 {
         self.misfit + 2.0 * self.parameters as f64
     }

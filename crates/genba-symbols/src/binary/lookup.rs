@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Binary;
+use crate::data_symbols::{self, DataSymbol};
 use crate::dwarf::{CodeFrame, CompileUnit, DebugPart, FunctionInfo, SourceLocation};
 use crate::elf::Layout;
 use crate::elf_symbol_entries::{self, SHT_DYNSYM, SHT_SYMTAB};
@@ -18,6 +19,12 @@ impl Binary {
     #[must_use]
     pub fn symbol_at(&self, svma: u64) -> Option<Symbol> {
         self.symbol_table().at(svma)
+    }
+
+    /// The variable that holds an address.
+    #[must_use]
+    pub fn variable_at(&self, svma: u64) -> Option<&DataSymbol> {
+        data_symbols::at(self.data_symbol_table(), svma)
     }
 
     /// All symbols of code by address, the best alias of each address.

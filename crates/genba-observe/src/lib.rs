@@ -1,0 +1,52 @@
+//! What a program did in the bursts that were watched. Pure: bursts in, results for each place out.
+//!
+//! A burst is a stretch of one thread's execution in which every memory access, branch outcome and
+//! call was recorded ([`genba_model::Burst`]). Each analysis is a function over all bursts in a file
+//! of its own; [`observe`] runs them all. Within a burst events depend on one another, so bursts are
+//! the clusters of every interval ([`Seen`]). What began before a burst or ends after it is unknown
+//! there: each analysis says how it deals with that.
+
+mod branch_predictor;
+mod branches;
+mod byte_map;
+mod cache_geometry;
+mod call_stack;
+mod code_knowledge;
+mod copy_runs;
+mod data_places;
+mod dead_stores;
+mod fast_hash;
+mod line_use;
+mod load_levels;
+mod observations;
+mod operand_values;
+mod overwritten_buffers;
+mod redundant_calls;
+mod repeated_copies;
+mod reuse_distance;
+mod same_loads;
+mod set_associative;
+mod sharing;
+mod silent_stores;
+mod strides;
+#[cfg(test)]
+mod synthetic;
+mod tally;
+
+pub use branches::{BranchSite, MIN_EXECUTIONS_IN_ACTIVATION, OneWayBranch};
+pub use cache_geometry::{CacheGeometry, CacheSize};
+pub use code_knowledge::{Allocation, ArgumentRegisters, CodeKnowledge};
+pub use data_places::{DataSite, MemoryPlace, PlaceShare};
+pub use dead_stores::DeadStore;
+pub use line_use::LineUse;
+pub use load_levels::LoadSite;
+pub use observations::{Observations, Watched, observe};
+pub use operand_values::{OperandValues, ValueShare};
+pub use overwritten_buffers::OverwrittenBuffer;
+pub use redundant_calls::RedundantCall;
+pub use repeated_copies::RepeatedCopy;
+pub use same_loads::SameLoad;
+pub use sharing::{SharedLine, SharingAccess};
+pub use silent_stores::SilentStore;
+pub use strides::Stride;
+pub use tally::Seen;

@@ -1,0 +1,224 @@
+//! All results of the bursts of one counting run.
+
+use genba_model::{Burst, CodePoint, Observation, Observed};
+use serde::{Deserialize, Serialize};
+
+use crate::branches::{self, BranchSite, OneWayBranch};
+use crate::cache_geometry::CacheGeometry;
+use crate::code_knowledge::CodeKnowledge;
+use crate::data_places::{self, AddressSpace, DataSite};
+use crate::dead_stores::{self, DeadStore};
+use crate::fast_hash::FastMap;
+use crate::line_use::{self, LineUse};
+use crate::load_levels::{self, LoadSite};
+use crate::operand_values::{self, OperandValues};
+use crate::overwritten_buffers::{self, OverwrittenBuffer};
+use crate::redundant_calls::{self, RedundantCall};
+use crate::repeated_copies::{self, RepeatedCopy};
+use crate::same_loads::{self, SameLoad};
+use crate::sharing::{self, SharedLine};
+use crate::silent_stores::{self, SilentStore};
+
+/// What the bursts of a run showed, by place. Shares are of what bursts saw; exact counts scale
+/// them to the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Observations {
+    /// Paths of the modules that [`CodePoint::module`] numbers.
+    pub modules: Vec<String>,
+    /// Names of regions of memory that [`crate::MemoryPlace::Region`] numbers.
+    pub regions: Vec<String>,
+    /// Number of bursts.
+    pub bursts: u32,
+    /// Instructions executed in them.
+    pub instructions: u64,
+    /// Threads with a burst.
+    pub threads: u32,
+    /// The caches that levels refer to.
+    pub geometry: CacheGeometry,
+    /// Levels that serve loads.
+    pub loads: Vec<LoadSite>,
+    /// Outcomes of branches.
+    pub branches: Vec<BranchSite>,
+    /// Branches that go one way while their function runs.
+    pub one_way_branches: Vec<OneWayBranch>,
+    /// Cache lines that threads share.
+    pub shared_lines: Vec<SharedLine>,
+    /// Stores that are overwritten unread.
+    pub dead_stores: Vec<DeadStore>,
+    /// Stores of what is there already.
+    pub silent_stores: Vec<SilentStore>,
+    /// Loads that bring the same again.
+    pub same_loads: Vec<SameLoad>,
+    /// Values of operands.
+    pub operand_values: Vec<OperandValues>,
+    /// Calls that repeat earlier ones.
+    pub redundant_calls: Vec<RedundantCall>,
+    /// Buffers that are filled and overwritten unread.
+    pub overwritten_buffers: Vec<OverwrittenBuffer>,
+    /// Copies of copies.
+    pub repeated_copies: Vec<RepeatedCopy>,
+    /// What instructions work on.
+    pub data: Vec<DataSite>,
+    /// How much of fetched lines is used.
+    pub line_use: Vec<LineUse>,
+    /// Notes, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Observations {
+    /// Path of the module of a place.
+    #[must_use]
+    pub fn path(&self, at: CodePoint) -> &str {
+        (self.modules.get(at.module as usize)).map_or("", String::as_str)
+    }
+
+    /// Number of the module with this path.
+    #[must_use]
+    pub fn module(&self, path: &str) -> Option<u32> {
+        let index = self.modules.iter().position(|one| one == path)?;
+        u32::try_from(index).ok()
+    }
+}
+
+/// The bursts of all processes of a run, with modules numbered alike.
+pub struct Watched {
+    /// Paths of the modules.
+    pub modules: Vec<String>,
+    regions: Vec<String>,
+    spaces: FastMap<i32, AddressSpace>,
+    bursts: Vec<Burst>,
+    notes: Vec<String>,
+}
+
+impl Watched {
+    /// Takes the observations of all processes of a run, each with its process id.
+    #[must_use]
+    pub fn new(observations: Vec<(i32, Observation)>) -> Self {
+        let mut all = Self {
+            modules: Vec::new(),
+            regions: Vec::new(),
+            spaces: FastMap::default(),
+            bursts: Vec::new(),
+            notes: Vec::new(),
+        };
+        for (pid, one) in observations {
+            all.add(pid, one);
+        }
+        let order = |burst: &Burst| (burst.pid, burst.thread);
+        all.bursts.sort_by(|a, b| {
+            let time = a.began_wall_seconds.total_cmp(&b.began_wall_seconds);
+            time.then_with(|| order(a).cmp(&order(b)))
+        });
+        all
+    }
+
+    /// Whether nothing was watched.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bursts.is_empty()
+    }
+
+    /// Entries of the functions that were called in bursts, each once.
+    #[must_use]
+    pub fn call_targets(&self) -> Vec<CodePoint> {
+        let mut list: Vec<CodePoint> = Vec::new();
+        let mut met = crate::fast_hash::FastSet::default();
+        for event in self.bursts.iter().flat_map(|burst| &burst.events) {
+            if let Observed::Call { target, .. } | Observed::Jump { target } = event.what
+                && met.insert(target)
+            {
+                list.push(target);
+            }
+        }
+        list
+    }
+
+    fn add(&mut self, pid: i32, one: Observation) {
+        let mut numbers: Vec<u32> = Vec::new();
+        let mut bias: FastMap<u32, u64> = FastMap::default();
+        for module in &one.modules {
+            let known = self.modules.iter().position(|path| *path == module.path);
+            let number = known.unwrap_or_else(|| {
+                self.modules.push(module.path.clone());
+                self.modules.len() - 1
+            }) as u32;
+            numbers.push(number);
+            bias.insert(number, module.bias);
+        }
+        let modules = &self.modules;
+        let module_of = |path: &str| {
+            let index = modules.iter().position(|one| one == path)?;
+            u32::try_from(index).ok()
+        };
+        let regions = &mut self.regions;
+        let region_of = |name: &str| {
+            let known = regions.iter().position(|one| one == name);
+            known.unwrap_or_else(|| {
+                regions.push(name.to_owned());
+                regions.len() - 1
+            }) as u32
+        };
+        let space = AddressSpace::new(&one.regions, bias, module_of, region_of);
+        self.spaces.insert(pid, space);
+        // Numbers beyond the list name no module.
+        let renumber = |at: &mut CodePoint| {
+            at.module = (numbers.get(at.module as usize))
+                .copied()
+                .unwrap_or(u32::MAX);
+        };
+        for mut burst in one.bursts {
+            burst.pid = pid;
+            for event in &mut burst.events {
+                renumber(&mut event.at);
+                if let Observed::Call { target, .. } | Observed::Jump { target } = &mut event.what {
+                    renumber(target);
+                }
+            }
+            self.bursts.push(burst);
+        }
+        for note in one.notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
+/// Analyses all bursts of a run.
+#[must_use]
+pub fn observe(
+    watched: &Watched,
+    geometry: &CacheGeometry,
+    code: &dyn CodeKnowledge,
+) -> Observations {
+    let bursts = &watched.bursts;
+    let geometry = geometry.checked();
+    let kernel = |module: u32| {
+        (watched.modules.get(module as usize)).is_none_or(|path| path.starts_with('['))
+    };
+    let mut threads: Vec<(i32, u32)> = bursts.iter().map(|one| (one.pid, one.thread)).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    Observations {
+        modules: watched.modules.clone(),
+        regions: watched.regions.clone(),
+        bursts: bursts.len() as u32,
+        instructions: bursts.iter().map(|one| one.instructions).sum(),
+        threads: threads.len() as u32,
+        geometry,
+        loads: load_levels::load_levels(bursts, &geometry),
+        branches: branches::branches(bursts),
+        one_way_branches: branches::one_way_branches(bursts),
+        shared_lines: sharing::shared_lines(bursts),
+        dead_stores: dead_stores::dead_stores(bursts),
+        silent_stores: silent_stores::silent_stores(bursts),
+        same_loads: same_loads::same_loads(bursts),
+        operand_values: operand_values::operand_values(bursts),
+        redundant_calls: redundant_calls::redundant_calls(bursts, code, &kernel),
+        overwritten_buffers: overwritten_buffers::overwritten_buffers(bursts, code),
+        repeated_copies: repeated_copies::repeated_copies(bursts, code),
+        data: data_places::data_places(bursts, &watched.spaces, code),
+        line_use: line_use::line_use(bursts, geometry.line_bytes),
+        notes: watched.notes.clone(),
+    }
+}

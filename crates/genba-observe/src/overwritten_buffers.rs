@@ -1,0 +1,199 @@
+//! Buffers that a library function fills for its caller and that are overwritten unread: zeroed
+//! before they are filled, copied before they are replaced.
+//!
+//! Only bytes count that the function was given by address and length (`memset`, `memcpy`,
+//! `strncpy`): what it writes for itself is its own business. Attributed to the call in the user's
+//! own code. What is neither read nor overwritten in the burst is unknown.
+
+use genba_model::{Burst, CodePoint, Observed};
+use serde::{Deserialize, Serialize};
+
+use crate::byte_map::ByteMap;
+use crate::call_stack::{CallStack, Frame};
+use crate::code_knowledge::CodeKnowledge;
+use crate::fast_hash::FastMap;
+use crate::tally::{Partners, Seen, Tally};
+
+/// A call that fills memory of which some is overwritten unread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverwrittenBuffer {
+    /// The call in the user's own code.
+    pub at: CodePoint,
+    /// The function that it calls.
+    pub target: CodePoint,
+    /// Bytes that were overwritten unread, of those whose fate was seen.
+    pub seen: Seen,
+    /// Bytes that one call fills, on average.
+    pub bytes_per_call: f64,
+    /// The user's own instruction that overwrote most of them.
+    pub overwritten_by: CodePoint,
+}
+
+/// Bytes from which on a filled stretch is a buffer.
+const MIN_BUFFER_BYTES: f64 = 64.0;
+
+/// Largest length that an argument is taken for.
+const MAX_LENGTH: u64 = 1 << 40;
+
+type Key = (CodePoint, CodePoint);
+
+/// Finds calls whose bytes are overwritten unread, those with most bytes first.
+pub(crate) fn overwritten_buffers(
+    bursts: &[Burst],
+    code: &dyn CodeKnowledge,
+) -> Vec<OverwrittenBuffer> {
+    let mut bytes = ByteMap::<u32>::new();
+    let mut tally: Tally<Key> = Tally::new();
+    let mut killers: FastMap<Key, Partners> = FastMap::default();
+    let mut filled: FastMap<Key, (u64, u64)> = FastMap::default();
+    for burst in bursts {
+        let mut stack = CallStack::default();
+        // The call that each number in the map stands for.
+        let mut calls: Vec<(Key, u32)> = Vec::new();
+        bytes.clear();
+        for event in &burst.events {
+            stack.event(event);
+            match event.what {
+                Observed::Load { address, size, .. } => {
+                    bytes.update(address, size, |byte| {
+                        if *byte != 0 {
+                            tally.add(calls[*byte as usize - 1].0, 0.0, 1.0);
+                            *byte = 0;
+                        }
+                    });
+                }
+                Observed::Store {
+                    address,
+                    size,
+                    reads,
+                    ..
+                } => {
+                    let site = stack.user_site(event.at, code);
+                    let own = filling(&stack, event.at, address, code).map(|(key, activation)| {
+                        if calls.last().is_none_or(|last| *last != (key, activation)) {
+                            calls.push((key, activation));
+                            filled.entry(key).or_default().1 += 1;
+                        }
+                        filled.entry(key).or_default().0 += u64::from(size);
+                        calls.len() as u32
+                    });
+                    let mut lost: Option<(Key, u64)> = None;
+                    bytes.update(address, size, |byte| {
+                        if *byte != 0 && Some(*byte) != own {
+                            let key = calls[*byte as usize - 1].0;
+                            tally.add(key, if reads { 0.0 } else { 1.0 }, 1.0);
+                            if !reads {
+                                let times = lost.map_or(0, |one| one.1);
+                                lost = Some((key, times + 1));
+                            }
+                        }
+                        *byte = own.unwrap_or(0);
+                    });
+                    if let (Some((key, times)), Some((at, _))) = (lost, site) {
+                        killers.entry(key).or_default().add(at, times);
+                    }
+                }
+                Observed::SystemCall { .. } => bytes.clear(),
+                _ => {}
+            }
+        }
+        tally.end_of_burst();
+    }
+    (tally.shares().into_iter())
+        .filter_map(|(key, seen)| {
+            let &(bytes, calls) = filled.get(&key)?;
+            let bytes_per_call = bytes as f64 / calls.max(1) as f64;
+            let wanted = seen.share.value > 0.0 && bytes_per_call >= MIN_BUFFER_BYTES;
+            Some(OverwrittenBuffer {
+                at: key.0,
+                target: key.1,
+                seen,
+                bytes_per_call,
+                overwritten_by: killers.get(&key)?.first()?,
+            })
+            .filter(|_| wanted)
+        })
+        .collect()
+}
+
+/// The call from the user's own code that fills the byte at `address` by what stores at `at`.
+fn filling(
+    stack: &CallStack,
+    at: CodePoint,
+    address: u64,
+    code: &dyn CodeKnowledge,
+) -> Option<(Key, u32)> {
+    if code.is_own(at.module) {
+        return None;
+    }
+    // The function that stores, and those of libraries that called it.
+    let frames = stack.frames();
+    let first = frames
+        .iter()
+        .rposition(|frame| code.is_own(frame.call.module))?;
+    let user = &frames[first];
+    let given = |frame: &Frame| {
+        let [to, second, third, ..] = frame.arguments;
+        let length = [second, third]
+            .into_iter()
+            .filter(|&length| length < MAX_LENGTH)
+            .max();
+        length.is_some_and(|length| address.wrapping_sub(to) < length)
+    };
+    frames[first..]
+        .iter()
+        .any(given)
+        .then_some(((user.call, user.target), user.activation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{AllOwn, at, block, burst, call, in_library, load, ret, store};
+    use genba_model::BurstEvent;
+
+    fn zeroed(bytes: u64) -> Vec<BurstEvent> {
+        let target = CodePoint {
+            module: 1,
+            address: 0x500,
+        };
+        let mut events = vec![call(0x10, target, [0x1000, 0, bytes, 0, 0, 0])];
+        let stores = (0..bytes / 8).map(|one| in_library(store(0x510, 0x1000 + 8 * one, 8, 1, 0)));
+        events.extend(stores);
+        // The function's own scratch memory.
+        events.push(in_library(store(0x520, 0x9000, 8, 1, 2)));
+        events.push(in_library(ret(0x530, 0x1000)));
+        events.push(block(0x15, 1));
+        events
+    }
+
+    #[test]
+    fn zeroed_buffer_that_is_filled_at_once_is_found() {
+        let mut events = Vec::new();
+        for _ in 0..5 {
+            events.extend(zeroed(128));
+            events.extend((0..16).map(|one| store(0x20, 0x1000 + 8 * one, 8, 0, 3)));
+        }
+        let found = overwritten_buffers(&[burst(events)], &AllOwn);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].at, found[0].overwritten_by), (at(0x10), at(0x20)));
+        assert!((found[0].seen.share.value - 1.0).abs() < 1e-12);
+        assert_eq!(
+            (found[0].seen.executions, found[0].bytes_per_call),
+            (640, 128.0)
+        );
+    }
+
+    #[test]
+    fn zeroed_counters_that_are_read_first_are_not() {
+        let mut events = Vec::new();
+        for _ in 0..5 {
+            events.extend(zeroed(128));
+            events.extend((0..16).flat_map(|one| {
+                let address = 0x1000 + 8 * one;
+                [load(0x1c, address, 8, 0), store(0x20, address, 8, 0, 3)]
+            }));
+        }
+        assert!(overwritten_buffers(&[burst(events)], &AllOwn).is_empty());
+    }
+}

@@ -1,0 +1,132 @@
+//! Bytes that were copied before, unchanged, when they are copied again.
+//!
+//! A copy's bytes carry the number of copies that brought them where they are; any other store
+//! resets it.
+
+use genba_model::{Burst, CodePoint, Estimate, Observed};
+use serde::{Deserialize, Serialize};
+
+use crate::byte_map::ByteMap;
+use crate::code_knowledge::CodeKnowledge;
+use crate::copy_runs::copy_runs;
+use crate::fast_hash::FastMap;
+use crate::tally::{BurstShare, Partners, Seen, Tally};
+
+/// A place that copies bytes of which some had been copied before.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepeatedCopy {
+    /// The user's own instruction: a store of the copy, or the call that led to it.
+    pub at: CodePoint,
+    /// The function of a library that copied, if one did.
+    pub target: Option<CodePoint>,
+    /// Bytes that had been copied to where they are copied from, of all bytes copied here. What
+    /// was copied before the burst is not known, so that the share is a lower bound.
+    pub seen: Seen,
+    /// Bytes of one copy, on average.
+    pub bytes_per_copy: f64,
+    /// The place that copied most of them before.
+    pub previous: CodePoint,
+    /// Bytes copied here again for each instruction executed: how much of the work it may be.
+    pub bytes_per_instruction: Estimate,
+}
+
+type Key = (CodePoint, Option<CodePoint>);
+
+/// Finds copies of copies, those with most bytes first.
+pub(crate) fn repeated_copies(bursts: &[Burst], code: &dyn CodeKnowledge) -> Vec<RepeatedCopy> {
+    let mut tally: Tally<Key> = Tally::new();
+    let mut again = BurstShare::new();
+    let mut previous: FastMap<Key, Partners> = FastMap::default();
+    let mut totals: FastMap<Key, (u64, u64)> = FastMap::default();
+    // The copy that wrote a byte, + 1.
+    let mut bytes = ByteMap::<u32>::new();
+    for burst in bursts {
+        let runs = copy_runs(burst, code);
+        bytes.clear();
+        let mut begin = 0;
+        for (number, run) in runs.iter().enumerate() {
+            overwrite(&mut bytes, burst, begin..run.end + 1);
+            begin = run.end + 1;
+            let key = (run.at, run.target);
+            let mut copied_before = 0u64;
+            for &(from, _, size) in &run.pieces {
+                bytes.update(from, size, |byte| {
+                    if *byte != 0 {
+                        copied_before += 1;
+                        let before = runs[*byte as usize - 1].at;
+                        previous.entry(key).or_default().add(before, 1);
+                    }
+                });
+            }
+            for &(_, to, size) in &run.pieces {
+                bytes.update(to, size, |byte| *byte = number as u32 + 1);
+            }
+            let all = run.bytes();
+            let total = totals.entry(key).or_default();
+            total.0 += all;
+            total.1 += 1;
+            tally.add(key, copied_before.min(all) as f64, all as f64);
+            again.add(key, copied_before as f64);
+        }
+        tally.end_of_burst();
+        again.end_of_burst(burst.instructions as f64);
+    }
+    (tally.shares().into_iter())
+        .filter_map(|(key, seen)| {
+            let &(bytes, copies) = totals.get(&key)?;
+            Some(RepeatedCopy {
+                at: key.0,
+                target: key.1,
+                seen,
+                bytes_per_copy: bytes as f64 / copies.max(1) as f64,
+                previous: previous.get(&key)?.first()?,
+                bytes_per_instruction: again.share(key),
+            })
+        })
+        .collect()
+}
+
+/// What is stored is no copy any more; the stores of the run that ends the range become one after
+/// it.
+fn overwrite(bytes: &mut ByteMap<u32>, burst: &Burst, range: std::ops::Range<usize>) {
+    for event in burst.events.get(range).into_iter().flatten() {
+        if let Observed::Store { address, size, .. } = event.what {
+            bytes.update(address, size, |byte| *byte = 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{AllOwn, at, burst, load, store};
+    use genba_model::BurstEvent;
+
+    fn copy(code: u64, from: u64, to: u64) -> impl Iterator<Item = BurstEvent> {
+        (0..16u64).flat_map(move |one| {
+            [
+                load(code, from + 8 * one, 8, 1000 + one),
+                store(code + 4, to + 8 * one, 8, 0, 1000 + one),
+            ]
+        })
+    }
+
+    #[test]
+    fn copy_of_a_copy_is_found_with_where_it_came_from() {
+        let events = copy(0x10, 0x1000, 0x5000).chain(copy(0x20, 0x5000, 0xa000));
+        let found = repeated_copies(&[burst(events.collect())], &AllOwn);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].at, found[0].previous), (at(0x24), at(0x14)));
+        assert!((found[0].seen.share.value - 1.0).abs() < 1e-12);
+        assert!((found[0].bytes_per_copy - 128.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn changed_bytes_are_no_copy_any_more() {
+        let change = (0..16u64).map(|one| store(0x30, 0x5000 + 8 * one, 8, 0, 7));
+        let events = copy(0x10, 0x1000, 0x5000)
+            .chain(change)
+            .chain(copy(0x20, 0x5000, 0xa000));
+        assert!(repeated_copies(&[burst(events.collect())], &AllOwn).is_empty());
+    }
+}

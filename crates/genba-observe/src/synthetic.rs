@@ -1,0 +1,108 @@
+//! Made-up streams for tests.
+
+use genba_model::{Burst, BurstEvent, CodePoint, Observed};
+
+use crate::code_knowledge::{Allocation, ArgumentRegisters, CodeKnowledge};
+
+pub(crate) fn at(address: u64) -> CodePoint {
+    CodePoint { module: 0, address }
+}
+
+pub(crate) fn load(code: u64, address: u64, size: u16, value: u64) -> BurstEvent {
+    BurstEvent {
+        at: at(code),
+        what: Observed::Load {
+            address,
+            size,
+            value,
+        },
+    }
+}
+
+pub(crate) fn store(code: u64, address: u64, size: u16, before: u64, value: u64) -> BurstEvent {
+    BurstEvent {
+        at: at(code),
+        what: Observed::Store {
+            address,
+            size,
+            before,
+            value,
+            reads: false,
+        },
+    }
+}
+
+pub(crate) fn branch(code: u64, taken: bool) -> BurstEvent {
+    BurstEvent {
+        at: at(code),
+        what: Observed::Branch { taken },
+    }
+}
+
+pub(crate) fn block(code: u64, instructions: u32) -> BurstEvent {
+    BurstEvent {
+        at: at(code),
+        what: Observed::Block { instructions },
+    }
+}
+
+pub(crate) fn call(code: u64, target: CodePoint, arguments: [u64; 6]) -> BurstEvent {
+    BurstEvent {
+        at: at(code),
+        what: Observed::Call { target, arguments },
+    }
+}
+
+pub(crate) fn ret(code: u64, value: u64) -> BurstEvent {
+    BurstEvent {
+        at: at(code),
+        what: Observed::Return { value },
+    }
+}
+
+/// An event in a library: module 1.
+pub(crate) fn in_library(mut event: BurstEvent) -> BurstEvent {
+    event.at.module = 1;
+    event
+}
+
+pub(crate) fn burst(events: Vec<BurstEvent>) -> Burst {
+    let instructions = (events.iter())
+        .map(|event| match event.what {
+            Observed::Block { instructions } => u64::from(instructions),
+            _ => 0,
+        })
+        .sum::<u64>();
+    Burst {
+        pid: 1,
+        thread: 0,
+        began_cpu_seconds: 0.0,
+        began_wall_seconds: 0.0,
+        instructions: instructions.max(events.len() as u64),
+        events,
+    }
+}
+
+/// Module 0 is the user's, all others are libraries; functions take rdi alone.
+pub(crate) struct AllOwn;
+
+impl CodeKnowledge for AllOwn {
+    fn is_own(&self, module: u32) -> bool {
+        module == 0
+    }
+
+    fn arguments(&self, _: CodePoint) -> Option<ArgumentRegisters> {
+        Some(ArgumentRegisters {
+            integer: 1,
+            vector: false,
+        })
+    }
+
+    fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
+        (entry == at(0xa110c)).then_some(Allocation::Size(0))
+    }
+
+    fn variable(&self, _: CodePoint) -> Option<u64> {
+        None
+    }
+}
