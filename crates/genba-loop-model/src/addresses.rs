@@ -1,5 +1,5 @@
 //! Which memory accesses are of the same address: registers as an unknown plus a constant, and
-//! the stores on the way.
+//! the stores between them.
 //!
 //! Two addresses are the same only if they are made of the same unknowns; of any other pair it is
 //! assumed that they differ, as processors predict it.

@@ -1,16 +1,15 @@
 //! One loop: what is gathered about it from counts, time and code.
 
 use genba_code::{BlockId, ControlFlow};
-use genba_model::Estimate;
+use genba_model::{Estimate, InstructionPlace, LoopThroughput, NoLoopChain};
 
 use super::LoopInputs;
-use super::costs::{self, Timing, first_latency, first_throughput, operation};
+use super::costs::{self, Timing, first_latency, misprediction_penalty, operation};
 use super::counted_edges::Edges;
 use super::decide::{Chain, Facts};
 use super::evidence::{Evidence, Iteration};
 use super::inner_loops::Inner;
-use super::throughput::{Mix, Throughput};
-use crate::constants::DEFAULT_MISPREDICTION_CYCLES;
+use super::throughput::Mix;
 
 /// A loop under examination.
 pub(super) struct Subject<'a> {
@@ -89,12 +88,12 @@ impl Subject<'_> {
     }
 
     /// Why no chain can be given, if none can.
-    pub(super) fn why_not(&self, irreducible: bool, inner: &Option<Inner>) -> Option<String> {
+    pub(super) fn why_not(&self, irreducible: bool, inner: &Option<Inner>) -> Option<NoLoopChain> {
         if irreducible {
-            return Some("it is irreducible (entered in more than one place)".to_owned());
+            return Some(NoLoopChain::Irreducible);
         }
         if inner.is_some() {
-            return Some("it contains other loops".to_owned());
+            return Some(NoLoopChain::ContainsLoops);
         }
         None
     }
@@ -104,14 +103,12 @@ impl Subject<'_> {
         measured: Option<Estimate>,
         samples: f64,
         weight: f64,
-        chain: Result<Chain, String>,
-        throughput: Option<Throughput>,
+        chain: Result<Chain, NoLoopChain>,
+        throughput: Option<LoopThroughput>,
         timings: &[Option<Timing>],
     ) -> Facts {
         let costs = self.inputs.costs;
-        let penalty = first_latency(costs, operation::MISPREDICT)
-            .or_else(|| first_throughput(costs, operation::MISPREDICT))
-            .unwrap_or(DEFAULT_MISPREDICTION_CYCLES);
+        let penalty = misprediction_penalty(costs);
         let iteration = Iteration {
             inputs: self.inputs,
             edges: self.edges,
@@ -126,14 +123,13 @@ impl Subject<'_> {
         } else {
             (Evidence::default(), Evidence::default())
         };
-        let text = |most: &Option<(usize, f64)>| {
-            most.map_or(String::new(), |(index, _)| {
+        let place = |most: &Option<(usize, f64)>| {
+            most.map_or_else(InstructionPlace::default, |(index, _)| {
                 let instruction = &self.inputs.instructions[index];
-                format!(
-                    "`{}` at {:#x}",
-                    brief(&instruction.text),
-                    instruction.address
-                )
+                InstructionPlace {
+                    text: brief(&instruction.text).to_owned(),
+                    address: instruction.address,
+                }
             })
         };
         let levels = operation::LEVELS
@@ -149,8 +145,8 @@ impl Subject<'_> {
                 .map(|entries| self.iterations as f64 / entries as f64),
             chain,
             throughput,
-            load_text: text(&loads.most),
-            branch_text: text(&branches.most),
+            load: place(&loads.most),
+            branch: place(&branches.most),
             loads,
             branches,
             penalty,

@@ -1,24 +1,26 @@
 //! The dependency chain of one loop: along its dominant path, or over all its paths.
 
 use genba_code::{BlockId, Opaque};
-use genba_model::Estimate;
+use genba_model::{ChainPaths, Estimate, LoopChain, NoLoopChain, OpaqueReason};
 
 use super::analysed_loop::{Subject, brief, is_inside};
+use super::chain_mnemonics::chain_mnemonics;
 use super::costs::Timing;
 use super::decide::Chain;
 use super::iterations::Iterations;
 use super::path::{self, Path};
 use super::recurrence::{self, Case, Code, Recurrence};
-use super::words::chain_text;
 use crate::constants::{
     MIN_LINK_OF_CHAIN, MIN_PATH_SHARE, ONLY_PATH_SHARE, RARE_PATH_DIVISOR, SAME_PATH_CYCLES,
     WIDE_CHAIN,
 };
-use genba_units::format::short_percent;
 
 impl Subject<'_> {
     /// The chain, and its instructions.
-    pub(super) fn chain(&self, timings: &[Option<Timing>]) -> Result<(Chain, Vec<u32>), String> {
+    pub(super) fn chain(
+        &self,
+        timings: &[Option<Timing>],
+    ) -> Result<(Chain, Vec<u32>), NoLoopChain> {
         let inside = |block: BlockId| is_inside(self.inputs.flow, block, self.index);
         let code = Code {
             flows: self.inputs.data_flow,
@@ -31,9 +33,16 @@ impl Subject<'_> {
             let run = |case| recurrence::of_path(code, &steps, case);
             let [low, value, high] = [run(Case::Low), run(Case::Value), run(Case::High)];
             let (Some(low), Some(value), Some(high)) = (low, value, high) else {
-                return Err("its iterations are too long for the model".to_owned());
+                return Err(NoLoopChain::TooLong);
             };
-            return Ok(self.chain_of(low.cycles, value, high.cycles, way(&path), false, timings));
+            return Ok(self.chain_of(
+                low.cycles,
+                value,
+                high.cycles,
+                iterations_on(&path),
+                false,
+                timings,
+            ));
         }
         self.various(code, timings, &inside)
     }
@@ -44,9 +53,9 @@ impl Subject<'_> {
         code: Code<'_>,
         timings: &[Option<Timing>],
         inside: &dyn Fn(BlockId) -> bool,
-    ) -> Result<(Chain, Vec<u32>), String> {
+    ) -> Result<(Chain, Vec<u32>), NoLoopChain> {
         let Some((paths, order)) = path::drawn(self.edges, self.head, inside) else {
-            return Err("the paths of its iterations were not counted".to_owned());
+            return Err(NoLoopChain::PathsNotCounted);
         };
         let steps: Vec<Vec<u32>> = paths.iter().map(|blocks| self.steps(blocks)).collect();
         let mut times = vec![0usize; steps.len()];
@@ -64,9 +73,9 @@ impl Subject<'_> {
         let run = |case| recurrence::of_iterations(code, &iterations, case);
         let [low, value, high] = [run(Case::Low), run(Case::Value), run(Case::High)];
         let (Some(low), Some(value), Some(high)) = (low, value, high) else {
-            return Err("its iterations are too long for the model".to_owned());
+            return Err(NoLoopChain::TooLong);
         };
-        // Branches are not independent of each other in fact: the ways by themselves bound what
+        // Branches are not independent of each other in fact: the paths by themselves bound what
         // other orders of the same iterations could make.
         let (mut least, mut most) = (value.cycles, value.cycles);
         for (steps, &times) in steps.iter().zip(&times) {
@@ -80,9 +89,9 @@ impl Subject<'_> {
             most = most.max(alone.cycles);
         }
         let differ = most > SAME_PATH_CYCLES.0 * least + SAME_PATH_CYCLES.1;
-        let way = format!(" over {} paths", paths.len());
+        let paths = ChainPaths::Several { paths: paths.len() };
         let (low, high) = (low.cycles.min(least), high.cycles.max(most));
-        Ok(self.chain_of(low, value, high, way, differ, timings))
+        Ok(self.chain_of(low, value, high, paths, differ, timings))
     }
 
     fn chain_of(
@@ -90,7 +99,7 @@ impl Subject<'_> {
         low: f64,
         value: Recurrence,
         high: f64,
-        way: String,
+        paths: ChainPaths,
         various: bool,
         timings: &[Option<Timing>],
     ) -> (Chain, Vec<u32>) {
@@ -113,13 +122,15 @@ impl Subject<'_> {
             Some(self.inputs.data_flow[found].form.clone())
         });
         let chain = Chain {
-            cycles: Estimate {
-                value: value.cycles,
-                low: low.min(value.cycles),
-                high: high.max(value.cycles),
+            figure: LoopChain {
+                cycles: Estimate {
+                    value: value.cycles,
+                    low: low.min(value.cycles),
+                    high: high.max(value.cycles),
+                },
+                mnemonics: chain_mnemonics(&links, self.inputs.instructions),
+                paths,
             },
-            text: chain_text(&links, self.inputs.instructions),
-            way,
             various,
             unknown,
             partial_forward: value.partial_forward,
@@ -139,33 +150,31 @@ impl Subject<'_> {
     }
 
     /// What cannot be seen through, if the path meets anything such.
-    fn opaque(&self, steps: &[u32]) -> Result<(), String> {
+    fn opaque(&self, steps: &[u32]) -> Result<(), NoLoopChain> {
         for &index in steps {
             let index = index as usize;
             let Some(why) = self.inputs.data_flow[index].opaque else {
                 continue;
             };
             let text = brief(&self.inputs.instructions[index].text);
-            return Err(match why {
-                Opaque::Call => format!(
-                    "each iteration calls (`{text}`), and chains through calls are not modelled"
-                ),
-                Opaque::Kernel => format!("each iteration enters the kernel (`{text}`)"),
-                Opaque::Repeated => format!("the time of `{text}` depends on its repeat count"),
-                Opaque::Serialising => format!("`{text}` is serialising"),
-                Opaque::Exit => format!("`{text}` is not modelled"),
+            return Err(NoLoopChain::Opaque {
+                instruction: text.to_owned(),
+                reason: match why {
+                    Opaque::Call => OpaqueReason::Call,
+                    Opaque::Kernel => OpaqueReason::Kernel,
+                    Opaque::Repeated => OpaqueReason::Repeated,
+                    Opaque::Serialising => OpaqueReason::Serialising,
+                    Opaque::Exit => OpaqueReason::Exit,
+                },
             });
         }
         Ok(())
     }
 }
 
-fn way(path: &Path) -> String {
+fn iterations_on(path: &Path) -> ChainPaths {
     if path.share >= ONLY_PATH_SHARE {
-        return String::new();
+        return ChainPaths::All;
     }
-    format!(
-        " on the path of at least {} of its iterations",
-        short_percent(path.share)
-    )
+    ChainPaths::Dominant { share: path.share }
 }

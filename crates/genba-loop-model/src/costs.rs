@@ -1,8 +1,8 @@
 //! Costs of forms, and what an instruction takes from its operands to its result.
 
 use crate::constants::{
-    DEFAULT_OPERAND_BYTES, MAX_COST_CYCLES, MIN_LATENCY_CYCLES, MOVE_CYCLES, UNKNOWN_CYCLES,
-    UNKNOWN_FORWARDING_CYCLES, UNKNOWN_LOAD_CYCLES,
+    DEFAULT_MISPREDICTION_CYCLES, DEFAULT_OPERAND_BYTES, MAX_COST_CYCLES, MIN_LATENCY_CYCLES,
+    MOVE_CYCLES, UNKNOWN_CYCLES, UNKNOWN_FORWARDING_CYCLES, UNKNOWN_LOAD_CYCLES,
 };
 use genba_code::{DataFlow, Shortcut};
 use genba_model::Estimate;
@@ -27,8 +27,8 @@ pub mod operation {
     pub const FORWARD_OTHER: &[&str] = &["store forward [other registers]", "store forward"];
     /// The same of vector registers.
     pub const FORWARD_VECTOR: &[&str] = &["store forward [xmm]", "store forward"];
-    /// A conditional branch predicted wrongly.
-    pub const MISPREDICT: &[&str] = &["jcc [mispredicted]"];
+    /// A mispredicted conditional branch.
+    pub(crate) const MISPREDICTION: &str = "jcc [mispredicted]";
     /// A branch that is taken, throughput.
     pub const TAKEN: &[&str] = &["jcc [taken]", "jmp [taken]"];
     /// Memory levels by name, latency.
@@ -37,6 +37,15 @@ pub mod operation {
         ("L3", &["load [L3]"]),
         ("memory", &["load [memory]"]),
     ];
+}
+
+/// Cycles that a branch misprediction costs: the host table's; where it has none, what processors
+/// since 2010 have.
+#[must_use]
+pub fn misprediction_penalty(costs: &dyn Costs) -> Estimate {
+    latency(costs, operation::MISPREDICTION)
+        .or_else(|| throughput(costs, operation::MISPREDICTION))
+        .unwrap_or(DEFAULT_MISPREDICTION_CYCLES)
 }
 
 /// The latency of the first of these that is known.

@@ -27,7 +27,7 @@ impl Edges<'_> {
         let taken = |from: BlockId, to: BlockId| {
             self.block(from) != Some(0) && self.edge(from, to) != Some(0)
         };
-        // Blocks that nothing leads to any more are taken away; what is left are circles.
+        // Blocks that nothing leads to any more are removed; what remains are cycles.
         let mut before = vec![0u32; sorted.len()];
         let mut after: Vec<Vec<usize>> = vec![Vec::new(); sorted.len()];
         for (index, &from) in sorted.iter().enumerate() {
@@ -78,13 +78,13 @@ impl Edges<'_> {
         let all = self.block(from)?;
         let last = self.last(from)?;
         let Some(by_jump) = self.is_taken_edge(from, to) else {
-            // Without a conditional jump there is one way on.
+            // Without a conditional jump there is one successor.
             return (successors.len() == 1).then_some(all);
         };
         if let Some(taken) = (self.taken)(last) {
             let taken = taken.min(all);
             if successors.len() == 1 {
-                // Either both ways lead there, or the jump leaves the function.
+                // Either both outcomes lead there, or the jump leaves the function.
                 let next = self.instructions.get(last + 1)?.address;
                 let start = blocks.get(to as usize)?.instructions.start;
                 let falls = self.instructions.get(start as usize)?.address == next;

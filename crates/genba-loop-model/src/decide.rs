@@ -3,29 +3,24 @@
 //! The rules prefer silence to a wrong name: a bound is named only where its figure reaches
 //! the measured one within [`MIN_MODEL_OF_MEASURED`] and no other figure contradicts.
 
-use genba_model::{Estimate, LoopBound};
+use genba_model::{
+    BranchOutcome, Estimate, InstructionPlace, LoopChain, LoopModelFigures, LoopThroughput,
+    LoopVerdict, NoLoopChain,
+};
 
 use super::evidence::Evidence;
-use super::throughput::Throughput;
 use crate::constants::{
-    ALL_OF_MEASURED, MAX_FAILED_FORWARDING_CYCLES, MAX_TIME_AT_LOADS, MIN_BRANCH_EXCESS,
+    MAX_FAILED_FORWARDING_CYCLES, MAX_TIME_AT_LOADS, MIN_BRANCH_EXCESS,
     MIN_CHAIN_BESIDE_MISPREDICTION, MIN_CHAIN_LOW, MIN_EXCESS, MIN_EXCESS_OF_SHORT_LOOP,
     MIN_FAR_MEMORY_CYCLES, MIN_LOAD_EXCESS, MIN_MODEL_LOW_OF_HIGH, MIN_MODEL_OF_MEASURED,
     MIN_REPORTED_BRANCH_TIME, MIN_SAMPLES, MIN_TIME_AT_LOADS, MIN_TIME_NEAR_BRANCHES, MIN_TRIPS,
     PENALTY_SPREAD, UNDECIDED_RANGE,
 };
-use genba_units::format::{
-    cycle_range as range, cycles as number, cycles_with_unit as cycles, short_percent as percent,
-};
 
 /// What is known of a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chain {
-    pub cycles: Estimate,
-    /// `div → div`.
-    pub text: String,
-    /// Of which paths: ` on the path of at least 83 % of its iterations`.
-    pub way: String,
+    pub figure: LoopChain,
     /// Whether the chains of its paths are too different for one figure.
     pub various: bool,
     /// An instruction of it that the table does not have.
@@ -42,8 +37,8 @@ pub(super) struct Facts {
     /// Iterations an entry.
     pub trips: Option<f64>,
     /// The chain, or why there is none.
-    pub chain: Result<Chain, String>,
-    pub throughput: Option<Throughput>,
+    pub chain: Result<Chain, NoLoopChain>,
+    pub throughput: Option<LoopThroughput>,
     pub loads: Evidence,
     pub branches: Evidence,
     pub penalty: Estimate,
@@ -51,22 +46,23 @@ pub(super) struct Facts {
     pub stores: bool,
     /// Memory levels with their latencies.
     pub levels: Vec<(&'static str, Estimate)>,
-    /// Text of the instruction with most time among loads and among branches.
-    pub load_text: String,
-    pub branch_text: String,
+    /// The instruction with most time among loads and among branches.
+    pub load: InstructionPlace,
+    pub branch: InstructionPlace,
 }
 
-/// Names the bound, and says why.
-pub(super) fn decide(facts: &Facts) -> (LoopBound, String) {
+/// Names the bound, with the figures that it rests on.
+pub(super) fn decide(facts: &Facts) -> LoopVerdict {
     let Some(measured) = &facts.measured else {
-        return unexplained(format!("no time was measured in it; {}", model(facts)));
+        return LoopVerdict::NotMeasured {
+            model: model(facts),
+        };
     };
     if facts.samples < MIN_SAMPLES {
-        return unexplained(format!(
-            "only {} samples are in it; {}",
-            number(facts.samples),
-            model(facts)
-        ));
+        return LoopVerdict::FewSamples {
+            samples: facts.samples,
+            model: model(facts),
+        };
     }
     if let Some(found) = contradiction(facts, measured) {
         return found;
@@ -80,48 +76,36 @@ pub(super) fn decide(facts: &Facts) -> (LoopBound, String) {
     if let Some(found) = by_evidence(facts, measured) {
         return found;
     }
-    if let Some(trips) = short {
-        return unexplained(format!(
-            "it is left after {} iterations on average, so entering and leaving it cost as much as its iterations; {}",
-            number(trips),
-            model(facts)
-        ));
+    match short {
+        Some(trips) => LoopVerdict::FewIterations {
+            trips,
+            model: model(facts),
+        },
+        None => unexplained(facts, measured),
     }
-    unexplained(remainder(facts, measured))
-}
-
-fn unexplained(why: String) -> (LoopBound, String) {
-    (LoopBound::Unexplained, why)
 }
 
 /// A model that asks for more than was measured does not hold here.
-fn contradiction(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
+fn contradiction(facts: &Facts, measured: &Estimate) -> Option<LoopVerdict> {
     let most = measured.high / MIN_MODEL_OF_MEASURED;
     if let Ok(chain) = &facts.chain {
         // Iterations of different entries overlap: only those that iterate wait.
         let waiting = facts.trips.map_or(1.0, |trips| 1.0 - 1.0 / trips.max(1.0));
-        if chain.cycles.low * waiting > most {
-            return Some(unexplained(format!(
-                "the model does not hold: its longest dependency chain ({}{}) would take {}, more than the {} measured",
-                chain.text,
-                chain.way,
-                cycles(&chain.cycles),
-                range(measured)
-            )));
+        if chain.figure.cycles.low * waiting > most {
+            return Some(LoopVerdict::ChainAboveMeasured {
+                chain: chain.figure.clone(),
+                measured: *measured,
+            });
         }
     }
     let throughput = facts.throughput.as_ref()?;
-    (throughput.cycles.low > most).then(|| {
-        unexplained(format!(
-            "the model does not hold: its {} would take {}, more than the {} measured",
-            throughput.what,
-            cycles(&throughput.cycles),
-            range(measured)
-        ))
+    (throughput.cycles.low > most).then(|| LoopVerdict::ThroughputAboveMeasured {
+        throughput: throughput.clone(),
+        measured: *measured,
     })
 }
 
-fn by_model(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
+fn by_model(facts: &Facts, measured: &Estimate) -> Option<LoopVerdict> {
     let chain = facts
         .chain
         .as_ref()
@@ -131,49 +115,22 @@ fn by_model(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
         t.cycles.high >= MIN_MODEL_OF_MEASURED * measured.low
             && t.cycles.low >= MIN_MODEL_OF_MEASURED * MIN_MODEL_LOW_OF_HIGH * measured.low
     });
-    let chain_value = chain.map_or(0.0, |chain| chain.cycles.value);
+    let chain_value = chain.map_or(0.0, |chain| chain.figure.cycles.value);
     let throughput_value = throughput.map_or(0.0, |t| t.cycles.value);
     if let Some(chain) = chain
         && chain_value >= throughput_value
     {
-        let beside = match throughput {
-            Some(t) => format!("; its {} would take {}", t.what, range(&t.cycles)),
-            None => String::new(),
-        };
-        return Some((
-            LoopBound::Latency,
-            format!(
-                "each iteration waits for the previous one: {} takes {}{}{beside}",
-                chain.text,
-                part(&chain.cycles, measured),
-                chain.way
-            ),
-        ));
+        return Some(LoopVerdict::Latency {
+            chain: chain.figure.clone(),
+            measured: *measured,
+            throughput: throughput.cloned(),
+        });
     }
-    let throughput = throughput?;
-    let beside = match &facts.chain {
-        Ok(chain) => format!(
-            "; its longest dependency chain takes {}",
-            range(&chain.cycles)
-        ),
-        Err(_) => String::new(),
-    };
-    Some((
-        LoopBound::Throughput,
-        format!(
-            "its {} take {}{beside}",
-            throughput.what,
-            part(&throughput.cycles, measured)
-        ),
-    ))
-}
-
-/// How much of the measured cycles a figure of the model is.
-fn part(figure: &Estimate, measured: &Estimate) -> String {
-    if figure.low >= ALL_OF_MEASURED * measured.value {
-        return format!("all of its {}", cycles(measured));
-    }
-    format!("{} of its {}", range(figure), cycles(measured))
+    Some(LoopVerdict::Throughput {
+        throughput: throughput?.clone(),
+        measured: *measured,
+        chain_cycles: facts.chain.as_ref().ok().map(|chain| chain.figure.cycles),
+    })
 }
 
 fn chain_reaches(facts: &Facts, chain: &Chain, measured: &Estimate) -> bool {
@@ -191,13 +148,14 @@ fn chain_reaches(facts: &Facts, chain: &Chain, measured: &Estimate) -> bool {
         return false;
     }
     if chain.various {
-        return reaches(chain.cycles.low);
+        return reaches(chain.figure.cycles.low);
     }
-    reaches(chain.cycles.high) && chain.cycles.low >= MIN_CHAIN_LOW * measured.value
+    let cycles = &chain.figure.cycles;
+    reaches(cycles.high) && cycles.low >= MIN_CHAIN_LOW * measured.value
 }
 
 /// Time that stands at loads or at branches, beyond what the model has.
-fn by_evidence(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)> {
+fn by_evidence(facts: &Facts, measured: &Estimate) -> Option<LoopVerdict> {
     let floor = floor(facts);
     if measured.low <= MIN_EXCESS * floor {
         return None;
@@ -208,14 +166,13 @@ fn by_evidence(facts: &Facts, measured: &Estimate) -> Option<(LoopBound, String)
         && facts.branches.potential >= MIN_BRANCH_EXCESS * excess;
     let branches = at_branches || left_to_branches(facts, measured, floor);
     match (memory, branches) {
-        (true, false) => Some((LoopBound::Memory, memory_text(facts, measured))),
-        (false, true) => Some((LoopBound::FrontEnd, branch_text(facts, measured))),
-        (true, true) => Some(unexplained(format!(
-            "{} of its {} are at loads and {} at branches with varying outcome",
-            percent(facts.loads.share),
-            cycles(measured),
-            percent(facts.branches.share)
-        ))),
+        (true, false) => Some(waits_for_memory(facts, measured)),
+        (false, true) => Some(mispredicts(facts, measured)),
+        (true, true) => Some(LoopVerdict::LoadsAndBranches {
+            measured: *measured,
+            loads: facts.loads.share,
+            branches: facts.branches.share,
+        }),
         (false, false) => None,
     }
 }
@@ -238,7 +195,10 @@ fn left_to_branches(facts: &Facts, measured: &Estimate, floor: f64) -> bool {
 }
 
 fn floor(facts: &Facts) -> f64 {
-    let chain = facts.chain.as_ref().map_or(0.0, |chain| chain.cycles.high);
+    let chain = facts
+        .chain
+        .as_ref()
+        .map_or(0.0, |chain| chain.figure.cycles.high);
     let throughput = facts.throughput.as_ref().map_or(0.0, |t| t.cycles.high);
     chain.max(throughput)
 }
@@ -262,100 +222,67 @@ fn memory_explains(facts: &Facts, measured: &Estimate, excess: f64) -> bool {
             && loads.share * measured.value >= MIN_FAR_MEMORY_CYCLES
 }
 
-fn memory_text(facts: &Facts, measured: &Estimate) -> String {
+fn waits_for_memory(facts: &Facts, measured: &Estimate) -> LoopVerdict {
     let loads = &facts.loads;
-    let share = loads.most.map_or(0.0, |(_, share)| share);
-    let mut text = format!(
-        "{} of its {} are at {}: {} per execution, {} if it hits L1d",
-        percent(share),
-        cycles(measured),
-        facts.load_text,
-        number(loads.each),
-        number(loads.usual)
-    );
-    let near: Vec<String> = facts
-        .levels
-        .iter()
-        .map(|(name, latency)| format!("{name} {}", number(latency.value)))
-        .collect();
-    if !near.is_empty() {
-        text.push_str(&format!(" ({})", near.join(", ")));
+    LoopVerdict::Memory {
+        measured: *measured,
+        load: facts.load.clone(),
+        share: loads.most.map_or(0.0, |(_, share)| share),
+        cycles_each: loads.each,
+        l1d_hit_cycles: loads.usual,
+        levels: facts
+            .levels
+            .iter()
+            .map(|(name, latency)| ((*name).to_owned(), latency.value))
+            .collect(),
     }
-    text
 }
 
-fn branch_text(facts: &Facts, measured: &Estimate) -> String {
+fn mispredicts(facts: &Facts, measured: &Estimate) -> LoopVerdict {
     let branches = &facts.branches;
-    let both = format!("{} is taken {}", facts.branch_text, percent(branches.usual));
-    let each = number(facts.penalty.value);
+    let branch = BranchOutcome {
+        instruction: facts.branch.clone(),
+        taken: branches.usual,
+        penalty_cycles: facts.penalty.value,
+    };
     let excess = measured.value - floor(facts);
     if branches.excess < MIN_BRANCH_EXCESS * excess {
         let wrong = excess / (facts.penalty.value * branches.times).max(f64::MIN_POSITIVE);
-        return format!(
-            "{both}: mispredictions in {} of its executions, about {each} cycles each, would explain {} of its {}, and nothing else does",
-            percent(wrong.min(branches.usual.min(1.0 - branches.usual))),
-            number(excess),
-            cycles(measured)
-        );
+        return LoopVerdict::MispredictionsSuffice {
+            measured: *measured,
+            branch,
+            mispredicted: wrong.min(branches.usual.min(1.0 - branches.usual)),
+            unexplained: excess,
+        };
     }
-    let share = branches.most.map_or(0.0, |(_, share)| share);
-    format!(
-        "{both}, and {} of its {} are at it; a misprediction costs about {each}",
-        percent(share),
-        cycles(measured),
-    )
-}
-
-/// What the model says, as far as it does.
-fn model(facts: &Facts) -> String {
-    let chain = match &facts.chain {
-        Ok(chain) if chain.text.is_empty() => {
-            "in the model no iteration depends on the previous one".to_owned()
-        }
-        Ok(chain) => format!(
-            "in the model its longest dependency chain takes {} ({}{})",
-            cycles(&chain.cycles),
-            chain.text,
-            chain.way
-        ),
-        Err(reason) => reason.clone(),
-    };
-    match &facts.throughput {
-        Some(t) => format!("{chain}, and its {} take {}", t.what, range(&t.cycles)),
-        None => chain,
+    LoopVerdict::Branch {
+        measured: *measured,
+        branch,
+        share: branches.most.map_or(0.0, |(_, share)| share),
     }
 }
 
-fn remainder(facts: &Facts, measured: &Estimate) -> String {
-    let mut text = format!(
-        "{} per iteration are unexplained: {}",
-        cycles(measured),
-        model(facts)
-    );
-    if let Ok(chain) = &facts.chain {
-        if let Some(form) = &chain.unknown {
-            text.push_str(&format!("; the host table has no `{form}`"));
-        }
-        if chain.various {
-            text.push_str("; its paths have different dependency chains");
-        }
-        if chain.partial_forward {
-            text.push_str(
-                "; a load overlaps a part of an earlier store, so store forwarding fails",
-            );
-        }
+/// What the model gives, as far as it does.
+fn model(facts: &Facts) -> LoopModelFigures {
+    LoopModelFigures {
+        chain: match &facts.chain {
+            Ok(chain) => Ok(chain.figure.clone()),
+            Err(reason) => Err(reason.clone()),
+        },
+        throughput: facts.throughput.clone(),
     }
-    if facts.loads.share >= MAX_TIME_AT_LOADS {
-        text.push_str(&format!(
-            "; {} of the time is at loads",
-            percent(facts.loads.share)
-        ));
+}
+
+fn unexplained(facts: &Facts, measured: &Estimate) -> LoopVerdict {
+    let chain = facts.chain.as_ref().ok();
+    let share_from = |share: f64, least: f64| (share >= least).then_some(share);
+    LoopVerdict::Unexplained {
+        measured: *measured,
+        model: model(facts),
+        unknown_form: chain.and_then(|chain| chain.unknown.clone()),
+        paths_differ: chain.is_some_and(|chain| chain.various),
+        forwarding_fails: chain.is_some_and(|chain| chain.partial_forward),
+        at_loads: share_from(facts.loads.share, MAX_TIME_AT_LOADS),
+        at_branches: share_from(facts.branches.share, MIN_REPORTED_BRANCH_TIME),
     }
-    if facts.branches.share >= MIN_REPORTED_BRANCH_TIME {
-        text.push_str(&format!(
-            "; {} is at branches with varying outcome",
-            percent(facts.branches.share)
-        ));
-    }
-    text
 }

@@ -1,12 +1,12 @@
 //! Loops whose iterations contain other loops.
 
-use genba_model::{LoopBound, LoopCost};
+use genba_model::{LoopBound, LoopVerdict};
 
+use super::LoopAnalysis;
 use super::analysed_loop::Subject;
 use crate::constants::{
     DOMINANT_INNER_LOOP, MIN_TIME_OF_RARE_INNER_LOOP, MOST_TIME_IN_INNER_LOOP, RARE_INNER_LOOP,
 };
-use genba_units::format::short_percent;
 
 impl Subject<'_> {
     /// The loops directly inside that were executed, by the time in them.
@@ -14,7 +14,7 @@ impl Subject<'_> {
         &self,
         weight: f64,
         children: &[u32],
-        known: &[Option<LoopCost>],
+        known: &[Option<LoopAnalysis>],
     ) -> Option<Inner> {
         let list = self.inputs.flow.loops();
         let mut found: Option<Inner> = None;
@@ -45,7 +45,7 @@ impl Subject<'_> {
                 share,
                 all: share,
                 address: self.inputs.instructions[head as usize].address,
-                bound: cost.bound,
+                bound: cost.verdict.bound(),
             };
             found = Some(match found {
                 None => here,
@@ -75,37 +75,15 @@ pub(super) struct Inner {
 }
 
 impl Inner {
-    pub(super) fn verdict(&self) -> (LoopBound, String) {
-        let share = short_percent(self.share);
-        if self.share >= DOMINANT_INNER_LOOP && self.bound != LoopBound::Unexplained {
-            let why = format!(
-                "{share} of its time is in the inner loop at {:#x}, which is {}",
-                self.address,
-                name(self.bound)
-            );
-            return (self.bound, why);
+    pub(super) fn verdict(&self) -> LoopVerdict {
+        if self.share < MOST_TIME_IN_INNER_LOOP {
+            return LoopVerdict::InnerLoops { share: self.all };
         }
-        let why = if self.share >= MOST_TIME_IN_INNER_LOOP {
-            format!(
-                "{share} of its time is in the inner loop at {:#x}",
-                self.address
-            )
-        } else {
-            format!(
-                "{} of its time is in inner loops, and such loops are not modelled",
-                short_percent(self.all)
-            )
-        };
-        (LoopBound::Unexplained, why)
-    }
-}
-
-fn name(bound: LoopBound) -> &'static str {
-    match bound {
-        LoopBound::Latency => "latency-bound",
-        LoopBound::Throughput => "throughput-bound",
-        LoopBound::Memory => "memory-bound",
-        LoopBound::FrontEnd => "front-end-bound",
-        LoopBound::Unexplained => "unexplained",
+        let known = self.share >= DOMINANT_INNER_LOOP && self.bound != LoopBound::Unexplained;
+        LoopVerdict::InnerLoop {
+            address: self.address,
+            share: self.share,
+            bound: known.then_some(self.bound),
+        }
     }
 }

@@ -26,7 +26,7 @@ impl Iterations {
         }
     }
 
-    /// Iterations that take different ways.
+    /// Iterations on different paths.
     pub(super) fn various(iterations: &[&[u32]]) -> Self {
         let mut sequence = Vec::new();
         let mut starts = Vec::with_capacity(iterations.len());

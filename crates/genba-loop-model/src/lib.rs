@@ -14,6 +14,7 @@
 mod addresses;
 mod analysed_loop;
 mod chain;
+mod chain_mnemonics;
 mod constants;
 mod costs;
 mod counted_edges;
@@ -25,20 +26,19 @@ mod path;
 mod recurrence;
 mod throughput;
 mod what_if;
-mod words;
 
 use crate::constants::MAX_LOOP_DEPTH;
 use genba_code::{ControlFlow, DataFlow, Instruction};
-use genba_model::{Estimate, LoopCost};
+use genba_model::{Estimate, LoopVerdict};
 
 use analysed_loop::Subject;
 pub use analysed_loop::is_inside;
 use costs::Timing;
 use counted_edges::Edges;
 
-pub use costs::{Costs, operation};
+pub use chain_mnemonics::chain_mnemonics;
+pub use costs::{Costs, misprediction_penalty, operation};
 pub use what_if::{Change, Instead, Model, iteration_after, model};
-pub use words::{chain_mnemonics, chain_text};
 
 /// One function with what was counted and measured. All slices are by instruction.
 #[derive(Clone, Copy)]
@@ -64,12 +64,31 @@ pub struct LoopInputs<'a> {
     pub costs: &'a dyn Costs,
 }
 
+/// What counts, time and model give for one loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopAnalysis {
+    /// Counted: iterations (executions of the loop header).
+    pub iterations: u64,
+    /// Counted: entries from outside.
+    pub entries: Option<u64>,
+    /// Measured ÷ counted: cycles per iteration, including inner loops.
+    pub cycles: Option<Estimate>,
+    /// Model: cycles per iteration of the longest loop-carried dependency chain.
+    pub chain_cycles: Option<Estimate>,
+    /// Instructions of that chain in order: indices into [`LoopInputs::instructions`].
+    pub chain: Vec<u32>,
+    /// Model: cycles per iteration if all instructions were independent.
+    pub throughput_cycles: Option<Estimate>,
+    /// What explains the cycles.
+    pub verdict: LoopVerdict,
+}
+
 /// The cost of each loop of [`ControlFlow::loops`]; `None` for those that were not executed or
 /// not counted.
 #[must_use]
-pub fn loops(inputs: &LoopInputs<'_>) -> Vec<Option<LoopCost>> {
+pub fn loops(inputs: &LoopInputs<'_>) -> Vec<Option<LoopAnalysis>> {
     let list = inputs.flow.loops();
-    let mut out: Vec<Option<LoopCost>> = vec![None; list.len()];
+    let mut out: Vec<Option<LoopAnalysis>> = vec![None; list.len()];
     let aligned = inputs.data_flow.len() == inputs.instructions.len()
         && inputs
             .data_flow
@@ -162,8 +181,8 @@ fn one(
     timings: &[Option<Timing>],
     index: u32,
     children: &[u32],
-    known: &[Option<LoopCost>],
-) -> Option<LoopCost> {
+    known: &[Option<LoopAnalysis>],
+) -> Option<LoopAnalysis> {
     let found = &inputs.flow.loops()[index as usize];
     if found.depth > MAX_LOOP_DEPTH {
         return None;
@@ -199,24 +218,23 @@ fn one(
             chain
         }),
     };
-    let chain_cycles = chain.as_ref().ok().map(|chain| chain.cycles);
+    let chain_cycles = chain.as_ref().ok().map(|chain| chain.figure.cycles);
     let throughput_cycles = throughput.as_ref().map(|t| t.cycles);
-    let (bound, why) = match inner {
+    let verdict = match inner {
         Some(inner) => inner.verdict(),
         None => {
             let facts = subject.facts(measured, samples, weight, chain, throughput, timings);
             decide::decide(&facts)
         }
     };
-    Some(LoopCost {
+    Some(LoopAnalysis {
         iterations,
         entries,
         cycles: measured,
         chain_cycles,
         chain: links,
         throughput_cycles,
-        bound,
-        why,
+        verdict,
     })
 }
 

@@ -4,7 +4,7 @@
 //! instruction waits for its operands, and a division for the one before it. What the last result gains from iteration to iteration comes
 //! out as the greatest mean of any cycle of dependencies (the eigenvalue of the max-plus
 //! matrix of one iteration; Cuninghame-Green, "Minimax Algebra", 1979), and the cycle is read off the
-//! way back from the last result. Code is followed as predicted: nothing waits for a branch.
+//! path back from the last result. Code is followed as predicted: nothing waits for a branch.
 
 use genba_code::{DataFlow, Location, Shortcut, X87_TOP};
 
@@ -255,10 +255,10 @@ impl<'a> Simulation<'a> {
         let (_, middle) = latest(end(count - third));
         let (last_node, last) = latest(self.done.len());
         let growth = ((last - middle) / third as f64).max(0.0);
-        let way = self.way_back(last_node, iterations, third);
-        let (cycles, links) = match self.cycle(&way, iterations) {
+        let path = self.path_back(last_node, iterations, third);
+        let (cycles, links) = match self.cycle(&path, iterations) {
             Some(found) => found,
-            None => (growth, self.frequent(&way, iterations)),
+            None => (growth, self.frequent(&path, iterations)),
         };
         Recurrence {
             cycles,
@@ -270,31 +270,31 @@ impl<'a> Simulation<'a> {
     /// The nodes that led to a result, latest first, without the last third of the iterations, in
     /// which it may have left the chain, and the first, in which the chain may not be the
     /// longest yet.
-    fn way_back(&self, node: usize, iterations: &Iterations, third: usize) -> Vec<u32> {
+    fn path_back(&self, node: usize, iterations: &Iterations, third: usize) -> Vec<u32> {
         let from = iterations.starts[third];
         let until = iterations.starts[iterations.starts.len() - third];
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         let mut at = node as u32;
         while at != NO_NODE && at as usize >= from {
             if (at as usize) < until {
-                way.push(at);
+                path.push(at);
             }
             at = self.waited_for[at as usize];
         }
-        way
+        path
     }
 
-    /// The part of the way between two visits of one instruction: the chain, exactly.
-    fn cycle(&self, way: &[u32], iterations: &Iterations) -> Option<(f64, Vec<Link>)> {
+    /// The part of the path between two visits of one instruction: the chain, exactly.
+    fn cycle(&self, path: &[u32], iterations: &Iterations) -> Option<(f64, Vec<Link>)> {
         if !iterations.uniform {
             return None;
         }
-        let first = *way.first()? as usize;
-        let length = way.iter().position(|&node| {
+        let first = *path.first()? as usize;
+        let length = path.iter().position(|&node| {
             let node = node as usize;
             node != first && iterations.sequence[node] == iterations.sequence[first]
         })?;
-        let start = way[length] as usize;
+        let start = path[length] as usize;
         let passed =
             iteration_of(first, iterations).checked_sub(iteration_of(start, iterations))?;
         if passed == 0 {
@@ -303,7 +303,7 @@ impl<'a> Simulation<'a> {
         let per_iteration = 1.0 / passed as f64;
         let cycles = (self.done[first] - self.done[start]) * per_iteration;
         let mut links: Vec<Link> = Vec::new();
-        for &node in way[..length].iter().rev() {
+        for &node in path[..length].iter().rev() {
             let instruction = iterations.sequence[node as usize];
             let before = self.waited_for[node as usize];
             let added = match before {
@@ -325,16 +325,16 @@ impl<'a> Simulation<'a> {
         Some((cycles, links))
     }
 
-    /// The instructions that the way visits in at least half of its iterations.
-    fn frequent(&self, way: &[u32], iterations: &Iterations) -> Vec<Link> {
-        let Some((&newest, &oldest)) = way.first().zip(way.last()) else {
+    /// The instructions that the path visits in at least half of its iterations.
+    fn frequent(&self, path: &[u32], iterations: &Iterations) -> Vec<Link> {
+        let Some((&newest, &oldest)) = path.first().zip(path.last()) else {
             return Vec::new();
         };
         let passed =
             iteration_of(newest as usize, iterations) - iteration_of(oldest as usize, iterations);
         let per_iteration = 1.0 / passed.max(1) as f64;
         let mut sums: Vec<(u32, f64, f64)> = Vec::new();
-        for &node in way.iter().rev() {
+        for &node in path.iter().rev() {
             let instruction = iterations.sequence[node as usize];
             let before = self.waited_for[node as usize];
             let added = match before {
@@ -363,7 +363,7 @@ impl<'a> Simulation<'a> {
 }
 
 fn later(a: (f64, u32), b: (f64, u32)) -> (f64, u32) {
-    // On a tie the one that has a cause, so that the way back does not end early.
+    // On a tie the one that has a cause, so that the path back does not end early.
     if b.0 > a.0 || (b.0 == a.0 && a.1 == NO_NODE) {
         b
     } else {

@@ -5,19 +5,11 @@
 //! differently are kept apart, so that the bound is rather too low than too high.
 
 use genba_code::{DataFlow, Flow, Instruction, Opaque, Shortcut};
-use genba_model::Estimate;
+use genba_model::{Estimate, LoopThroughput, ThroughputLimit};
 
 use super::costs::{
     Costs, first_throughput, is_locked, operation, plain_load, plain_store, throughput,
 };
-
-/// The bound and what sets it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Throughput {
-    pub cycles: Estimate,
-    /// `12 instructions, 8 a cycle`, `loads`, `divisions`.
-    pub what: String,
-}
 
 /// Instructions per iteration, with how many times each is executed per iteration.
 pub(super) struct Mix<'a> {
@@ -35,13 +27,13 @@ pub(super) struct Extra {
 }
 
 /// The bound; `None` where not even the width is known and no form is.
-pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs, extra: Extra) -> Option<Throughput> {
-    let mut units: Vec<(String, Estimate)> = Vec::new();
-    let mut add = |name: &str, cost: Option<Estimate>, times: f64| {
+pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs, extra: Extra) -> Option<LoopThroughput> {
+    let mut units: Vec<(ThroughputLimit, Estimate)> = Vec::new();
+    let mut add = |limit: ThroughputLimit, cost: Option<Estimate>, times: f64| {
         let Some(cost) = cost.map(|c| c.scaled(times)) else {
             return;
         };
-        match units.iter_mut().find(|u| u.0 == name) {
+        match units.iter_mut().find(|u| u.0 == limit) {
             Some(unit) => {
                 unit.1 = Estimate {
                     value: unit.1.value + cost.value,
@@ -49,7 +41,7 @@ pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs, extra: Extra) -> Option<Th
                     high: unit.1.high + cost.high,
                 }
             }
-            None => units.push((name.to_owned(), cost)),
+            None => units.push((limit, cost)),
         }
     };
     let mut slots = extra.slots;
@@ -64,7 +56,7 @@ pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs, extra: Extra) -> Option<Th
         let jumps = matches!(instruction.flow, Flow::Jump(_) | Flow::CondJump(_));
         if jumps {
             add(
-                "taken branches",
+                ThroughputLimit::TakenBranches,
                 first_throughput(costs, operation::TAKEN),
                 taken,
             );
@@ -73,14 +65,18 @@ pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs, extra: Extra) -> Option<Th
             continue;
         }
         if is_locked(flow) {
-            add("locked operations", throughput(costs, &flow.form), times);
+            add(
+                ThroughputLimit::LockedOperations,
+                throughput(costs, &flow.form),
+                times,
+            );
             continue;
         }
         if flow.loads() {
-            add("loads", load(flow, costs), times);
+            add(ThroughputLimit::Loads, load(flow, costs), times);
         }
         if flow.stores() {
-            add("stores", store(flow, costs), times);
+            add(ThroughputLimit::Stores, store(flow, costs), times);
         }
         let form = match &flow.without_memory {
             Some(form) => form,
@@ -93,19 +89,18 @@ pub(super) fn bound(mix: &Mix<'_>, costs: &dyn Costs, extra: Extra) -> Option<Th
         }
     }
     if let Some(width) = width(costs) {
-        let name = format!(
-            "{} instructions, {} a cycle at most",
-            short(slots),
-            short(1.0 / width.value)
-        );
-        units.push((name, width.scaled(slots)));
+        let limit = ThroughputLimit::Width {
+            instructions: slots,
+            per_cycle: 1.0 / width.value,
+        };
+        units.push((limit, width.scaled(slots)));
     }
     let most = units
         .into_iter()
         .max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    Some(Throughput {
+    Some(LoopThroughput {
         cycles: most.1,
-        what: most.0,
+        limit: most.0,
     })
 }
 
@@ -142,30 +137,26 @@ fn is_fused(mix: &Mix<'_>, index: usize) -> bool {
 }
 
 /// The unit whose instructions' throughputs add up.
-fn unit(form: &str) -> &str {
+fn unit(form: &str) -> ThroughputLimit {
     let name = form.split(' ').next().unwrap_or(form);
     match name {
         "add" | "sub" | "and" | "or" | "xor" | "cmp" | "test" | "inc" | "dec" | "neg" | "not"
-        | "mov" | "movzx" | "movsx" | "movsxd" => "integer operations",
-        "imul" | "mul" | "mulx" => "multiplications",
-        "div" | "idiv" => "divisions",
-        "shl" | "shr" | "sar" | "rol" | "ror" => "shifts",
+        | "mov" | "movzx" | "movsx" | "movsxd" => ThroughputLimit::IntegerOperations,
+        "imul" | "mul" | "mulx" => ThroughputLimit::Multiplications,
+        "div" | "idiv" => ThroughputLimit::Divisions,
+        "shl" | "shr" | "sar" | "rol" | "ror" => ThroughputLimit::Shifts,
         _ => match name.strip_prefix('v').unwrap_or(name) {
             "addss" | "addsd" | "addps" | "addpd" | "subss" | "subsd" | "subps" | "subpd" => {
-                "floating-point additions"
+                ThroughputLimit::FloatAdditions
             }
-            "mulss" | "mulsd" | "mulps" | "mulpd" => "floating-point multiplications",
+            "mulss" | "mulsd" | "mulps" | "mulpd" => ThroughputLimit::FloatMultiplications,
             "divss" | "divsd" | "divps" | "divpd" | "sqrtss" | "sqrtsd" | "sqrtps" | "sqrtpd" => {
-                "floating-point divisions and roots"
+                ThroughputLimit::FloatDivisions
             }
             stem if stem.starts_with("fma") || stem.starts_with("fmadd") => {
-                "floating-point multiply-adds"
+                ThroughputLimit::FloatMultiplyAdds
             }
-            _ => name,
+            _ => ThroughputLimit::Mnemonic(name.to_owned()),
         },
     }
-}
-
-fn short(number: f64) -> String {
-    genba_units::format::cycles(number)
 }

@@ -19,8 +19,6 @@ use crate::constants::{RARE_INNER_LOOP, UNCERTAINTY_OF_CHANGED_CODE, UNEXPLAINED
 pub struct Change {
     /// Instructions that go away; what they made is there from the start.
     pub gone: Vec<usize>,
-    /// Instructions that go away; what they made is what they read, at once.
-    pub passed: Vec<usize>,
     /// Instructions with others in their place.
     pub instead: Vec<Instead>,
     /// Instructions of a chain that is made into several side by side, and how many.
@@ -116,13 +114,11 @@ pub fn model(inputs: &LoopInputs<'_>, index: u32, change: &Change) -> Option<Mod
         .then(|| subject.chain(&timings).ok())
         .flatten()
         .filter(|(chain, _)| chain.unknown.is_none())
-        .map(|(chain, links)| (chain.cycles.scaled(1.0 / lanes), links));
+        .map(|(chain, links)| (chain.figure.cycles.scaled(1.0 / lanes), links));
     let (chain, links) = chain.unzip();
     let mut mix = subject.mix();
     mix.rows.retain(|(at, ..)| {
-        !change.gone.contains(at)
-            && !change.passed.contains(at)
-            && !change.instead.iter().any(|one| one.at == *at)
+        !change.gone.contains(at) && !change.instead.iter().any(|one| one.at == *at)
     });
     for row in &mut mix.rows {
         let fewer = change.fewer.iter().find(|one| one.0 == row.0);
@@ -157,9 +153,6 @@ fn alter(timings: &mut [Option<Timing>], change: &Change) {
                 ..Timing::nothing()
             };
         });
-    }
-    for &index in &change.passed {
-        at(index, &|timing| *timing = Timing::nothing());
     }
     for one in &change.instead {
         at(one.at, &|timing| {

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use genba_code::{ControlFlow, Flow, Syntax, data_flow_of, disassemble};
-use genba_loop_model::{Costs, LoopInputs, chain_text, loops};
-use genba_model::{Estimate, LoopCost};
+use genba_loop_model::{Costs, LoopAnalysis, LoopInputs, chain_mnemonics, loops};
+use genba_model::Estimate;
 use genba_symbols::Binary;
 
 const SOURCE: &str = r"
@@ -69,7 +69,7 @@ fn compile(directory: &Path, options: &[&str]) -> Option<Binary> {
 }
 
 /// The model of the only loop of a function, entered ten times for a million iterations.
-fn model(binary: &Binary, name: &str) -> (LoopCost, String) {
+fn model(binary: &Binary, name: &str) -> (LoopAnalysis, String) {
     let symbol = &binary.find(name)[0];
     let range = binary.function_range_at(symbol.address).expect("sized");
     let code = disassemble(binary, range.start, range.end, Syntax::Intel).expect("x86-64");
@@ -104,7 +104,7 @@ fn model(binary: &Binary, name: &str) -> (LoopCost, String) {
         costs: &Table,
     });
     let cost = costs[0].clone().expect("executed");
-    let chain = chain_text(&cost.chain, &code);
+    let chain = chain_mnemonics(&cost.chain, &code).join(" → ");
     (cost, chain)
 }
 

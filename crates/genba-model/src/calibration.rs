@@ -83,7 +83,7 @@ mod tests {
         Trial {
             case: "a1".to_owned(),
             finding: 1,
-            cause: "spill".to_owned(),
+            cause: "duplicate-division".to_owned(),
             function: "f".to_owned(),
             line: None,
             predicted: Estimate {

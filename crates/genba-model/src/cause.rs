@@ -46,18 +46,15 @@ causes! {
     MissedVectorisation = "missed-vectorisation",
     /// A load that overlaps a narrower store.
     StoreForwardStall = "store-forward-stall",
-    /// Register values stored to the stack and reloaded in a loop.
-    Spill = "spill",
     /// Large copies at the speed of memory.
     MemoryBoundCopy = "memory-bound-copy",
     /// A hot loop at its modelled bound.
     AlreadyOptimal = "already-optimal",
     /// Hot code compiled without optimisation.
     UnoptimisedBuild = "unoptimised-build",
-    /// A small function of another translation unit that is called, not inlined.
+    /// A small function of another translation unit, or behind the procedure linkage table, that is
+    /// called, not inlined.
     TinyCalleeNotInlined = "tiny-callee-not-inlined",
-    /// A small function called through the procedure linkage table.
-    PltCall = "plt-call",
     /// An indirect call with one dominant target.
     IndirectCallOneTarget = "indirect-call-one-target",
     /// Function calls to find thread-local data.
@@ -86,6 +83,14 @@ causes! {
     MallocChurn = "malloc-churn",
     /// A buffer that grows by a constant amount and is copied each time.
     ReallocGrowth = "realloc-growth",
+    /// A general library routine for a conversion that direct code does for a fraction of its time.
+    CostlyConversion = "costly-conversion",
+    /// Registers saved in each call of a hot function for a path that is hardly taken.
+    ColdPathInHotFunction = "cold-path-in-hot-function",
+    /// Tests in an order in which the common case comes last.
+    GeneralCaseFirst = "general-case-first",
+    /// A vectorised loop whose trips are too short for it.
+    ShortTripVectorLoop = "short-trip-vector-loop",
     /// Hot code without symbols.
     NoSymbols = "no-symbols",
 }

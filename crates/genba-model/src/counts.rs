@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Estimate;
+use crate::{Estimate, Observation, ObservedPlace};
 
 /// The count engine and its limitations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -109,6 +109,9 @@ pub struct ProcessCounts {
     /// Notes on these counts, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// What bursts saw, where they were requested. Not part of documents.
+    #[serde(skip)]
+    pub observation: Option<Observation>,
 }
 
 /// What one count run gave: raw, without names.
@@ -244,6 +247,9 @@ pub struct Counts {
     pub functions: Vec<CountedFunction>,
     /// Calls between functions, most frequent first.
     pub calls: Vec<CountedCall>,
+    /// Where bursts saw most mispredictions, cache misses and repeated work, with `--observe`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observation: Option<ObservedPlace>,
     /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, Event, NoiseFloor, SourceLine};
+use crate::{Estimate, Event, NoiseFloor, SourceLine, TimePlace};
 
 /// How the figures of a piece of evidence were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,8 @@ pub enum EvidenceSource {
     Measured,
     /// Exact execution counts, or the code itself.
     Counted,
+    /// Bursts of execution that were watched instruction by instruction, spread over the run.
+    Observed,
     /// A simulated cache or branch predictor.
     Simulated,
     /// A model of the loop with the costs of the host table.
@@ -97,10 +99,16 @@ pub struct Explanation {
     pub event: Event,
     /// Findings, most profitable first.
     pub findings: Vec<Finding>,
+    /// The three places with most time, whether a finding is about them or not.
+    #[serde(default)]
+    pub places: Vec<TimePlace>,
+    /// Size of the files that the command line names, bytes; `None` where it names none.
+    #[serde(default)]
+    pub input_bytes: Option<u64>,
     /// Findings with a smaller gain than this share are dropped.
     #[serde(alias = "least_gain")]
     pub min_gain: f64,
-    /// Noise floor of the runs, from which the minimum gain follows; empty for a recording alone.
+    /// Noise floor of the runs; empty for a recording alone. No finding is dropped for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub noise_floor: Vec<NoiseFloor>,
     /// Notes on the result, a sentence each.

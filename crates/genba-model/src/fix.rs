@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ConversionKind;
+
 /// The language of the source at a site, by its file's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Language {
@@ -51,8 +53,6 @@ pub enum Fix {
     },
     /// Store as many bytes as are loaded.
     WiderStore,
-    /// Keep fewer values alive.
-    FewerLiveValues,
     /// Copy less.
     CopyLess,
     /// Do less work: no cheaper code is known for the same work.
@@ -102,6 +102,8 @@ pub enum Fix {
         /// Whether elements are compared by a call.
         strings: bool,
     },
+    /// Remember what a scan found, so that the next one does not begin anew.
+    ScanOnce,
     /// Remember the end of a string.
     RememberEnd,
     /// Avoid moving the elements of an array.
@@ -127,6 +129,20 @@ pub enum Fix {
     ReuseAllocations(Language),
     /// Grow buffers by a factor.
     GrowByFactor(Language),
+    /// Convert directly, or keep the result.
+    ConvertDirectly(ConversionKind),
+    /// Move a rare path into a function of its own.
+    SplitColdPath {
+        /// The function that has it.
+        function: String,
+    },
+    /// Test for the common case first.
+    CommonCaseFirst {
+        /// Whether the tests compare strings by calls.
+        strings: bool,
+    },
+    /// Keep the compiler from vectorising a short loop.
+    PlainShortLoop,
     /// Install debug symbols.
     InstallSymbols,
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Annotation, Estimate, Finding, Hazard, HostFingerprint, Metric, Profile, RunRecord,
-    ScriptProfile, Stat, Unit,
+    ScriptProfile, Stat, TimePlace, Unit,
 };
 
 /// A command that is measured, and how it is run.
@@ -99,6 +99,12 @@ pub struct Investigation {
     /// Causes with their predicted gains, most profitable first.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// The three places with most time, whether a finding is about them or not.
+    #[serde(default)]
+    pub places: Vec<TimePlace>,
+    /// Size of the files that the command line names, bytes; `None` where it names none.
+    #[serde(default)]
+    pub input_bytes: Option<u64>,
     /// Notes on the result, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,

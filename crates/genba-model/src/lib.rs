@@ -9,6 +9,7 @@
 mod ablation;
 mod annotation;
 mod bisection;
+mod burst;
 mod calibration;
 mod case;
 mod cause;
@@ -25,6 +26,7 @@ mod host;
 mod host_table;
 mod investigation;
 mod min_gain;
+mod observed_place;
 mod profile;
 mod profile_diff;
 mod quantity;
@@ -32,6 +34,7 @@ mod run;
 mod script;
 mod stat;
 mod sweep;
+mod time_place;
 mod trial;
 
 pub use ablation::{Ablation, AblationComponent, AblationCost, AblationSum};
@@ -41,6 +44,7 @@ pub use annotation::{
 pub use bisection::{
     Bisection, BisectionKind, BisectionOutcome, BisectionTest, Culprit, RankedEffect, Skipped,
 };
+pub use burst::{Burst, BurstEvent, MemoryRegion, Observation, Observed, ObservedModule};
 pub use calibration::{Calibration, Trial};
 pub use case::{CaseKind, CaseList, CaseState, CaseSummary};
 pub use cause::Cause;
@@ -59,9 +63,11 @@ pub use document::{Document, SCHEMA};
 pub use dry_run::{ExperimentDryRun, PlannedVariant};
 pub use explanation::{Evidence, EvidenceSource, Example, Explanation, Finding, FindingSite};
 pub use fact::{
-    AddressPattern, BuildFact, ByteOperation, CallFact, CallKind, DivisionFact, Fact,
-    HostOperation, KernelFact, LoadFact, LoopFact, LoopPlace, MemoryFact, MemoryLevel, ModelCase,
-    QuadraticFact, ThreadFact,
+    AddressPattern, BranchOutcome, BuildFact, ByteOperation, CallFact, CallKind, ChainPaths,
+    ConversionFact, ConversionKind, DivisionFact, Fact, HostOperation, InstructionPlace,
+    KernelFact, LoadFact, LoopChain, LoopFact, LoopModelFigures, LoopThroughput, LoopVerdict,
+    MemoryFact, MemoryLevel, ModelCase, NoLoopChain, OpaqueReason, PathFact, QuadraticFact,
+    ThreadFact, ThroughputLimit,
 };
 pub use fix::{Confirmation, Fix, Language, Reduction};
 pub use host::{Hazard, HostFingerprint};
@@ -69,7 +75,11 @@ pub use host_table::{HostTable, HostTableEntry};
 pub use investigation::{
     Concentration, Investigation, MetricSummary, NoiseFloor, RunSummary, Workload,
 };
-pub use min_gain::min_gain;
+pub use min_gain::MIN_GAIN;
+pub use observed_place::{
+    ObservedBranch, ObservedData, ObservedInstruction, ObservedLoads, ObservedPlace,
+    ObservedRedundancy, ObservedValue,
+};
 pub use profile::{
     CallEdge, Event, FunctionRow, LineRow, ModuleRow, Precision, Profile, StackRow, ThreadRow,
 };
@@ -84,4 +94,5 @@ pub use sweep::{
     KneeKind, ParameterScale, ParameterValue, Sweep, SweepKnee, SweepParameter, SweepPoint,
     SweepScalingLaw, SweepSegment,
 };
+pub use time_place::{PlaceCaller, PlaceFunction, TimePlace, TimePlaceKind};
 pub use trial::{ChangeKind, Keep, LayoutEffect, TrialReport, Tried, TriedOutcome};

@@ -10,7 +10,7 @@ use genba_model::{CpuTime, Estimate, Event, ExitKind, Precision, RunRecord};
 use json_schema::Types;
 
 /// Kind, root type, and the commands that print it.
-const DOCUMENTS: [(&str, &str, &str); 18] = [
+const DOCUMENTS: [(&str, &str, &str); 19] = [
     (
         "investigation",
         "Investigation",
@@ -34,6 +34,7 @@ const DOCUMENTS: [(&str, &str, &str); 18] = [
         "genba report --by script --json",
     ),
     ("annotation", "Annotation", "genba annotate --json FUNCTION"),
+    ("observation", "ObservedPlace", "genba observe --json PLACE"),
     ("explanation", "Explanation", "genba explain --json"),
     (
         "calibration",

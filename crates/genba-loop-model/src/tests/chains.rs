@@ -1,11 +1,12 @@
 //! The chain of loops as compilers write them.
 
+use genba_model::{LoopVerdict, NoLoopChain, OpaqueReason};
 use iced_x86::code_asm::*;
 
 use super::{Function, Table};
-use genba_model::LoopCost;
+use crate::LoopAnalysis;
 
-fn chain_of(function: Function) -> (f64, String, LoopCost) {
+fn chain_of(function: Function) -> (f64, String, LoopAnalysis) {
     let function = function.iterations(1_000_000, 1000);
     let cost = function.cost();
     let text = function.chain(&cost);
@@ -334,6 +335,17 @@ fn calls_make_the_chain_unknown() {
     .time(30.0, &[]);
     let cost = function.cost();
     assert_eq!(cost.chain_cycles, None);
-    assert_eq!(cost.bound, genba_model::LoopBound::Unexplained);
-    assert!(cost.why.contains("calls"), "{}", cost.why);
+    let LoopVerdict::Unexplained { model, .. } = &cost.verdict else {
+        panic!("{:?}", cost.verdict);
+    };
+    assert!(
+        matches!(
+            &model.chain,
+            Err(NoLoopChain::Opaque {
+                reason: OpaqueReason::Call,
+                ..
+            })
+        ),
+        "{model:?}"
+    );
 }

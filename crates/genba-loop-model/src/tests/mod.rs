@@ -5,10 +5,10 @@ mod properties;
 mod verdicts;
 
 use genba_code::{ControlFlow, DataFlow, Disassembler, Instruction, Syntax, data_flow};
-use genba_model::{Estimate, LoopCost};
+use genba_model::Estimate;
 use iced_x86::code_asm::CodeAssembler;
 
-use super::{Costs, LoopInputs, loops};
+use super::{Costs, LoopAnalysis, LoopInputs, loops};
 
 /// Costs of a made-up processor, by mnemonic.
 #[derive(Clone)]
@@ -151,7 +151,7 @@ impl Function {
         self
     }
 
-    pub(super) fn costs(&self, table: &dyn Costs) -> Vec<Option<LoopCost>> {
+    pub(super) fn costs(&self, table: &dyn Costs) -> Vec<Option<LoopAnalysis>> {
         let each = self.cycles_per_sample;
         loops(&LoopInputs {
             flow: &self.flow,
@@ -173,18 +173,18 @@ impl Function {
         })
     }
 
-    pub(super) fn cost(&self) -> LoopCost {
+    pub(super) fn cost(&self) -> LoopAnalysis {
         self.cost_by(&Table::default())
     }
 
-    pub(super) fn cost_by(&self, table: &Table) -> LoopCost {
+    pub(super) fn cost_by(&self, table: &Table) -> LoopAnalysis {
         let mut all = self.costs(table);
         assert_eq!(all.len(), 1, "one loop");
         all.remove(0).expect("executed")
     }
 
     /// Mnemonics of the chain.
-    pub(super) fn chain(&self, cost: &LoopCost) -> String {
-        super::chain_text(&cost.chain, &self.instructions)
+    pub(super) fn chain(&self, cost: &LoopAnalysis) -> String {
+        super::chain_mnemonics(&cost.chain, &self.instructions).join(" → ")
     }
 }

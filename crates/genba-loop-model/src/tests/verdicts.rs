@@ -1,6 +1,6 @@
 //! What is said of a loop, given the time that it took.
 
-use genba_model::LoopBound;
+use genba_model::{LoopBound, LoopVerdict, ThroughputLimit};
 use iced_x86::code_asm::*;
 
 use super::Function;
@@ -33,43 +33,89 @@ fn chase() -> Function {
 #[test]
 fn latency_when_the_chain_meets_the_measured_cycles() {
     let cost = sum_of_doubles().time(3.1, &[]).cost();
-    assert_eq!(cost.bound, LoopBound::Latency, "{}", cost.why);
-    assert!(
-        cost.why.contains("addsd takes 3 of its 3.1 cycles"),
-        "{}",
-        cost.why
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Latency,
+        "{:?}",
+        cost.verdict
     );
+    let LoopVerdict::Latency {
+        chain,
+        measured,
+        throughput: None,
+    } = &cost.verdict
+    else {
+        panic!("{:?}", cost.verdict);
+    };
+    assert_eq!(chain.mnemonics, ["addsd"]);
+    assert!((chain.cycles.value - 3.0).abs() < 0.01 && (measured.value - 3.1).abs() < 0.01);
     let cost = chase().time(4.05, &[]).cost();
-    assert_eq!(cost.bound, LoopBound::Latency, "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Latency,
+        "{:?}",
+        cost.verdict
+    );
 }
 
 #[test]
 fn memory_when_the_excess_is_at_loads() {
     let cost = chase().time(90.0, &[0.85, 0.1, 0.05]).cost();
-    assert_eq!(cost.bound, LoopBound::Memory, "{}", cost.why);
-    assert!(cost.why.contains("95 %"), "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Memory,
+        "{:?}",
+        cost.verdict
+    );
+    assert!(
+        matches!(&cost.verdict, LoopVerdict::Memory { share, .. } if (share - 0.95).abs() < 0.001),
+        "{:?}",
+        cost.verdict
+    );
 }
 
 /// Neither the chain nor any load explains the time: nothing is claimed.
 #[test]
 fn unexplained_when_nothing_meets_the_measured_cycles() {
     let cost = chase().time(90.0, &[0.2, 0.4, 0.4]).cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
-    let cost = sum_of_doubles().time(7.0, &[]).cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
-    assert!(
-        cost.why.contains('7') && cost.why.contains("addsd"),
-        "{}",
-        cost.why
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
     );
+    let cost = sum_of_doubles().time(7.0, &[]).cost();
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
+    let LoopVerdict::Unexplained {
+        measured, model, ..
+    } = &cost.verdict
+    else {
+        panic!("{:?}", cost.verdict);
+    };
+    assert!((measured.value - 7.0).abs() < 0.01);
+    assert_eq!(model.chain.as_ref().expect("modelled").mnemonics, ["addsd"]);
 }
 
 /// Faster than the chain allows: the model is wrong, and says so.
 #[test]
 fn unexplained_when_the_model_exceeds_the_measured_cycles() {
     let cost = sum_of_doubles().time(1.5, &[]).cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
-    assert!(cost.why.contains("does not hold"), "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
+    assert!(
+        matches!(cost.verdict, LoopVerdict::ChainAboveMeasured { .. }),
+        "{:?}",
+        cost.verdict
+    );
 }
 
 #[test]
@@ -92,8 +138,20 @@ fn throughput_when_instructions_fill_the_measured_cycles() {
         .iterations(1_000_000, 1000)
     };
     let cost = function().time(2.8, &[]).cost();
-    assert_eq!(cost.bound, LoopBound::Throughput, "{}", cost.why);
-    assert!(cost.why.contains("loads"), "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Throughput,
+        "{:?}",
+        cost.verdict
+    );
+    assert!(
+        matches!(
+            &cost.verdict,
+            LoopVerdict::Throughput { throughput, .. } if throughput.limit == ThroughputLimit::Loads
+        ),
+        "{:?}",
+        cost.verdict
+    );
 }
 
 /// Too few samples to say anything.
@@ -105,12 +163,26 @@ fn no_verdict_with_few_samples() {
     }
     function.cycles_per_sample = function.cycles_per_sample.map(|c| c * 1000.0);
     let cost = function.cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
-    assert!(cost.why.contains("samples"), "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
+    assert!(
+        matches!(cost.verdict, LoopVerdict::FewSamples { .. }),
+        "{:?}",
+        cost.verdict
+    );
     // Without time there is the model alone.
     function.cycles_per_sample = None;
     let cost = function.cost();
-    assert_eq!((cost.cycles, cost.bound), (None, LoopBound::Unexplained));
+    assert_eq!(cost.cycles, None);
+    assert!(
+        matches!(cost.verdict, LoopVerdict::NotMeasured { .. }),
+        "{:?}",
+        cost.verdict
+    );
     assert!(cost.chain_cycles.is_some());
 }
 
@@ -120,8 +192,17 @@ fn no_verdict_for_few_iterations_per_entry() {
     let mut function = sum_of_doubles().iterations(1_000_000, 500_000);
     function = function.time(3.1, &[]);
     let cost = function.cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
-    assert!(cost.why.contains("2 iterations"), "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
+    assert!(
+        matches!(cost.verdict, LoopVerdict::FewIterations { trips, .. } if trips == 2.0),
+        "{:?}",
+        cost.verdict
+    );
 }
 
 /// `if (a[i] < x) n++` on random data: a jump over an increment.
@@ -151,18 +232,40 @@ fn front_end_when_the_excess_is_at_mispredicted_branches() {
     let cost = undecided(0.5)
         .time(9.0, &[0.1, 0.7, 0.05, 0.05, 0.05, 0.05])
         .cost();
-    assert_eq!(cost.bound, LoopBound::FrontEnd, "{}", cost.why);
-    assert!(cost.why.contains("taken 50 %"), "{}", cost.why);
-    // The same time at a branch that goes one way: no such claim.
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::FrontEnd,
+        "{:?}",
+        cost.verdict
+    );
+    assert!(
+        matches!(
+            &cost.verdict,
+            LoopVerdict::Branch { branch, .. } if branch.taken == 0.5
+        ),
+        "{:?}",
+        cost.verdict
+    );
+    // The same time at a branch with one outcome: no such claim.
     let cost = undecided(0.01)
         .time(9.0, &[0.1, 0.7, 0.05, 0.05, 0.05, 0.05])
         .cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
-    // Half of the ways are wrong at most: 40 cycles cannot come from there.
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
+    // Half of the outcomes are mispredicted at most: 40 cycles cannot come from there.
     let cost = undecided(0.5)
         .time(40.0, &[0.1, 0.7, 0.05, 0.05, 0.05, 0.05])
         .cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
 }
 
 /// Samples as they were on Zen 5: the time after a misprediction is spread over the iteration.
@@ -171,21 +274,40 @@ fn front_end_when_mispredictions_suffice_in_a_short_iteration() {
     let cost = undecided(0.5)
         .time(8.7, &[0.26, 0.12, 0.12, 0.26, 0.12, 0.12])
         .cost();
-    assert_eq!(cost.bound, LoopBound::FrontEnd, "{}", cost.why);
-    assert!(cost.why.contains("nothing else does"), "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::FrontEnd,
+        "{:?}",
+        cost.verdict
+    );
+    assert!(
+        matches!(cost.verdict, LoopVerdict::MispredictionsSuffice { .. }),
+        "{:?}",
+        cost.verdict
+    );
     // More than mispredictions can make.
     let cost = undecided(0.5)
         .time(12.0, &[0.26, 0.12, 0.12, 0.26, 0.12, 0.12])
         .cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
     // A branch that is nearly always taken.
     let cost = undecided(0.9)
         .time(8.7, &[0.26, 0.12, 0.12, 0.26, 0.12, 0.12])
         .cost();
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
 }
 
-/// Both ways have the same chain, so that the ways do not matter.
+/// Both paths have the same chain, so that it does not matter which is taken.
 #[test]
 fn paths_with_the_same_chain_have_one_verdict() {
     let cost = undecided(0.5).time(1.05, &[]).cost();
@@ -193,7 +315,7 @@ fn paths_with_the_same_chain_have_one_verdict() {
     assert!((chain.value - 1.0).abs() < 0.1, "{chain:?}");
 }
 
-/// One way multiplies, the other does not, and neither is the rule.
+/// One path multiplies, the other does not, and neither dominates.
 #[test]
 fn paths_with_different_chains_widen_the_interval() {
     let mut function = Function::assemble(|a| {
@@ -218,11 +340,22 @@ fn paths_with_different_chains_widen_the_interval() {
     let cost = function.cost();
     let chain = cost.chain_cycles.expect("given as a range");
     assert!(chain.low <= 1.0 && chain.high >= 6.0, "{chain:?}");
-    assert_eq!(cost.bound, LoopBound::Unexplained, "{}", cost.why);
+    assert_eq!(
+        cost.verdict.bound(),
+        LoopBound::Unexplained,
+        "{:?}",
+        cost.verdict
+    );
     assert!(
-        cost.why.contains("different dependency chains"),
-        "{}",
-        cost.why
+        matches!(
+            cost.verdict,
+            LoopVerdict::Unexplained {
+                paths_differ: true,
+                ..
+            }
+        ),
+        "{:?}",
+        cost.verdict
     );
 }
 
@@ -256,11 +389,25 @@ fn outer_loop_takes_the_verdict_of_a_dominant_inner_loop() {
     function.cycles_per_sample = Some(3.05e6 / 4000.0);
     let costs = function.costs(&super::Table::default());
     let (outer, inner) = (costs[0].as_ref().unwrap(), costs[1].as_ref().unwrap());
-    assert_eq!(inner.bound, LoopBound::Latency, "{}", inner.why);
+    assert_eq!(
+        inner.verdict.bound(),
+        LoopBound::Latency,
+        "{:?}",
+        inner.verdict
+    );
     assert_eq!((inner.iterations, inner.entries), (1_000_000, Some(1000)));
-    assert_eq!(outer.bound, LoopBound::Latency, "{}", outer.why);
+    assert_eq!(
+        outer.verdict.bound(),
+        LoopBound::Latency,
+        "{:?}",
+        outer.verdict
+    );
     assert_eq!((outer.iterations, outer.entries), (1000, Some(10)));
-    assert!(outer.why.contains("100 %"), "{}", outer.why);
+    assert!(
+        matches!(outer.verdict, LoopVerdict::InnerLoop { share, .. } if share > 0.995),
+        "{:?}",
+        outer.verdict
+    );
     assert_eq!(outer.chain_cycles, None);
 }
 
@@ -294,6 +441,11 @@ fn an_empty_table_explains_nothing() {
     for cycles in [1.0, 3.0, 8.0, 20.0] {
         let function = sum_of_doubles().time(cycles, &[]);
         let cost = function.costs(&Empty)[0].clone().unwrap();
-        assert_eq!(cost.bound, LoopBound::Unexplained, "{cycles}: {}", cost.why);
+        assert_eq!(
+            cost.verdict.bound(),
+            LoopBound::Unexplained,
+            "{cycles}: {:?}",
+            cost.verdict
+        );
     }
 }

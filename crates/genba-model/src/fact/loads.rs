@@ -26,8 +26,8 @@ pub enum LoadFact {
     L1dMisses {
         /// Share of the loads.
         share: f64,
-        /// By a simulator, not by the processor.
-        simulated: bool,
+        /// Who says so: the processor, bursts, or a simulator.
+        source: EvidenceSource,
     },
     /// What the load's address is made of.
     Address {
@@ -76,10 +76,7 @@ impl LoadFact {
     pub fn source(&self) -> EvidenceSource {
         match self {
             Self::Wait { .. } => EvidenceSource::Measured,
-            Self::L1dMisses {
-                simulated: true, ..
-            } => EvidenceSource::Simulated,
-            Self::L1dMisses { .. } => EvidenceSource::Measured,
+            Self::L1dMisses { source, .. } => *source,
             Self::Address { .. } | Self::PartialOverlap { .. } => EvidenceSource::Counted,
         }
     }

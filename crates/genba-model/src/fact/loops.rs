@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Estimate, EvidenceSource};
+use crate::{Estimate, EvidenceSource, LoopVerdict};
 
 /// A fact about a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,10 +28,7 @@ pub enum LoopFact {
         case: ModelCase,
     },
     /// Which bound explains the loop's cycles.
-    Verdict {
-        /// The loop model's sentence.
-        text: String,
-    },
+    Verdict(LoopVerdict),
     /// The loop-carried dependency chain that bounds the loop.
     Chain {
         /// Mnemonics along the chain; moves from memory are `load`.
@@ -41,19 +38,11 @@ pub enum LoopFact {
         /// Cycles for each iteration if all instructions were independent.
         throughput_cycles: f64,
     },
-    /// Share of the loop's own time at some of its instructions.
-    TimeAt {
+    /// Share of the loop's own time at the first instructions on either side of the branches at the
+    /// site.
+    TimeAfterBranches {
         /// Share of the loop's time.
         share: f64,
-        /// At which instructions.
-        place: LoopPlace,
-    },
-    /// Moves between registers and the stack frame.
-    StackMoves {
-        /// Such moves in one iteration.
-        moves: usize,
-        /// Instructions of one iteration.
-        instructions: usize,
     },
     /// Scalar arithmetic on consecutive elements.
     ScalarElements {
@@ -95,6 +84,24 @@ pub enum LoopFact {
         /// Executions.
         executions: u64,
     },
+    /// Trips of a vectorised loop.
+    ShortTrips {
+        /// Times that it is entered.
+        entries: u64,
+        /// Elements for each entry.
+        elements: f64,
+        /// Bytes of an element.
+        element_bytes: u16,
+        /// Iterations of the vector loop for each entry.
+        vector_iterations: f64,
+    },
+    /// Instructions for each entry of a vectorised loop.
+    TripInstructions {
+        /// Executed, with checks, set-up and remainder.
+        instructions: f64,
+        /// Those of a plain loop over the same elements.
+        plain: f64,
+    },
     /// Branch mispredictions of the loop.
     Mispredictions {
         /// For each iteration.
@@ -127,15 +134,6 @@ pub enum ModelCase {
     Throughput,
 }
 
-/// Instructions of a loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum LoopPlace {
-    /// Moves between registers and the stack frame.
-    StackMoves,
-    /// The first instructions on either side of the named branches.
-    AfterBranches,
-}
-
 /// What is done with bytes one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ByteOperation {
@@ -150,17 +148,18 @@ impl LoopFact {
     #[must_use]
     pub fn source(&self) -> EvidenceSource {
         match self {
-            Self::Time { .. } | Self::TimeAt { .. } | Self::ByteTime { .. } => {
+            Self::Time { .. } | Self::TimeAfterBranches { .. } | Self::ByteTime { .. } => {
                 EvidenceSource::Measured
             }
-            Self::StackMoves { .. }
-            | Self::ScalarElements { .. }
+            Self::ScalarElements { .. }
             | Self::RepeatedLoads { .. }
             | Self::ByteRuns { .. }
+            | Self::ShortTrips { .. }
             | Self::BranchOutcomes { .. } => EvidenceSource::Counted,
             Self::Model { .. }
-            | Self::Verdict { .. }
+            | Self::Verdict(_)
             | Self::Chain { .. }
+            | Self::TripInstructions { .. }
             | Self::WideByteCost { .. } => EvidenceSource::Model,
             Self::Mispredictions { source, .. } => *source,
         }

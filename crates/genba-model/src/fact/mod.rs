@@ -6,11 +6,14 @@
 
 mod build;
 mod calls;
+mod conversions;
 mod divisions;
 mod kernel;
 mod loads;
+mod loop_verdict;
 mod loops;
 mod memory;
+mod paths;
 mod quadratic;
 mod threads;
 
@@ -20,11 +23,17 @@ use crate::EvidenceSource;
 
 pub use build::BuildFact;
 pub use calls::{CallFact, CallKind};
+pub use conversions::{ConversionFact, ConversionKind};
 pub use divisions::DivisionFact;
 pub use kernel::{HostOperation, KernelFact};
 pub use loads::{AddressPattern, LoadFact, MemoryLevel};
-pub use loops::{ByteOperation, LoopFact, LoopPlace, ModelCase};
+pub use loop_verdict::{
+    BranchOutcome, ChainPaths, InstructionPlace, LoopChain, LoopModelFigures, LoopThroughput,
+    LoopVerdict, NoLoopChain, OpaqueReason, ThroughputLimit,
+};
+pub use loops::{ByteOperation, LoopFact, ModelCase};
 pub use memory::MemoryFact;
+pub use paths::PathFact;
 pub use quadratic::QuadraticFact;
 pub use threads::ThreadFact;
 
@@ -39,6 +48,8 @@ pub enum Fact {
     Division(DivisionFact),
     /// About calls.
     Call(CallFact),
+    /// About conversions by library routines.
+    Conversion(ConversionFact),
     /// About how the code was built.
     Build(BuildFact),
     /// About allocations and copies.
@@ -47,6 +58,8 @@ pub enum Fact {
     Kernel(KernelFact),
     /// About threads, locks and atomics.
     Thread(ThreadFact),
+    /// About the order of tests, and usual and rare paths.
+    Path(PathFact),
     /// About work that grows faster than the input.
     Quadratic(QuadraticFact),
 }
@@ -60,10 +73,12 @@ impl Fact {
             Self::Load(fact) => fact.source(),
             Self::Division(fact) => fact.source(),
             Self::Call(fact) => fact.source(),
+            Self::Conversion(fact) => fact.source(),
             Self::Build(fact) => fact.source(),
             Self::Memory(fact) => fact.source(),
             Self::Kernel(fact) => fact.source(),
             Self::Thread(fact) => fact.source(),
+            Self::Path(fact) => fact.source(),
             Self::Quadratic(fact) => fact.source(),
         }
     }
@@ -84,9 +99,11 @@ from! {
     LoadFact => Load,
     DivisionFact => Division,
     CallFact => Call,
+    ConversionFact => Conversion,
     BuildFact => Build,
     MemoryFact => Memory,
     KernelFact => Kernel,
     ThreadFact => Thread,
+    PathFact => Path,
     QuadraticFact => Quadratic,
 }

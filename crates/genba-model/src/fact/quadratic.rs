@@ -25,6 +25,22 @@ pub enum QuadraticFact {
     },
     /// What a look-up in a hash table takes instead.
     HashLookup,
+    /// Scans of memory for where to stop.
+    Scans {
+        /// Scans.
+        scans: u64,
+        /// Mean bytes of one.
+        bytes: f64,
+    },
+    /// These scans together read more than there is.
+    ScannedAgain {
+        /// Bytes read by all of them.
+        bytes: f64,
+        /// Size of the files that the command line names.
+        input_bytes: u64,
+        /// Peak memory of the program.
+        memory_bytes: f64,
+    },
     /// A function of a container moves all elements behind a position.
     ElementMoves {
         /// The function.
@@ -38,8 +54,8 @@ pub enum QuadraticFact {
         function: String,
         /// How many times.
         times: u64,
-        /// Bytes of the shift.
-        bytes: u64,
+        /// Bytes of the shift; `None` where it varies.
+        bytes: Option<u64>,
         /// Whether an element is removed; else one is inserted.
         removed: bool,
     },

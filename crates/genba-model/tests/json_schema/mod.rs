@@ -296,6 +296,7 @@ fn json_type(ty: &Type, may_be_absent: bool) -> String {
                 .collect();
             format!("array [{}]", parts.join(", "))
         }
+        Type::Array(array) => format!("array of {}", json_type(&array.elem, false)),
         Type::Path(path) => {
             let last = path.path.segments.last().expect("a path");
             let arguments = arguments(ty);
@@ -309,7 +310,7 @@ fn json_type(ty: &Type, may_be_absent: bool) -> String {
                 "String" => "string".to_owned(),
                 "bool" => "boolean".to_owned(),
                 "f64" => "number".to_owned(),
-                "u8" | "u32" | "u64" | "usize" | "i32" | "i64" => "integer".to_owned(),
+                "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => "integer".to_owned(),
                 "InstructionCount" => "array [address, count]".to_owned(),
                 other => format!("<{other}>"),
             };

@@ -1,0 +1,60 @@
+//! Facts about conversions between text, numbers, times and names by library routines.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Estimate, EvidenceSource};
+
+/// What a library routine converts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ConversionKind {
+    /// By a format, not known further.
+    Format,
+    /// Floating-point numbers to text.
+    FormatFloat,
+    /// Integers to text.
+    FormatInteger,
+    /// Text to floating-point numbers.
+    ParseFloat,
+    /// Text by a format to values.
+    Scan,
+    /// Seconds to date and time of the time zone, or back.
+    LocalTime,
+    /// Date and time to text, or back.
+    TimeText,
+    /// Numbers of users and groups to names, or back.
+    Account,
+    /// Regular expressions to what a search runs.
+    CompilePattern,
+}
+
+/// A fact about a conversion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ConversionFact {
+    /// Calls of the routine from the site.
+    Calls {
+        /// The routine.
+        routine: String,
+        /// Its format, where it is a constant.
+        format: Option<String>,
+        /// Calls.
+        calls: u64,
+    },
+    /// What a direct conversion of the same takes.
+    DirectCost {
+        /// What is converted.
+        kind: ConversionKind,
+        /// Core cycles for each call.
+        cycles: Estimate,
+    },
+}
+
+impl ConversionFact {
+    /// How it was come by.
+    #[must_use]
+    pub fn source(&self) -> EvidenceSource {
+        match self {
+            Self::Calls { .. } => EvidenceSource::Counted,
+            Self::DirectCost { .. } => EvidenceSource::Model,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Facts about which paths through a function are usual, and about the order of tests.
+
+use serde::{Deserialize, Serialize};
+
+use crate::EvidenceSource;
+
+/// A fact about paths.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum PathFact {
+    /// Tests of one value, one after the other.
+    TestChain {
+        /// How many there are.
+        tests: usize,
+        /// Whether they compare strings by calls.
+        strings: bool,
+        /// Executions of the first.
+        executions: u64,
+        /// Part of the executions that leave by the most frequent outcome.
+        common: f64,
+        /// Tests that are executed for that outcome.
+        after: usize,
+    },
+    /// Tests executed each time.
+    MeanTests {
+        /// Now.
+        mean: f64,
+        /// With the most frequent outcomes tested for first.
+        best: f64,
+    },
+    /// Time in the tests behind the first.
+    TestTime {
+        /// Share of all time.
+        share: f64,
+        /// Cycles for each test.
+        cycles: f64,
+    },
+    /// A path of a function that few of its calls take, and that makes calls.
+    RarePath {
+        /// The function.
+        function: String,
+        /// Its calls.
+        calls: u64,
+        /// Part of them that take the path.
+        rare: f64,
+    },
+    /// Instructions of a call by the usual path.
+    FrameInstructions {
+        /// All.
+        instructions: f64,
+        /// Those that save and restore registers and move the stack pointer.
+        saving: f64,
+    },
+    /// Time in the function itself.
+    FunctionTime {
+        /// Share of all time.
+        share: f64,
+    },
+}
+
+impl PathFact {
+    /// How it was come by.
+    #[must_use]
+    pub fn source(&self) -> EvidenceSource {
+        match self {
+            Self::TestTime { .. } | Self::FunctionTime { .. } => EvidenceSource::Measured,
+            _ => EvidenceSource::Counted,
+        }
+    }
+}
