@@ -49,10 +49,29 @@ pub enum BuildError {
         message: String,
     },
     /// The directory is not in a git repository.
-    #[error("{} is not in a git repository", path.display())]
+    #[error("{} is not in a git repository; give one with --repository", path.display())]
     NoRepository {
         /// The directory.
         path: PathBuf,
+    },
+    /// The first commit of a range does not lead to the last.
+    #[error(
+        "{good} is not an ancestor of {bad}: give a good commit that is one (git merge-base {good} \
+         {bad} finds it)"
+    )]
+    NotAnAncestor {
+        /// The first commit, as given.
+        good: String,
+        /// The last commit, as given.
+        bad: String,
+    },
+    /// A range of commits with nothing to search.
+    #[error("no commits between {good} and {bad}")]
+    NoCommits {
+        /// The first commit, as given.
+        good: String,
+        /// The last commit, as given.
+        bad: String,
     },
     /// A patch does not apply.
     #[error("{} cannot be applied: {message}", patch.display())]

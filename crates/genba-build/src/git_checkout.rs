@@ -27,7 +27,7 @@ pub(crate) fn checkout(from: &Path, reference: &str, to: &Path) -> Result<PathBu
 }
 
 /// The full hash of a commit.
-fn rev_parse(place: &Path, reference: &str) -> Result<String, BuildError> {
+pub(crate) fn rev_parse(place: &Path, reference: &str) -> Result<String, BuildError> {
     let mut command = git(place);
     command.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
     command.arg(format!("{reference}^{{commit}}"));
@@ -42,7 +42,7 @@ fn rev_parse(place: &Path, reference: &str) -> Result<String, BuildError> {
     Ok(text(&output.stdout))
 }
 
-fn root(place: &Path) -> Result<PathBuf, BuildError> {
+pub(crate) fn root(place: &Path) -> Result<PathBuf, BuildError> {
     let mut command = git(place);
     command.args(["rev-parse", "--show-toplevel"]);
     let output = run(&mut command, "rev-parse", place).map_err(|error| match error {
@@ -97,7 +97,7 @@ pub fn apply_patch(tree: &Path, patch: &Path) -> Result<(), BuildError> {
 }
 
 /// git without the hooks of the repository and without prompts.
-fn git(place: &Path) -> Command {
+pub(crate) fn git(place: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(place);
     command.args([
@@ -113,7 +113,7 @@ fn git(place: &Path) -> Command {
     command
 }
 
-fn run(command: &mut Command, action: &str, place: &Path) -> Result<Output, BuildError> {
+pub(crate) fn run(command: &mut Command, action: &str, place: &Path) -> Result<Output, BuildError> {
     let done = output(command)?;
     if done.status.success() {
         return Ok(done);
@@ -141,7 +141,7 @@ fn output(command: &mut Command) -> Result<Output, BuildError> {
     })
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
 

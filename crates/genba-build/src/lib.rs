@@ -2,7 +2,7 @@
 //!
 //! **Scope.** A [`BuildDirectory`] is a private directory for one session: copies of a tree
 //! ([`BuildDirectory::copy`]), checkouts of a repository's revisions ([`BuildDirectory::checkout`]), patches
-//! ([`apply_patch`]), and [`CompilerWrappers`]: compilers that add flags to whatever the project's own build
+//! ([`apply_patch`]), the commits between two revisions ([`commits_between`]), and [`CompilerWrappers`]: compilers that add flags to whatever the project's own build
 //! gives them. [`build_presets`](fn@build_presets) returns the presets as data ([`Recipe`]).
 //! [`same_code`](fn@same_code) compares the programs of two builds.
 //!
@@ -16,6 +16,7 @@
 mod build_directory;
 mod build_presets;
 mod build_recipe;
+mod commit_list;
 mod compiler_wrappers;
 mod copy_tree;
 mod error;
@@ -29,6 +30,7 @@ mod tree_state;
 pub use build_directory::BuildDirectory;
 pub use build_presets::{build_presets, layout_presets};
 pub use build_recipe::{Family, Needs, Recipe, Slot};
+pub use commit_list::{Commit, commits_between};
 pub use compiler_wrappers::{BuildStage, CompilerWrappers};
 pub use error::BuildError;
 pub use git_checkout::apply_patch;

@@ -43,6 +43,7 @@ impl Runner for ExactRunner {
             spec: spec.clone(),
             transfers: genba_count::Transfers::None,
             children: true,
+            observe: None,
         };
         let counted = choose(None, &request)
             .and_then(|choice| choice.engine.count(&request, &mut self.launcher, cancel));

@@ -7,12 +7,15 @@ use crate::causes::already_optimal;
 use crate::causes::bytewise_compare;
 use crate::causes::bytewise_copy;
 use crate::causes::cache_miss;
+use crate::causes::cold_path_in_hot_function;
+use crate::causes::costly_conversion;
 use crate::causes::division_as_overflow_check;
 use crate::causes::duplicate_division;
 use crate::causes::excess_syscalls;
 use crate::causes::false_sharing;
 use crate::causes::first_touch;
 use crate::causes::fp_latency_chain;
+use crate::causes::general_case_first;
 use crate::causes::indirect_call_one_target;
 use crate::causes::integer_latency_chain;
 use crate::causes::lock_contention;
@@ -23,11 +26,10 @@ use crate::causes::memory_bound_copy;
 use crate::causes::missed_vectorisation;
 use crate::causes::needless_atomic;
 use crate::causes::no_symbols;
-use crate::causes::plt_call;
 use crate::causes::pointer_chase;
 use crate::causes::quadratic;
 use crate::causes::realloc_growth;
-use crate::causes::spill;
+use crate::causes::short_trip_vector_loop;
 use crate::causes::store_forward_stall;
 use crate::causes::strided_access;
 use crate::causes::tiny_callee_not_inlined;
@@ -55,12 +57,10 @@ pub const DETECTORS: &[(Cause, Detector)] = &[
     (Cause::CacheMiss, cache_miss::detect),
     (Cause::MissedVectorisation, missed_vectorisation::detect),
     (Cause::StoreForwardStall, store_forward_stall::detect),
-    (Cause::Spill, spill::detect),
     (Cause::MemoryBoundCopy, memory_bound_copy::detect),
     (Cause::AlreadyOptimal, already_optimal::detect),
     (Cause::UnoptimisedBuild, unoptimised_build::detect),
     (Cause::TinyCalleeNotInlined, tiny_callee_not_inlined::detect),
-    (Cause::PltCall, plt_call::detect),
     (
         Cause::IndirectCallOneTarget,
         indirect_call_one_target::detect,
@@ -78,6 +78,13 @@ pub const DETECTORS: &[(Cause, Detector)] = &[
     (Cause::LockContention, lock_contention::detect),
     (Cause::MallocChurn, malloc_churn::detect),
     (Cause::ReallocGrowth, realloc_growth::detect),
+    (Cause::CostlyConversion, costly_conversion::detect),
+    (
+        Cause::ColdPathInHotFunction,
+        cold_path_in_hot_function::detect,
+    ),
+    (Cause::GeneralCaseFirst, general_case_first::detect),
+    (Cause::ShortTripVectorLoop, short_trip_vector_loop::detect),
     (Cause::NoSymbols, no_symbols::detect),
 ];
 

@@ -95,7 +95,7 @@ fn diagnosis(input: &AnalysisInput, one: Candidate, share: Estimate, gain: Estim
 }
 
 /// The 95 % interval of a share of so many samples (Wilson).
-fn share_interval(share: f64, samples: u64) -> Estimate {
+pub(crate) fn share_interval(share: f64, samples: u64) -> Estimate {
     let total = samples.max(1) as f64;
     genba_attribution::share_of(share * total, total, total)
 }

@@ -4,7 +4,7 @@
 //! functions with code, counts, value numbers, costs and calls ([`input`]). Detectors
 //! ([`causes`](crate::DETECTORS), one file each) are pure functions of it and return candidates;
 //! [`explain`] rates them: Amdahl's gain with its interval, minimum gain, overlaps.
-//! [`follow_up_runs`] says which further runs would decide what is suspected.
+//! [`time_places`] says where the time goes, whether a cause is known or not. [`follow_up_runs`] says which further runs would decide what is suspected.
 //!
 //! **Not here.** Measuring, attributing samples (`genba-attribution`), the loop model
 //! (`genba-loop-model`).
@@ -19,6 +19,7 @@ pub mod follow_up_runs;
 mod gain;
 pub mod input;
 mod patterns;
+mod places;
 
 #[cfg(test)]
 mod tests;
@@ -28,3 +29,4 @@ pub use catalogue::{DETECTORS, Detector, explain};
 pub use findings::Limits;
 pub use input::analysis_input::AnalysisInput;
 pub use input::from_profile::{RunFacts, is_own};
+pub use places::time_places;

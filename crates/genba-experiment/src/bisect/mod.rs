@@ -5,10 +5,11 @@
 //! are verified first and the culprit last, both by the sequential judge of `genba bench`; the
 //! searches of genba-stats choose everything in between.
 //!
-//! **Not here.** The statistics, and how a candidate is built or its command is written: callers
-//! provide variants.
+//! **Not here.** The statistics, and how a candidate's command is written: callers provide variants.
 
 mod bisection_document;
+mod commit_builds;
+mod ordered_values;
 mod region_search;
 mod search_measurement;
 mod search_result;
@@ -18,6 +19,8 @@ mod step_search;
 mod summary;
 
 pub use bisection_document::{SearchRequest, document};
+pub use commit_builds::{CommitBuildPlan, CommitBuilds};
+pub use ordered_values::OrderedValues;
 pub use region_search::{SwitchableSource, find_regions};
 pub use search_measurement::SearchBudget;
 pub use search_result::{SearchResult, VerifiedEffect};

@@ -229,13 +229,12 @@ pub fn presets_for_causes(causes: &[String]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for cause in causes {
         let of: &[&str] = match cause.as_str() {
-            "tiny-callee-not-inlined" => &["LTO", "PGO"],
+            "tiny-callee-not-inlined" => &["LTO", "PGO", "-fno-plt", "-fno-semantic-interposition"],
             "indirect-call-one-target" | "unpredictable-branch" => &["PGO"],
             "malloc-churn" | "realloc-growth" => &["jemalloc", "mimalloc", "tcmalloc"],
             "first-touch" => &["keep freed memory", "huge pages for malloc"],
             "cache-miss" | "pointer-chase" | "strided-access" => &["huge pages for malloc"],
-            "plt-call" => &["-fno-plt", "-fno-semantic-interposition"],
-            "missed-vectorisation" | "spill" | "bytewise-copy" => &["-O3", "-march=native"],
+            "missed-vectorisation" | "bytewise-copy" => &["-O3", "-march=native"],
             "unoptimised-build" => &["-O3"],
             "excess-syscalls" => &["1 MB of output buffer"],
             _ => &[],

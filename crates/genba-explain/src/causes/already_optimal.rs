@@ -69,7 +69,10 @@ fn of_divisions(input: &AnalysisInput, divisions: Needed<'_>) -> Candidate {
 fn at_bound(input: &AnalysisInput) -> Option<Candidate> {
     let all = hot_loops(input, MIN_SHARE_OF_OPTIMAL_LOOP);
     let one = all.first().filter(|one| one.input.own)?;
-    if !matches!(one.cost.bound, LoopBound::Latency | LoopBound::Throughput) {
+    if !matches!(
+        one.cost.verdict.bound(),
+        LoopBound::Latency | LoopBound::Throughput
+    ) {
         return None;
     }
     let function = one.input;
@@ -90,9 +93,7 @@ fn at_bound(input: &AnalysisInput) -> Option<Candidate> {
     found.executions = Some(one.cost.iterations);
     found.cycles = Some(one.cycles);
     found.confirmation = Confirmation::Annotate;
-    let verdict = LoopFact::Verdict {
-        text: one.cost.why.clone(),
-    };
+    let verdict = LoopFact::Verdict(one.cost.verdict.clone());
     Some(found.fact(loop_time(one)).fact(verdict))
 }
 

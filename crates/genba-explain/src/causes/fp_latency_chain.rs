@@ -11,8 +11,8 @@
 //! **Gain.** The loop is modelled with every such chain split in four and the loop unrolled as
 //! often; vectors of two or four numbers bound it from below.
 //!
-//! **Source.** A. Fog, "Optimizing subroutines in assembly language", section 9.5, on loop-carried
-//! dependency chains; Intel's optimisation manual, "multiple accumulators".
+//! **Source.** A. Fog, "Optimizing subroutines in assembly language", section 9.5, "Break
+//! dependency chains".
 
 use genba_model::{Cause, Reduction};
 

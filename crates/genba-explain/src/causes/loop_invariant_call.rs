@@ -9,7 +9,7 @@
 //!
 //! **Gain.** One call per entry of the loop instead of one per iteration.
 //!
-//! **Source.** A. Aho et al., "Compilers", 2nd edition, section 9.5 (code motion).
+//! **Source.** A. Aho et al., "Compilers", 2nd edition, section 9.1 (code motion).
 
 use genba_code::Location;
 use genba_model::{CallFact, Cause, Estimate, Fix};

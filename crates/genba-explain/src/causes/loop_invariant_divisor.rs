@@ -130,7 +130,7 @@ fn stays(function: &FunctionInput, address: &Address, index: u32) -> bool {
             .is_none_or(|(value, _)| values.is_invariant(value, &function.flow, index));
     let input =
         function.values.origin(address.base).eq(&Origin::Entry) && is_stack(function, address);
-    let iterations = |cost: &genba_model::LoopCost| cost.iterations / SELDOM_CALLS_DIVISOR;
+    let iterations = |cost: &genba_loop_model::LoopAnalysis| cost.iterations / SELDOM_CALLS_DIVISOR;
     let often = function.loops.get(index as usize);
     let often = often.and_then(|cost| cost.as_ref()).map_or(0, iterations);
     fixed

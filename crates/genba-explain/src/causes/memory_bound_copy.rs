@@ -17,6 +17,7 @@ use crate::candidate::Candidate;
 use crate::causes::{quadratic, realloc_growth};
 use crate::constants::counts::{LARGE_COPY_SIZE_CLASS, MIN_LARGE_COPY_SECONDS};
 use crate::constants::gains::{COPY_KERNEL_SAVED, COPY_REST_SAVED, COPY_SAVED};
+use crate::constants::time_shares::SOLE_CALLER_PART;
 use crate::constants::time_shares::{
     MIN_SHARE_OF_COPIES, MIN_SHARE_OF_COPIES_FOR_SIZES_RUN, MOST_OF_IT,
 };
@@ -81,13 +82,17 @@ fn line(input: &AnalysisInput) -> Option<(FindingSite, f64)> {
     }
     let copies = input.service("copy")?;
     // Which line makes the large ones, the number of calls does not tell where most are small.
-    if large(input).is_some_and(|large| large < MOST_OF_IT * copies.calls as f64) {
+    let mostly_large = large(input).map(|large| large >= MOST_OF_IT * copies.calls as f64);
+    if mostly_large == Some(false) {
         return None;
     }
     let line = lines(&copies.users).into_iter().next()?;
     // Those that the runtime makes for itself, to load the program, are small.
     let users: f64 = copies.users.iter().map(|user| user.calls).sum();
-    Some((line.site, (line.calls / users.max(1.0)).min(1.0)))
+    let part = (line.calls / users.max(1.0)).min(1.0);
+    // Nor where no size is known, unless nobody else copies.
+    let certain = mostly_large == Some(true) || part >= SOLE_CALLER_PART;
+    certain.then_some((line.site, part))
 }
 
 fn find(input: &AnalysisInput) -> Option<Candidate> {

@@ -14,9 +14,8 @@
 //! speculation); Agner Fog, "The microarchitecture of Intel, AMD and VIA CPUs", chapter 3.
 
 use genba_code::Flow;
-use genba_model::{
-    Cause, Confirmation, Estimate, EvidenceSource, Fix, LoopFact, LoopPlace, ModelCase,
-};
+use genba_loop_model::misprediction_penalty;
+use genba_model::{Cause, Confirmation, Estimate, EvidenceSource, Fix, LoopFact, ModelCase};
 
 use crate::candidate::Candidate;
 use crate::constants::counts::{
@@ -39,7 +38,6 @@ use crate::constants::search_limits::MAX_REPORTED_BRANCHES;
 use crate::constants::time_shares::{MIN_SHARE_OF_BRANCH_LOOP, MOST_OF_IT};
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::hot_loops::{HotLoop, hot_loops};
-use crate::patterns::load_stalls::penalty;
 use crate::patterns::value_steps::{Step, address_step};
 
 /// Finds small loops whose cycles are those of mispredicted branches: counted or simulated where a
@@ -53,7 +51,7 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
 /// Whether branches are found whose guesses may be what a loop's time goes into.
 #[must_use]
 pub fn is_suspected(input: &AnalysisInput) -> bool {
-    let penalty = penalty(input);
+    let penalty = misprediction_penalty(&input.program.costs).value;
     hot_loops(input, MIN_SHARE_OF_BRANCH_LOOP)
         .iter()
         .any(|one| {
@@ -99,7 +97,7 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
     {
         return None;
     }
-    let penalty = penalty(input);
+    let penalty = misprediction_penalty(&input.program.costs).value;
     let model = |cost: &Option<Estimate>| cost.map_or(0.0, |cost| cost.value);
     let least = model(&found.cost.chain_cycles).max(model(&found.cost.throughput_cycles));
     let iteration = found.cycles.value;
@@ -194,15 +192,11 @@ fn candidate(input: &AnalysisInput, found: &HotLoop<'_>) -> Option<Candidate> {
         case: ModelCase::Bound,
     });
     let source = match counted {
-        Some(events) if events.simulated => EvidenceSource::Simulated,
-        Some(_) => EvidenceSource::Measured,
+        Some(events) => events.source,
         None => EvidenceSource::Model,
     };
     if counted.is_none() {
-        one = one.fact(LoopFact::TimeAt {
-            share: behind,
-            place: LoopPlace::AfterBranches,
-        });
+        one = one.fact(LoopFact::TimeAfterBranches { share: behind });
     }
     Some(one.fact(LoopFact::Mispredictions {
         per_iteration: seen.unwrap_or(taken / penalty),

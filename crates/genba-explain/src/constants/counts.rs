@@ -182,12 +182,6 @@ pub(crate) const SELDOM_EXECUTIONS: f64 = 0.01;
 /// [`SELDOM_EXECUTIONS`].
 pub(crate) const SELDOM_CALLS_DIVISOR: u64 = 100;
 
-/// Moves between registers and stack per iteration from which a loop spills. Chosen.
-pub(crate) const MIN_SPILL_MOVES: usize = 6;
-
-/// Part of the loop's instructions that must be such moves. Chosen.
-pub(crate) const MIN_SPILL_MOVES_PART: f64 = 0.25;
-
 /// L1d misses per load of strided loads: prefetching hides most. Chosen.
 pub(crate) const MIN_MISS_RATE_STRIDES: f64 = 0.01;
 
@@ -223,3 +217,46 @@ pub(crate) const MIN_PAGING_RATIO: f64 = 2.0;
 /// Peak memory above which a loop may read from beyond the caches, bytes. Chosen: between the L2
 /// and L3 caches of servers.
 pub(crate) const MIN_RESIDENT_BYTES_BEYOND_CACHES: f64 = 24e6;
+
+/// Part of a test's executions that must come from the test before it for both to be one chain: the
+/// rest comes back from what a rare outcome does. Chosen.
+pub(crate) const MIN_PART_FROM_TEST_BEFORE: f64 = 0.9;
+
+/// Part of a chain of tests that leaves it by one outcome for that to be the common case. Chosen:
+/// below it mispredictions, which no order spares, cost more than the tests.
+pub(crate) const MIN_PART_OF_COMMON_CASE: f64 = 0.7;
+
+/// Tests for each execution that another order spares. Chosen: one alone is hardly measurable.
+pub(crate) const MIN_TESTS_SPARED: f64 = 1.9;
+
+/// Part of a function's calls up to which a path is rare. Chosen.
+pub(crate) const RARE_PATH: f64 = 0.05;
+
+/// Instructions of a call's usual path above which saving registers is little beside the work.
+/// Chosen.
+pub(crate) const MAX_INSTRUCTIONS_OF_HOT_PATH: f64 = 60.0;
+
+/// Instructions of the usual path that serve the frame: two registers saved and restored. Chosen.
+pub(crate) const MIN_FRAME_INSTRUCTIONS: f64 = 3.9;
+
+/// Iterations of the vector loop for each trip up to which the trips are too short for it. By
+/// definition: with more, vectors do most of the work.
+pub(crate) const MAX_VECTOR_ITERATIONS_OF_TRIP: f64 = 1.0;
+
+/// Bytes by which a scan advances per iteration, at most: one element. Chosen.
+pub(crate) const MAX_BYTES_PER_SCAN_STEP: u64 = 16;
+
+/// Mean bytes of a scan from which it is long: longer than lines and tokens. Chosen.
+pub(crate) const MIN_BYTES_PER_LONG_SCAN: f64 = 1000.0;
+
+/// Bytes that a loop reads ÷ bytes of the input or of the program's memory, whichever is more, from
+/// which it reads the same ones again. Chosen: far above expansion of input by decoding.
+pub(crate) const MIN_PASSES_OVER_ALL_MEMORY: f64 = 20.0;
+
+/// Bursts from which on rates of events are taken from them: intervals over fewer say nothing.
+/// Chosen.
+pub(crate) const MIN_BURSTS_FOR_EVENTS: u32 = 5;
+
+/// Executions of an instruction in bursts for its rate to be used, unless it has fewer. Chosen, as
+/// for simulated events.
+pub(crate) const MIN_SEEN_EXECUTIONS: u64 = 100;

@@ -1,6 +1,6 @@
 //! Residual and saved fractions of fixes, and uncertainties of gains.
 
-use genba_model::Estimate;
+use genba_model::{ConversionKind, Estimate};
 
 /// Fractions of a part's time that a fix saves: likely, least, most.
 pub(crate) type SavedFractions = (f64, f64, f64);
@@ -297,3 +297,55 @@ pub(crate) const MIN_RESIDUAL_TIME: f64 = 1e-6;
 
 /// Upper bound of speedups of programs that hardly run longer than starting takes. Chosen.
 pub(crate) const MIN_MAX_SPEEDUP: f64 = 2.0;
+
+/// Largest likely residual fraction of a conversion that is reported: what is hardly slower than
+/// direct code is left alone. Chosen.
+pub(crate) const MAX_CONVERSION_RESIDUAL: f64 = 0.6;
+
+/// Core cycles of one direct conversion. Floating-point to text: 25 to 40 ns for the shortest form
+/// (U. Adams, PLDI 2018), a third of that by scaling to an integer; text to floating-point: 10 to
+/// 20 ns (D. Lemire, 2021). The others chosen: digits by a table, a result that is kept and compared
+/// with the key, a table of names.
+pub(crate) fn direct_conversion(kind: ConversionKind) -> Estimate {
+    let [value, low, high] = match kind {
+        ConversionKind::FormatFloat => [100.0, 30.0, 250.0],
+        ConversionKind::Format | ConversionKind::FormatInteger => [20.0, 8.0, 60.0],
+        ConversionKind::ParseFloat => [60.0, 20.0, 140.0],
+        ConversionKind::Scan => [40.0, 15.0, 120.0],
+        ConversionKind::LocalTime => [30.0, 4.0, 120.0],
+        ConversionKind::TimeText => [80.0, 20.0, 300.0],
+        ConversionKind::Account => [40.0, 5.0, 200.0],
+        ConversionKind::CompilePattern => [40.0, 5.0, 500.0],
+    };
+    Estimate { value, low, high }
+}
+
+/// Core cycles of copying a short text between or within directives. Chosen: a short `memcpy`.
+pub(crate) fn direct_text_copy() -> Estimate {
+    Estimate {
+        value: 12.0,
+        low: 4.0,
+        high: 40.0,
+    }
+}
+
+/// Part of the spared tests' time that is saved: likely, least, most. Chosen: well predicted tests
+/// hide behind other work.
+pub(crate) const TESTS_SPARED_RANGE: (f64, f64, f64) = (0.7, 0.2, 1.0);
+
+/// Saved time ÷ the part of the instructions that saves registers: likely, least, most. Chosen: stores
+/// and loads of the stack run beside other work; a small function may be inlined then.
+pub(crate) const FRAME_SAVED_RANGE: (f64, f64, f64) = (0.8, 0.25, 1.6);
+
+/// Largest likely residual fraction of a short vectorised loop that is reported. Chosen.
+pub(crate) const MAX_PLAIN_LOOP_RESIDUAL: f64 = 0.75;
+
+/// Lower bound of it as a part of its value. Chosen: mispredictions go with the checks.
+pub(crate) const PLAIN_LOOP_LOW: f64 = 0.5;
+
+/// Instructions to begin and end a plain loop. A comparison, a branch and a zero.
+pub(crate) const PLAIN_LOOP_START_INSTRUCTIONS: f64 = 3.0;
+
+/// Residual fraction, at most, of scans that begin anew: of what one pass leaves, little is known.
+/// Chosen.
+pub(crate) const MAX_RESIDUAL_OF_ONE_SCAN: f64 = 0.1;

@@ -9,12 +9,6 @@ pub(crate) const MAX_MODEL_OF_CYCLES: f64 = 1.2;
 /// Chain ÷ throughput from which splitting the chain pays. Chosen.
 pub(crate) const MIN_CHAIN_OF_THROUGHPUT: f64 = 1.3;
 
-/// Residual fraction above which spills are not reported: other bounds are near. Chosen.
-pub(crate) const MAX_RESIDUAL_OF_SPILLS: f64 = 0.85;
-
-/// Part of the loop's time at moves that makes them the reason by itself. Chosen.
-pub(crate) const MIN_TIME_AT_SPILLS: f64 = 0.6;
-
 /// Part of a loop's time at and behind its divisions. Chosen.
 pub(crate) const MIN_TIME_AT_DIVISIONS: f64 = 0.3;
 

@@ -2,7 +2,8 @@
 
 use genba_model::Estimate;
 
-/// Bytes of a cache line of x86-64 processors (Intel SDM volume 3, 13.1).
+/// Bytes of a cache line of x86-64 processors (Intel SDM volume 3, chapter "Memory
+/// Cache Control").
 pub(crate) const CACHE_LINE_BYTES: u64 = 64;
 
 /// The same as a step of addresses.
@@ -23,11 +24,8 @@ pub(crate) const MAX_ELEMENT_BYTES: u16 = 8;
 /// Bytes within which an access at a constant distance is one to the same array. Chosen.
 pub(crate) const MAX_ALIASING_DISTANCE_BYTES: u64 = 1024;
 
-/// Misprediction penalty where the host table has none: A. Fog, "The microarchitecture of Intel,
-/// AMD and VIA CPUs", has 15 to 20 cycles for processors since 2011.
-pub(crate) const DEFAULT_MISPREDICTION_CYCLES: f64 = 16.0;
-
-/// L1d latency where the host table has none: 4 to 5 cycles (A. Fog, as above).
+/// L1d latency where the host table has none: 4 to 5 cycles (A. Fog, "The
+/// microarchitecture of Intel, AMD and VIA CPUs").
 pub(crate) const DEFAULT_L1D_CYCLES: f64 = 5.0;
 
 /// Call and return where the host table has none. Chosen: of the order of the table on Zen 4 and
@@ -44,8 +42,8 @@ pub(crate) const INDIRECT_TEST_CYCLES: f64 = 2.0;
 /// without memory renaming.
 pub(crate) const STORE_FORWARDING_CYCLES: f64 = 5.0;
 
-/// Cycles beyond an L1d load from which a load waits for a failed store forwarding, which takes 11
-/// to 20 on processors since 2006 (A. Fog, as above).
+/// Cycles beyond an L1d load from which a load waits for a failed store forwarding, which takes a dozen or more
+/// (A. Fog, as above: no exact figure for all processors). Chosen.
 pub(crate) const FAILED_FORWARDING_CYCLES: f64 = 6.0;
 
 /// Cycles of a load above which it waits for memory, not for a store. Chosen: beyond L2, below
@@ -101,7 +99,8 @@ pub(crate) const INSTRUCTIONS_AFTER_LOAD: usize = 8;
 /// Instructions around a call at which its samples stand. Chosen.
 pub(crate) const SAMPLED_CALL_NEIGHBOURS: usize = 3;
 
-/// Smallest cycles per simple instruction that are believed: ten a cycle.
+/// Smallest cycles per simple instruction that are believed: ten a cycle. Chosen: above the width of
+/// processors so far.
 pub(crate) const MIN_SLOT_CYCLES: f64 = 0.1;
 
 /// L1d latency in the chain of an inlined body: 4 to 5 cycles (A. Fog, as above).
@@ -112,3 +111,8 @@ pub(crate) const MAX_CHAIN_CYCLES: f64 = 100.0;
 
 /// Cycle at which a location is ready that does not depend on an argument.
 pub(crate) const NEVER_READY: f64 = -1e6;
+
+/// Cycles of a comparison and a predicted branch, at most: more is misprediction or a load that is
+/// waited for, whatever the order of the tests. Chosen: two dependent instructions and a taken
+/// branch.
+pub(crate) const MAX_CYCLES_OF_TEST: f64 = 3.0;

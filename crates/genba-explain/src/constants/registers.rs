@@ -5,6 +5,12 @@ use genba_code::Location;
 /// rax.
 pub(crate) const RAX: Location = 0;
 
+/// rcx: fourth argument.
+pub(crate) const RCX: Location = 1;
+
+/// r8: fifth argument.
+pub(crate) const R8: Location = 8;
+
 /// rdx: third argument, and the high half of a product.
 pub(crate) const RDX: Location = 2;
 
@@ -33,11 +39,11 @@ pub(crate) const LOCATIONS: usize = 128;
 pub(crate) const VECTORS: u128 = 0xffff_ffff << XMM0;
 
 /// Registers of pointer arguments: rdi, rsi, rdx, rcx.
-pub(crate) const POINTER_ARGUMENTS: [Location; 4] = [RDI, RSI, RDX, 1];
+pub(crate) const POINTER_ARGUMENTS: [Location; 4] = [RDI, RSI, RDX, RCX];
 
 /// Registers of arguments: rdi, rsi, rdx, rcx, r8, r9, xmm0 to xmm7.
 pub(crate) const ARGUMENTS: [Location; 14] =
-    [RDI, RSI, RDX, 1, 8, 9, 16, 17, 18, 19, 20, 21, 22, 23];
+    [RDI, RSI, RDX, RCX, R8, 9, 16, 17, 18, 19, 20, 21, 22, 23];
 
 /// Registers of results: rax, xmm0.
 pub(crate) const RESULTS: [Location; 2] = [RAX, XMM0];
@@ -50,3 +56,9 @@ pub(crate) const CALL_CLOBBERED: u128 = {
     let flags = ((1u128 << 7) - 1) << FLAGS;
     general | VECTORS | masks | flags
 };
+
+/// General registers that a function must leave as they were: rbx, rbp, r12 to r15.
+pub(crate) const CALLEE_SAVED: u128 = 1 << 3 | 1 << RBP | 0b1111 << 12;
+
+/// General registers that a function may change: rax, rcx, rdx, rsi, rdi, r8 to r11.
+pub(crate) const FREE_REGISTERS: u32 = 9;

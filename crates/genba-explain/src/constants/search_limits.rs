@@ -80,3 +80,27 @@ pub(crate) const MAX_BLOCKS_BACK: u32 = 8;
 
 /// Instructions after a comparing call in which its result is tested.
 pub(crate) const MAX_INSTRUCTIONS_TO_TEST: usize = 3;
+
+/// Calls of the user's own that are looked at for one conversion.
+pub(crate) const MAX_USERS_OF_CONVERSION: usize = 8;
+
+/// Bytes of a format that is read from the program's file.
+pub(crate) const MAX_FORMAT_BYTES: u64 = 256;
+
+/// Characters of a format that are quoted.
+pub(crate) const MAX_FORMAT_CHARS: usize = 40;
+
+/// Tests of one chain.
+pub(crate) const MAX_TESTS_OF_CHAIN: usize = 256;
+
+/// Functions of libraries whose time is followed up to the user's lines.
+pub(crate) const MAX_LIBRARY_FUNCTIONS: usize = 60;
+
+/// Places with most time that are reported: as many as a reader looks at.
+pub(crate) const MAX_TIME_PLACES: usize = 3;
+
+/// Callers that are kept of a place.
+pub(crate) const MAX_PLACE_CALLERS: usize = 3;
+
+/// Functions that are kept of a place in libraries.
+pub(crate) const MAX_PLACE_FUNCTIONS: usize = 4;

@@ -37,9 +37,6 @@ pub(crate) const MIN_SHARE_OF_CHAIN_LOOP: f64 = 0.05;
 /// Of a loop with unpredictable branches. Chosen.
 pub(crate) const MIN_SHARE_OF_BRANCH_LOOP: f64 = 0.03;
 
-/// Of a loop with spills. Chosen: compilers place registers well, so only clear cases count.
-pub(crate) const MIN_SHARE_OF_SPILLING_LOOP: f64 = 0.1;
-
 /// Of a loop that is reported to run at its bound. Chosen: it must be most of the program.
 pub(crate) const MIN_SHARE_OF_OPTIMAL_LOOP: f64 = 0.5;
 
@@ -93,5 +90,23 @@ pub(crate) const MIN_SHARE_WITHOUT_SYMBOLS: f64 = 0.1;
 /// it. Chosen.
 pub(crate) const MIN_SHARE_OF_REPORTED_PART: f64 = 0.02;
 
+/// Part of the calls of a function from which a caller is its only one: time of functions whose
+/// calls differ in length (copies, searches in memory) cannot be divided by their number. Chosen.
+pub(crate) const SOLE_CALLER_PART: f64 = 0.99;
+
 /// Fraction from which a part counts as most of something: by definition of "most".
 pub(crate) const MOST_OF_IT: f64 = 0.5;
+
+/// Of a library's conversion with what it calls. Chosen: what replaces it is code of one's own, and
+/// must pay.
+pub(crate) const MIN_SHARE_OF_CONVERSION: f64 = 0.05;
+
+/// Of the tests behind the first of a chain. Chosen: the smallest minimum gain.
+pub(crate) const MIN_SHARE_OF_TESTS: f64 = 0.03;
+
+/// Of a place that is reported for its time alone. Chosen: the smallest minimum gain.
+pub(crate) const MIN_SHARE_OF_TIME_PLACE: f64 = 0.02;
+
+/// Of the executions of a kind of instruction in the user's own code: that of instructions whose
+/// rate bursts give. Chosen, as for simulated events.
+pub(crate) const MIN_OBSERVED_EXECUTIONS: f64 = 0.9;

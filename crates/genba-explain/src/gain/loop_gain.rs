@@ -5,9 +5,8 @@ use genba_model::{Estimate, LoopFact, ModelCase};
 
 use crate::constants::counts::CHANCE_OUTCOME;
 use crate::constants::gains::HIDDEN_MISPREDICTIONS;
-use crate::constants::processor::DEFAULT_MISPREDICTION_CYCLES;
 use crate::input::analysis_input::{CostTable, FunctionInput};
-use genba_loop_model::{Change, LoopInputs, Model, iteration_after, model, operation};
+use genba_loop_model::{Change, LoopInputs, Model, iteration_after, misprediction_penalty, model};
 
 /// A loop before and after a change.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,8 +49,7 @@ impl FunctionInput {
     /// Cycles per iteration of mispredictions if the rarer outcome of a branch was never predicted;
     /// branches with both outcomes about equally often count as predicted: they seldom are random.
     fn mispredictions(&self, costs: &CostTable, index: u32) -> f64 {
-        let penalty = costs.latency(operation::MISPREDICT[0]);
-        let penalty = penalty.map_or(DEFAULT_MISPREDICTION_CYCLES, |penalty| penalty.value);
+        let penalty = misprediction_penalty(costs).value;
         let members = self.loop_instructions(index);
         let iterations = self.loops[index as usize]
             .as_ref()

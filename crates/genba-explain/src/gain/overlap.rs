@@ -5,10 +5,10 @@ use crate::constants::time_shares::MOST_OF_IT;
 use crate::input::analysis_input::AnalysisInput;
 
 /// Whether most of a candidate's time is in instructions that an earlier finding takes; of
-/// findings about the whole program, whether it is the same cause.
+/// findings without instructions, whether it is the same cause at the same place.
 pub(crate) fn overlaps(input: &AnalysisInput, one: &Candidate, before: &Candidate) -> bool {
     let Some(function) = one.function.and_then(|index| input.functions.get(index)) else {
-        return before.function.is_none() && before.cause == one.cause;
+        return before.function.is_none() && before.cause == one.cause && before.at == one.at;
     };
     if before.function != one.function {
         return false;

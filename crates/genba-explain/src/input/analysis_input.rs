@@ -3,10 +3,15 @@
 //! Plain data, so that a detector is a pure function of it and a test can make one by hand.
 
 use genba_code::{ControlFlow, DataFlow, Instruction};
-use genba_model::{Estimate, LoopCost};
+use genba_loop_model::LoopAnalysis;
+use genba_model::{Estimate, EvidenceSource};
+use genba_observe::Observations;
 use serde::{Deserialize, Serialize};
 
+use crate::input::conversions::Conversion;
+use crate::input::own_code::is_toolchain_file;
 use crate::input::request_sizes::Sizes;
+use crate::input::runtime_services::is_library;
 use crate::input::values::Values;
 
 /// All that is known of one measured program.
@@ -16,6 +21,8 @@ pub struct AnalysisInput {
     pub program: Program,
     /// Functions that carry time, most first.
     pub functions: Vec<FunctionInput>,
+    /// What bursts of the counted run showed, where there were any.
+    pub observed: Option<Observations>,
 }
 
 /// The program as a whole.
@@ -47,8 +54,29 @@ pub struct Program {
     pub costs: CostTable,
     /// What the user's own code asks of the runtime: memory, copies, locks, the kernel.
     pub runtime: Vec<RuntimeUse>,
+    /// Library routines that convert for the user's own code.
+    pub conversions: Vec<Conversion>,
+    /// Time in libraries by the user's lines that call them.
+    pub library_time: Vec<LibraryTime>,
+    /// Size of the files that the command line names, bytes; `None` where it names none.
+    pub input_bytes: Option<u64>,
     /// What runs of their own said.
     pub follow_up: FollowUpRuns,
+}
+
+/// Time in one function that is not the user's own code.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LibraryTime {
+    /// Its name.
+    pub function: String,
+    /// Its module.
+    pub module: String,
+    /// Share of all time in it.
+    pub share: f64,
+    /// Counted: its calls.
+    pub calls: Option<u64>,
+    /// The user's calls that lead to it, most calls first; empty where that was not counted.
+    pub users: Vec<UserCall>,
 }
 
 /// What runs of their own said that were made for a suspicion; empty where there was none.
@@ -61,10 +89,10 @@ pub struct FollowUpRuns {
     pub shared_lines: Option<Vec<SharedLine>>,
     /// CPU time of a run that was bound to one CPU, seconds, where that was tried.
     pub one_cpu_seconds: Option<f64>,
-    /// Branch mispredictions, counted or simulated.
+    /// Branch mispredictions: counted, observed or simulated.
     #[serde(alias = "wrong_guesses")]
     pub mispredictions: Option<EventCounts>,
-    /// Loads that miss L1d, counted or simulated.
+    /// Loads that miss L1d: counted, observed or simulated.
     pub cache_misses: Option<EventCounts>,
     /// Places of the user's own code whose copies of memory take time, as shares of that.
     #[serde(default)]
@@ -74,13 +102,18 @@ pub struct FollowUpRuns {
     pub sizes: Option<Sizes>,
 }
 
-/// An event of the processor in one run: sampled, or simulated.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+fn measured() -> EvidenceSource {
+    EvidenceSource::Measured
+}
+
+/// An event of the processor in one run: sampled, observed, or simulated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EventCounts {
     /// Its name.
     pub event: String,
-    /// Whether a simulator counted, not the processor.
-    pub simulated: bool,
+    /// Whether the processor counted, bursts saw it, or a simulator did.
+    #[serde(default = "measured")]
+    pub source: EvidenceSource,
     /// How many times it came for each sample.
     pub period: f64,
     /// Where it came, of the functions of the input; up to some instructions late.
@@ -138,6 +171,8 @@ pub struct UserCall {
     pub calls: f64,
     /// Executions of the call.
     pub executions: u64,
+    /// Calls of the function that the call is in.
+    pub caller_calls: Option<u64>,
 }
 
 /// A store to a cache line to which other threads write at other addresses.
@@ -322,7 +357,7 @@ pub struct FunctionInput {
     /// Measured ÷ counted: cycles for each execution.
     pub cycles: Vec<Option<Estimate>>,
     /// What holds each loop up, in the order of [`ControlFlow::loops`].
-    pub loops: Vec<Option<LoopCost>>,
+    pub loops: Vec<Option<LoopAnalysis>>,
     /// Where they are in the source.
     pub places: Vec<Place>,
     /// Whether they are of a language's library, inlined into the place that [`Self::places`] has.
@@ -331,6 +366,8 @@ pub struct FunctionInput {
     pub call_sites: Vec<CallSite>,
     /// Who called it, most calls first.
     pub callers: Vec<Caller>,
+    /// The user's calls that lead to it, through whatever libraries, most calls first.
+    pub user_callers: Vec<UserCall>,
     /// Main source file of its translation unit.
     pub unit: Option<String>,
     /// Compiler and options, where debug information says so.
@@ -342,6 +379,27 @@ pub struct FunctionInput {
 }
 
 impl FunctionInput {
+    /// Whether it is code that the user writes: of their own module, with most of its time in
+    /// their own files, or without line information and a library's name.
+    #[must_use]
+    pub fn is_users(&self) -> bool {
+        let file_of = |place: &Place| place.file.as_deref().map(|f| !is_toolchain_file(f));
+        let (mut users, mut others) = (0.0, 0.0);
+        for (place, heat) in self.places.iter().zip(&self.heat) {
+            match file_of(place) {
+                Some(true) => users += heat,
+                Some(false) => others += heat,
+                None => {}
+            }
+        }
+        let linker = self.function.ends_with("@plt") || self.function == "_start";
+        self.own
+            && match self.has_lines() {
+                true => users > 0.0 && users >= others,
+                false => !is_library(&self.function) && !linker,
+            }
+    }
+
     /// Whether debug information says where its instructions come from: who reads about it has,
     /// or could have, its source.
     #[must_use]

@@ -33,7 +33,7 @@ pub fn event_counts(resolved: &ResolvedProfile, input: &AnalysisInput, runs: usi
     let all = resolved.hits.all;
     EventCounts {
         event: resolved.event.name.clone(),
-        simulated: false,
+        source: genba_model::EvidenceSource::Measured,
         period: all.weight as f64 / all.samples.max(1) as f64 / runs,
         places,
     }

@@ -14,10 +14,14 @@ use crate::constants::search_limits::{
 use crate::constants::time_shares::{MIN_SHARE_OF_ANALYSED_FUNCTION, MIN_SHARE_OF_WORKING_THREAD};
 use crate::input::analysis_input::{
     AnalysisInput, CallSite, CallTarget, CalledFunction, Caller, CostTable, FunctionInput, Place,
-    Program,
+    Program, UserCall,
 };
+use crate::input::call_paths::CallPaths;
+use crate::input::conversions::{add_formats, conversions};
 use crate::input::kernel_work::kernel_work;
+use crate::input::library_time::{library_time, user_callers};
 use crate::input::own_code::is_toolchain_file;
+use crate::input::runtime_use::runtime_use;
 use crate::input::values::Values;
 use genba_attribution::AddressHits;
 use genba_attribution::FunctionCode;
@@ -35,6 +39,9 @@ pub struct RunFacts {
     pub minor_faults: Option<f64>,
     /// Peak memory, bytes.
     pub max_rss_bytes: Option<f64>,
+    /// Size of the files that the command line names, bytes.
+    #[serde(default)]
+    pub input_bytes: Option<u64>,
 }
 
 impl AnalysisInput {
@@ -49,30 +56,48 @@ impl AnalysisInput {
             .map(|(id, hits)| (hits.iter().map(|hit| hit.1.weight).sum(), id, hits))
             .collect();
         hot.sort_by_key(|(weight, id, _)| (std::cmp::Reverse(*weight), *id));
-        let program = program(resolved, facts, &hot, names.as_ref());
+        let mut paths = (resolved.joined.as_ref().zip(names.as_ref()))
+            .map(|(joined, names)| CallPaths::new(joined, names));
+        let mut program = program(resolved, facts, &hot, names.as_ref(), paths.as_mut());
         // What calls the runtime need take no time of its own to be to blame.
         let calls_runtime = |id: &FunctionId| {
             let function = &resolved.functions[*id as usize];
-            let mut users = program
+            let runtime = program
                 .runtime
                 .iter()
                 .flat_map(|one| one.users.iter().take(MAX_ANALYSED_USERS_OF_SERVICE));
+            let converting = program.conversions.iter().flat_map(|one| &one.users);
+            let mut users = runtime.chain(converting.map(|user| &user.call));
             users.any(|user| {
                 user.function == function.name
                     && user.module == resolved.code.module_name(function.module)
             })
         };
-        let functions = hot
+        let functions: Vec<FunctionInput> = hot
             .iter()
             .filter(|(weight, id, _)| {
                 *weight as f64 >= MIN_SHARE_OF_ANALYSED_FUNCTION * all || calls_runtime(id)
             })
             .take(MAX_ANALYSED_FUNCTIONS)
             .filter_map(|(weight, id, hits)| {
-                function_input(resolved, *id, *weight, hits, names.as_ref())
+                let callers = user_callers(
+                    resolved,
+                    paths.as_mut(),
+                    names.as_ref(),
+                    &resolved.functions[*id as usize],
+                );
+                function_input(resolved, *id, *weight, hits, names.as_ref(), callers)
             })
             .collect();
-        Self { program, functions }
+        add_formats(&mut program.conversions, &functions, resolved);
+        let weights: Vec<(u64, FunctionId)> = hot.iter().map(|one| (one.0, one.1)).collect();
+        let (names, paths) = (names.as_ref(), paths.as_mut());
+        program.library_time = library_time(resolved, &weights, &functions, names, paths);
+        Self {
+            program,
+            functions,
+            observed: None,
+        }
     }
 }
 
@@ -81,6 +106,7 @@ fn program(
     facts: &RunFacts,
     hot: &[(u64, FunctionId, AddressHits)],
     names: Option<&ExecutedFunctions>,
+    paths: Option<&mut CallPaths<'_>>,
 ) -> Program {
     let all = (resolved.hits.all.weight as f64).max(1.0);
     let in_kernel = hot.iter().filter_map(|(weight, id, _)| {
@@ -93,6 +119,13 @@ fn program(
         .as_ref()
         .and_then(|joined| joined.host.clone());
     let host_seconds = table.iter().flat_map(|table| &table.entries);
+    let (runtime, conversions) =
+        (names.zip(paths)).map_or_else(Default::default, |(names, paths)| {
+            (
+                runtime_use(paths, names),
+                conversions(resolved, names, paths),
+            )
+        });
     Program {
         cpu_seconds: facts.cpu_seconds,
         wall_seconds: facts.wall_seconds,
@@ -113,9 +146,10 @@ fn program(
             .filter_map(|entry| Some((entry.form.clone(), entry.seconds?.value)))
             .collect(),
         costs: CostTable { table },
-        runtime: names.map_or_else(Vec::new, |names| {
-            super::runtime_use::runtime_use(resolved, names)
-        }),
+        runtime,
+        conversions,
+        library_time: Vec::new(),
+        input_bytes: facts.input_bytes,
         follow_up: Default::default(),
     }
 }
@@ -165,6 +199,7 @@ fn function_input(
     weight: u64,
     hits: &AddressHits,
     names: Option<&ExecutedFunctions>,
+    user_callers: Vec<UserCall>,
 ) -> Option<FunctionInput> {
     let function = &resolved.functions[id as usize];
     let binary = resolved.code.binary(function.module).ok()?;
@@ -223,6 +258,7 @@ fn function_input(
             .collect(),
         call_sites,
         callers,
+        user_callers,
         unit: unit.as_ref().and_then(|unit| unit.name.clone()),
         producer: unit.and_then(|unit| unit.producer),
         counted: executed.is_some(),

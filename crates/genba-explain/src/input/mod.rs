@@ -1,9 +1,14 @@
 //! What detectors read: the hot functions and the program as plain values.
 
 pub mod analysis_input;
+pub(crate) mod call_paths;
+pub(crate) mod conversion_routines;
+pub mod conversions;
 pub mod event_places;
 pub mod from_profile;
 pub(crate) mod kernel_work;
+pub(crate) mod library_time;
+pub mod observed_events;
 pub(crate) mod own_code;
 pub mod request_sizes;
 pub(crate) mod runtime_services;

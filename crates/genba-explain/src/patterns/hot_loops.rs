@@ -1,6 +1,7 @@
 //! Innermost loops that carry time: what the causes about loops start from.
 
-use genba_model::{Estimate, LoopCost};
+use genba_loop_model::LoopAnalysis;
+use genba_model::Estimate;
 
 use crate::constants::counts::{SELDOM_EXECUTIONS, SOME_EXECUTIONS, USUAL_EXECUTIONS};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
@@ -15,7 +16,7 @@ pub struct HotLoop<'a> {
     /// Index of the loop.
     pub index: u32,
     /// What it costs.
-    pub cost: &'a LoopCost,
+    pub cost: &'a LoopAnalysis,
     /// Measured cycles per iteration.
     pub cycles: Estimate,
     /// Its instructions in address order.

@@ -7,19 +7,18 @@
 
 use crate::constants::model_fit::MAX_CYCLES_OF_CHEAP_LOAD;
 use crate::constants::processor::{
-    CACHE_LINE_STEP, DEFAULT_L1D_CYCLES, DEFAULT_MISPREDICTION_CYCLES, INSTRUCTIONS_AFTER_BRANCH,
-    INSTRUCTIONS_AFTER_LOAD,
+    CACHE_LINE_STEP, DEFAULT_L1D_CYCLES, INSTRUCTIONS_AFTER_BRANCH, INSTRUCTIONS_AFTER_LOAD,
 };
 use crate::constants::registers::FLAGS;
 use crate::constants::search_limits::MAX_VALUES_FOLLOWED;
-use crate::constants::time_shares::MIN_SHARE_OF_STALLED_LOAD;
+use crate::constants::time_shares::{MIN_SHARE_OF_STALLED_LOAD, MOST_OF_IT};
 use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::value_uses::Uses;
 use crate::input::values::{Address, Origin, Value};
 use crate::patterns::hot_loops::HotLoop;
 use crate::patterns::value_steps::{Step, address_step};
 use genba_code::Flow;
-use genba_loop_model::operation;
+use genba_loop_model::misprediction_penalty;
 
 /// What makes the address of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +62,8 @@ pub fn stalls(input: &AnalysisInput, function: &FunctionInput) -> Vec<Stall> {
     }
     let mut found = Vec::new();
     let mut uses: Option<Uses> = None;
-    let penalty = penalty(input) * mispredicted_fraction(input, function);
+    let penalty =
+        misprediction_penalty(&input.program.costs).value * mispredicted_fraction(input, function);
     for at in 0..function.code.len() {
         let data = &function.data[at];
         let load = data.memory.iter().position(|m| m.reads && !m.stack);
@@ -125,7 +125,7 @@ fn stall(
         return None;
     }
     let address = function.values.addresses(at).get(load).copied().flatten();
-    let pattern = pattern(function, around, address.as_ref());
+    let pattern = pattern(function, around, at, address.as_ref());
     Some(Stall {
         at,
         group,
@@ -177,17 +177,6 @@ fn waiting(function: &FunctionInput, uses: &Uses, at: usize) -> Vec<usize> {
     found
 }
 
-/// Cycles that a branch misprediction costs; where the host table has none, as on
-/// processors since 2010.
-#[must_use]
-pub fn penalty(input: &AnalysisInput) -> f64 {
-    let costs = &input.program.costs;
-    let found = costs.latency(operation::MISPREDICT[0]);
-    found
-        .or_else(|| costs.throughput(operation::MISPREDICT[0]))
-        .map_or(DEFAULT_MISPREDICTION_CYCLES, |penalty| penalty.value)
-}
-
 /// Cycles per iteration of a loop that its branch mispredictions cost: as counted, or the most that
 /// they can.
 #[must_use]
@@ -197,7 +186,7 @@ pub fn misprediction_cycles(input: &AnalysisInput, one: &HotLoop<'_>) -> f64 {
         Some(events) => events.times(one.function, &one.members),
         None => possible(one.input, one.members.iter().copied()),
     };
-    mispredictions / iterations * penalty(input)
+    mispredictions / iterations * misprediction_penalty(&input.program.costs).value
 }
 
 /// Mispredictions of these branches if the rarer outcome was never predicted.
@@ -257,7 +246,12 @@ fn misprediction_cycles_before(function: &FunctionInput, penalty: f64, at: usize
     mispredictions.sum::<f64>() * penalty / times
 }
 
-fn pattern(function: &FunctionInput, around: Option<u32>, address: Option<&Address>) -> Pattern {
+fn pattern(
+    function: &FunctionInput,
+    around: Option<u32>,
+    at: usize,
+    address: Option<&Address>,
+) -> Pattern {
     let (Some(index), Some(address)) = (around, address) else {
         return Pattern::Scattered;
     };
@@ -265,29 +259,60 @@ fn pattern(function: &FunctionInput, around: Option<u32>, address: Option<&Addre
         Some(Step::Constant(0)) => Pattern::Fixed,
         Some(Step::Constant(step)) if step.abs() < CACHE_LINE_STEP => Pattern::Streams,
         Some(step) => Pattern::Strides(step),
-        None if chases(function, index, address) => Pattern::Chase,
+        None if chases(function, index, at, address) => Pattern::Chase,
         None => Pattern::Scattered,
     }
 }
 
-/// Whether an address comes from a load whose own address comes from that load again.
-fn chases(function: &FunctionInput, index: u32, address: &Address) -> bool {
+/// Whether a load waits for one of the previous iteration: its address is a link that the previous
+/// iteration loaded through the link before, or what it loads itself goes into its next address.
+/// Loads that follow another's links (`node->key->length`) wait for it, but not for one another.
+fn chases(function: &FunctionInput, index: u32, at: usize, address: &Address) -> bool {
     let mut roots = vec![address.base];
     roots.extend(address.index.map(|index| index.0));
-    let mut loads = Vec::new();
-    for value in sources(function, index, &roots) {
-        if let Origin::Instruction(at) = function.values.origin(value)
-            && function.data[at as usize].loads()
-        {
-            loads.push((at as usize, value));
+    let all = sources(function, index, &roots);
+    let own = direct_sources(function, index, &roots);
+    let mut links: Vec<usize> = Vec::new();
+    for value in &all {
+        let Origin::Instruction(load) = function.values.origin(*value) else {
+            continue;
+        };
+        let load = load as usize;
+        let itself = load == at || own.iter().any(|one| one.number == value.number);
+        if !function.data[load].loads() || !itself || links.contains(&load) {
+            continue;
+        }
+        let address = address_values(function, load);
+        let again = sources(function, index, &address);
+        // The value comes to the load over the loop's head: of the previous iteration.
+        let over_head = load == at || meets_at_head(function, index, &own, *value);
+        if over_head && again.iter().any(|source| source.number == value.number) {
+            links.push(load);
         }
     }
-    loads.iter().any(|&(at, value)| {
-        let own: Vec<Value> = address_values(function, at);
-        sources(function, index, &own)
-            .iter()
-            .any(|source| source.number == value.number)
+    // A link that few iterations follow is not what they wait for.
+    let times: u64 = (links.iter()).fold(0, |sum, &load| sum.saturating_add(function.counts[load]));
+    let iterations = (function.loops.get(index as usize).and_then(Option::as_ref))
+        .map_or(function.counts[at], |cost| cost.iterations);
+    times as f64 >= MOST_OF_IT * iterations as f64
+}
+
+/// Whether one of these values, made at the loop's head, is the given one by way of the previous
+/// iteration.
+fn meets_at_head(function: &FunctionInput, index: u32, among: &[Value], value: Value) -> bool {
+    let head = function.flow.loops()[index as usize].head;
+    among.iter().any(|one| {
+        function.values.origin(*one) == Origin::Join(head)
+            && direct_sources(function, index, function.values.met(*one))
+                .iter()
+                .any(|source| source.number == value.number)
     })
+}
+
+/// Values made in the loop that these are made of without another load in between; the loads' own
+/// values are the last.
+fn direct_sources(function: &FunctionInput, index: u32, roots: &[Value]) -> Vec<Value> {
+    sources_where(function, index, roots, &|at| !function.data[at].loads())
 }
 
 fn address_values(function: &FunctionInput, at: usize) -> Vec<Value> {
@@ -299,7 +324,17 @@ fn address_values(function: &FunctionInput, at: usize) -> Vec<Value> {
 }
 
 /// Values made in the loop that these are made of, conditions apart.
-fn sources(function: &FunctionInput, index: u32, roots: &[Value]) -> Vec<Value> {
+pub(crate) fn sources(function: &FunctionInput, index: u32, roots: &[Value]) -> Vec<Value> {
+    sources_where(function, index, roots, &|_| true)
+}
+
+/// The same through the instructions that `follows` names only.
+fn sources_where(
+    function: &FunctionInput,
+    index: u32,
+    roots: &[Value],
+    follows: &dyn Fn(usize) -> bool,
+) -> Vec<Value> {
     let values = &function.values;
     let mut found: Vec<Value> = Vec::new();
     let add = |list: &mut Vec<Value>, value: Value| {
@@ -325,7 +360,8 @@ fn sources(function: &FunctionInput, index: u32, roots: &[Value]) -> Vec<Value> 
                 }
             }
             Origin::Instruction(at) => {
-                for &(location, read) in values.reads(at as usize) {
+                let reads = values.reads(at as usize).iter();
+                for &(location, read) in reads.filter(|_| follows(at as usize)) {
                     if location < FLAGS {
                         add(&mut found, read);
                     }

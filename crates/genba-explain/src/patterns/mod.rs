@@ -2,6 +2,7 @@
 
 pub(crate) mod byte_loops;
 pub(crate) mod calls;
+pub(crate) mod decision_chains;
 pub(crate) mod divisions;
 pub(crate) mod hot_loops;
 pub(crate) mod invariance;

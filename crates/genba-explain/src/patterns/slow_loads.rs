@@ -295,7 +295,7 @@ pub(crate) fn candidate(
         let loads: u64 = slow.list.iter().map(|one| function.counts[one.at]).sum();
         LoadFact::L1dMisses {
             share: (times / loads.max(1) as f64).min(1.0),
-            simulated: events.simulated,
+            source: events.source,
         }
     });
     found

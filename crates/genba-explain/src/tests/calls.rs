@@ -7,7 +7,6 @@ use genba_model::{CallFact, Fact};
 
 use crate::causes::indirect_call_one_target;
 use crate::causes::loop_invariant_call;
-use crate::causes::plt_call;
 use crate::causes::quadratic;
 use crate::causes::tiny_callee_not_inlined;
 use crate::causes::tls_lookup;
@@ -112,11 +111,11 @@ fn codegen_units_of_one_crate_are_one_unit() {
 }
 
 #[test]
-fn plt_call_is_reported_at_the_call() {
+fn tiny_callee_called_through_the_plt_is_reported_at_the_call() {
     let mut input = tiny("/src/main.c", 3.0);
-    assert!(plt_call::detect(&input).is_empty());
+    assert!(tiny_callee_not_inlined::detect(&input).is_empty());
     input.functions[1].call_sites[0].plt = true;
-    let found = plt_call::detect(&input);
+    let found = tiny_callee_not_inlined::detect(&input);
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].function, found[0].site.clone()),
@@ -124,7 +123,7 @@ fn plt_call_is_reported_at_the_call() {
     );
     // The C library is not the user's to inline.
     input.functions[0].own = false;
-    assert!(plt_call::detect(&input).is_empty());
+    assert!(tiny_callee_not_inlined::detect(&input).is_empty());
 }
 
 #[test]
@@ -290,7 +289,12 @@ fn strlen_of_a_reread_buffer_is_not_invariant() {
 
 #[test]
 fn quadratic_is_found_for_memmove_onto_itself_not_for_a_copy() {
-    let move_by = |same: bool| {
+    enum From {
+        Behind,
+        FarBehind,
+        Elsewhere,
+    }
+    let move_by = |from: From| {
         let (once, iterations) = (1, 20_000);
         let mut caller = function(
             "erase",
@@ -300,10 +304,10 @@ fn quadratic_is_found_for_memmove_onto_itself_not_for_a_copy() {
                 a.mov(rbx, rdi)?;
                 a.set_label(&mut head)?;
                 a.mov(rdi, rbx)?;
-                if same {
-                    a.lea(rsi, ptr(rbx + 24))?;
-                } else {
-                    a.mov(rsi, r12)?;
+                match from {
+                    From::Behind => a.lea(rsi, ptr(rbx + 24))?,
+                    From::FarBehind => a.lea(rsi, ptr(rbx + r12))?,
+                    From::Elsewhere => a.mov(rsi, r12)?,
                 }
                 a.call(callee)?;
                 a.sub(r13, 1)?;
@@ -325,11 +329,13 @@ fn quadratic_is_found_for_memmove_onto_itself_not_for_a_copy() {
         memmove.calls = Some(iterations);
         quadratic::detect(&program(vec![memmove, caller]))
     };
-    let found = move_by(true);
-    assert_eq!(found.len(), 1);
-    assert_eq!(
-        (found[0].function, found[0].site.clone()),
-        (Some(1), vec![3])
-    );
-    assert!(move_by(false).is_empty());
+    for from in [From::Behind, From::FarBehind] {
+        let found = move_by(from);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].function, found[0].site.clone()),
+            (Some(1), vec![3])
+        );
+    }
+    assert!(move_by(From::Elsewhere).is_empty());
 }

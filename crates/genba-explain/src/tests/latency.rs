@@ -332,6 +332,22 @@ fn pointer_chase_is_found_beyond_l1d_only() {
     assert_eq!(count(&pointer_chase::detect(&list(4.2))), 0);
 }
 
+/// `sum += p->key->length; p = p->next`: the time is at the key's length.
+fn keys(cycles: f64) -> AnalysisInput {
+    program(vec![looped(cycles, &[0.02, 0.9, 0.03, 0.03, 0.02], |a| {
+        a.mov(rdx, qword_ptr(rax))?;
+        a.add(rcx, qword_ptr(rdx + 16))?;
+        a.mov(rax, qword_ptr(rax + 8))?;
+        a.test(rax, rax)
+    })])
+}
+
+#[test]
+fn load_behind_a_link_of_its_own_iteration_is_no_pointer_chase() {
+    assert_eq!(count(&pointer_chase::detect(&keys(80.0))), 0);
+    assert_eq!(count(&cache_miss::detect(&keys(80.0))), 1);
+}
+
 /// `sum += a[i * step]`, so many cycles per iteration.
 fn strides(step: i32, cycles: f64) -> AnalysisInput {
     program(vec![looped(cycles, &[0.1, 0.8, 0.06, 0.02, 0.02], |a| {

@@ -1,9 +1,13 @@
 //! Detectors on synthetic programs.
 
 mod calls;
+mod conversions;
 mod latency;
 mod loops;
 mod needed_divisions;
+mod paths;
+mod places;
+mod rescans;
 mod robustness;
 mod runtime;
 mod simulated_events;

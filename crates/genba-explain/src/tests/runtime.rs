@@ -39,6 +39,7 @@ fn user(line: u32, calls: f64, through: &[&str]) -> UserCall {
         through: through.iter().map(|name| (*name).to_owned()).collect(),
         calls,
         executions: calls as u64,
+        caller_calls: None,
     }
 }
 

@@ -7,54 +7,9 @@ use iced_x86::code_asm::*;
 use crate::causes::cache_miss;
 use crate::causes::memory_bound_copy;
 use crate::causes::missed_vectorisation;
-use crate::causes::spill;
 use crate::causes::unpredictable_branch;
 use crate::input::analysis_input::{AnalysisInput, EventCounts, EventPlace, RuntimeUse, UserCall};
 use crate::tests::synthetic::{ALL, function, looped, program};
-
-/// Six values that go to the stack frame and come back each iteration, of ten instructions; or the
-/// same with an array in place of the frame.
-fn spilled(input: bool) -> AnalysisInput {
-    let heat = [0.075; 13];
-    program(vec![looped(6.0, 1, &heat, |a| {
-        let base = if input { rsp } else { rdi };
-        for slot in 0..6i32 {
-            a.mov(rax, qword_ptr(base + 8 * slot))?;
-            if slot % 2 == 1 {
-                a.mov(qword_ptr(base + 8 * slot), rax)?;
-            }
-        }
-        a.add(rcx, 1)?;
-        a.add(rdx, rax)?;
-        a.cmp(rcx, rsi)
-    })])
-}
-
-#[test]
-fn spill_is_found_for_stack_moves_not_for_arrays() {
-    assert!(spill::detect(&spilled(false)).is_empty(), "no stack frame");
-    let found = spill::detect(&delayed(12.0));
-    assert_eq!(found.len(), 1);
-    assert!(found[0].site.len() >= 20 && found[0].residual_fraction.value < 0.8);
-    let found = spill::detect(&spilled(true));
-    assert_eq!(found.len(), 1);
-    assert!(found[0].site.len() >= 6 && found[0].residual_fraction.value < 1.0);
-}
-
-/// Twelve values that move on by one place of the stack frame each iteration.
-fn delayed(cycles: f64) -> AnalysisInput {
-    let mut heat = vec![0.035; 24];
-    heat.extend([0.02; 4]);
-    program(vec![looped(cycles, 1, &heat, |a| {
-        for slot in (0..12i32).rev() {
-            a.mov(rax, qword_ptr(rsp + 8 * slot))?;
-            a.mov(qword_ptr(rsp + 8 * slot + 8), rax)?;
-        }
-        a.add(rcx, 1)?;
-        a.add(rdx, rax)?;
-        a.cmp(rcx, rsi)
-    })])
-}
 
 fn copies(calls: f64, share: f64) -> AnalysisInput {
     let mut copy = function(
@@ -77,6 +32,7 @@ fn copies(calls: f64, share: f64) -> AnalysisInput {
             address: 0x1000,
             calls,
             executions: calls as u64,
+            caller_calls: None,
             ..UserCall::default()
         }],
         ..RuntimeUse::default()
@@ -122,7 +78,7 @@ fn coin() -> AnalysisInput {
 fn events(at: usize, times: f64) -> Option<EventCounts> {
     Some(EventCounts {
         event: "branch-misses".to_owned(),
-        simulated: false,
+        source: genba_model::EvidenceSource::Measured,
         period: 1000.0,
         places: vec![EventPlace {
             function: 0,
@@ -154,7 +110,7 @@ fn counted_mispredictions_override_the_estimate() {
     assert!(counted, "{:?}", found[0].facts);
     input.program.follow_up.mispredictions = events(3, 0.01 * iterations);
     assert!(unpredictable_branch::detect(&input).is_empty(), "foreseen");
-    input.program.follow_up.mispredictions = Some(EventCounts::default());
+    input.program.follow_up.mispredictions = events(0, 0.0);
     assert!(
         unpredictable_branch::detect(&input).is_empty(),
         "none at all"

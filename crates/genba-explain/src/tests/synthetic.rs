@@ -88,6 +88,7 @@ pub(crate) fn of_bytes(
         loops: found,
         call_sites: Vec::new(),
         callers: Vec::new(),
+        user_callers: Vec::new(),
         unit: Some("/src/main.c".to_owned()),
         producer: Some("GNU C17 12.2.0 -O2 -g".to_owned()),
         own: true,

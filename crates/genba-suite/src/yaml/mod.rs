@@ -54,8 +54,8 @@ pub fn parse_yaml(
     }
 }
 
-/// One document, within bounds that no suite of people's reaches: aliases cannot make more of
-/// it than a few thousand nodes.
+/// One document, with bounds above those of real suites: aliases cannot expand it beyond a few
+/// thousand nodes.
 fn read<T: DeserializeOwned>(text: &str, file: &str) -> Result<T, SuiteError> {
     serde_saphyr::from_str_with_options(text, options()).map_err(|error| SuiteError::Syntax {
         file: file.to_owned(),

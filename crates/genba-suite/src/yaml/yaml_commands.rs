@@ -9,7 +9,7 @@ use crate::error::invalid;
 use crate::suite_model::{Benchmark, MetricSource, MetricSpec, Settings, Suite, Variant, Work};
 use crate::{Executable, Places, SuiteError, field_checks};
 
-/// Where a metric's number is said to be.
+/// Where the document says that a metric's number is.
 struct Source<'a> {
     /// Key of the Ruby code.
     key: &'a str,
@@ -151,8 +151,8 @@ fn metric(
     })
 }
 
-/// The regular expression in code such as `stdout.match(/fps: (\d+)/)[1].to_f`, if it is one
-/// here too.
+/// The regular expression in code such as `stdout.match(/fps: (\d+)/)[1].to_f`, if it is valid
+/// here, too.
 fn suggestion(code: &str) -> Option<String> {
     let (_, rest) = code.split_once('/')?;
     let mut escaped = false;

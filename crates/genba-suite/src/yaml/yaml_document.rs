@@ -1,11 +1,11 @@
-//! benchmark_driver's YAML as it is written, one structure a `type`.
+//! The structure of benchmark_driver's YAML: one type for each `type`.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// What decides how the rest is read.
+/// The `type` key, which selects the structure of the rest.
 #[derive(Debug, Deserialize)]
 pub struct Kind {
     #[serde(rename = "type", default)]
@@ -28,7 +28,7 @@ pub struct Ruby {
     pub contexts: Vec<Context>,
 }
 
-/// One of the surroundings in which all benchmarks run.
+/// A context: prelude and gems with which all benchmarks run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Context {
@@ -84,7 +84,7 @@ pub struct CommandStdout {
     pub metrics_json: Option<String>,
 }
 
-/// What the number of `command_stdout` is.
+/// The metric of `command_stdout`: unit and direction.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MetricsType {
@@ -175,7 +175,7 @@ impl<'de> Visitor<'de> for JobsVisitor {
         Ok(vec![Job::script(text.to_owned())])
     }
 
-    // Numbers and truth values are Ruby too: what an interpreter makes of nothing at all.
+    // Numbers and booleans are Ruby, too: they measure an empty benchmark.
     fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
         self.visit_str(&value.to_string())
     }

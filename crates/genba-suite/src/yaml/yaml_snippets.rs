@@ -70,7 +70,7 @@ pub fn suite(
     })
 }
 
-/// Takes account of the texts that a snippet holds.
+/// Adds up the size of a snippet's texts, which is limited.
 fn charge(snippet: &Snippet, budget: &TextBudget, places: &Places<'_>) -> Result<(), SuiteError> {
     let parts = snippet.preludes.iter().chain(&snippet.teardowns);
     let texts = parts.chain([&snippet.script]).map(|part| &part.text);

@@ -3,8 +3,10 @@
 //! **Signature.** One run cannot show growth; it can show shapes that have it:
 //! - an inner loop that searches a sequence for one equal element from its first one, hundreds of
 //!   elements for each item;
-//! - a move of memory onto itself, shifted by a constant: an element inserted into, or removed
-//!   from, the front of a long array;
+//! - an inner loop that only looks for where to stop, thousands of bytes each time, and in all many
+//!   times the input and the memory of the program (`rescan`);
+//! - a move of memory onto itself, shifted: elements inserted into, or removed from, the front of a
+//!   long array;
 //! - `strcat` to a string that has grown long, for each piece.
 //!
 //! **Confirmation.** Runs with inputs of several sizes: an exponent over 1.5.
@@ -14,6 +16,7 @@
 //! **Source.** S. Goldsmith, A. Aiken, D. Wilkerson, "Measuring Empirical Computational
 //! Complexity", FSE 2007.
 
+mod rescan;
 mod search;
 mod search_by_call;
 mod shift;
@@ -28,6 +31,7 @@ use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::site_of;
 use crate::patterns::calls::{all_calls, cycles_of_all};
 use crate::patterns::hot_loops::hot_loops;
+use rescan::rescan;
 use search::search;
 use search_by_call::search_by_call;
 use shift::{onto_itself, shifts};
@@ -37,7 +41,8 @@ use shift::{onto_itself, shifts};
 #[must_use]
 pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let loops = hot_loops(input, MIN_SHARE_OF_QUADRATIC_LOOP);
-    let mut found: Vec<Candidate> = loops.iter().filter_map(|one| search(input, one)).collect();
+    let of_loop = |one| search(input, one).or_else(|| rescan(input, one));
+    let mut found: Vec<Candidate> = loops.iter().filter_map(of_loop).collect();
     found.extend(all_calls(input).filter_map(|call| onto_itself(input, &call)));
     if found.is_empty() {
         found.extend(shifts(input));

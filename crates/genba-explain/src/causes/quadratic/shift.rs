@@ -8,8 +8,9 @@ use crate::constants::counts::{MIN_CYCLES_PER_LONG_MOVE, MIN_SEARCHES};
 use crate::constants::gains::CYCLES_WITHOUT_SHIFT;
 use crate::constants::registers::{RDI, RSI};
 use crate::constants::time_shares::MIN_SHARE_OF_QUADRATIC_LOOP;
-use crate::input::analysis_input::AnalysisInput;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::input::user_lines::lines;
+use crate::input::values::{Origin, Value};
 use crate::patterns::calls::{Call, cycles_of_all};
 use crate::patterns::invariance::value_at;
 
@@ -67,17 +68,28 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
     if call.target.count < MIN_SEARCHES || !function.own || !moves {
         return None;
     }
-    let (share, each) = crate::causes::loop_invariant_call::cost(input, call)?;
+    let (share, each) = match sampled_cost(input, call) {
+        Some(sampled) => sampled,
+        None => crate::causes::loop_invariant_call::cost(input, call)?,
+    };
     if share < MIN_SHARE_OF_QUADRATIC_LOOP || each < MIN_CYCLES_PER_LONG_MOVE {
         return None;
     }
     let at = call.site.at;
     let (to, from) = (value_at(function, at, RDI)?, value_at(function, at, RSI)?);
     let constant = crate::input::values::CONSTANT;
-    if to.number != from.number || to.offset == from.offset || to.number == constant {
-        return None;
-    }
-    let shift = from.offset.wrapping_sub(to.offset);
+    let shift = match to.number == from.number {
+        true if to.offset == from.offset || to.number == constant => return None,
+        true => Some(from.offset.wrapping_sub(to.offset)),
+        false => None,
+    };
+    // By how much is not known: one of the two is the other plus something.
+    let removed = match shift {
+        Some(shift) => shift > 0,
+        None if is_sum_of(function, from, to) => true,
+        None if is_sum_of(function, to, from) => false,
+        None => return None,
+    };
     let mut one = Candidate::new(
         Cause::Quadratic,
         Some(call.caller),
@@ -93,12 +105,42 @@ pub(crate) fn onto_itself(input: &AnalysisInput, call: &Call<'_>) -> Option<Cand
         one.fact(QuadraticFact::ArrayShift {
             function: name.to_owned(),
             times: call.target.count,
-            bytes: shift.unsigned_abs(),
-            removed: shift > 0,
+            bytes: shift.map(i64::unsigned_abs),
+            removed,
         })
         .fact(QuadraticFact::MoveTime {
             share,
             cycles: each,
         }),
     )
+}
+
+/// Whether a value is made by adding something to another one.
+fn is_sum_of(function: &FunctionInput, sum: Value, part: Value) -> bool {
+    let Origin::Instruction(at) = function.values.origin(sum) else {
+        return false;
+    };
+    let data = &function.data[at as usize];
+    let adds = matches!(data.form.split(' ').next(), Some("add" | "lea"));
+    adds && data.memory.is_empty()
+        && (function.values.reads(at as usize).iter()).any(|(_, read)| *read == part)
+}
+
+/// Share of all time in the copies that a call makes, and cycles for each, where stacks of copies were
+/// sampled: by their number, many small copies elsewhere would get the time of the long ones.
+fn sampled_cost(input: &AnalysisInput, call: &Call<'_>) -> Option<(f64, f64)> {
+    let copies = &input.program.follow_up.copies;
+    let function = &input.functions[call.caller];
+    let code = function.code.get(call.site.at)?;
+    if copies.is_empty() {
+        return None;
+    }
+    let here = copies.iter().filter(|one| {
+        one.module == function.module && (code.address..code.end()).contains(&one.address)
+    });
+    let share = input.copy_share() * here.map(|one| one.share).sum::<f64>().min(1.0);
+    Some((
+        share,
+        share * cycles_of_all(input)? / call.target.count.max(1) as f64,
+    ))
 }

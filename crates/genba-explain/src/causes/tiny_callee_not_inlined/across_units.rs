@@ -1,30 +1,20 @@
-//! `tiny-callee-not-inlined`: a small function that is called instead of inlined.
-//!
-//! **Signature.** A function of few instructions that calls nothing and has no loop, called
-//! directly and often from another translation unit. Within one unit the compiler saw both and
-//! decided; across units it could not.
-//!
-//! **Confirmation.** A build with link-time optimisation.
-//!
-//! **Gain.** From the measured cycles of callee and call to the cycles of the instructions that are
-//! left when it is inlined ([`crate::patterns::calls`]).
-//!
-//! **Source.** W. W. Hwu and P. P. Chang, "Inline Function Expansion", PLDI 1989.
+//! Small functions of another translation unit: within one unit the compiler saw both and decided;
+//! across units it could not.
 
 use std::collections::BTreeMap;
 
 use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
 
+use super::is_tiny;
 use crate::candidate::Candidate;
-use crate::constants::counts::{MAX_INSTRUCTIONS_OF_TINY_CALLEE, MIN_CALLS_IN_HOT_CODE};
+use crate::constants::counts::MIN_CALLS_IN_HOT_CODE;
 use crate::constants::processor::DEFAULT_CALL_CYCLES;
 use crate::constants::time_shares::MIN_SHARE_OF_CALLEE;
-use crate::input::analysis_input::{AnalysisInput, CallTarget, FunctionInput};
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
 use crate::patterns::calls::{Call, all_calls, inlined};
 
-/// Finds small functions called directly and often from another translation unit.
-#[must_use]
-pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+/// Small functions called directly and often from another translation unit.
+pub(super) fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<(String, String), Vec<Call<'_>>> = BTreeMap::new();
     for call in all_calls(input) {
         let (Some(callee), false) = (call.callee, call.site.indirect || call.site.plt) else {
@@ -43,15 +33,6 @@ pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
         .values()
         .filter_map(|calls| candidate(input, calls))
         .collect()
-}
-
-/// Whether a callee is so small that the call costs as much as it does.
-pub(crate) fn is_tiny(target: &CallTarget, callee: &FunctionInput) -> bool {
-    target.instructions_per_call <= MAX_INSTRUCTIONS_OF_TINY_CALLEE
-        && target.instructions_per_call > 0.0
-        && !target.calls_others
-        && callee.flow.loops().is_empty()
-        && !callee.code.iter().any(|one| one.is_lock)
 }
 
 /// Whether the compiler cannot have seen the callee's body where it compiled the caller.

@@ -1,16 +1,7 @@
-//! `plt-call`: a small function called through the procedure linkage table.
-//!
-//! **Signature.** A hot direct call of a PLT stub whose target is the program's own, small, and
-//! calls nothing. A shared library that calls its own exported function goes through the PLT, too,
-//! because another module may interpose the function; for the same reason the compiler may not
-//! inline it.
-//!
-//! **Confirmation.** `-fvisibility=hidden` or `-Wl,-Bsymbolic-functions
-//! -fno-semantic-interposition`; a static link; `-fno-plt`.
-//!
-//! **Gain.** Inside one module the callee can be inlined: as for `tiny-callee-not-inlined`. Across
-//! modules only a definition in the header or a static link with link-time optimisation allows
-//! that.
+//! Small functions called through the procedure linkage table. A shared library that calls its own
+//! exported function goes through the PLT, because another module may interpose the function; for
+//! the same reason the compiler may not inline it. Across modules only a definition in the header or
+//! a static link with link-time optimisation allows that.
 //!
 //! **Source.** U. Drepper, "How To Write Shared Libraries", 2011, section 2.2.
 
@@ -18,16 +9,15 @@ use std::collections::BTreeMap;
 
 use genba_model::{CallFact, CallKind, Cause, Confirmation, Estimate, Fix};
 
+use super::is_tiny;
 use crate::candidate::Candidate;
-use crate::causes::tiny_callee_not_inlined::is_tiny;
 use crate::constants::counts::MIN_CALLS_IN_HOT_CODE;
 use crate::constants::processor::DEFAULT_PLT_CALL_CYCLES;
 use crate::input::analysis_input::AnalysisInput;
 use crate::patterns::calls::{Call, all_calls, inlined};
 
-/// Finds hot calls through the PLT of small functions of the user's own, from counted calls.
-#[must_use]
-pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+/// Hot calls through the PLT of small functions of the user's own.
+pub(super) fn detect(input: &AnalysisInput) -> Vec<Candidate> {
     let mut groups: BTreeMap<(usize, bool), Vec<Call<'_>>> = BTreeMap::new();
     for call in all_calls(input) {
         let (Some(callee), true) = (call.callee, call.site.plt && !call.site.indirect) else {
@@ -66,7 +56,7 @@ fn candidate(input: &AnalysisInput, calls: &[Call<'_>], same_module: bool) -> Op
         },
     };
     let mut one = Candidate::new(
-        Cause::PltCall,
+        Cause::TinyCalleeNotInlined,
         Some(hottest.caller),
         vec![hottest.site.at],
         fix,

@@ -1,0 +1,156 @@
+//! `costly-conversion`: a general library routine converts what direct code converts for a fraction
+//! of its time, or what was converted just before.
+//!
+//! **Signature.** A line of the user's own calls a routine of the C, C++ or Rust library that
+//! converts between text, numbers, times and names (a table: `printf` of numbers, `strtod`,
+//! `sscanf`, `localtime`, `strftime`, `getpwuid`, `regcomp` …), at least a thousand times, and the
+//! calls with all that they call take a good part of the time. What `printf` converts is read from
+//! its constant format; formats of strings only, and formats that are not constant, are not
+//! reported. Matching is not converting: `regexec` is not in the table.
+//!
+//! **Confirmation.** The direct conversion in its place.
+//!
+//! **Gain.** From the measured cycles of a call to those of direct conversions
+//! ([`direct_conversion`]).
+//!
+//! **Source.** U. Adams, "Ryū: fast float-to-string conversion", PLDI 2018; D. Lemire, "Number
+//! parsing at a gigabyte per second", Software: Practice and Experience 51, 2021; W. D. Clinger, "How
+//! to read floating point numbers accurately", PLDI 1990; redis 8 (f3c6f9c2f44a, fb8755a636ed:
+//! `%.17g` replaced).
+
+use genba_model::{CallFact, Cause, ConversionFact, ConversionKind, Estimate, Fix};
+
+use crate::candidate::Candidate;
+use crate::constants::counts::MIN_CALLS_HABITUAL;
+use crate::constants::gains::{
+    MAX_CONVERSION_RESIDUAL, MAX_RESIDUAL, direct_conversion, direct_text_copy,
+};
+use crate::constants::search_limits::MAX_FORMAT_CHARS;
+use crate::constants::time_shares::MIN_SHARE_OF_CONVERSION;
+use crate::input::analysis_input::AnalysisInput;
+use crate::input::conversion_routines::FormatDirectives;
+use crate::input::conversions::{Conversion, ConversionUser};
+use crate::input::user_lines::site_of;
+use crate::patterns::calls::{cycles_of_all, index_of};
+
+/// Finds lines whose calls of converting library routines take a good part of the time.
+#[must_use]
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(all) = cycles_of_all(input) else {
+        return Vec::new();
+    };
+    let conversions = input.program.conversions.iter();
+    conversions
+        .flat_map(|one| one.users.iter().map(move |user| (one, user)))
+        .filter_map(|(one, user)| candidate(input, one, user, all))
+        .collect()
+}
+
+fn candidate(
+    input: &AnalysisInput,
+    conversion: &Conversion,
+    user: &ConversionUser,
+    all: f64,
+) -> Option<Candidate> {
+    let call = &user.call;
+    let share = conversion.share * (call.calls / conversion.calls.max(1) as f64).min(1.0);
+    if call.calls < MIN_CALLS_HABITUAL as f64 || share < MIN_SHARE_OF_CONVERSION {
+        return None;
+    }
+    let (kind, direct) = direct_cost(conversion.kind, user.format.as_deref())?;
+    let each = share * all / call.calls;
+    let residual_fraction = direct.scaled(1.0 / each);
+    if residual_fraction.value > MAX_CONVERSION_RESIDUAL {
+        return None;
+    }
+    let function = index_of(input, &call.function, &call.module);
+    let at = function.and_then(|index| {
+        let code = &input.functions[index].code;
+        code.iter().position(|one| one.address == call.address)
+    });
+    let fix = Fix::ConvertDirectly(kind);
+    let mut one = match at {
+        Some(at) => Candidate::new(Cause::CostlyConversion, function, vec![at], fix),
+        None => {
+            let mut one = Candidate::new(Cause::CostlyConversion, None, Vec::new(), fix);
+            one.at = Some(site_of(
+                &call.function,
+                &call.module,
+                call.address,
+                &call.place,
+            ));
+            one
+        }
+    };
+    one.share = Some(share);
+    one.residual_fraction = Estimate {
+        high: residual_fraction.high.min(MAX_RESIDUAL),
+        ..residual_fraction
+    };
+    one.executions = Some(call.calls as u64);
+    one.cycles = Some(Estimate::exact(each));
+    Some(
+        one.fact(ConversionFact::Calls {
+            routine: conversion.routine.clone(),
+            format: user.format.as_deref().map(quoted),
+            calls: call.calls as u64,
+        })
+        .fact(CallFact::Time {
+            function: Some(conversion.routine.clone()),
+            share,
+            cycles: each,
+        })
+        .fact(ConversionFact::DirectCost {
+            kind,
+            cycles: direct,
+        }),
+    )
+}
+
+/// What is converted, and the cycles of doing it directly; `None` where nothing is converted, or
+/// nobody can say what.
+fn direct_cost(kind: ConversionKind, format: Option<&str>) -> Option<(ConversionKind, Estimate)> {
+    if kind == ConversionKind::Scan {
+        let items = format.map_or(1, |format| format.matches('%').count().max(1));
+        return Some((kind, direct_conversion(kind).scaled(items as f64)));
+    }
+    if kind != ConversionKind::Format {
+        return Some((kind, direct_conversion(kind)));
+    }
+    let asked = FormatDirectives::of(format?);
+    let kind = match (asked.floats, asked.integers) {
+        (0, 0) => return None,
+        (0, _) => ConversionKind::FormatInteger,
+        _ => ConversionKind::FormatFloat,
+    };
+    let parts = [
+        (direct_conversion(ConversionKind::FormatFloat), asked.floats),
+        (
+            direct_conversion(ConversionKind::FormatInteger),
+            asked.integers,
+        ),
+        // The text between the directives is copied as well.
+        (direct_text_copy(), 1 + asked.texts + asked.others),
+    ];
+    let sum = |of: fn(&Estimate) -> f64| {
+        parts
+            .iter()
+            .map(|(each, times)| of(each) * f64::from(*times))
+            .sum()
+    };
+    let cycles = Estimate {
+        value: sum(|cost| cost.value),
+        low: sum(|cost| cost.low),
+        high: sum(|cost| cost.high),
+    };
+    Some((kind, cycles))
+}
+
+/// A format as it would be in the source, cut off where it is long.
+fn quoted(format: &str) -> String {
+    let escaped: String = format.escape_debug().collect();
+    match escaped.char_indices().nth(MAX_FORMAT_CHARS) {
+        Some((cut, _)) => format!("{}…", &escaped[..cut]),
+        None => escaped,
+    }
+}

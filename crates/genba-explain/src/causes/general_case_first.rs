@@ -1,0 +1,134 @@
+//! `general-case-first`: the common case is decided last, after tests for what hardly ever holds.
+//!
+//! **Signature.** Tests of one value (a byte, bits of one word of flags, a string compared by calls),
+//! each reached only when those before it have not decided, with nothing done between them. One
+//! outcome is the usual one, and at least two tests are executed before it that another order, or
+//! one test for the usual case in front, would spare.
+//!
+//! **Confirmation.** The usual case in front.
+//!
+//! **Gain.** The measured time of the tests behind the first, in proportion to those that are spared;
+//! no more than some cycles for each, because mispredictions among them stay.
+//!
+//! **Source.** M. Yang, G. Uh and D. Whalley, "Improving performance by branch reordering", PLDI
+//! 1998; mruby 5d1373335202 (`OP_ENTER` tests for the plain case first).
+
+use genba_model::{Cause, Estimate, Fix, PathFact};
+
+use crate::candidate::Candidate;
+use crate::constants::counts::{MIN_CALLS_IN_HOT_CODE, MIN_PART_OF_COMMON_CASE, MIN_TESTS_SPARED};
+use crate::constants::gains::{MAX_RESIDUAL, TESTS_SPARED_RANGE};
+use crate::constants::processor::MAX_CYCLES_OF_TEST;
+use crate::constants::time_shares::MIN_SHARE_OF_TESTS;
+use crate::input::analysis_input::{AnalysisInput, FunctionInput};
+use crate::patterns::calls::{Call, cycles_of_all, index_of};
+use crate::patterns::decision_chains::{DecisionChain, Test, decision_chains};
+
+/// Finds chains of tests of one value whose usual outcome comes last.
+#[must_use]
+pub fn detect(input: &AnalysisInput) -> Vec<Candidate> {
+    let Some(all) = cycles_of_all(input) else {
+        return Vec::new();
+    };
+    let own = input.functions.iter().enumerate().filter(|one| one.1.own);
+    own.flat_map(|(index, function)| {
+        let chains = decision_chains(function).into_iter();
+        chains.filter_map(move |chain| candidate(input, index, function, &chain, all))
+    })
+    .collect()
+}
+
+fn candidate(
+    input: &AnalysisInput,
+    index: usize,
+    function: &FunctionInput,
+    chain: &DecisionChain,
+    all: f64,
+) -> Option<Candidate> {
+    let entered = chain.entered();
+    let (mean, best) = (chain.mean(), chain.best_mean());
+    let exits = chain.exits();
+    let (common, &times) = exits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let part = times / entered.max(1) as f64;
+    let spared = mean - best;
+    if entered < MIN_CALLS_IN_HOT_CODE
+        || part < MIN_PART_OF_COMMON_CASE
+        || spared < MIN_TESTS_SPARED
+    {
+        return None;
+    }
+    // The first test waits for the value, in whatever order.
+    let behind = &chain.tests[1..];
+    let share = behind
+        .iter()
+        .map(|test| share_of(input, index, function, test, all))
+        .sum::<f64>()
+        .min(1.0);
+    let executions: u64 = behind.iter().map(|test| test.executions).sum();
+    if share < MIN_SHARE_OF_TESTS || executions == 0 {
+        return None;
+    }
+    let removed = (spared / (mean - 1.0)).clamp(0.0, 1.0);
+    let tests = chain.tests.len();
+    let strings = chain.tests.iter().any(|test| test.call.is_some());
+    let site = chain.tests.iter().map(|test| test.branch).collect();
+    let fix = Fix::CommonCaseFirst { strings };
+    let mut one = Candidate::new(Cause::GeneralCaseFirst, Some(index), site, fix);
+    one.affected = behind
+        .iter()
+        .flat_map(|test| test.instructions.clone())
+        .collect();
+    one.share = Some(share);
+    one.residual_fraction = Estimate {
+        value: 1.0 - TESTS_SPARED_RANGE.0 * removed,
+        low: 1.0 - TESTS_SPARED_RANGE.2 * removed,
+        high: (1.0 - TESTS_SPARED_RANGE.1 * removed).min(MAX_RESIDUAL),
+    };
+    one.executions = Some(entered);
+    one.cycles = Some(Estimate::exact(share * all / entered as f64));
+    Some(
+        one.fact(PathFact::TestChain {
+            tests,
+            strings,
+            executions: entered,
+            common: part,
+            after: common + 1,
+        })
+        .fact(PathFact::MeanTests { mean, best })
+        .fact(PathFact::TestTime {
+            share,
+            cycles: share * all / executions as f64,
+        }),
+    )
+}
+
+/// Share of all time in a test, of a comparing call with the callee; at most some cycles for each
+/// execution of what is no call.
+fn share_of(
+    input: &AnalysisInput,
+    index: usize,
+    function: &FunctionInput,
+    test: &Test,
+    all: f64,
+) -> f64 {
+    let here = function.heat_of(test.instructions.clone());
+    let bound = MAX_CYCLES_OF_TEST * test.executions as f64 / all;
+    let Some(call) = test.call else {
+        return here.min(bound);
+    };
+    let site = function.call_sites.iter().find(|site| site.at == call);
+    let callees = site.into_iter().flat_map(|site| {
+        site.targets.iter().map(move |target| Call {
+            caller: index,
+            site,
+            target,
+            callee: index_of(input, &target.function, &target.module),
+        })
+    });
+    let inside = callees.filter_map(|call| {
+        let callee = &input.functions[call.callee?];
+        let entered = callee.calls.unwrap_or(0).max(call.target.count).max(1);
+        Some(callee.share.value * call.target.count as f64 / entered as f64)
+    });
+    here + inside.sum::<f64>()
+}

@@ -1,0 +1,200 @@
+//! Call paths from functions up to the lines of the user's own code that lead to them: counted calls,
+//! followed up through libraries.
+//!
+//! A library function passes the calls that it makes on to its own callers in proportion to their
+//! calls of it (as gprof does: S. Graham, P. Kessler, M. McKusick, SIGPLAN 1982).
+
+use std::collections::HashMap;
+
+use genba_model::CodePoint;
+use genba_profile::reader::ModuleId;
+
+use crate::constants::search_limits::{
+    MAX_CALL_DEPTH, MAX_FUNCTIONS_BETWEEN, MAX_USERS_OF_SERVICE, MIN_PART_OF_CALL_PATH,
+};
+use crate::input::analysis_input::UserCall;
+use crate::input::from_profile::{is_own, place_of};
+use crate::input::own_code::is_toolchain_file;
+use crate::input::runtime_services::is_library;
+use genba_attribution::counted::{CallSite, ExecutedFunctions, Joined, call_sites};
+use genba_symbols::CodeFrame;
+
+/// What waits to be passed on: calls of the service by a library function.
+#[derive(Clone, Default)]
+struct Waiting {
+    calls: f64,
+    through: Vec<String>,
+}
+
+/// The counted call graph, to be followed from callees to the user's code.
+pub(crate) struct CallPaths<'a> {
+    joined: &'a Joined,
+    names: &'a ExecutedFunctions,
+    paths: Vec<&'a str>,
+    /// By callee.
+    callers: HashMap<u32, Vec<CallSite>>,
+    /// All calls of a function.
+    all: HashMap<u32, f64>,
+    /// Frames by place of call, which cost a look into the debug information.
+    frames: HashMap<CodePoint, Vec<CodeFrame>>,
+}
+
+impl<'a> CallPaths<'a> {
+    pub(crate) fn new(joined: &'a Joined, names: &'a ExecutedFunctions) -> Self {
+        let index = &joined.index;
+        let mut callers: HashMap<u32, Vec<CallSite>> = HashMap::new();
+        let mut all: HashMap<u32, f64> = HashMap::new();
+        for site in call_sites(index, names) {
+            if site.caller != site.callee {
+                *all.entry(site.callee).or_default() += site.count as f64;
+                callers.entry(site.callee).or_default().push(site);
+            }
+        }
+        Self {
+            joined,
+            names,
+            paths: index.modules.iter().map(|m| m.path.as_str()).collect(),
+            callers,
+            all,
+            frames: HashMap::new(),
+        }
+    }
+
+    /// The path of a module of the counts.
+    pub(crate) fn module_path(&self, module: u32) -> &'a str {
+        self.paths[module as usize]
+    }
+
+    fn frames_at(&mut self, at: CodePoint) -> &[CodeFrame] {
+        let code = &self.names.code;
+        self.frames
+            .entry(at)
+            .or_insert_with(|| code.frames_at(ModuleId(at.module), at.address))
+    }
+
+    /// Whether code at a place is the user's: in a file of theirs; without line information,
+    /// anything that bears no library's name.
+    pub(crate) fn is_users(&mut self, at: CodePoint, name: &str) -> bool {
+        if !is_own(self.paths[at.module as usize]) {
+            return false;
+        }
+        let frames = self.frames_at(at);
+        let mut files = frames.iter().filter_map(|frame| frame.file.as_deref());
+        let users = files.clone().any(|file| !is_toolchain_file(file));
+        users
+            || files.next().is_none()
+                && !is_library(name)
+                && !name.ends_with("@plt")
+                && name != "_start"
+    }
+
+    /// Calls of the functions with these indices, taken together, and the user's calls that lead to
+    /// them, most first.
+    pub(crate) fn users(&mut self, entries: &[u32]) -> (f64, Vec<UserCall>) {
+        let mut waiting: HashMap<u32, Waiting> = entries
+            .iter()
+            .map(|&id| {
+                (
+                    id,
+                    Waiting {
+                        calls: self.all.get(&id).copied().unwrap_or(0.0),
+                        through: Vec::new(),
+                    },
+                )
+            })
+            .collect();
+        let mut total: f64 = waiting.values().map(|one| one.calls).sum();
+        let mut found: HashMap<CodePoint, UserCall> = HashMap::new();
+        for depth in 0..MAX_CALL_DEPTH {
+            let mut next: HashMap<u32, Waiting> = HashMap::new();
+            for (callee, here) in std::mem::take(&mut waiting) {
+                let sites = self.callers.get(&callee).cloned().unwrap_or_default();
+                let all = self.all.get(&callee).copied().unwrap_or(0.0);
+                for site in sites {
+                    let calls = here.calls * site.count as f64 / all;
+                    // One entry that calls another of its own service (`calloc` and `malloc`) is
+                    // one call.
+                    if depth == 0 && entries.contains(&site.caller) {
+                        total -= calls;
+                        continue;
+                    }
+                    if calls < MIN_PART_OF_CALL_PATH * total {
+                        continue;
+                    }
+                    self.pass(site, calls, &here.through, &mut next, &mut found);
+                }
+            }
+            waiting = next;
+            if waiting.is_empty() {
+                break;
+            }
+        }
+        let mut users: Vec<UserCall> = found.into_values().collect();
+        for user in &mut users {
+            user.calls = user.calls * self.joined.scaled(1 << 20) as f64 / f64::from(1 << 20);
+            user.executions = self.joined.scaled(user.executions);
+        }
+        users.sort_by(|a, b| b.calls.total_cmp(&a.calls).then(a.address.cmp(&b.address)));
+        users.truncate(MAX_USERS_OF_SERVICE);
+        (self.joined.scaled(total as u64) as f64, users)
+    }
+
+    fn pass(
+        &mut self,
+        site: CallSite,
+        calls: f64,
+        through: &[String],
+        next: &mut HashMap<u32, Waiting>,
+        found: &mut HashMap<CodePoint, UserCall>,
+    ) {
+        let caller = &self.names.list[site.caller as usize];
+        let name = caller.name.clone();
+        let path = self.paths[site.from.module as usize].to_owned();
+        let mut through = through.to_vec();
+        let mut add = |name: &str| {
+            if through.len() < MAX_FUNCTIONS_BETWEEN && !through.iter().any(|one| one == name) {
+                through.push(name.to_owned());
+            }
+        };
+        if !self.is_users(site.from, &name) {
+            add(&name);
+            let to = next.entry(site.caller).or_default();
+            to.calls += calls;
+            for name in through {
+                if to.through.len() < MAX_FUNCTIONS_BETWEEN && !to.through.contains(&name) {
+                    to.through.push(name);
+                }
+            }
+            return;
+        }
+        let index = &self.joined.index;
+        let calls_of_caller = index.entered(caller.module, caller.address, caller.end);
+        let caller_calls = (caller.known).then(|| self.joined.scaled(calls_of_caller));
+        let frames = self.frames_at(site.from);
+        let mine =
+            |frame: &&CodeFrame| frame.file.as_deref().is_some_and(|f| !is_toolchain_file(f));
+        for frame in frames.iter().take_while(|frame| !mine(frame)) {
+            if let (Some(function), true) = (&frame.function, frames.iter().any(|f| mine(&f))) {
+                add(function);
+            }
+        }
+        let place = place_of(frames);
+        let user = found.entry(site.from).or_insert_with(|| UserCall {
+            function: name,
+            module: path,
+            address: site.from.address,
+            place,
+            through: Vec::new(),
+            calls: 0.0,
+            executions: 0,
+            caller_calls,
+        });
+        user.calls += calls;
+        user.executions = user.executions.saturating_add(site.count);
+        for name in through {
+            if user.through.len() < MAX_FUNCTIONS_BETWEEN && !user.through.contains(&name) {
+                user.through.push(name);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Library routines that convert between text, numbers, times and names, by their names, and what
+//! their formats ask for.
+
+use genba_code::Location;
+use genba_model::ConversionKind;
+
+use crate::constants::registers::{R8, RCX, RDI, RDX, RSI};
+use crate::input::runtime_services::plain;
+
+/// A library routine that converts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Routine {
+    /// What it converts.
+    pub kind: ConversionKind,
+    /// The register of its format, if it has one.
+    pub format: Option<Location>,
+}
+
+/// What a format string asks `printf` to convert.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FormatDirectives {
+    /// Floating-point numbers.
+    pub floats: u32,
+    /// Integers.
+    pub integers: u32,
+    /// Strings and characters.
+    pub texts: u32,
+    /// Others: pointers, counts, unknown ones.
+    pub others: u32,
+}
+
+/// A routine's name without versions, prefixes and underscores: `snprintf` of `___snprintf`.
+#[must_use]
+pub fn routine_name(name: &str) -> &str {
+    let name = plain(name).trim_start_matches('_');
+    let name = name.strip_prefix("isoc99_").unwrap_or(name);
+    name.strip_prefix("isoc23_").unwrap_or(name)
+}
+
+/// The routine of a name, for routines of the C and C++ libraries and of Rust's.
+#[must_use]
+pub fn routine(name: &str) -> Option<Routine> {
+    let formatted = |format| Routine {
+        kind: ConversionKind::Format,
+        format: Some(format),
+    };
+    let plainly = |kind| Routine { kind, format: None };
+    Some(match routine_name(name) {
+        "printf" => formatted(RDI),
+        "fprintf" | "dprintf" | "sprintf" | "printf_chk" => formatted(RSI),
+        "snprintf" | "asprintf" | "fprintf_chk" => formatted(RDX),
+        "sprintf_chk" => formatted(RCX),
+        "snprintf_chk" => formatted(R8),
+        "sscanf" | "fscanf" => Routine {
+            kind: ConversionKind::Scan,
+            format: Some(RSI),
+        },
+        "strtod" | "strtof" | "strtold" => plainly(ConversionKind::ParseFloat),
+        "localtime" | "localtime_r" | "localtime64_r" | "localtime64" | "mktime" | "mktime64"
+        | "timelocal" => plainly(ConversionKind::LocalTime),
+        "strftime" | "strptime" | "ctime" | "ctime_r" | "asctime" | "asctime_r" => {
+            plainly(ConversionKind::TimeText)
+        }
+        "getpwuid" | "getpwuid_r" | "getpwnam" | "getpwnam_r" | "getgrgid" | "getgrgid_r"
+        | "getgrnam" | "getgrnam_r" => plainly(ConversionKind::Account),
+        "regcomp" => plainly(ConversionKind::CompilePattern),
+        other if is_stream_float(other) => plainly(ConversionKind::FormatFloat),
+        other if is_rust_float(other) => plainly(ConversionKind::FormatFloat),
+        _ => return None,
+    })
+}
+
+/// `std::ostream& std::ostream::_M_insert<double>(double)`.
+fn is_stream_float(name: &str) -> bool {
+    name.contains("_M_insert<double>") || name.contains("_M_insert<long double>")
+}
+
+/// `core::fmt::float::float_to_decimal_common_shortest`.
+fn is_rust_float(name: &str) -> bool {
+    name.contains("core::fmt::float::float_to_")
+}
+
+impl FormatDirectives {
+    /// The directives of a `printf` format (C17, 7.21.6.1).
+    #[must_use]
+    pub fn of(format: &str) -> Self {
+        let mut found = Self::default();
+        let mut rest = format.bytes();
+        while rest.by_ref().any(|byte| byte == b'%') {
+            let qualifier = |byte: &u8| b"-+ #0123456789.*'hlLqjzt$".contains(byte);
+            match rest.by_ref().find(|byte| !qualifier(byte)) {
+                Some(b'%') | None => {}
+                Some(b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A') => found.floats += 1,
+                Some(b'd' | b'i' | b'u' | b'x' | b'X' | b'o') => found.integers += 1,
+                Some(b's' | b'c') => found.texts += 1,
+                Some(_) => found.others += 1,
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directives_are_counted_by_what_they_convert() {
+        let of = FormatDirectives::of("%-5.2f|%lld %%d %*s %#010lx %c %.17Lg%");
+        let found = (of.floats, of.integers, of.texts, of.others);
+        assert_eq!(found, (2, 2, 2, 0));
+        assert_eq!(FormatDirectives::of("%p").others, 1);
+        assert_eq!(FormatDirectives::of("no more"), FormatDirectives::default());
+    }
+
+    #[test]
+    fn conversions_are_recognised_by_name_variants_and_nothing_else_is() {
+        for (name, format) in [
+            ("___snprintf_chk", Some(R8)),
+            ("snprintf@@GLIBC_2.2.5", Some(RDX)),
+            ("__isoc99_sscanf@GLIBC_2.7", Some(RSI)),
+            ("__localtime_r", None),
+            ("std::ostream& std::ostream::_M_insert<double>", None),
+            ("core::fmt::float::float_to_decimal_common_exact", None),
+        ] {
+            assert_eq!(routine(name).map(|one| one.format), Some(format), "{name}");
+        }
+        for name in [
+            "regexec",
+            "strtol",
+            "printf_row",
+            "localtime_cached",
+            "memcpy",
+        ] {
+            assert_eq!(routine(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Time in functions that are not the user's own code, by the user's lines that call them.
+
+use genba_attribution::counted::{ExecutedFunctions, Joined};
+use genba_attribution::{Function, FunctionId, ResolvedProfile};
+use genba_model::CodePoint;
+
+use crate::constants::search_limits::MAX_LIBRARY_FUNCTIONS;
+use crate::input::analysis_input::{FunctionInput, LibraryTime, UserCall};
+use crate::input::call_paths::CallPaths;
+use crate::input::from_profile::is_own;
+use crate::input::own_code::is_toolchain_file;
+use crate::input::runtime_services::is_library;
+
+/// Index of a function of the profile among those that were executed.
+fn executed_as(
+    resolved: &ResolvedProfile,
+    joined: &Joined,
+    names: &ExecutedFunctions,
+    function: &Function,
+) -> Option<u32> {
+    let path = resolved.code.module_name(function.module);
+    let build_id = resolved.code.build_id(function.module);
+    let module = joined.index.module(&path, build_id.as_deref())?;
+    names.at(CodePoint {
+        module,
+        address: function.address,
+    })
+}
+
+/// The user's calls that lead to a function, most first; none where that was not counted.
+pub(crate) fn user_callers(
+    resolved: &ResolvedProfile,
+    paths: Option<&mut CallPaths<'_>>,
+    names: Option<&ExecutedFunctions>,
+    function: &Function,
+) -> Vec<UserCall> {
+    let found = (resolved.joined.as_ref().zip(names))
+        .and_then(|(joined, names)| executed_as(resolved, joined, names, function));
+    match (found, paths) {
+        (Some(id), Some(paths)) => paths.users(&[id]).1,
+        _ => Vec::new(),
+    }
+}
+
+/// Time in functions of libraries, most first. `hot` has the weight of each function,
+/// `analysed` those whose code was looked at.
+pub(crate) fn library_time(
+    resolved: &ResolvedProfile,
+    hot: &[(u64, FunctionId)],
+    analysed: &[FunctionInput],
+    names: Option<&ExecutedFunctions>,
+    mut paths: Option<&mut CallPaths<'_>>,
+) -> Vec<LibraryTime> {
+    let all = (resolved.hits.all.weight as f64).max(1.0);
+    let mut list = Vec::new();
+    for &(weight, id) in hot {
+        if list.len() >= MAX_LIBRARY_FUNCTIONS {
+            break;
+        }
+        let function = &resolved.functions[id as usize];
+        if resolved.code.is_kernel(function.module) || !function.known {
+            continue;
+        }
+        let module = resolved.code.module_name(function.module);
+        let known = (analysed.iter()).find(|f| f.module == module && f.address == function.address);
+        let users = match known {
+            Some(input) => input.is_users(),
+            None => is_users(resolved, function, &module),
+        };
+        if users {
+            continue;
+        }
+        list.push(LibraryTime {
+            function: function.name.clone(),
+            share: weight as f64 / all,
+            calls: resolved.executed(function).map(|executed| executed.calls()),
+            users: user_callers(resolved, paths.as_deref_mut(), names, function),
+            module,
+        });
+    }
+    list
+}
+
+/// Whether a function is the user's by the file of its first instruction, or without line
+/// information by its name.
+fn is_users(resolved: &ResolvedProfile, function: &Function, module: &str) -> bool {
+    let frames = resolved.code.frames_at(function.module, function.address);
+    let mut files = frames.iter().filter_map(|frame| frame.file.as_deref());
+    let users = files.clone().any(|file| !is_toolchain_file(file));
+    is_own(module)
+        && (users
+            || files.next().is_none()
+                && !is_library(&function.name)
+                && !function.name.ends_with("@plt"))
+}

@@ -1,0 +1,132 @@
+//! Costly conversions: routines of the library with their callers, made up.
+
+use genba_model::{ConversionFact, ConversionKind, Fact, Fix};
+
+use crate::causes::costly_conversion;
+use crate::input::analysis_input::{AnalysisInput, Place, UserCall};
+use crate::input::conversions::{Conversion, ConversionUser};
+use crate::tests::synthetic::{ALL, function, program};
+
+/// `write_row`, whose one call of a conversion takes this share of the time.
+fn input(
+    kind: ConversionKind,
+    routine: &str,
+    format: Option<&str>,
+    share: f64,
+    calls: u64,
+) -> AnalysisInput {
+    let caller = function(
+        "write_row",
+        |a| {
+            let mut callee = a.create_label();
+            a.call(callee)?;
+            a.set_label(&mut callee)?;
+            a.ret()
+        },
+        &[calls, calls],
+        &[1.0 - share, 0.0],
+        &[],
+    );
+    let mut input = program(vec![caller]);
+    input.program.conversions = vec![Conversion {
+        routine: routine.to_owned(),
+        kind,
+        share,
+        calls,
+        users: vec![ConversionUser {
+            call: UserCall {
+                function: "write_row".to_owned(),
+                module: "/bin/prog".to_owned(),
+                address: 0x1000,
+                place: Place::default(),
+                through: Vec::new(),
+                calls: calls as f64,
+                executions: calls,
+                caller_calls: None,
+            },
+            format: format.map(str::to_owned),
+        }],
+    }];
+    input
+}
+
+/// Calls that each take so many cycles when a half of all time is in them.
+fn calls_of(cycles: f64) -> u64 {
+    (0.5 * ALL / cycles) as u64
+}
+
+#[test]
+fn formatting_a_double_is_reported_at_the_calling_line_with_the_gain_of_direct_code() {
+    let calls = calls_of(1000.0);
+    let found = costly_conversion::detect(&input(
+        ConversionKind::Format,
+        "snprintf",
+        Some("%.17g"),
+        0.5,
+        calls,
+    ));
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].function, found[0].site.clone()),
+        (Some(0), vec![0])
+    );
+    assert_eq!(
+        found[0].fix,
+        Fix::ConvertDirectly(ConversionKind::FormatFloat)
+    );
+    let residual = found[0].residual_fraction;
+    assert!((0.1..0.2).contains(&residual.value), "{residual:?}");
+    assert!(
+        found[0]
+            .facts
+            .contains(&Fact::Conversion(ConversionFact::Calls {
+                routine: "snprintf".to_owned(),
+                format: Some("%.17g".to_owned()),
+                calls,
+            }))
+    );
+}
+
+#[test]
+fn formats_of_strings_and_unknown_formats_are_not_conversions() {
+    let formatted = |format| {
+        let calls = calls_of(1000.0);
+        costly_conversion::detect(&input(
+            ConversionKind::Format,
+            "fprintf",
+            format,
+            0.5,
+            calls,
+        ))
+    };
+    assert_eq!(formatted(Some("%s=%d\\n")).len(), 1);
+    assert!(formatted(Some("%s: %s\\n")).is_empty());
+    assert!(formatted(None).is_empty());
+}
+
+#[test]
+fn conversions_hardly_slower_than_direct_code_are_not_reported() {
+    let parsed = |cycles| {
+        let calls = calls_of(cycles);
+        costly_conversion::detect(&input(
+            ConversionKind::ParseFloat,
+            "strtod",
+            None,
+            0.5,
+            calls,
+        ))
+    };
+    assert_eq!(parsed(300.0).len(), 1);
+    assert!(parsed(80.0).is_empty());
+}
+
+#[test]
+fn rare_or_cheap_conversions_are_not_reported() {
+    let looked_up = |share, calls| {
+        let input = input(ConversionKind::Account, "getpwuid", None, share, calls);
+        costly_conversion::detect(&input)
+    };
+    assert_eq!(looked_up(0.5, 10_000).len(), 1);
+    assert!(looked_up(0.5, 100).is_empty());
+    assert!(looked_up(0.02, 10_000).is_empty());
+}

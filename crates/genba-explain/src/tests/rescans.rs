@@ -1,0 +1,81 @@
+//! The same bytes scanned from many starts, moves by a distance that varies, and their near misses.
+
+use genba_model::{Fact, QuadraticFact};
+use iced_x86::code_asm::*;
+
+use crate::candidate::Candidate;
+use crate::causes::quadratic;
+use crate::input::analysis_input::FunctionInput;
+use crate::tests::synthetic::{function, has_fact, program};
+
+const SCANS: u64 = 40_000;
+
+/// What the loop does beside looking for a byte.
+#[derive(Clone, Copy, PartialEq)]
+enum Beside {
+    Nothing,
+    Sums,
+    Stores,
+}
+
+/// `while (*p++ != '>');` in scans of so many bytes, all the time.
+fn scan(bytes: u64, beside: Beside) -> FunctionInput {
+    let all = SCANS * bytes;
+    function(
+        "scan",
+        |a| {
+            let mut head = a.create_label();
+            a.xor(ecx, ecx)?;
+            a.set_label(&mut head)?;
+            a.movzx(eax, byte_ptr(rdi))?;
+            match beside {
+                Beside::Nothing => a.nop()?,
+                Beside::Sums => a.add(rcx, rax)?,
+                Beside::Stores => a.mov(byte_ptr(rsi), al)?,
+            }
+            a.add(rdi, 1)?;
+            a.cmp(al, 62)?;
+            a.jne(head)?;
+            a.ret()
+        },
+        &[SCANS, all, all, all, all, all, SCANS],
+        &[0.0, 0.5, 0.1, 0.1, 0.1, 0.2, 0.0],
+        &[(5, all - SCANS)],
+    )
+}
+
+fn found(function: FunctionInput, input_bytes: Option<u64>, memory: f64) -> Vec<Candidate> {
+    let mut input = program(vec![function]);
+    input.program.input_bytes = input_bytes;
+    input.program.max_rss_bytes = Some(memory);
+    quadratic::detect(&input)
+}
+
+#[test]
+fn scans_that_read_more_than_there_is_are_quadratic() {
+    let found = found(scan(60_000, Beside::Nothing), Some(160_000), 3e6);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].site, [1]);
+    assert!(found[0].residual_fraction.value < 0.01);
+    assert!(has_fact(&found, |fact| matches!(
+        fact,
+        Fact::Quadratic(QuadraticFact::Scans { scans: SCANS, bytes }) if *bytes == 60_000.0
+    )));
+}
+
+#[test]
+fn scans_are_not_quadratic_where_the_bytes_may_be_new_ones() {
+    let one = |input_bytes, memory| found(scan(60_000, Beside::Nothing), input_bytes, memory);
+    assert!(one(None, 3e6).is_empty(), "unknown input");
+    assert!(one(Some(160_000), 1e9).is_empty(), "as much memory");
+    assert!(one(Some(2_000_000_000), 3e6).is_empty(), "as much input");
+}
+
+#[test]
+fn lines_sums_and_copies_are_not_quadratic() {
+    let one = |bytes, beside| found(scan(bytes, beside), Some(1_000), 1e4);
+    assert!(!one(60_000, Beside::Nothing).is_empty());
+    assert!(one(80, Beside::Nothing).is_empty(), "lines");
+    assert!(one(60_000, Beside::Sums).is_empty(), "a checksum");
+    assert!(one(60_000, Beside::Stores).is_empty(), "a copy");
+}
