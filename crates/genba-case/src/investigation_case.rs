@@ -67,6 +67,8 @@ impl Case {
                 .get_document::<Vec<Annotation>>("annotations")?
                 .unwrap_or_default(),
             findings: self.get_document("findings")?.unwrap_or_default(),
+            places: self.get_document("places")?.unwrap_or_default(),
+            input_bytes: self.get_document("input_bytes")?,
             notes: self.get_document("notes")?.unwrap_or_default(),
         })
     }
@@ -83,6 +85,7 @@ impl Case {
         self.check_round_trip("script", &all.script)?;
         self.check_round_trip("annotations", &all.annotations)?;
         self.check_round_trip("findings", &all.findings)?;
+        self.check_round_trip("places", &all.places)?;
         self.put(
             "summary",
             &RunSummary {
@@ -104,6 +107,10 @@ impl Case {
         }
         self.put("annotations", &all.annotations)?;
         self.put("findings", &all.findings)?;
+        self.put("places", &all.places)?;
+        if let Some(bytes) = all.input_bytes {
+            self.put("input_bytes", &bytes)?;
+        }
         self.put("notes", &all.notes)
     }
 

@@ -22,10 +22,12 @@ pub enum InvestigateError {
     #[error(transparent)]
     Case(#[from] CaseError),
     /// The command failed.
-    #[error("{how}; use --ignore-failure to measure it nevertheless{output}")]
+    #[error("{how}; {advice}{output}")]
     TargetFailed {
         /// How it ended.
         how: String,
+        /// What to do.
+        advice: &'static str,
         /// The end of its standard error.
         output: String,
     },
@@ -48,7 +50,20 @@ pub enum InvestigateError {
 /// Maximum number of lines of the command's standard error that are shown.
 const MAX_ERROR_LINES: usize = 8;
 
+/// What to do with a command whose runs do not end.
+const ADVICE_FOR_SERVERS: &str =
+    "a command that does not end by itself is recorded with: genba record -- COMMAND, until Ctrl-C";
+
 impl InvestigateError {
+    /// Returns the error for an interruption before a run had ended.
+    pub(crate) fn nothing_measured() -> Self {
+        Self::Interrupted {
+            kept: format!(
+                " before the first run had ended, so no case is kept; {ADVICE_FOR_SERVERS}"
+            ),
+        }
+    }
+
     /// Returns the error for a failed run.
     pub(crate) fn of(finished: &Finished) -> Self {
         let text = String::from_utf8_lossy(&finished.stderr.captured);
@@ -64,6 +79,10 @@ impl InvestigateError {
         };
         Self::TargetFailed {
             how: in_words(&finished.record),
+            advice: match finished.record.exit {
+                ExitKind::TimedOut => ADVICE_FOR_SERVERS,
+                _ => "use --ignore-failure to measure it nevertheless",
+            },
             output,
         }
     }

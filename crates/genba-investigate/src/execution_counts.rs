@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use genba_count::{Choice, CountRequest, Transfers};
+use genba_count::{BurstPlan, Choice, CountRequest, Transfers};
 use genba_model::{ExitKind, RawCounts};
 use genba_run::{Cancel, CommandSpec, Finished, Launcher};
 
@@ -21,6 +21,8 @@ pub struct CountPlan {
     pub native: bool,
     /// Count a command that fails.
     pub ignore_failure: bool,
+    /// Watch the run in bursts as well.
+    pub observe: bool,
 }
 
 /// The result of a count.
@@ -55,6 +57,7 @@ pub fn count(
         spec: spec.clone(),
         transfers: plan.transfers.clone(),
         children: plan.children,
+        observe: plan.observe.then(BurstPlan::default),
     };
     let choice = genba_count::choose(plan.engine.as_deref(), &request)?;
     let native = if plan.native {

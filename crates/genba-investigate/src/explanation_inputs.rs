@@ -18,9 +18,6 @@ pub struct ExplanationInputs {
     /// Results of follow-up runs.
     #[serde(alias = "tried")]
     pub follow_up: FollowUpRuns,
-    /// Minimum gain for a finding to be reported, as a share of the time.
-    #[serde(alias = "least_gain")]
-    pub min_gain: f64,
 }
 
 /// How counts and samples of a case belong together; stored in the case beside the counts.

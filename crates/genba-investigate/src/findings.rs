@@ -1,15 +1,24 @@
-//! Findings of the document: detected causes, worded, with lines of source.
+//! Findings of the document, worded, and the places with most time; both with lines of source.
 
 use genba_code::SourceCache;
-use genba_explain::{AnalysisInput, Limits, explain};
-use genba_model::{Finding, FindingSite, SourceLine};
+use genba_explain::{AnalysisInput, Limits, explain, time_places};
+use genba_model::{Finding, FindingSite, SourceLine, TimePlace};
 
-/// Returns the findings for a program, largest gain first.
+/// Returns the findings for a program, largest gain first, and the places with most time.
 #[must_use]
-pub fn findings(input: &AnalysisInput, limits: Limits, sources: &mut SourceCache) -> Vec<Finding> {
-    let mut findings = genba_report::findings(&explain(input, limits));
+pub fn findings(
+    input: &AnalysisInput,
+    limits: Limits,
+    sources: &mut SourceCache,
+) -> (Vec<Finding>, Vec<TimePlace>) {
+    let diagnoses = explain(input, limits);
+    let mut places = time_places(input, limits.samples, &diagnoses);
+    for place in &mut places {
+        add(&mut place.source, &place.site, sources);
+    }
+    let mut findings = genba_report::findings(&diagnoses);
     add_source_lines(&mut findings, sources);
-    findings
+    (findings, places)
 }
 
 /// Maximum number of lines of a site; of a longer range the first lines are shown.
@@ -70,7 +79,7 @@ mod tests {
         let mut caller = site.clone();
         caller.file = Some("/nowhere/b.c".to_owned());
         let mut finding = Finding {
-            cause: "plt-call".to_owned(),
+            cause: "tiny-callee-not-inlined".to_owned(),
             site,
             share: Estimate::exact(0.5),
             executions: None,

@@ -9,9 +9,10 @@ use genba_attribution::{ResolveOptions, ResolvedProfile};
 use genba_explain::follow_up_runs;
 use genba_explain::input::analysis_input::{AnalysisInput, EventCounts};
 use genba_explain::input::event_places::event_counts;
+use genba_explain::input::observed_events;
 use genba_explain::input::shared_cache_lines::shared_lines;
 use genba_explain::input::user_places::{copy_places, user_places};
-use genba_model::ExitKind;
+use genba_model::{EvidenceSource, ExitKind};
 use genba_profile::RecordOutcome;
 use genba_profile::event::EventSpec;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions};
@@ -94,6 +95,7 @@ impl Pipeline<'_> {
             let counts = self.events(input, "L1-dcache-load-misses", stage, progress)?;
             input.program.follow_up.cache_misses = counts;
         }
+        self.observed_events(input);
         if follow_up_runs::mispredictions(input) || follow_up_runs::cache_misses(input) {
             self.simulate(input, progress)?;
         }
@@ -221,7 +223,9 @@ impl Pipeline<'_> {
                 Ok(resolved) => event_counts(&resolved, input, recorded.runs.len()),
                 Err(_) => EventCounts {
                     event: event.to_owned(),
-                    ..EventCounts::default()
+                    source: EvidenceSource::Measured,
+                    period: 0.0,
+                    places: Vec::new(),
                 },
             })
         })
@@ -256,6 +260,27 @@ impl Pipeline<'_> {
         // A file that cannot be removed does no harm.
         let _ = std::fs::remove_file(&path);
         Ok(found)
+    }
+
+    /// Takes mispredictions and cache misses from bursts where the processor did not count them.
+    fn observed_events(&mut self, input: &mut AnalysisInput) {
+        let mut taken = false;
+        if follow_up_runs::mispredictions(input) {
+            let events = observed_events::mispredictions(input);
+            taken |= events.is_some();
+            input.program.follow_up.mispredictions = events;
+        }
+        if follow_up_runs::cache_misses(input) {
+            let events = observed_events::cache_misses(input);
+            taken |= events.is_some();
+            input.program.follow_up.cache_misses = events;
+        }
+        if let Some(observed) = input.observed.as_ref().filter(|_| taken) {
+            self.notes.push(format!(
+                "no hardware counters: branch mispredictions and cache misses are observed in {} of the run",
+                genba_units::format::plural(u64::from(observed.bursts), "burst")
+            ));
+        }
     }
 
     /// Simulates mispredictions and cache misses where the processor counts neither, for the run or

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use genba_attribution::{Clock, Joined};
-use genba_count::{CountError, CountRequest, Transfers};
+use genba_count::{BurstPlan, CountError, CountRequest, Transfers};
 use genba_host::{CalibrateOptions, CalibrateProgress, Origin};
 use genba_model::{CounterState, Estimate, HostFingerprint, HostTable, RawCounts, Stat};
 use genba_run::{CommandSpec, Finished, Output};
 
 use crate::execution_counts::{announcement, shell_status};
 use crate::explanation_inputs::{JOIN, Join};
+use crate::observations::observations;
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress};
 
@@ -105,10 +106,7 @@ impl Pipeline<'_> {
         spec.stdout = Output::Null;
         spec.stderr = Output::Null;
         // The count may take the remaining time, or, on a busy machine, what a count usually takes.
-        let usual = Duration::try_from_secs_f64(sampled.wall_seconds * USUAL_SLOWDOWN);
-        let usual = usual.map_or(MAX_COUNT_OVERRUN, |usual| {
-            usual.clamp(MIN_COUNT_TIME, MAX_COUNT_OVERRUN)
-        });
+        let usual = usual_count_time(sampled.wall_seconds, sampled.cpu_seconds);
         let available = self.time_left().map(|left| left.max(usual));
         let limit = available.map_or(plan.limit, |left| left.min(plan.limit));
         spec.timeout = Some(spec.timeout.map_or(limit, |own| own.min(limit)));
@@ -116,8 +114,9 @@ impl Pipeline<'_> {
             children: spec.shell_line.is_some() || sampled.children_share > MIN_CHILDREN_SHARE,
             spec,
             transfers: Transfers::Everywhere,
+            observe: Some(BurstPlan::default()),
         };
-        let raw = match self.run_engine(&plan, limit, &request, sampled, progress) {
+        let mut raw = match self.run_engine(&plan, limit, &request, sampled, progress) {
             Ok(Some(raw)) => raw,
             Ok(None) => return Ok(None),
             Err(error) => {
@@ -135,6 +134,8 @@ impl Pipeline<'_> {
             self.notes.push(reason);
             return Ok(None);
         }
+        progress.update("analysing bursts", None);
+        self.observations = observations(&mut raw);
         let host = self.host_table(host, progress);
         let join = Join {
             runs: sampled.runs.max(1) as f64,
@@ -202,8 +203,27 @@ impl Pipeline<'_> {
 /// Time that a count may always take: without counts few causes can be detected.
 const MIN_COUNT_TIME: Duration = Duration::from_secs(5);
 
-/// Maximum time of a count beyond [`crate::Options::answer_within`].
+/// Maximum time of a count beyond [`crate::Options::answer_within`], on an idle machine.
 const MAX_COUNT_OVERRUN: Duration = Duration::from_secs(15);
+
+/// Maximum factor on [`MAX_COUNT_OVERRUN`] for a program that others keep from the CPU. Chosen.
+const MAX_BUSY_FACTOR: f64 = 4.0;
+
+/// Returns how long a count usually takes of a program with these times; bounded by
+/// [`MAX_COUNT_OVERRUN`], which is longer where the program has to wait for the CPU: the count waits
+/// as long.
+fn usual_count_time(wall_seconds: f64, cpu_seconds: f64) -> Duration {
+    let ratio = wall_seconds / cpu_seconds.max(1e-3);
+    // Also 1 where the times say nothing (not a number).
+    let busy = if ratio > 1.0 {
+        ratio.min(MAX_BUSY_FACTOR)
+    } else {
+        1.0
+    };
+    let most = MAX_COUNT_OVERRUN.mul_f64(busy);
+    let usual = Duration::try_from_secs_f64(wall_seconds * USUAL_SLOWDOWN);
+    usual.map_or(most, |usual| usual.clamp(MIN_COUNT_TIME, most))
+}
 
 /// Usual slowdown of a count with all jumps, also of an interpreter.
 const USUAL_SLOWDOWN: f64 = 3.2;
@@ -244,7 +264,7 @@ fn mismatch(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
         .find_map(|one| one.cut_short.as_deref());
     if let Some(reason) = cut_short {
         return Some(format!(
-            "the count ended early ({reason}): no costs per execution; `genba count` shows the incomplete counts"
+            "the count ended early ({reason}): no costs per execution; give it more time with --count-limit, or `genba count` shows the incomplete counts"
         ));
     }
     let native = sampled.status?;
@@ -254,4 +274,20 @@ fn mismatch(raw: &RawCounts, sampled: &Sampled, other: bool) -> Option<String> {
             raw.exit, raw.engine.name
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn count_of_a_program_that_waits_for_the_cpu_gets_more_time() {
+        let seconds = |wall, cpu| usual_count_time(wall, cpu).as_secs_f64();
+        assert_eq!(seconds(0.1, 0.1), 5.0, "short");
+        assert!((seconds(3.0, 3.0) - 9.6).abs() < 1e-9);
+        assert_eq!(seconds(20.0, 20.0), 15.0, "an idle machine");
+        assert!((seconds(8.0, 2.0) - 25.6).abs() < 1e-9, "a busy one");
+        assert_eq!(seconds(100.0, 1.0), 60.0);
+        assert_eq!(seconds(f64::NAN, f64::NAN), 15.0);
+    }
 }

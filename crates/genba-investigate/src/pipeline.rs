@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use genba_case::{Case, Phase, Store};
+use genba_explain::RunFacts;
 use genba_host::NoiseWatch;
 use genba_model::{HostFingerprint, Investigation, RunRecord, Stat, Workload};
+use genba_observe::Observations;
 use genba_profile::perf_stat;
 use genba_profile::sampler::RecordOptions;
 use genba_run::{Cancel, CommandSpec, Launcher};
@@ -43,6 +45,41 @@ pub struct Options {
     pub source_prefixes: Vec<(String, String)>,
     /// Version of genba, stored in the case.
     pub version: String,
+}
+
+/// Default of [`Options::annotations`]. Chosen: a page with more is not read to its end.
+pub const MAX_ANNOTATIONS: usize = 8;
+
+impl Options {
+    /// An investigation for its findings alone: the time for runs, the time for the count, and the
+    /// time after which no optional run is started.
+    #[must_use]
+    pub fn for_findings(
+        budget: Duration,
+        count: Duration,
+        answer_within: Duration,
+        version: &str,
+    ) -> Self {
+        Self {
+            budget,
+            ignore_failure: false,
+            executions: Some(ExecutionCountOptions {
+                engine: None,
+                limit: count,
+                other: None,
+            }),
+            record: RecordOptions {
+                command_line: std::env::args().collect(),
+                ..RecordOptions::default()
+            },
+            stacks: false,
+            script: false,
+            answer_within: Some(answer_within),
+            annotations: MAX_ANNOTATIONS,
+            source_prefixes: Vec::new(),
+            version: version.to_owned(),
+        }
+    }
 }
 
 /// The result of an investigation.
@@ -109,6 +146,7 @@ pub fn investigate(
         case: &mut case,
         notes,
         skipped: Vec::new(),
+        observations: None,
     };
     let result = pipeline.run(workload, host, progress);
     match result {
@@ -120,7 +158,10 @@ pub fn investigate(
             // The first error is reported, not an error while the case is closed.
             if case.runs(Phase::Measure).is_ok_and(|runs| runs.is_empty()) {
                 let _ = store.discard(case);
-                return Err(error);
+                return Err(match cancel.is_triggered() {
+                    true => InvestigateError::nothing_measured(),
+                    false => error,
+                });
             }
             let _ = case.interrupt();
             if cancel.is_triggered() {
@@ -142,6 +183,8 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) notes: Vec<String>,
     /// Follow-up runs for which there was no time.
     pub(crate) skipped: Vec<&'static str>,
+    /// What bursts of the counted run showed.
+    pub(crate) observations: Option<Observations>,
 }
 
 impl Pipeline<'_> {
@@ -170,9 +213,12 @@ impl Pipeline<'_> {
         if let Some(stat) = &stat {
             self.case.put_document("stat", stat)?;
         }
+        let input_bytes = crate::input_files::size_of_named_files(workload);
         let known = BeforeSampling {
-            facts: run_summary::run_facts(&runs),
-            min_gain: genba_model::min_gain(&noise_floor),
+            facts: RunFacts {
+                input_bytes,
+                ..run_summary::run_facts(&runs)
+            },
             stat: stat.as_ref(),
             host: &host,
         };
@@ -193,6 +239,8 @@ impl Pipeline<'_> {
             script,
             annotations: located.annotations,
             findings: located.findings,
+            places: located.places,
+            input_bytes,
             notes: std::mem::take(&mut self.notes),
         };
         self.case.put_investigation(&investigation)?;

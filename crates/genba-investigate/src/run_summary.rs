@@ -46,6 +46,7 @@ pub fn run_facts(runs: &RunSummary) -> RunFacts {
         found.map(|one| one.median.value)
     };
     RunFacts {
+        input_bytes: None,
         cpu_seconds: median(Metric::Cpu).unwrap_or(0.0),
         wall_seconds: median(Metric::Wall).unwrap_or(0.0),
         minor_faults: median(Metric::MinorFaults),

@@ -7,7 +7,7 @@ use genba_attribution::{AnnotateOptions, ProfileOptions, ResolveOptions, Resolve
 use genba_case::Phase;
 use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits, RunFacts};
-use genba_model::{Annotation, Finding, HostFingerprint, Profile, Stat};
+use genba_model::{Annotation, Finding, HostFingerprint, Profile, Stat, TimePlace};
 use genba_profile::RecordOutcome;
 use genba_profile::sampler::{CallGraph, Rate, RecordOptions, SampleCounts};
 use genba_run::Finished;
@@ -18,6 +18,7 @@ use crate::enough_samples::{
 use crate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
 use crate::findings::findings;
 use crate::join_counts::Sampled;
+use crate::observations::OBSERVATIONS;
 use crate::pipeline::Pipeline;
 use crate::{InvestigateError, Progress, repeat_runs, script_sampling};
 
@@ -27,8 +28,6 @@ const MIN_SHARE_OF_ANNOTATED: f64 = 0.01;
 /// What is known before samples are taken.
 pub(crate) struct BeforeSampling<'a> {
     pub(crate) facts: RunFacts,
-    /// Minimum gain for a finding to be reported, as a share of the time.
-    pub(crate) min_gain: f64,
     pub(crate) stat: Option<&'a Stat>,
     pub(crate) host: &'a HostFingerprint,
 }
@@ -39,6 +38,7 @@ pub(crate) struct Located {
     pub(crate) profile: Option<Profile>,
     pub(crate) annotations: Vec<Annotation>,
     pub(crate) findings: Vec<Finding>,
+    pub(crate) places: Vec<TimePlace>,
 }
 
 impl Pipeline<'_> {
@@ -183,26 +183,30 @@ impl Pipeline<'_> {
         let annotations = resolved.annotate_hottest(
             self.options.annotations,
             MIN_SHARE_OF_ANNOTATED,
-            &AnnotateOptions::default(),
+            &AnnotateOptions::new(genba_report::loop_verdict),
             &mut sources,
         );
         let limits = Limits {
-            min_gain: known.min_gain,
+            min_gain: genba_model::MIN_GAIN,
             samples: profile.samples,
         };
         let mut input = AnalysisInput::of(resolved, &known.facts);
+        input.observed = self.observations.take();
+        if let Some(observed) = &input.observed {
+            self.case.put_document(OBSERVATIONS, observed)?;
+        }
         self.follow_up_runs(&mut input, progress)?;
         let inputs = ExplanationInputs {
             runs: known.facts.clone(),
             follow_up: input.program.follow_up.clone(),
-            min_gain: known.min_gain,
         };
         self.case.put_document(EXPLANATION_INPUTS, &inputs)?;
-        let findings = findings(&input, limits, &mut sources);
+        let (findings, places) = findings(&input, limits, &mut sources);
         Ok(Located {
             profile: Some(profile),
             annotations,
             findings,
+            places,
         })
     }
 }

@@ -26,6 +26,9 @@ mod wording;
 pub use safe_text::{sanitise, sanitise_lines};
 pub use terminal::screen::Screen;
 pub use wording::diagnosis::findings;
+pub use wording::loop_verdicts::loop_verdict;
 
+#[cfg(test)]
+mod hostile_text_tests;
 #[cfg(test)]
 mod test_fixtures;

@@ -63,6 +63,8 @@ pub enum Verb {
     Stat(verbs::stat::Args),
     /// Count executions exactly: calls and instructions of functions, callers and callees.
     Count(verbs::count::Args),
+    /// Show what a function or line did: values, data, cache levels, branch outcomes, repeated work.
+    Observe(verbs::observe::Args),
     /// Sample a command or a process into a perf.data file.
     Record(verbs::record::Args),
     /// Show where the samples of a recording are: functions, lines, modules, threads.

@@ -32,7 +32,7 @@ pub struct CommandArgs {
     pub output: Option<String>,
 
     /// End the command after this time.
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
 
     /// Run the command in this directory.
@@ -40,11 +40,8 @@ pub struct CommandArgs {
     pub directory: Option<PathBuf>,
 
     /// The command: a program with its arguments, or one string for the shell.
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
+    // Without `allow_hyphen_values`: a misspelt option would be taken for the program.
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 
@@ -61,7 +58,7 @@ impl CommandArgs {
     pub fn prepare(&self, default_output: Output) -> Result<Prepared, Failure> {
         let Some(first) = self.command.first() else {
             return Err(Failure::usage(
-                "no command to run: write it after `--`, as in: genba stat -- ls -l",
+                "no command to run: append it after `--`, for example: -- ls -l",
             ));
         };
         let shell = if self.no_shell {

@@ -43,6 +43,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Host(args) => verbs::host::run(args, output),
         Verb::Stat(args) => verbs::stat::run(args, output),
         Verb::Count(args) => verbs::count::run(args, output),
+        Verb::Observe(args) => verbs::observe::run(args, output),
         Verb::Record(args) => verbs::record::run(args, output),
         Verb::Report(args) => verbs::report::run(args, output),
         Verb::Top(args) => verbs::top::run(args, output),
@@ -54,7 +55,7 @@ fn dispatch(verb: Verb, output: &Output) -> VerbResult {
         Verb::Diff(args) => verbs::diff::run(args, output),
         Verb::Try(args) => verbs::try_variants::run(args, output),
         Verb::Case(args) => verbs::case::run(args, output),
-        Verb::Completions(args) => verbs::completions_and_man::completions(&args),
+        Verb::Completions(args) => verbs::completions_and_man::completions(&args, output),
         Verb::Man(args) => verbs::completions_and_man::man(&args),
     }
 }

@@ -60,7 +60,7 @@ pub struct MeasurementArgs {
     pub env: Vec<String>,
 
     /// End a run after this time, and exclude its command.
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     pub timeout: Option<Duration>,
 
     /// Run commands on these CPUs only, as in 0,2-3.

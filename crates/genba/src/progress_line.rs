@@ -1,62 +1,127 @@
 //! The progress line on standard error, for anything that takes longer than a second.
 
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use genba_investigate::Progress;
+use genba_run::{CommandSpec, Output as Stream};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::Output;
 
-/// A progress line that appears after a second and is erased at the end.
+/// A progress line that appears after a second, counts the time left down, and is erased at the end.
+/// A thread draws it: a run of a minute must not be a minute of silence.
 pub struct ProgressLine {
-    bar: ProgressBar,
-    shown: bool,
-    started: Instant,
-    wanted: bool,
+    drawing: Option<(Sender<Stage>, JoinHandle<()>)>,
+}
+
+/// What is done now.
+#[derive(Default)]
+struct Stage {
+    text: String,
+    /// When it is expected to end.
+    end: Option<Instant>,
 }
 
 /// Work shorter than this shows no progress.
 const SHOW_AFTER: Duration = Duration::from_secs(1);
+/// Interval between redraws, so that the seconds left count down.
+const REDRAW_EVERY: Duration = Duration::from_millis(250);
 
 impl ProgressLine {
+    /// A line that is never shown where the command writes to the terminal itself.
+    pub fn beside(spec: &CommandSpec, output: &Output) -> Self {
+        let inherits = |stream: &Stream| matches!(stream, Stream::Inherit);
+        if inherits(&spec.stdout) || inherits(&spec.stderr) {
+            return Self { drawing: None };
+        }
+        Self::new(output)
+    }
+
     /// A line without text, not shown yet.
     pub fn new(output: &Output) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
-            .unwrap_or_else(|_| ProgressStyle::default_spinner());
-        bar.set_style(style);
+        let start = || {
+            let (sender, receiver) = channel();
+            let thread = std::thread::Builder::new().name("progress".to_owned());
+            // Without a thread there is no line.
+            let drawing = thread.spawn(move || draw(&receiver)).ok()?;
+            Some((sender, drawing))
+        };
         Self {
-            bar,
-            shown: false,
-            started: Instant::now(),
-            wanted: output.progress(),
+            drawing: output.progress().then(start).flatten(),
         }
     }
 }
 
 impl Progress for ProgressLine {
     fn update(&mut self, stage: &str, left: Option<Duration>) {
-        if !self.wanted {
-            return;
+        if let Some((sender, _)) = &self.drawing {
+            let stage = Stage {
+                text: stage.to_owned(),
+                end: left.and_then(|left| Instant::now().checked_add(left)),
+            };
+            let _ = sender.send(stage);
         }
-        if !self.shown && self.started.elapsed() >= SHOW_AFTER {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-            self.bar.enable_steady_tick(Duration::from_millis(120));
-            self.shown = true;
-        }
-        let left = left.map_or(String::new(), |left| {
-            let seconds = left.as_secs_f64().ceil() as u64;
-            match seconds / 60 {
-                0 => format!(", about {seconds} s left"),
-                minutes => format!(", about {minutes} min {} s left", seconds % 60),
-            }
-        });
-        self.bar.set_message(format!("{stage}{left}"));
     }
 }
 
 impl Drop for ProgressLine {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if let Some((sender, thread)) = self.drawing.take() {
+            drop(sender);
+            // The line must be gone before the result is printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Draws the stages that are received, until the sender is gone.
+fn draw(stages: &Receiver<Stage>) {
+    let started = Instant::now();
+    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::hidden());
+    let style = ProgressStyle::with_template("{spinner} {wide_msg} {elapsed}")
+        .unwrap_or_else(|_| ProgressStyle::default_spinner());
+    bar.set_style(style);
+    let mut stage = Stage::default();
+    loop {
+        match stages.recv_timeout(REDRAW_EVERY) {
+            Ok(next) => stage = next,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if started.elapsed() >= SHOW_AFTER {
+            if bar.is_hidden() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+            }
+            let left = stage.end.map(|end| end - Instant::now().min(end));
+            bar.set_message(message(&stage.text, left));
+            bar.tick();
+        }
+    }
+    bar.finish_and_clear();
+}
+
+/// A stage and about how long it will still take; nothing where that time has passed.
+fn message(stage: &str, left: Option<Duration>) -> String {
+    let seconds = left.map_or(0, |left| left.as_secs_f64().ceil() as u64);
+    match (seconds / 60, seconds % 60) {
+        (0, 0) => stage.to_owned(),
+        (0, seconds) => format!("{stage}, about {seconds} s left"),
+        (minutes, seconds) => format!("{stage}, about {minutes} min {seconds} s left"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_is_shown_until_it_has_passed() {
+        let of = |seconds: u64| message("run 1", Some(Duration::from_secs(seconds)));
+        assert_eq!(of(83), "run 1, about 1 min 23 s left");
+        assert_eq!(of(9), "run 1, about 9 s left");
+        assert_eq!(of(0), "run 1");
+        assert_eq!(message("run 1", None), "run 1");
     }
 }

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use genba_profile::event::EventSpec;
 use genba_profile::sampler::{CallGraph, DEFAULT_RATE_HZ, Rate, RecordOptions};
+use genba_units::parse_frequency;
 
 /// The sampler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -23,9 +24,9 @@ pub struct SamplingArgs {
     #[arg(short, long, value_name = "EVENT", value_parser = EventSpec::parse)]
     event: Option<EventSpec>,
 
-    /// Samples per second.
+    /// Samples per second (`4999`, `5kHz`).
     #[arg(short = 'F', long, value_name = "HZ", default_value_t = DEFAULT_RATE_HZ,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000), conflicts_with = "count")]
+          value_parser = rate, conflicts_with = "count")]
     freq: u64,
 
     /// Sample every N events instead.
@@ -62,6 +63,19 @@ impl SamplingArgs {
             ..RecordOptions::default()
         }
     }
+}
+
+/// Highest sampling rate, hertz: beyond it a sample takes longer than its period. Chosen.
+const MAX_RATE_HZ: u64 = 1_000_000;
+
+fn rate(text: &str) -> Result<u64, String> {
+    let hertz = parse_frequency(text)?;
+    if hertz > MAX_RATE_HZ {
+        return Err(format!(
+            "at most {MAX_RATE_HZ} samples per second are taken"
+        ));
+    }
+    Ok(hertz)
 }
 
 fn call_graph(text: &str) -> Result<CallGraph, String> {

@@ -248,15 +248,11 @@ fn patched_program(tree: &std::path::Path) {
 #[test]
 fn patches_remove_components_in_copies_of_the_tree() {
     let name = "patches_remove_components_in_copies_of_the_tree";
-    for program in ["make", "cc"] {
-        if std::process::Command::new(program)
-            .arg("--version")
-            .output()
-            .is_err()
-        {
-            genba_testing::skip(name, program, &format!("there is no {program}"));
-            return;
-        }
+    if !["make", "cc", "patch"]
+        .into_iter()
+        .all(|program| tool_exists(name, program))
+    {
+        return;
     }
     let here = scratch();
     patched_program(here.path());

@@ -368,12 +368,7 @@ fn an_interruption_leaves_a_document_a_case_and_no_process() {
         assert!(began.elapsed().as_secs() < 120, "nothing runs");
         std::thread::yield_now();
     }
-    let pid = child.id().to_string();
-    let killed = Command::new("kill")
-        .args(["-INT", &pid])
-        .status()
-        .expect("kill");
-    assert!(killed.success());
+    support::interrupt(&child);
     let output = child.wait_with_output().expect("it ends");
     if output.status.code() == Some(0) {
         genba_testing::skip(

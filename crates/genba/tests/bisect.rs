@@ -437,8 +437,8 @@ fn compiles_of_cvise(name: &str, here: &Path, source: &str, genba_runs: u64) {
     };
     let needed = made();
     if finished.is_none() {
-        let group = format!("-{}", cvise.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+        let group = rustix::process::Pid::from_child(&cvise);
+        rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
         let _ = cvise.wait();
     }
     match finished {

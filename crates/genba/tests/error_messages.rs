@@ -38,7 +38,7 @@ fn commands_that_cannot_start_exit_with_2_and_leave_no_case() {
         fails(here, &[verb, "--", "./text"], 2, "chmod +x");
         fails(here, &[verb, "--", "/"], 2, "directory");
         fails(here, &[verb, "--", "./broken"], 2, "./broken");
-        fails(here, &[verb], 2, "genba stat -- ls -l");
+        fails(here, &[verb], 2, "for example: -- ls -l");
     }
     assert!(
         !here.join(".genba").exists(),

@@ -186,7 +186,7 @@ fn simulated_events(
         places.sort_by_key(|one| (one.function, one.at));
         EventCounts {
             event: event.to_owned(),
-            simulated: true,
+            source: genba_model::EvidenceSource::Simulated,
             period: 1.0,
             places,
         }

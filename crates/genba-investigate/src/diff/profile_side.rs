@@ -81,7 +81,7 @@ impl Side {
         let annotations = resolved.annotate_hottest(
             MAX_ANNOTATED,
             MIN_SHARE_OF_ANNOTATED,
-            &AnnotateOptions::default(),
+            &AnnotateOptions::new(genba_report::loop_verdict),
             &mut sources,
         );
         let runs = runs.max(1.0);
@@ -258,6 +258,7 @@ impl Side {
             children: spec.shell_line.is_some(),
             native: false,
             ignore_failure: true,
+            observe: false,
         };
         let counted = execution_counts::count(launcher, &spec, &plan, cancel, progress);
         if cancel.is_triggered() {

@@ -31,7 +31,7 @@ pub fn github_markdown(report: &ComparisonReport, threshold: f64) -> String {
         .filter(|c| c.is_worse_by(threshold))
         .collect();
     let limit = format::share(threshold);
-    let what = metrics::phrase(&report.metric);
+    let what = plain(&metrics::phrase(&report.metric));
     let excluded = report.variants.iter().any(|v| v.excluded.is_some());
     let verdict = match (bad.len(), deciding.len()) {
         (0, 0) => "**Nothing was compared.**".to_owned(),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use genba_model::{Annotation, Finding, Investigation};
 
-use super::annotation;
+use super::{annotation, places};
 use crate::escape_html::escape_fit;
 use crate::safe_text;
 use crate::wording::{causes, findings};
@@ -48,16 +48,13 @@ pub(super) fn list(out: &mut String, all: &Investigation) -> Vec<usize> {
     if all.findings.len() > OPEN_FINDINGS {
         out.push_str("</details>\n");
     }
-    let rest = findings::no_more_findings(
-        &all.findings,
-        genba_model::min_gain(&all.noise_floor),
-        &all.noise_floor,
-    );
+    let rest = findings::no_more_findings(&all.findings, genba_model::MIN_GAIN, &all.noise_floor);
     let _ = writeln!(
         out,
         "<p class=\"small dim\">{}</p>",
         escape_fit(&rest, MAX_SENTENCE_CHARS)
     );
+    places::section(out, &all.places, &all.findings, all.input_bytes);
     linked
 }
 

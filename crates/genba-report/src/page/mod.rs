@@ -13,6 +13,7 @@ mod document;
 mod effect_table;
 mod findings;
 mod flame_graph;
+mod places;
 mod profile_diff;
 mod profile_tables;
 mod run_distribution;

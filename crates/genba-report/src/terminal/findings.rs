@@ -24,6 +24,13 @@ pub fn explanation(all: &Explanation, screen: Screen) -> String {
     for line in super::wrap(&rest, screen.columns().saturating_sub(2)) {
         out.push_str(&format!("  {}\n", screen.paint(DIM, &line)));
     }
+    super::places::section(
+        &mut out,
+        &all.places,
+        &all.findings,
+        all.input_bytes,
+        screen,
+    );
     for note in &all.notes {
         super::remark(&mut out, note, screen);
     }
@@ -114,7 +121,7 @@ fn head(out: &mut String, number: usize, one: &Finding, screen: Screen) {
     }
 }
 
-fn fact(out: &mut String, kind: &str, words: &str, screen: Screen) {
+pub(super) fn fact(out: &mut String, kind: &str, words: &str, screen: Screen) {
     if words.is_empty() {
         return;
     }
@@ -131,7 +138,7 @@ fn fact(out: &mut String, kind: &str, words: &str, screen: Screen) {
     }
 }
 
-fn source(out: &mut String, line: &SourceLine, screen: Screen) {
+pub(super) fn source(out: &mut String, line: &SourceLine, screen: Screen) {
     let number = screen.paint(DIM, &format!("{:>10} │", line.line));
     let code = safe_text::fit(
         line.text.trim_end(),

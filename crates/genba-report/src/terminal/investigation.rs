@@ -255,11 +255,7 @@ fn why(out: &mut String, all: &Investigation, profile: &Profile, screen: Screen)
         super::findings::finding(out, index + 1, finding, Detail::Short, screen);
     }
     let rest = match all.findings.len().saturating_sub(MAX_FINDINGS) {
-        0 => findings::no_more_findings(
-            &all.findings,
-            genba_model::min_gain(&all.noise_floor),
-            &all.noise_floor,
-        ),
+        0 => findings::no_more_findings(&all.findings, genba_model::MIN_GAIN, &all.noise_floor),
         more => format!(
             "{}: see the page or run genba explain.",
             format::plural(more as u64, "more finding")
@@ -268,6 +264,7 @@ fn why(out: &mut String, all: &Investigation, profile: &Profile, screen: Screen)
     for line in super::wrap(&rest, screen.columns() - 3) {
         out.push_str(&format!("   {}\n", screen.paint(DIM, &line)));
     }
+    super::places::section(out, &all.places, &all.findings, all.input_bytes, screen);
 }
 
 /// Returns failures, outliers, losses, hazards and notes, each once.

@@ -142,6 +142,7 @@ pub fn counts() -> Counts {
         per: None,
         functions,
         calls,
+        observation: None,
         notes: vec![],
     }
 }

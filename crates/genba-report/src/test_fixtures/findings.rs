@@ -110,6 +110,8 @@ pub fn explanation(findings: Vec<Finding>) -> Explanation {
         command: vec!["./tostr".into(), "300".into()],
         event: fixture::investigation().profile.expect("a profile").event,
         findings,
+        places: places(),
+        input_bytes: Some(160_000),
         min_gain: 0.03,
         noise_floor: vec![NoiseFloor {
             metric: Metric::User,
@@ -123,11 +125,122 @@ pub fn explanation(findings: Vec<Finding>) -> Explanation {
 pub fn investigation() -> Investigation {
     let mut all = counts::investigation();
     all.findings = findings();
+    all.places = places();
     if let (Some(one), Some(finding)) = (all.annotations.first(), all.findings.first_mut()) {
         finding.site.module.clone_from(&one.module);
         finding.site.addresses = vec![one.instructions[1].address];
     }
     all
+}
+
+/// Three places of different kinds.
+pub fn places() -> Vec<TimePlace> {
+    let caller = |line, calls: f64, share, through: &[&str]| PlaceCaller {
+        site: site("main", line, line),
+        calls,
+        share,
+        caller_calls: Some(1),
+        through: through.iter().map(|&name| name.to_owned()).collect(),
+    };
+    let mut function = site("big2str", 4601, 4601);
+    function.addresses = vec![0x1300];
+    let of_loop = TimePlace {
+        kind: TimePlaceKind::Loop,
+        site: site("big2str_2bdigits", 4569, 4569),
+        share: gain(0.62, 0.61, 0.63),
+        executions: Some(410_200_000),
+        cost_seconds: Some(gain(5.1e-9, 5.0e-9, 5.2e-9)),
+        cost_cycles: Some(gain(18.2, 18.0, 18.4)),
+        entries: Some(40_000),
+        calls: Some(40_000),
+        callers: vec![
+            caller(4612, 39_000.0, 0.975, &[]),
+            caller(4640, 1_000.0, 0.025, &["qsort"]),
+        ],
+        bound: Some(LoopBound::Unexplained),
+        bound_cycles: Some(Estimate::exact(9.0)),
+        spent_in: Vec::new(),
+        executions_per_input_byte: Some(2563.75),
+        finding: Some(1),
+        source: vec![source(
+            4569,
+            "\t    p[--j] = ruby_digitmap[num % b2s->base];",
+        )],
+    };
+    let of_line = TimePlace {
+        kind: TimePlaceKind::LibraryCall,
+        site: function,
+        share: gain(0.21, 0.2, 0.22),
+        executions: Some(1_000_000),
+        cost_seconds: Some(gain(71e-9, 70e-9, 72e-9)),
+        cost_cycles: Some(gain(254.0, 250.0, 258.0)),
+        entries: None,
+        calls: Some(1),
+        callers: Vec::new(),
+        bound: None,
+        bound_cycles: None,
+        spent_in: vec![PlaceFunction {
+            function: "_int_malloc".into(),
+            module: "/lib/libc.so.6".into(),
+            share: 0.15,
+            calls: Some(1_000_000.0),
+        }],
+        executions_per_input_byte: Some(6.25),
+        finding: None,
+        source: Vec::new(),
+    };
+    let of_kernel = TimePlace {
+        kind: TimePlaceKind::Kernel,
+        site: FindingSite {
+            function: "the kernel".into(),
+            module: "[kernel]".into(),
+            file: None,
+            line: None,
+            end_line: None,
+            addresses: Vec::new(),
+            called_from: None,
+        },
+        share: gain(0.05, 0.04, 0.06),
+        executions: None,
+        cost_seconds: None,
+        cost_cycles: None,
+        callers: vec![caller(4700, 700_000.0, 0.99, &["lseek"])],
+        spent_in: vec![PlaceFunction {
+            function: "system call".into(),
+            module: "[kernel]".into(),
+            share: 0.04,
+            calls: None,
+        }],
+        executions_per_input_byte: None,
+        ..of_line.clone()
+    };
+    vec![of_loop, of_line, of_kernel]
+}
+
+/// Places in which every text is an attack and numbers are NaN or infinite.
+pub fn hostile_places() -> Vec<TimePlace> {
+    let mut list = Vec::new();
+    for attack in ATTACKS {
+        for mut place in places() {
+            place.site.function = (*attack).to_owned();
+            place.share = gain(f64::NAN, f64::NEG_INFINITY, f64::INFINITY);
+            place.cost_cycles = Some(gain(f64::INFINITY, 0.0, f64::NAN));
+            place.executions_per_input_byte = Some(f64::NAN);
+            for caller in &mut place.callers {
+                caller.site.file = Some((*attack).to_owned());
+                caller.through.push((*attack).to_owned());
+                caller.calls = f64::INFINITY;
+            }
+            for one in &mut place.spent_in {
+                one.function = (*attack).to_owned();
+            }
+            for line in &mut place.source {
+                line.text = (*attack).to_owned();
+            }
+            list.push(place);
+        }
+    }
+    list
 }
 
 /// Many findings in which every text is an attack and numbers are NaN or infinite.
@@ -162,5 +275,6 @@ pub fn hostile() -> Vec<Finding> {
 pub fn hostile_investigation() -> Investigation {
     let mut all = counts::hostile_investigation();
     all.findings = hostile();
+    all.places = hostile_places();
     all
 }

@@ -88,6 +88,8 @@ pub fn investigation() -> Investigation {
         stat: Some(stat()),
         profile: Some(profile()),
         findings: Vec::new(),
+        places: Vec::new(),
+        input_bytes: None,
         script: None,
         annotations: vec![annotation(), counted_annotation()],
         notes: vec![],

@@ -1,6 +1,7 @@
 //! Synthetic documents to render: realistic ones, and ones in which every name is an attack.
 
 mod annotation;
+pub mod bisection;
 pub mod comparison;
 pub mod counts;
 pub mod curves;
@@ -9,6 +10,7 @@ mod hostile;
 mod investigation;
 mod profile;
 mod stat;
+pub mod try_variants;
 
 use genba_model::{Estimate, Event, Precision};
 

@@ -21,12 +21,10 @@ pub(crate) fn title(cause: Cause) -> &'static str {
         Cause::CacheMiss => "cache misses at computed addresses",
         Cause::MissedVectorisation => "scalar arithmetic that could be vectorised",
         Cause::StoreForwardStall => "load that overlaps a narrower store",
-        Cause::Spill => "register spills in a hot loop",
         Cause::MemoryBoundCopy => "large copies at memory bandwidth",
         Cause::AlreadyOptimal => "hot loop at its bound",
         Cause::UnoptimisedBuild => "hot code compiled without optimisation",
         Cause::TinyCalleeNotInlined => "small function called instead of inlined",
-        Cause::PltCall => "small function called through the PLT",
         Cause::IndirectCallOneTarget => "indirect call with one dominant target",
         Cause::TlsLookup => "thread-local data looked up by a call",
         Cause::BytewiseCopy => "long runs copied byte by byte",
@@ -41,6 +39,10 @@ pub(crate) fn title(cause: Cause) -> &'static str {
         Cause::LockContention => "lock contention",
         Cause::MallocChurn => "many short-lived allocations",
         Cause::ReallocGrowth => "buffer that grows by small steps",
+        Cause::CostlyConversion => "general library routine for a simple conversion",
+        Cause::ColdPathInHotFunction => "registers saved in each call for a rare path",
+        Cause::GeneralCaseFirst => "common case decided last",
+        Cause::ShortTripVectorLoop => "vectorised loop with too few iterations",
         Cause::NoSymbols => "hot code without symbols",
     }
 }

@@ -2,9 +2,9 @@
 
 use genba_model::{
     AddressPattern, BuildFact, ByteOperation, CallFact, CallKind, Cause, Confirmation,
-    DivisionFact, Estimate, EvidenceSource, Fact, Fix, HostOperation, KernelFact, Language,
-    LoadFact, LoopFact, LoopPlace, MemoryFact, MemoryLevel, ModelCase, QuadraticFact, Reduction,
-    ThreadFact,
+    ConversionFact, ConversionKind, DivisionFact, Estimate, EvidenceSource, Fact, Fix,
+    HostOperation, KernelFact, Language, LoadFact, LoopFact, LoopVerdict, MemoryFact, MemoryLevel,
+    ModelCase, PathFact, QuadraticFact, Reduction, ThreadFact,
 };
 
 use super::{causes, confirmations, evidence, fix_examples, fixes};
@@ -79,26 +79,13 @@ fn facts_about_loops() {
         model(ModelCase::LoadsHitL1d),
         model(ModelCase::Bound),
         model(ModelCase::Throughput),
-        LoopFact::Verdict {
-            text: s("<verdict>"),
-        },
+        LoopFact::Verdict(LoopVerdict::InnerLoops { share: 0.8 }),
         LoopFact::Chain {
             instructions: vec![s("load"), s("imul"), s("add"), s("add"), s("add")],
             cycles: 9.0,
             throughput_cycles: 2.25,
         },
-        LoopFact::TimeAt {
-            share: 0.85,
-            place: LoopPlace::StackMoves,
-        },
-        LoopFact::TimeAt {
-            share: 0.85,
-            place: LoopPlace::AfterBranches,
-        },
-        LoopFact::StackMoves {
-            moves: 12,
-            instructions: 30,
-        },
+        LoopFact::TimeAfterBranches { share: 0.85 },
         LoopFact::ScalarElements { bytes: 8 },
         LoopFact::RepeatedLoads { loads: 2 },
         LoopFact::ByteRuns {
@@ -155,7 +142,7 @@ fn facts_about_loads_and_divisions() {
         },
         LoadFact::L1dMisses {
             share: 0.62,
-            simulated: true,
+            source: EvidenceSource::Simulated,
         },
         address(AddressPattern::Computed),
         address(AddressPattern::PreviousLoad),
@@ -302,6 +289,75 @@ fn facts_about_calls_and_builds() {
     ];
     let facts = calls.map(Fact::from).into_iter();
     insta::assert_snapshot!(lines(facts.chain(builds.map(Fact::from))));
+}
+
+#[test]
+fn facts_about_conversions_and_paths() {
+    let kinds = [
+        ConversionKind::FormatFloat,
+        ConversionKind::FormatInteger,
+        ConversionKind::ParseFloat,
+        ConversionKind::Scan,
+        ConversionKind::LocalTime,
+        ConversionKind::Account,
+        ConversionKind::CompilePattern,
+    ];
+    let calls = |format| ConversionFact::Calls {
+        routine: s("snprintf"),
+        format,
+        calls: 2_000_000,
+    };
+    let conversions = [calls(Some(s("%.17g"))), calls(None)];
+    let costs = kinds.map(|kind| ConversionFact::DirectCost {
+        kind,
+        cycles: range(30.0, 100.0, 250.0),
+    });
+    let chain = |strings| PathFact::TestChain {
+        tests: 6,
+        strings,
+        executions: 40_000_000,
+        common: 0.93,
+        after: 6,
+    };
+    let rare = |rare| PathFact::RarePath {
+        function: s("put"),
+        calls: 40_000_000,
+        rare,
+    };
+    let paths = [
+        chain(false),
+        chain(true),
+        PathFact::MeanTests {
+            mean: 5.61,
+            best: 1.2,
+        },
+        PathFact::TestTime {
+            share: 0.21,
+            cycles: 1.4,
+        },
+        rare(0.0123),
+        rare(0.0),
+        PathFact::FrameInstructions {
+            instructions: 21.3,
+            saving: 9.0,
+        },
+        PathFact::FunctionTime { share: 0.3 },
+    ];
+    let trips = [
+        LoopFact::ShortTrips {
+            entries: 40_000_000,
+            elements: 2.6,
+            element_bytes: 4,
+            vector_iterations: 0.02,
+        },
+        LoopFact::TripInstructions {
+            instructions: 61.2,
+            plain: 14.0,
+        },
+    ];
+    let conversions = conversions.into_iter().chain(costs).map(Fact::from);
+    let paths = paths.map(Fact::from).into_iter();
+    insta::assert_snapshot!(lines(conversions.chain(paths).chain(trips.map(Fact::from))));
 }
 
 #[test]
@@ -482,6 +538,15 @@ fn facts_about_threads_and_growth() {
             cycles: 2100.0,
         },
         QuadraticFact::HashLookup,
+        QuadraticFact::Scans {
+            scans: 40_000,
+            bytes: 60_001.0,
+        },
+        QuadraticFact::ScannedAgain {
+            bytes: 2.4e9,
+            input_bytes: 160_000,
+            memory_bytes: 3e6,
+        },
         QuadraticFact::ElementMoves {
             function: s("std::vector<int>::_M_erase"),
             times: 10_000,
@@ -489,7 +554,7 @@ fn facts_about_threads_and_growth() {
         QuadraticFact::ArrayShift {
             function: s("memmove"),
             times: 10_000,
-            bytes: 8,
+            bytes: Some(8),
             removed: true,
         },
         QuadraticFact::MoveTime {
@@ -532,7 +597,6 @@ fn every_fix_has_a_sentence() {
             hoist_loads: true,
         },
         Fix::WiderStore,
-        Fix::FewerLiveValues,
         Fix::CopyLess,
         Fix::LessWork { divisions: true },
         Fix::LessWork { divisions: false },
@@ -551,6 +615,7 @@ fn every_fix_has_a_sentence() {
         },
         Fix::HashLookup { strings: false },
         Fix::HashLookup { strings: true },
+        Fix::ScanOnce,
         Fix::RememberEnd,
         Fix::AvoidShifts,
         Fix::PlainOperations,
@@ -565,6 +630,10 @@ fn every_fix_has_a_sentence() {
         Fix::SeparateCacheLines,
         Fix::KeepMemory,
         Fix::PerThreadData,
+        Fix::SplitColdPath { function: f() },
+        Fix::CommonCaseFirst { strings: false },
+        Fix::CommonCaseFirst { strings: true },
+        Fix::PlainShortLoop,
         Fix::InstallSymbols,
     ];
     for reduction in [
@@ -577,6 +646,18 @@ fn every_fix_has_a_sentence() {
         Reduction::Mixing,
     ] {
         all.push(Fix::Accumulators(reduction));
+    }
+    for kind in [
+        ConversionKind::FormatFloat,
+        ConversionKind::FormatInteger,
+        ConversionKind::ParseFloat,
+        ConversionKind::Scan,
+        ConversionKind::LocalTime,
+        ConversionKind::TimeText,
+        ConversionKind::Account,
+        ConversionKind::CompilePattern,
+    ] {
+        all.push(Fix::ConvertDirectly(kind));
     }
     for language in [Language::C, Language::Cpp, Language::Rust] {
         all.push(Fix::ReuseAllocations(language));

@@ -14,6 +14,7 @@ pub(crate) fn kind(source: EvidenceSource) -> &'static str {
     match source {
         EvidenceSource::Measured => "measured",
         EvidenceSource::Counted => "counted",
+        EvidenceSource::Observed => "observed",
         EvidenceSource::Simulated => "simulated",
         EvidenceSource::Model => "model",
     }
@@ -98,8 +99,8 @@ pub(crate) fn caller(site: &FindingSite) -> Option<String> {
     ))
 }
 
-/// Returns the sentence after the findings: the minimum gain for a finding, and the noise floor
-/// from which it follows.
+/// Returns the sentence after the findings: the minimum gain for a finding, and beside it the noise
+/// floor of the runs.
 pub(crate) fn no_more_findings(
     findings: &[Finding],
     min_gain: f64,
@@ -110,7 +111,7 @@ pub(crate) fn no_more_findings(
         false => "",
     };
     let mut text = format!(
-        "No {further}cause found that is worth more than {}.",
+        "The catalogue has no {further}cause that is worth more than {} here.",
         format::share(min_gain)
     );
     let floors: Vec<String> = noise_floor

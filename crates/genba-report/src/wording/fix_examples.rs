@@ -1,6 +1,6 @@
 //! The idiom before and after a change.
 
-use genba_model::{Fix, Language, Reduction};
+use genba_model::{ConversionKind, Fix, Language, Reduction};
 
 /// The idiom before and after the change, where a few lines show it.
 pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
@@ -86,6 +86,7 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
             "for (i = 0; i < n; i++)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
             "for (i = hash(name) & mask; table[i].name; i = (i + 1) & mask)\n    if (strcmp(table[i].name, name) == 0)\n        return &table[i];",
         ),
+        Fix::ScanOnce => return None,
         Fix::RememberEnd => (
             "strcat(text, piece);",
             "size_t n = strlen(piece);\nmemcpy(end, piece, n + 1);\nend += n;",
@@ -117,7 +118,24 @@ pub(super) fn example(fix: &Fix) -> Option<(&'static str, &'static str)> {
         ),
         Fix::ReuseAllocations(language) => reuse_example(*language),
         Fix::GrowByFactor(language) => grow_example(*language),
-        Fix::FewerLiveValues | Fix::LessWork { .. } | Fix::Optimise | Fix::InstallSymbols => {
+        Fix::SplitColdPath { .. } => (
+            "int put(buffer *b, int c) {\n    if (b->n == b->size) { …grow, report errors… }\n    b->p[b->n++] = c;\n    return 0;\n}",
+            "__attribute__((noinline, cold)) int grow_and_put(buffer *b, int c);\n\nint put(buffer *b, int c) {\n    if (b->n == b->size)\n        return grow_and_put(b, c);\n    b->p[b->n++] = c;\n    return 0;\n}",
+        ),
+        Fix::CommonCaseFirst { strings: false } => (
+            "if (c >= 0xf0) …\nelse if (c >= 0xe0) …\nelse if (c >= 0xc0) …\nelse *out++ = c;",
+            "if (c < 0x80) *out++ = c;\nelse if (c < 0xe0) …",
+        ),
+        Fix::CommonCaseFirst { strings: true } => (
+            "if (!strcmp(name, \"reset\")) …\nelse if (!strcmp(name, \"flush\")) …\nelse if (!strcmp(name, \"get\")) …",
+            "switch (name[0]) {\ncase 'g': if (!strcmp(name, \"get\")) …",
+        ),
+        Fix::PlainShortLoop => (
+            "for (i = 0; i < n; i++)      /* n is 3 */\n    to[i] = from[i];",
+            "#pragma GCC novector\nfor (i = 0; i < n; i++)\n    to[i] = from[i];",
+        ),
+        Fix::ConvertDirectly(kind) => conversion_example(*kind)?,
+        Fix::LessWork { .. } | Fix::Optimise | Fix::InstallSymbols => {
             return None;
         }
     })
@@ -199,4 +217,22 @@ fn grow_example(language: Language) -> (&'static str, &'static str) {
             "for (…) v.push_back(x);  // or v.insert(v.end(), first, last)",
         ),
     }
+}
+
+fn conversion_example(kind: ConversionKind) -> Option<(&'static str, &'static str)> {
+    Some(match kind {
+        ConversionKind::FormatFloat => (
+            "n = snprintf(out, size, \"%.17g\", x);",
+            "if (x == (double)(int64_t)x)\n    n = write_integer(out, (int64_t)x);\nelse\n    n = std::to_chars(out, out + size, x).ptr - out;",
+        ),
+        ConversionKind::LocalTime => (
+            "localtime_r(&when, &tm);",
+            "if (when / 60 != last / 60)\n    localtime_r(&when, &tm);\nelse\n    tm.tm_sec = when % 60;\nlast = when;",
+        ),
+        ConversionKind::Account => (
+            "owner = getpwuid(file.uid)->pw_name;",
+            "owner = names[file.uid];\nif (!owner)\n    owner = names[file.uid] = strdup(getpwuid(file.uid)->pw_name);",
+        ),
+        _ => return None,
+    })
 }

@@ -1,6 +1,6 @@
 //! What to change: sentences, and the idiom before and after.
 
-use genba_model::{Fix, Language, Reduction};
+use genba_model::{ConversionKind, Fix, Language, Reduction};
 
 /// The sentence for a change.
 pub(super) fn sentence(fix: &Fix) -> String {
@@ -43,11 +43,6 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Store as many bytes as are loaded, or keep the value in a register and shift the new \
              bytes in: a load is forwarded from a pending store only if that store holds all of its \
              bytes."
-        }
-        Fix::FewerLiveValues => {
-            "Keep fewer values live at once: a smaller register block, the loop split in two, or \
-             less unrolling. Values that only move on by one place per iteration belong in an array \
-             with a wrapping index."
         }
         Fix::CopyLess => {
             "Copy less: only the part that changes or is read, or swap the pointers of two buffers \
@@ -123,6 +118,11 @@ pub(super) fn sentence(fix: &Fix) -> String {
             "Keep the names in a hash table (or sorted, with a binary search), so that one look-up \
              replaces each linear search."
         }
+        Fix::ScanOnce => {
+            "Remember what a scan found out (where the next end is, or that there is none up to the \
+             end) and use it for the next start, or scan from where the last one stopped: then each \
+             byte is read once."
+        }
         Fix::RememberEnd => {
             "Keep a pointer to the end of the string and append there: `strcat` looks for the end \
              from the beginning in each call."
@@ -161,6 +161,27 @@ pub(super) fn sentence(fix: &Fix) -> String {
         }
         Fix::ReuseAllocations(language) => reuse(*language),
         Fix::GrowByFactor(language) => grow(*language),
+        Fix::ConvertDirectly(kind) => convert_directly(*kind),
+        Fix::SplitColdPath { function } => {
+            return format!(
+                "Move the rare path of `{function}` into a function of its own that is not inlined \
+                 (`__attribute__((noinline, cold))`; `#[cold] #[inline(never)]` in Rust) and return \
+                 its result directly: the usual path then needs no stack frame, and may be inlined."
+            );
+        }
+        Fix::CommonCaseFirst { strings: true } => {
+            "Compare with the most frequent string first, or look the string up (a hash, a switch over \
+             its first letter or length) instead of comparing it with one after the other."
+        }
+        Fix::CommonCaseFirst { strings: false } => {
+            "Test for the most frequent case first. Where it is \"none of these\", test for all of \
+             them at once: a mask of all flags, a range, or a table of classes indexed by the value."
+        }
+        Fix::PlainShortLoop => {
+            "Keep the compiler from vectorising this loop (#pragma GCC novector, #pragma clang loop \
+             vectorize(disable) unroll(disable)), copy a fixed size where memory allows it, or treat \
+             short lengths by a plain loop of their own."
+        }
         Fix::InstallSymbols => {
             "Install the package's debug symbols, or set DEBUGINFOD_URLS. Build your own programs \
              with -g and do not strip them."
@@ -292,6 +313,46 @@ fn grow(language: Language) -> &'static str {
             "Let the container grow by itself (push_back, insert), which doubles its capacity, or \
              reserve everything once. reserve for the next batch allocates exactly that and defeats \
              the doubling."
+        }
+    }
+}
+
+fn convert_directly(kind: ConversionKind) -> &'static str {
+    match kind {
+        ConversionKind::FormatFloat => {
+            "Write integral values as integers, and a fixed number of decimals as a scaled integer \
+             (llround(x * 100)). For the shortest exact form use std::to_chars, Ryu or Grisu: printf \
+             interprets its format and computes with numbers of many words each time."
+        }
+        ConversionKind::Format | ConversionKind::FormatInteger => {
+            "Write the digits with a small routine (two digits per step from a table, std::to_chars, \
+             itoa in Rust) and copy the text between them, instead of interpreting a format each \
+             time."
+        }
+        ConversionKind::ParseFloat => {
+            "Parse plain numbers directly (up to 15 digits and a power of ten up to 22 are one exact \
+             multiplication or division) and call the library for the rest; or use std::from_chars or \
+             fast_float."
+        }
+        ConversionKind::Scan => {
+            "Parse the fields with strtol, strtod or by hand: sscanf interprets its format and looks \
+             for the end of the whole string in each call."
+        }
+        ConversionKind::LocalTime => {
+            "Keep the last result: within the same minute only the seconds differ. For UTC compute the date by arithmetic. Set TZ, or use localtime_r after one \
+             tzset: without TZ localtime looks at /etc/localtime in each call."
+        }
+        ConversionKind::TimeText => {
+            "Keep the text of the last second, or write the fields by hand in a fixed layout, instead \
+             of interpreting a format each time."
+        }
+        ConversionKind::Account => {
+            "Keep the result for each number or name in a table: each call reads the account files \
+             or asks a name service."
+        }
+        ConversionKind::CompilePattern => {
+            "Compile each pattern once and keep it; for several patterns keep a table of those that \
+             were compiled."
         }
     }
 }

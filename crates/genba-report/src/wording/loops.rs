@@ -129,7 +129,7 @@ fn chain(a: &Annotation, cost: &LoopCost) -> String {
 }
 
 /// Returns what bounds a loop.
-fn bound(bound: LoopBound) -> &'static str {
+pub(super) fn bound(bound: LoopBound) -> &'static str {
     match bound {
         LoopBound::Latency => "latency-bound",
         LoopBound::Throughput => "throughput-bound",

@@ -79,7 +79,7 @@ pub struct CompareArgs {
 
     /// Time for the whole comparison; it ends sooner when all verdicts are decided [default: 10s
     /// per command].
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     pub budget: Option<Duration>,
 
     /// Iterations per run, to report the cost of one iteration.
@@ -115,7 +115,7 @@ pub struct CompareArgs {
     pub executables: Vec<String>,
 
     /// Duration of one run of the loop around a snippet.
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     pub loop_time: Option<Duration>,
 
     /// Run only the benchmarks of a suite whose name contains this.

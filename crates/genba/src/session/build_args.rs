@@ -23,7 +23,7 @@ pub struct BuildArgs {
     pub source: PathBuf,
 
     /// End a build after this time [default: 20 times the baseline build, at least 5min].
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     pub build_timeout: Option<Duration>,
 }
 

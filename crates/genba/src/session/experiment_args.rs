@@ -26,7 +26,7 @@ pub struct ExperimentArgs {
     pub metric: Option<String>,
 
     /// Time for the whole experiment.
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     pub budget: Option<Duration>,
 
     /// Command before each run.

@@ -65,12 +65,7 @@ pub struct Args {
     experiment: ExperimentArgs,
 
     /// Baseline command: a program with its arguments, or one string for the shell.
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required = true,
-        value_name = "COMMAND"
-    )]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 

@@ -77,6 +77,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             SyntaxArg::Intel => Syntax::Intel,
             SyntaxArg::Att => Syntax::Att,
         },
+        loop_verdict: genba_report::loop_verdict,
     };
     let annotation = match stored(&args) {
         Some(annotation) => annotation,

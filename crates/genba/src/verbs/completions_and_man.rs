@@ -6,6 +6,7 @@ use clap::{Args, CommandFactory};
 
 use crate::cli::Cli;
 use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::output::Output;
 
 /// Arguments of `genba completions`.
 #[derive(Debug, Args)]
@@ -26,13 +27,11 @@ pub struct ManArgs {
 }
 
 /// Prints the completion script of a shell.
-pub fn completions(args: &CompletionsArgs) -> VerbResult {
-    clap_complete::generate(
-        args.shell,
-        &mut Cli::command(),
-        "genba",
-        &mut std::io::stdout(),
-    );
+pub fn completions(args: &CompletionsArgs, output: &Output) -> VerbResult {
+    // Not straight to standard output: clap panics where that is a closed pipe.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "genba", &mut script);
+    output.result(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 

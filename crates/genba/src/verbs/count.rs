@@ -8,6 +8,8 @@ use clap::{Args as ClapArgs, ValueEnum};
 use genba_attribution::PerUnit;
 use genba_count::Transfers;
 use genba_investigate::execution_counts::{self, CountPlan};
+use genba_investigate::observations::observations;
+use genba_investigate::observed_place;
 use genba_model::{Counts, RawCounts};
 use genba_report::{csv, export, terminal};
 use genba_run::{Launcher, Stdin};
@@ -74,6 +76,11 @@ pub struct Args {
     #[arg(long)]
     once: bool,
 
+    /// Watch the run in bursts as well, and show where they saw mispredictions, cache misses and
+    /// repeated work; `genba observe` shows one place.
+    #[arg(long)]
+    observe: bool,
+
     /// Exit with 0 although the command fails.
     #[arg(short, long)]
     ignore_failure: bool,
@@ -127,13 +134,16 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         // Standard input that is inherited cannot be read by a second run.
         native: !args.once && !matches!(prepared.spec.stdin, Stdin::Inherit),
         ignore_failure: true,
+        observe: args.observe,
     };
     let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
-    let mut progress = ProgressLine::new(output);
-    let counted =
+    let mut progress = ProgressLine::beside(&prepared.spec, output);
+    let mut counted =
         execution_counts::count(&mut launcher, &prepared.spec, &plan, &cancel, &mut progress)?;
     drop(progress);
+    let observed = observations(&mut counted.raw)
+        .map(|found| observed_place::most_notable(&found, &counted.raw));
     // The counts are written before anything that could fail on their content.
     if let Some(file) = &args.file {
         genba_count::saved_counts::write(file, &counted.raw).map_err(Failure::usage)?;
@@ -153,8 +163,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         }
     }
     let native = counted.native_cpu_seconds();
-    let counts = genba_attribution::counts(&counted.raw, args.per.as_ref(), native)
+    let mut counts = genba_attribution::counts(&counted.raw, args.per.as_ref(), native)
         .map_err(|error| crate::recording_args::failure(&error))?;
+    counts.observation = observed;
     let exit = exit(&counts, args.ignore_failure, cancel.is_triggered());
     if args.json {
         output.json("counts", counts)?;
@@ -172,6 +183,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             calls_of: args.calls,
         };
         output.result(&terminal::counts(&counts, &options, output.screen()))?;
+        if let Some(observed) = &counts.observation {
+            output.result(&terminal::observed_place(observed, output.screen()))?;
+        }
     }
     Ok(exit)
 }

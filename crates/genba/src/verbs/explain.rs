@@ -9,9 +9,8 @@ use genba_code::SourceCache;
 use genba_explain::{AnalysisInput, Limits};
 use genba_investigate::Options;
 use genba_investigate::explanation_inputs::{EXPLANATION_INPUTS, ExplanationInputs};
-use genba_investigate::join_counts::ExecutionCountOptions;
+use genba_investigate::observations::OBSERVATIONS;
 use genba_model::{Calibration, Event, Explanation, Investigation, NoiseFloor, Trial};
-use genba_profile::sampler::RecordOptions;
 use genba_report::terminal;
 use genba_run::Output as Stream;
 
@@ -46,11 +45,11 @@ pub struct Args {
     reevaluate: bool,
 
     /// Time for repeated runs; counting takes additional time.
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "10s", value_parser = parse_duration)]
     budget: Duration,
 
     /// Time limit for counting executions [default: what is left of half a minute in total].
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, value_parser = parse_duration)]
     count_limit: Option<Duration>,
 
     /// Explain a command although it exits with an error.
@@ -121,29 +120,9 @@ fn calibration(args: &Args, output: &Output) -> VerbResult {
 /// Users wait about half a minute for an explanation: after this time no optional run is started.
 const ANSWER_WITHIN: Duration = Duration::from_secs(25);
 
-/// Options of an investigation for its findings alone: the time for runs, the time for the count,
-/// and the time after which no optional run is started.
-pub fn options(budget: Duration, count: Duration, answer_within: Duration) -> Options {
-    Options {
-        budget,
-        ignore_failure: false,
-        executions: Some(ExecutionCountOptions {
-            engine: None,
-            limit: count,
-            other: None,
-        }),
-        record: RecordOptions {
-            command_line: std::env::args().collect(),
-            ..RecordOptions::default()
-        },
-        stacks: false,
-        script: false,
-        answer_within: Some(answer_within),
-        annotations: super::investigate::MAX_ANNOTATIONS,
-        source_prefixes: Vec::new(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    }
-}
+/// Maximum time of the count where the user set no limit: on an idle machine it ends sooner, since it
+/// has what is left of [`ANSWER_WITHIN`].
+const MAX_COUNT_TIME: Duration = Duration::from_secs(60);
 
 fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     let mut prepared = args.run.prepare(Stream::Null)?;
@@ -154,10 +133,11 @@ fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
     let options = Options {
         ignore_failure: args.ignore_failure,
         // A longer limit for the count extends the total time.
-        ..options(
+        ..Options::for_findings(
             args.budget,
-            limit.unwrap_or(ANSWER_WITHIN),
+            limit.unwrap_or(MAX_COUNT_TIME),
             limit.map_or(ANSWER_WITHIN, |limit| limit.max(ANSWER_WITHIN)),
+            env!("CARGO_PKG_VERSION"),
         )
     };
     let cancel = interrupt::token()?;
@@ -193,7 +173,9 @@ fn of_investigation(all: Investigation) -> Result<Explanation, Failure> {
         command: all.workload.command,
         event: profile.event,
         findings: all.findings,
-        min_gain: genba_model::min_gain(&all.noise_floor),
+        places: all.places,
+        input_bytes: all.input_bytes,
+        min_gain: genba_model::MIN_GAIN,
         noise_floor: all.noise_floor,
         notes,
     })
@@ -209,19 +191,19 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
             None => (None, None),
         };
     let noise_floor = noise_floor.unwrap_or_default();
-    let facts = facts.unwrap_or_else(|| ExplanationInputs {
-        min_gain: genba_model::min_gain(&noise_floor),
-        ..ExplanationInputs::default()
-    });
+    let facts = facts.unwrap_or_default();
     let resolved = recording.open(false, true)?;
     let profile = resolved.profile(&Default::default());
     let limits = Limits {
-        min_gain: facts.min_gain,
+        min_gain: genba_model::MIN_GAIN,
         samples: profile.samples,
     };
     let mut input = AnalysisInput::of(&resolved, &facts.runs);
-    input.program.follow_up = facts.follow_up;
-    let findings = genba_investigate::findings(&input, limits, &mut SourceCache::new());
+    input.program.follow_up = facts.follow_up.clone();
+    if let Some(case) = recording.case() {
+        input.observed = case.get_document(OBSERVATIONS)?;
+    }
+    let (findings, places) = genba_investigate::findings(&input, limits, &mut SourceCache::new());
     let event: Event = profile.event;
     let mut notes = profile.notes;
     if profile.counted.is_none() {
@@ -234,6 +216,8 @@ fn of_recording(recording: &RecordingArgs) -> Result<Explanation, Failure> {
         command: profile.command,
         event,
         findings,
+        places,
+        input_bytes: facts.runs.input_bytes,
         min_gain: limits.min_gain,
         noise_floor,
         notes,

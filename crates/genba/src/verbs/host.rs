@@ -46,7 +46,7 @@ enum Action {
     /// Compare a command with itself: which differences are visible here, and what disturbs them.
     Doctor {
         /// Time for the measurement.
-        #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = parse_duration)]
+        #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "20s", value_parser = parse_duration)]
         budget: Duration,
         /// Print one JSON document.
         #[arg(long)]

@@ -28,7 +28,7 @@ use crate::sampling_args::SamplingArgs;
   genba investigate --count-cmd './prog 100' --count-scale 1000 -- ./prog 100000")]
 pub struct Args {
     /// Time for repeated runs; they stop sooner when the wall time is known to ±1 %.
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "30s", value_parser = parse_duration)]
     budget: Duration,
 
     /// Measure a command although it exits with an error.
@@ -65,7 +65,7 @@ pub struct Args {
     count_scale: Option<f64>,
 
     /// Time limit for counting; a longer count is skipped.
-    #[arg(long, value_name = "DURATION", default_value = "300s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "300s", value_parser = parse_duration)]
     count_limit: Duration,
 
     /// Source directory at build time and its directory now.
@@ -83,9 +83,6 @@ pub struct Args {
     #[command(flatten)]
     run: CommandArgs,
 }
-
-/// Number of functions annotated on the page.
-pub const MAX_ANNOTATIONS: usize = 8;
 
 /// Runs `genba investigate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
@@ -111,7 +108,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         stacks: true,
         script: !args.no_script,
         answer_within: None,
-        annotations: MAX_ANNOTATIONS,
+        annotations: genba_investigate::MAX_ANNOTATIONS,
         source_prefixes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };

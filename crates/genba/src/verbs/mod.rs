@@ -13,6 +13,7 @@ pub mod flame;
 pub mod gate;
 pub mod host;
 pub mod investigate;
+pub mod observe;
 pub mod record;
 pub mod report;
 pub mod stat;

@@ -62,7 +62,7 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     let cancel = interrupt::token()?;
     let mut launcher = Launcher::new()?;
-    let mut progress = ProgressLine::new(output);
+    let mut progress = ProgressLine::beside(&prepared.spec, output);
     let stat = event_counters::count(
         &mut launcher,
         &prepared.spec,

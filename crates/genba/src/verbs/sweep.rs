@@ -35,12 +35,7 @@ pub struct Args {
 
     /// Command with {NAME} in place of the value (also in --env): a program with its arguments, or
     /// one string for the shell.
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required = true,
-        value_name = "COMMAND"
-    )]
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 

@@ -48,11 +48,11 @@ pub struct Args {
     pid: Option<i32>,
 
     /// Length of the window of samples shown.
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "10s", value_parser = parse_duration)]
     window: Duration,
 
     /// Time between two updates.
-    #[arg(short, long, value_name = "DURATION", default_value = "2s", value_parser = parse_duration)]
+    #[arg(short, long, value_name = "DURATION", allow_negative_numbers = true, default_value = "2s", value_parser = parse_duration)]
     delay: Duration,
 
     /// Print one table after one window (or at the end of the command) and exit; always on if
@@ -285,8 +285,8 @@ fn watch(
 fn annotated(tail: &RecordingTail, directory: &Path, function: &str, width: usize) -> String {
     let made = resolved(tail, directory).and_then(|resolved| {
         let options = AnnotateOptions {
-            raw: false,
             syntax: Syntax::Intel,
+            ..AnnotateOptions::new(genba_report::loop_verdict)
         };
         resolved
             .annotate(function, &options, &mut SourceCache::new())

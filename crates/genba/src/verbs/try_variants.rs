@@ -88,11 +88,7 @@ pub struct Args {
     experiment: ExperimentArgs,
 
     /// Command, or the id of a case.
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 

@@ -1,6 +1,8 @@
 //! Facts about a loop and its instructions.
 
-use genba_model::{ByteOperation, EvidenceSource, LoopFact, LoopPlace, ModelCase};
+use genba_model::{ByteOperation, EvidenceSource, LoopFact, ModelCase};
+
+use crate::wording::loop_verdicts::loop_verdict;
 
 use super::{chain, count, cycle_range, cycles, percent};
 
@@ -42,7 +44,7 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 cycle_range(modelled)
             )
         }
-        LoopFact::Verdict { text } => text.clone(),
+        LoopFact::Verdict(verdict) => loop_verdict(verdict),
         LoopFact::Chain {
             instructions,
             cycles: latency,
@@ -54,19 +56,9 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             cycles(*latency),
             cycles(*throughput_cycles)
         ),
-        LoopFact::TimeAt { share, place } => {
-            let place = match place {
-                LoopPlace::StackMoves => "moves between registers and the stack",
-                LoopPlace::AfterBranches => "the first instructions after these branches",
-            };
-            format!("{} of the loop's time is at {place}", percent(*share))
-        }
-        LoopFact::StackMoves {
-            moves,
-            instructions,
-        } => format!(
-            "{moves} of the {instructions} instructions of an iteration move values between \
-             registers and the stack"
+        LoopFact::TimeAfterBranches { share } => format!(
+            "{} of the loop's time is at the first instructions after these branches",
+            percent(*share)
         ),
         LoopFact::ScalarElements { bytes } => format!(
             "one element of {bytes} bytes per iteration, consecutive loads and stores, no vector \
@@ -119,6 +111,24 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
             percent(*taken),
             count(*executions)
         ),
+        LoopFact::ShortTrips {
+            entries,
+            elements,
+            element_bytes,
+            vector_iterations,
+        } => format!(
+            "the vectorised loop is entered {} times, for {elements:.1} elements of {} each time; \
+             its vector part makes {vector_iterations:.2} iterations per entry",
+            count(*entries),
+            bytes_of_element(*element_bytes)
+        ),
+        LoopFact::TripInstructions {
+            instructions,
+            plain,
+        } => format!(
+            "each entry executes {instructions:.0} instructions with checks, set-up and remainder; \
+             a plain loop over the same elements would execute about {plain:.0}"
+        ),
         LoopFact::Mispredictions {
             per_iteration,
             majority,
@@ -135,5 +145,12 @@ pub(super) fn sentence(fact: &LoopFact) -> String {
                 cycles(*penalty_cycles)
             )
         }
+    }
+}
+
+fn bytes_of_element(bytes: u16) -> String {
+    match bytes {
+        1 => "1 byte".to_owned(),
+        more => format!("{more} bytes"),
     }
 }

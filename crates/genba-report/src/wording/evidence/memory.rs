@@ -12,7 +12,7 @@ pub(super) fn sentence(fact: &MemoryFact) -> String {
             format!("{} of the time is in the allocator", percent(*share))
         }
         MemoryFact::ContainerTime { share } => format!(
-            "{} more is in functions of containers that allocate, and in their copies",
+            "{} more is in library functions that allocate, and in their copies",
             percent(*share)
         ),
         MemoryFact::Allocations {

@@ -1,11 +1,13 @@
 //! What was observed: one sentence for each fact.
 
 mod calls;
+mod conversions;
 mod divisions;
 mod kernel;
 mod loads;
 mod loops;
 mod memory;
+mod paths;
 mod quadratic;
 mod threads;
 
@@ -19,10 +21,12 @@ pub(super) fn sentence(fact: &Fact) -> String {
         Fact::Load(fact) => loads::sentence(fact),
         Fact::Division(fact) => divisions::sentence(fact),
         Fact::Call(fact) => calls::sentence(fact),
+        Fact::Conversion(fact) => conversions::sentence(fact),
         Fact::Build(fact) => build(fact),
         Fact::Memory(fact) => memory::sentence(fact),
         Fact::Kernel(fact) => kernel::sentence(fact),
         Fact::Thread(fact) => threads::sentence(fact),
+        Fact::Path(fact) => paths::sentence(fact),
         Fact::Quadratic(fact) => quadratic::sentence(fact),
     }
 }
@@ -58,7 +62,7 @@ fn count(value: u64) -> String {
 }
 
 /// A dependency chain: `div → div`, `load → imul → xor`; of a long one the beginning.
-fn chain(mnemonics: &[String]) -> String {
+pub(super) fn chain(mnemonics: &[String]) -> String {
     const MOST_NAMED: usize = 6;
     let mut runs: Vec<(&str, usize)> = Vec::new();
     for name in mnemonics {

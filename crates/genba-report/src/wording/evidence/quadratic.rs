@@ -1,6 +1,7 @@
 //! Facts about work that grows faster than the input.
 
 use genba_model::QuadraticFact;
+use genba_units::format;
 
 use super::{count, cycles, percent};
 
@@ -32,6 +33,23 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             "a look-up in a hash table takes some dozens of cycles, whatever the number of elements"
                 .to_owned()
         }
+        QuadraticFact::Scans { scans, bytes } => format!(
+            "{} scans read {} on average until they stop; they store nothing",
+            count(*scans),
+            format::bytes(*bytes)
+        ),
+        QuadraticFact::ScannedAgain {
+            bytes,
+            input_bytes,
+            memory_bytes,
+        } => format!(
+            "they read {} in all; the input is {} and the program's memory {}: the same bytes are \
+             scanned again at least {:.0} times",
+            format::bytes(*bytes),
+            format::bytes(*input_bytes as f64),
+            format::bytes(*memory_bytes),
+            (bytes / memory_bytes.max(*input_bytes as f64)).floor()
+        ),
         QuadraticFact::ElementMoves { function, times } => format!(
             "`{function}` moves all elements behind the position, {} times",
             count(*times)
@@ -42,8 +60,9 @@ pub(super) fn sentence(fact: &QuadraticFact) -> String {
             bytes,
             removed,
         } => format!(
-            "`{function}` moves an array onto itself by {bytes} bytes, {} times: an element is {}, \
-             and all behind it move",
+            "`{function}` moves an array onto itself{}, {} times: what is {} lies in front, and all \
+             behind it moves",
+            bytes.map_or(String::new(), |bytes| format!(" by {bytes} bytes")),
             count(*times),
             if *removed { "removed" } else { "inserted" }
         ),

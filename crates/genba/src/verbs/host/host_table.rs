@@ -30,7 +30,7 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "NUMBER")]
     cpu: Option<usize>,
     /// Time for repeating disturbed entries.
-    #[arg(long, value_name = "DURATION", default_value = "1.5s", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "1.5s", value_parser = parse_duration)]
     budget: Duration,
     /// Print one JSON document.
     #[arg(long)]

@@ -1,0 +1,152 @@
+//! What the analyses of bursts must know of the code: whose it is, arguments, allocators, variables.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use genba_code::{ControlFlow, Locations, Syntax, data_flow_of, disassemble, entry_reads};
+use genba_model::CodePoint;
+use genba_observe::{Allocation, ArgumentRegisters, CodeKnowledge, Watched};
+use genba_symbols::Binary;
+
+/// Largest function whose arguments are looked for, bytes.
+const MAX_FUNCTION_BYTES: u64 = 64 << 10;
+
+/// Functions and parts of functions that are read to find the arguments of one.
+const MAX_PARTS_OF_FUNCTION: usize = 32;
+
+/// Registers of integer arguments in the System V calling convention for x86-64, by number: rdi,
+/// rsi, rdx, rcx, r8, r9.
+const INTEGER_ARGUMENTS: [u32; 6] = [7, 6, 2, 1, 8, 9];
+
+/// Registers of vector arguments: the first eight of them, by number.
+const VECTOR_ARGUMENTS: std::ops::Range<u32> = 16..24;
+
+/// The code of the modules that bursts met.
+pub(crate) struct ObservedCode {
+    modules: Vec<Module>,
+    functions: HashMap<CodePoint, (Option<ArgumentRegisters>, Option<Allocation>)>,
+}
+
+struct Module {
+    path: String,
+    own: bool,
+    binary: OnceLock<Option<Binary>>,
+}
+
+impl Module {
+    fn binary(&self) -> Option<&Binary> {
+        let open = || {
+            let file = self.path.starts_with('/');
+            file.then(|| Binary::open(&self.path).ok()).flatten()
+        };
+        self.binary.get_or_init(open).as_ref()
+    }
+}
+
+impl ObservedCode {
+    /// Reads the functions that were called in bursts.
+    pub(crate) fn of(watched: &Watched) -> Self {
+        let module = |path: &String| Module {
+            path: path.clone(),
+            own: genba_explain::is_own(path),
+            binary: OnceLock::new(),
+        };
+        let mut code = Self {
+            modules: watched.modules.iter().map(module).collect(),
+            functions: HashMap::new(),
+        };
+        for target in watched.call_targets() {
+            if let Some(binary) = code.binary(target.module) {
+                let facts = (
+                    arguments(binary, target.address),
+                    allocation(binary, target.address),
+                );
+                code.functions.insert(target, facts);
+            }
+        }
+        code
+    }
+
+    fn binary(&self, module: u32) -> Option<&Binary> {
+        self.modules.get(module as usize)?.binary()
+    }
+}
+
+impl CodeKnowledge for ObservedCode {
+    fn is_own(&self, module: u32) -> bool {
+        (self.modules.get(module as usize)).is_some_and(|module| module.own)
+    }
+
+    fn arguments(&self, entry: CodePoint) -> Option<ArgumentRegisters> {
+        self.functions.get(&entry)?.0
+    }
+
+    fn allocation(&self, entry: CodePoint) -> Option<Allocation> {
+        self.functions.get(&entry)?.1
+    }
+
+    fn variable(&self, at: CodePoint) -> Option<u64> {
+        let variable = self.binary(at.module)?.variable_at(at.address)?;
+        Some(variable.address)
+    }
+}
+
+fn arguments(binary: &Binary, entry: u64) -> Option<ArgumentRegisters> {
+    let reads = reads_from(binary, entry)?;
+    let is_read = |register: u32| reads >> register & 1 == 1;
+    let integer = (INTEGER_ARGUMENTS.iter().enumerate())
+        .filter(|&(_, &register)| is_read(register))
+        .fold(0, |mask, (index, _)| mask | 1 << index);
+    Some(ArgumentRegisters {
+        integer,
+        vector: VECTOR_ARGUMENTS.into_iter().any(is_read),
+    })
+}
+
+/// Registers that the code from `entry` on reads before it writes them, with the functions and
+/// parts of functions that it jumps to; `None` if that is not all known.
+fn reads_from(binary: &Binary, entry: u64) -> Option<Locations> {
+    let mut reads = 0;
+    let mut work: Vec<(u64, Locations)> = vec![(entry, 0)];
+    let mut done: Vec<(u64, Locations)> = Vec::new();
+    while let Some((entry, written)) = work.pop() {
+        // What is written on the way there only grows less.
+        if done
+            .iter()
+            .any(|one| one.0 == entry && one.1 & !written == 0)
+        {
+            continue;
+        }
+        done.push((entry, written));
+        if done.len() > MAX_PARTS_OF_FUNCTION {
+            return None;
+        }
+        let range = binary.function_range_at(entry)?;
+        if range.end - range.start > MAX_FUNCTION_BYTES {
+            return None;
+        }
+        let code = disassemble(binary, entry, range.end, Syntax::Intel).ok()?;
+        let data = data_flow_of(binary, entry, range.end).ok()?;
+        let found = entry_reads(&code, &data, &ControlFlow::build(&code));
+        reads |= found.reads & !written;
+        work.extend(found.exits.iter().map(|&(to, here)| (to, here | written)));
+    }
+    Some(reads)
+}
+
+fn allocation(binary: &Binary, entry: u64) -> Option<Allocation> {
+    let aliases = binary.aliases(entry);
+    aliases.iter().find_map(|symbol| {
+        let name = symbol.name.split('@').next().unwrap_or_default();
+        match name {
+            "malloc" | "valloc" | "pvalloc" => Some(Allocation::Size(0)),
+            "realloc" | "aligned_alloc" | "memalign" => Some(Allocation::Size(1)),
+            "calloc" => Some(Allocation::Product(0, 1)),
+            // `operator new` and `operator new[]`, with any further argument.
+            name if name.starts_with("_Znwm") || name.starts_with("_Znam") => {
+                Some(Allocation::Size(0))
+            }
+            _ => None,
+        }
+    })
+}

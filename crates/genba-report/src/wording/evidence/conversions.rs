@@ -1,0 +1,49 @@
+//! Facts about conversions by library routines.
+
+use genba_model::{ConversionFact, ConversionKind};
+
+use super::{count, cycle_range};
+
+pub(super) fn sentence(fact: &ConversionFact) -> String {
+    match fact {
+        ConversionFact::Calls {
+            routine,
+            format,
+            calls,
+        } => {
+            let format = format.as_ref().map_or(String::new(), |format| {
+                format!(" with the format \"{format}\"")
+            });
+            format!(
+                "`{routine}`{format} is called {} times from here",
+                count(*calls)
+            )
+        }
+        ConversionFact::DirectCost { kind, cycles } => {
+            let cycles = format!("{} cycles", cycle_range(cycles));
+            match kind {
+                ConversionKind::FormatFloat => format!(
+                    "converting the same numbers to text by code for that purpose takes {cycles}"
+                ),
+                ConversionKind::Format | ConversionKind::FormatInteger => {
+                    format!("writing the same digits and text directly takes {cycles}")
+                }
+                ConversionKind::ParseFloat => {
+                    format!("parsing a plain decimal number directly takes {cycles}")
+                }
+                ConversionKind::Scan => {
+                    format!("parsing the same fields without a format takes {cycles}")
+                }
+                ConversionKind::LocalTime | ConversionKind::TimeText => {
+                    format!("reusing what was converted for the same day or second takes {cycles}")
+                }
+                ConversionKind::Account => {
+                    format!("finding a name that was looked up before takes {cycles}")
+                }
+                ConversionKind::CompilePattern => {
+                    format!("finding a pattern that was compiled before takes {cycles}")
+                }
+            }
+        }
+    }
+}

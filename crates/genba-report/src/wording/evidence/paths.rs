@@ -1,0 +1,65 @@
+//! Facts about which paths through a function are usual, and about the order of tests.
+
+use genba_model::PathFact;
+
+use super::{count, cycles, percent};
+
+pub(super) fn sentence(fact: &PathFact) -> String {
+    match fact {
+        PathFact::TestChain {
+            tests,
+            strings,
+            executions,
+            common,
+            after,
+        } => {
+            let what = if *strings {
+                "string comparisons"
+            } else {
+                "tests of one value"
+            };
+            format!(
+                "this chain of {tests} {what} is entered {} times; {} of them leave it by one \
+                 outcome, after {after} tests",
+                count(*executions),
+                percent(*common)
+            )
+        }
+        PathFact::MeanTests { mean, best } => format!(
+            "{mean:.1} tests are executed each time; with the most frequent outcomes tested for \
+             first {best:.1} would be"
+        ),
+        PathFact::TestTime {
+            share,
+            cycles: each,
+        } => format!(
+            "the tests behind the first take {} of the time, {} cycles each",
+            percent(*share),
+            cycles(*each)
+        ),
+        PathFact::RarePath {
+            function,
+            calls,
+            rare,
+        } => {
+            let rare = match *rare > 0.0 {
+                true => format!("{} of them take", percent(*rare)),
+                false => "none of them takes".to_owned(),
+            };
+            format!(
+                "`{function}` is called {} times; {rare} a path that makes calls",
+                count(*calls)
+            )
+        }
+        PathFact::FrameInstructions {
+            instructions,
+            saving,
+        } => format!(
+            "of the {instructions:.1} instructions of the other calls {saving:.1} save and restore \
+             registers or move the stack pointer, which only that path needs"
+        ),
+        PathFact::FunctionTime { share } => {
+            format!("the function itself takes {} of the time", percent(*share))
+        }
+    }
+}

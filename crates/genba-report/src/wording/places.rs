@@ -1,0 +1,190 @@
+//! Sentences on places that take most of the time: executions, cost of each, callers, relation to the
+//! input and to the loop model's bound.
+
+use genba_model::{Finding, LoopBound, PlaceCaller, TimePlace, TimePlaceKind};
+use genba_units::format;
+
+use super::{counts, findings};
+
+/// Share of the time from which findings explain most of it: places are not shown then.
+const MIN_SHARE_EXPLAINED: f64 = 0.5;
+
+/// Cycles above the bound, as a part of it, from which the difference is reported.
+const MIN_EXCESS_OVER_BOUND: f64 = 0.2;
+
+/// Returns whether the places are shown: where no finding, or all together, explain most of the time.
+pub(crate) fn are_shown(list: &[Finding], places: &[TimePlace]) -> bool {
+    let explained = list.iter().filter(|one| findings::gains(one));
+    let explained: f64 = explained.map(|one| one.share.value).sum();
+    // Also where a share is not a number.
+    !places.is_empty() && (explained < MIN_SHARE_EXPLAINED || !explained.is_finite())
+}
+
+/// Returns the sentence before the places.
+pub(crate) fn heading(places: &[TimePlace]) -> String {
+    let share: f64 = places.iter().map(|place| place.share.value).sum();
+    let what = match places.len() {
+        1 => "this place takes".to_owned(),
+        _ => "these places take".to_owned(),
+    };
+    format!(
+        "Where the time goes: {what} {} of it. No gain is predicted.",
+        format::short_percent(share.min(1.0))
+    )
+}
+
+/// Returns what a place is, for its first line.
+pub(crate) fn kind(place: &TimePlace) -> &'static str {
+    match place.kind {
+        TimePlaceKind::Loop => "loop",
+        TimePlaceKind::Function => "function",
+        TimePlaceKind::LibraryCall => "time in libraries for this line",
+        TimePlaceKind::Library => "library, not divided among its callers",
+        TimePlaceKind::Kernel => "kernel",
+    }
+}
+
+/// Returns the finding that is about the place: `see 2`.
+pub(crate) fn finding(place: &TimePlace) -> Option<String> {
+    place.finding.map(|number| format!("see finding {number}"))
+}
+
+/// Returns the facts about a place: source or subject, and a sentence.
+pub(crate) fn facts(place: &TimePlace, input_bytes: Option<u64>) -> Vec<(&'static str, String)> {
+    let mut list = Vec::new();
+    list.extend(executions(place).map(|text| ("counted", text)));
+    list.extend(cost(place).map(|text| ("measured", text)));
+    list.extend(bound(place).map(|text| ("model", text)));
+    list.extend(spent_in(place).map(|text| ("inside", text)));
+    for (index, caller) in place.callers.iter().enumerate() {
+        let label = if index == 0 { "called" } else { "" };
+        list.push((label, called(place, caller)));
+    }
+    list.extend(input(place, input_bytes).map(|text| ("input", text)));
+    list
+}
+
+fn noun(place: &TimePlace) -> &'static str {
+    match place.kind {
+        TimePlaceKind::Loop => "iteration",
+        _ => "call",
+    }
+}
+
+fn executions(place: &TimePlace) -> Option<String> {
+    let times = place.executions.filter(|&times| times > 0)?;
+    let noun = noun(place);
+    let mut text = format::plural_short(times, noun);
+    let per = |part: u64| counts::ratio(times as f64 / part as f64);
+    let calls = (place.calls).filter(|&calls| calls > 0 && place.kind != TimePlaceKind::Function);
+    let entries = place.entries.filter(|&entries| entries > 0);
+    if let Some(entries) = entries.filter(|&entries| Some(entries) != calls) {
+        text.push_str(&format!(", {} per entry", per(entries)));
+    }
+    text.push_str(&match calls {
+        None => String::new(),
+        Some(1) => "; the function is called once".to_owned(),
+        Some(calls) => format!(
+            "; {} of the function, {} {noun}s in each",
+            format::plural_short(calls, "call"),
+            per(calls),
+        ),
+    });
+    Some(text)
+}
+
+fn cost(place: &TimePlace) -> Option<String> {
+    let each = match (place.cost_seconds, place.cost_cycles) {
+        (Some(seconds), Some(cycles)) => format!(
+            "{} = {} cycles",
+            format::time(&seconds),
+            super::execution_costs::bare_cycles(&cycles)
+        ),
+        (Some(seconds), None) => format::time(&seconds),
+        (None, Some(cycles)) => {
+            format!("{} cycles", super::execution_costs::bare_cycles(&cycles))
+        }
+        (None, None) => return None,
+    };
+    Some(format!("{each} per {}", noun(place)))
+}
+
+fn bound(place: &TimePlace) -> Option<String> {
+    let bound = place.bound_cycles?;
+    let cycles = place.cost_cycles?;
+    let least = super::execution_costs::bare_cycles(&bound);
+    let by = match place.bound? {
+        LoopBound::Latency => "its critical chain",
+        LoopBound::Throughput => "throughput",
+        LoopBound::Memory => "memory beyond L1d, not by its instructions",
+        LoopBound::FrontEnd => "fetch, decoding or mispredictions, not by its instructions",
+        LoopBound::Unexplained => "nothing that the model knows",
+    };
+    let excess = cycles.low - bound.high;
+    let mut text = format!("its instructions need {least} cycles here; bound by {by}");
+    if excess > MIN_EXCESS_OVER_BOUND * bound.value && excess.is_finite() {
+        text.push_str(&format!(
+            "; {}× the time that they need",
+            findings::ratio(cycles.value / bound.value)
+        ));
+    }
+    Some(text)
+}
+
+fn spent_in(place: &TimePlace) -> Option<String> {
+    let parts: Vec<String> = (place.spent_in.iter())
+        .map(|one| {
+            let share = format::short_percent(one.share);
+            let calls = one.calls.filter(|calls| *calls >= 1.0);
+            match calls {
+                Some(calls) => {
+                    let calls = format::plural_short(calls as u64, "call");
+                    format!("{} {share} ({calls})", one.function)
+                }
+                None => format!("{} {share}", one.function),
+            }
+        })
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn called(place: &TimePlace, caller: &PlaceCaller) -> String {
+    let at = findings::place(&caller.site);
+    if place.kind == TimePlaceKind::Kernel {
+        let what = caller.through.first().map_or("system call", String::as_str);
+        return format!(
+            "by {at}: {} of {what}, {} of all",
+            format::plural_short(caller.calls as u64, "time"),
+            format::short_percent(caller.share)
+        );
+    }
+    let mut text = format!(
+        "by {at}: {} ({})",
+        format::plural_short(caller.calls as u64, "time"),
+        format::short_percent(caller.share.min(1.0)),
+    );
+    if let Some(calls) = caller.caller_calls.filter(|&calls| calls > 0) {
+        text.push_str(&match calls {
+            1 => ", in one call of that function".to_owned(),
+            _ => format!(
+                ", {} per call of that function",
+                counts::ratio(caller.calls / calls as f64)
+            ),
+        });
+    }
+    if !caller.through.is_empty() {
+        text.push_str(&format!(", through {}", caller.through.join(", ")));
+    }
+    text
+}
+
+fn input(place: &TimePlace, bytes: Option<u64>) -> Option<String> {
+    let per_byte = place.executions_per_input_byte?;
+    let noun = noun(place);
+    let size = bytes.map(|bytes| format!(" ({})", format::bytes(bytes as f64)));
+    Some(format!(
+        "{} {noun}s per byte of the files that the command names{}",
+        counts::ratio(per_byte),
+        size.unwrap_or_default()
+    ))
+}
