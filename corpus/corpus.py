@@ -2,11 +2,13 @@
 
 A program is a folder with label.toml and `slow.<ext>` (a file) or `slow/` (several
 translation units; `lib*.c` in it become shared libraries), and the same for `fast`.
-A negative (cause "none") has no `fast`. Standard library only (Python 3.11).
+A negative (cause "none") has no `fast`, but may have `tempting`: the change that it
+tempts to, and that gains nothing. Standard library only (Python 3.11).
 """
 
 import concurrent.futures
 import dataclasses
+import hashlib
 import os
 import pathlib
 import re
@@ -21,6 +23,18 @@ COMPILERS = {".c": "gcc", ".cc": "g++", ".rs": "rustc"}
 DEFAULT_FLAGS = {".c": "-O2 -g", ".cc": "-O2 -g", ".rs": "-C opt-level=2 -g"}
 COMMON = {".c": ["-std=gnu11", "-pthread"], ".cc": ["-std=c++17", "-pthread"],
           ".rs": ["--edition=2021"]}
+
+
+SPLITS = ("train", "score")
+BEFORE_SPLIT = frozenset(
+    line for line in (HERE / "before-split.txt").read_text().splitlines() if not line.startswith("#"))
+
+
+def split(name):
+    """Whether rules may be shaped on this program (train) or it only scores them (score)."""
+    if name in BEFORE_SPLIT:
+        return "train"
+    return SPLITS[hashlib.sha256(name.encode()).digest()[0] % 2]
 
 
 class Skip(Exception):
@@ -38,6 +52,15 @@ class Program:
     @property
     def negative(self):
         return self.label["cause"] == "none"
+
+    @property
+    def split(self):
+        return split(self.name)
+
+    @property
+    def tempting(self):
+        """Whether the version that a negative is held against is a source of its own."""
+        return self.negative and bool(self.sources("tempting")[0])
 
     @property
     def args(self):
@@ -63,7 +86,7 @@ class Program:
         if version == "fast":
             flags = self.label.get("fast_flags", flags)
         if version == "variant":
-            flags = self.label["variant_flags"]
+            flags = self.label.get("variant_flags", flags)
         return shlex.split(flags)
 
 
@@ -82,16 +105,23 @@ def programs(names=()):
 
 
 def versions(program):
-    """The versions that this program has: slow; fast, or a variant by flags only."""
+    """The versions that this program has: slow; fast, or a variant that gains nothing."""
     if program.negative:
-        return ["slow", "variant"] if "variant_flags" in program.label else ["slow"]
+        compared = program.tempting or "variant_flags" in program.label
+        return ["slow", "variant"] if compared else ["slow"]
     return ["slow", "fast"]
+
+
+def origin(program, version):
+    """The name of the sources that a version is built from."""
+    if version == "variant":
+        return "tempting" if program.tempting else "slow"
+    return version
 
 
 def compile_commands(program, version):
     """The commands that build one version, and its output."""
-    origin = "slow" if version == "variant" else version
-    mains, libraries = program.sources(origin)
+    mains, libraries = program.sources(origin(program, version))
     if not mains:
         # The fix is in the flags alone.
         mains, libraries = program.sources("slow")
@@ -122,8 +152,7 @@ def build(program, force=False):
         # A label's new figures do not ask for a new build; new flags do.
         recipe = "\n".join(shlex.join(map(str, command)) for command in commands)
         note = output.parent / f"{version}.recipe"
-        origin = "slow" if version == "variant" else version
-        mains = sum(program.sources(origin), []) or sum(program.sources("slow"), [])
+        mains = sum(program.sources(origin(program, version)), []) or sum(program.sources("slow"), [])
         fresh = (output.exists() and note.exists() and note.read_text() == recipe
                  and all(f.stat().st_mtime <= output.stat().st_mtime for f in mains))
         if fresh and not force:

@@ -1,0 +1,70 @@
+// A report over rows of a table whose columns are found by name.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+class Table {
+public:
+    void add_column(const std::string &name) { index_.emplace(name, index_.size()); }
+
+    size_t column(const std::string &name) const
+    {
+        auto found = index_.find(name);
+        return found == index_.end() ? size_t(-1) : found->second;
+    }
+
+    std::vector<int64_t> &append()
+    {
+        rows_.emplace_back(index_.size());
+        return rows_.back();
+    }
+
+    size_t rows() const { return rows_.size(); }
+    const std::vector<int64_t> &row(size_t number) const { return rows_[number]; }
+
+private:
+    std::map<std::string, size_t> index_;
+    std::vector<std::vector<int64_t>> rows_;
+};
+
+struct Query {
+    std::string group, value, weight;
+};
+
+static void summarise(const Table &table, const Query &query, std::vector<int64_t> &groups)
+{
+    const size_t group_column = table.column(query.group);
+    const size_t value_column = table.column(query.value);
+    const size_t weight_column = table.column(query.weight);
+    for (size_t r = 0; r < table.rows(); r++) {
+        int64_t group = table.row(r)[group_column];
+        int64_t value = table.row(r)[value_column];
+        int64_t weight = table.row(r)[weight_column];
+        groups[size_t(group) % groups.size()] += value * weight / 100 + (value > 900 ? value % 7 : 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    size_t rows = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1000;
+    int passes = argc > 2 ? std::atoi(argv[2]) : 10;
+    Table table;
+    for (const char *name : {"account_number", "booking_date", "branch", "currency", "customer",
+                             "net_amount", "product_group", "quantity", "sales_tax", "warehouse"})
+        table.add_column(name);
+    uint32_t state = 29;
+    for (size_t r = 0; r < rows; r++)
+        for (int64_t &cell : table.append())
+            cell = int64_t((state = state * 1664525 + 1013904223) >> 20) % 1000;
+    Query query{"product_group", "net_amount", "quantity"};
+    std::vector<int64_t> groups(64);
+    for (int p = 0; p < passes; p++)
+        summarise(table, query, groups);
+    uint64_t sum = 0;
+    for (int64_t group : groups)
+        sum = sum * 31 + uint64_t(group);
+    std::printf("%016llx\n", (unsigned long long)sum);
+}
