@@ -5,10 +5,11 @@ FUZZ_SECONDS ?= 60
 BENCH_FLAGS ?=
 TEST_FLAGS ?=
 CORPUS_FLAGS ?=
+FIXES_FLAGS ?=
 CASES ?= --all
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist deb static demo test differential torture lint corpus cases bench bench-stats fuzz fuzz-engine clean
+.PHONY: help build dist deb demo test differential torture lint corpus fixes cases bench bench-stats fuzz fuzz-engine clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -32,11 +33,6 @@ deb: dist ## a Debian package with man pages and completions, in target/debian
 	scripts/install-deps dist
 	scripts/make-deb
 
-static: ## the same binary without shared libraries: target/x86_64-unknown-linux-gnu/dist/genba
-	scripts/install-deps build
-	RUSTFLAGS='-C target-feature=+crt-static' \
-	    cargo build --profile dist --locked --package genba --target x86_64-unknown-linux-gnu
-
 differential: ## engines count forty and 113 programs: every instruction as often (5 min)
 	scripts/install-deps build test differential
 	cargo test --package genba-count --locked --test differential -- --ignored --nocapture
@@ -57,6 +53,11 @@ corpus: ## does explain name cause, line and gain? (corpus/README.md; CORPUS_FLA
 	scripts/install-deps build test
 	cargo build --release --locked --package genba
 	corpus/check $(CORPUS_FLAGS)
+
+fixes: ## does explain find what maintainers found? (fixes/README.md; GENBA_MIRROR, FIXES_FLAGS=--json)
+	scripts/install-deps build test
+	cargo build --release --locked --package genba
+	fixes/run $(FIXES_FLAGS)
 
 cases: ## published investigations, walked again on real software (20 min; CASES="A3 D2")
 	scripts/install-deps build cases
