@@ -68,6 +68,7 @@ bench: ## cost side by side with perf (BENCH_FLAGS=--quick for a first look)
 	scripts/install-deps build bench
 	scripts/build-demo-programs speedtest1 speedtest1-fp
 	cargo build --release --locked --package genba
+	cargo test --release --locked --package genba-host --test host_table -- --ignored
 	python3 bench/bench.py $(BENCH_FLAGS)
 	bench/bench-count $(if $(findstring --quick,$(BENCH_FLAGS)),--quick)
 

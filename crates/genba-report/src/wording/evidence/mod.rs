@@ -11,6 +11,9 @@ mod paths;
 mod quadratic;
 mod threads;
 
+#[cfg(test)]
+mod sentence_tests;
+
 use genba_model::{BuildFact, Fact};
 use genba_units::format::{self, cycle_range, cycles, short_percent as percent};
 
