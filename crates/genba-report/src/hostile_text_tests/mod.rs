@@ -228,6 +228,36 @@ fn documents() -> Vec<Document> {
                 ]
             },
         ),
+        Document::new(&fixture::host::table(), move |all| {
+            vec![(
+                "host table",
+                Medium::Terminal,
+                terminal::host_table(all, screen),
+            )]
+        }),
+        Document::new(&fixture::host::doctor(), move |all| {
+            vec![("doctor", Medium::Terminal, terminal::doctor(all, screen))]
+        }),
+        Document::new(
+            &fixture::observed_place(),
+            move |all: &genba_model::ObservedPlace| {
+                let text = terminal::observed_place(all, screen);
+                vec![("observed place", Medium::Terminal, text)]
+            },
+        ),
+        Document::new(
+            &fixture::calibration(),
+            move |all: &genba_model::Calibration| {
+                let text = terminal::calibration(all, screen);
+                vec![("calibration", Medium::Terminal, text)]
+            },
+        ),
+        Document::new(
+            &fixture::cases(),
+            move |all: &Vec<genba_model::CaseSummary>| {
+                vec![("cases", Medium::Terminal, terminal::cases(all, screen))]
+            },
+        ),
     ]
 }
 

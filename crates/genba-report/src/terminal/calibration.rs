@@ -57,33 +57,11 @@ pub fn calibration(all: &Calibration, screen: Screen) -> String {
 
 #[cfg(test)]
 mod tests {
-    use genba_model::{Estimate, VerdictName};
-
     use super::*;
 
     #[test]
     fn predicted_and_measured_speedups_share_a_row() {
-        let estimate = |value: f64| Estimate {
-            value,
-            low: value - 0.1,
-            high: value + 0.1,
-        };
-        let trial = |measured: f64| Trial {
-            case: "7f3a".to_owned(),
-            finding: 1,
-            cause: "duplicate-division".to_owned(),
-            function: "big2str\x1b[31m".to_owned(),
-            line: Some(4569),
-            predicted: estimate(1.34),
-            measured: estimate(measured),
-            metric: "cpu".to_owned(),
-            verdict: VerdictName::Faster,
-            comparison: None,
-        };
-        let all = Calibration {
-            trials: vec![trial(1.37), trial(2.0)],
-            held: 1,
-        };
+        let all = crate::test_fixtures::calibration();
         let screen = Screen {
             width: 120,
             colour: false,

@@ -14,12 +14,19 @@ pub fn doctor(found: &Doctor, screen: Screen) -> String {
         "{}, {} CPUs{}\n{}: {} a run\n\n",
         sanitise(&host.cpu),
         host.cpus,
-        (host.virtualisation.as_ref()).map_or(String::new(), |name| format!(", {name}")),
+        (host.virtualisation.as_ref())
+            .map_or(String::new(), |name| format!(", {}", sanitise(name))),
         sanitise(&found.command),
         number::seconds(found.run_seconds),
     );
     let seen: Vec<String> = (found.metrics.iter())
-        .filter_map(|one| Some(format!("{} in {}", number::share(one.visible?), one.metric)))
+        .filter_map(|one| {
+            Some(format!(
+                "{} in {}",
+                number::share(one.visible?),
+                sanitise(&one.metric)
+            ))
+        })
         .collect();
     let time = number::duration(found.seconds);
     if seen.is_empty() {
@@ -42,7 +49,7 @@ pub fn doctor(found: &Doctor, screen: Screen) -> String {
         };
         text.push_str(&format!(
             "  {:<13} {} pairs, standard deviation of a pair {}; compared with itself: {verdict}\n",
-            one.metric,
+            sanitise(&one.metric),
             one.pairs,
             number::share(one.scatter),
         ));

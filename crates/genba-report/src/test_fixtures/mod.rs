@@ -2,12 +2,15 @@
 
 mod annotation;
 pub mod bisection;
+mod case_store;
 pub mod comparison;
 pub mod counts;
 pub mod curves;
 pub mod findings;
+pub mod host;
 mod hostile;
 mod investigation;
+mod observed_place;
 mod profile;
 mod stat;
 pub mod try_variants;
@@ -15,8 +18,10 @@ pub mod try_variants;
 use genba_model::{Estimate, Event, Precision};
 
 pub use annotation::{annotation, counted_annotation};
+pub use case_store::{calibration, cases};
 pub use hostile::{ATTACKS, hostile};
 pub use investigation::investigation;
+pub use observed_place::observed_place;
 pub use profile::profile;
 pub use stat::stat;
 
