@@ -1,5 +1,7 @@
 //! Fields of comma-separated tables (RFC 4180).
 
+use crate::safe_text::is_harmless;
+
 /// Returns one field, quoted where needed, and never a formula.
 ///
 /// A field that starts with `= + - @`, a tab or a carriage return is a formula to spreadsheets
@@ -13,9 +15,13 @@
 /// ```
 #[must_use]
 pub fn field(text: &str) -> String {
-    // Some programs strip white space before they look for a formula.
-    let first = text.trim_start_matches([' ', '\0']).chars().next();
-    let formula = matches!(first, Some('=' | '+' | '-' | '@' | '\t' | '\r' | '\n'))
+    // Some programs strip white space, and what they do not show, before they look for a formula.
+    let skipped = |c: char| c.is_whitespace() || !is_harmless(c);
+    let begins = text.trim_start_matches([' ', '\0']);
+    let formula = (begins.starts_with(['\t', '\r', '\n'])
+        || begins
+            .trim_start_matches(skipped)
+            .starts_with(['=', '+', '-', '@']))
         && text.parse::<f64>().is_err();
     let mut out = String::with_capacity(text.len() + 2);
     if formula {
@@ -50,6 +56,7 @@ mod tests {
         assert_eq!(field("say \"hi\""), "\"say \"\"hi\"\"\"");
         assert_eq!(field("+1+cmd|' /C calc'!A0"), "'+1+cmd|' /C calc'!A0");
         assert_eq!(field("  =1,2"), "\"'  =1,2\"");
+        assert_eq!(field("\u{85}=cmd()"), "'\u{85}=cmd()");
         assert_eq!(field("plain"), "plain");
         assert_eq!(record(&["a", "b\nc"]), "a,\"b\nc\"\n");
     }
