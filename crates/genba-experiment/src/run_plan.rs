@@ -338,6 +338,8 @@ impl Driver<'_> {
     /// Runs the clean-up commands of the variants whose set-up was started, even after Ctrl-C.
     fn clean_up(&mut self, begun: usize) {
         self.report_progress(Stage::CleanUp, None, None);
+        // They take the time that they need, up to a limit of their own.
+        let _protected = self.cancel.protect();
         for index in 0..begun {
             for command in &self.plan.variants[index].cleanup {
                 let mut spec = command.clone();

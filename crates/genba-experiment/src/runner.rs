@@ -139,6 +139,11 @@ impl Runner for HostRunner {
             self.once(spec, cancel)?
         };
         self.last_seconds = finished.record.wall_seconds;
+        if let Some(note) = finished.note()
+            && !self.notes.contains(&note)
+        {
+            self.notes.push(note);
+        }
         let window = watch.and_then(|watch| watch.stop(finished.record.cpu().total()));
         Ok(Measured {
             finished,

@@ -11,8 +11,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use genba_explain::input::request_sizes::{SizeClasses, Sizes};
-use genba_run::{Cancel, CommandSpec, Launcher, Output};
-use tempfile::TempDir;
+use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory};
 
 #[path = "../preload/size_table_layout.rs"]
 #[cfg_attr(not(test), expect(dead_code, reason = "the library's side"))]
@@ -24,18 +23,14 @@ static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libgenba_sizes
 
 /// The unpacked library and the file of the counts, in a directory that is removed on drop.
 struct SizeTable {
-    _directory: TempDir,
+    _directory: PrivateDirectory,
     library: PathBuf,
     counts: PathBuf,
 }
 
 impl SizeTable {
     fn new() -> io::Result<Self> {
-        use std::os::unix::fs::PermissionsExt;
-        let directory = tempfile::Builder::new()
-            .prefix("genba-")
-            .permissions(std::fs::Permissions::from_mode(0o700))
-            .tempdir()?;
+        let directory = PrivateDirectory::new("sizes")?;
         let create = |name: &str, mode: u32| {
             let path = directory.path().join(name);
             let mut options = File::options();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use genba_case::Store;
 use genba_model::{CaseKind, CaseState, Finding, Workload};
-use genba_run::{Cancel, CommandSpec, Output};
+use genba_run::{Cancel, CommandSpec, Output, PrivateDirectory};
 
 use crate::{InvestigateError, Options, Progress, investigate};
 
@@ -92,7 +92,7 @@ pub fn causes_now(
     };
     let part = time.mul_f64(SHARE_OF_TIME);
     let options = Options::for_findings(part, part, time, version);
-    let place = tempfile::tempdir().map_err(|source| InvestigateError::Page {
+    let place = PrivateDirectory::new("causes").map_err(|source| InvestigateError::Page {
         path: std::env::temp_dir().display().to_string(),
         source,
     })?;

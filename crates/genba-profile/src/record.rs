@@ -214,8 +214,13 @@ fn outcome(
     counts: SampleCounts,
     duration_ns: u64,
     runs: Vec<Finished>,
-    notes: Vec<String>,
+    mut notes: Vec<String>,
 ) -> RecordOutcome {
+    for note in runs.iter().filter_map(Finished::note) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
     RecordOutcome {
         event,
         reason,

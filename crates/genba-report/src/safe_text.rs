@@ -112,6 +112,11 @@ fn bounded(text: &str, limit: usize) -> String {
 }
 
 fn push_visible(out: &mut String, c: char) {
+    // A byte that is not UTF-8, in an argument (genba-run's `byte_text`).
+    if let '\u{10FF80}'..='\u{10FFFF}' = c {
+        let _ = write!(out, "\\x{:02x}", c as u32 & 0xFF);
+        return;
+    }
     if is_harmless(c) {
         out.push(c);
         return;

@@ -23,7 +23,7 @@ pub fn guard(worker: i32, genba: i32) {
         null: -1,
         pid: syscalls::getpid(),
         parent: genba,
-        grace: 0,
+        grace: core::cell::Cell::new(0),
     };
     let mut usage = syscalls::Rusage::default();
     loop {
@@ -46,7 +46,7 @@ pub fn end_everything(launcher: &Launcher) {
     let mut run = Run::new(
         0,
         &Start {
-            grace: launcher.grace,
+            grace: launcher.grace.get(),
             ..Start::default()
         },
     );

@@ -31,6 +31,8 @@ mod start_request;
 mod syscalls;
 mod target_run;
 
+use core::cell::Cell;
+
 use protocol::{HEADER, Header, Reply, reply, request};
 
 /// State of the launcher.
@@ -44,8 +46,8 @@ pub struct Launcher {
     pid: i32,
     /// The process whose death ends this one: genba for the guard, the guard for the worker.
     parent: i32,
-    /// Grace period of the last run, nanoseconds.
-    grace: u64,
+    /// Grace period of the last run, or of the last request to end it, nanoseconds.
+    grace: Cell<u64>,
 }
 
 impl Launcher {
@@ -109,7 +111,8 @@ impl Launcher {
             match header.kind {
                 request::START => target_run::serve(self, header, fds)?,
                 // The run ended before the request arrived.
-                request::END | request::RELEASE => drop(self.receive_u64(header)?),
+                request::END => self.grace.set(self.receive_u64(header)?),
+                request::RELEASE => drop(self.receive_u64(header)?),
                 _ => return None,
             }
         }
@@ -133,7 +136,7 @@ fn connect(guard: i32) -> Option<Launcher> {
         null: syscalls::open(None, c"/dev/null", syscalls::O_RDWR).ok()?,
         pid: syscalls::getpid(),
         parent: guard,
-        grace: 0,
+        grace: Cell::new(0),
     };
     let mut fds = [-1; protocol::MAX_FDS];
     let header = launcher.receive(&mut fds)?;

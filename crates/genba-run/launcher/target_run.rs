@@ -45,7 +45,7 @@ pub fn serve(launcher: &mut Launcher, header: Header, fds: [i32; MAX_FDS]) -> Op
     if start.fds() != header.fds {
         return None;
     }
-    launcher.grace = start.grace;
+    launcher.grace.set(start.grace);
     let spawned = child.spawn();
     for &fd in fds.iter().filter(|&&fd| fd >= 0) {
         // A pipe must end when the target's side closes it.
@@ -228,6 +228,7 @@ impl Run {
             self.result.reason = reason::ASKED;
         }
         self.grace = grace;
+        launcher.grace.set(grace);
         self.ask(now);
         Some(())
     }

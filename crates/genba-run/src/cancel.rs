@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -18,6 +18,7 @@ pub struct Cancel {
 #[derive(Debug)]
 struct Inner {
     triggered: AtomicBool,
+    protected: AtomicU32,
     event: OwnedFd,
 }
 
@@ -31,7 +32,11 @@ impl Cancel {
         let event = eventfd(0, flags).map_err(|errno| RunError::io("make an event", errno))?;
         let triggered = AtomicBool::new(false);
         Ok(Self {
-            inner: Arc::new(Inner { triggered, event }),
+            inner: Arc::new(Inner {
+                triggered,
+                protected: AtomicU32::new(0),
+                event,
+            }),
         })
     }
 
@@ -48,6 +53,32 @@ impl Cancel {
     #[must_use]
     pub fn is_triggered(&self) -> bool {
         self.inner.triggered.load(Ordering::Acquire)
+    }
+}
+
+/// As long as it lives, what was cancelled still does something that must be done.
+#[derive(Debug)]
+pub struct Protected(Cancel);
+
+impl Cancel {
+    /// Announces something that must be done even after cancelling, such as the user's clean-up
+    /// commands, and that may take longer than the user is usually left waiting.
+    #[must_use]
+    pub fn protect(&self) -> Protected {
+        self.inner.protected.fetch_add(1, Ordering::AcqRel);
+        Protected(self.clone())
+    }
+
+    /// Whether something is being done that must be done.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        self.inner.protected.load(Ordering::Acquire) > 0
+    }
+}
+
+impl Drop for Protected {
+    fn drop(&mut self) {
+        self.0.inner.protected.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -153,14 +153,15 @@ pub struct CommandSpec {
 }
 
 impl CommandSpec {
-    /// A program with its arguments, started directly (`-N`).
+    /// A program with its arguments, started directly (`-N`); text may stand for bytes that are not
+    /// UTF-8 ([`crate::bytes_of`]).
     pub fn direct<I>(argv: I) -> Self
     where
         I: IntoIterator,
         I::Item: Into<OsString>,
     {
         Self {
-            argv: argv.into_iter().map(Into::into).collect(),
+            argv: argv.into_iter().map(|word| as_bytes(word.into())).collect(),
             shell_line: None,
             directory: None,
             environment: Environment::default(),
@@ -208,6 +209,13 @@ impl CommandSpec {
             .first()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default()
+    }
+}
+
+fn as_bytes(word: OsString) -> OsString {
+    match word.to_str() {
+        Some(text) => crate::bytes_of(text),
+        None => word,
     }
 }
 

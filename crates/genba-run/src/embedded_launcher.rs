@@ -67,6 +67,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
+        crate::hard_end::forget_launcher(self.child.id() as i32);
         // The launcher takes the closed connection as the word to end everything and exit;
         // it is bounded in time, and so is this wait.
         self.channel = None;
@@ -170,6 +171,8 @@ fn shake_hands((child, socket): (Child, OwnedFd)) -> Result<Process, RunError> {
     match greet() {
         Ok(answer) if answer.kind == reply::READY => {
             process.pid = answer.pid as i32;
+            let socket = process.channel()?.as_fd().as_raw_fd();
+            crate::hard_end::note_launcher(socket, process.child.id() as i32);
             Ok(process)
         }
         Ok(_) => Err(RunError::Protocol),

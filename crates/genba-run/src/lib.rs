@@ -18,14 +18,17 @@
 //!
 //! **Not here.** Statistics, schedules, profiling.
 
+mod byte_text;
 mod cancel;
 mod command_spec;
 mod embedded_launcher;
 mod error;
 mod executor;
+mod hard_end;
 mod launcher;
 mod launcher_channel;
 mod output;
+mod private_directory;
 #[cfg(test)]
 #[path = "../launcher/procstat.rs"]
 mod procstat;
@@ -42,12 +45,15 @@ mod start_error;
 mod start_request;
 mod streams;
 
-pub use cancel::Cancel;
+pub use byte_text::{byte_of, bytes_of, text_of};
+pub use cancel::{Cancel, Protected};
 pub use command_spec::{CommandSpec, DEFAULT_GRACE, Environment, Output, PassFd, Stdin};
 pub use error::{ErrorKind, RunError};
 pub use executor::{Executor, MockExecutor};
+pub use hard_end::exit_at_once;
 pub use launcher::Launcher;
 pub use output::OutputInfo;
+pub use private_directory::PrivateDirectory;
 pub use resolve_program::resolve_program;
 pub use run_account::Finished;
 pub use running::{Gated, Running};

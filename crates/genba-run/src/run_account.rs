@@ -28,6 +28,30 @@ pub struct Finished {
     pub survivors: u32,
 }
 
+impl Finished {
+    /// What the user must be told of the processes that the target left behind, if it left any.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let processes = |count: u32| match count {
+            1 => "1 process".to_owned(),
+            count => format!("{count} processes"),
+        };
+        match (self.survivors, self.left_behind) {
+            (0, 0) => None,
+            (0, left) => Some(format!(
+                "{} outlived the command and {} ended with it",
+                processes(left),
+                if left == 1 { "was" } else { "were" }
+            )),
+            (survivors, _) => Some(format!(
+                "{} of the command could not be ended (of another user, or stuck in the kernel) and may \
+                 still run",
+                processes(survivors)
+            )),
+        }
+    }
+}
+
 // `siginfo_t::si_code` of SIGCHLD.
 const CLD_EXITED: u64 = 1;
 const CLD_DUMPED: u64 = 3;

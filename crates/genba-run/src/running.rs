@@ -21,6 +21,9 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// a pipe holds.
 const MAX_BYTES_AFTER_END: u64 = 4 << 20;
 
+/// Longest grace period after Ctrl-C, whatever the command's own: the user waits.
+const MAX_GRACE_AFTER_CANCEL: Duration = Duration::from_millis(1000);
+
 /// The command, for error messages.
 pub struct Context {
     pub spec: CommandSpec,
@@ -186,7 +189,7 @@ impl<'a> Session<'a> {
                 self.receive()?;
             }
             if watch.is_some_and(Cancel::is_triggered) && self.ended.is_none() {
-                self.end(self.context.spec.grace)?;
+                self.end(self.context.spec.grace.min(MAX_GRACE_AFTER_CANCEL))?;
             }
             self.pump_outputs(MAX_BYTES_PER_POLL)?;
         }

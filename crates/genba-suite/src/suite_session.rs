@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use genba_run::{Cancel, CommandSpec, Executor, Output};
-use tempfile::TempDir;
+use genba_run::{Cancel, CommandSpec, Executor, Output, PrivateDirectory};
 
 use crate::common_loop_count::settle;
 use crate::error::printable;
@@ -19,7 +18,7 @@ pub const DEFAULT_LOOP_SECONDS: f64 = 0.2;
 #[derive(Debug)]
 pub struct Session {
     suite: Suite,
-    temp: TempDir,
+    temp: PrivateDirectory,
     excluded: Vec<Exclusion>,
 }
 
@@ -40,7 +39,7 @@ impl Session {
     /// # Errors
     /// As [`crate::load`]; or no temporary directory is to be had.
     pub fn open(path: &Path, executables: &[Executable]) -> Result<Self, SuiteError> {
-        let made = tempfile::Builder::new().prefix("genba-suite-").tempdir();
+        let made = PrivateDirectory::new("suite");
         let temp = made.map_err(|source| temporary("a temporary directory", source))?;
         let suite = crate::load(path, temp.path(), executables)?;
         Ok(Self {

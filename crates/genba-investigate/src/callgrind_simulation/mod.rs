@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use genba_explain::input::analysis_input::{AnalysisInput, EventCounts, EventPlace};
 use genba_model::ExitKind;
-use genba_run::{Cancel, CommandSpec, Launcher, Output, resolve_program};
+use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory, resolve_program};
 
 use output::Simulated;
 
@@ -60,10 +60,7 @@ pub(crate) fn simulate(
     limit: Duration,
     cancel: &Cancel,
 ) -> Option<SimulatedEvents> {
-    let directory = tempfile::Builder::new()
-        .prefix("genba-simulate-")
-        .tempdir()
-        .ok()?;
+    let directory = PrivateDirectory::new("simulate").ok()?;
     let spec = wrap(spec, valgrind, directory.path(), limit);
     let finished = launcher.run(&spec, cancel).ok()?;
     let exit = finished.record.exit;

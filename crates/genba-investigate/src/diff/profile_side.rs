@@ -7,7 +7,7 @@ use genba_code::SourceCache;
 use genba_count::Transfers;
 use genba_model::{Annotation, Counts, FunctionRow, Investigation, Metric, Profile, RawCounts};
 use genba_profile::sampler::RecordOptions;
-use genba_run::{Cancel, CommandSpec, Launcher, Output};
+use genba_run::{Cancel, CommandSpec, Launcher, Output, PrivateDirectory};
 
 use crate::execution_counts::{self, CountPlan};
 use crate::explanation_inputs::Join;
@@ -176,7 +176,7 @@ impl Side {
             runs: 1.0,
             ..Self::default()
         };
-        let place = match tempfile::tempdir() {
+        let place = match PrivateDirectory::new("diff") {
             Ok(place) => place,
             Err(error) => {
                 side.notes.push(format!("{name} was not sampled: {error}"));

@@ -62,6 +62,7 @@ pub fn stat_of(command: &[String], runs: Vec<CountedRun>) -> Stat {
     for run in runs {
         readings.push(run.readings);
         notes.extend(run.notes);
+        notes.extend(run.finished.note());
     }
     notes.sort();
     notes.dedup();

@@ -20,9 +20,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use genba_run::PrivateDirectory;
 use perf_event_open_sys::bindings as b;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use tempfile::TempDir;
 
 use crate::TIMER_SIGNAL;
 use crate::error::ProfileError;
@@ -44,7 +44,7 @@ const DRAIN_INTERVAL: Timespec = Timespec {
 
 /// The unpacked library and its ring buffer, in a temporary directory that this value removes.
 pub struct TimerSampler {
-    _directory: TempDir,
+    _directory: PrivateDirectory,
     library: PathBuf,
     ring_path: PathBuf,
     ring: SharedRing,
@@ -66,11 +66,7 @@ impl TimerSampler {
     /// # Errors
     /// When no temporary directory can be written.
     pub fn new(hz: u64, stacks: bool) -> io::Result<Self> {
-        use std::os::unix::fs::PermissionsExt;
-        let directory = tempfile::Builder::new()
-            .prefix("genba-")
-            .permissions(std::fs::Permissions::from_mode(0o700))
-            .tempdir()?;
+        let directory = PrivateDirectory::new("timer")?;
         let library = directory.path().join("libgenba_timer.so");
         let mut file = std::fs::File::options()
             .write(true)

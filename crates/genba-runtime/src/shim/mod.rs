@@ -8,9 +8,12 @@
 mod runtime_metrics;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+
+use genba_run::PrivateDirectory;
 
 pub use runtime_metrics::{REPORTED, Reported, Reporter, reported};
 
@@ -32,7 +35,7 @@ pub enum RuntimeChoice {
 /// The shims as files, which exist as long as this value.
 #[derive(Debug)]
 pub struct Shims {
-    directory: PathBuf,
+    directory: PrivateDirectory,
 }
 
 /// The metric that decides between runs of requests.
@@ -51,16 +54,9 @@ impl Shims {
             Some(text) if !text.contains(strange) => temporary,
             _ => PathBuf::from("/tmp"),
         };
-        let mut number = 0;
-        let directory = loop {
-            let name = format!("genba-shims-{}-{number}", std::process::id());
-            let path = base.join(name);
-            match std::fs::DirBuilder::new().mode(0o755).create(&path) {
-                Ok(()) => break path,
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && number < 100 => number += 1,
-                Err(e) => return Err(e),
-            }
-        };
+        let directory = PrivateDirectory::new_in(&base, "shims")?;
+        // A target may run as another user.
+        std::fs::set_permissions(directory.path(), Permissions::from_mode(0o755))?;
         let shims = Self { directory };
         for (name, text) in [
             ("genba_shim.rb", RUBY),
@@ -71,7 +67,7 @@ impl Shims {
                 .write(true)
                 .create_new(true)
                 .mode(0o644)
-                .open(shims.directory.join(name))?;
+                .open(shims.directory().join(name))?;
             io::Write::write_all(&mut file, text.as_bytes())?;
         }
         Ok(shims)
@@ -90,7 +86,7 @@ impl Shims {
         if which != RuntimeChoice::Python {
             let was = now("RUBYOPT".as_ref()).unwrap_or_default();
             let mut value = OsString::from("-r");
-            value.push(self.directory.join("genba_shim.rb"));
+            value.push(self.directory().join("genba_shim.rb"));
             if !was.is_empty() {
                 value.push(" ");
                 value.push(&was);
@@ -100,7 +96,7 @@ impl Shims {
         }
         if which != RuntimeChoice::Ruby {
             let was = now("PYTHONPATH".as_ref()).unwrap_or_default();
-            let mut value = self.directory.clone().into_os_string();
+            let mut value = self.directory().as_os_str().to_owned();
             if !was.is_empty() {
                 value.push(":");
                 value.push(&was);
@@ -117,19 +113,13 @@ impl Shims {
     /// The program that sends requests to a Rack application.
     #[must_use]
     pub fn requests(&self) -> PathBuf {
-        self.directory.join("genba_requests.rb")
+        self.directory().join("genba_requests.rb")
     }
 
     /// Directory of the shims.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-}
-
-impl Drop for Shims {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
+        self.directory.path()
     }
 }
 

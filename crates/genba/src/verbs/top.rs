@@ -16,7 +16,7 @@ use genba_profile::sampler::CallGraph;
 use genba_profile::{ProfileError, RecordOutcome};
 use genba_report::Screen;
 use genba_report::terminal::{self, ReportOptions};
-use genba_run::{Cancel, Launcher, Output as Stream};
+use genba_run::{Cancel, Launcher, Output as Stream, PrivateDirectory};
 use genba_runtime::function_names::FunctionNames;
 use genba_runtime::live_view::live_view;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -26,6 +26,7 @@ use genba_units::parse_duration;
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::sampling_args::SamplingArgs;
 use state::{Action, Screenful, State};
@@ -64,9 +65,8 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 30)]
     limit: usize,
 
-    /// Print one JSON document, with --once.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     run: CommandArgs,
@@ -79,18 +79,26 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             "nothing to watch: give -p PID, or a command after `--`",
         ));
     }
-    let once = args.once || args.json || !io::stdout().is_terminal() || !io::stdin().is_terminal();
+    args.json.check_output(args.run.output.as_deref())?;
+    let once = args.once
+        || args.json.wanted()
+        || !io::stdout().is_terminal()
+        || !io::stdin().is_terminal();
     let cancel = interrupt::token()?;
-    let directory = PrivateDirectory::new()?;
-    let path = directory.0.join("top.data");
+    let directory = PrivateDirectory::new("top").map_err(|error| {
+        let place = std::env::temp_dir();
+        let place = place.display();
+        Failure::usage(format!("cannot create a directory in {place}: {error}"))
+    })?;
+    let path = directory.path().join("top.data");
     let recorder = start(&args, once, &path, &cancel)?;
     let window = args.window.as_nanos() as u64;
     let seen = match open(&path, window, &recorder, &cancel) {
         Ok(Some(tail)) => {
             if once {
-                print_once(&args, tail, &recorder, &directory.0, &cancel, output)
+                print_once(&args, tail, &recorder, directory.path(), &cancel, output)
             } else {
-                watch(&args, tail, &recorder, &directory.0, &cancel)
+                watch(&args, tail, &recorder, directory.path(), &cancel)
             }
         }
         Ok(None) => Ok(()),
@@ -109,26 +117,6 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 }
 
 type Recorder = JoinHandle<Result<RecordOutcome, ProfileError>>;
-
-/// A private temporary directory, removed on drop.
-struct PrivateDirectory(std::path::PathBuf);
-
-impl PrivateDirectory {
-    fn new() -> Result<Self, Failure> {
-        use std::os::unix::fs::DirBuilderExt;
-        let name = format!("genba-top-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|error| Failure::usage(format!("cannot create {}: {error}", path.display())))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for PrivateDirectory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn cannot_read(error: &io::Error) -> Failure {
     Failure::usage(format!("cannot read the recording in progress: {error}"))
@@ -195,8 +183,8 @@ fn print_once(
     }
     tail.read().map_err(|error| cannot_read(&error))?;
     let profile = resolved(&tail, directory)?.profile(&ProfileOptions::default());
-    if args.json {
-        return output.json("profile", profile);
+    if args.json.wanted() {
+        return output.json(&args.json, "profile", profile);
     }
     let options = ReportOptions {
         limit: if args.limit == 0 {
