@@ -3,22 +3,29 @@
 use std::ops::RangeInclusive;
 
 use genba_model::{CountEngine, RawCounts};
-use genba_run::{Cancel, Launcher};
+use genba_run::{Cancel, Launcher, RunError};
 
 use crate::{CountError, CountRequest, Engine};
 
-/// The first engine counts. If it gives up with [`CountError::Unable`], the command is run again
-/// with the next engine that can serve the request, and the counts have a note.
+/// The first engine counts. If it cannot or fails, the command is run again with the next engine that
+/// can serve the request, and the counts have a note; after the last one, the error has the reasons of
+/// all.
 pub struct Fallback {
     first: Box<dyn Engine>,
     rest: Vec<Box<dyn Engine>>,
+    /// Why engines that are preferred to the first were not even tried, a sentence each.
+    pub(crate) passed_over: Vec<String>,
 }
 
 impl Fallback {
     /// Returns an engine with fallbacks, which are in the order of preference.
     #[must_use]
     pub fn new(first: Box<dyn Engine>, rest: Vec<Box<dyn Engine>>) -> Self {
-        Self { first, rest }
+        Self {
+            first,
+            rest,
+            passed_over: Vec::new(),
+        }
     }
 }
 
@@ -45,30 +52,37 @@ impl Engine for Fallback {
         launcher: &mut Launcher,
         cancel: &Cancel,
     ) -> Result<RawCounts, CountError> {
-        let mut error = match self.first.count(request, launcher, cancel) {
-            Err(error @ CountError::Unable { .. }) => error,
-            other => return other,
-        };
-        let mut notes = Vec::new();
-        for engine in &self.rest {
-            if cancel.is_triggered() || engine.check(request).is_err() {
+        let mut errors = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
+        for engine in std::iter::once(&self.first).chain(&self.rest) {
+            if let Err(error) = engine.check(request) {
+                errors.push(error);
                 continue;
             }
-            notes.push(format!(
-                "{error}; the command was run again from the beginning with {}, so what it had written \
-                 or sent before, it wrote and sent twice",
-                engine.name()
-            ));
+            if cancel.is_triggered() {
+                break;
+            }
+            if !notes.is_empty() {
+                notes.push(format!(
+                    "the command was run again from the beginning with {}, so what it had written or \
+                     sent before, it wrote and sent twice",
+                    engine.name()
+                ));
+            }
             match engine.count(request, launcher, cancel) {
                 Ok(mut raw) => {
                     raw.notes.splice(0..0, notes);
                     return Ok(raw);
                 }
-                Err(next @ CountError::Unable { .. }) => error = next,
-                Err(next) => return Err(next),
+                Err(error @ (CountError::Unable { .. } | CountError::Failed { .. })) => {
+                    notes.push(error.to_string());
+                    errors.push(error);
+                }
+                Err(error) => return Err(error),
             }
         }
-        Err(error)
+        let error = CountError::of_all(request, &self.passed_over, errors);
+        Err(error.unwrap_or(RunError::Cancelled.into()))
     }
 }
 
@@ -144,10 +158,15 @@ mod tests {
             "{:?}",
             counts.notes
         );
-        assert!(counts.notes[0].contains("again from the beginning with two"));
-        assert!(counts.notes[0].contains("twice"));
+        assert!(counts.notes[1].contains("again from the beginning with two"));
+        assert!(counts.notes[1].contains("twice"));
         let none = Fallback::new(fake("one", false), vec![fake("two", false)]);
         let error = none.count(&request, &mut launcher, &cancel);
-        assert!(matches!(error, Err(CountError::Unable { engine, .. }) if engine == "two"));
+        let error = error.expect_err("none can count").to_string();
+        assert_eq!(
+            error,
+            "no engine could count x:\n  one cannot count x: of a reason\n  two cannot count x: of a \
+             reason"
+        );
     }
 }

@@ -35,7 +35,7 @@ pub struct Choice {
 ///
 /// # Errors
 /// [`CountError::NoSuchEngine`]; the error of the requested engine; if no engine can serve the
-/// request, the error of the preferred one.
+/// request, the errors of all.
 pub fn choose(name: Option<&str>, request: &CountRequest) -> Result<Choice, CountError> {
     choose_of(engines(), name, request)
 }
@@ -50,7 +50,7 @@ pub fn choose_of(
     request: &CountRequest,
 ) -> Result<Choice, CountError> {
     let mut passed_over = Vec::new();
-    let mut first_error = None;
+    let mut errors = Vec::new();
     let mut engines = engines.into_iter();
     while let Some(engine) = engines.next() {
         if name.is_some_and(|name| name != engine.name()) {
@@ -61,7 +61,11 @@ pub fn choose_of(
                 // An engine requested by name has no fallback.
                 let engine = match name {
                     Some(_) => engine,
-                    None => Box::new(Fallback::new(engine, engines.collect())),
+                    None => {
+                        let mut fallback = Fallback::new(engine, engines.collect());
+                        fallback.passed_over.clone_from(&passed_over);
+                        Box::new(fallback)
+                    }
                 };
                 return Ok(Choice {
                     engine,
@@ -69,13 +73,17 @@ pub fn choose_of(
                     passed_over,
                 });
             }
+            // It cannot be started, by whichever engine.
+            Err(error @ CountError::Run(_)) => return Err(error),
             Err(error) => {
                 passed_over.push(error.to_string());
-                first_error.get_or_insert(error);
+                errors.push(error);
             }
         }
     }
-    Err(first_error.unwrap_or_else(|| CountError::NoSuchEngine {
-        name: name.unwrap_or_default().to_owned(),
-    }))
+    Err(
+        CountError::of_all(request, &[], errors).unwrap_or_else(|| CountError::NoSuchEngine {
+            name: name.unwrap_or_default().to_owned(),
+        }),
+    )
 }

@@ -35,6 +35,14 @@ pub enum CountError {
         /// The engine's message.
         reason: String,
     },
+    /// No engine could count the target.
+    #[error("no engine could count {target}:\n{}", reasons.join("\n"))]
+    Exhausted {
+        /// The target's program.
+        target: String,
+        /// The reason of each engine, in the order in which they were tried.
+        reasons: Vec<String>,
+    },
     /// No engine has this name.
     #[error("unknown engine \"{name}\"; engines: {}", crate::engine_names())]
     NoSuchEngine {
@@ -63,6 +71,26 @@ impl CountError {
             target: program(request),
             reason: reason.into(),
         }
+    }
+}
+
+impl CountError {
+    /// The error of all engines, those that were passed over before the others; that of the only one
+    /// is returned as it is.
+    pub(crate) fn of_all(
+        request: &CountRequest,
+        passed_over: &[String],
+        mut errors: Vec<Self>,
+    ) -> Option<Self> {
+        if passed_over.is_empty() && errors.len() < 2 {
+            return errors.pop();
+        }
+        let errors = errors.iter().map(ToString::to_string);
+        let reasons = passed_over.iter().cloned().chain(errors);
+        Some(Self::Exhausted {
+            target: program(request),
+            reasons: reasons.map(|reason| format!("  {reason}")).collect(),
+        })
     }
 }
 

@@ -30,6 +30,9 @@ pub struct ModuleBuilder {
     pub code: Option<ElfCode>,
     /// Executions by address.
     pub counts: HashMap<u64, u64>,
+    /// More executions, in the order of their addresses and each address once: for engines that have
+    /// them all at once, as a hash table of millions of entries takes longer than the run.
+    pub ordered: Vec<InstructionCount>,
 }
 
 /// The counts of a process, under construction.
@@ -63,6 +66,7 @@ impl ProcessCountsBuilder {
             path: path.to_owned(),
             code,
             counts: HashMap::new(),
+            ordered: Vec::new(),
         });
         self.index.insert(path.to_owned(), index);
         index
@@ -80,6 +84,20 @@ impl ProcessCountsBuilder {
             let sum = module.counts.entry(at.address).or_default();
             *sum = sum.saturating_add(count);
         }
+    }
+
+    /// Adds executions of a module that has none yet, in the order of their addresses and each address
+    /// once.
+    pub fn count_ordered(&mut self, module: u32, counts: Vec<InstructionCount>) {
+        if let Some(module) = self.modules.get_mut(module as usize) {
+            module.ordered = counts;
+        }
+    }
+
+    /// Returns the code from an address on, if its file is there.
+    #[must_use]
+    pub fn bytes(&self, at: CodePoint) -> Option<&[u8]> {
+        self.code(at.module)?.code_at(at.address)
     }
 
     /// Adds executions of an edge.
@@ -108,9 +126,7 @@ impl ProcessCountsBuilder {
             .flat_map(|transfer| [transfer.from.module, transfer.to.module])
             .collect();
         let mut order: Vec<u32> = (0..self.modules.len() as u32)
-            .filter(|index| {
-                named.contains(index) || !self.modules[*index as usize].counts.is_empty()
-            })
+            .filter(|index| named.contains(index) || self.modules[*index as usize].has_counts())
             .collect();
         order.sort_by(|a, b| {
             let path = |index: &u32| &self.modules[*index as usize].path;
@@ -124,7 +140,7 @@ impl ProcessCountsBuilder {
             address: point.address,
         };
         let modules = (order.iter())
-            .map(|index| self.modules[*index as usize].counted())
+            .map(|index| self.modules[*index as usize].take_counted())
             .collect();
         let mut transfers: Vec<Transfer> = (transfers.into_iter())
             .map(|transfer| Transfer {
@@ -247,15 +263,20 @@ impl ProcessCountsBuilder {
 }
 
 impl ModuleBuilder {
-    fn counted(&self) -> CountedModule {
-        let mut instructions: Vec<InstructionCount> = (self.counts.iter())
-            .filter(|(_, count)| **count > 0)
-            .map(|(address, count)| InstructionCount {
+    fn has_counts(&self) -> bool {
+        !self.counts.is_empty() || !self.ordered.is_empty()
+    }
+
+    fn take_counted(&mut self) -> CountedModule {
+        let mut instructions = std::mem::take(&mut self.ordered);
+        if !self.counts.is_empty() {
+            let counts = self.counts.iter().filter(|(_, count)| **count > 0);
+            instructions.extend(counts.map(|(address, count)| InstructionCount {
                 address: *address,
                 count: *count,
-            })
-            .collect();
-        instructions.sort_unstable();
+            }));
+            instructions.sort_unstable();
+        }
         CountedModule {
             path: self.path.clone(),
             build_id: self.code.as_ref().and_then(ElfCode::build_id),

@@ -7,9 +7,7 @@ use genba_model::{ExitKind, RunRecord};
 /// Returns the words of a command as text.
 #[must_use]
 pub fn words(argv: &[OsString]) -> Vec<String> {
-    (argv.iter())
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect()
+    (argv.iter()).map(|word| genba_run::text_of(word)).collect()
 }
 
 /// Returns user and system time of the target and the processes that it started, seconds.

@@ -20,7 +20,7 @@ use crate::burst_layout;
 /// First bytes of the file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"genbacnt");
 /// Version of this layout; genba and the engine must have the same.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Offset of [`ModuleRecord`]s.
 pub const MODULES: u64 = 0x1_0000;
@@ -122,6 +122,8 @@ pub struct Control {
     pub maps: AtomicU32,
     /// [`burst_layout::NOTE_TIMER`] and the others, or 0.
     pub burst_notes: AtomicU32,
+    /// 1 if the process's memory is limited, but generously ([`crate::resource_limits`]).
+    pub limited: AtomicU32,
     /// Internal figures, such as blocks translated again because their code changed.
     pub statistics: [AtomicU64; 16],
     /// Why the engine ended the process, UTF-8.

@@ -33,6 +33,7 @@ pub mod observed_operations;
 pub mod proc_maps;
 pub mod raw_syscall;
 pub mod recovery_marks;
+pub mod resource_limits;
 pub mod runtime;
 pub mod startup;
 pub mod state_recovery;

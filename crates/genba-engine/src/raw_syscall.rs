@@ -50,6 +50,8 @@ pub mod nr {
     pub const CLOCK_GETTIME: usize = 228;
     pub const MODIFY_LDT: usize = 154;
     pub const MLOCKALL: usize = 151;
+    pub const SETRLIMIT: usize = 160;
+    pub const PRLIMIT64: usize = 302;
     pub const PRCTL: usize = 157;
     pub const ARCH_PRCTL: usize = 158;
     pub const GETTID: usize = 186;

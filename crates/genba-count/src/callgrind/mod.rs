@@ -37,7 +37,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use genba_model::{CountEngine, ExitKind, RawCounts};
-use genba_run::{Cancel, Launcher, resolve_program};
+use genba_run::{Cancel, Launcher, PrivateDirectory, resolve_program};
 
 use crate::engine::find_program;
 use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
@@ -141,12 +141,9 @@ impl Engine for Callgrind {
     ) -> Result<RawCounts, CountError> {
         let engine = self.describe()?;
         self.check(request)?;
-        let directory = tempfile::Builder::new()
-            .prefix("genba-count-")
-            .tempdir()
-            .map_err(|error| {
-                CountError::failed(NAME, request, format!("no temporary directory: {error}"))
-            })?;
+        let directory = PrivateDirectory::new("count").map_err(|error| {
+            CountError::failed(NAME, request, format!("no temporary directory: {error}"))
+        })?;
         let mut spec = valgrind_command::wrap(
             request,
             &Self::program()?,
@@ -187,7 +184,7 @@ impl Engine for Callgrind {
             transfers: request.transfers.any(),
             transfers_within: Vec::new(),
             processes: outcome.processes,
-            notes: outcome.notes,
+            notes: (outcome.notes.into_iter()).chain(finished.note()).collect(),
         })
     }
 }

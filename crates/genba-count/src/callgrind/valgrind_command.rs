@@ -54,6 +54,8 @@ pub fn wrap(
         // Counting must not fetch anything from the network.
         option("--enable-debuginfod=no");
     }
+    // Pipes that a killed valgrind leaves behind vanish with the directory.
+    argv.push(plain_file("--vgdb-prefix=", directory, "vgdb"));
     argv.push(file("--log-file=", directory, LOG_PREFIX));
     argv.push(file("--callgrind-out-file=", directory, COUNTS_PREFIX));
     argv.push("--".into());
@@ -73,6 +75,13 @@ fn file(option: &str, directory: &Path, name: &str) -> OsString {
     }
     bytes.extend_from_slice(format!("/{name}%p").as_bytes());
     OsString::from_vec(bytes)
+}
+
+/// Returns `--option=DIRECTORY/NAME`.
+fn plain_file(option: &str, directory: &Path, name: &str) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(directory.join(name));
+    word
 }
 
 fn at_least(version: &str, wanted: (u32, u32)) -> bool {

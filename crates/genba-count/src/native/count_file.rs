@@ -54,6 +54,10 @@ pub struct Counts {
     pub modules: Vec<Module>,
     /// Number of children and executed programs that could not be counted.
     pub uncounted: u32,
+    /// Whether its memory is limited, but generously.
+    pub limited: bool,
+    /// Whether this is the file of a forked child that never counted into it.
+    pub abandoned: bool,
     /// Counters that are not 0.
     pub counted: Vec<Counted>,
     /// If children are counted: children of `vfork` until they executed a program, by process id (0
@@ -136,6 +140,9 @@ impl Counts {
             status: field(std::mem::offset_of!(Control, status)),
             detail: String::from_utf8_lossy(&control[detail..detail + length]).into_owned(),
             uncounted: field(std::mem::offset_of!(Control, uncounted)),
+            limited: field(std::mem::offset_of!(Control, limited)) != 0,
+            abandoned: field(std::mem::offset_of!(Control, pid)) == 0
+                && field(std::mem::offset_of!(Control, records)) == 0,
             ..Self::default()
         };
         let names = field(std::mem::offset_of!(Control, names));

@@ -1,16 +1,14 @@
 //! Converts counters of the count file to executions of instructions and edges.
 
-use std::collections::HashMap;
-
 use genba_engine::count_file_layout::{
     KIND_ADD, KIND_BINDING, KIND_BLOCK, KIND_SUBTRACT, KIND_TRANSFER,
 };
-use genba_model::CodePoint;
+use genba_model::{CodePoint, InstructionCount};
 
-use super::count_file::{Counts, Module};
+use super::count_file::{Counted, Counts, Module};
 use crate::Transfers;
 use crate::process_counts_builder::{GENERATED, ProcessCountsBuilder};
-use crate::x86_64::Flow;
+use crate::x86_64::{self, Flow};
 
 /// Converts the counts of a process. Corrections are subtracted from counts of blocks, so sums are
 /// signed until the end.
@@ -19,9 +17,12 @@ pub fn convert(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
     let modules: Vec<u32> = (counts.modules.iter())
         .map(|module| builder.module(&path(module)))
         .collect();
-    let mut sums: HashMap<CodePoint, i128> = HashMap::new();
+    let mut sums: Vec<(CodePoint, i64)> = Vec::new();
     let mut looped = Vec::new();
-    for counted in &counts.counted {
+    // In the order of their addresses, so that the instructions nearly are, too.
+    let mut blocks: Vec<&Counted> = counts.counted.iter().collect();
+    blocks.sort_unstable_by_key(|block| (block.module, block.pc));
+    for counted in blocks {
         let sign = match counted.kind {
             KIND_BLOCK | KIND_ADD => 1,
             KIND_SUBTRACT => -1,
@@ -36,7 +37,7 @@ pub fn convert(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
         }
         for length in &counted.lengths {
             let point = point(&mut builder, module, pc);
-            *sums.entry(point).or_default() += sign * i128::from(counted.count);
+            sums.push((point, (counted.count as i64).wrapping_mul(sign)));
             pc = pc.wrapping_add(u64::from(*length));
         }
     }
@@ -47,11 +48,13 @@ pub fn convert(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
         let to = point(&mut builder, module, counted.to);
         builder.edge(from, to, counted.count);
     }
-    for (point, sum) in sums {
-        if let Ok(count @ 1..) = u64::try_from(sum) {
-            builder.count(point, count);
-            add_direct_edge(&mut builder, point, count, transfers);
+    for (module, counts) in added_up(sums) {
+        for one in &counts {
+            let address = one.address;
+            let point = CodePoint { module, address };
+            add_direct_edge(&mut builder, point, one.count, transfers);
         }
+        builder.count_ordered(module, counts);
     }
     for counted in &counts.counted {
         if !matches!(counted.kind, KIND_TRANSFER | KIND_BINDING) || !transfers.any() {
@@ -77,6 +80,29 @@ pub fn convert(counts: &Counts, transfers: &Transfers) -> ProcessCountsBuilder {
     builder
 }
 
+/// Adds up what belongs to the same instruction; what is positive, by module, in the order of addresses.
+fn added_up(mut sums: Vec<(CodePoint, i64)>) -> Vec<(u32, Vec<InstructionCount>)> {
+    // Stable, because it uses the order that is already there.
+    sums.sort_by_key(|(point, _)| *point);
+    let mut modules: Vec<(u32, Vec<InstructionCount>)> = Vec::new();
+    for same in sums.chunk_by(|one, other| one.0 == other.0) {
+        let (point, _) = same[0];
+        let sum = same.iter().fold(0i64, |sum, one| sum.wrapping_add(one.1));
+        let Ok(count @ 1..) = u64::try_from(sum) else {
+            continue;
+        };
+        let one = InstructionCount {
+            address: point.address,
+            count,
+        };
+        match modules.last_mut() {
+            Some((module, counts)) if *module == point.module => counts.push(one),
+            _ => modules.push((point.module, vec![one])),
+        }
+    }
+    modules
+}
+
 /// Adds the edge of a direct branch, which is as frequent as its instruction.
 fn add_direct_edge(
     builder: &mut ProcessCountsBuilder,
@@ -84,7 +110,7 @@ fn add_direct_edge(
     count: u64,
     transfers: &Transfers,
 ) {
-    if !transfers.any() {
+    if !transfers.any() || !builder.bytes(from).is_some_and(x86_64::looks_direct) {
         return;
     }
     let Some(decoded) = builder.decode(from) else {
@@ -119,7 +145,12 @@ fn point(builder: &mut ProcessCountsBuilder, module: Option<(u32, &Module)>, pc:
                 address: offset,
             });
         }
-        let address = builder.code(index)?.address_of(offset)?;
+        let address = match builder.code(index) {
+            Some(code) => code.address_of(offset)?,
+            // A file that is gone: only the offset in it is known.
+            None if module.path.starts_with(b"/") => offset,
+            None => return None,
+        };
         Some(CodePoint {
             module: index,
             address,

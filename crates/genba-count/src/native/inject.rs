@@ -11,6 +11,7 @@ use genba_engine::startup::BootParameters;
 
 use super::engine_binary::relocate;
 use super::ptrace::{Memory, Registers, Tracee};
+use super::resource_limits;
 
 /// Stack on which the engine starts, bytes.
 const START_STACK_BYTES: u64 = 256 << 10;
@@ -29,11 +30,32 @@ pub struct EngineOptions {
     pub bursts: BurstParameters,
 }
 
+/// Why the engine was not started in a process.
+#[derive(Debug)]
+pub struct Failure {
+    /// The reason.
+    pub error: io::Error,
+    /// Whether the process is as it was, and can run without the engine.
+    pub restored: bool,
+}
+
+impl From<io::Error> for Failure {
+    /// Returns a failure that leaves the process in an unknown state.
+    fn from(error: io::Error) -> Self {
+        Self {
+            error,
+            restored: false,
+        }
+    }
+}
+
 /// A stopped process that makes system calls for us.
 struct Remote<'a> {
     tracee: &'a mut Tracee,
     memory: Memory,
     registers: Registers,
+    /// System calls that undo those made so far, the last first to be made.
+    undo: Vec<(i64, [u64; 6])>,
 }
 
 impl Remote<'_> {
@@ -58,6 +80,14 @@ impl Remote<'_> {
         }
         Ok(result as u64)
     }
+
+    /// Unmaps and closes what was mapped and opened for the engine.
+    fn undo(&mut self) -> io::Result<()> {
+        while let Some((number, arguments)) = self.undo.pop() {
+            self.call(number, arguments)?;
+        }
+        Ok(())
+    }
 }
 
 /// Adds what failed to an error.
@@ -67,18 +97,31 @@ fn with_context<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
 
 /// Waits until the process has executed its program, and starts the engine in it; the count file.
 /// When this returns, the process runs and is no longer stopped by us.
-pub fn inject(tracee: &mut Tracee, options: &EngineOptions) -> io::Result<File> {
+pub fn inject(tracee: &mut Tracee, options: &EngineOptions) -> Result<File, Failure> {
     tracee.wait_for_program()?;
     inject_stopped(tracee, options)
 }
 
-/// The same as [`inject`] for a process that is already stopped at its first instruction.
-pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> io::Result<File> {
+/// The same as [`inject`] for a process that is already stopped at its first instruction. If this
+/// fails, the process is restored if possible.
+pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> Result<File, Failure> {
     const SYSCALL: [u8; 2] = [0x0F, 0x05];
     let registers = tracee.registers()?;
     if registers.cs != LONG_MODE_CODE_SEGMENT {
-        return Err(io::Error::other("it is not a 64-bit x86 program"));
+        return Err(Failure {
+            error: io::Error::other("it is not a 64-bit x86 program"),
+            restored: true,
+        });
     }
+    let near = match resource_limits::check(tracee.pid()) {
+        Ok(near) => near,
+        Err(error) => {
+            return Err(Failure {
+                error,
+                restored: true,
+            });
+        }
+    };
     let memory = with_context("cannot open its memory", tracee.memory())?;
     let mask = tracee.exchange_mask(u64::MAX)?;
     let mut first = [0u8; 2];
@@ -88,8 +131,44 @@ pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> io::Resul
         tracee,
         memory,
         registers,
+        undo: Vec::new(),
     };
-    let (counts, shared) = make_count_file(&mut remote, options)?;
+    let loaded = load(&mut remote, options, mask);
+    let undone = match &loaded {
+        Ok(_) => Ok(()),
+        Err(_) => remote.undo(),
+    };
+    let restored = undone.and_then(|()| remote.memory.write(registers.rip, &first));
+    let (counts, (entry, argument, stack)) = match loaded {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            let restored = restored
+                .and_then(|()| tracee.exchange_mask(mask))
+                .and_then(|_| tracee.set_registers(&registers));
+            return Err(Failure {
+                error,
+                restored: restored.is_ok(),
+            });
+        }
+    };
+    restored?;
+    set_limited(&counts, near)?;
+    let mut start = registers;
+    start.rip = entry;
+    start.rdi = argument;
+    start.rsp = stack;
+    start.orig_rax = u64::MAX;
+    tracee.set_registers(&start)?;
+    Ok(counts)
+}
+
+/// Entry point, argument and stack pointer of the loaded engine.
+type Start = (u64, u64, u64);
+
+/// Makes the count file and loads the engine.
+fn load(remote: &mut Remote<'_>, options: &EngineOptions, mask: u64) -> io::Result<(File, Start)> {
+    let (counts, shared) = make_count_file(remote, options)?;
+    let registers = remote.registers;
     let boot = BootParameters {
         shared,
         registers: general(&registers),
@@ -100,16 +179,21 @@ pub fn inject_stopped(tracee: &mut Tracee, options: &EngineOptions) -> io::Resul
         transfers: options.transfers,
         bursts: options.bursts,
     };
-    let (entry, argument, stack) =
-        with_context("cannot load the engine", load_engine(&mut remote, &boot))?;
-    remote.memory.write(registers.rip, &first)?;
-    let mut start = registers;
-    start.rip = entry;
-    start.rdi = argument;
-    start.rsp = stack;
-    start.orig_rax = u64::MAX;
-    remote.tracee.set_registers(&start)?;
-    Ok(counts)
+    let start = with_context("cannot load the engine", load_engine(remote, &boot))?;
+    Ok((counts, start))
+}
+
+/// Notes in the count file whether the process's memory is limited.
+fn set_limited(counts: &File, near: bool) -> io::Result<()> {
+    let at = std::mem::offset_of!(Control, limited) as u64;
+    counts.write_all_at(&u32::from(near).to_le_bytes(), at)
+}
+
+/// Gives a new count file its size, and writes its first fields.
+pub fn initialise_count_file(file: &File) -> io::Result<()> {
+    resource_limits::set_size(file)?;
+    file.write_all_at(&MAGIC.to_le_bytes(), 0)?;
+    file.write_all_at(&VERSION.to_le_bytes(), 8)
 }
 
 /// Creates the count file in the process and maps it there; the file, and its address in the process.
@@ -118,14 +202,19 @@ fn make_count_file(remote: &mut Remote<'_>, options: &EngineOptions) -> io::Resu
     let name = remote.registers.rsp - 512;
     remote.memory.write(name, b"genba-counts\0")?;
     let flags = u64::from(libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
-    let fd = remote.call(libc::SYS_memfd_create, [name, flags, 0, 0, 0, 0]);
-    let fd = with_context("memfd_create failed", fd)?;
+    let pid = remote.tracee.pid();
+    let arguments = [name, flags, 0, 0, 0, 0];
+    let mut fd = remote.call(libc::SYS_memfd_create, arguments);
+    if fd.as_ref().map_err(io::Error::raw_os_error) == Err(Some(libc::EMFILE)) {
+        let again = || remote.call(libc::SYS_memfd_create, arguments);
+        fd = resource_limits::with_more_descriptors(pid, again);
+    }
+    let fd = with_context("cannot create its count file", fd)?;
+    remote.undo.push((libc::SYS_close, [fd, 0, 0, 0, 0, 0]));
     remote.memory.write(name, &[0; 13])?;
-    let path = format!("/proc/{}/fd/{fd}", remote.tracee.pid());
+    let path = format!("/proc/{pid}/fd/{fd}");
     let file = File::options().read(true).write(true).open(path)?;
-    file.set_len(FILE_SIZE)?;
-    file.write_all_at(&MAGIC.to_le_bytes(), 0)?;
-    file.write_all_at(&VERSION.to_le_bytes(), 8)?;
+    initialise_count_file(&file)?;
     write_code_ranges(&file, &options.code_ranges)?;
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
     // SAFETY: a descriptor of ours.
@@ -134,10 +223,13 @@ fn make_count_file(remote: &mut Remote<'_>, options: &EngineOptions) -> io::Resu
     let flags = (libc::MAP_SHARED | libc::MAP_NORESERVE) as u64;
     let arguments = [0, FILE_SIZE, protection, flags, fd, 0];
     let shared = with_context(
-        "its address space is too small (ulimit -v)",
+        "there is no room in its address space",
         remote.call(libc::SYS_mmap, arguments),
     )?;
+    remote.undo.clear();
     remote.call(libc::SYS_close, [fd, 0, 0, 0, 0, 0])?;
+    let unmap = [shared, FILE_SIZE, 0, 0, 0, 0];
+    remote.undo.push((libc::SYS_munmap, unmap));
     // The file is large and not the program's, so it must not be in a core dump.
     let advice = libc::MADV_DONTDUMP as u64;
     remote.call(libc::SYS_madvise, [shared, FILE_SIZE, advice, 0, 0, 0])?;
@@ -171,6 +263,8 @@ fn load_engine(remote: &mut Remote<'_>, boot: &BootParameters) -> io::Result<(u6
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as u64;
     let arguments = [0, whole, protection, flags, u64::MAX, 0];
     let base = remote.call(libc::SYS_mmap, arguments)?;
+    let unmap = [base, whole, 0, 0, 0, 0];
+    remote.undo.push((libc::SYS_munmap, unmap));
     let binary = relocate(genba_engine::ENGINE_BINARY, base).ok_or_else(damaged)?;
     remote.memory.write(base, &binary.bytes)?;
     let argument = base + page(size);

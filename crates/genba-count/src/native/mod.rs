@@ -13,14 +13,16 @@ mod inject;
 mod process_follower;
 mod ptrace;
 mod refused_before_run;
+mod resource_limits;
 mod transfer_options;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use genba_engine::count_file_layout::{STATUS_CODE_CHANGES_UNSEEN, STATUS_FAILED, STATUS_REFUSED};
 use genba_model::{CountEngine, ExitKind, ProcessCounts, RawCounts};
-use genba_run::{Cancel, Finished, Launcher};
+use genba_run::{Cancel, Finished, Launcher, RunError};
 
 use crate::run_end::{cpu_seconds, cut_short, shell_status, words};
 use crate::{CountError, CountRequest, Engine, Transfers};
@@ -31,6 +33,9 @@ use process_follower::{Followed, Process};
 
 /// Name of the engine.
 pub const NAME: &str = "genba";
+
+/// Time between checks whether the run was cancelled while the engine is injected.
+const ANSWER_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The engine in the target's own process.
 #[derive(Debug, Default)]
@@ -55,7 +60,7 @@ impl Engine for Native {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             gaps: [
                 "user mode only",
-                "programs that generate code at run time (JIT) are refused when they first execute it",
+                "programs that execute code in memory shared with others, or on the stack, are refused",
                 "restartable sequences (rseq) are disabled in the target",
             ]
             .map(str::to_owned)
@@ -82,6 +87,9 @@ impl Engine for Native {
         let options =
             transfer_options::engine_options(request).map_err(|reason| refuse(request, reason))?;
         let (finished, followed) = run(request, &options, launcher, cancel)?;
+        if let Some(reason) = followed.refused {
+            return Err(refuse(request, reason));
+        }
         let mut processes = Vec::new();
         for (index, process) in followed.processes.iter().enumerate() {
             let counts = Counts::read(&process.file, request.children)
@@ -89,6 +97,7 @@ impl Engine for Native {
             match counts.status {
                 STATUS_REFUSED => return Err(refuse(request, counts.detail)),
                 STATUS_FAILED => return Err(failed(request, counts.detail)),
+                _ if counts.abandoned && index > 0 => continue,
                 _ => {}
             }
             let builder = counters_to_executions::convert(&counts, &request.transfers);
@@ -116,6 +125,13 @@ impl Engine for Native {
                         .to_owned(),
                 );
             }
+            if counts.limited {
+                counted.notes.push(
+                    "its memory is limited (ulimit -v or -d), and some of it was the engine's: if it came \
+                     close to the limit, it may have behaved otherwise"
+                        .to_owned(),
+                );
+            }
             if counts.uncounted > 0 {
                 counted.notes.push(format!(
                     "{} children or executed programs were not counted: genba did not answer in time, or \
@@ -138,7 +154,9 @@ impl Engine for Native {
                 _ => Vec::new(),
             },
             processes,
-            notes: followed.notes,
+            notes: (followed.notes.into_iter())
+                .chain(finished.note())
+                .collect(),
         })
     }
 }
@@ -156,8 +174,11 @@ fn vfork_children<'a>(
         let builder = counters_to_executions::convert(&counts, &request.transfers);
         let mut child = builder.finish(pid, parent.command.clone());
         child.notes.push(match pid {
-            0 => "several children of vfork together, until they executed a program".to_owned(),
-            _ => "a child of vfork, until it executed a program".to_owned(),
+            0 => "several children of vfork are counted together, each until it executed a program"
+                .to_owned(),
+            pid => format!(
+                "process {pid}, a child of vfork, is counted apart until it executed a program"
+            ),
         });
         child
     })
@@ -183,14 +204,25 @@ fn run(
     let pid = gated.pid();
     let stop = AtomicBool::new(false);
     let (sender, receiver) = mpsc::channel::<process_follower::Report>();
-    let answer = || match receiver.recv() {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(refuse(request, error.to_string())),
-        Err(_) => Err(failed(request, "the tracing thread has ended")),
+    let answer = || loop {
+        match receiver.recv_timeout(ANSWER_POLL_INTERVAL) {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => return Err(refuse(request, error.to_string())),
+            Err(RecvTimeoutError::Timeout) if cancel.is_triggered() => {
+                return Err(RunError::Cancelled.into());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(failed(request, "the tracing thread has ended"));
+            }
+        }
     };
     std::thread::scope(|scope| {
         let stop = &stop;
-        let thread = scope.spawn(move || process_follower::follow(pid, options, &sender, stop));
+        let follow = move || process_follower::follow(pid, options, &sender, stop);
+        let thread = std::thread::Builder::new()
+            .spawn_scoped(scope, follow)
+            .map_err(|error| failed(request, format!("there is no thread for tracing: {error}")))?;
         let ran = || {
             answer()?;
             let running = gated.release()?;

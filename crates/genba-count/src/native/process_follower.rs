@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -11,7 +12,8 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use genba_engine::count_file_layout::{
-    Control, REQUEST_DONE, REQUEST_EXEC, REQUEST_FORK, REQUEST_REFUSED,
+    Control, REQUEST_DONE, REQUEST_EXEC, REQUEST_FORK, REQUEST_REFUSED, STATUS_FAILED,
+    STATUS_REFUSED,
 };
 use genba_symbols::mappings_of_process;
 
@@ -42,6 +44,8 @@ pub struct Followed {
     pub processes: Vec<Process>,
     /// What was not counted, a sentence each.
     pub notes: Vec<String>,
+    /// Why the target was ended: it executed a program that cannot be counted.
+    pub refused: Option<String>,
 }
 
 /// Report of the thread: that it has attached, then that the target counts.
@@ -58,6 +62,7 @@ pub fn follow(
     let mut followed = Followed {
         processes: Vec::new(),
         notes: Vec::new(),
+        refused: None,
     };
     let tracee = Tracee::seize(pid);
     let tracee = match tracee {
@@ -70,9 +75,11 @@ pub fn follow(
             return followed;
         }
     };
+    let target = ProcessHandle::open(pid);
     let begun = inject_into_target(tracee, options);
     let _ = report.send(begun.map(|process| followed.processes.push(process)));
     let mut waiting: Vec<(Tracee, i32)> = Vec::new();
+    let mut ended = false;
     while !stop.load(Ordering::Relaxed) && !followed.processes.is_empty() {
         for index in 0..followed.processes.len() {
             serve_request(&mut followed, index, &mut waiting);
@@ -82,29 +89,48 @@ pub fn follow(
             match ready {
                 Ok(Some(false)) => {}
                 Ok(Some(true)) => {
-                    let (mut tracee, pid) = waiting.swap_remove(index);
-                    match inject::inject_stopped(&mut tracee, options).and_then(|file| {
-                        tracee.detach()?;
-                        Ok(file)
-                    }) {
-                        Ok(file) => followed.add(pid, file),
-                        Err(error) => followed.notes.push(format!(
-                            "process {pid} could not be counted and was killed: {error}"
-                        )),
-                    }
+                    let (tracee, pid) = waiting.swap_remove(index);
+                    count_executed(&mut followed, tracee, pid, options);
                 }
                 Ok(None) | Err(_) => {
                     waiting.swap_remove(index);
                 }
             }
         }
+        // Without one of its processes the target may wait for ever.
+        if !ended && followed.is_refused() {
+            ended = true;
+            target.kill();
+        }
         std::thread::sleep(POLL_INTERVAL);
     }
     followed
 }
 
+/// Injects the engine into a process that has executed a program.
+fn count_executed(followed: &mut Followed, mut tracee: Tracee, pid: i32, options: &EngineOptions) {
+    let program = command(pid).into_iter().next().unwrap_or_default();
+    let failure = match inject::inject_stopped(&mut tracee, options) {
+        Ok(file) => match tracee.detach() {
+            Ok(()) => return followed.add(pid, file),
+            Err(error) => inject::Failure::from(error),
+        },
+        Err(failure) => {
+            let target = followed.processes.first().map(|process| process.pid);
+            if failure.restored && Some(pid) != target && tracee.detach().is_ok() {
+                return followed.note(format!(
+                    "process {pid}, which executed {program}, was not counted: {}",
+                    failure.error
+                ));
+            }
+            failure
+        }
+    };
+    followed.refused = Some(format!("{program}, which it executed: {}", failure.error));
+}
+
 fn inject_into_target(mut tracee: Tracee, options: &EngineOptions) -> io::Result<Process> {
-    let file = inject::inject(&mut tracee, options)?;
+    let file = inject::inject(&mut tracee, options).map_err(|failure| failure.error)?;
     let pid = tracee.pid();
     let command = command(pid);
     tracee.detach()?;
@@ -122,7 +148,40 @@ fn command(pid: i32) -> Vec<String> {
     words
 }
 
+/// Handle of the target, which stays its own when its number is used again.
+struct ProcessHandle(Option<OwnedFd>);
+
+impl ProcessHandle {
+    fn open(pid: i32) -> Self {
+        // SAFETY: no memory is passed.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+        // SAFETY: a new descriptor, which nobody else has.
+        Self((fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) }))
+    }
+
+    /// Kills the process; the launcher then ends what is left of its tree.
+    fn kill(&self) {
+        if let Some(fd) = &self.0 {
+            let arguments = (fd.as_raw_fd(), libc::SIGKILL, 0usize, 0usize);
+            let (fd, signal, info, flags) = arguments;
+            // SAFETY: no memory is passed.
+            unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, info, flags) };
+        }
+    }
+}
+
 impl Followed {
+    /// Whether the target executed a program that cannot be counted, or one of its processes refused
+    /// to go on.
+    fn is_refused(&self) -> bool {
+        const STATUS: usize = std::mem::offset_of!(Control, status);
+        let refused = |process: &Process| {
+            let status = word(&process.file, STATUS);
+            matches!(status, STATUS_REFUSED | STATUS_FAILED)
+        };
+        self.refused.is_some() || self.processes.iter().any(refused)
+    }
+
     /// Adds a note, once, and only a bounded number of notes.
     fn note(&mut self, note: String) {
         const MAX_PROCESSES: usize = 50;
@@ -143,15 +202,16 @@ impl Followed {
     }
 }
 
+/// Reads a word of a count file.
+fn word(file: &File, offset: usize) -> u32 {
+    let mut bytes = [0; 4];
+    let read = file.read_exact_at(&mut bytes, offset as u64);
+    read.map_or(0, |()| u32::from_le_bytes(bytes))
+}
+
 /// Serves the request of a process, if there is one.
 fn serve_request(followed: &mut Followed, index: usize, waiting: &mut Vec<(Tracee, i32)>) {
-    let word = |offset: usize| {
-        let mut bytes = [0; 4];
-        let read = followed.processes[index]
-            .file
-            .read_exact_at(&mut bytes, offset as u64);
-        read.map_or(0, |()| u32::from_le_bytes(bytes))
-    };
+    let word = |offset: usize| word(&followed.processes[index].file, offset);
     let request = word(std::mem::offset_of!(Control, request));
     if request != REQUEST_EXEC && request != REQUEST_FORK {
         return;
@@ -180,17 +240,16 @@ fn serve_request(followed: &mut Followed, index: usize, waiting: &mut Vec<(Trace
         REQUEST_EXEC if read.is_ok() => {
             let path = Path::new(std::ffi::OsStr::from_bytes(&path));
             let known = waiting.iter().any(|(other, _)| other.thread() == thread);
-            let possible = refused_before_run::is_countable_in(pid, path);
-            let countable = possible == Some(true);
+            let possible = refused_before_run::program_in(pid, path);
+            let countable = possible == Some(Ok(()));
             if known && !countable {
                 // An earlier `execve` has failed. Under ptrace, a set-uid program would not get its
                 // privileges.
                 detach_from(thread, waiting);
             }
-            if possible == Some(false) {
+            if let Some(Err(reason)) = possible {
                 followed.note(format!(
-                    "process {pid} executed {}, which cannot be counted (set-uid, or not a 64-bit x86 \
-                     program)",
+                    "process {pid} executed {}, which cannot be counted: {reason}",
                     path.display()
                 ));
             }
@@ -208,8 +267,16 @@ fn serve_request(followed: &mut Followed, index: usize, waiting: &mut Vec<(Trace
             let options = File::options().read(true).write(true).to_owned();
             match options.open(format!("/proc/{pid}/fd/{fd}")) {
                 Ok(file) if followed.processes.len() < MAX_PROCESSES => {
-                    followed.add(pid, file);
-                    true
+                    match inject::initialise_count_file(&file) {
+                        Ok(()) => {
+                            followed.add(pid, file);
+                            true
+                        }
+                        Err(error) => {
+                            followed.note(format!("a forked child was not counted: {error}"));
+                            false
+                        }
+                    }
                 }
                 _ => false,
             }

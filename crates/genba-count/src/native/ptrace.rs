@@ -3,11 +3,17 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 /// The registers that `PTRACE_GETREGS` returns.
 pub type Registers = libc::user_regs_struct;
 
-/// A traced process. If it is dropped while attached, the process is killed.
+/// Maximum time for which a killed process is waited for; only one that is stuck in the kernel takes
+/// as long.
+const MAX_TIME_TO_END: Duration = Duration::from_secs(5);
+
+/// A traced process. If it is dropped while attached, the process is killed and reaped: until then
+/// its parent would wait for it.
 pub struct Tracee {
     pid: i32,
     /// The thread that was attached to. It gets the process's number when it executes a program.
@@ -234,6 +240,22 @@ impl Tracee {
         Ok(Memory(File::options().read(true).write(true).open(path)?))
     }
 
+    /// Waits for the end of the killed process, so that its own parent is told.
+    fn reap(&self) {
+        let until = Instant::now() + MAX_TIME_TO_END;
+        while Instant::now() < until {
+            // Which number the thread has depends on whether it has executed its program.
+            let found = poll_thread(self.pid).or_else(|| poll_thread(self.thread));
+            let ended = |status: i32| libc::WIFEXITED(status) || libc::WIFSIGNALED(status);
+            match found {
+                None => return,
+                Some((_, Some(status))) if ended(status) => return,
+                // Not ended yet, or a stop from before it was killed.
+                Some(_) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+
     /// Detaches, and lets the process run.
     pub fn detach(mut self) -> io::Result<()> {
         self.attached = false;
@@ -247,7 +269,7 @@ impl Drop for Tracee {
             // The process has not begun, or is in an unknown state.
             // SAFETY: a signal to a process that cannot have been reaped.
             unsafe { libc::kill(self.pid, libc::SIGKILL) };
-            let _ = self.go(libc::PTRACE_DETACH, 0);
+            self.reap();
         }
     }
 }

@@ -48,9 +48,10 @@ pub fn program(spec: &CommandSpec) -> Result<Result<(), String>, RunError> {
     Ok(Ok(()))
 }
 
-/// Whether a program that a process is about to execute can be counted; `path` is as the process
-/// sees it. `None` if the file does not exist, so that nothing will be executed.
-pub fn is_countable_in(pid: i32, path: &Path) -> Option<bool> {
+/// Checks that a program that a process is about to execute can be counted; otherwise the reason.
+/// `path` is as the process sees it. `None` if the file does not exist, so that nothing will be
+/// executed.
+pub fn program_in(pid: i32, path: &Path) -> Option<Result<(), String>> {
     let own = format!("/proc/{pid}/");
     let mut path = if let Ok(rest) = path.strip_prefix("/proc/self") {
         Path::new(&own).join(rest)
@@ -64,15 +65,15 @@ pub fn is_countable_in(pid: i32, path: &Path) -> Option<bool> {
             return None;
         }
         match check_file(&path) {
-            Ok(None) => return Some(true),
+            Ok(None) => return Some(Ok(())),
             Ok(Some(interpreter)) => {
                 let rest = interpreter.strip_prefix("/").unwrap_or(&interpreter);
                 path = Path::new(&own).join("root").join(rest);
             }
-            Err(_) => return Some(false),
+            Err(reason) => return Some(Err(reason)),
         }
     }
-    Some(false)
+    Some(Err("its interpreters are scripts themselves".into()))
 }
 
 /// Checks a file: `None` for a program that can be counted, the interpreter for a script, otherwise

@@ -5,30 +5,38 @@
 use core::sync::atomic::Ordering;
 
 use crate::burst_layout;
-use crate::count_file_layout::{self, REQUEST_FORK};
+use crate::count_file_layout::{self, Control, REQUEST_FORK};
 use crate::raw_syscall::{self, nr};
 
 use super::count_file::CountFile;
 use super::engine::Engine;
 use super::request_channel;
 
-/// Tables of the count file: offset, and bytes in use.
-fn tables(shared: CountFile) -> [(u64, usize); 6] {
+/// Tables of the count file: offset, and bytes in use. Of the control page all but the request: genba
+/// looks for one in the new file already.
+fn tables(shared: CountFile) -> [(usize, usize); 7] {
     let control = shared.control();
     let used = |word: &core::sync::atomic::AtomicU32| word.load(Ordering::Relaxed) as usize;
+    let request = core::mem::offset_of!(Control, request);
+    let after = request + size_of_val(&control.request);
+    let modules = count_file_layout::MODULES as usize;
     [
-        (0, count_file_layout::MODULES as usize),
+        (0, request),
+        (after, modules - after),
         (
-            count_file_layout::MODULES,
+            modules,
             used(&control.modules) * size_of::<count_file_layout::ModuleRecord>(),
         ),
-        (count_file_layout::NAMES, used(&control.names)),
+        (count_file_layout::NAMES as usize, used(&control.names)),
         (
-            count_file_layout::RECORDS,
+            count_file_layout::RECORDS as usize,
             used(&control.records) * size_of::<count_file_layout::Record>(),
         ),
-        (count_file_layout::LENGTHS, used(&control.lengths)),
-        (burst_layout::DESCRIPTORS, used(&control.descriptors) * 4),
+        (count_file_layout::LENGTHS as usize, used(&control.lengths)),
+        (
+            burst_layout::DESCRIPTORS as usize,
+            used(&control.descriptors) * 4,
+        ),
     ]
 }
 
@@ -89,7 +97,8 @@ unsafe fn replace(base: usize, fd: usize, start: usize, end: usize) {
     unsafe { raw_syscall::exclude_from_core_dumps(base + start, end - start) };
 }
 
-/// Creates a file with the contents of the parent's tables and no counts, and hands it to genba.
+/// Creates a file with the contents of the parent's tables and no counts. genba gives it its size: the
+/// program's limit of file sizes does not hold for it.
 fn own_file(shared: CountFile) -> Option<usize> {
     // SAFETY: system calls on a new descriptor, and a mapping that is gone at the end.
     unsafe {
@@ -107,9 +116,7 @@ fn own_file(shared: CountFile) -> Option<usize> {
             raw_syscall::call(nr::CLOSE, [fd, 0, 0, 0, 0, 0]);
             None
         };
-        let size = count_file_layout::FILE_SIZE as usize;
-        if raw_syscall::call(nr::FTRUNCATE, [fd, size, 0, 0, 0, 0]) < 0 {
-            lost();
+        if !request_channel::send_request(shared, REQUEST_FORK, fd as u32, &[]) {
             return close();
         }
         let length = count_file_layout::SLOTS as usize;
@@ -121,22 +128,16 @@ fn own_file(shared: CountFile) -> Option<usize> {
             return close();
         }
         for (offset, size) in tables(shared) {
-            let from = (shared.0 + offset as usize) as *const u8;
-            let to = (new as usize + offset as usize) as *mut u8;
+            let from = (shared.0 + offset) as *const u8;
+            let to = (new as usize + offset) as *mut u8;
             core::ptr::copy_nonoverlapping(from, to, size);
         }
         let control = CountFile(new as usize).control();
-        control
-            .request
-            .store(count_file_layout::REQUEST_NONE, Ordering::Relaxed);
         control.request_lock.store(0, Ordering::Relaxed);
         control.uncounted.store(0, Ordering::Relaxed);
         control.bursts.store(0, Ordering::Relaxed);
+        control.pid.store(0, Ordering::Relaxed);
         raw_syscall::munmap(new as usize, length);
-        if request_channel::send_request(shared, REQUEST_FORK, fd as u32, &[]) {
-            Some(fd)
-        } else {
-            close()
-        }
+        Some(fd)
     }
 }

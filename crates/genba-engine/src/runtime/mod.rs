@@ -15,6 +15,7 @@ pub mod forked_child;
 mod fragment_recovery;
 pub mod indirect_branch_tables;
 pub mod invalidation;
+pub mod limit_changes;
 pub mod memory_changes;
 pub mod new_thread;
 pub mod program_mask;

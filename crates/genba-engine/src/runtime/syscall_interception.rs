@@ -7,7 +7,10 @@ use crate::thread_state::{self, State, register};
 use super::context_switch::label;
 use super::dispatch::{NextAction, set_resume_point};
 use super::engine::Engine;
-use super::{EngineLock, bursts, exec, memory_changes, new_thread, program_mask, signal_delivery};
+use super::{
+    EngineLock, bursts, exec, limit_changes, memory_changes, new_thread, program_mask,
+    signal_delivery,
+};
 
 const EINVAL: isize = -22;
 const ENOSYS: isize = -38;
@@ -47,6 +50,8 @@ pub fn is_special(number: usize) -> bool {
             | nr::SECCOMP
             | nr::RSEQ
             | nr::MAP_SHADOW_STACK
+            | nr::SETRLIMIT
+            | nr::PRLIMIT64
     )
 }
 
@@ -151,6 +156,10 @@ pub unsafe fn special(locked: &mut EngineLock, state: State) -> NextAction {
             nr::EXECVE | nr::EXECVEAT => {
                 exec::before(engine, state, &call);
                 bursts::end_thread(state);
+                return pass_through(state, &call);
+            }
+            nr::SETRLIMIT | nr::PRLIMIT64 => {
+                limit_changes::check(engine, state, &call);
                 return pass_through(state, &call);
             }
             nr::EXIT => {
