@@ -69,7 +69,9 @@ impl Options {
                 other: None,
             }),
             record: RecordOptions {
-                command_line: std::env::args().collect(),
+                command_line: std::env::args_os()
+                    .map(|word| genba_run::text_of(&word))
+                    .collect(),
                 ..RecordOptions::default()
             },
             stacks: false,

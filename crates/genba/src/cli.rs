@@ -1,8 +1,33 @@
 //! The one definition of the command line: completions and man pages are made from it.
 
-use clap::{Parser, Subcommand};
+use std::any::TypeId;
+use std::ffi::OsString;
+
+use clap::builder::{OsStringValueParser, TypedValueParser as _};
+use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::verbs;
+
+/// Parses a command line. Arguments may have bytes that are not UTF-8 ([`genba_run::text_of`]).
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = accepting_bytes(Cli::command());
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Lets all arguments that are text have any bytes.
+fn accepting_bytes(command: Command) -> Command {
+    let text = TypeId::of::<String>();
+    command
+        .mut_args(|arg| match arg.get_value_parser().type_id() == text {
+            true => {
+                let parser = OsStringValueParser::new().map(|word| genba_run::text_of(&word));
+                arg.value_parser(parser)
+            }
+            false => arg,
+        })
+        .mut_subcommands(accepting_bytes)
+}
 
 /// Finds where a program's time goes, on the machine it runs on.
 #[derive(Debug, Parser)]

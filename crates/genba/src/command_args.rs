@@ -10,6 +10,7 @@ use genba_run::{CommandSpec, Output, Shell, Stdin};
 use genba_units::parse_duration;
 
 use crate::exit_code::Failure;
+use crate::json_args::JsonArgs;
 
 /// The command to run, and how.
 #[derive(Debug, Args)]
@@ -77,13 +78,13 @@ impl CommandArgs {
         spec.stdin = match self.input.as_str() {
             "null" => Stdin::Null,
             "inherit" => Stdin::Inherit,
-            path => Stdin::File(path.into()),
+            path => Stdin::File(genba_run::bytes_of(path).into()),
         };
         spec.stdout = match self.output.as_deref() {
             None => default_output,
             Some("null") => Output::Null,
             Some("inherit") => Output::Inherit,
-            Some(path) => Output::File(path.into()),
+            Some(path) => Output::File(genba_run::bytes_of(path).into()),
         };
         spec.directory.clone_from(&self.directory);
         spec.timeout = self.timeout;
@@ -100,17 +101,15 @@ impl CommandArgs {
         Ok(Prepared { spec, workload })
     }
 
-    /// As [`Self::prepare`]; the command's output is passed through, as perf does. With `json`
-    /// it is not, since standard output is the document's.
-    pub fn prepare_shown(&self, json: bool) -> Result<Prepared, Failure> {
-        let mut prepared = self.prepare(if json { Output::Null } else { Output::Inherit })?;
-        prepared.spec.stderr = if json {
-            Output::Capture {
-                limit: crate::verbs::MAX_ERROR_OUTPUT,
-            }
-        } else {
-            Output::Inherit
-        };
+    /// As [`Self::prepare`]; the command's output is passed through, as perf does, but where standard
+    /// output is the JSON document's.
+    pub fn prepare_shown(&self, json: &JsonArgs) -> Result<Prepared, Failure> {
+        json.check_output(self.output.as_deref())?;
+        let mut prepared = self.prepare(match json.takes_stdout() {
+            true => Output::Null,
+            false => Output::Inherit,
+        })?;
+        prepared.spec.stderr = Output::Inherit;
         Ok(prepared)
     }
 
@@ -137,5 +136,5 @@ impl CommandArgs {
 fn has_shell_syntax(word: &str) -> bool {
     word.chars()
         .any(|c| c.is_whitespace() || "|&;<>()$`\\\"'*?[]#~=%!{}".contains(c))
-        && !std::path::Path::new(word).exists()
+        && !std::path::Path::new(&genba_run::bytes_of(word)).exists()
 }

@@ -1,34 +1,103 @@
-//! Ctrl-C and SIGTERM: the first ends the run and keeps what was measured; the second ends genba
-//! immediately.
+//! Signals that end genba. Ctrl-C, SIGTERM and SIGHUP: the first ends the run and keeps what was
+//! measured; after the second, or when the first is not obeyed in time, genba ends at once. SIGXCPU is
+//! like Ctrl-C; SIGXFSZ makes the write fail that exceeds the limit.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use genba_run::Cancel;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::exit_code::{Exit, Failure};
 
+/// Time after the first signal in which the result of what was measured must be there.
+const MAX_TIME_TO_OBEY: Duration = Duration::from_millis(1700);
+/// Longest wait for the end of the process tree before genba exits at once.
+const MAX_TIME_TO_END_PROCESSES: Duration = Duration::from_millis(1500);
+/// Time between checks for a second signal.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Whether a signal asked genba to end.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Whether genba is exiting at once.
+static EXITING: AtomicBool = AtomicBool::new(false);
+
 /// Returns a token that the first signal triggers.
 pub fn token() -> Result<Cancel, Failure> {
     let cancel = Cancel::new()?;
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(|error| {
+    let unsupported = |error: std::io::Error| {
         Failure::new(
             Exit::Unsupported,
             format!("cannot install signal handlers: {error}"),
         )
-    })?;
+    };
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGXCPU]).map_err(unsupported)?;
     let trigger = cancel.clone();
-    thread::spawn(move || {
-        let mut seen = 0;
-        for _ in signals.forever() {
-            seen += 1;
-            if seen > 1 {
-                // The launcher notices that genba has ended, and ends the whole process tree.
-                std::process::exit(Exit::Interrupted as i32);
-            }
-            trigger.trigger();
+    let watch = move || {
+        let Some(first) = signals.forever().next() else {
+            return;
+        };
+        if first == SIGXCPU {
+            eprintln!("genba's limit of CPU time (ulimit -t) is reached; it ends as after Ctrl-C");
         }
-    });
+        INTERRUPTED.store(true, Ordering::Release);
+        trigger.trigger();
+        let mut until = Instant::now() + MAX_TIME_TO_OBEY;
+        loop {
+            thread::sleep(POLL_INTERVAL);
+            // SIGXCPU comes every second.
+            if signals.pending().any(|signal| signal != SIGXCPU) {
+                exit_at_once("interrupted twice: what was not stored yet is lost");
+            }
+            if trigger.is_protected() {
+                until = Instant::now() + MAX_TIME_TO_OBEY;
+            } else if Instant::now() >= until {
+                exit_at_once("interrupted: the result would have taken too long to compute");
+            }
+        }
+    };
+    thread::Builder::new().spawn(watch).map_err(unsupported)?;
     Ok(cancel)
+}
+
+/// Whether a signal asked genba to end: what fails then fails because of that.
+pub fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Acquire)
+}
+
+fn exit_at_once(reason: &str) -> ! {
+    EXITING.store(true, Ordering::Release);
+    eprintln!("{reason}");
+    genba_run::exit_at_once(Exit::Interrupted as i32, MAX_TIME_TO_END_PROCESSES)
+}
+
+/// Waits for ever if genba is exiting at once: what the main thread would say is an effect of that.
+pub fn wait_if_exiting() {
+    while EXITING.load(Ordering::Acquire) {
+        thread::park();
+    }
+}
+
+/// Makes a write that exceeds the limit of file sizes (`ulimit -f`) fail, instead of SIGXFSZ ending
+/// genba. Unlike an ignored signal, a handler is not inherited by the commands that genba runs.
+pub fn survive_file_size_limit() {
+    if is_ignored(SIGXFSZ) {
+        return;
+    }
+    // SAFETY: the handler does nothing.
+    let installed = unsafe { signal_hook::low_level::register(SIGXFSZ, || {}) };
+    // Without it genba works, and is ended by the signal.
+    drop(installed);
+}
+
+/// Whether genba was started with a signal ignored (`SigIgn` in `/proc/self/status`).
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

@@ -5,6 +5,7 @@ mod command_args;
 mod compare;
 mod exit_code;
 mod interrupt;
+mod json_args;
 mod measurement_args;
 mod output;
 mod progress_line;
@@ -15,20 +16,24 @@ mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::{Cli, Verb};
-use crate::exit_code::VerbResult;
+use crate::cli::Verb;
+use crate::exit_code::{Exit, VerbResult};
 use crate::output::Output;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    interrupt::survive_file_size_limit();
+    let cli = cli::parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
     let output = Output::new(cli.color, cli.quiet);
-    match dispatch(cli.verb, &output) {
+    let result = dispatch(cli.verb, &output);
+    interrupt::wait_if_exiting();
+    match result {
         Ok(code) => code.into(),
         Err(failure) => {
             output.error(&failure);
-            failure.exit.into()
+            match interrupt::is_interrupted() {
+                true => Exit::Interrupted.into(),
+                false => failure.exit.into(),
+            }
         }
     }
 }

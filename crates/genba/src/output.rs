@@ -6,6 +6,7 @@ use genba_report::Screen;
 
 use crate::cli::ColorWhen;
 use crate::exit_code::Failure;
+use crate::json_args::JsonArgs;
 
 /// Writes results to standard output, notes and errors to standard error.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +61,21 @@ impl Output {
         }
     }
 
-    /// Prints a JSON document as the only thing on standard output.
-    pub fn json<T: serde::Serialize>(&self, kind: &str, body: T) -> Result<(), Failure> {
+    /// Prints a JSON document as the only thing on standard output, or writes it to its file.
+    pub fn json<T: serde::Serialize>(
+        &self,
+        target: &JsonArgs,
+        kind: &str,
+        body: T,
+    ) -> Result<(), Failure> {
         let document = genba_model::Document::new(kind, body);
         let mut text = serde_json::to_string(&document)
             .map_err(|error| Failure::usage(format!("cannot write this as JSON: {error}")))?;
         text.push('\n');
-        self.result(&text)
+        match target.file() {
+            Some(file) => crate::compare::write(file, &text),
+            None => self.result(&text),
+        }
     }
 
     /// Prints a note on standard error, unless `--quiet`.

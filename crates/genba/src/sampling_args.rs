@@ -59,7 +59,9 @@ impl SamplingArgs {
             },
             no_timer_fallback: self.sampler == SamplerArg::Perf,
             force_timer: self.sampler == SamplerArg::Timer,
-            command_line: std::env::args().collect(),
+            command_line: std::env::args_os()
+                .map(|word| genba_run::text_of(&word))
+                .collect(),
             ..RecordOptions::default()
         }
     }

@@ -16,6 +16,7 @@ use super::runtime_args::RuntimeArgs;
 use genba_units::parse_duration;
 
 use crate::exit_code::Failure;
+use crate::json_args::JsonArgs;
 use crate::measurement_args::MeasurementArgs;
 
 /// The commands to compare, and how.
@@ -134,14 +135,14 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub export_markdown: Option<PathBuf>,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub json: JsonArgs,
 }
 
 impl CompareArgs {
     /// The plan for the commands; the shims, if any, must live as long as it.
     pub fn plan(&self, shims: Option<&Shims>) -> Result<Plan, Failure> {
+        self.json.check_output(Some(&self.output))?;
         if self.commands.commands.is_empty() {
             return Err(Failure::usage(
                 "no command to measure: write genba bench 'COMMAND' 'OTHER COMMAND'",
@@ -279,14 +280,17 @@ impl CompareArgs {
         let fill = |text: &str| replace(text, &values);
         let spec_of = |line: &str| -> Result<CommandSpec, Failure> {
             let mut spec = CommandSpec::from_line(&fill(line), &shell)?;
-            spec.directory = texts.directory.map(|path| fill(path).into());
+            spec.directory = texts
+                .directory
+                .map(|path| genba_run::bytes_of(&fill(path)).into());
             for variable in texts.env {
                 let Some((name, value)) = variable.split_once('=') else {
                     return Err(Failure::usage(format!(
                         "--env {variable}: write NAME=VALUE"
                     )));
                 };
-                spec.environment.set(fill(name), fill(value));
+                spec.environment
+                    .set(fill(name), genba_run::bytes_of(&fill(value)));
             }
             Ok(spec)
         };
@@ -298,13 +302,13 @@ impl CompareArgs {
         let mut spec = spec_of(&self.runtime.command(texts.command, shims))?;
         spec.stdin = match texts.input.map(fill).as_deref() {
             None | Some("null") => Stdin::Null,
-            Some(path) => Stdin::File(path.into()),
+            Some(path) => Stdin::File(genba_run::bytes_of(path).into()),
         };
         spec.stdout = match self.output.as_str() {
             "null" => Output::Null,
             "pipe" => Output::Count,
             "inherit" => Output::Inherit,
-            path => Output::File(path.into()),
+            path => Output::File(genba_run::bytes_of(path).into()),
         };
         if self.output == "inherit" {
             spec.stderr = Output::Inherit;

@@ -11,6 +11,7 @@ use genba_run::{CommandSpec, Output, Stdin};
 use genba_units::parse_duration;
 
 use crate::exit_code::Failure;
+use crate::json_args::JsonArgs;
 use crate::measurement_args::MeasurementArgs;
 
 /// How variants are run and compared.
@@ -61,9 +62,8 @@ pub struct ExperimentArgs {
     #[arg(long, conflicts_with = "continue_case")]
     pub no_case: bool,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub json: JsonArgs,
 
     /// Resume this case; added by `genba case resume`.
     #[arg(long, value_name = "CASE", hide = true)]
@@ -102,7 +102,7 @@ impl ExperimentArgs {
         self.set_surroundings(&mut spec)?;
         spec.stdin = match self.input.as_str() {
             "null" => Stdin::Null,
-            path => Stdin::File(path.into()),
+            path => Stdin::File(genba_run::bytes_of(path).into()),
         };
         spec.stdout = Output::Null;
         spec.timeout = self.measurement.timeout;
@@ -132,7 +132,7 @@ impl ExperimentArgs {
                     "--env {variable}: write NAME=VALUE"
                 )));
             };
-            spec.environment.set(name, value);
+            spec.environment.set(name, genba_run::bytes_of(value));
         }
         Ok(())
     }

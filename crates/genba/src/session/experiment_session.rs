@@ -20,8 +20,9 @@ use serde::de::DeserializeOwned;
 use super::case_writer::{CaseWriter, SharedWriter};
 use super::experiment_args::ExperimentArgs;
 use crate::compare::{ThisHost, progress_text};
-use crate::exit_code::Failure;
+use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
@@ -48,7 +49,7 @@ impl Session {
         let store = Store::open_root();
         let host = ThisHost::detect().fingerprint;
         let mut plan = ExperimentPlan {
-            arguments: arguments()?,
+            arguments: arguments(),
             directory: std::env::current_dir()
                 .unwrap_or_default()
                 .display()
@@ -168,19 +169,21 @@ impl Session {
     }
 
     /// Stores the document with its page and prints the result: as JSON, or as the text that `words`
-    /// renders with the path of the page. After an interruption it prints how to resume.
+    /// renders with the path of the page. After an interruption it prints how to resume; the exit code
+    /// says so.
     pub fn finish(
         self,
         document: &impl Serialize,
         page: &str,
-        json: bool,
+        json: &JsonArgs,
         words: impl FnOnce(Screen) -> String,
-    ) -> Result<(), Failure> {
+    ) -> VerbResult {
         let (kind, output) = (self.kind, self.output);
         let resume = self.resume_hint();
+        let interrupted = self.cancel.is_triggered();
         let page = self.store_document(document, page)?;
-        if json {
-            output.json(kind.name(), document)?;
+        if json.wanted() {
+            output.json(json, kind.name(), document)?;
         } else {
             let mut text = words(output.screen());
             if let Some(page) = page {
@@ -191,7 +194,10 @@ impl Session {
         if let Some(how) = resume {
             output.note(&how);
         }
-        Ok(())
+        Ok(match interrupted {
+            true => Exit::Interrupted,
+            false => Exit::Done,
+        })
     }
 
     /// Stores document and page, and closes the case; returns the path of the page, if there is a
@@ -226,17 +232,9 @@ impl Session {
 }
 
 /// The arguments of this command line, without genba's own name.
-fn arguments() -> Result<Vec<String>, Failure> {
-    let wrong = |word: std::ffi::OsString| {
-        Failure::usage(format!(
-            "the argument {} is not UTF-8, so the experiment could not be resumed; rename it, or give --no-case",
-            word.display()
-        ))
-    };
+fn arguments() -> Vec<String> {
     let words = std::env::args_os().skip(1);
-    words
-        .map(|word| word.into_string().map_err(wrong))
-        .collect()
+    words.map(|word| genba_run::text_of(&word)).collect()
 }
 
 /// Shows progress; the journal stores the runs.

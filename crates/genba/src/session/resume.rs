@@ -2,11 +2,9 @@
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-use clap::Parser as _;
 use genba_case::{ExperimentPlan, Store};
 use genba_model::{CaseKind, CaseState};
 
-use crate::cli::Cli;
 use crate::exit_code::{Failure, VerbResult};
 use crate::output::Output;
 
@@ -97,7 +95,7 @@ fn run_stored(plan: &ExperimentPlan, root: &std::path::Path, output: &Output) ->
         )));
     }
     let words = std::iter::once("genba").chain(plan.arguments.iter().map(String::as_str));
-    let cli = Cli::try_parse_from(words).map_err(|error| {
+    let cli = crate::cli::parse(words.map(genba_run::bytes_of)).map_err(|error| {
         Failure::usage(format!("cannot parse the stored command line: {error}"))
     })?;
     crate::dispatch(cli.verb, output)

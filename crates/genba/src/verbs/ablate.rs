@@ -99,14 +99,15 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     let measured = comparer.compare(&ablate.plan);
     let said = place.as_ref().map_or_else(Vec::new, VariantBuilder::notes);
     ablate.notes.extend(said);
+    let removing = session.cancel().protect();
     drop((comparer, place));
+    drop(removing);
     session.check_stored()?;
     let found = ablation(&ablate, &measured?, session.setting());
     let html = page::ablation_html(&found);
-    session.finish(&found, &html, args.experiment.json, |screen| {
+    session.finish(&found, &html, &args.experiment.json, |screen| {
         terminal::ablation(&found, screen)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// Makes the variant of a command in its build.
@@ -124,7 +125,10 @@ fn planned(args: &Args, seed: u64, build: &mut Build<'_>) -> Result<AblatePlan, 
             None => args.experiment.variant_as_given(name, &args.command)?,
         };
         for (variable, value) in &switched.variables {
-            variant.spec.environment.set(variable, value);
+            variant
+                .spec
+                .environment
+                .set(variable, genba_run::bytes_of(value));
             variant.parameters.insert(variable.clone(), value.clone());
         }
         build(variant, &switched.patches)
@@ -163,7 +167,7 @@ fn dry_run(args: &Args, ablate: &AblatePlan, output: &Output) -> VerbResult {
         }
         Stop::Blocks(blocks) => format!("{blocks} runs of each; unknown until the first run"),
     };
-    if args.experiment.json {
+    if args.experiment.json.wanted() {
         let variants = (ablate.plan.variants.iter()).map(|one| PlannedVariant {
             name: one.name.clone(),
             command: one.command.clone(),
@@ -182,7 +186,7 @@ fn dry_run(args: &Args, ablate: &AblatePlan, output: &Output) -> VerbResult {
             max_seconds,
             ..ExperimentDryRun::default()
         };
-        output.json("plan", document)?;
+        output.json(&args.experiment.json, "plan", document)?;
         return Ok(Exit::Done);
     }
     let mut text = String::new();

@@ -7,6 +7,7 @@ use genba_model::Annotation;
 use genba_report::terminal;
 
 use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::recording_args::{RecordingArgs, failure};
 
@@ -46,9 +47,8 @@ pub struct Args {
     #[arg(long, value_name = "OLD=NEW")]
     source_prefix: Vec<String>,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     /// Function: its name, its linkage name, or an address in it.
     function: String,
@@ -83,8 +83,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         Some(annotation) => annotation,
         None => from_recording(&args, &options, &mut sources)?,
     };
-    if args.json {
-        output.json("annotation", annotation)?;
+    if args.json.wanted() {
+        output.json(&args.json, "annotation", annotation)?;
         return Ok(Exit::Done);
     }
     let folds = !args.all && annotation.instructions.len() > FOLD_ABOVE_INSTRUCTIONS;

@@ -37,12 +37,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     if let Some(check) = check {
         done.notes.push(check.store(&done.whole)?);
     }
-    if args.compare.json {
+    if args.compare.json.wanted() {
         for note in &done.notes {
             output.note(note);
         }
         let exit = done.exit;
-        output.json("comparison", done.whole)?;
+        output.json(&args.compare.json, "comparison", done.whole)?;
         return Ok(exit);
     }
     output.result(&text(&done, output))?;

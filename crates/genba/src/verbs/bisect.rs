@@ -119,12 +119,12 @@ fn finish(
     session.check_stored()?;
     let document = document(search, found, seconds, session.setting());
     let html = page::bisection_html(&document);
-    session.finish(&document, &html, args.json, |screen| {
+    let exit = session.finish(&document, &html, &args.json, |screen| {
         terminal::bisection(&document, screen)
     })?;
     Ok(match document.outcome {
         BisectionOutcome::Interrupted => Exit::Interrupted,
-        _ => Exit::Done,
+        _ => exit,
     })
 }
 

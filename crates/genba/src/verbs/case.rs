@@ -9,6 +9,7 @@ use genba_model::{CaseKind, CaseList};
 use genba_report::terminal::{self, Next};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::session;
 
@@ -30,15 +31,13 @@ pub struct Args {
 enum Action {
     /// List all cases, newest first.
     List {
-        /// Print one JSON document.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: JsonArgs,
     },
     /// Show the result of a case.
     Show {
-        /// Print one JSON document.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: JsonArgs,
         /// Case id, a prefix of it, or `latest`.
         #[arg(default_value = "latest")]
         case: String,
@@ -87,8 +86,8 @@ enum Format {
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let store = Store::open_root();
     match args.action {
-        Action::List { json } => list(&store, json, output),
-        Action::Show { json, case } => show(&store, &case, json, output),
+        Action::List { json } => list(&store, &json, output),
+        Action::Show { json, case } => show(&store, &case, &json, output),
         Action::Export {
             format,
             output: file,
@@ -100,10 +99,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     }
 }
 
-fn list(store: &Store, json: bool, output: &Output) -> VerbResult {
+fn list(store: &Store, json: &JsonArgs, output: &Output) -> VerbResult {
     let cases = store.list()?;
-    if json {
-        output.json("cases", CaseList { cases })?;
+    if json.wanted() {
+        output.json(json, "cases", CaseList { cases })?;
     } else if cases.is_empty() {
         output.note(&format!(
             "no cases in {}; make one with: genba investigate -- COMMAND",
@@ -115,15 +114,15 @@ fn list(store: &Store, json: bool, output: &Output) -> VerbResult {
     Ok(Exit::Done)
 }
 
-fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
+fn show(store: &Store, id: &str, json: &JsonArgs, output: &Output) -> VerbResult {
     let case = store.find(id)?;
     let page = case.page_path();
     let page = page.exists().then(|| page.display().to_string());
     let kind = case.kind()?;
     if kind.is_experiment() {
         let shown = session::stored_document(&case, kind, output.screen())?;
-        if json {
-            output.json(kind.name(), shown.body)?;
+        if json.wanted() {
+            output.json(json, kind.name(), shown.body)?;
         } else {
             output.result(&shown.text)?;
             if let Some(page) = page {
@@ -133,8 +132,8 @@ fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
         return Ok(Exit::Done);
     }
     if let Some(comparison) = case.comparison()? {
-        if json {
-            output.json("comparison", comparison)?;
+        if json.wanted() {
+            output.json(json, "comparison", comparison)?;
         } else {
             output.result(&terminal::comparison(&comparison, output.screen()))?;
             if let Some(page) = page {
@@ -153,8 +152,8 @@ fn show(store: &Store, id: &str, json: bool, output: &Output) -> VerbResult {
         )));
     }
     let investigation = case.investigation()?;
-    if json {
-        output.json("investigation", investigation)?;
+    if json.wanted() {
+        output.json(json, "investigation", investigation)?;
         return Ok(Exit::Done);
     }
     let next = Next {

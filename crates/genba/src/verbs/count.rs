@@ -17,6 +17,7 @@ use genba_run::{Launcher, Stdin};
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
@@ -102,9 +103,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     export_pprof: Option<PathBuf>,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     run: CommandArgs,
@@ -126,7 +126,7 @@ impl Args {
 
 /// Runs `genba count`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let prepared = args.run.prepare_shown(args.json)?;
+    let prepared = args.run.prepare_shown(&args.json)?;
     let plan = CountPlan {
         engine: args.engine.clone(),
         transfers: args.transfers(),
@@ -167,8 +167,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         .map_err(|error| crate::recording_args::failure(&error))?;
     counts.observation = observed;
     let exit = exit(&counts, args.ignore_failure, cancel.is_triggered());
-    if args.json {
-        output.json("counts", counts)?;
+    if args.json.wanted() {
+        output.json(&args.json, "counts", counts)?;
     } else {
         let options = terminal::CountsOptions {
             limit: if args.limit == 0 {

@@ -9,6 +9,7 @@ use genba_model::ProfileDiff;
 use genba_report::{page, terminal};
 
 use crate::exit_code::{Exit, Failure, VerbResult};
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
 
@@ -48,9 +49,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     export_html: Option<PathBuf>,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 /// Runs `genba diff`.
@@ -65,11 +65,11 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     if let (Some(path), Some(first)) = (&args.export_html, found.first()) {
         crate::compare::write(path, &page::profile_diff_html(first))?;
     }
-    if args.json {
+    if args.json.wanted() {
         let Some(first) = found.into_iter().next() else {
             return Err(nothing(&args.before));
         };
-        output.json("profile-diff", first)?;
+        output.json(&args.json, "profile-diff", first)?;
         return Ok(Exit::Done);
     }
     let texts: Vec<String> = (found.iter())

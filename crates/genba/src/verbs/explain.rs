@@ -20,6 +20,7 @@ use crate::command_args::CommandArgs;
 use crate::compare::TRIALS;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 use crate::recording_args::RecordingArgs;
@@ -60,9 +61,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["recording", "command"])]
     calibration: bool,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     run: CommandArgs,
@@ -88,8 +88,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             }
         }
     };
-    if args.json {
-        output.json("explanation", explanation)?;
+    if args.json.wanted() {
+        output.json(&args.json, "explanation", explanation)?;
     } else {
         output.result(&terminal::explanation(&explanation, output.screen()))?;
     }
@@ -109,8 +109,8 @@ fn calibration(args: &Args, output: &Output) -> VerbResult {
         all.trials.extend(trials.unwrap_or_default());
     }
     all.held = all.trials.iter().filter(|trial| trial.holds()).count() as u32;
-    if args.json {
-        output.json("calibration", all)?;
+    if args.json.wanted() {
+        output.json(&args.json, "calibration", all)?;
     } else {
         output.result(&terminal::calibration(&all, output.screen()))?;
     }
@@ -125,6 +125,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(25);
 const MAX_COUNT_TIME: Duration = Duration::from_secs(60);
 
 fn of_command(args: &Args, output: &Output) -> Result<Explanation, Failure> {
+    args.json.check_output(args.run.output.as_deref())?;
     let mut prepared = args.run.prepare(Stream::Null)?;
     prepared.spec.stderr = Stream::Capture {
         limit: super::MAX_ERROR_OUTPUT,

@@ -53,8 +53,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     for note in &done.notes {
         output.note(note);
     }
-    if args.compare.json {
-        output.json("comparison", done.whole)?;
+    if args.compare.json.wanted() {
+        output.json(&args.compare.json, "comparison", done.whole)?;
     } else if args.markdown.is_some() {
         output.result(&super::bench::text(&done, output))?;
     } else {

@@ -17,6 +17,7 @@ use genba_units::parse_duration;
 use crate::compare::{ThisHost, measure};
 use crate::exit_code::{Exit, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
@@ -48,9 +49,8 @@ enum Action {
         /// Time for the measurement.
         #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "20s", value_parser = parse_duration)]
         budget: Duration,
-        /// Print one JSON document.
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        json: JsonArgs,
         /// The command [default: a short loop of the shell].
         #[arg(last = true, value_name = "COMMAND")]
         command: Vec<String>,
@@ -69,11 +69,16 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             budget,
             json,
             command,
-        } => doctor_verb(budget, json, &command, output),
+        } => doctor_verb(budget, &json, &command, output),
     }
 }
 
-fn doctor_verb(budget: Duration, json: bool, command: &[String], output: &Output) -> VerbResult {
+fn doctor_verb(
+    budget: Duration,
+    json: &JsonArgs,
+    command: &[String],
+    output: &Output,
+) -> VerbResult {
     let (spec, line) = if command.is_empty() {
         (
             CommandSpec::shell(DEFAULT_COMMAND),
@@ -92,8 +97,8 @@ fn doctor_verb(budget: Duration, json: bool, command: &[String], output: &Output
     let report = measure(&plan, &here, &cancel, &mut watcher)?;
     drop(watcher);
     let diagnosis = doctor::diagnose(&report);
-    if json {
-        output.json("doctor", diagnosis)?;
+    if json.wanted() {
+        output.json(json, "doctor", diagnosis)?;
     } else {
         output.result(&terminal::doctor(&diagnosis, output.screen()))?;
     }

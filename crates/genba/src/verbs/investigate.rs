@@ -15,6 +15,7 @@ use genba_units::{parse_duration, parse_positive_number};
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 use crate::sampling_args::SamplingArgs;
@@ -76,9 +77,8 @@ pub struct Args {
     #[arg(short = 'n', long, value_name = "NAME")]
     name: Option<String>,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     run: CommandArgs,
@@ -86,6 +86,7 @@ pub struct Args {
 
 /// Runs `genba investigate`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
+    args.json.check_output(args.run.output.as_deref())?;
     let mut prepared = args.run.prepare(Stream::Null)?;
     prepared.spec.stderr = Stream::Capture {
         limit: super::MAX_ERROR_OUTPUT,
@@ -124,8 +125,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
         &mut progress,
     )?;
     drop(progress);
-    if args.json {
-        output.json("investigation", outcome.investigation)?;
+    if args.json.wanted() {
+        output.json(&args.json, "investigation", outcome.investigation)?;
         return Ok(Exit::Done);
     }
     let page = outcome.page.display().to_string();

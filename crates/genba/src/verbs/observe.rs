@@ -15,6 +15,7 @@ use genba_run::{Launcher, Output as Stream};
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
@@ -29,9 +30,8 @@ pub struct Args {
     #[arg(short = 'i', long, value_name = "CASE")]
     case: Option<String>,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     /// A function, a line, or FILE:LINE.
     place: String,
@@ -42,21 +42,21 @@ pub struct Args {
 
 /// Runs `genba observe`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let found = match &args.case {
+    let (found, exit) = match &args.case {
         Some(_) if !args.run.command.is_empty() => {
             return Err(Failure::usage(
                 "-i and a command exclude each other: give one of them",
             ));
         }
-        Some(case) => of_case(case, &args.place)?,
+        Some(case) => (of_case(case, &args.place)?, Exit::Done),
         None => of_command(&args, output)?,
     };
-    if args.json {
-        output.json("observation", found)?;
+    if args.json.wanted() {
+        output.json(&args.json, "observation", found)?;
     } else {
         output.result(&terminal::observed_place(&found, output.screen()))?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 fn of_case(name: &str, place: &str) -> Result<ObservedPlace, Failure> {
@@ -77,7 +77,8 @@ fn of_case(name: &str, place: &str) -> Result<ObservedPlace, Failure> {
     Ok(observed_place(&found, raw.as_ref(), &command, place))
 }
 
-fn of_command(args: &Args, output: &Output) -> Result<ObservedPlace, Failure> {
+fn of_command(args: &Args, output: &Output) -> Result<(ObservedPlace, Exit), Failure> {
+    args.json.check_output(args.run.output.as_deref())?;
     let mut prepared = args.run.prepare(Stream::Null)?;
     prepared.spec.stderr = Stream::Capture {
         limit: super::MAX_ERROR_OUTPUT,
@@ -104,5 +105,9 @@ fn of_command(args: &Args, output: &Output) -> Result<ObservedPlace, Failure> {
         ));
     };
     let raw = &counted.raw;
-    Ok(observed_place(&found, Some(raw), &raw.command, &args.place))
+    let place = observed_place(&found, Some(raw), &raw.command, &args.place);
+    Ok(match cancel.is_triggered() {
+        true => (place, Exit::Interrupted),
+        false => (place, Exit::Done),
+    })
 }

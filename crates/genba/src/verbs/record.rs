@@ -48,7 +48,9 @@ pub struct Args {
 pub fn run(args: Args, output: &Output) -> VerbResult {
     let options = args.sampling.options(CallGraph::None);
     let cancel = interrupt::token()?;
-    let command: Vec<String> = std::env::args().collect();
+    let command: Vec<String> = std::env::args_os()
+        .map(|word| genba_run::text_of(&word))
+        .collect();
     let mut script = args
         .script
         .then(|| ScriptSampler::new(&args.file, DEFAULT_SCRIPT_RATE_HZ, command));

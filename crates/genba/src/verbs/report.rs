@@ -5,6 +5,7 @@ use genba_attribution::ProfileOptions;
 use genba_report::terminal::{self, ReportOptions};
 
 use crate::exit_code::{Exit, VerbResult};
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::recording_args::RecordingArgs;
 
@@ -56,9 +57,8 @@ pub struct Args {
     #[arg(long)]
     raw: bool,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 /// Runs `genba report`.
@@ -82,8 +82,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
             args.recording.open(true, true)?.profile(&options)
         }
     };
-    if args.json {
-        output.json("profile", profile)?;
+    if args.json.wanted() {
+        output.json(&args.json, "profile", profile)?;
         return Ok(Exit::Done);
     }
     let options = ReportOptions {
@@ -111,10 +111,10 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
 /// The functions of an interpreted language.
 fn script(args: &Args, output: &Output) -> VerbResult {
     let mut profile = args.recording.script()?;
-    if args.json {
+    if args.json.wanted() {
         // Flame graphs have the stacks.
         profile.collapsed.clear();
-        output.json("script-profile", profile)?;
+        output.json(&args.json, "script-profile", profile)?;
         return Ok(Exit::Done);
     }
     let options = terminal::ScriptOptions {

@@ -10,6 +10,7 @@ use genba_run::Launcher;
 use crate::command_args::CommandArgs;
 use crate::exit_code::{Exit, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
@@ -37,9 +38,8 @@ pub struct Args {
     #[arg(short, long)]
     ignore_failure: bool,
 
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 
     #[command(flatten)]
     run: CommandArgs,
@@ -47,7 +47,7 @@ pub struct Args {
 
 /// Runs `genba stat`.
 pub fn run(args: Args, output: &Output) -> VerbResult {
-    let prepared = args.run.prepare_shown(args.json)?;
+    let prepared = args.run.prepare_shown(&args.json)?;
     let events = match &args.event {
         Some(list) => perf_stat::parse_list(list)
             .map_err(|error| crate::exit_code::Failure::usage(error.to_string()))?,
@@ -73,8 +73,8 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     )?;
     drop(progress);
     let exit = stat.exit;
-    if args.json {
-        output.json("stat", stat)?;
+    if args.json.wanted() {
+        output.json(&args.json, "stat", stat)?;
     } else {
         output.result(&terminal::stat(&stat, output.screen()))?;
     }

@@ -82,10 +82,9 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     session.check_stored()?;
     let found = document(&plan, &swept?, session.setting(), &line);
     let html = page::sweep_html(&found);
-    session.finish(&found, &html, args.experiment.json, |screen| {
+    session.finish(&found, &html, &args.experiment.json, |screen| {
         terminal::sweep(&found, screen)
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 fn parameters(args: &Args) -> Result<Vec<SweptParameter>, Failure> {
@@ -130,7 +129,8 @@ fn variant(args: &Args, values: &BTreeMap<String, String>) -> Result<VariantPlan
     let mut variant = args.experiment.variant_as_given(&name, &words)?;
     for variable in &args.experiment.measurement.env {
         if let Some((name, value)) = variable.split_once('=') {
-            variant.spec.environment.set(name, replace(value, values));
+            let value = genba_run::bytes_of(&replace(value, values));
+            variant.spec.environment.set(name, value);
         }
     }
     variant.parameters = values.clone();
@@ -158,8 +158,9 @@ fn dry_run(
         first * 5,
         genba_units::format::duration(budget)
     ));
-    if args.experiment.json {
+    if args.experiment.json.wanted() {
         output.json(
+            &args.experiment.json,
             "plan",
             ExperimentDryRun {
                 settings: Some(first as u64),

@@ -190,16 +190,12 @@ pub fn run(args: Args, output: &Output) -> VerbResult {
     };
     let document = document(tried, &plan, &options, session_info);
     // The profiles read binaries in the build directories, so these are removed last.
+    let removing = session.cancel().protect();
     drop((comparer, place));
-    let cancelled = session.cancel().is_triggered();
+    drop(removing);
     let html = page::trial_html(&document);
-    session.finish(&document, &html, args.experiment.json, |screen| {
+    session.finish(&document, &html, &args.experiment.json, |screen| {
         terminal::trial(&document, screen)
-    })?;
-    Ok(if cancelled {
-        Exit::Interrupted
-    } else {
-        Exit::Done
     })
 }
 

@@ -178,7 +178,10 @@ impl Items<'_> {
         let name = self.subset_name(on);
         let mut variant =
             variant_with_values(&self.args.experiment, &name, &self.args.command, &values)?;
-        variant.spec.environment.set(VARIABLE, joined);
+        variant
+            .spec
+            .environment
+            .set(VARIABLE, genba_run::bytes_of(&joined));
         Ok(variant)
     }
 }

@@ -16,6 +16,7 @@ use genba_units::parse_duration;
 use crate::compare::ThisHost;
 use crate::exit_code::{Exit, Failure, VerbResult};
 use crate::interrupt;
+use crate::json_args::JsonArgs;
 use crate::output::Output;
 use crate::progress_line::ProgressLine;
 
@@ -32,9 +33,8 @@ pub struct CalibrateArgs {
     /// Time for repeating disturbed entries.
     #[arg(long, value_name = "DURATION", allow_negative_numbers = true, default_value = "1.5s", value_parser = parse_duration)]
     budget: Duration,
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 /// Arguments of `genba host table`.
@@ -43,9 +43,8 @@ pub struct CalibrateArgs {
   genba host table
   genba host table --json | jq '.entries[] | select(.disturbed)'")]
 pub struct TableArgs {
-    /// Print one JSON document.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    json: JsonArgs,
 }
 
 /// Measures the table, stores and prints it.
@@ -55,7 +54,7 @@ pub fn calibrate(args: &CalibrateArgs, output: &Output) -> VerbResult {
         cpu: args.cpu,
     };
     let table = measured(&options, output)?;
-    print(&table, args.json, output)
+    print(&table, &args.json, output)
 }
 
 /// Prints the stored table; measures it if there is none.
@@ -68,7 +67,7 @@ pub fn table(args: &TableArgs, output: &Output) -> VerbResult {
             measured(&CalibrateOptions::default(), output)?
         }
     };
-    print(&table, args.json, output)
+    print(&table, &args.json, output)
 }
 
 /// Measures the table and prints where it was stored.
@@ -109,9 +108,9 @@ fn measured(options: &CalibrateOptions, output: &Output) -> Result<HostTable, Fa
     Ok(table)
 }
 
-fn print(table: &HostTable, json: bool, output: &Output) -> VerbResult {
-    if json {
-        output.json("host-table", table)?;
+fn print(table: &HostTable, json: &JsonArgs, output: &Output) -> VerbResult {
+    if json.wanted() {
+        output.json(json, "host-table", table)?;
     } else {
         output.result(&terminal::host_table(table, output.screen()))?;
     }

@@ -1,0 +1,272 @@
+//! Every verb that runs something × every signal that ends genba: exit code, process tree, temporary
+//! files, state of the case.
+
+mod support;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use support::{run_genba, scratch};
+
+/// What the user does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    One(Signal),
+    TwiceInt,
+}
+
+const ALL: [End; 5] = [
+    End::One(Signal::INT),
+    End::One(Signal::TERM),
+    End::One(Signal::HUP),
+    End::One(Signal::KILL),
+    End::TwiceInt,
+];
+
+/// Longest time in which something must have happened. Far more than it takes: no test waits for it
+/// unless genba is broken.
+const LIMIT: Duration = Duration::from_secs(30);
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let until = Instant::now() + LIMIT;
+    while !done() {
+        assert!(Instant::now() < until, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A place in which a genba runs that is then ended.
+struct Place {
+    directory: tempfile::TempDir,
+    temporary: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = scratch();
+        let temporary = directory.path().join("tmp");
+        fs::create_dir(&temporary).expect("made");
+        Self {
+            directory,
+            temporary,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// A shell line that writes its process id and then waits, with a child, until it is ended.
+    fn waiting(&self) -> String {
+        let ids = self.path().join("ids");
+        format!(
+            "echo $$ >>{0}; sleep 1000 & echo $! >>{0}; wait",
+            ids.display()
+        )
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_genba"))
+            .args(arguments)
+            .current_dir(self.path())
+            .env_remove("GENBA_HOME")
+            .env("TMPDIR", &self.temporary)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(self.path().join("err")).expect("a file"))
+            .spawn()
+            .expect("genba starts")
+    }
+
+    /// The ids that the commands have written, once there are two of the run in progress.
+    fn processes(&self) -> Vec<Pid> {
+        let text = fs::read_to_string(self.path().join("ids")).unwrap_or_default();
+        let ids = text.lines().filter_map(|line| line.trim().parse().ok());
+        ids.filter_map(Pid::from_raw).collect()
+    }
+
+    fn said(&self) -> String {
+        fs::read_to_string(self.path().join("err")).unwrap_or_default()
+    }
+
+    /// Ends genba, and checks what is left.
+    fn end(&self, mut genba: Child, end: End, what: &str) {
+        let pid = Pid::from_child(&genba);
+        match end {
+            End::One(signal) => kill_process(pid, signal).expect("it runs"),
+            End::TwiceInt => {
+                kill_process(pid, Signal::INT).expect("it runs");
+                // The second may come too late.
+                let _ = kill_process(pid, Signal::INT);
+            }
+        }
+        let status = genba.wait().expect("it ends");
+        let said = self.said();
+        match end {
+            End::One(Signal::KILL) => assert_eq!(status.signal(), Some(9), "{what}: {said}"),
+            _ => assert_eq!(status.code(), Some(130), "{what}: {said}"),
+        }
+        let gone = |pid: &Pid| {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+            // A zombie is nobody's business but its parent's.
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        };
+        wait_until(&format!("{what}: the process tree is gone"), || {
+            self.processes().iter().all(gone)
+        });
+        if end != End::One(Signal::KILL) {
+            assert_eq!(self.left(), Vec::<String>::new(), "{what}: {said}");
+        }
+        // Nothing but cases that can be read, and none that is said to run.
+        let (code, cases, said) = run_genba(self.path(), &["case", "list", "--json"]);
+        assert_eq!(code, 0, "{what}: {said}");
+        assert!(!cases.contains("\"running\""), "{what}: {cases}");
+        assert!(!cases.contains("\"complete\""), "{what}: {cases}");
+    }
+
+    fn left(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.temporary)
+            .expect("a directory")
+            .flatten();
+        entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
+/// The verbs, each with a command that waits: `LINE` is replaced by the shell line.
+const VERBS: [&[&str]; 12] = [
+    &["investigate", "LINE"],
+    &["explain", "LINE"],
+    &["count", "--once", "LINE"],
+    &["count", "LINE"],
+    &["observe", "main", "LINE"],
+    &["stat", "LINE"],
+    &["record", "LINE"],
+    &["bench", "LINE"],
+    &["gate", "LINE", "true"],
+    &["sweep", "--param", "N=1,2", "LINE; : {N}"],
+    &["ablate", "--without", "a: true", "LINE"],
+    &["try", "--with", "bind symbols at start", "LINE"],
+];
+
+fn matrix(ends: &[End], verbs: &[&[&str]]) {
+    for verb in verbs {
+        for &end in ends {
+            let place = Place::new();
+            let line = place.waiting();
+            let words: Vec<String> = (verb.iter())
+                .map(|word| word.replace("LINE", &line))
+                .collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let mut genba = place.start(&words);
+            let what = format!("{verb:?} {end:?}");
+            wait_until(&format!("{what}: the command runs"), || {
+                let ended = genba.try_wait().expect("a child");
+                assert!(ended.is_none(), "{what}: {ended:?}: {}", place.said());
+                place.processes().len() >= 2
+            });
+            place.end(genba, end, &what);
+        }
+    }
+}
+
+#[test]
+fn every_verb_ends_as_promised_at_every_signal() {
+    matrix(&ALL, &VERBS);
+}
+
+/// Runs that an investigation of a short command makes: to measure, to count events, to sample, to
+/// count executions.
+const RUNS_OF_INVESTIGATION: usize = 5;
+
+#[test]
+fn an_investigation_ends_as_promised_in_every_stage() {
+    for ended in 1..RUNS_OF_INVESTIGATION {
+        let late = format!("echo >>runs; [ $(wc -l <runs) -gt {ended} ] || exit 0; LINE");
+        let verb: &[&str] = &["investigate", "--budget", "1ms", &late];
+        matrix(&[End::One(Signal::INT), End::TwiceInt], &[verb]);
+    }
+}
+
+#[test]
+fn a_build_that_is_interrupted_leaves_nothing() {
+    for end in [End::One(Signal::INT), End::TwiceInt] {
+        let place = Place::new();
+        let source = place.path().join("source");
+        fs::create_dir(&source).expect("made");
+        fs::write(source.join("file"), "").expect("written");
+        let line = place.waiting();
+        let source = source.display().to_string();
+        let words = [
+            "try", "--with", "-O3", "--build", &line, "--source", &source, "./prog",
+        ];
+        let genba = place.start(&words);
+        wait_until("the build runs", || place.processes().len() >= 2);
+        // Copies of the tree are removed by the next session if there was no time for it.
+        match end {
+            End::TwiceInt => {
+                let pid = Pid::from_child(&genba);
+                kill_process(pid, Signal::INT).expect("it runs");
+                let _ = kill_process(pid, Signal::INT);
+                let mut genba = genba;
+                assert_eq!(genba.wait().expect("it ends").code(), Some(130));
+            }
+            _ => place.end(genba, end, "try --build"),
+        }
+    }
+}
+
+#[test]
+fn what_a_killed_genba_has_left_is_removed_by_the_next() {
+    let test = "what_a_killed_genba_has_left_is_removed_by_the_next";
+    if !support::tool_exists(test, "valgrind") {
+        return;
+    }
+    let place = Place::new();
+    let line = place.waiting();
+    let words = ["count", "--once", "--engine", "callgrind", &line];
+    let mut genba = place.start(&words);
+    wait_until("the command runs", || place.processes().len() >= 2);
+    genba.kill().expect("it runs");
+    genba.wait().expect("it ends");
+    let folders = place.left();
+    assert_eq!(folders.len(), 1, "{folders:?}");
+    let next = place.start(&["count", "--once", "--engine", "callgrind", "true"]);
+    let output = next.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", place.said());
+    // valgrind ends in its own time after its launcher.
+    wait_until("it is removed", || {
+        place.left().is_empty() || place.left() != folders
+    });
+}
+
+#[test]
+fn experiments_that_are_interrupted_say_so_also_when_they_are_resumed() {
+    let place = Place::new();
+    // The first runs end, so that there is a case.
+    let line = format!(
+        "echo >>runs; [ $(wc -l <runs) -gt 4 ] || exit 0; {}; : {{N}}",
+        place.waiting()
+    );
+    let mut words = vec!["sweep", "--param", "N=1,2", &line];
+    for (session, end) in [Signal::INT, Signal::TERM, Signal::HUP]
+        .into_iter()
+        .enumerate()
+    {
+        let genba = place.start(&words);
+        let what = format!("session {session}");
+        wait_until(&what, || place.processes().len() >= 2 * (session + 1));
+        place.end(genba, End::One(end), &what);
+        assert!(
+            place.said().contains("genba case resume"),
+            "{}",
+            place.said()
+        );
+        words = vec!["case", "resume", "latest"];
+    }
+}
