@@ -5,13 +5,12 @@ use genba_model::CountEngine;
 use crate::callgrind::Callgrind;
 use crate::engine_fallback::Fallback;
 use crate::native::Native;
-use crate::qemu::Qemu;
 use crate::{CountError, CountRequest, Engine};
 
 /// Returns all engines in the order of preference.
 #[must_use]
 pub fn engines() -> Vec<Box<dyn Engine>> {
-    vec![Box::new(Native), Box::new(Callgrind), Box::new(Qemu)]
+    vec![Box::new(Native), Box::new(Callgrind)]
 }
 
 /// Returns the names of all engines, for messages.

@@ -15,6 +15,7 @@ mod engine_selection;
 mod error;
 pub mod native;
 mod process_counts_builder;
+#[cfg(feature = "qemu-oracle")]
 pub mod qemu;
 mod run_end;
 pub mod saved_counts;

@@ -7,7 +7,7 @@ use crate::{Estimate, Observation, ObservedPlace};
 /// The count engine and its limitations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CountEngine {
-    /// `callgrind`, `qemu`, `genba`.
+    /// `genba`, `callgrind`.
     pub name: String,
     /// Version that it reports.
     pub version: String,

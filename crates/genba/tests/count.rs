@@ -10,7 +10,24 @@ use std::process::Command;
 use serde_json::Value;
 use support::{genba, json, program, scratch, stdout_of, tool_exists};
 
-const ENGINES: [(&str, &str); 2] = [("callgrind", "valgrind"), ("qemu", "qemu-x86_64")];
+/// Returns the engines that can count here.
+fn engines(test: &str, directory: &Path) -> Vec<&'static str> {
+    let own = genba(
+        directory,
+        &["count", "--engine", "genba", "--json", "--", "true"],
+    );
+    let mut engines = Vec::new();
+    if own.status.success() {
+        engines.push("genba");
+    } else {
+        let reason = String::from_utf8_lossy(&own.stderr);
+        genba_testing::skip(test, genba_testing::COUNT_ENGINE, &reason);
+    }
+    if tool_exists(test, "valgrind") {
+        engines.push("callgrind");
+    }
+    engines
+}
 
 fn function<'a>(counts: &'a Value, name: &str) -> &'a Value {
     let list = counts["functions"].as_array().expect("functions");
@@ -47,10 +64,7 @@ fn calls_and_instructions_match_the_program() {
         return;
     };
     let prog = prog.to_str().expect("a plain path");
-    for (engine, tool) in ENGINES {
-        if !tool_exists(test, tool) {
-            continue;
-        }
+    for engine in engines(test, here) {
         let file = here.join("sites.csv");
         let counts = json(
             here,
@@ -60,6 +74,7 @@ fn calls_and_instructions_match_the_program() {
                 "--json",
                 "--engine",
                 engine,
+                "--transfers",
                 "--per",
                 "digits",
                 "--sites",
@@ -161,10 +176,7 @@ fn counts_of_a_crashed_target_are_marked_as_cut_short() {
         return;
     };
     let prog = prog.to_str().expect("a plain path");
-    for (engine, tool) in ENGINES {
-        if !tool_exists(test, tool) {
-            continue;
-        }
+    for engine in engines(test, here) {
         let output = genba(here, &["count", "--json", "--engine", engine, "--", prog]);
         assert_eq!(output.status.code(), Some(3), "the target failed");
         let counts: Value = serde_json::from_slice(&output.stdout).expect("a document");

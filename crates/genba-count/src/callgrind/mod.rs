@@ -156,8 +156,8 @@ impl Engine for Callgrind {
             process_files::collect(directory.path(), finished.pid, request).map_err(|reason| {
                 let reason = match cut_short(finished.record.exit) {
                     Some(why) => format!(
-                        "{why}, before callgrind had written any counts; --engine qemu keeps counts of \
-                         killed targets"
+                        "{why}, before callgrind had written any counts; --engine genba keeps the counts \
+                         of killed targets"
                     ),
                     None => reason,
                 };

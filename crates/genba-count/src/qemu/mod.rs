@@ -1,4 +1,5 @@
-//! The engine qemu: qemu's user-mode emulator with a plugin of genba's (`plugin/`, embedded).
+//! The engine qemu: qemu's user-mode emulator with a plugin of genba's (`plugin/`, embedded). The
+//! tests' oracle for counts; not part of the product (feature `qemu-oracle`).
 //!
 //! The plugin is called whenever a translated block is entered, and counts (atomically, once there
 //! are threads) in a file that is mapped and shared: threads lose nothing, and the counts survive

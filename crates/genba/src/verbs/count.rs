@@ -40,7 +40,7 @@ enum Sort {
   genba count -o counts.json -- ./prog        then: genba annotate --counts counts.json FUNCTION
   genba count --export-callgrind out -- ./prog; callgrind_annotate out")]
 pub struct Args {
-    /// Count engine: `genba`, `callgrind` or `qemu` [default: the first that supports the command].
+    /// Count engine: `genba` or `callgrind` [default: the first that supports the command].
     #[arg(long, value_name = "NAME")]
     engine: Option<String>,
 

@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long)]
     no_count: bool,
 
-    /// Count engine: `genba`, `callgrind` or `qemu` [default: the first that supports the command].
+    /// Count engine: `genba` or `callgrind` [default: the first that supports the command].
     #[arg(long, value_name = "NAME", conflicts_with = "no_count")]
     count_engine: Option<String>,
 
